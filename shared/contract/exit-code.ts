@@ -1,0 +1,34 @@
+import type { ErrorClass } from "./error-class.ts";
+
+export const EXIT_OK = 0;
+
+const EXIT_CODES: Readonly<Record<Exclude<ErrorClass, "cancelled">, number>> = {
+  usage: 2,
+  auth: 10,
+  unreachable: 11,
+  tls: 12,
+  unsupported: 13,
+  busy: 14,
+  verify: 15,
+  timeout: 16,
+  state: 17,
+  protocol: 18,
+  bmc: 19,
+  internal: 70,
+};
+
+/** Shell convention: 128 plus the signal's number. */
+const SIGNAL_EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const;
+export type StopSignal = keyof typeof SIGNAL_EXIT_CODES;
+
+/** The exit code of an action that failed with `errorClass`; `signal` says what cancelled it. */
+export function exitCodeOf(errorClass: ErrorClass, signal: StopSignal = "SIGTERM"): number {
+  return errorClass === "cancelled" ? SIGNAL_EXIT_CODES[signal] : EXIT_CODES[errorClass];
+}
+
+/** The class behind an exit code, for an action that left no result; undefined when the code says nothing. */
+export function errorClassOf(exitCode: number): ErrorClass | undefined {
+  if (exitCode === SIGNAL_EXIT_CODES.SIGINT || exitCode === SIGNAL_EXIT_CODES.SIGTERM) return "cancelled";
+  const found = Object.entries(EXIT_CODES).find(([, code]) => code === exitCode);
+  return found?.[0] as ErrorClass | undefined;
+}

@@ -1,0 +1,56 @@
+import * as z from "zod/mini";
+import { ErrorClass } from "./error-class.ts";
+import { ProviderName } from "./vocabulary.ts";
+
+/** The longest `message` an action writes and a worker forwards, in characters. */
+export const MESSAGE_LIMIT = 1_000;
+
+/**
+ * What an action says about its end: one JSON object on the last line of stdout, in `RESULT_FILE` when that
+ * is set, and in `/dev/termination-log` where a kubelet mounted it.
+ */
+export const ActionResult = z.object({
+  action: z.string(),
+  machine: z.optional(z.string()),
+  ok: z.boolean(),
+  /** Why it failed; absent on success. */
+  class: z.optional(ErrorClass),
+  /** One line a person understands, such as `off after 6.2 s (graceful) via redfish`. */
+  message: z.string(),
+  provider: z.optional(ProviderName),
+  /** The machine's state (power or boot override) as read before and after. */
+  before: z.optional(z.unknown()),
+  after: z.optional(z.unknown()),
+  /** Whether anything was sent that changes the machine. */
+  changed: z.optional(z.boolean()),
+  durationMs: z.number(),
+  /** Requests or packets sent to the BMC that waited for an answer. */
+  roundTrips: z.number(),
+  /** What a reading action read. */
+  data: z.optional(z.unknown()),
+  /** What was learned about the BMC, for the next call's connection. */
+  hint: z.optional(z.unknown()),
+});
+export type ActionResult = z.infer<typeof ActionResult>;
+
+/** Reads one line of stdout as a result; undefined when it is anything else. */
+export function parseResultLine(line: string): ActionResult | undefined {
+  if (!line.startsWith("{")) return undefined;
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+  const parsed = ActionResult.safeParse(value);
+  return parsed.success ? parsed.data : undefined;
+}
+
+/** Folds any text into one printable line within `MESSAGE_LIMIT`. */
+export function oneLine(text: string): string {
+  const folded = text
+    .replace(/\p{Cc}+/gu, " ")
+    .replace(/ {2,}/g, " ")
+    .trim();
+  return folded.length <= MESSAGE_LIMIT ? folded : `${folded.slice(0, MESSAGE_LIMIT - 1)}…`;
+}

@@ -1,0 +1,31 @@
+import * as z from "zod/mini";
+
+/** One way to talk to a BMC. */
+export const ProviderName = z.enum(["redfish", "ipmi", "ipmitool"]);
+export type ProviderName = z.infer<typeof ProviderName>;
+
+/** Power as every provider reports it; anything transitional or strange is `unknown`, never `off`. */
+export const PowerState = z.enum(["on", "off", "unknown"]);
+export type PowerState = z.infer<typeof PowerState>;
+
+/** What a machine may be told to boot from; `none` is no override. */
+export const BootDevice = z.enum([
+  "none",
+  "pxe",
+  "disk",
+  "bios",
+  "cdrom",
+  "safe",
+  "diag",
+  "floppy",
+  "usb",
+  "uefi-http",
+]);
+export type BootDevice = z.infer<typeof BootDevice>;
+
+export const BootMode = z.enum(["uefi", "legacy"]);
+export type BootMode = z.infer<typeof BootMode>;
+
+/** `keep` leaves the machine's boot mode as it is. */
+export const BootModeChoice = z.enum(["uefi", "legacy", "keep"]);
+export type BootModeChoice = z.infer<typeof BootModeChoice>;

@@ -1,0 +1,37 @@
+const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+const LONGEST_MS = 7 * 24 * 3_600_000;
+
+/**
+ * Reads a duration as operators write it: `90` (seconds), `500ms`, `45s`, `1m30s`, `2h`.
+ * Returns milliseconds, or undefined when the text is no duration or exceeds seven days.
+ */
+export function parseDurationMs(text: string): number | undefined {
+  const trimmed = text.trim();
+  if (/^\d+(\.\d+)?$/.test(trimmed)) return bounded(Number(trimmed) * 1_000);
+  if (!/^(\d+(\.\d+)?(ms|s|m|h))+$/.test(trimmed)) return undefined;
+  let total = 0;
+  for (const [, amount, unit] of trimmed.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)) {
+    total += Number(amount) * (UNIT_MS[unit ?? ""] ?? Number.NaN);
+  }
+  return bounded(total);
+}
+
+function bounded(ms: number): number | undefined {
+  return Number.isFinite(ms) && ms <= LONGEST_MS ? Math.round(ms) : undefined;
+}
+
+/** For people: `0.3 s`, `6.2 s`, `1m 4s`. */
+export function formatSeconds(ms: number): string {
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1_000);
+  return `${Math.floor(seconds / 60)}m ${seconds % 60}s`;
+}
+
+/** Go's duration notation (`1m2.5s`), which the tink API carries in `execution_duration`. */
+export function formatGoDuration(ms: number): string {
+  const hours = Math.floor(ms / 3_600_000);
+  const minutes = Math.floor((ms % 3_600_000) / 60_000);
+  const seconds = Math.round(ms % 60_000) / 1_000;
+  if (hours > 0) return `${hours}h${minutes}m${seconds}s`;
+  return minutes > 0 ? `${minutes}m${seconds}s` : `${seconds}s`;
+}

@@ -1,0 +1,153 @@
+import { EventEmitter } from "node:events";
+import type { BootDevice, BootMode } from "../../shared/contract/vocabulary.ts";
+
+/** Power as hardware has it: the two ways between the states take time. */
+export type SimulatedPower = "on" | "off" | "powering-on" | "powering-off";
+
+export interface SimulatedOverride {
+  device: BootDevice;
+  /** Once is consumed by the next boot; continuous stays; disabled is no override. */
+  enabled: "disabled" | "once" | "continuous";
+  mode: BootMode;
+}
+
+export interface BootRecord {
+  readonly device: BootDevice;
+  readonly mode: BootMode;
+  /** Whether an override chose the device. */
+  readonly overridden: boolean;
+  readonly at: number;
+}
+
+export type PowerAction = "on" | "off" | "soft-off" | "cycle" | "reset" | "nmi";
+
+export interface SimulatedMachineOptions {
+  readonly name?: string;
+  readonly power?: "on" | "off";
+  readonly powerOnMs?: number;
+  readonly powerOffMs?: number;
+  /** How long the operating system takes to shut down; `never` ignores the request, as without an agent. */
+  readonly softOffMs?: number | "never";
+  /** How long a BMC-driven cycle stays off. */
+  readonly cycleOffMs?: number;
+  readonly mode?: BootMode;
+}
+
+interface MachineEvents {
+  power: [SimulatedPower];
+  boot: [BootRecord];
+  command: [PowerAction];
+}
+
+/**
+ * The machine behind a simulated BMC: power that takes time, a boot override consumed by the boot that uses
+ * it, and a record of everything done to it, so that a test can ask what really happened.
+ */
+export class SimulatedMachine extends EventEmitter<MachineEvents> {
+  readonly name: string;
+  readonly boots: BootRecord[] = [];
+  /** Every power command that was carried out, in order. */
+  readonly commands: { readonly action: PowerAction; readonly at: number }[] = [];
+  override: SimulatedOverride;
+
+  readonly #powerOnMs: number;
+  readonly #powerOffMs: number;
+  readonly #softOffMs: number | "never";
+  readonly #cycleOffMs: number;
+  readonly #timers = new Set<NodeJS.Timeout>();
+  #power: SimulatedPower;
+
+  constructor(options: SimulatedMachineOptions = {}) {
+    super();
+    this.name = options.name ?? "machine";
+    this.#power = options.power ?? "on";
+    this.#powerOnMs = options.powerOnMs ?? 40;
+    this.#powerOffMs = options.powerOffMs ?? 40;
+    this.#softOffMs = options.softOffMs ?? 80;
+    this.#cycleOffMs = options.cycleOffMs ?? 40;
+    this.override = { device: "none", enabled: "disabled", mode: options.mode ?? "uefi" };
+  }
+
+  get power(): SimulatedPower {
+    return this.#power;
+  }
+
+  get lastBoot(): BootRecord | undefined {
+    return this.boots.at(-1);
+  }
+
+  /** Carries out a command. Returns false where real hardware would refuse it in this state. */
+  do(action: PowerAction): boolean {
+    if (!this.#allows(action)) return false;
+    this.commands.push({ action, at: Date.now() });
+    this.emit("command", action);
+    if (action === "on") this.#powerOn();
+    if (action === "off") this.#powerOff();
+    if (action === "soft-off" && this.#softOffMs !== "never")
+      this.#after(this.#softOffMs, () => this.#powerOff());
+    if (action === "cycle") this.#powerOff(() => this.#after(this.#cycleOffMs, () => this.#powerOn()));
+    if (action === "reset") this.#boot();
+    return true;
+  }
+
+  /** How many times `action` was carried out. */
+  count(action: PowerAction): number {
+    return this.commands.filter((command) => command.action === action).length;
+  }
+
+  /** Ends every transition in progress, so that nothing keeps the process alive. */
+  close(): void {
+    this.#cancelTransition();
+    this.removeAllListeners();
+  }
+
+  #allows(action: PowerAction): boolean {
+    if (action === "on") return this.#power === "off";
+    if (action === "nmi" || action === "reset" || action === "cycle") return this.#power === "on";
+    return this.#power === "on" || this.#power === "powering-on";
+  }
+
+  #powerOn(): void {
+    this.#become("powering-on");
+    this.#after(this.#powerOnMs, () => {
+      this.#become("on");
+      this.#boot();
+    });
+  }
+
+  #powerOff(then?: () => void): void {
+    this.#cancelTransition();
+    this.#become("powering-off");
+    this.#after(this.#powerOffMs, () => {
+      this.#become("off");
+      then?.();
+    });
+  }
+
+  #boot(): void {
+    const { device, enabled, mode } = this.override;
+    const overridden = enabled !== "disabled" && device !== "none";
+    const record = { device: overridden ? device : "disk", mode, overridden, at: Date.now() } as const;
+    if (enabled === "once") this.override = { ...this.override, device: "none", enabled: "disabled" };
+    this.boots.push(record);
+    this.emit("boot", record);
+  }
+
+  #become(power: SimulatedPower): void {
+    this.#power = power;
+    this.emit("power", power);
+  }
+
+  #after(ms: number, run: () => void): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      run();
+    }, ms);
+    this.#timers.add(timer);
+  }
+
+  #cancelTransition(): void {
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#timers.clear();
+  }
+}

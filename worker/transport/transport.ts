@@ -1,0 +1,31 @@
+import type { Action, ActionStatus } from "../action.ts";
+
+/** What came of asking for an action. */
+export type Poll =
+  | { readonly kind: "action"; readonly action: Action }
+  /** The server answered that there is nothing to do now; `reason` is its own words. */
+  | { readonly kind: "idle"; readonly reason: string }
+  /** The server did not answer sensibly; `code` is the gRPC code's name. */
+  | { readonly kind: "failed"; readonly code: string; readonly reason: string };
+
+/** What came of a report. */
+export type Acknowledgement =
+  | { readonly kind: "acknowledged" }
+  /** Not taken now; the same report may be taken later. */
+  | { readonly kind: "retry"; readonly code: string; readonly reason: string }
+  /** Will never be taken: the workflow or action is gone, or the report is not understood. */
+  | { readonly kind: "rejected"; readonly code: string; readonly reason: string };
+
+/** Where actions come from. Rejects only when the signal aborts. */
+export interface ActionSource {
+  next(agentId: string, signal: AbortSignal): Promise<Poll>;
+}
+
+/** Where the states of actions go. Rejects only when the signal aborts. */
+export interface StatusSink {
+  report(status: ActionStatus, signal: AbortSignal): Promise<Acknowledgement>;
+}
+
+export interface Transport extends ActionSource, StatusSink {
+  close(): Promise<void>;
+}
