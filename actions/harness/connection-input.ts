@@ -1,0 +1,231 @@
+import * as z from "zod/mini";
+import { parseDurationMs } from "../../shared/duration.ts";
+import { type InputField, type InputType, readBoolean, readInteger } from "./input.ts";
+
+/** A connection field as environment variable and flag, and where its value belongs in a `Connection`. */
+export interface ConnectionField extends InputField<string> {
+  readonly path: readonly [string, ...string[]];
+  /** Turns the text into what the schema of `Connection` takes; what it cannot turn it leaves for the schema. */
+  readonly read: (text: string) => unknown;
+  /** The value is a file that holds it. */
+  readonly fromFile?: "secret" | "text";
+}
+
+const asText = (text: string): unknown => text;
+const asBoolean = (text: string): unknown => readBoolean(text) ?? text;
+const asInteger = (text: string): unknown => readInteger(text) ?? text;
+const asDuration = (text: string): unknown => parseDurationMs(text) ?? text;
+const asList = (text: string): unknown =>
+  text
+    .split(",")
+    .map((item) => item.trim().toLowerCase())
+    .filter((item) => item !== "");
+
+type Options = Partial<Pick<ConnectionField, "default" | "choices" | "required" | "secret" | "fromFile">>;
+
+function field(
+  env: string,
+  path: readonly [string, ...string[]],
+  type: InputType,
+  read: (text: string) => unknown,
+  description: string,
+  options: Options = {},
+): ConnectionField {
+  return { env, path, type, read, description, schema: z.string(), ...options };
+}
+
+const PRIVILEGES = ["user", "operator", "administrator"];
+const CIPHER_SUITES = ["17", "3"];
+
+/** The file with the whole connection as JSON, which takes the place of all fields below. `-` is stdin. */
+export const connectionFile: InputField<string> = {
+  env: "BMC_CONNECTION_FILE",
+  type: "file",
+  description: "The whole connection as JSON in a file, or - for stdin, in place of the variables below",
+  schema: z.string(),
+};
+
+export const machineField = field(
+  "MACHINE",
+  ["machine"],
+  "text",
+  asText,
+  "The machine's name, for logs and the result",
+);
+
+/** The connection, one variable a field. */
+export const connectionFieldTable: readonly ConnectionField[] = [
+  field("BMC_HOST", ["host"], "text", asText, "The BMC's name or address, without scheme or port", {
+    required: true,
+  }),
+  field("BMC_USERNAME", ["username"], "text", asText, "The user"),
+  field("BMC_USERNAME_FILE", ["username"], "file", asText, "A file that holds the user", {
+    fromFile: "text",
+  }),
+  field(
+    "BMC_PASSWORD",
+    ["password"],
+    "text",
+    asText,
+    "The password; the file form keeps it out of the environment",
+    {
+      secret: true,
+    },
+  ),
+  field("BMC_PASSWORD_FILE", ["password"], "file", asText, "A file that holds the password", {
+    fromFile: "secret",
+  }),
+  field(
+    "BMC_PROVIDERS",
+    ["providers"],
+    "list",
+    asList,
+    "The ways to talk to the BMC, in order of preference",
+    {
+      default: "redfish,ipmi",
+      choices: ["redfish", "ipmi", "ipmitool"],
+    },
+  ),
+  field("BMC_BOOT_MODE", ["bootMode"], "choice", asText, "The boot mode where an action says keep", {
+    default: "keep",
+    choices: ["uefi", "legacy", "keep"],
+  }),
+  field(
+    "BMC_TLS_VERIFY",
+    ["tls", "verify"],
+    "boolean",
+    asBoolean,
+    "Whether the BMC's certificate must be valid",
+    {
+      default: "true",
+    },
+  ),
+  field(
+    "BMC_TLS_CA_FILE",
+    ["tls", "ca"],
+    "file",
+    asText,
+    "PEM certificates to trust instead of the system's",
+    {
+      fromFile: "text",
+    },
+  ),
+  field(
+    "BMC_TLS_FINGERPRINT",
+    ["tls", "fingerprint"],
+    "text",
+    asText,
+    "SHA-256 of the BMC's certificate, which then alone is trusted",
+  ),
+  field(
+    "BMC_CONNECT_TIMEOUT",
+    ["connectTimeoutMs"],
+    "duration",
+    asDuration,
+    "Time for one attempt to connect",
+    {
+      default: "5s",
+    },
+  ),
+  field("BMC_REQUEST_TIMEOUT", ["requestTimeoutMs"], "duration", asDuration, "Time for one answer", {
+    default: "30s",
+  }),
+  field(
+    "BMC_HEAD_START",
+    ["headStartMs"],
+    "duration",
+    asDuration,
+    "How long a preferred provider is tried alone before the next one starts beside it",
+    { default: "1s" },
+  ),
+  field(
+    "REDFISH_PORT",
+    ["redfish", "port"],
+    "integer",
+    asInteger,
+    "The Redfish port; 443 or, without TLS, 80",
+  ),
+  field(
+    "REDFISH_SCHEME",
+    ["redfish", "scheme"],
+    "choice",
+    asText,
+    "https, or http for lab BMCs without TLS",
+    {
+      default: "https",
+      choices: ["https", "http"],
+    },
+  ),
+  field(
+    "REDFISH_SYSTEM",
+    ["redfish", "system"],
+    "text",
+    asText,
+    "Which system, by path or Id, where there are several",
+  ),
+  field(
+    "REDFISH_AUTH",
+    ["redfish", "auth"],
+    "choice",
+    asText,
+    "How to log in; auto is basic authentication",
+    {
+      default: "auto",
+      choices: ["auto", "basic", "session"],
+    },
+  ),
+  field("IPMI_PORT", ["ipmi", "port"], "integer", asInteger, "The IPMI port", { default: "623" }),
+  field(
+    "IPMI_CIPHER_SUITE",
+    ["ipmi", "cipherSuite"],
+    "choice",
+    asInteger,
+    "Only this suite; otherwise 17, then 3",
+    {
+      choices: CIPHER_SUITES,
+    },
+  ),
+  field("IPMI_PRIVILEGE", ["ipmi", "privilege"], "choice", asText, "The privilege level to ask for", {
+    default: "operator",
+    choices: PRIVILEGES,
+  }),
+  field("IPMI_KG", ["ipmi", "kg"], "text", asText, "The BMC key Kg: text, or hex after 0x", { secret: true }),
+  field("IPMI_KG_FILE", ["ipmi", "kg"], "file", asText, "A file that holds Kg", { fromFile: "secret" }),
+  field("IPMITOOL_PORT", ["ipmitool", "port"], "integer", asInteger, "The IPMI port for ipmitool", {
+    default: "623",
+  }),
+  field(
+    "IPMITOOL_CIPHER_SUITE",
+    ["ipmitool", "cipherSuite"],
+    "choice",
+    asInteger,
+    "The cipher suite for ipmitool",
+    {
+      choices: CIPHER_SUITES,
+    },
+  ),
+  field(
+    "IPMITOOL_PRIVILEGE",
+    ["ipmitool", "privilege"],
+    "choice",
+    asText,
+    "The privilege level for ipmitool",
+    {
+      default: "operator",
+      choices: PRIVILEGES,
+    },
+  ),
+  field("IPMITOOL_KG_FILE", ["ipmitool", "kg"], "file", asText, "A file that holds Kg, for ipmitool", {
+    fromFile: "secret",
+  }),
+  field(
+    "IPMITOOL_PROGRAM",
+    ["ipmitool", "program"],
+    "text",
+    asText,
+    "The ipmitool program, by name or path",
+    {
+      default: "ipmitool",
+    },
+  ),
+];

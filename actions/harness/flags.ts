@@ -1,0 +1,113 @@
+import { Command, CommanderError, Option } from "commander";
+import { nearestName } from "../../shared/nearest-name.ts";
+import type { Action } from "./action.ts";
+import { commonInput } from "./common-input.ts";
+import { connectionFieldTable, connectionFile, machineField } from "./connection-input.ts";
+import { flagOf, type InputField } from "./input.ts";
+
+/** What the command line said, by environment name. */
+export interface ParsedFlags {
+  readonly values: Readonly<Record<string, string>>;
+  readonly help: boolean;
+  readonly problems: readonly string[];
+}
+
+/** Every field of an action in the order of its help: its own, then common ones, then the connection. */
+export function fieldGroups(
+  action: Pick<Action, "input">,
+): readonly (readonly [string, readonly InputField[]])[] {
+  return [
+    ["Options", Object.values(action.input)],
+    ["Common", Object.values(commonInput)],
+    ["Connection", [machineField, connectionFile, ...connectionFieldTable]],
+  ];
+}
+
+export function parseFlags(action: Action, argv: readonly string[]): ParsedFlags {
+  const command = buildCommand(action);
+  const problems: string[] = [];
+  let rest = [...argv];
+  let unknown: string[] = [];
+  // Commander stops at the first flag without its value; the rest is still read, so that all problems show.
+  for (;;) {
+    try {
+      const parsed = command.parseOptions(rest);
+      unknown = [...parsed.operands, ...parsed.unknown];
+      break;
+    } catch (thrown) {
+      if (!(thrown instanceof CommanderError)) throw thrown;
+      const named = rest.find((argument) => thrown.message.includes(`'${argument} <`));
+      const at = named === undefined ? rest.length - 1 : rest.lastIndexOf(named);
+      problems.push(`${rest[at]} needs a value`);
+      rest = rest.toSpliced(at, 1);
+    }
+  }
+  const known = command.options.flatMap((option) => (option.long ? [option.long] : []));
+  // What follows an unknown flag is most likely its value, and may be a secret: it is not repeated.
+  const isValue = (argument: string, index: number) =>
+    !argument.startsWith("-") && isUnknownFlag(unknown[index - 1]);
+  const strange = unknown.filter((argument, index) => argument !== "--" && !isValue(argument, index));
+  problems.push(...strange.map((argument) => unknownArgument(argument, known)));
+  const { help, ...values } = command.opts<Record<string, string | boolean>>();
+  return {
+    values: Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value)])),
+    help: help === true,
+    problems,
+  };
+}
+
+export function helpText(action: Action): string {
+  return `${buildCommand(action).helpInformation()}\n${environmentHelp}\n`;
+}
+
+const isUnknownFlag = (argument: string | undefined) => argument?.startsWith("-") && !argument.includes("=");
+
+function unknownArgument(argument: string, known: readonly string[]): string {
+  const [name = argument] = argument.split("=");
+  // It may be a secret that lost its flag, so it is not repeated.
+  if (!name.startsWith("-")) return "an unexpected argument: an action takes flags alone";
+  if (name === "--bmc-password" || name === "--ipmi-kg") {
+    return `${name} is no flag, because command lines are public: use ${name}-file or the environment`;
+  }
+  const nearest = nearestName(name, known);
+  return `unknown flag ${name}${nearest ? `, did you mean ${nearest}?` : ""}`;
+}
+
+function buildCommand(action: Action): Command {
+  const command = new Command(action.name)
+    .description(action.summary)
+    .usage("[options]")
+    .helpOption(false)
+    .exitOverride()
+    .configureOutput({ writeErr: () => undefined })
+    .configureHelp({ helpWidth: 110 });
+  command.optionsGroup("Options:").addOption(new Option("--help", "show this help"));
+  for (const [group, fields] of fieldGroups(action)) {
+    command.optionsGroup(`${group}:`);
+    for (const field of fields) if (!field.secret) command.addOption(optionOf(field));
+  }
+  return command;
+}
+
+function optionOf(field: InputField): Option {
+  const flag = flagOf(field);
+  const value = field.type === "boolean" ? " [true|false]" : ` <${placeholder(field)}>`;
+  const facts = [
+    ...(field.choices ? [field.choices.join(", ")] : []),
+    ...(field.required ? ["required"] : []),
+    ...(field.default === undefined ? [] : [`default: ${field.default}`]),
+    `env: ${field.env}`,
+  ];
+  const option = new Option(`${flag}${value}`, `${field.description} (${facts.join("; ")})`);
+  option.attributeName = () => field.env;
+  return option;
+}
+
+function placeholder(field: InputField): string {
+  return field.type === "list" ? "list" : field.type;
+}
+
+const environmentHelp = `Every flag can be given as the environment variable behind it; secrets only so:
+  BMC_PASSWORD, IPMI_KG (or BMC_PASSWORD_FILE, IPMI_KG_FILE).
+The last line on stdout is the result as JSON. Exit codes: 0 success, 2 usage, 10 auth, 11 unreachable, 12 tls,
+  13 unsupported, 14 busy, 15 verify, 16 timeout, 17 state, 18 protocol, 19 bmc, 70 internal, 130/143 cancelled.`;

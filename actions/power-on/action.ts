@@ -1,0 +1,11 @@
+import { defineAction } from "../harness/action.ts";
+import { stateTimeout } from "../harness/power-input.ts";
+import { runPower } from "../harness/run-power.ts";
+
+export default defineAction({
+  name: "power-on",
+  summary: "Power a machine on and see that it is on",
+  idempotent: true,
+  input: { stateTimeout },
+  run: (context) => runPower(context, { verb: "on", timeoutMs: context.input.stateTimeout }),
+});

@@ -1,0 +1,22 @@
+import { defineAction } from "../harness/action.ts";
+import { boolean } from "../harness/input.ts";
+import { stateTimeout } from "../harness/power-input.ts";
+import { runPower } from "../harness/run-power.ts";
+
+export default defineAction({
+  name: "power-reset",
+  summary: "Restart a machine at once, without powering it down",
+  idempotent: false,
+  input: {
+    onIfOff: boolean({
+      env: "ON_IF_OFF",
+      description: "Power the machine on when it is off, instead of failing",
+      default: "false",
+    }),
+    stateTimeout,
+  },
+  run: (context) => {
+    const { onIfOff, stateTimeout: timeoutMs } = context.input;
+    return runPower(context, { verb: "reset", onIfOff, timeoutMs });
+  },
+});

@@ -1,0 +1,29 @@
+import { BootDevice } from "../../shared/contract/vocabulary.ts";
+import { defineAction } from "../harness/action.ts";
+import { bootModeInput, bootModeOf, checkBootMode } from "../harness/boot-input.ts";
+import { boolean, choice } from "../harness/input.ts";
+import { runBoot } from "../harness/run-boot.ts";
+
+export default defineAction({
+  name: "set-boot-device",
+  summary: "Set what a machine boots from, once or until changed, and see that the BMC kept it",
+  idempotent: true,
+  input: {
+    device: choice(BootDevice.options, {
+      env: "DEVICE",
+      description: "What to boot from; none clears the override",
+      required: true,
+    }),
+    persistent: boolean({
+      env: "PERSISTENT",
+      description: "Keep the override for every boot, instead of the next one only",
+      default: "false",
+    }),
+    ...bootModeInput,
+  },
+  check: checkBootMode,
+  run: (context) => {
+    const { device, persistent } = context.input;
+    return runBoot(context, { device, persistent, mode: bootModeOf(context.input) });
+  },
+});

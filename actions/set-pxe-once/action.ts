@@ -1,0 +1,12 @@
+import { defineAction } from "../harness/action.ts";
+import { bootModeInput, bootModeOf, checkBootMode } from "../harness/boot-input.ts";
+import { runBoot } from "../harness/run-boot.ts";
+
+export default defineAction({
+  name: "set-pxe-once",
+  summary: "Make a machine boot from the network the next time, and see that the BMC kept it",
+  idempotent: true,
+  input: bootModeInput,
+  check: checkBootMode,
+  run: (context) => runBoot(context, { device: "pxe", persistent: false, mode: bootModeOf(context.input) }),
+});

@@ -1,0 +1,61 @@
+import { formatSeconds } from "../../shared/duration.ts";
+import type { Workflow, WorkflowAction } from "../../test/simulators/tink/workflow.ts";
+
+/** Shows how workflows get on: one line a machine, redrawn on a terminal, a line a change elsewhere. */
+export interface Progress {
+  changed(machine: string, action: WorkflowAction): void;
+  close(): void;
+}
+
+const REDRAW_MS = 100;
+
+export function startProgress(workflows: ReadonlyMap<string, Workflow>, out: NodeJS.WriteStream): Progress {
+  return out.isTTY ? liveProgress(workflows, out) : plainProgress(out);
+}
+
+function plainProgress(out: NodeJS.WriteStream): Progress {
+  return {
+    changed(machine, action) {
+      out.write(`${machine}  ${describe(action)}\n`);
+    },
+    close: () => undefined,
+  };
+}
+
+function liveProgress(workflows: ReadonlyMap<string, Workflow>, out: NodeJS.WriteStream): Progress {
+  let drawn = 0;
+  const draw = () => {
+    const lines = [...workflows].map(
+      ([machine, workflow]) => `${machine}  ${describe(currentAction(workflow))}`,
+    );
+    const up = drawn > 0 ? `\u001b[${drawn}A` : "";
+    out.write(up + lines.map((line) => `\r\u001b[2K${line.slice(0, out.columns - 1)}\n`).join(""));
+    drawn = lines.length;
+  };
+  const timer = setInterval(draw, REDRAW_MS);
+  draw();
+  return {
+    changed: draw,
+    close() {
+      clearInterval(timer);
+      draw();
+    },
+  };
+}
+
+/** The one that runs or failed, else the last that ended. */
+function currentAction(workflow: Workflow): WorkflowAction | undefined {
+  const actions = workflow.tasks.flatMap((task) => task.actions);
+  return (
+    actions.find(({ state }) => state !== "SUCCESS" && state !== "PENDING") ??
+    actions.findLast(({ state }) => state === "SUCCESS")
+  );
+}
+
+function describe(action: WorkflowAction | undefined): string {
+  if (!action) return "waiting";
+  const endMs = action.stoppedAt?.getTime() ?? Date.now();
+  const elapsed = action.startedAt ? formatSeconds(Math.max(0, endMs - action.startedAt.getTime())) : "";
+  const said = action.state === "RUNNING" ? "" : action.message;
+  return `${action.name.padEnd(13)} ${action.state.toLowerCase().padEnd(8)} ${elapsed.padStart(7)}  ${said}`.trimEnd();
+}

@@ -1,0 +1,61 @@
+/** Names longer than this are not compared: nobody mistypes so much, and the work grows with the square. */
+const LONGEST_NAME = 128;
+
+/**
+ * The one of `known` that `name` is probably a misspelling of; undefined when none is close. Case, hyphens
+ * and underscores do not count, so `grpc-server` finds `grpcServer`.
+ */
+export function nearestName(name: string, known: Iterable<string>): string | undefined {
+  const folded = fold(name);
+  if (folded.length > LONGEST_NAME) return undefined;
+  let nearest: string | undefined;
+  let least = Math.max(1, Math.floor(folded.length / 3)) + 1;
+  for (const candidate of known) {
+    const other = fold(candidate);
+    if (Math.abs(other.length - folded.length) >= least) continue;
+    const distance = editDistance(folded, other);
+    if (distance < least) {
+      least = distance;
+      nearest = candidate;
+    }
+  }
+  return nearest;
+}
+
+/** `, did you mean x?` for the end of a sentence, or nothing. */
+export function suggestion(name: string, known: Iterable<string>): string {
+  const nearest = nearestName(name, known);
+  return nearest === undefined ? "" : `, did you mean ${nearest}?`;
+}
+
+function fold(name: string): string {
+  return name.toLowerCase().replace(/[-_]/g, "");
+}
+
+/** Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`. */
+function editDistance(a: string, b: string): number {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= a.length; row++) {
+    const current = [row];
+    for (let column = 1; column <= b.length; column++) {
+      const same = a[row - 1] === b[column - 1];
+      const choices = [
+        at(last, column) + 1,
+        at(current, column - 1) + 1,
+        at(last, column - 1) + (same ? 0 : 1),
+      ];
+      if (row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1]) {
+        choices.push(at(beforeLast, column - 2) + 1);
+      }
+      current.push(Math.min(...choices));
+    }
+    beforeLast = last;
+    last = current;
+  }
+  return at(last, b.length);
+}
+
+function at(row: readonly number[], column: number): number {
+  return row[column] ?? Number.POSITIVE_INFINITY;
+}

@@ -1,0 +1,57 @@
+import { copyFile, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { execa } from "execa";
+import { describe } from "vitest";
+import { type ContainerEngine, containerEngine } from "../../scripts/images/container-engine.ts";
+import { buildLocalBase } from "../../scripts/images/local-base.ts";
+
+export const dockerSocketPath = "/var/run/docker.sock";
+/** The same base as `npm run images` makes where no registry is reached; left in place between runs. */
+export const testBaseImage = "localhost/pbnj-worker/base:local";
+export const scriptedImage = "localhost/pbnj-worker/scripted:test";
+
+const docker: ContainerEngine = containerEngine("docker");
+const problem = await docker.run(["version"]).then(
+  () => undefined,
+  (thrown: unknown) => (thrown instanceof Error ? thrown.message : String(thrown)),
+);
+
+/**
+ * Tests that need a real engine: run where one answers, skipped with a notice where none does, and an error
+ * there when REQUIRE_DOCKER=1 says that one must.
+ */
+export function describeWithDocker(title: string, tests: () => void): void {
+  if (problem === undefined) {
+    describe(title, tests);
+    return;
+  }
+  if (process.env["REQUIRE_DOCKER"] === "1") throw new Error(`REQUIRE_DOCKER=1, but ${problem}`);
+  process.stderr.write(`skipped, no container engine answers: ${title} (${problem})\n`);
+  describe.skip(title, tests);
+}
+
+/** The image of the scripted action. */
+export async function buildScriptedImage(): Promise<void> {
+  await buildLocalBase(docker, testBaseImage);
+  const context = await mkdtemp(join(tmpdir(), "pbnj-scripted-"));
+  try {
+    const program = join(import.meta.dirname, "fixtures/actions/scripted/action.ts");
+    await copyFile(program, join(context, "action.mts"));
+    const dockerfile = `FROM ${testBaseImage}\nCOPY action.mts /\nENTRYPOINT ["node", "/action.mts"]\n`;
+    await writeFile(join(context, "Dockerfile"), dockerfile);
+    await docker.run(["build", "--tag", scriptedImage, context]);
+  } finally {
+    await rm(context, { recursive: true, force: true });
+  }
+}
+
+/** Runs the docker client and gives back its stdout. */
+export async function dockerCli(...args: readonly string[]): Promise<string> {
+  return docker.run(args);
+}
+
+/** Takes away what a test may have left; a missing container is fine. */
+export async function removeContainers(...names: readonly string[]): Promise<void> {
+  if (names.length > 0) await execa("docker", ["rm", "--force", "--volumes", ...names], { reject: false });
+}
