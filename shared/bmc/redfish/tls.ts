@@ -1,0 +1,91 @@
+import { createHash } from "node:crypto";
+import { connect as connectTcp, isIP, type Socket } from "node:net";
+import { connect as connectTls, type TLSSocket } from "node:tls";
+import type { TlsOptions } from "../../contract/connection.ts";
+import { BmcError } from "../errors.ts";
+import { connectError, handshakeError } from "./errors.ts";
+
+export interface Endpoint {
+  readonly scheme: "https" | "http";
+  /** A name or address, IPv6 without brackets. */
+  readonly host: string;
+  readonly port: number;
+  readonly tls: TlsOptions;
+  readonly connectTimeoutMs: number;
+}
+
+/**
+ * Opens a connection that is ready to carry credentials: the certificate, or the pin that replaces its
+ * verification, has been checked. Calls back once with a socket or a `BmcError` of class `unreachable` or `tls`.
+ * Returns the socket in progress, for whoever gives up on it.
+ */
+export function openSocket(
+  endpoint: Endpoint,
+  callback: (error: BmcError | null, socket: Socket | null) => void,
+): Socket {
+  const secure = endpoint.scheme === "https";
+  const socket = secure ? connectTls(tlsParameters(endpoint)) : connectTcp(endpoint.port, endpoint.host);
+  socket.setNoDelay(true);
+  let reached = false;
+  let settled = false;
+  const settle = (error: BmcError | null) => {
+    if (settled) return;
+    settled = true;
+    clearTimeout(timer);
+    socket.off("close", onClose);
+    if (error) {
+      socket.destroy();
+      callback(error, null);
+    } else {
+      socket.off("error", onError);
+      callback(null, socket);
+    }
+  };
+  const onError = (error: Error) =>
+    settle(reached ? handshakeError(error, endpoint) : connectError(error, endpoint));
+  const onClose = () => onError(new Error("the connection was closed"));
+  const timer = setTimeout(() => {
+    const what = reached ? "no TLS handshake" : "no answer";
+    const message = `cannot connect to ${authority(endpoint)}: ${what} within ${endpoint.connectTimeoutMs} ms`;
+    settle(new BmcError("unreachable", message));
+  }, endpoint.connectTimeoutMs);
+  socket.on("error", onError);
+  socket.on("close", onClose);
+  socket.once("connect", () => {
+    reached = true;
+    if (!secure) settle(null);
+  });
+  socket.once("secureConnect", () => settle(pinProblem(socket as TLSSocket, endpoint)));
+  return socket;
+}
+
+/** `host:port` for people and URLs, IPv6 in brackets and without its zone (RFC 3986 section 3.2.2). */
+export function authority({ host, port }: Pick<Endpoint, "host" | "port">): string {
+  const bare = host.replace(/%.*$/, "");
+  return isIP(bare) === 6 ? `[${bare}]:${port}` : `${host}:${port}`;
+}
+
+function tlsParameters({ host, port, tls }: Endpoint) {
+  return {
+    host,
+    port,
+    // RFC 6066 section 3: literal addresses are not permitted as a server name.
+    ...(isIP(host) === 0 ? { servername: host } : {}),
+    ...(tls.ca === undefined ? {} : { ca: tls.ca }),
+    rejectUnauthorized: tls.verify && tls.fingerprint === undefined,
+    ALPNProtocols: ["http/1.1"],
+  };
+}
+
+function pinProblem(socket: TLSSocket, endpoint: Endpoint): BmcError | null {
+  const expected = endpoint.tls.fingerprint;
+  if (expected === undefined) return null;
+  const certificate = socket.getPeerX509Certificate();
+  const found = certificate && createHash("sha256").update(certificate.raw).digest("hex");
+  if (found === expected) return null;
+  const shown = found ?? "none";
+  return new BmcError(
+    "tls",
+    `certificate fingerprint of ${authority(endpoint)} is ${shown}, not ${expected}`,
+  );
+}

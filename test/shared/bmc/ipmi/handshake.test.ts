@@ -1,0 +1,306 @@
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { eventually, limit, openSession, recordingLogger, startBmc } from "./bench.ts";
+
+describe("cipher suites", () => {
+  it("begins with 17 and remembers it", async () => {
+    const bmc = await startBmc();
+
+    const session = await openSession(bmc);
+
+    expect(session.hint()).toEqual({ cipherSuite: 17 });
+    expect(session.roundTrips()).toBe(3);
+  });
+
+  it("falls back to 3 when the BMC refuses 17, and begins with 3 the next time", async () => {
+    const bmc = await startBmc({ cipherSuites: [3] });
+
+    const first = await openSession(bmc);
+    const second = await openSession(bmc, { hint: first.hint() });
+
+    expect(first.hint()).toEqual({ cipherSuite: 3 });
+    expect(first.roundTrips()).toBe(4);
+    expect(second.roundTrips()).toBe(3);
+  });
+
+  it("goes back to 17 when a remembered 3 is refused", async () => {
+    const bmc = await startBmc({ cipherSuites: [17] });
+
+    const session = await openSession(bmc, { hint: { cipherSuite: 3 } });
+
+    expect(session.hint()).toEqual({ cipherSuite: 17 });
+  });
+
+  it("ignores a hint that is none", async () => {
+    const bmc = await startBmc();
+
+    const session = await openSession(bmc, { hint: { cipherSuite: "0", manufacturer: [] } });
+
+    expect(session.hint()).toEqual({ cipherSuite: 17 });
+  });
+
+  it("falls back after the first silence, and does not remember what may have been a lost packet", async () => {
+    const bmc = await startBmc();
+    // Byte 12 is the authentication algorithm; 3 is HMAC-SHA256.
+    bmc.faults.ignores = (name, payload) => name === "Open Session" && payload[12] === 3;
+
+    const session = await openSession(bmc);
+
+    expect(await session.power.read(limit())).toBe("off");
+    expect(session.hint()).toEqual({});
+  });
+
+  it("uses the operator's choice alone", async () => {
+    const bmc = await startBmc({ cipherSuites: [3] });
+
+    await expect(openSession(bmc, { overrides: { ipmi: { cipherSuite: 17 } } })).rejects.toMatchObject({
+      class: "unsupported",
+      message: "the BMC offers no cipher suite out of 17",
+    });
+  });
+
+  it("is unsupported when the BMC has neither", async () => {
+    const bmc = await startBmc({ cipherSuites: [] });
+
+    await expect(openSession(bmc)).rejects.toMatchObject({ class: "unsupported" });
+  });
+
+  it("refuses an answer with weaker algorithms than asked for", async () => {
+    const bmc = await startBmc();
+    bmc.faults.rewrites = (name, datagram) => {
+      const weaker = Buffer.from(datagram);
+      if (name === "Open Session") weaker.writeUInt8(0, 16 + 16);
+      return [weaker];
+    };
+
+    await expect(openSession(bmc)).rejects.toMatchObject({
+      class: "protocol",
+      message: expect.stringContaining("other algorithms"),
+    });
+    await eventually(() => bmc.sessions() === 0);
+  });
+});
+
+describe("credentials", () => {
+  it.each([3, 17] as const)("names a wrong password as such under cipher suite %i", async (cipherSuite) => {
+    const bmc = await startBmc();
+    const overrides = { password: "Calvin", ipmi: { cipherSuite } };
+
+    await expect(openSession(bmc, { overrides })).rejects.toMatchObject({
+      class: "auth",
+      message: expect.stringContaining("wrong password"),
+    });
+    // One try only: accounts lock.
+    expect(bmc.log.filter((name) => name === "RAKP1")).toHaveLength(1);
+    await eventually(() => bmc.sessions() === 0);
+  });
+
+  it("names an unknown user as such", async () => {
+    const bmc = await startBmc();
+
+    await expect(openSession(bmc, { overrides: { username: "nobody" } })).rejects.toMatchObject({
+      class: "auth",
+      message: expect.stringContaining("unknown user name"),
+    });
+  });
+
+  it("says that the user may not reach the privilege level", async () => {
+    const bmc = await startBmc({ users: [{ name: "admin", password: "calvin", privilege: "user" }] });
+
+    await expect(openSession(bmc)).rejects.toMatchObject({
+      class: "auth",
+      message: expect.stringContaining("privilege level"),
+    });
+  });
+
+  it("takes the null user with an empty password", async () => {
+    const bmc = await startBmc({ users: [{ name: "", password: "" }] });
+
+    const session = await openSession(bmc, { overrides: { username: undefined, password: undefined } });
+
+    expect(await session.power.read(limit())).toBe("off");
+  });
+
+  it.each([
+    ["text", "bmc key"],
+    ["hex", `0x${Buffer.from("bmc key").toString("hex")}`],
+  ])("takes the BMC key as %s", async (_, kg) => {
+    const bmc = await startBmc({ kg: "bmc key" });
+
+    const session = await openSession(bmc, { overrides: { ipmi: { kg } } });
+
+    expect(await session.power.read(limit())).toBe("off");
+  });
+
+  it.each([
+    ["wrong", { kg: "another key" }, "wrong BMC key Kg"],
+    ["missing", {}, "the BMC has a key Kg of its own"],
+  ])("tells a %s BMC key from a wrong password", async (_, ipmi, message) => {
+    const bmc = await startBmc({ kg: "bmc key" });
+
+    await expect(openSession(bmc, { overrides: { ipmi } })).rejects.toMatchObject({
+      class: "auth",
+      message: expect.stringContaining(message),
+    });
+  });
+
+  it("logs in at a BMC that cut the password to 16 bytes, and says so", async () => {
+    const password = "seventeen-bytes-!";
+    const bmc = await startBmc({ passwordBytes: 16, users: [{ name: "admin", password }] });
+    const log = recordingLogger();
+
+    const session = await openSession(bmc, { log, overrides: { password } });
+
+    expect(await session.power.read(limit())).toBe("off");
+    expect(log.lines.map(({ fields }) => fields["quirk"])).toContain("password-cut-to-16-bytes");
+    expect(bmc.log.filter((name) => name === "RAKP1")).toHaveLength(1);
+  });
+
+  it.each([
+    ["user name of 17 bytes", { username: "seventeen-bytes-!" }],
+    ["user name whose characters make more than 16 bytes", { username: "ééééééééé" }],
+    ["password of 21 bytes", { password: "twenty-one-bytes-long" }],
+    ["password with a NUL", { password: "cal\0vin" }],
+    ["BMC key of 21 bytes", { ipmi: { kg: "twenty-one-bytes-long" } }],
+    ["BMC key that is only nearly hex", { ipmi: { kg: "0x123" } }],
+  ])("refuses a %s before anything is sent", async (_, overrides) => {
+    const bmc = await startBmc();
+
+    await expect(openSession(bmc, { overrides })).rejects.toMatchObject({ class: "usage" });
+    expect(bmc.received).toBe(0);
+  });
+});
+
+describe("reaching the BMC", () => {
+  it("fails at once where the port is closed", async () => {
+    const socket = createSocket("udp4").bind(0, "127.0.0.1");
+    await once(socket, "listening");
+    const { port } = socket.address();
+    await new Promise<void>((resolve) => socket.close(() => resolve()));
+    const startedMs = performance.now();
+
+    await expect(openSession({ port }, { overrides: { connectTimeoutMs: 20_000 } })).rejects.toMatchObject({
+      class: "unreachable",
+      message: expect.stringContaining("refused"),
+    });
+    expect(performance.now() - startedMs).toBeLessThan(10_000);
+  });
+
+  it("is unreachable when nothing ever answers, and not later than asked", async () => {
+    const bmc = await startBmc();
+    bmc.faults.ignores = () => true;
+
+    await expect(openSession(bmc, { overrides: { connectTimeoutMs: 700 } })).rejects.toMatchObject({
+      class: "unreachable",
+      message: "no IPMI answer within 700 ms",
+    });
+    expect(bmc.received).toBe(2);
+  });
+
+  it("is a time-out when the BMC falls silent after its first answer", async () => {
+    const bmc = await startBmc();
+    bmc.faults.ignores = (name) => name === "RAKP1";
+
+    await expect(openSession(bmc, { overrides: { connectTimeoutMs: 700 } })).rejects.toMatchObject({
+      class: "timeout",
+    });
+    await eventually(() => bmc.sessions() === 0);
+  });
+
+  it("does not know an unknown host", async () => {
+    await expect(openSession({ port: 623 }, { overrides: { host: "bmc.invalid" } })).rejects.toMatchObject({
+      class: "unreachable",
+    });
+  });
+
+  it("is busy when the BMC has no session slot left", async () => {
+    const bmc = await startBmc({ sessionSlots: 1 });
+    const first = await openSession(bmc);
+
+    await expect(openSession(bmc)).rejects.toMatchObject({ class: "busy" });
+    await first.close();
+    await eventually(() => bmc.sessions() === 0);
+    const second = await openSession(bmc);
+    expect(await second.power.read(limit())).toBe("off");
+  });
+});
+
+describe("a handshake that loses a message", () => {
+  it.each(["Open Session", "RAKP1", "RAKP3"])("starts again when the answer to %s is lost", async (lost) => {
+    const bmc = await startBmc();
+    let losses = 0;
+    bmc.faults.losesAnswer = (name) => name === lost && losses++ === 0;
+
+    const session = await openSession(bmc);
+
+    expect(await session.power.read(limit())).toBe("off");
+    // A lost RAKP leaves nothing behind: the half-open session was given up or closed.
+    await eventually(() => bmc.sessions() <= (lost === "Open Session" ? 2 : 1));
+  });
+
+  it("starts again when the BMC has forgotten the session in between", async () => {
+    const bmc = await startBmc();
+    let forgotten = 0;
+    bmc.faults.rewrites = (name, datagram) => {
+      if (name !== "RAKP1" || forgotten++ > 0) return [datagram];
+      const tag = datagram.readUInt8(16);
+      const answer = Buffer.concat([datagram.subarray(0, 16), Buffer.of(tag, 0x02, 0, 0, 0, 0, 0, 0)]);
+      answer.writeUInt16LE(8, 14);
+      datagram.copy(answer, 20, 20, 24);
+      return [answer];
+    };
+
+    const session = await openSession(bmc);
+
+    expect(await session.power.read(limit())).toBe("off");
+  });
+
+  it("takes no answer that belongs to another handshake", async () => {
+    const bmc = await startBmc();
+    bmc.faults.rewrites = (name, datagram) => {
+      if (!["Open Session", "RAKP1", "RAKP3"].includes(name)) return [datagram];
+      const otherTag = Buffer.from(datagram);
+      otherTag.writeUInt8((otherTag.readUInt8(16) + 1) & 0xff, 16);
+      const otherConsole = Buffer.from(datagram);
+      otherConsole.writeUInt32LE((otherConsole.readUInt32LE(20) ^ 0xff) >>> 0, 20);
+      const refusal = Buffer.from(otherConsole);
+      refusal.writeUInt8(0x0d, 17);
+      return [otherTag, otherConsole, refusal, Buffer.from("0600ff07"), datagram];
+    };
+
+    const session = await openSession(bmc);
+
+    expect(session.roundTrips()).toBe(3);
+    expect(await session.power.read(limit())).toBe("off");
+  });
+
+  it("gives a slow BMC the time that it needs", async () => {
+    const bmc = await startBmc({ network: { latencyMs: 700 } });
+
+    const session = await openSession(bmc, { overrides: { connectTimeoutMs: 15_000 } });
+
+    expect(session.hint()).toEqual({ cipherSuite: 17 });
+    expect(bmc.log.filter((name) => name === "RAKP1")).toHaveLength(1);
+  });
+});
+
+describe("an aborted handshake", () => {
+  it.each(["Open Session", "RAKP1", "RAKP3"])(
+    "leaves no session behind while it waits for %s",
+    async (silent) => {
+      const bmc = await startBmc();
+      const abort = new AbortController();
+      onTestFinished(() => abort.abort());
+      bmc.faults.losesAnswer = (name) => name === silent;
+      if (silent === "Open Session") bmc.faults.ignores = () => true;
+
+      const opening = openSession(bmc, { signal: abort.signal });
+      await eventually(() => bmc.log.includes(silent));
+      abort.abort(new Error("enough"));
+
+      await expect(opening).rejects.toThrow("enough");
+      await eventually(() => bmc.sessions() === 0);
+    },
+  );
+});

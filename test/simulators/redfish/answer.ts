@@ -1,0 +1,44 @@
+/** What the simulator sends back. */
+export interface Answer {
+  readonly status: number;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export const ok = (body: unknown, headers: Readonly<Record<string, string>> = {}): Answer => ({
+  status: 200,
+  body,
+  headers,
+});
+
+export const noContent: Answer = { status: 204 };
+
+/** An error body as DSP0266 section 8.6 has it. */
+export function refusal(
+  status: number,
+  messageId: string,
+  message: string,
+  headers: Readonly<Record<string, string>> = {},
+): Answer {
+  const body = {
+    error: {
+      code: "Base.1.8.GeneralError",
+      message: "A general error has occurred. See ExtendedInfo for more information.",
+      "@Message.ExtendedInfo": [
+        {
+          "@odata.type": "#Message.v1_1_1.Message",
+          MessageId: messageId,
+          Message: message,
+          Severity: "Warning",
+        },
+      ],
+    },
+  };
+  return { status, body, headers };
+}
+
+export const notFound = (path: string) =>
+  refusal(404, "Base.1.8.ResourceMissingAtURI", `The resource at the URI ${path} was not found.`);
+
+export const methodNotAllowed = (method: string) =>
+  refusal(405, "Base.1.8.OperationNotAllowed", `The HTTP method ${method} is not allowed on this resource.`);

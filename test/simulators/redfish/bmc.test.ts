@@ -1,0 +1,175 @@
+import { Client } from "undici";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { SimulatedMachine } from "../machine.ts";
+import { type RedfishBmc, type RedfishBmcOptions, startRedfishBmc } from "./bmc.ts";
+import { redfishProfiles } from "./profiles.ts";
+import { SESSIONS } from "./sessions.ts";
+
+const SYSTEM = "/redfish/v1/Systems/1";
+const authorization = `Basic ${Buffer.from("admin:calvin").toString("base64")}`;
+
+let bmc: RedfishBmc;
+let client: Client;
+beforeEach(() => start());
+afterEach(stop);
+
+async function start(options: RedfishBmcOptions = {}): Promise<void> {
+  bmc = await startRedfishBmc({ tls: "http", ...options });
+  client = new Client(bmc.url);
+}
+
+async function stop(): Promise<void> {
+  await client.destroy();
+  await bmc.close();
+}
+
+async function restart(options: RedfishBmcOptions): Promise<void> {
+  await stop();
+  await start(options);
+}
+
+async function call(method: "GET" | "POST" | "PATCH" | "DELETE", path: string, body?: unknown, headers = {}) {
+  const answer = await client.request({
+    method,
+    path,
+    headers: { authorization, "content-type": "application/json", ...headers },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await answer.body.text();
+  return {
+    status: answer.statusCode,
+    headers: answer.headers,
+    body: text === "" ? undefined : JSON.parse(text),
+  };
+}
+
+const boot = (target: string, enabled = "Once") => ({
+  Boot: { BootSourceOverrideTarget: target, BootSourceOverrideEnabled: enabled },
+});
+
+test("the service root needs no credentials, everything else does", async () => {
+  const root = await call("GET", "/redfish/v1/", undefined, { authorization: "" });
+  const system = await call("GET", SYSTEM, undefined, { authorization: "" });
+
+  expect(root).toMatchObject({ status: 200, body: { Systems: { "@odata.id": "/redfish/v1/Systems" } } });
+  expect(system).toMatchObject({ status: 401, headers: { "www-authenticate": 'Basic realm="BMC"' } });
+  expect(bmc.refusedCredentials).toBe(1);
+});
+
+test("a reset takes its time and shows it", async () => {
+  await restart({ machines: [new SimulatedMachine({ powerOffMs: 200 })] });
+
+  const accepted = await call("POST", `${SYSTEM}/Actions/ComputerSystem.Reset`, { ResetType: "ForceOff" });
+  const meanwhile = await call("GET", SYSTEM);
+
+  expect(accepted.status).toBe(204);
+  expect(meanwhile.body.PowerState).toBe("PoweringOff");
+  await expect.poll(async () => (await call("GET", SYSTEM)).body.PowerState).toBe("Off");
+});
+
+test("a reset that is not offered or not possible is refused with its message", async () => {
+  const unknown = await call("POST", `${SYSTEM}/Actions/ComputerSystem.Reset`, { ResetType: "Explode" });
+  const impossible = await call("POST", `${SYSTEM}/Actions/ComputerSystem.Reset`, { ResetType: "On" });
+
+  expect(unknown.status).toBe(400);
+  expect(unknown.body.error["@Message.ExtendedInfo"][0].MessageId).toBe(
+    "Base.1.8.ActionParameterValueNotInList",
+  );
+  expect(impossible.status).toBe(409);
+  expect(bmc.machine.commands).toEqual([]);
+});
+
+test("a one-time override is used up by the boot it decides", async () => {
+  await restart({ machines: [new SimulatedMachine({ power: "off", powerOnMs: 0 })] });
+
+  await call("PATCH", SYSTEM, boot("Pxe"));
+  await call("POST", `${SYSTEM}/Actions/ComputerSystem.Reset`, { ResetType: "On" });
+  await expect.poll(() => bmc.machine.lastBoot).toMatchObject({ device: "pxe", overridden: true });
+
+  expect((await call("GET", SYSTEM)).body.Boot).toMatchObject({
+    BootSourceOverrideTarget: "None",
+    BootSourceOverrideEnabled: "Disabled",
+  });
+});
+
+describe("sessions", () => {
+  const login = (Password = "calvin") =>
+    call("POST", SESSIONS, { UserName: "admin", Password }, { authorization: "" });
+
+  test("open with the right password, carry requests, and close", async () => {
+    const opened = await login();
+    const headers = { authorization: "", "x-auth-token": String(opened.headers["x-auth-token"]) };
+    const read = await call("GET", SYSTEM, undefined, headers);
+    const closed = await call("DELETE", String(opened.headers["location"]), undefined, headers);
+    const afterwards = await call("GET", SYSTEM, undefined, headers);
+
+    expect([opened.status, read.status, closed.status, afterwards.status]).toEqual([201, 200, 204, 401]);
+    expect(bmc.sessions.count).toBe(0);
+  });
+
+  test("are refused with a wrong password and when the slots are full", async () => {
+    await restart({ sessionLimit: 1 });
+
+    const statuses = [(await login("wrong")).status, (await login()).status, (await login()).status];
+
+    expect(statuses).toEqual([401, 201, 503]);
+    expect(bmc.sessions.count).toBe(1);
+  });
+});
+
+test("a profile that requires If-Match answers 428, 412 and then takes the right tag", async () => {
+  await restart({ profile: { ...profile("generic"), ifMatch: "required" } });
+  const { headers } = await call("GET", SYSTEM);
+
+  const without = await call("PATCH", SYSTEM, boot("Pxe"));
+  const wrong = await call("PATCH", SYSTEM, boot("Pxe"), { "if-match": '"nonsense"' });
+  const right = await call("PATCH", SYSTEM, boot("Pxe"), { "if-match": String(headers["etag"]) });
+
+  expect([without.status, wrong.status, right.status]).toEqual([428, 412, 204]);
+});
+
+test("the tag of a system changes with its state", async () => {
+  const before = await call("GET", SYSTEM);
+  await call("PATCH", SYSTEM, boot("Pxe"));
+  const after = await call("GET", SYSTEM);
+
+  expect(before.headers["etag"]).not.toBe(after.headers["etag"]);
+});
+
+test("faults come in the order and number they were asked for, then everything is well again", async () => {
+  bmc.fail({ kind: "refuse", retryAfter: "3", times: 2 });
+
+  const answers = [await call("GET", SYSTEM), await call("GET", SYSTEM), await call("GET", SYSTEM)];
+
+  expect(answers.map(({ status }) => status)).toEqual([503, 503, 200]);
+  expect(answers[0]?.headers["retry-after"]).toBe("3");
+});
+
+test("requests and connections are counted", async () => {
+  await call("GET", SYSTEM);
+  await call("GET", SYSTEM);
+
+  expect(bmc.log).toEqual([`GET ${SYSTEM}`, `GET ${SYSTEM}`]);
+  expect(bmc.connections).toBe(1);
+});
+
+test.each(Object.keys(redfishProfiles))("profile %s serves a system that is on", async (name) => {
+  await restart({ profile: name });
+
+  const { status, body } = await call("GET", bmc.systemPaths[0] ?? "", undefined, {
+    "accept-encoding": "gzip",
+  });
+
+  expect(status).toBe(200);
+  expect(body.PowerState).toBe("On");
+});
+
+test("a profile that nobody wrote is refused", async () => {
+  await expect(startRedfishBmc({ profile: "nonesuch" })).rejects.toThrow("no profile nonesuch");
+});
+
+function profile(name: string) {
+  const found = redfishProfiles[name];
+  if (!found) throw new Error(`no profile ${name}`);
+  return found;
+}

@@ -1,0 +1,394 @@
+import {
+  createServer as createHttp,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from "node:http";
+import { createServer as createHttps } from "node:https";
+import type { Socket } from "node:net";
+import { z } from "zod";
+import { type Certificate, createCertificate, fingerprintOf } from "../../support/certificate.ts";
+import { SimulatedMachine } from "../machine.ts";
+import { type Answer, methodNotAllowed, notFound, ok, refusal } from "./answer.ts";
+import { patchBoot } from "./boot-override.ts";
+import { checkIfMatch, withTag } from "./etag.ts";
+import { type Fault, FaultQueue } from "./faults.ts";
+import { type RedfishProfile, redfishProfiles } from "./profiles.ts";
+import { reset } from "./reset.ts";
+import {
+  pendingResource,
+  ROOT,
+  resetActionInfo,
+  SYSTEMS,
+  staticResources,
+  systemResource,
+} from "./resources.ts";
+import { SESSIONS, SessionSlots } from "./sessions.ts";
+import { TASK_MONITORS, type TaskOptions, Tasks } from "./tasks.ts";
+
+export interface RedfishBmcOptions {
+  /** One system a machine; one machine of its own when absent. */
+  readonly machines?: readonly SimulatedMachine[];
+  /** A name from `redfishProfiles`, or a profile. Default `generic`. */
+  readonly profile?: string | RedfishProfile;
+  readonly username?: string;
+  readonly password?: string;
+  /** Default 8. */
+  readonly sessionLimit?: number;
+  /** False takes sessions only, and says so in WWW-Authenticate. */
+  readonly basic?: boolean;
+  /** Added to every answer. */
+  readonly latencyMs?: number;
+  /** `http`, or a certificate; a self-signed one is made when absent. */
+  readonly tls?: Certificate | "http";
+  readonly host?: string;
+  /** 0 takes any free port. */
+  readonly port?: number;
+  /** Writes answer 202 and a task monitor. */
+  readonly tasks?: TaskOptions;
+}
+
+/** One request as it came in. */
+export interface SeenRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingMessage["headers"];
+  readonly body: unknown;
+}
+
+const Login = z.object({ UserName: z.string(), Password: z.string() });
+
+/** Starts a BMC; it listens when the promise resolves. */
+export async function startRedfishBmc(options: RedfishBmcOptions = {}): Promise<RedfishBmc> {
+  const bmc = new RedfishBmc(options);
+  await bmc.listen(options.host ?? "127.0.0.1", options.port ?? 0);
+  return bmc;
+}
+
+/** A BMC that speaks Redfish over a real socket, with what a test asks about it. */
+export class RedfishBmc {
+  readonly machines: readonly SimulatedMachine[];
+  readonly profile: RedfishProfile;
+  readonly username: string;
+  readonly password: string;
+  readonly sessions: SessionSlots;
+  /** Undefined for plain HTTP. */
+  readonly certificate: Certificate | undefined;
+  /** Every request, in order. */
+  readonly requests: SeenRequest[] = [];
+  /** TCP connections accepted so far. */
+  connections = 0;
+  /** Requests whose credentials were refused. */
+  refusedCredentials = 0;
+  /** BIOS jobs that boot writes have queued. */
+  biosJobs = 0;
+  latencyMs: number;
+
+  readonly #basic: boolean;
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  readonly #faults = new FaultQueue();
+  readonly #tasks: Tasks | undefined;
+  readonly #systems: ReadonlyMap<string, SimulatedMachine>;
+  readonly #static: ReadonlyMap<string, unknown>;
+  #host = "";
+  #port = 0;
+
+  constructor(options: RedfishBmcOptions) {
+    this.profile = profileOf(options.profile ?? "generic");
+    this.machines = options.machines ?? [new SimulatedMachine()];
+    this.username = options.username ?? "admin";
+    this.password = options.password ?? "calvin";
+    this.sessions = new SessionSlots(options.sessionLimit ?? 8);
+    this.latencyMs = options.latencyMs ?? 0;
+    this.#basic = options.basic ?? true;
+    this.#tasks = options.tasks && new Tasks(options.tasks);
+    this.#systems = new Map(
+      this.machines.map((machine, index) => [`${SYSTEMS}/${this.#systemId(index)}`, machine]),
+    );
+    this.#static = staticResources(this.profile, [...this.#systems.keys()]);
+    this.certificate = certificateOf(options.tls);
+    const handle = (request: IncomingMessage, response: ServerResponse) =>
+      void this.#handle(request, response);
+    this.#server = this.certificate ? createHttps(this.certificate, handle) : createHttp(handle);
+    this.#server.keepAliveTimeout = 60_000;
+    this.#server.on("connection", (socket: Socket) => {
+      this.connections++;
+      this.#sockets.add(socket);
+      socket.on("close", () => this.#sockets.delete(socket));
+      socket.on("error", () => undefined);
+    });
+  }
+
+  /** The only machine, or the first of several. */
+  get machine(): SimulatedMachine {
+    const [first] = this.machines;
+    if (!first) throw new Error("this BMC has no machine");
+    return first;
+  }
+
+  get host(): string {
+    return this.#host;
+  }
+
+  get port(): number {
+    return this.#port;
+  }
+
+  get url(): string {
+    const host = this.#host.includes(":") ? `[${this.#host}]` : this.#host;
+    return `${this.certificate ? "https" : "http"}://${host}:${this.port}`;
+  }
+
+  /** SHA-256 of the certificate, as a connection's `tls.fingerprint`. */
+  get fingerprint(): string {
+    if (!this.certificate) throw new Error("plain HTTP has no certificate");
+    return fingerprintOf(this.certificate);
+  }
+
+  /** Every request so far as `METHOD path`. */
+  get log(): readonly string[] {
+    return this.requests.map(({ method, path }) => `${method} ${path}`);
+  }
+
+  /** Paths of the systems, in the order of `machines`. */
+  get systemPaths(): readonly string[] {
+    return [...this.#systems.keys()];
+  }
+
+  /** Makes the next requests that fit go wrong. */
+  fail(fault: Fault): void {
+    this.#faults.add(fault);
+  }
+
+  /** Forgets the requests and connections seen so far. */
+  forget(): void {
+    this.requests.length = 0;
+    this.connections = 0;
+  }
+
+  async listen(host: string, port: number): Promise<void> {
+    this.#host = host;
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once("error", reject);
+      this.#server.listen(port, host, () => {
+        this.#server.off("error", reject);
+        const address = this.#server.address();
+        if (address !== null && typeof address === "object") this.#port = address.port;
+        resolve();
+      });
+    });
+  }
+
+  /** Ends every connection and every machine's transitions. */
+  async close(): Promise<void> {
+    for (const machine of this.machines) machine.close();
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    for (const socket of this.#sockets) socket.destroy();
+    await closed;
+  }
+
+  #systemId(index: number): string {
+    return this.machines.length === 1 ? this.profile.systemId : `${this.profile.systemId}-${index + 1}`;
+  }
+
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      const body = await readBody(request);
+      const method = request.method ?? "";
+      const path = (request.url ?? "").replace(/(?<=.)\/$/, "");
+      this.requests.push({ method, path, headers: request.headers, body });
+      const fault = this.#faults.take(method, path);
+      if (this.latencyMs > 0) await new Promise((resolve) => setTimeout(resolve, this.latencyMs));
+      this.#deliver(response, fault, () => this.#answer(method, path, request, body));
+    } catch {
+      response.destroy();
+    }
+  }
+
+  #answer(method: string, path: string, request: IncomingMessage, body: unknown): Answer {
+    if (this.profile.refusesIdentityEncoding && request.headers["accept-encoding"] === "identity") {
+      return { status: 406 };
+    }
+    if (method === "GET" && path === ROOT) return ok(this.#static.get(ROOT));
+    if (method === "POST" && path === SESSIONS) return this.#login(body);
+    if (!this.#authorised(request)) return this.#unauthorised();
+    if (path === SESSIONS && method === "GET") return this.sessions.collection();
+    if (path.startsWith(`${SESSIONS}/`) && method === "DELETE")
+      return this.sessions.close(path.slice(SESSIONS.length + 1));
+    if (path.startsWith(`${TASK_MONITORS}/`)) return this.#tasks?.monitor(path) ?? notFound(path);
+    const fixed = this.#static.get(path);
+    if (fixed !== undefined) return method === "GET" ? ok(fixed) : methodNotAllowed(method);
+    return this.#system(method, path, request.headers["if-match"], body);
+  }
+
+  #system(method: string, path: string, ifMatch: string | undefined, body: unknown): Answer {
+    const found = [...this.#systems].find(([system]) => path === system || path.startsWith(`${system}/`));
+    if (!found) return notFound(path);
+    const [systemPath, machine] = found;
+    const { profile } = this;
+    const resource = systemResource(systemPath, systemPath.slice(SYSTEMS.length + 1), machine, profile);
+    const owner = {
+      system: systemPath,
+      settings: `${systemPath}/Settings`,
+      "future-state": `${systemPath}/SD`,
+    };
+    switch (path) {
+      case systemPath:
+        if (method === "GET") return withTag(resource, profile);
+        if (method !== "PATCH") return methodNotAllowed(method);
+        if (profile.bootOwner === "settings") {
+          return refusal(400, "Base.1.8.PropertyNotWritable", "The property Boot is a read only property.");
+        }
+        if (profile.bootOwner === "future-state") {
+          const message = `The requested operation is supported in the future state URI ${owner["future-state"]}.`;
+          return refusal(400, "Ami.1.0.OperationSupportedInFutureStateURI", message);
+        }
+        return this.#patchBoot(ifMatch, resource, body, machine);
+      case owner[profile.bootOwner]: {
+        const pending = pendingResource(path, machine, profile);
+        if (method === "GET") return withTag(pending, profile);
+        return method === "PATCH"
+          ? this.#patchBoot(ifMatch, pending, body, machine)
+          : methodNotAllowed(method);
+      }
+      case `${systemPath}/ResetActionInfo`:
+        return profile.resetListing === "action-info" ? ok(resetActionInfo(path, profile)) : notFound(path);
+      case `${systemPath}/Actions/ComputerSystem.Reset`:
+        return method === "POST" ? this.#asTask(reset(body, machine, profile)) : methodNotAllowed(method);
+      default:
+        return notFound(path);
+    }
+  }
+
+  #patchBoot(
+    ifMatch: string | undefined,
+    resource: Record<string, unknown>,
+    body: unknown,
+    machine: SimulatedMachine,
+  ): Answer {
+    const queueJob = () => {
+      this.biosJobs++;
+    };
+    const refused = checkIfMatch(ifMatch, resource, this.profile);
+    return refused ?? this.#asTask(patchBoot(body, machine, this.profile, queueJob));
+  }
+
+  #asTask(answer: Answer): Answer {
+    return this.#tasks && answer.status < 300 ? this.#tasks.start() : answer;
+  }
+
+  #login(body: unknown): Answer {
+    const parsed = Login.safeParse(body);
+    const right =
+      parsed.success && parsed.data.UserName === this.username && parsed.data.Password === this.password;
+    return right ? this.sessions.open(this.username) : this.#unauthorised();
+  }
+
+  #authorised(request: IncomingMessage): boolean {
+    const token = request.headers["x-auth-token"];
+    if (typeof token === "string") return this.sessions.accepts(token);
+    const expected = Buffer.from(`${this.username}:${this.password}`).toString("base64");
+    return this.#basic && request.headers.authorization === `Basic ${expected}`;
+  }
+
+  #unauthorised(): Answer {
+    this.refusedCredentials++;
+    const headers = { "WWW-Authenticate": this.#basic ? 'Basic realm="BMC"' : 'Session realm="BMC"' };
+    return refusal(
+      401,
+      "Base.1.8.AccessDenied",
+      "Access denied: check the user name and the password.",
+      headers,
+    );
+  }
+
+  #deliver(response: ServerResponse, fault: Fault | undefined, carryOut: () => Answer): void {
+    if (fault?.kind === "close-before") {
+      response.destroy();
+      return;
+    }
+    if (fault?.kind === "refuse" || fault?.kind === "redirect") {
+      send(response, refusalOf(fault));
+      return;
+    }
+    const answer = carryOut();
+    const text = JSON.stringify(answer.body ?? {});
+    // A 204 has no body to go wrong with.
+    const status = answer.status === 204 ? 200 : answer.status;
+    switch (fault?.kind) {
+      case undefined:
+        send(response, answer);
+        return;
+      case "close-after":
+        response.destroy();
+        return;
+      case "silent":
+        return;
+      case "slow-body":
+      case "truncated":
+        response.writeHead(status, {
+          "Content-Type": "application/json",
+          "Content-Length": text.length + 64,
+        });
+        response.write(text.slice(0, 8), () => {
+          if (fault.kind === "truncated") response.destroy();
+        });
+        return;
+      case "bad-json":
+        response.writeHead(status, { "Content-Type": "application/json" });
+        response.end(text.slice(0, -1));
+        return;
+      case "wrong-type":
+        response.writeHead(status, { "Content-Type": "text/html" });
+        response.end("<html><body>Please log in</body></html>");
+        return;
+      case "oversized":
+        response.writeHead(status, { "Content-Type": "application/json" });
+        response.end(`{"padding":"${"x".repeat(3_000_000)}"}`);
+        return;
+      default:
+        fault?.kind satisfies undefined;
+    }
+  }
+}
+
+function send(response: ServerResponse, { status, body, headers }: Answer): void {
+  const text = body === undefined ? "" : JSON.stringify(body);
+  const type = text === "" ? {} : { "Content-Type": "application/json; charset=utf-8" };
+  response.writeHead(status, { "OData-Version": "4.0", ...type, ...headers });
+  response.end(text);
+}
+
+function refusalOf(fault: Fault): Answer {
+  if (fault.kind === "redirect") {
+    return { status: fault.status ?? 308, headers: { Location: fault.location ?? "/" } };
+  }
+  const headers = fault.retryAfter === undefined ? undefined : { "Retry-After": fault.retryAfter };
+  const messageId = fault.messageId ?? "Base.1.8.ServiceTemporarilyUnavailable";
+  return refusal(fault.status ?? 503, messageId, "The service is temporarily unavailable.", headers);
+}
+
+async function readBody(request: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk);
+  const text = Buffer.concat(chunks).toString("utf8");
+  if (text === "") return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function profileOf(profile: string | RedfishProfile): RedfishProfile {
+  if (typeof profile !== "string") return profile;
+  const found = redfishProfiles[profile];
+  if (!found) throw new Error(`no profile ${profile}: there are ${Object.keys(redfishProfiles).join(", ")}`);
+  return found;
+}
+
+function certificateOf(tls: Certificate | "http" | undefined): Certificate | undefined {
+  if (tls === "http") return undefined;
+  return tls ?? createCertificate({ commonName: "Redfish BMC", altNames: ["127.0.0.1", "::1", "localhost"] });
+}

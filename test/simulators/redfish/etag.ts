@@ -1,0 +1,44 @@
+import { createHash } from "node:crypto";
+import { type Answer, refusal } from "./answer.ts";
+import type { RedfishProfile } from "./profiles.ts";
+
+/** The entity tag of a resource as it now is: strong, quoted. */
+export function tagOf(resource: unknown): string {
+  return `"${createHash("sha1").update(JSON.stringify(resource)).digest("hex").slice(0, 12)}"`;
+}
+
+/** The resource with its tag the way this make sends it. */
+export function withTag(resource: Record<string, unknown>, profile: RedfishProfile): Answer {
+  const tag = tagOf(resource);
+  if (profile.etagSent === "property") {
+    return { status: 200, body: { ...resource, "@odata.etag": tag } };
+  }
+  const forms = {
+    strong: tag,
+    weak: `W/${tag}`,
+    doubled: `"${tag}"`,
+    gzip: tag.replace(/"$/, '-gzip"'),
+  } as const;
+  return { status: 200, body: resource, headers: { ETag: forms[profile.etagSent] } };
+}
+
+/** What this make has against a write's If-Match; undefined when nothing. */
+export function checkIfMatch(
+  ifMatch: string | undefined,
+  resource: Record<string, unknown>,
+  profile: RedfishProfile,
+): Answer | undefined {
+  const failed = refusal(
+    412,
+    "Base.1.8.PreconditionFailed",
+    "The ETag supplied did not match the current resource.",
+  );
+  if (profile.ifMatch === "ignored") return undefined;
+  if (profile.ifMatch === "refused") return ifMatch === undefined ? undefined : failed;
+  if (ifMatch === undefined) {
+    return refusal(428, "Base.1.8.PreconditionRequired", "The request needs an If-Match header.");
+  }
+  const tag = tagOf(resource);
+  const taken = profile.etagTaken === "weak" ? `W/${tag}` : tag;
+  return ifMatch === taken ? undefined : failed;
+}

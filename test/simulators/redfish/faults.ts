@@ -1,0 +1,46 @@
+/** Something that goes wrong with the next requests that fit. */
+export interface Fault {
+  readonly kind: /** Closes the connection before the request is carried out. */
+    | "close-before"
+    /** Carries the request out, then closes the connection without an answer. */
+    | "close-after"
+    /** Carries it out and never answers. */
+    | "silent"
+    /** Sends the headers, then the body so slowly that it never ends. */
+    | "slow-body"
+    /** Closes the connection in the middle of the body. */
+    | "truncated"
+    /** A whole body that is no JSON. */
+    | "bad-json"
+    | "wrong-type"
+    | "oversized"
+    /** `status` with `retryAfter` and a message, nothing carried out. */
+    | "refuse"
+    /** `status` to `location`, nothing carried out. */
+    | "redirect";
+  readonly method?: string;
+  readonly path?: RegExp;
+  /** How often; 1 when absent. */
+  readonly times?: number;
+  readonly status?: number;
+  readonly retryAfter?: string;
+  readonly messageId?: string;
+  readonly location?: string;
+}
+
+/** Faults waiting for their requests, in the order they were added. */
+export class FaultQueue {
+  readonly #waiting: { readonly fault: Fault; left: number }[] = [];
+
+  add(fault: Fault): void {
+    this.#waiting.push({ fault, left: fault.times ?? 1 });
+  }
+
+  take(method: string, path: string): Fault | undefined {
+    const entry = this.#waiting.find(({ fault, left }) => {
+      return left > 0 && (fault.method ?? method) === method && (fault.path?.test(path) ?? true);
+    });
+    if (entry) entry.left--;
+    return entry?.fault;
+  }
+}
