@@ -3,19 +3,23 @@ const LONGEST_NAME = 128;
 
 /**
  * The one of `known` that `name` is probably a misspelling of; undefined when none is close. Case, hyphens
- * and underscores do not count, so `grpc-server` finds `grpcServer`.
+ * and underscores do not count, so `grpc-server` finds `grpcServer`. Of names equally near, one that begins with
+ * what was typed wins: `power-of` finds `power-off`, not `power-on`.
  */
 export function nearestName(name: string, known: Iterable<string>): string | undefined {
   const folded = fold(name);
   if (folded.length > LONGEST_NAME) return undefined;
+  const furthest = Math.max(1, Math.floor(folded.length / 3));
   let nearest: string | undefined;
-  let least = Math.max(1, Math.floor(folded.length / 3)) + 1;
+  let least = Number.POSITIVE_INFINITY;
   for (const candidate of known) {
     const other = fold(candidate);
-    if (Math.abs(other.length - folded.length) >= least) continue;
+    if (Math.abs(other.length - folded.length) > furthest) continue;
     const distance = editDistance(folded, other);
-    if (distance < least) {
-      least = distance;
+    // Half a step decides between equals and cannot outweigh a whole one.
+    const rank = distance - (other.startsWith(folded) ? 0.5 : 0);
+    if (distance <= furthest && rank < least) {
+      least = rank;
       nearest = candidate;
     }
   }

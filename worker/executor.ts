@@ -89,19 +89,29 @@ export class Executor {
     }
   }
 
-  async #launch(action: Action, target: Target & { ok: true }, signals: StopSignals): Promise<Outcome | undefined> {
+  async #launch(
+    action: Action,
+    target: Target & { ok: true },
+    signals: StopSignals,
+  ): Promise<Outcome | undefined> {
     const { clock, log, reporter, runtime } = this.#options;
     const fields = { ...fieldsOf(action), ...(target.machine ? { machine: target.machine } : {}) };
     const startedAt = new Date(clock.now());
-    const begun = await reporter.running({ action, state: "running", startedAt, message: "running" }, signals.stop);
+    const begun = await reporter.running(
+      { action, state: "running", startedAt, message: "running" },
+      signals.stop,
+    );
     if (begun !== "acknowledged") {
       log.warn({ ...fields, delivery: begun }, "action not started: the server did not take its start");
       return undefined;
     }
     log.info({ ...fields, image: action.image, runtime: runtime.name }, "action started");
-    const ended = await this.#run(action, target, startedAt, signals.cancel, (line) => this.#log(fields, line));
+    const ended = await this.#run(action, target, startedAt, signals.cancel, (line) =>
+      this.#log(fields, line),
+    );
     const { outcome } = ended;
-    if (target.machine && outcome.result?.hint !== undefined) this.#hints.set(target.machine, outcome.result.hint);
+    if (target.machine && outcome.result?.hint !== undefined)
+      this.#hints.set(target.machine, outcome.result.hint);
     const facts = {
       ...fields,
       ...(outcome.class ? { class: outcome.class } : {}),
@@ -136,7 +146,9 @@ export class Executor {
     return runtime.run(
       {
         action,
-        ...(connection === undefined ? {} : { connection: hint === undefined ? connection : { ...connection, hint } }),
+        ...(connection === undefined
+          ? {}
+          : { connection: hint === undefined ? connection : { ...connection, hint } }),
         timeoutMs: action.timeoutMs > 0 ? action.timeoutMs : defaultTimeoutMs,
         onLog,
       },
@@ -149,7 +161,10 @@ export class Executor {
     const { clock, reporter } = this.#options;
     const now = new Date(clock.now());
     const outcome = failedLaunch("usage", reason, now, now);
-    const begun = await reporter.running({ action, state: "running", startedAt: now, message: "running" }, signals.stop);
+    const begun = await reporter.running(
+      { action, state: "running", startedAt: now, message: "running" },
+      signals.stop,
+    );
     if (begun !== "acknowledged") return undefined;
     await this.#reportEnd(action, outcome, now, signals.cancel);
     return outcome;
@@ -197,7 +212,9 @@ export function statusMessage(action: Action, outcome: Outcome): string {
   if (outcome.ok) return outcome.message;
   const code = outcome.exitCode === undefined ? "" : `, exit ${outcome.exitCode}`;
   const machine = outcome.result?.machine ? ` ${outcome.result.machine}` : "";
-  return oneLine(`${action.name}${machine} failed (${outcome.class ?? "internal"}${code}): ${outcome.message}`);
+  return oneLine(
+    `${action.name}${machine} failed (${outcome.class ?? "internal"}${code}): ${outcome.message}`,
+  );
 }
 
 function fieldsOf(action: Action): Readonly<Record<string, string>> {

@@ -54,7 +54,10 @@ export async function runLane(options: LaneOptions, stop: AbortSignal): Promise<
     } catch (thrown) {
       if (stop.aborted) return;
       failures += 1;
-      log.error({ agentId, error: thrown instanceof Error ? thrown.message : String(thrown) }, "lane stumbled, goes on");
+      log.error(
+        { agentId, error: thrown instanceof Error ? thrown.message : String(thrown) },
+        "lane stumbled, goes on",
+      );
       await clock.sleep(backoffMs(failing, failures), stop).catch(() => undefined);
     }
   }

@@ -43,7 +43,10 @@ export async function startLab(options: LabOptions = {}): Promise<Lab> {
   if (!first || !second || !third) throw new Error("the lab has three machines");
   const generic = await startRedfishBmc({ machines: [first], ...credentials });
   const dell = await startRedfishBmc({ machines: [second], profile: "dell-idrac10", ...credentials });
-  const ipmi = await startIpmiBmc({ machine: third, ...credentials });
+  const ipmi = await startIpmiBmc({
+    machine: third,
+    users: [{ name: USERNAME, password, privilege: "operator" }],
+  });
 
   await writeFile(join(directory, "bmc-password"), `${password}\n`, { mode: 0o600 });
   const inventoryFile = join(directory, "inventory.yaml");

@@ -31,9 +31,13 @@ export function describeWithDocker(title: string, tests: () => void): void {
   describe.skip(title, tests);
 }
 
+export async function buildTestBase(): Promise<void> {
+  await buildLocalBase(docker, testBaseImage);
+}
+
 /** The image of the scripted action. */
 export async function buildScriptedImage(): Promise<void> {
-  await buildLocalBase(docker, testBaseImage);
+  await buildTestBase();
   const context = await mkdtemp(join(tmpdir(), "pbnj-scripted-"));
   try {
     const program = join(import.meta.dirname, "fixtures/actions/scripted/action.ts");

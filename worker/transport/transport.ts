@@ -11,8 +11,11 @@ export type Poll =
 /** What came of a report. */
 export type Acknowledgement =
   | { readonly kind: "acknowledged" }
-  /** Not taken now; the same report may be taken later. */
-  | { readonly kind: "retry"; readonly code: string; readonly reason: string }
+  /**
+   * Not taken now; the same report may be taken later. `bounded` says that the server answers the same way
+   * when the workflow is gone, so that retrying without end is pointless.
+   */
+  | { readonly kind: "retry"; readonly code: string; readonly reason: string; readonly bounded?: true }
   /** Will never be taken: the workflow or action is gone, or the report is not understood. */
   | { readonly kind: "rejected"; readonly code: string; readonly reason: string };
 

@@ -1,0 +1,20 @@
+import { suggestion } from "./nearest-name.ts";
+
+/**
+ * What is wrong with the arguments that a command line did not understand, given as commander leaves them over.
+ * What follows an unknown flag is most likely its value and may be a secret, as may any stray word: neither is
+ * repeated.
+ */
+export function unknownArgumentProblems(
+  left: readonly string[],
+  known: readonly string[],
+): readonly string[] {
+  const isFlag = (argument: string | undefined) =>
+    argument !== undefined && /^-./.test(argument) && argument !== "--";
+  return left.flatMap((argument, index) => {
+    const [name = argument] = argument.split("=");
+    if (isFlag(argument)) return [`unknown flag ${name}${suggestion(name, known)}`];
+    const before = left[index - 1];
+    return argument === "--" || (isFlag(before) && !before?.includes("=")) ? [] : ["an unexpected argument"];
+  });
+}

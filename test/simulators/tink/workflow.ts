@@ -1,0 +1,67 @@
+import { randomUUID } from "node:crypto";
+import { actionsOfTask, type PlannedAction } from "../../../worker/template/actions.ts";
+import type { Template } from "../../../worker/template/template.ts";
+
+export type ActionState = "UNSPECIFIED" | "PENDING" | "RUNNING" | "FAILED" | "TIMEOUT" | "SUCCESS";
+export type WorkflowState = ActionState | "PREPARING" | "POST";
+
+/** One action of a workflow, with what was reported about it. */
+export interface WorkflowAction extends PlannedAction {
+  readonly id: string;
+  state: ActionState;
+  message: string;
+  startedAt?: Date;
+  stoppedAt?: Date;
+  /** As reported, in Go's notation. */
+  duration: string;
+}
+
+export interface WorkflowTask {
+  readonly id: string;
+  readonly name: string;
+  readonly agentId: string;
+  readonly actions: readonly WorkflowAction[];
+}
+
+/** A workflow as the server keeps it; the object lives, so a test may hold it and read its state. */
+export interface Workflow {
+  /** `namespace/name`. */
+  readonly id: string;
+  readonly tasks: readonly WorkflowTask[];
+  readonly globalTimeoutSeconds: number;
+  state: WorkflowState;
+  /** Whose turn it is. */
+  agentId: string;
+  /** What was last served or reported. */
+  current?: { readonly taskId: string; readonly actionId: string; readonly state: ActionState };
+  /** When the global timeout ends the workflow, in milliseconds since the epoch. */
+  deadline?: number;
+}
+
+export function createWorkflow(id: string, template: Template): Workflow {
+  const tasks = template.tasks.map((task) => ({
+    id: randomUUID(),
+    name: task.name,
+    agentId: task.worker,
+    actions: actionsOfTask(task).map(
+      (action): WorkflowAction => ({
+        ...action,
+        id: randomUUID(),
+        state: "PENDING",
+        message: "",
+        duration: "",
+      }),
+    ),
+  }));
+  return {
+    id,
+    tasks,
+    globalTimeoutSeconds: template.globalTimeoutSeconds,
+    state: "PENDING",
+    agentId: tasks[0]?.agentId ?? "",
+  };
+}
+
+export function isOver(workflow: Workflow): boolean {
+  return ["SUCCESS", "FAILED", "TIMEOUT"].includes(workflow.state);
+}

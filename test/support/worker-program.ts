@@ -1,0 +1,61 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+
+const WORKER = fileURLToPath(new URL("../../worker/main.ts", import.meta.url));
+const WAIT_MS = 15_000;
+
+type LogRecord = Readonly<Record<string, unknown>>;
+
+/** A real `pbnj-worker` process; killed when disposed. */
+export class WorkerProgram {
+  readonly child: ChildProcess;
+  readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
+  stdout = "";
+  stderr = "";
+
+  constructor(argv: readonly string[], env: Readonly<Record<string, string>> = {}) {
+    this.child = spawn(process.execPath, [WORKER, ...argv], {
+      env: { PATH: process.env["PATH"] ?? "", ...env },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    this.child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+      this.stdout += text;
+    });
+    this.child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      this.stderr += text;
+    });
+    this.ended = new Promise((resolve) => {
+      this.child.once("close", (code, signal) => resolve({ code, signal }));
+    });
+  }
+
+  /** The JSON lines of its log so far. */
+  get log(): readonly LogRecord[] {
+    return this.stderr
+      .split("\n")
+      .filter((line) => line.startsWith("{") && line.endsWith("}"))
+      .map((line): LogRecord => JSON.parse(line));
+  }
+
+  async untilLogged(message: string, fields: LogRecord = {}): Promise<LogRecord> {
+    const fits = (record: LogRecord) =>
+      record["msg"] === message && Object.entries(fields).every(([name, value]) => record[name] === value);
+    const giveUpAt = performance.now() + WAIT_MS;
+    for (;;) {
+      const found = this.log.find(fits);
+      if (found) return found;
+      if (performance.now() > giveUpAt) throw new Error(`never logged ${message}:\n${this.stderr}`);
+      await sleep(10);
+    }
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.child.kill(signal);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.child.exitCode === null && this.child.signalCode === null) this.child.kill("SIGKILL");
+    await this.ended;
+  }
+}

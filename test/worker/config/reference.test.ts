@@ -1,0 +1,90 @@
+import { readFileSync } from "node:fs";
+import { Command } from "commander";
+import { describe, expect, it } from "vitest";
+import { pages } from "../../../scripts/docs.ts";
+import { addConfigOptions } from "../../../worker/config/options.ts";
+import { renderConfigurationPage } from "../../../worker/config/reference.ts";
+import { Settings, settings } from "../../../worker/config/schema.ts";
+
+const command = () => addConfigOptions(new Command("start").exitOverride());
+
+describe("the settings", () => {
+  it("have names that follow from each other", () => {
+    expect(settings.map(({ name }) => name)).toEqual(Object.keys(Settings.shape));
+    expect(settings.find(({ name }) => name === "grpcClientCertFile")).toMatchObject({
+      flag: "--grpc-client-cert-file",
+      env: "PBNJ_GRPC_CLIENT_CERT_FILE",
+    });
+  });
+
+  it("share no name of a variable", () => {
+    const variables = settings.flatMap(({ env, aliases = [] }) => [env, ...aliases]);
+
+    expect(new Set(variables).size).toBe(variables.length);
+  });
+
+  it("have defaults that their own schema takes", () => {
+    expect(() => Settings.parse({})).not.toThrow();
+  });
+});
+
+describe("the command line", () => {
+  it("has exactly the settings' flags, under their names", () => {
+    const options = command().options.map((option) => [option.long, option.attributeName()]);
+
+    expect(options).toEqual(settings.filter(({ flag }) => flag).map(({ flag, name }) => [flag, name]));
+  });
+
+  it("has no flag for a password", () => {
+    expect(command().options.map(({ long }) => long)).not.toContain("--registry-pass");
+  });
+
+  it("says in its help what each setting is, its variable and its default", () => {
+    const help = command().configureHelp({ helpWidth: 1_000 }).helpInformation();
+
+    for (const setting of settings.filter(({ flag }) => flag)) {
+      const line = help.split("\n").find((text) => text.trim().startsWith(`${setting.flag} `));
+      expect(line, setting.name).toContain(`${setting.description} (`);
+      expect(line, setting.name).toContain(`env: ${setting.env})`);
+      if (setting.default !== undefined)
+        expect(line, setting.name).toContain(`default: ${setting.default}; `);
+    }
+    expect(help).toContain("Tink server:\n");
+  });
+
+  it("collects text and leaves every check to loadConfig", () => {
+    const parsed = command().parse(
+      ["--agent-id", "a", "--agent-id", "b,c", "--grpc-tls", "--runtime", "nonsense", "--poll-timeout=x"],
+      { from: "user" },
+    );
+
+    expect(parsed.opts()).toEqual({
+      agentId: ["a", "b,c"],
+      grpcTls: true,
+      runtime: "nonsense",
+      pollTimeout: "x",
+    });
+  });
+});
+
+describe("the reference page", () => {
+  it("names every flag, variable and key once in its tables", () => {
+    const rows = renderConfigurationPage()
+      .split("\n")
+      .filter((line) => line.startsWith("| `") || line.startsWith("| –"));
+
+    expect(rows).toHaveLength(settings.length);
+    for (const [index, setting] of settings.entries()) {
+      const cells = rows[index]?.split(/(?<!\\)\|/).map((cell) => cell.trim()) ?? [];
+      expect(cells[1]).toBe(setting.flag ? `\`${setting.flag}\`` : "–");
+      expect(cells[2]).toBe(
+        [setting.env, ...(setting.aliases ?? [])].map((name) => `\`${name}\``).join(", "),
+      );
+      expect(cells[3]).toBe(setting.noFileKey ? "–" : `\`${setting.name}\``);
+    }
+  });
+
+  it.each(Object.entries(pages))("%s is as `npm run docs` writes it", (path, render) => {
+    expect(readFileSync(new URL(`../../../${path}`, import.meta.url), "utf8")).toBe(render());
+  });
+});

@@ -1,0 +1,436 @@
+import type { Socket } from "node:net";
+import { afterEach, describe, expect, it } from "vitest";
+import type { LogFields, Logger } from "../../../../shared/logger.ts";
+import { silentLogger } from "../../../../shared/logger.ts";
+import { Secret } from "../../../../shared/secret.ts";
+import type { Action } from "../../../../worker/action.ts";
+import { actionLabels } from "../../../../worker/runtime/docker/container-spec.ts";
+import {
+  DockerRuntime,
+  type DockerRuntimeOptions,
+} from "../../../../worker/runtime/docker/docker-runtime.ts";
+import { canary, resultStep, scriptedRequest } from "../launch-request.ts";
+import {
+  empty,
+  FakeEngine,
+  frame,
+  hangUp,
+  inTurn,
+  json,
+  type OnAttach,
+  type Routes,
+  silence,
+} from "./fake-engine.ts";
+
+const never = new AbortController().signal;
+const ID = "c0ffee";
+const result = resultStep({}).slice("result:".length);
+
+const image = json(200, { Id: "sha256:1", Config: { User: "" } });
+const created = json(201, { Id: ID });
+
+function details(
+  state: Readonly<Record<string, unknown>> = {},
+  labels: Readonly<Record<string, string>> = {},
+) {
+  const State = {
+    Status: "exited",
+    OOMKilled: false,
+    ExitCode: 0,
+    Error: "",
+    StartedAt: "2026-01-01T10:00:00.123456789Z",
+    FinishedAt: "2026-01-01T10:00:02.5Z",
+    ...state,
+  };
+  return json(200, { Id: ID, State, Config: { Labels: labels } });
+}
+
+/** An engine on which everything goes well, but for what a test changes. */
+const sound: Routes = {
+  "GET /images/*/json": image,
+  "POST /containers/create": created,
+  "POST /containers/*/start": empty(204),
+  "POST /containers/*/wait": json(200, { StatusCode: 0 }),
+  "GET /containers/*/json": details(),
+  "GET /containers/*/logs": (response) => response.end(frame("stdout", `${result}\n`)),
+  "DELETE /containers/*": empty(204),
+};
+
+function sendResult(socket: Socket): void {
+  socket.end(frame("stdout", `${result}\n`));
+}
+
+let engine: FakeEngine | undefined;
+let runtime: DockerRuntime | undefined;
+
+async function start(
+  routes: Routes,
+  onAttach: OnAttach = sendResult,
+  options: Partial<DockerRuntimeOptions> = {},
+): Promise<{ engine: FakeEngine; runtime: DockerRuntime }> {
+  engine = await FakeEngine.start({ ...sound, ...routes }, onAttach);
+  runtime = new DockerRuntime({
+    log: silentLogger,
+    container: { worker: "w" },
+    socketPath: engine.socketPath,
+    requestTimeoutMs: 2_000,
+    stopGraceMs: 500,
+    ...options,
+  });
+  return { engine, runtime };
+}
+
+afterEach(async () => {
+  await runtime?.close();
+  await engine?.stop();
+});
+
+function labelsOf(action: Action) {
+  return actionLabels(action, "w");
+}
+
+describe("the docker runtime, with an engine that fails", () => {
+  it("runs an action in seven requests, and hands the connection over before the start", async () => {
+    const { engine, runtime } = await start({});
+
+    const { outcome } = await runtime.run(scriptedRequest([], { connected: true }).request, never);
+
+    expect(outcome).toMatchObject({ ok: true, message: "done" });
+    expect(outcome.startedAt.toISOString()).toBe("2026-01-01T10:00:00.123Z");
+    expect(engine.requests.map((request) => request.replace(/\?.*/, ""))).toEqual([
+      "GET /version",
+      "GET /images/localhost%2Fpbnj-worker%2Fscripted%3Atest/json",
+      "POST /containers/create",
+      `POST /containers/${ID}/attach`,
+      `POST /containers/${ID}/start`,
+      `POST /containers/${ID}/wait`,
+      `GET /containers/${ID}/json`,
+    ]);
+    expect(JSON.parse(engine.stdin)).toMatchObject({ host: "bmc.example", password: canary });
+    expect(engine.requests.join()).not.toContain(canary);
+  });
+
+  it("asks no version twice, and speaks the oldest one of an engine that dropped this client's", async () => {
+    const { engine, runtime } = await start({
+      "GET /version": json(200, { ApiVersion: "1.52", MinAPIVersion: "1.44" }),
+    });
+
+    await runtime.run(scriptedRequest([]).request, never);
+    await runtime.run(scriptedRequest([]).request, never);
+
+    expect(engine.requests.filter((request) => request === "GET /version")).toHaveLength(1);
+    expect([...engine.versions]).toEqual(["1.44"]);
+  });
+
+  it("refuses an engine that is too old, by its version", async () => {
+    const { runtime } = await start({ "GET /version": json(200, { ApiVersion: "1.39" }) });
+
+    const { outcome } = await runtime.run(scriptedRequest([]).request, never);
+
+    expect(outcome).toMatchObject({ ok: false, class: "unsupported" });
+    expect(outcome.message).toBe("the engine speaks API 1.39, 1.40 is needed");
+  });
+
+  it("gives the engine's own words when it refuses to create, and leaves nothing", async () => {
+    const { engine, runtime } = await start({
+      "POST /containers/create": json(500, { message: "no space left on device" }),
+    });
+
+    const { outcome, remove } = await runtime.run(scriptedRequest([]).request, never);
+    await remove(never);
+
+    expect(outcome).toMatchObject({ ok: false, class: "internal" });
+    expect(outcome.message).toBe("creating the container: no space left on device");
+    expect(engine.requests.some((request) => request.startsWith("DELETE"))).toBe(false);
+  });
+
+  it("removes the container whose start fails", async () => {
+    const { engine, runtime } = await start({
+      "POST /containers/*/start": json(400, { message: "exec: no such file" }),
+    });
+
+    const { outcome } = await runtime.run(scriptedRequest([]).request, never);
+
+    expect(outcome).toMatchObject({ ok: false, class: "usage" });
+    expect(outcome.message).toBe("starting the container: exec: no such file");
+    expect(engine.requests.at(-1)).toBe(`DELETE /containers/${ID}?force=1&v=1`);
+  });
+
+  it("removes the container when attaching is refused, and starts nothing", async () => {
+    const { engine, runtime } = await start({}, "refuse");
+
+    const { outcome } = await runtime.run(scriptedRequest([]).request, never);
+
+    expect(outcome).toMatchObject({ ok: false, class: "unreachable" });
+    expect(outcome.message).toContain("attaching to the container");
+    expect(engine.requests.some((request) => request.endsWith("/start"))).toBe(false);
+    expect(engine.requests.at(-1)).toBe(`DELETE /containers/${ID}?force=1&v=1`);
+  });
+
+  it("takes away what a create made whose answer was lost", async () => {
+    const { request } = scriptedRequest([]);
+    const { engine, runtime } = await start({
+      "POST /containers/create": hangUp,
+      "GET /containers/*/json": details({ Status: "created" }, labelsOf(request.action)),
+    });
+
+    const { outcome } = await runtime.run(request, never);
+
+    expect(outcome).toMatchObject({ ok: false, class: "unreachable" });
+    expect(engine.requests.at(-1)).toBe(`DELETE /containers/${ID}?force=1&v=1`);
+  });
+
+  it("bounds an engine that takes a request and never answers", async () => {
+    const { runtime } = await start({ "GET /images/*/json": silence }, sendResult, { requestTimeoutMs: 200 });
+
+    const { outcome } = await runtime.run(scriptedRequest([]).request, never);
+
+    expect(outcome).toMatchObject({ ok: false, class: "unreachable" });
+    expect(outcome.message).toContain("gave no answer within 200 ms");
+  });
+
+  it("loses no line and gives none twice when the attached connection breaks in the middle", async () => {
+    const { runtime } = await start(
+      {
+        "GET /containers/*/logs": (response) => {
+          response.write(frame("stdout", "one\ntwo\n"));
+          response.write(frame("stderr", "three\n"));
+          response.end(frame("stdout", `four\n${result}\n`));
+        },
+      },
+      (socket) => {
+        const whole = frame("stdout", "one\ntw");
+        socket.write(whole, () => socket.destroy());
+      },
+    );
+    const { request, lines } = scriptedRequest([]);
+
+    const { outcome } = await runtime.run(request, never);
+
+    expect(outcome).toMatchObject({ ok: true, message: "done" });
+    expect(lines.map(({ line }) => line)).toEqual(["one", "two", "three", "four"]);
+  });
+
+  it("waits on through an engine that goes away for a while", async () => {
+    const { engine, runtime } = await start({
+      "POST /containers/*/wait": inTurn(
+        hangUp,
+        json(500, { message: "starting" }),
+        json(200, { StatusCode: 0 }),
+      ),
+    });
+
+    const { outcome } = await runtime.run(scriptedRequest([]).request, never);
+
+    expect(outcome).toMatchObject({ ok: true });
+    expect(engine.requests.filter((request) => request.endsWith("/wait"))).toHaveLength(3);
+  });
+
+  it("kills what a failing stop leaves running, and calls it a timeout", async () => {
+    const { engine, runtime } = await start(
+      {
+        "POST /containers/*/wait": inTurn(silence, json(200, { StatusCode: 137 })),
+        "POST /containers/*/stop": json(500, { message: "cannot stop" }),
+        "POST /containers/*/kill": empty(204),
+        "GET /containers/*/json": details({ ExitCode: 137 }),
+        "GET /containers/*/logs": empty(200),
+      },
+      (socket) => socket.end(frame("stderr", "waiting\n")),
+    );
+
+    const { outcome } = await runtime.run(scriptedRequest([], { timeoutMs: 300 }).request, never);
+
+    expect(outcome).toMatchObject({ ok: false, class: "timeout", timedOut: true, killed: true });
+    expect(outcome.message).toBe("timed out, stopped after its 0.3 s: waiting");
+    expect(engine.requests).toContain(`POST /containers/${ID}/kill`);
+  });
+
+  it("does not claim an end it cannot know: a container that will not die is no outcome of the action", async () => {
+    const { engine, runtime } = await start({
+      "POST /containers/*/wait": inTurn(silence, json(200, {})),
+      "POST /containers/*/stop": empty(204),
+      "GET /containers/*/json": details({ Status: "running" }),
+    });
+
+    const { outcome, remove } = await runtime.run(scriptedRequest([], { timeoutMs: 300 }).request, never);
+    await remove(never);
+
+    expect(outcome).toMatchObject({ ok: false, class: "internal" });
+    expect(outcome.message).toBe("the container could not be stopped: it is running");
+    expect(engine.requests.at(-1)).toBe(`DELETE /containers/${ID}?force=1&v=1`);
+  });
+
+  it("says so when somebody else removed the container", async () => {
+    const { runtime } = await start({
+      "POST /containers/*/wait": json(404, { message: "No such container" }),
+      "GET /containers/*/json": json(404, { message: "No such container" }),
+    });
+
+    const { outcome } = await runtime.run(scriptedRequest([]).request, never);
+
+    expect(outcome).toMatchObject({ ok: false, class: "internal" });
+    expect(outcome.message).toBe("the container was removed by someone else");
+  });
+
+  it("calls an adopted action a timeout when it had ended no sooner than its time was over", async () => {
+    const { request } = scriptedRequest([], { timeoutMs: 2_000 });
+    const { engine, runtime } = await start({
+      "POST /containers/create": json(409, { message: "Conflict" }),
+      "GET /containers/*/json": details({ ExitCode: 143 }, labelsOf(request.action)),
+      "GET /containers/*/logs": (response) => response.end(frame("stderr", "waiting\n")),
+    });
+
+    const { outcome } = await runtime.run(request, never);
+
+    expect(outcome).toMatchObject({ ok: false, class: "timeout", timedOut: true, exitCode: 143 });
+    expect(engine.requests.some((line) => line.endsWith("/start"))).toBe(false);
+  });
+
+  it("creates anew when the container that held the name is gone a moment later", async () => {
+    const { runtime } = await start({
+      "POST /containers/create": inTurn(json(409, { message: "Conflict" }), created),
+      "GET /containers/*/json": inTurn(json(404, { message: "none" }), details()),
+    });
+
+    const { outcome } = await runtime.run(scriptedRequest([]).request, never);
+
+    expect(outcome).toMatchObject({ ok: true });
+  });
+
+  it("reports a removal that failed, and takes a missing container for removed", async () => {
+    const { runtime } = await start({
+      "DELETE /containers/*": inTurn(json(500, { message: "device busy" }), json(404, { message: "none" })),
+    });
+    const { remove } = await runtime.run(scriptedRequest([]).request, never);
+
+    await expect(remove(never)).rejects.toThrow("removing the container: device busy");
+    await expect(remove(never)).resolves.toBeUndefined();
+  });
+});
+
+describe("pulling an image", () => {
+  const missing = json(404, { message: "No such image" });
+  const connected = [{ registry: "registry.example:5000", username: "u", password: new Secret(canary) }];
+  const action = { image: "registry.example:5000/acme/power-off:v1" };
+
+  function pulls(...lines: readonly Readonly<Record<string, unknown>>[]): Routes[string] {
+    return (response) => response.end(lines.map((line) => `${JSON.stringify(line)}\r\n`).join(""));
+  }
+
+  it("logs in where credentials are configured, and never logs them", async () => {
+    const logged: LogFields[] = [];
+    const write = (fields: LogFields, message: string) => void logged.push({ ...fields, message });
+    const log: Logger = { debug: write, info: write, warn: write, error: write };
+    const { engine, runtime } = await start(
+      {
+        "GET /images/*/json": inTurn(missing, image),
+        "POST /images/create": pulls(
+          { status: "Pulling fs layer", id: "a" },
+          { status: "Pull complete", id: "a" },
+        ),
+      },
+      sendResult,
+      { registries: connected, log },
+    );
+
+    const { outcome } = await runtime.run(scriptedRequest([], { action }).request, never);
+
+    expect(outcome).toMatchObject({ ok: true });
+    expect(engine.requests).toContain(
+      "POST /images/create?fromImage=registry.example%3A5000%2Facme%2Fpower-off&tag=v1",
+    );
+    expect(JSON.parse(Buffer.from(engine.registryAuth ?? "", "base64url").toString())).toEqual({
+      username: "u",
+      password: canary,
+      serveraddress: "registry.example:5000",
+    });
+    expect(logged.map(({ message }) => message)).toEqual(["pulling image", "image pulled"]);
+    expect(JSON.stringify(logged)).not.toContain(canary);
+  });
+
+  it("sends no credentials to another registry", async () => {
+    const { engine, runtime } = await start(
+      { "GET /images/*/json": inTurn(missing, image), "POST /images/create": pulls({ status: "ok" }) },
+      sendResult,
+      { registries: connected },
+    );
+
+    await runtime.run(scriptedRequest([], { action: { image: "other.example/power-off" } }).request, never);
+
+    expect(engine.requests).toContain("POST /images/create?fromImage=other.example%2Fpower-off&tag=latest");
+    expect(engine.registryAuth).toBeUndefined();
+  });
+
+  it.each([
+    ["pull access denied for acme/power-off", "auth"],
+    ["manifest for acme/power-off:v1 not found: manifest unknown", "usage"],
+    ["dial tcp: lookup registry.example: no such host", "unreachable"],
+  ])("fails with the registry's words in the middle of a stream: %s", async (error, errorClass) => {
+    const { runtime } = await start({
+      "GET /images/*/json": missing,
+      "POST /images/create": pulls(
+        { status: "Pulling from acme" },
+        { error, errorDetail: { message: error } },
+      ),
+    });
+
+    const { outcome } = await runtime.run(scriptedRequest([], { action }).request, never);
+
+    expect(outcome).toMatchObject({ ok: false, class: errorClass });
+    expect(outcome.message).toBe(`the image ${action.image} could not be pulled: ${error}`);
+  });
+
+  it("pulls an image once for all that wait for it, and one that gives up leaves it to the others", async () => {
+    const begun = Promise.withResolvers<() => void>();
+    const { engine, runtime } = await start({
+      "GET /images/*/json": inTurn(missing, missing, missing, image),
+      "POST /images/create": (response) => begun.resolve(() => void response.end("{}\n")),
+    });
+    const impatient = new AbortController();
+    const runs = [impatient.signal, never, never].map((signal) =>
+      runtime.run(scriptedRequest([], { action }).request, signal),
+    );
+    const finish = await begun.promise;
+    await expect.poll(() => engine.requests.filter((line) => line.startsWith("GET /images")).length).toBe(3);
+
+    impatient.abort();
+    finish();
+    const outcomes = (await Promise.all(runs)).map(({ outcome }) => outcome.class ?? "ok");
+
+    expect(outcomes).toEqual(["cancelled", "ok", "ok"]);
+    expect(engine.requests.filter((line) => line.startsWith("POST /images/create"))).toHaveLength(1);
+  });
+
+  it("bounds a pull that never ends", async () => {
+    const { runtime } = await start(
+      { "GET /images/*/json": missing, "POST /images/create": silence },
+      sendResult,
+      { pullTimeoutMs: 200 },
+    );
+
+    const { outcome } = await runtime.run(scriptedRequest([], { action }).request, never);
+
+    expect(outcome).toMatchObject({ ok: false, class: "unreachable" });
+    expect(outcome.message).toBe(`the image ${action.image} was not pulled within 200 ms`);
+  });
+
+  it("pulls nothing when told never to", async () => {
+    const { engine, runtime } = await start({ "GET /images/*/json": missing }, sendResult, {
+      pullPolicy: "never",
+    });
+
+    const { outcome } = await runtime.run(scriptedRequest([], { action }).request, never);
+
+    expect(outcome).toMatchObject({ ok: false, class: "usage" });
+    expect(engine.requests.some((line) => line.startsWith("POST"))).toBe(false);
+  });
+
+  it("refuses what is no image reference before it asks the engine", async () => {
+    const { engine, runtime } = await start({});
+
+    const { outcome } = await runtime.run(scriptedRequest([], { action: { image: "../x" } }).request, never);
+
+    expect(outcome).toMatchObject({ ok: false, class: "usage" });
+    expect(engine.requests).toEqual([]);
+  });
+});

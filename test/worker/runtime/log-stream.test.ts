@@ -1,0 +1,135 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { LineSplitter } from "../../../worker/runtime/line-splitter.ts";
+import { readLogLine } from "../../../worker/runtime/log-line.ts";
+import { LogStream } from "../../../worker/runtime/log-stream.ts";
+import type { LogLine } from "../../../worker/runtime/runtime.ts";
+
+const result = JSON.stringify({ action: "a", ok: true, message: "done", durationMs: 1, roundTrips: 1 });
+
+function split(longest: number, ...chunks: readonly Uint8Array[]): string[] {
+  const lines: string[] = [];
+  const splitter = new LineSplitter(longest, (line) => lines.push(line));
+  for (const chunk of chunks) splitter.push(chunk);
+  splitter.end();
+  return lines;
+}
+
+function stream() {
+  const lines: LogLine[] = [];
+  const log = new LogStream((line) => lines.push(line));
+  return {
+    lines,
+    log,
+    out: (text: string) => log.write("stdout", Buffer.from(text)),
+    err: (text: string) => log.write("stderr", Buffer.from(text)),
+  };
+}
+
+describe("splitting a stream into lines", () => {
+  it("gives the same lines however the bytes are cut, also within a character", () => {
+    const text = fc.array(fc.string({ unit: "grapheme" }).filter((line) => !/[\r\n]/.test(line)));
+    const cuts = fc.array(fc.nat(400));
+
+    fc.assert(
+      fc.property(text, cuts, (lines, at) => {
+        const bytes = Buffer.from(lines.map((line) => `${line}\n`).join(""));
+        const borders = [0, ...at.filter((cut) => cut < bytes.length).sort((a, b) => a - b), bytes.length];
+        const chunks = borders.slice(1).map((end, index) => bytes.subarray(borders[index], end));
+
+        expect(split(10_000, ...chunks)).toEqual(lines);
+      }),
+    );
+  });
+
+  it("gives out a last line without an end, and takes CR LF for one end", () => {
+    expect(split(100, Buffer.from("one\r\n\r\ntwo"))).toEqual(["one", "", "two"]);
+  });
+
+  it("bounds a line without losing the next, and says how much it cut", () => {
+    expect(split(4, Buffer.from("abcdefgh"), Buffer.from("ij\nnext\n"))).toEqual([
+      "abcd… [6 characters cut]",
+      "next",
+    ]);
+  });
+});
+
+describe("the log of an action", () => {
+  it("withholds the result from the log", () => {
+    const { log, lines, out } = stream();
+
+    out(`working\n${result}\n`);
+
+    expect(log.end().result?.message).toBe("done");
+    expect(lines).toEqual([{ stream: "stdout", line: "working" }]);
+  });
+
+  it("takes only the last line for the result; an earlier one was a log line", () => {
+    const { log, lines, out } = stream();
+
+    out(`${result}\nafterwards\n`);
+
+    expect(log.end().result).toBeUndefined();
+    expect(lines.map(({ line }) => line)).toEqual([result, "afterwards"]);
+  });
+
+  it("does not mind empty lines after the result", () => {
+    const { log, out } = stream();
+
+    out(`${result}\n\n  \n`);
+
+    expect(log.end().result?.ok).toBe(true);
+  });
+
+  it("reads a result of megabytes whole, and cuts a log line of that size", () => {
+    const data = "x".repeat(2_000_000);
+    const { log, lines, out, err } = stream();
+
+    err(`${data}\n`);
+    out(JSON.stringify({ ...JSON.parse(result), data }));
+
+    expect(log.end().result?.data).toHaveLength(2_000_000);
+    expect(lines[0]?.line.length).toBeLessThan(20_000);
+  });
+
+  it("keeps the last five lines of stderr, without the empty ones", () => {
+    const { log, err, out } = stream();
+
+    out("not these\n");
+    err("1\n2\n3\n\n4\n5\n6\n\n");
+
+    expect(log.end().lastLines).toEqual(["2", "3", "4", "5", "6"]);
+  });
+
+  it("keeps the last lines of stdout where stderr stayed empty", () => {
+    const { log, out } = stream();
+
+    out("a\nb\n");
+
+    expect(log.end().lastLines).toEqual(["a", "b"]);
+  });
+});
+
+describe("reading a log line", () => {
+  it.each([
+    ['{"level":20,"msg":"m"}', "debug"],
+    ['{"level":30,"msg":"m"}', "info"],
+    ['{"level":40,"msg":"m"}', "warn"],
+    ['{"level":50,"msg":"m"}', "error"],
+    ['{"level":60,"msg":"m"}', "error"],
+    ['{"level":"WARNING","message":"m"}', "warn"],
+    ['{"message":"m"}', "info"],
+  ])("knows the severity of %s", (line, severity) => {
+    expect(readLogLine(line)).toMatchObject({ severity, message: "m" });
+  });
+
+  it("keeps what a line says besides, without the logger's own fields", () => {
+    const line = '{"level":30,"time":1,"pid":2,"hostname":"h","machine":"m1","msg":"hello"}';
+
+    expect(readLogLine(line)).toEqual({ severity: "info", message: "hello", fields: { machine: "m1" } });
+  });
+
+  it.each(["plain text", '{"broken', '{"level":50}', "[1]", "{}"])("takes %s as it is", (line) => {
+    expect(readLogLine(line).message).toBe(line);
+  });
+});

@@ -1,0 +1,118 @@
+import { readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { ProcessRuntime } from "../../../../worker/runtime/process/process-runtime.ts";
+import { canary, scriptedRequest } from "../launch-request.ts";
+import { itKeepsTheRuntimeContract } from "../runtime-contract.ts";
+
+const actionsDirectory = join(import.meta.dirname, "../../../support/fixtures/actions");
+const never = new AbortController().signal;
+
+function alive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+describe("the process runtime", () => {
+  itKeepsTheRuntimeContract(async () => new ProcessRuntime({ actionsDirectory, stopGraceMs: 1_000 }));
+
+  it("leaves no grandchild behind, even one that ignores SIGTERM and holds the pipes", async () => {
+    const runtime = new ProcessRuntime({ actionsDirectory, stopGraceMs: 500 });
+    const { request, lines } = scriptedRequest(["grandchild", "exit:0"]);
+
+    const { outcome } = await runtime.run(request, never);
+
+    const pid = Number(lines[0]?.line.replace("grandchild ", ""));
+    expect(pid).toBeGreaterThan(1);
+    expect(outcome).toMatchObject({ ok: true });
+    await expect.poll(() => alive(pid) && !isZombie(pid)).toBe(false);
+    await runtime.close();
+  });
+
+  it("stops what runs when it closes", async () => {
+    const runtime = new ProcessRuntime({ actionsDirectory, stopGraceMs: 2_000 });
+    const up = Promise.withResolvers<void>();
+    const { request } = scriptedRequest(["on-sigterm:143", "out:up\\n", "sleep:60000"]);
+    const running = runtime.run({ ...request, onLog: () => up.resolve() }, never);
+    await up.promise;
+
+    await runtime.close();
+
+    expect((await running).outcome).toMatchObject({ ok: false, class: "cancelled", exitCode: 143 });
+  });
+
+  it("puts the password neither into the child's environment nor into its arguments", async () => {
+    const runtime = new ProcessRuntime({ actionsDirectory, stopGraceMs: 500 });
+    const controller = new AbortController();
+    const seen = Promise.withResolvers<number>();
+    const { request } = scriptedRequest(["grandchild", "sleep:60000"], { connected: true });
+    const running = runtime.run(
+      { ...request, onLog: ({ line }) => seen.resolve(Number(line.replace("grandchild ", ""))) },
+      controller.signal,
+    );
+    const grandchild = await seen.promise;
+
+    const parent = Number(/^PPid:\s+(\d+)$/m.exec(await readFile(`/proc/${grandchild}/status`, "utf8"))?.[1]);
+    const files = [parent, grandchild].flatMap((pid) => [`/proc/${pid}/environ`, `/proc/${pid}/cmdline`]);
+    const texts = await Promise.all(files.map((file) => readFile(file, "utf8")));
+
+    controller.abort();
+    await running;
+    await runtime.close();
+    expect(texts[0]).toContain("BMC_CONNECTION_FILE=-");
+    expect(texts[1]).toContain("grandchild");
+    for (const text of texts) expect(text).not.toContain(canary);
+  });
+
+  it.each([
+    [{ volumes: ["/etc:/etc"] }, "volumes"],
+    [{ networkNamespace: "host" }, "namespaces"],
+    [{ pidNamespace: "host" }, "namespaces"],
+    [{ environment: { NODE_OPTIONS: "--require=/tmp/x.js" } }, "NODE_OPTIONS"],
+    [{ environment: { RESULT_FILE: "/etc/passwd" } }, "RESULT_FILE"],
+  ])("refuses %j clearly", async (action, reason) => {
+    const runtime = new ProcessRuntime({ actionsDirectory });
+
+    const { outcome } = await runtime.run(scriptedRequest(["exit:0"], { action }).request, never);
+
+    expect(outcome).toMatchObject({ ok: false, class: "unsupported" });
+    expect(outcome.message).toContain(reason);
+    await runtime.close();
+  });
+
+  it("names the image and what it knows when an image is none of its actions", async () => {
+    const runtime = new ProcessRuntime({ actionsDirectory });
+    const image = "quay.io/tinkerbell/actions/image2disk:latest";
+
+    const { outcome } = await runtime.run(scriptedRequest([], { action: { image } }).request, never);
+
+    expect(outcome).toMatchObject({ ok: false, class: "usage" });
+    expect(outcome.message).toBe(
+      `the process runtime has no action for the image ${image}; it knows scripted`,
+    );
+    await runtime.close();
+  });
+
+  it("says so when its folder of actions is missing, and lives on", async () => {
+    const runtime = new ProcessRuntime({ actionsDirectory: join(actionsDirectory, "missing") });
+
+    const { outcome } = await runtime.run(scriptedRequest([]).request, never);
+
+    expect(outcome).toMatchObject({ ok: false, class: "internal" });
+    expect(outcome.message).toContain("ENOENT");
+    await runtime.close();
+  });
+});
+
+/** A killed process whose new parent has not looked yet; only Linux can tell. */
+function isZombie(pid: number): boolean {
+  try {
+    return /^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
+  } catch {
+    return false;
+  }
+}

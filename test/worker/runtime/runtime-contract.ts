@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { Runtime } from "../../../worker/runtime/runtime.ts";
+import { canary, resultStep, scriptedRequest } from "./launch-request.ts";
+
+/** What every runtime must do, whatever it runs actions in. Called inside a `describe`. */
+export function itKeepsTheRuntimeContract(create: () => Promise<Runtime>): void {
+  let runtime: Runtime;
+  beforeAll(async () => {
+    runtime = await create();
+  });
+  afterAll(async () => {
+    await runtime.close();
+  });
+
+  async function run(...[steps, options, signal]: [...Parameters<typeof scriptedRequest>, AbortSignal?]) {
+    const { request, lines } = scriptedRequest(steps, options);
+    const ended = await runtime.run(request, signal ?? new AbortController().signal);
+    await ended.remove(AbortSignal.timeout(20_000));
+    return { outcome: ended.outcome, lines, text: lines.map(({ line }) => line) };
+  }
+
+  it("hands the connection over on stdin and takes the result from the last line", async () => {
+    const { outcome, lines } = await run(["out:hello\\n", "host"], { connected: true });
+
+    expect(outcome).toMatchObject({ ok: true, exitCode: 0, message: "reached bmc.example", killed: false });
+    expect(outcome.stoppedAt.getTime()).toBeGreaterThanOrEqual(outcome.startedAt.getTime());
+    expect(lines).toEqual([{ stream: "stdout", line: "hello" }]);
+  });
+
+  it("tells stdout and stderr apart and keeps their order", async () => {
+    const { lines } = await run(["err:one\\n", "err:two\\n", "out:three\\n", "out:four"]);
+
+    expect(lines.filter(({ stream }) => stream === "stderr").map(({ line }) => line)).toEqual(["one", "two"]);
+    expect(lines.filter(({ stream }) => stream === "stdout").map(({ line }) => line)).toEqual([
+      "three",
+      "four",
+    ]);
+  });
+
+  it("gives the action's own reason and class when it says it failed", async () => {
+    const failure = { ok: false, class: "auth", message: "the BMC refused the password" };
+
+    const { outcome } = await run([resultStep(failure), "exit:10"]);
+
+    expect(outcome).toMatchObject({ ok: false, class: "auth", message: failure.message, exitCode: 10 });
+  });
+
+  it("never calls it success when the result says failure and the exit code does not", async () => {
+    const { outcome } = await run([resultStep({ ok: false, class: "verify", message: "it reverted" })]);
+
+    expect(outcome).toMatchObject({ ok: false, class: "verify", message: "it reverted", exitCode: 0 });
+  });
+
+  it("never calls it success when the exit code says failure and the result does not", async () => {
+    const { outcome } = await run([resultStep({}), "exit:3"]);
+
+    expect(outcome).toMatchObject({ ok: false, class: "internal", exitCode: 3 });
+    expect(outcome.message).toBe("exited 3 although it said: done");
+  });
+
+  it("takes the last lines of stderr for the reason when there is no result", async () => {
+    const { outcome } = await run(["err:connecting\\n", 'err:{"level":50,"msg":"no route"}\\n', "exit:11"]);
+
+    expect(outcome).toMatchObject({ ok: false, class: "unreachable", exitCode: 11 });
+    expect(outcome.message).toBe("exited 11: connecting | no route");
+  });
+
+  it("takes a plain exit 0 for success, as images of others leave no result", async () => {
+    const { outcome } = await run(["out:done\\n"]);
+
+    expect(outcome).toMatchObject({ ok: true, message: "exited 0", exitCode: 0 });
+    expect(outcome.result).toBeUndefined();
+  });
+
+  it("takes in megabytes of output and still finds the result without a line end", async () => {
+    const result = resultStep({ message: "after the flood" }).slice("result:".length);
+
+    const { outcome, lines } = await run(["flood:3000000", `out:${result}`]);
+
+    expect(outcome).toMatchObject({ ok: true, message: "after the flood" });
+    expect(lines).toHaveLength(30_000);
+  });
+
+  it("does not mind an action that ends without reading its connection", async () => {
+    const { outcome } = await run(["exit:2"], { connected: true });
+
+    expect(outcome).toMatchObject({ ok: false, class: "usage", exitCode: 2 });
+  });
+
+  it("stops an action whose time is over, and lets it clean up", async () => {
+    const { outcome } = await run(["on-sigterm:143", "err:waiting for off\\n", "sleep:60000"], {
+      timeoutMs: 3_000,
+    });
+
+    expect(outcome).toMatchObject({
+      ok: false,
+      class: "timeout",
+      timedOut: true,
+      killed: true,
+      exitCode: 143,
+    });
+    expect(outcome.message).toBe("timed out, stopped after its 3.0 s: waiting for off");
+  });
+
+  it("kills an action that does not stop when asked", async () => {
+    const { outcome } = await run(["ignore-sigterm", "sleep:60000"], { timeoutMs: 3_000 });
+
+    expect(outcome).toMatchObject({ ok: false, class: "timeout", timedOut: true, killed: true });
+  });
+
+  it("stops an action when the worker cancels it", async () => {
+    const controller = new AbortController();
+    const { request, lines } = scriptedRequest(["on-sigterm:143", "out:up\\n", "sleep:60000"]);
+    const running = runtime.run(
+      {
+        ...request,
+        onLog: (line) => {
+          lines.push(line);
+          controller.abort();
+        },
+      },
+      controller.signal,
+    );
+
+    const ended = await running;
+    await ended.remove(AbortSignal.timeout(20_000));
+
+    expect(lines).toEqual([{ stream: "stdout", line: "up" }]);
+    expect(ended.outcome).toMatchObject({ ok: false, class: "cancelled", timedOut: false, killed: true });
+  });
+
+  it("starts nothing once it is cancelled", async () => {
+    const { outcome, lines } = await run(["out:up\\n"], {}, AbortSignal.abort());
+
+    expect(outcome).toMatchObject({ ok: false, class: "cancelled" });
+    expect(outcome.exitCode).toBeUndefined();
+    expect(lines).toEqual([]);
+  });
+
+  it("names the signal or its exit code when the action was killed by another", async () => {
+    const { outcome } = await run(["err:working\\n", "kill:SIGKILL", "sleep:60000"]);
+
+    expect(outcome).toMatchObject({ ok: false, class: "internal", killed: true, timedOut: false });
+    expect(outcome.message).toMatch(/^(killed by SIGKILL|exited 137): working$/);
+  });
+
+  it("keeps the worker's environment and the password from the action's environment", async () => {
+    process.env["WORKER_TOKEN_FOR_TEST"] = canary;
+    try {
+      const { text } = await run(["env"], { connected: true, action: { environment: { COLOUR: "blue" } } });
+
+      const environment = JSON.parse(text[0] ?? "");
+      expect(environment).toMatchObject({ COLOUR: "blue", BMC_CONNECTION_FILE: "-" });
+      expect(JSON.stringify(environment)).not.toContain(canary);
+    } finally {
+      delete process.env["WORKER_TOKEN_FOR_TEST"];
+    }
+  });
+}

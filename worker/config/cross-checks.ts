@@ -1,0 +1,125 @@
+import type { Problem } from "../document/problem.ts";
+import { type GivenValue, nameOf, settingProblem } from "./given-values.ts";
+import type { SettingName, Settings } from "./schema.ts";
+import type { Setting } from "./setting.ts";
+
+/** A rule about several settings at once. */
+interface CrossCheck {
+  /** The setting to blame first, then the others that the rule reads. */
+  readonly settings: readonly [SettingName, ...SettingName[]];
+  readonly broken: (settings: Settings) => boolean;
+  /** Commands to which the rule does not apply. */
+  readonly not?: "run";
+  /** Follows the source of the blamed setting; `{name}` stands for what a setting is called. */
+  readonly message: string;
+}
+
+const needsTls = (name: SettingName): CrossCheck => ({
+  settings: [name, "grpcTls"],
+  broken: (settings) => settings[name] !== undefined && settings[name] !== false && !settings.grpcTls,
+  message: "has no meaning without TLS: set {grpcTls} as well",
+});
+
+const RULES: readonly CrossCheck[] = [
+  {
+    settings: ["grpcServer"],
+    not: "run",
+    broken: ({ grpcServer }) => grpcServer === undefined,
+    message: "is missing: the tink server's address, host:port",
+  },
+  {
+    settings: ["agentId", "inventory"],
+    not: "run",
+    broken: ({ agentId, inventory }) => agentId.length === 0 && inventory === undefined,
+    message: "is missing, and so is {inventory}: the worker would have no agent ID to poll with",
+  },
+  needsTls("grpcInsecureTls"),
+  needsTls("grpcCaFile"),
+  needsTls("grpcClientCertFile"),
+  needsTls("grpcServerName"),
+  {
+    settings: ["grpcInsecureTls", "grpcCaFile"],
+    broken: ({ grpcInsecureTls, grpcCaFile }) => grpcInsecureTls && grpcCaFile !== undefined,
+    message: "accepts any certificate, so {grpcCaFile} would not be looked at: give one of them",
+  },
+  {
+    settings: ["grpcClientCertFile", "grpcClientKeyFile"],
+    broken: (settings) =>
+      settings.grpcClientCertFile !== undefined && settings.grpcClientKeyFile === undefined,
+    message: "needs its private key: set {grpcClientKeyFile}",
+  },
+  {
+    settings: ["grpcClientKeyFile", "grpcClientCertFile"],
+    broken: (settings) =>
+      settings.grpcClientKeyFile !== undefined && settings.grpcClientCertFile === undefined,
+    message: "needs its certificate: set {grpcClientCertFile}",
+  },
+  {
+    settings: ["registryPassFile", "registryPass"],
+    broken: (settings) => settings.registryPassFile !== undefined && settings.registryPass !== undefined,
+    message: "cannot stand beside {registryPass}: give one of them",
+  },
+  {
+    settings: ["registryUser", "registryPass", "registryPassFile"],
+    broken: (settings) =>
+      settings.registryUser !== undefined &&
+      settings.registryPass === undefined &&
+      settings.registryPassFile === undefined,
+    message: "needs a password: set {registryPassFile}",
+  },
+  {
+    settings: ["registryPass", "registryUser"],
+    broken: (settings) => settings.registryPass !== undefined && settings.registryUser === undefined,
+    message: "needs a user: set {registryUser}",
+  },
+  {
+    settings: ["registryPassFile", "registryUser"],
+    broken: (settings) => settings.registryPassFile !== undefined && settings.registryUser === undefined,
+    message: "needs a user: set {registryUser}",
+  },
+];
+
+const CONCERNS: readonly CrossCheck[] = [
+  {
+    settings: ["pollTimeout"],
+    broken: ({ pollTimeout }) => pollTimeout < 61_000,
+    message: "is shorter than the minute for which a tink server holds a poll: polls will end as timeouts",
+  },
+  {
+    settings: ["grpcInsecureTls"],
+    broken: ({ grpcInsecureTls, grpcTls }) => grpcInsecureTls && grpcTls,
+    message: "accepts any certificate: whoever sits in between can give this worker actions to run",
+  },
+];
+
+export interface CrossCheckInput {
+  /** Every setting; those in `invalid` hold their default in place of what was given. */
+  readonly settings: Settings;
+  readonly invalid: ReadonlySet<string>;
+  readonly given: ReadonlyMap<string, GivenValue>;
+  readonly table: readonly Setting[];
+  readonly command: "start" | "run";
+}
+
+/** Rules between settings; one that involves an invalid setting is left for when that is mended. */
+export function crossProblems(input: CrossCheckInput): readonly Problem[] {
+  return broken(RULES, input);
+}
+
+/** What is allowed but probably not meant. */
+export function crossWarnings(input: CrossCheckInput): readonly Problem[] {
+  return broken(CONCERNS, input);
+}
+
+function broken(checks: readonly CrossCheck[], input: CrossCheckInput): readonly Problem[] {
+  const { given, table } = input;
+  const called = (name: string): string => given.get(name)?.called ?? nameOf(name, table);
+  return checks
+    .filter(({ not }) => not !== input.command)
+    .filter(({ settings }) => !settings.some((name) => input.invalid.has(name)))
+    .filter((check) => check.broken(input.settings))
+    .map(({ settings: [blamed], message }) => {
+      const text = message.replace(/\{(\w+)\}/g, (_, name: string) => called(name));
+      return settingProblem(blamed, text, given, table);
+    });
+}

@@ -1,0 +1,157 @@
+import { valueProblems } from "../document/issue-problems.ts";
+import type { Checked, Problem } from "../document/problem.ts";
+import { fileProblemOf, type ReadTextFile, readTextFile } from "../document/read-text-file.ts";
+import { parseYaml, type YamlDocument } from "../document/yaml-document.ts";
+import { agentIdsOf } from "../inventory/agent-id.ts";
+import { emptyInventory, type Inventory } from "../inventory/inventory.ts";
+import { parseInventory } from "../inventory/parse-inventory.ts";
+import { parsePolicy } from "../policy/parse-policy.ts";
+import { defaultPolicy } from "../policy/policy.ts";
+import { crossProblems, crossWarnings } from "./cross-checks.ts";
+import {
+  environmentWarnings,
+  fileProblems,
+  type GivenValue,
+  givenValues,
+  peerProblems,
+  settingProblem,
+} from "./given-values.ts";
+import { readNamedFiles } from "./named-files.ts";
+import { type SettingName, Settings, settings as table } from "./schema.ts";
+import {
+  composeConfig,
+  composeExecutionConfig,
+  type ExecutionConfig,
+  type ExecutionConfigParts,
+  type WorkerConfig,
+} from "./worker-config.ts";
+
+export interface LoadConfigInput {
+  /** By setting name, as commander's `opts()` has them. */
+  readonly flags: Readonly<Record<string, unknown>>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly readFile?: ReadTextFile;
+}
+
+export type Loaded<Config> =
+  | { readonly ok: true; readonly config: Config; readonly warnings: readonly Problem[] }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+export type LoadedConfig = Loaded<WorkerConfig>;
+
+/**
+ * Reads the settings of `pbnj-worker start` and every file they name. Precedence: flag, `PBNJ_` variable,
+ * other workers' variables, configuration file, default. Finds every problem, not just the first.
+ */
+export function loadConfig(input: LoadConfigInput): LoadedConfig {
+  const read = readAll(input, "start");
+  if (!read.ok) return read;
+  const { parts, warnings } = read;
+  const { grpcServer, agentId, agentIdPattern } = parts.settings;
+  // A missing server is among the problems already.
+  if (grpcServer === undefined) return { ok: false, problems: [] };
+  const agentIds = agentIdsOf(agentId, agentIdPattern, parts.inventory.machines());
+  const config = composeConfig({ ...parts, settings: { ...parts.settings, grpcServer }, agentIds });
+  return { ok: true, config, warnings };
+}
+
+/** The same for `pbnj-worker run`, which needs neither a tink server nor an agent ID. */
+export function loadExecutionConfig(input: LoadConfigInput): Loaded<ExecutionConfig> {
+  const read = readAll(input, "run");
+  return read.ok ? { ok: true, config: composeExecutionConfig(read.parts), warnings: read.warnings } : read;
+}
+
+type ReadAll =
+  | { readonly ok: true; readonly parts: ExecutionConfigParts; readonly warnings: readonly Problem[] }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
+function readAll(
+  { flags, env, readFile = readTextFile }: LoadConfigInput,
+  command: "start" | "run",
+): ReadAll {
+  const problems: Problem[] = [...peerProblems(env)];
+  const warnings: Problem[] = [...environmentWarnings(table, env)];
+  const take = <T>(checked: Checked<T>): T | undefined => {
+    if (checked.ok) warnings.push(...checked.warnings);
+    else problems.push(...checked.problems);
+    return checked.ok ? checked.value : undefined;
+  };
+
+  const file = take(configFile({ flags, env }, readFile));
+  if (file) problems.push(...fileProblems(table, file));
+  const given = givenValues(table, { flags, env, ...(file ? { file } : {}) });
+  const { settings, invalid, problems: wrong } = parseSettings(given);
+  problems.push(...wrong);
+
+  // A configuration file that could not be read leaves nothing certain about what is missing or goes together.
+  const input = { settings, invalid, given, table, command };
+  if (file !== undefined || !given.has("config")) problems.push(...crossProblems(input));
+  warnings.push(...crossWarnings(input));
+  const named = readNamedFiles({ settings, given, readFile });
+  problems.push(...named.problems);
+  const inventory = take(
+    openNamed("inventory", settings.inventory, emptyInventory, given, readFile, (path, text) =>
+      parseInventory({ path, text, env, readFile }),
+    ),
+  );
+  const policy = take(openNamed("policy", settings.policy, defaultPolicy, given, readFile, parsePolicy));
+  if (command === "start") problems.push(...noAgentIds(settings, inventory, given));
+  if (problems.length > 0 || !inventory || !policy) return { ok: false, problems };
+  return { ok: true, parts: { settings, files: named.files, inventory, policy }, warnings };
+}
+
+/** The file that `--config` or `PBNJ_CONFIG` names; no file is no problem. */
+function configFile(
+  sources: Pick<LoadConfigInput, "flags" | "env">,
+  readFile: ReadTextFile,
+): Checked<YamlDocument | undefined> {
+  const given = givenValues(table, sources);
+  const path = given.get("config")?.value;
+  if (typeof path !== "string" || path.trim() === "") return { ok: true, value: undefined, warnings: [] };
+  return openNamed<YamlDocument | undefined>("config", path.trim(), undefined, given, readFile, parseYaml);
+}
+
+function openNamed<T>(
+  name: SettingName,
+  path: string | undefined,
+  fallback: T,
+  given: ReadonlyMap<string, GivenValue>,
+  readFile: ReadTextFile,
+  parse: (path: string, text: string) => Checked<T>,
+): Checked<T> {
+  if (path === undefined) return { ok: true, value: fallback, warnings: [] };
+  let text: string;
+  try {
+    text = readFile(path);
+  } catch (thrown) {
+    return { ok: false, problems: [settingProblem(name, `${path} ${fileProblemOf(thrown)}`, given, table)] };
+  }
+  return parse(path, text);
+}
+
+/** Every setting with what was given or its default; an invalid one has its default, and a problem. */
+function parseSettings(given: ReadonlyMap<string, GivenValue>): {
+  readonly settings: Settings;
+  readonly invalid: ReadonlySet<string>;
+  readonly problems: readonly Problem[];
+} {
+  const raw = Object.fromEntries([...given].map(([name, { value }]) => [name, value]));
+  const parsed = Settings.safeParse(raw);
+  if (parsed.success) return { settings: parsed.data, invalid: new Set(), problems: [] };
+  const invalid = new Set(parsed.error.issues.map(({ path }) => String(path[0])));
+  const problems = valueProblems(Settings, raw, parsed.error.issues).map(({ path, message }) =>
+    settingProblem(String(path[0]), message, given, table),
+  );
+  const valid = Object.fromEntries(Object.entries(raw).filter(([name]) => !invalid.has(name)));
+  return { settings: Settings.parse(valid), invalid, problems };
+}
+
+function noAgentIds(
+  settings: Settings,
+  inventory: Inventory | undefined,
+  given: ReadonlyMap<string, GivenValue>,
+): readonly Problem[] {
+  const needed = settings.agentId.length === 0 && settings.inventory !== undefined && !given.has("agentId");
+  if (!needed || !inventory || inventory.machines().length > 0) return [];
+  const message = "has no machines, and no agent ID is given: the worker would have nothing to poll with";
+  return [settingProblem("inventory", message, given, table)];
+}

@@ -1,0 +1,82 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { Secret } from "../../shared/secret.ts";
+import type { Problem } from "../document/problem.ts";
+import { FileProblem, fileProblemOf, type ReadTextFile } from "../document/read-text-file.ts";
+import { readSecretText } from "../inventory/secret-text.ts";
+import { type GivenValue, settingProblem } from "./given-values.ts";
+import { type SettingName, type Settings, settings as table } from "./schema.ts";
+
+/** The content of the files that settings name. */
+export interface NamedFiles {
+  readonly ca?: string;
+  readonly clientCertificate?: string;
+  readonly clientKey?: Secret;
+  readonly registryPassword?: Secret;
+}
+
+interface NamedFilesInput {
+  readonly settings: Settings;
+  readonly given: ReadonlyMap<string, GivenValue>;
+  readonly readFile: ReadTextFile;
+}
+
+/** Reads and checks the files that settings name. Problems name the file, never its content. */
+export function readNamedFiles({ settings, given, readFile }: NamedFilesInput): {
+  readonly files: NamedFiles;
+  readonly problems: readonly Problem[];
+} {
+  const problems: Problem[] = [];
+  const read = <T>(name: SettingName, path: string | undefined, use: (text: string) => T): T | undefined => {
+    if (path === undefined) return undefined;
+    try {
+      return use(readFile(path));
+    } catch (thrown) {
+      problems.push(settingProblem(name, `${path} ${fileProblemOf(thrown)}`, given, table));
+      return undefined;
+    }
+  };
+  const ca = read("grpcCaFile", settings.grpcCaFile, certificates);
+  const clientCertificate = read("grpcClientCertFile", settings.grpcClientCertFile, certificates);
+  const clientKey = read("grpcClientKeyFile", settings.grpcClientKeyFile, privateKey);
+  const registryPassword = read("registryPassFile", settings.registryPassFile, readSecretText);
+  if (clientCertificate && clientKey && !belongTogether(clientCertificate, clientKey)) {
+    const { grpcClientCertFile: cert, grpcClientKeyFile: key } = settings;
+    const message = `${key} is not the key of the certificate in ${cert}`;
+    problems.push(settingProblem("grpcClientKeyFile", message, given, table));
+  }
+  return {
+    files: {
+      ...(ca === undefined ? {} : { ca }),
+      ...(clientCertificate === undefined ? {} : { clientCertificate }),
+      ...(clientKey === undefined ? {} : { clientKey }),
+      ...(registryPassword === undefined ? {} : { registryPassword: new Secret(registryPassword) }),
+    },
+    problems,
+  };
+}
+
+function certificates(text: string): string {
+  const found = text.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g) ?? [];
+  if (found.length === 0) throw new FileProblem("holds no PEM certificate");
+  for (const pem of found) {
+    try {
+      new X509Certificate(pem);
+    } catch {
+      throw new FileProblem("holds a certificate that cannot be read");
+    }
+  }
+  return text;
+}
+
+function privateKey(text: string): Secret {
+  try {
+    createPrivateKey(text);
+  } catch {
+    throw new FileProblem("holds no PEM private key without a passphrase");
+  }
+  return new Secret(text);
+}
+
+function belongTogether(certificate: string, key: Secret): boolean {
+  return new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key.reveal()));
+}

@@ -1,0 +1,29 @@
+import { type Command, Option } from "commander";
+import { settings } from "./schema.ts";
+import type { Setting } from "./setting.ts";
+
+/**
+ * Adds a flag for every setting that has one. Commander only collects the text: defaults, the environment
+ * and every check are `loadConfig`'s, so that all problems are found together.
+ */
+export function addConfigOptions(command: Command): Command {
+  for (const setting of settings) {
+    if (setting.flag === undefined) continue;
+    command.addOption(optionOf(setting, setting.flag));
+  }
+  return command;
+}
+
+function optionOf(setting: Setting, flag: string): Option {
+  const value = setting.type === "true|false" ? `[${setting.type}]` : `<${setting.type}>`;
+  const facts = [
+    ...(setting.default === undefined ? [] : [`default: ${setting.default}`]),
+    `env: ${setting.env}`,
+  ];
+  const option = new Option(`${flag} ${value}`, `${setting.description} (${facts.join("; ")})`);
+  option.helpGroup(`${setting.group}:`);
+  if (setting.repeatable) {
+    option.argParser((text: string, earlier: readonly string[] | undefined) => [...(earlier ?? []), text]);
+  }
+  return option;
+}

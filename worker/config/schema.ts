@@ -1,0 +1,265 @@
+import { z } from "zod";
+import { Secret } from "../../shared/secret.ts";
+import { Amount, ByteSize, Count, Duration, List, Text, Toggle } from "../document/value-types.ts";
+import { AgentId, AgentIdPattern } from "../inventory/agent-id.ts";
+import { ServerAddress } from "./server-address.ts";
+import { settingMeta, settingsOf } from "./setting.ts";
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const MEBIBYTE = 1_024 ** 2;
+
+const PEER_RUNTIMES: Readonly<Record<string, string>> = {
+  containerd: "containerd is not offered: use docker, which speaks to any Docker Engine API",
+  kubernetes: "kubernetes is not offered: use docker or process",
+};
+
+const Runtime = z.enum(["process", "docker"], {
+  error: ({ input }) => (typeof input === "string" ? PEER_RUNTIMES[input] : undefined),
+});
+
+/** The other workers take a number, where 0 is info and a larger one says more. */
+const LogLevel = z.preprocess(
+  (given) => {
+    const level = /^[+-]?\d+$/.test(String(given)) ? Number(given) : undefined;
+    if (level === undefined) return given;
+    return level > 0 ? "debug" : level === 0 ? "info" : level > -8 ? "warn" : "error";
+  },
+  z.enum(["debug", "info", "warn", "error"]),
+);
+
+/** `uid` or `uid:gid`. Names would be looked up in the image, where anybody may call root `nobody`. */
+const ActionUser = z
+  .union([z.string(), z.number()])
+  .transform(String)
+  .pipe(
+    z.string().regex(/^[1-9]\d{0,9}(:[1-9]\d{0,9})?$/, {
+      error: "must be a user ID, or user and group ID as in 65532:65532, neither of them 0",
+    }),
+  );
+
+/**
+ * Every setting of `pbnj-worker start`: the one source of flags, environment variables, keys of the
+ * configuration file, defaults and the reference page. Durations are milliseconds, sizes bytes.
+ */
+export const Settings = z.object({
+  config: Text.optional().register(settingMeta, {
+    group: "Files",
+    description: "YAML file with settings; flags and environment variables go before it",
+    type: "file",
+    noFileKey: "names the configuration file itself: give it as --config or PBNJ_CONFIG",
+  }),
+  inventory: Text.optional().register(settingMeta, {
+    group: "Files",
+    description: "YAML file with the machines and where their credentials are",
+    type: "file",
+    path: true,
+  }),
+  policy: Text.optional().register(settingMeta, {
+    group: "Files",
+    description: "YAML file that says which actions may run",
+    type: "file",
+    path: true,
+    defaultText: "every image, no volumes, no shared namespaces",
+  }),
+
+  agentId: List(AgentId)
+    .prefault([])
+    .register(settingMeta, {
+      group: "Agent IDs",
+      description: "Agent ID to poll for work; repeat the flag or separate with commas for several",
+      type: "id",
+      aliases: ["AGENT_ID", "ID", "WORKER_ID"],
+      repeatable: true,
+    }),
+  agentIdPattern: AgentIdPattern.prefault("pbnj-{machine}").register(settingMeta, {
+    group: "Agent IDs",
+    description: "Agent ID of each machine of the inventory, which is polled for as well",
+    type: "pattern",
+  }),
+
+  grpcServer: ServerAddress.optional().register(settingMeta, {
+    group: "Tink server",
+    description:
+      "Address of the tink server; the port is 42113 unless given, IPv6 addresses stand in brackets",
+    type: "host:port",
+    aliases: ["AGENT_GRPC_SERVER", "TINKERBELL_GRPC_AUTHORITY"],
+  }),
+  grpcTls: Toggle.prefault(false).register(settingMeta, {
+    group: "Tink server",
+    description: "Whether the tink server speaks TLS",
+    type: "true|false",
+    aliases: ["AGENT_GRPC_TLS", "TINKERBELL_TLS"],
+  }),
+  grpcInsecureTls: Toggle.prefault(false).register(settingMeta, {
+    group: "Tink server",
+    description: "Accept any certificate of the tink server",
+    type: "true|false",
+    aliases: ["AGENT_GRPC_INSECURE_TLS", "TINKERBELL_INSECURE_TLS"],
+  }),
+  grpcCaFile: Text.optional().register(settingMeta, {
+    group: "Tink server",
+    description: "PEM certificates to trust instead of the system's",
+    type: "file",
+    path: true,
+  }),
+  grpcClientCertFile: Text.optional().register(settingMeta, {
+    group: "Tink server",
+    description: "PEM certificate, with its chain, by which the worker identifies itself",
+    type: "file",
+    path: true,
+  }),
+  grpcClientKeyFile: Text.optional().register(settingMeta, {
+    group: "Tink server",
+    description: "PEM private key of that certificate",
+    type: "file",
+    path: true,
+  }),
+  grpcServerName: Text.optional().register(settingMeta, {
+    group: "Tink server",
+    description: "Name the tink server's certificate must carry",
+    type: "name",
+    defaultText: "the server's host",
+  }),
+  pollTimeout: Duration(SECOND, 10 * MINUTE)
+    .prefault("75s")
+    .register(settingMeta, {
+      group: "Tink server",
+      description:
+        "Time for one poll; the server holds a poll for up to a minute, so it must be longer than that",
+      type: "duration",
+    }),
+  backoffMaxInterval: Duration(100, HOUR)
+    .prefault("30s")
+    .register(settingMeta, {
+      group: "Tink server",
+      description: "Longest pause between attempts to reach a server that does not answer",
+      type: "duration",
+      aliases: ["AGENT_BACKOFF_MAX_INTERVAL"],
+    }),
+
+  defaultActionTimeout: Duration(SECOND, 168 * HOUR)
+    .prefault("1h")
+    .register(settingMeta, {
+      group: "Actions",
+      description: "Time for an action whose template sets none",
+      type: "duration",
+    }),
+  stopGrace: Duration(0, 10 * MINUTE)
+    .prefault("10s")
+    .register(settingMeta, {
+      group: "Actions",
+      description: "Time an action has to end after it was told to stop, before it is killed",
+      type: "duration",
+    }),
+  shutdownGrace: Duration(0, 168 * HOUR)
+    .prefault("5m")
+    .register(settingMeta, {
+      group: "Actions",
+      description: "Time running actions have to end by themselves after the worker's first SIGTERM",
+      type: "duration",
+    }),
+  runtime: Runtime.prefault("process").register(settingMeta, {
+    group: "Actions",
+    description: "What launches actions: child processes of the worker, or containers",
+    type: "process|docker",
+    aliases: ["AGENT_RUNTIME"],
+  }),
+
+  actionsDirectory: Text.optional().register(settingMeta, {
+    group: "Process runtime",
+    description: "Folder with the actions",
+    type: "folder",
+    path: true,
+    defaultText: "the actions of this installation",
+  }),
+
+  dockerSocket: Text.prefault("/var/run/docker.sock").register(settingMeta, {
+    group: "Docker runtime",
+    description: "Socket of the container engine",
+    type: "path",
+    aliases: ["AGENT_DOCKER_SOCKET"],
+    path: true,
+  }),
+  dockerNetwork: Text.prefault("bridge").register(settingMeta, {
+    group: "Docker runtime",
+    description: "Network that containers join",
+    type: "name",
+  }),
+  pullPolicy: z.enum(["always", "if-missing", "never"]).prefault("if-missing").register(settingMeta, {
+    group: "Docker runtime",
+    description: "When images are pulled",
+    type: "always|if-missing|never",
+  }),
+  actionUser: ActionUser.prefault("65532:65532").register(settingMeta, {
+    group: "Docker runtime",
+    description: "User and group ID for containers whose image names no user, or root",
+    type: "uid:gid",
+  }),
+  memoryLimit: ByteSize(6 * MEBIBYTE, 1_024 ** 4)
+    .prefault("256Mi")
+    .register(settingMeta, {
+      group: "Docker runtime",
+      description: "Memory of one container",
+      type: "size",
+    }),
+  cpuLimit: Amount(0.01, 1_024).prefault("1").register(settingMeta, {
+    group: "Docker runtime",
+    description: "Processors of one container; parts of one are possible",
+    type: "number",
+  }),
+  pidsLimit: Count(1, 4_194_304).prefault("64").register(settingMeta, {
+    group: "Docker runtime",
+    description: "Processes and threads of one container",
+    type: "number",
+  }),
+
+  registryName: Text.prefault("docker.io").register(settingMeta, {
+    group: "Image registry",
+    description: "Registry that the user below belongs to",
+    type: "host[:port]",
+    aliases: ["AGENT_REGISTRY_NAME", "DOCKER_REGISTRY"],
+  }),
+  registryUser: Text.optional().register(settingMeta, {
+    group: "Image registry",
+    description: "User for pulling images",
+    type: "name",
+    aliases: ["AGENT_REGISTRY_USER", "REGISTRY_USERNAME"],
+  }),
+  registryPass: z
+    .string()
+    .min(1)
+    .transform((text) => new Secret(text))
+    .optional()
+    .register(settingMeta, {
+      group: "Image registry",
+      description: "Password for pulling images, from the environment alone",
+      type: "text",
+      aliases: ["AGENT_REGISTRY_PASS", "REGISTRY_PASSWORD"],
+      noFlag: "every user of the machine could read it",
+      noFileKey: "is a password: put it into a file of its own and name that with registryPassFile",
+    }),
+  registryPassFile: Text.optional().register(settingMeta, {
+    group: "Image registry",
+    description: "File that holds the password",
+    type: "file",
+    path: true,
+  }),
+
+  logLevel: LogLevel.prefault("info").register(settingMeta, {
+    group: "Log",
+    description: "The least important messages that are written",
+    type: "debug|info|warn|error",
+    aliases: ["AGENT_LOG_LEVEL"],
+  }),
+  logFormat: z.enum(["auto", "json", "pretty"]).prefault("auto").register(settingMeta, {
+    group: "Log",
+    description: "One JSON object a line, or text for people; auto is text on a terminal",
+    type: "auto|json|pretty",
+  }),
+});
+export type Settings = z.infer<typeof Settings>;
+export type SettingName = keyof Settings;
+
+export const settings = settingsOf(Settings);

@@ -1,0 +1,56 @@
+import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
+
+/** Reads a whole text file; throws a `FileProblem` or a system error. */
+export type ReadTextFile = (path: string) => string;
+
+/** A file that is there but not what it should be. The message follows the path in a sentence. */
+export class FileProblem extends Error {
+  override readonly name = "FileProblem";
+}
+
+/** An inventory of ten thousand machines is about 3 MB. */
+const LARGEST_BYTES = 16 * 1_024 * 1_024;
+
+/** Reads a configuration file at start; nothing but a regular file, so that no pipe or device can hang it. */
+export const readTextFile: ReadTextFile = (path) => {
+  const descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const stat = fstatSync(descriptor);
+    checkFile(stat, LARGEST_BYTES);
+    return decodeText(readFileSync(descriptor));
+  } finally {
+    closeSync(descriptor);
+  }
+};
+
+/** Throws a `FileProblem` unless it is a regular file of at most `largestBytes`. */
+export function checkFile(stat: { isFile(): boolean; readonly size: number }, largestBytes: number): void {
+  if (!stat.isFile()) throw new FileProblem("is not a file");
+  if (stat.size > largestBytes) throw new FileProblem(`is larger than ${largestBytes} bytes`);
+}
+
+/** Throws a `FileProblem` when the bytes are not UTF-8. */
+export function decodeText(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw new FileProblem("is not UTF-8 text");
+  }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: "does not exist",
+  ENOTDIR: "does not exist",
+  EACCES: "may not be read by this user",
+  EPERM: "may not be read by this user",
+  EISDIR: "is not a file",
+  ELOOP: "is a loop of links",
+  ENAMETOOLONG: "has too long a name",
+};
+
+/** Why a file could not be read, to follow its path in a sentence. Never holds anything of its content. */
+export function fileProblemOf(thrown: unknown): string {
+  if (thrown instanceof FileProblem) return thrown.message;
+  const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : "unknown error";
+  return REASONS[code] ?? `cannot be read (${code})`;
+}

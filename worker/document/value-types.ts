@@ -1,0 +1,115 @@
+import { z } from "zod";
+import { parseDurationMs } from "../../shared/duration.ts";
+
+/** Non-empty text. A number in a file is not text: `007` would lose its zeros. */
+export const Text = z.string().trim().min(1);
+
+const YES = new Set(["true", "t", "1", "yes", "on"]);
+const NO = new Set(["false", "f", "0", "no", "off"]);
+
+/** True or false, as YAML has it or in the words that flags and environments use. */
+export const Toggle = reading<boolean | string, boolean>(
+  [z.boolean(), z.string()],
+  "must be true or false",
+  (given) => {
+    if (typeof given === "boolean") return given;
+    const word = given.trim().toLowerCase();
+    return YES.has(word) ? true : NO.has(word) ? false : undefined;
+  },
+);
+
+/** A duration as text, or a number of seconds; in milliseconds. Bounds in milliseconds, both inclusive. */
+export function Duration(leastMs: number, mostMs: number) {
+  return reading<string | number, number>(
+    [z.string(), z.number()],
+    `must be a duration such as 45s or 1m30s, from ${words(leastMs)} to ${words(mostMs)}`,
+    (given) => {
+      const ms = parseDurationMs(String(given));
+      return ms !== undefined && ms >= leastMs && ms <= mostMs ? ms : undefined;
+    },
+  );
+}
+
+/** A decimal number within inclusive bounds. */
+export function Amount(least: number, most: number) {
+  return reading<string | number, number>(
+    [z.string(), z.number()],
+    `must be a number from ${least} to ${most}`,
+    (given) => {
+      const amount = decimal(given);
+      return amount >= least && amount <= most ? amount : undefined;
+    },
+  );
+}
+
+/** A whole number within inclusive bounds. */
+export function Count(least: number, most: number) {
+  return reading<string | number, number>(
+    [z.string(), z.number()],
+    `must be a whole number from ${least} to ${most}`,
+    (given) => {
+      const count = decimal(given);
+      return Number.isInteger(count) && count >= least && count <= most ? count : undefined;
+    },
+  );
+}
+
+const BYTE_UNITS: Readonly<Record<string, number>> = { "": 1, k: 1_024, m: 1_024 ** 2, g: 1_024 ** 3 };
+
+/** A size in bytes, with units of 1024 as container engines read them: `256Mi`, `256m`, `1g`. */
+export function ByteSize(least: number, most: number) {
+  return reading<string | number, number>(
+    [z.string(), z.number()],
+    "must be a size such as 256Mi or 1Gi",
+    (given) => {
+      const match = /^(\d+(?:\.\d+)?)([kmg]?)(?:i?b)?i?$/i.exec(String(given).trim());
+      const bytes = Math.round(
+        Number(match?.[1]) * (BYTE_UNITS[match?.[2]?.toLowerCase() ?? ""] ?? Number.NaN),
+      );
+      return bytes >= least && bytes <= most ? bytes : undefined;
+    },
+  );
+}
+
+/** A list, or its items in one text with commas between them. Empty items do not count. */
+export function List<Item extends z.ZodType<string, string>>(item: Item) {
+  return z
+    .union([z.string(), z.array(z.string())], { error: "must be a list of text" })
+    .transform((given) =>
+      [given]
+        .flat()
+        .flatMap((text) => text.split(","))
+        .map((text) => text.trim())
+        .filter((text) => text !== ""),
+    )
+    .pipe(z.array(item))
+    .transform((items) => [...new Set(items)]);
+}
+
+function reading<Input, Output>(
+  inputs: readonly [z.ZodType<Input>, ...z.ZodType<Input>[]],
+  expectation: string,
+  read: (given: Input) => Output | undefined,
+) {
+  return z.union(inputs, { error: expectation }).transform((given, context) => {
+    const value = read(given);
+    if (value !== undefined) return value;
+    context.issues.push({ code: "custom", message: expectation, input: given });
+    return z.NEVER;
+  });
+}
+
+function decimal(given: string | number): number {
+  const text = String(given).trim();
+  return /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
+}
+
+function words(ms: number): string {
+  const units = [
+    ["h", 3_600_000],
+    ["m", 60_000],
+    ["s", 1_000],
+  ] as const;
+  const unit = units.find(([, size]) => ms >= size && ms % size === 0);
+  return unit ? `${ms / unit[1]}${unit[0]}` : `${ms}ms`;
+}

@@ -1,0 +1,183 @@
+import { dirname, resolve } from "node:path";
+import { TlsOptions } from "../../shared/contract/connection.ts";
+import { type ValueProblem, valueAt, valueProblems } from "../document/issue-problems.ts";
+import { byLine, type Checked, type Problem } from "../document/problem.ts";
+import { fileProblemOf, type ReadTextFile } from "../document/read-text-file.ts";
+import { parseYaml, type YamlDocument } from "../document/yaml-document.ts";
+import { entryLockKey, FileInventory, secretSources } from "./file-inventory.ts";
+import type { Inventory } from "./inventory.ts";
+import { mergeDefaults } from "./merge-defaults.ts";
+import { InventoryFile, MachineDefaults, MachineEntry, refusedKeys } from "./schema.ts";
+import type { Environment } from "./secret-source.ts";
+
+export interface InventoryInput {
+  /** Where the file is: its paths are relative to it. */
+  readonly path: string;
+  readonly text: string;
+  /** Where `usernameEnv` and the like are looked up. */
+  readonly env: Environment;
+  readonly readFile: ReadTextFile;
+}
+
+/**
+ * Reads a whole inventory; every problem comes with its line. A CA bundle must be there now. A secret that is
+ * missing now is a warning, as it concerns one machine and may yet be mounted.
+ */
+export function parseInventory(input: InventoryInput): Checked<Inventory> {
+  const yaml = parseYaml(input.path, input.text);
+  if (!yaml.ok) return yaml;
+  const document = yaml.value;
+  const file = InventoryFile.safeParse(document.value ?? {});
+  if (!file.success) {
+    const problems = valueProblems(InventoryFile, document.value ?? {}, file.error.issues, refusedKeys);
+    return { ok: false, problems: byLine(describe(document, [], undefined, problems)) };
+  }
+  const { defaults, machines } = file.data;
+  const problems = [...defaultsProblems(document, defaults)];
+  const warnings: Problem[] = [];
+  const entries: MachineEntry[] = [];
+  const lines = new Map<string, string>();
+
+  for (const [index, written] of machines.entries()) {
+    const path = ["machines", index];
+    const merged = mergeDefaults(defaults ?? {}, written ?? {});
+    const parsed = MachineEntry.safeParse(merged);
+    if (!parsed.success) {
+      // What is wrong with the defaults was said there, once.
+      const own = valueProblems(MachineEntry, merged, parsed.error.issues, refusedKeys).filter(
+        (problem) =>
+          valueAt(written, problem.path) !== undefined || valueAt(defaults, problem.path) === undefined,
+      );
+      problems.push(...describe(document, path, nameOf(written), own));
+    } else {
+      const entry = withAbsolutePaths(parsed.data, dirname(resolve(input.path)));
+      entries.push(entry);
+      problems.push(...bundleProblems(document, path, entry, input.readFile));
+      warnings.push(...secretWarnings(document, path, entry, input));
+    }
+    const name = nameOf(written);
+    if (name === undefined) continue;
+    const source = document.sourceOf([...path, "name"]);
+    const earlier = lines.get(name);
+    if (earlier)
+      problems.push({ source, message: `machine ${name}: the name is taken by the machine at ${earlier}` });
+    else lines.set(name, source);
+  }
+  if (problems.length > 0) return { ok: false, problems: byLine(problems) };
+  return {
+    ok: true,
+    value: new FileInventory(entries, input.env),
+    warnings: byLine([...warnings, ...sharedHosts(entries, lines)]),
+  };
+}
+
+function defaultsProblems(document: YamlDocument, defaults: unknown): readonly Problem[] {
+  if (defaults === undefined || defaults === null) return [];
+  const parsed = MachineDefaults.safeParse(defaults);
+  if (parsed.success) return [];
+  const refused = {
+    ...refusedKeys,
+    name: "belongs to one machine, not to all",
+    host: "belongs to one machine, not to all",
+  };
+  return describe(
+    document,
+    ["defaults"],
+    undefined,
+    valueProblems(MachineDefaults, defaults, parsed.error.issues, refused),
+  );
+}
+
+function describe(
+  document: YamlDocument,
+  base: readonly PropertyKey[],
+  machine: string | undefined,
+  problems: readonly ValueProblem[],
+): readonly Problem[] {
+  const context = machine === undefined ? "" : `machine ${machine}: `;
+  return problems.map(({ path, message }) => {
+    const key = path.map(String).join(".") || (base.length > 0 ? "the entry" : "the inventory");
+    return { source: document.sourceOf([...base, ...path]), message: `${context}${key} ${message}` };
+  });
+}
+
+function nameOf(entry: unknown): string | undefined {
+  const name = valueAt(entry, ["name"]);
+  return typeof name === "string" ? name : undefined;
+}
+
+/** `{machine}` stands for the machine's name, so that one default serves all. */
+function withAbsolutePaths(entry: MachineEntry, directory: string): MachineEntry {
+  const { tls, ipmi, ipmitool, credentials } = entry;
+  const absolute = (path: string | undefined): string | undefined =>
+    path === undefined ? undefined : resolve(directory, path.replaceAll("{machine}", entry.name));
+  return {
+    ...entry,
+    tls: { ...tls, caFile: absolute(tls.caFile) },
+    ipmi: { ...ipmi, kgFile: absolute(ipmi.kgFile) },
+    ipmitool: { ...ipmitool, kgFile: absolute(ipmitool.kgFile) },
+    credentials: {
+      ...credentials,
+      usernameFile: absolute(credentials.usernameFile),
+      passwordFile: absolute(credentials.passwordFile),
+    },
+  };
+}
+
+function bundleProblems(
+  document: YamlDocument,
+  path: readonly PropertyKey[],
+  { name, tls: { caFile } }: MachineEntry,
+  readFile: ReadTextFile,
+): readonly Problem[] {
+  if (caFile === undefined) return [];
+  const source = document.sourceOf([...path, "tls", "caFile"]);
+  try {
+    const parsed = TlsOptions.safeParse({ ca: readFile(caFile) });
+    if (parsed.success) return [];
+    return [{ source, message: `machine ${name}: caFile ${caFile} ${parsed.error.issues[0]?.message}` }];
+  } catch (thrown) {
+    return [{ source, message: `machine ${name}: caFile ${caFile} ${fileProblemOf(thrown)}` }];
+  }
+}
+
+function secretWarnings(
+  document: YamlDocument,
+  path: readonly PropertyKey[],
+  entry: MachineEntry,
+  { env, readFile }: InventoryInput,
+): readonly Problem[] {
+  const source = document.sourceOf([...path, "credentials"]);
+  return secretSources(entry).flatMap(({ key, file, variable }) => {
+    if (variable !== undefined) {
+      return env[variable]
+        ? []
+        : [{ source, message: `machine ${entry.name}: ${key} ${variable} is not set` }];
+    }
+    try {
+      if (file !== undefined) readFile(file);
+      return [];
+    } catch (thrown) {
+      return [{ source, message: `machine ${entry.name}: ${key} ${file} ${fileProblemOf(thrown)}` }];
+    }
+  });
+}
+
+/** Allowed, as the worker lets one action at a time at a BMC; but seldom meant. */
+function sharedHosts(
+  entries: readonly MachineEntry[],
+  lines: ReadonlyMap<string, string>,
+): readonly Problem[] {
+  const first = new Map<string, string>();
+  return entries.flatMap((entry) => {
+    const { name } = entry;
+    const key = entryLockKey(entry);
+    const earlier = first.get(key);
+    if (earlier === undefined) {
+      first.set(key, name);
+      return [];
+    }
+    const message = `machine ${name}: has the BMC of ${earlier}; their actions will wait for each other`;
+    return [{ source: lines.get(name) ?? name, message }];
+  });
+}

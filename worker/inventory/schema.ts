@@ -1,0 +1,137 @@
+import { z } from "zod";
+import {
+  connectionFields,
+  IpmiOptions,
+  IpmitoolOptions,
+  TlsOptions,
+} from "../../shared/contract/connection.ts";
+import { Duration } from "../document/value-types.ts";
+
+/**
+ * A DNS label or several (RFC 1123 section 2.1), in lower case: the name becomes part of an agent ID and of
+ * file names.
+ */
+const MachineName = z
+  .string()
+  .max(200)
+  .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/, {
+    error: "must be a name such as node-1 or node-1.rack-2: lower-case letters, digits, hyphens and dots",
+  });
+
+const Path = z.string().trim().min(1);
+const VariableName = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { error: "must be the name of an environment variable" });
+
+/** At most one of the keys, which are ways to give the same thing. */
+function oneWay<Fields extends Readonly<Record<string, unknown>>>(
+  ...keys: readonly (keyof Fields & string)[]
+) {
+  return (fields: Fields, context: z.RefinementCtx) => {
+    const given = keys.filter((key) => fields[key] !== undefined);
+    const last = given.at(-1);
+    if (given.length > 1 && last !== undefined) {
+      context.addIssue({
+        code: "custom",
+        message: `and ${given.slice(0, -1).join(", ")} are both given: give one of them`,
+        path: [last],
+      });
+    }
+  };
+}
+
+const kgSource = { kgFile: Path.optional(), kgEnv: VariableName.optional() };
+const { kg: _ipmiKg, ...ipmiShape } = IpmiOptions.shape;
+const { kg: _ipmitoolKg, ...ipmitoolShape } = IpmitoolOptions.shape;
+const { ca: _ca, ...tlsShape } = TlsOptions.shape;
+const {
+  connectTimeoutMs: _connectTimeoutMs,
+  requestTimeoutMs: _requestTimeoutMs,
+  headStartMs: _headStartMs,
+  ...sharedFields
+} = connectionFields;
+
+const Tls = z
+  .strictObject({ ...tlsShape, caFile: Path.optional() })
+  .superRefine(({ verify, caFile, fingerprint }, context) => {
+    const unused = fingerprint !== undefined ? "fingerprint" : "caFile";
+    if (verify || (fingerprint ?? caFile) === undefined) return;
+    context.addIssue({
+      code: "custom",
+      message: `is false, which accepts any certificate and so would not look at ${unused}: remove one of them`,
+      path: ["verify"],
+    });
+  });
+
+const Credentials = z
+  .strictObject({
+    username: z.string().min(1).optional(),
+    usernameFile: Path.optional(),
+    usernameEnv: VariableName.optional(),
+    passwordFile: Path.optional(),
+    passwordEnv: VariableName.optional(),
+  })
+  .superRefine(oneWay("username", "usernameFile", "usernameEnv"))
+  .superRefine(oneWay("passwordFile", "passwordEnv"));
+export type Credentials = z.infer<typeof Credentials>;
+
+const CONNECT = Duration(1, 600_000);
+const HEAD_START = Duration(0, 60_000);
+
+/** What the entries of `machines` and `defaults` have in common: a connection whose secrets stand elsewhere. */
+const entryFields = {
+  ...sharedFields,
+  connectTimeout: CONNECT.optional(),
+  requestTimeout: CONNECT.optional(),
+  headStart: HEAD_START.optional(),
+  tls: Tls.prefault({}),
+  ipmi: z
+    .strictObject({ ...ipmiShape, ...kgSource })
+    .superRefine(oneWay("kgFile", "kgEnv"))
+    .prefault({}),
+  ipmitool: z
+    .strictObject({ ...ipmitoolShape, ...kgSource })
+    .superRefine(oneWay("kgFile", "kgEnv"))
+    .prefault({}),
+  credentials: Credentials.prefault({}),
+};
+
+/** A machine, with the defaults already merged under it. */
+export const MachineEntry = z
+  .strictObject({ name: MachineName, ...entryFields })
+  .superRefine(({ credentials }, context) => {
+    const { username, usernameFile, usernameEnv, passwordFile, passwordEnv } = credentials;
+    const user = username ?? usernameFile ?? usernameEnv;
+    if (user !== undefined && (passwordFile ?? passwordEnv) === undefined) {
+      context.addIssue({
+        code: "custom",
+        message: "names a user but no password: add passwordFile or passwordEnv",
+        path: ["credentials"],
+      });
+    }
+  });
+export type MachineEntry = z.infer<typeof MachineEntry>;
+
+const { host: _host, ...defaultFields } = entryFields;
+
+/** What machines have unless they say otherwise; a host and a name are never shared. */
+export const MachineDefaults = z.strictObject(defaultFields);
+
+/** The whole file, with its entries still to be merged. */
+export const InventoryFile = z.strictObject({
+  defaults: z.unknown().optional(),
+  machines: z.array(z.unknown()),
+});
+
+const NO_SECRETS = "is a secret and does not belong into the inventory";
+
+/** Keys that people will try, and what to write in their place. */
+export const refusedKeys: Readonly<Record<string, string>> = {
+  password: `${NO_SECRETS}: put it into a file and name that with passwordFile, or a variable with passwordEnv`,
+  kg: `${NO_SECRETS}: put it into a file and name that with kgFile, or a variable with kgEnv`,
+  ca: "is not known: put the certificates into a file and name that with caFile",
+  insecureTLS: "is not known: to accept any certificate write tls: {verify: false}",
+  connectTimeoutMs: "is not known: write connectTimeout with a unit, such as 5s",
+  requestTimeoutMs: "is not known: write requestTimeout with a unit, such as 30s",
+  headStartMs: "is not known: write headStart with a unit, such as 1s",
+};

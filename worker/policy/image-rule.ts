@@ -1,0 +1,57 @@
+import { type ImageReference, parseImageReference } from "../image-reference.ts";
+import { matchesWildcard } from "./wildcard.ts";
+
+const DEFAULT_REGISTRY = "docker.io";
+
+/**
+ * Whether an image is what a pattern names. Both are compared in full, so that `alpine` is
+ * `docker.io/library/alpine`. A pattern without tag allows every tag and digest. A pattern with a tag does
+ * not allow a digest beside it: engines then ignore the tag, and so the digest may be of anything.
+ */
+export function matchesImagePattern(pattern: string, reference: ImageReference): boolean {
+  const [tagged = "", digest] = pattern.split("@");
+  const colon = tagged.lastIndexOf(":");
+  const hasTag = colon > tagged.lastIndexOf("/");
+  const name = hasTag ? tagged.slice(0, colon) : tagged;
+  if (!matchesWildcard(fullPattern(name), fullName(reference))) return false;
+  if (digest !== undefined)
+    return reference.digest !== undefined && matchesWildcard(digest, reference.digest);
+  if (!hasTag) return true;
+  return (
+    reference.digest === undefined && matchesWildcard(tagged.slice(colon + 1), reference.tag ?? "latest")
+  );
+}
+
+/** The rule that an image breaks, if any. */
+export function imageProblem(
+  image: string,
+  { images, digestOnly }: { readonly images: readonly string[]; readonly digestOnly: boolean },
+): { readonly rule: "images" | "digestOnly"; readonly message: string } | undefined {
+  const reference = parseImageReference(image);
+  if (!reference) return { rule: "images", message: `${JSON.stringify(image)} is not an image reference` };
+  if (!images.some((pattern) => matchesImagePattern(pattern, reference))) {
+    return { rule: "images", message: `${image} is not allowed` };
+  }
+  if (digestOnly && reference.digest === undefined) {
+    return { rule: "digestOnly", message: `${image} has no digest: name the image as ${image}@sha256:…` };
+  }
+  return undefined;
+}
+
+function fullName({ registry = DEFAULT_REGISTRY, repository }: ImageReference): string {
+  return `${registry.toLowerCase()}/${withLibrary(registry, repository)}`;
+}
+
+/** A pattern that begins with a wildcard says itself what it means for the registry. */
+function fullPattern(name: string): string {
+  const [first = "", ...rest] = name.split("/");
+  if (first.includes("*")) return name;
+  const named = rest.length > 0 && (first === "localhost" || /[.:A-Z]/.test(first));
+  if (!named) return `${DEFAULT_REGISTRY}/${withLibrary(DEFAULT_REGISTRY, name)}`;
+  return `${first.toLowerCase()}/${withLibrary(first.toLowerCase(), rest.join("/"))}`;
+}
+
+function withLibrary(registry: string, repository: string): string {
+  const official = registry === DEFAULT_REGISTRY && !repository.includes("/") && !repository.includes("**");
+  return official ? `library/${repository}` : repository;
+}

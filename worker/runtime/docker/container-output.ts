@@ -1,0 +1,55 @@
+import type { Duplex } from "node:stream";
+import { LogStream, type WrittenOutput } from "../log-stream.ts";
+import type { LogLine } from "../runtime.ts";
+import type { Engine } from "./engine.ts";
+import { MultiplexedStreamReader } from "./multiplexed-stream.ts";
+
+/**
+ * What one container writes, gathered from whatever source still gives it: the attached connection, or the
+ * engine's log. Every source starts at the container's first byte, and what came before is skipped, so that
+ * a source may break off and another take over without a line lost or given twice.
+ */
+export class ContainerOutput {
+  readonly #log: LogStream;
+  readonly #taken = { stdout: 0, stderr: 0 };
+
+  constructor(onLog: (line: LogLine) => void) {
+    this.#log = new LogStream(onLog);
+  }
+
+  /** True once a result is there, and so nothing is missing. */
+  get complete(): boolean {
+    return this.#log.hasResult;
+  }
+
+  /** Resolves when the connection is over, however that came. */
+  async readAttachment(attachment: Duplex): Promise<void> {
+    const reader = this.#newReader();
+    try {
+      for await (const chunk of attachment) reader.push(chunk);
+    } catch {
+      // What it did not bring is read from the engine's log.
+    } finally {
+      attachment.destroy();
+    }
+  }
+
+  async readLogs(engine: Engine, id: string, follow: boolean, signal: AbortSignal): Promise<void> {
+    const reader = this.#newReader();
+    await engine.readLogs(id, follow, (chunk) => reader.push(chunk), signal);
+  }
+
+  end(): WrittenOutput {
+    return this.#log.end();
+  }
+
+  #newReader(): MultiplexedStreamReader {
+    const seen = { stdout: 0, stderr: 0 };
+    return new MultiplexedStreamReader((stream, payload) => {
+      const known = Math.min(Math.max(this.#taken[stream] - seen[stream], 0), payload.length);
+      seen[stream] += payload.length;
+      this.#taken[stream] += payload.length - known;
+      if (known < payload.length) this.#log.write(stream, payload.subarray(known));
+    });
+  }
+}

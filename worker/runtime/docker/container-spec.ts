@@ -1,0 +1,158 @@
+import { createHash } from "node:crypto";
+import type { ActionId } from "../../action.ts";
+import type { LaunchRequest } from "../runtime.ts";
+
+/** As `nonroot` in distroless images. */
+const NON_ROOT = "65532:65532";
+const NAME_SLUG_LENGTH = 40;
+
+/** What an action's container may use, and how it is connected. */
+export interface ContainerOptions {
+  /** The worker's name, on the labels: a worker only ever sweeps up its own leftovers. */
+  readonly worker: string;
+  /** Used where the action asks for none. */
+  readonly network?: string;
+  /** For images that name no user, or root: `uid:gid`. */
+  readonly user?: string;
+  readonly memoryBytes?: number;
+  readonly cpus?: number;
+  readonly pids?: number;
+  /** The size of the writable /tmp. */
+  readonly tmpBytes?: number;
+  /** An init as PID 1 passes signals on to programs that handle none and reaps what they leave behind. */
+  readonly init?: boolean;
+}
+
+/** The part of the Engine API's container that this worker sets. */
+export interface ContainerSpec {
+  readonly Image: string;
+  readonly Cmd?: readonly string[];
+  readonly Env: readonly string[];
+  readonly User?: string;
+  readonly Labels: Readonly<Record<string, string>>;
+  readonly OpenStdin: boolean;
+  readonly StdinOnce: boolean;
+  readonly AttachStdin: boolean;
+  readonly AttachStdout: boolean;
+  readonly AttachStderr: boolean;
+  readonly Tty: false;
+  readonly HostConfig: {
+    readonly AutoRemove: false;
+    readonly Privileged: false;
+    readonly ReadonlyRootfs: true;
+    readonly CapDrop: readonly ["ALL"];
+    readonly SecurityOpt: readonly ["no-new-privileges"];
+    readonly RestartPolicy: { readonly Name: "no" };
+    readonly Init: boolean;
+    readonly Memory: number;
+    /** Equal to `Memory`: no swap. */
+    readonly MemorySwap: number;
+    readonly NanoCpus: number;
+    readonly PidsLimit: number;
+    readonly Tmpfs: Readonly<Record<string, string>>;
+    readonly NetworkMode: string;
+    readonly PidMode?: string;
+    readonly Binds: readonly string[];
+  };
+}
+
+export const LABEL = {
+  worker: "pbnj-worker.worker",
+  workflow: "pbnj-worker.workflow",
+  task: "pbnj-worker.task",
+  agent: "pbnj-worker.agent",
+  action: "pbnj-worker.action",
+  actionName: "pbnj-worker.action-name",
+} as const;
+
+/**
+ * The container of an action. `imageUser` is what the image itself says: an image that names no user, or
+ * root, runs as non-root nevertheless. The entrypoint stays the image's own.
+ */
+export function containerSpec(
+  request: Pick<LaunchRequest, "action" | "connection">,
+  imageUser: string | undefined,
+  options: ContainerOptions,
+): ContainerSpec {
+  const { action } = request;
+  const memory = options.memoryBytes ?? 256 * 1024 * 1024;
+  const takesInput = request.connection !== undefined;
+  const environment = {
+    ...action.environment,
+    ...(takesInput ? { BMC_CONNECTION_FILE: "-" } : {}),
+  };
+  return {
+    Image: action.image,
+    ...(action.command.length > 0 ? { Cmd: action.command } : {}),
+    Env: Object.entries(environment).map(([name, value]) => `${name}=${value}`),
+    ...(isRoot(imageUser) ? { User: options.user ?? NON_ROOT } : {}),
+    Labels: actionLabels(action, options.worker),
+    OpenStdin: takesInput,
+    StdinOnce: takesInput,
+    AttachStdin: takesInput,
+    AttachStdout: true,
+    AttachStderr: true,
+    Tty: false,
+    HostConfig: {
+      AutoRemove: false,
+      Privileged: false,
+      ReadonlyRootfs: true,
+      CapDrop: ["ALL"],
+      SecurityOpt: ["no-new-privileges"],
+      RestartPolicy: { Name: "no" },
+      Init: options.init ?? true,
+      Memory: memory,
+      MemorySwap: memory,
+      NanoCpus: Math.round((options.cpus ?? 1) * 1_000_000_000),
+      PidsLimit: options.pids ?? 128,
+      Tmpfs: { "/tmp": `rw,noexec,nosuid,nodev,mode=1777,size=${options.tmpBytes ?? 64 * 1024 * 1024}` },
+      NetworkMode: action.networkNamespace || options.network || "bridge",
+      ...(action.pidNamespace ? { PidMode: action.pidNamespace } : {}),
+      Binds: action.volumes,
+    },
+  };
+}
+
+export function actionLabels(action: ActionId, worker: string): Record<string, string> {
+  return {
+    [LABEL.worker]: worker,
+    [LABEL.workflow]: action.workflowId,
+    [LABEL.task]: action.taskId,
+    [LABEL.agent]: action.agentId,
+    [LABEL.action]: action.actionId,
+    [LABEL.actionName]: action.name,
+  };
+}
+
+/**
+ * Whether a container with these labels was created for that very action. The worker's name does not matter:
+ * the agent ID is the worker's identity towards the server, and outlives a renamed host.
+ */
+export function isContainerOf(action: ActionId, labels: Readonly<Record<string, string>>): boolean {
+  return (
+    labels[LABEL.worker] !== undefined &&
+    labels[LABEL.workflow] === action.workflowId &&
+    labels[LABEL.agent] === action.agentId &&
+    labels[LABEL.action] === action.actionId
+  );
+}
+
+/**
+ * The name an action's container always has, so that a second launch of the same action collides with the
+ * first. Docker allows `[a-zA-Z0-9][a-zA-Z0-9_.-]+`; host names derived from it take up to 63 characters.
+ */
+export function containerName(action: ActionId): string {
+  const identity = createHash("sha256").update(`${action.workflowId}\0${action.actionId}`).digest("hex");
+  const slug = action.name
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .slice(0, NAME_SLUG_LENGTH)
+    .replace(/^-+|-+$/g, "");
+  return `pbnj-${slug || "action"}-${identity.slice(0, 16)}`;
+}
+
+/** Docker takes a user as `name`, `uid`, `name:group` or `uid:gid`. */
+function isRoot(user: string | undefined): boolean {
+  const name = user?.split(":")[0] ?? "";
+  return name === "" || name === "root" || /^0+$/.test(name);
+}

@@ -1,0 +1,265 @@
+import type { Duplex } from "node:stream";
+import { serialiseConnection } from "../../../shared/contract/connection.ts";
+import type { ErrorClass } from "../../../shared/contract/error-class.ts";
+import type { Logger } from "../../../shared/logger.ts";
+import type { Action } from "../../action.ts";
+import { concludeOutcome, failedLaunch, nothingLeft } from "../outcome.ts";
+import type { EndedAction, LaunchRequest, Runtime } from "../runtime.ts";
+import {
+  type ContainerOptions,
+  type ContainerSpec,
+  containerName,
+  containerSpec,
+  isContainerOf,
+  LABEL,
+} from "./container-spec.ts";
+import { Engine } from "./engine.ts";
+import { EngineError } from "./engine-error.ts";
+import type { ContainerDetails } from "./engine-schema.ts";
+import { followContainer } from "./follow-container.ts";
+import { ImageStore, type PullPolicy, type RegistryCredentials } from "./image-store.ts";
+
+/** A name that was taken may be free a moment later; more than a few times in a row is a defect. */
+const CREATE_ATTEMPTS = 3;
+const CLEAN_UP_MS = 60_000;
+
+export interface DockerRuntimeOptions {
+  readonly log: Logger;
+  readonly container: ContainerOptions;
+  /** Docker's socket, or Podman's. */
+  readonly socketPath?: string;
+  readonly pullPolicy?: PullPolicy;
+  readonly registries?: readonly RegistryCredentials[];
+  readonly pullTimeoutMs?: number;
+  /** How long an action may clean up after SIGTERM. */
+  readonly stopGraceMs?: number;
+  /** For one ordinary answer of the engine. */
+  readonly requestTimeoutMs?: number;
+}
+
+/** A container of the action at hand: fresh and not yet started, or found from before. */
+type Claim =
+  | { readonly kind: "created"; readonly id: string }
+  | { readonly kind: "adopted"; readonly id: string; readonly details: ContainerDetails };
+
+/**
+ * Runs each action in a container of its own, through the engine's API. The container's name comes from the
+ * workflow and the action, so the engine itself makes sure that an action is launched once: a worker that
+ * comes back finds the name taken, and goes on with what is there.
+ */
+export class DockerRuntime implements Runtime {
+  readonly name = "docker";
+  readonly #engine: Engine;
+  readonly #images: ImageStore;
+  readonly #log: Logger;
+  readonly #container: ContainerOptions;
+  readonly #stopGraceMs: number;
+  readonly #closing = new AbortController();
+
+  constructor(options: DockerRuntimeOptions) {
+    const { log, requestTimeoutMs, pullPolicy, registries, pullTimeoutMs } = options;
+    this.#engine = new Engine({
+      socketPath: options.socketPath ?? "/var/run/docker.sock",
+      ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }),
+    });
+    this.#images = new ImageStore({
+      engine: this.#engine,
+      log,
+      ...(pullPolicy === undefined ? {} : { policy: pullPolicy }),
+      ...(registries === undefined ? {} : { credentials: registries }),
+      ...(pullTimeoutMs === undefined ? {} : { pullTimeoutMs }),
+    });
+    this.#log = log;
+    this.#container = options.container;
+    this.#stopGraceMs = options.stopGraceMs ?? 10_000;
+  }
+
+  async run(request: LaunchRequest, signal: AbortSignal): Promise<EndedAction> {
+    const askedAt = new Date();
+    let id: string | undefined;
+    try {
+      const image = await this.#images.provide(request.action.image, signal);
+      const spec = containerSpec(request, image.Config?.User ?? undefined, this.#container);
+      const claim = await this.#claim(request.action, spec, signal);
+      id = claim.id;
+      return claim.kind === "adopted"
+        ? await this.#adopt(claim, request, signal)
+        : await this.#launch(claim.id, request, signal);
+    } catch (thrown) {
+      const [errorClass, reason] = failureOf(thrown, signal);
+      const outcome = failedLaunch(errorClass, reason, askedAt, new Date());
+      const left = id;
+      if (left === undefined || this.#closing.signal.aborted) return nothingLeft(outcome);
+      return { outcome, remove: (bound) => this.#engine.removeContainer(left, bound) };
+    }
+  }
+
+  /**
+   * Removes this worker's containers that ended longer than `olderThanMs` ago: the last traces of actions
+   * whose final report was acknowledged just before a worker died. Gives back how many.
+   */
+  async removeLeftovers(olderThanMs: number, signal: AbortSignal): Promise<number> {
+    const mine = await this.#engine.listContainers([`${LABEL.worker}=${this.#container.worker}`], signal);
+    let removed = 0;
+    for (const { Id } of mine) {
+      const details = await this.#engine.inspectContainer(Id, signal);
+      const endedAt = details?.State.Status === "exited" ? details.State.FinishedAt : undefined;
+      if (endedAt === undefined || Date.now() - endedAt.getTime() < olderThanMs) continue;
+      await this.#engine.removeContainer(Id, signal);
+      removed += 1;
+    }
+    return removed;
+  }
+
+  /** Lets go of containers that still run and leaves them as they are: a worker that comes back adopts them. */
+  async close(): Promise<void> {
+    this.#closing.abort(new EngineError("cancelled", "the worker let go of the action, which runs on"));
+    this.#images.close();
+    await this.#engine.close();
+  }
+
+  /** Creates the action's container, or finds the one that an earlier run of this worker created. */
+  async #claim(action: Action, spec: ContainerSpec, signal: AbortSignal): Promise<Claim> {
+    const name = containerName(action);
+    for (let attempt = 0; attempt < CREATE_ATTEMPTS; attempt++) {
+      const id = await this.#create(action, name, spec, signal);
+      if (id !== undefined) return { kind: "created", id };
+      const details = await this.#engine.inspectContainer(name, signal);
+      if (!details) continue;
+      if (!isContainerOf(action, details.Config.Labels ?? {})) {
+        const text = `a container named ${name} exists that was not made for this action: remove it`;
+        throw new EngineError("state", text);
+      }
+      // Never started, so nothing was done; its stdin may be used up.
+      if (details.State.Status === "created" || details.State.Status === "removing") {
+        await this.#engine.removeContainer(details.Id, signal);
+        continue;
+      }
+      return { kind: "adopted", id: details.Id, details };
+    }
+    throw new EngineError("state", `the container name ${name} stays taken`);
+  }
+
+  /** A create whose answer was lost may have made the container: it is taken away again. */
+  async #create(
+    action: Action,
+    name: string,
+    spec: ContainerSpec,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    try {
+      return await this.#engine.createContainer(name, spec, signal);
+    } catch (thrown) {
+      if (thrown instanceof EngineError && thrown.status !== undefined) throw thrown;
+      const cleanUp = AbortSignal.timeout(CLEAN_UP_MS);
+      const details = await this.#engine.inspectContainer(name, cleanUp).catch(() => undefined);
+      const labels = details?.Config.Labels ?? {};
+      if (details?.State.Status === "created" && isContainerOf(action, labels)) {
+        await this.#discard(details.Id);
+      }
+      throw thrown;
+    }
+  }
+
+  async #launch(id: string, request: LaunchRequest, signal: AbortSignal): Promise<EndedAction> {
+    let attachment: Duplex;
+    try {
+      attachment = await this.#start(id, request, signal);
+    } catch (thrown) {
+      await this.#discard(id);
+      throw thrown;
+    }
+    return this.#follow({ id, attachment, timeoutMs: request.timeoutMs }, request, signal);
+  }
+
+  /**
+   * The connection is written before the start: the engine holds it until the program reads, and a worker
+   * that dies in between leaves either a container that never ran or one that has its whole input.
+   */
+  async #start(id: string, request: LaunchRequest, signal: AbortSignal): Promise<Duplex> {
+    const attachment = await this.#engine.attach(id, signal);
+    try {
+      if (request.connection) attachment.end(serialiseConnection(request.connection));
+      await this.#engine.startContainer(id, signal);
+      return attachment;
+    } catch (thrown) {
+      attachment.destroy();
+      throw thrown;
+    }
+  }
+
+  async #adopt(
+    { id, details }: Claim & { kind: "adopted" },
+    request: LaunchRequest,
+    signal: AbortSignal,
+  ): Promise<EndedAction> {
+    const { Status: status, StartedAt: startedAt, FinishedAt: finishedAt } = details.State;
+    this.#log.info({ ...identityOf(request.action), container: id.slice(0, 12), status }, "action adopted");
+    const { timeoutMs } = request;
+    if (status === "exited" || status === "dead") {
+      // The worker that started it may have stopped it for its time, and died before it said so.
+      const ranMs = startedAt && finishedAt ? finishedAt.getTime() - startedAt.getTime() : 0;
+      return this.#follow({ id, timeoutMs, overdue: ranMs >= timeoutMs }, request, signal);
+    }
+    const spentMs = startedAt ? Date.now() - startedAt.getTime() : 0;
+    return this.#follow({ id, timeoutMs: timeoutMs - spentMs }, request, signal);
+  }
+
+  async #follow(
+    started: {
+      readonly id: string;
+      readonly attachment?: Duplex;
+      readonly timeoutMs: number;
+      /** It had ended when it was found, no sooner than its time was over. */
+      readonly overdue?: boolean;
+    },
+    request: LaunchRequest,
+    signal: AbortSignal,
+  ): Promise<EndedAction> {
+    const { overdue, ...container } = started;
+    const followed = await followContainer(
+      {
+        ...container,
+        engine: this.#engine,
+        stopGraceMs: this.#stopGraceMs,
+        onLog: request.onLog,
+        letGo: this.#closing.signal,
+      },
+      signal,
+    );
+    const { written } = followed;
+    const { State: state } = followed.details;
+    const stopReason = overdue ? "timeout" : followed.stopReason;
+    const stoppedAt = state.FinishedAt ?? new Date();
+    const outcome = concludeOutcome({
+      exitCode: state.ExitCode,
+      outOfMemory: state.OOMKilled,
+      ...(stopReason === undefined ? {} : { stopReason }),
+      ...written,
+      timeoutMs: request.timeoutMs,
+      startedAt: state.StartedAt ?? stoppedAt,
+      stoppedAt,
+    });
+    return { outcome, remove: (bound) => this.#engine.removeContainer(started.id, bound) };
+  }
+
+  /** Takes away a container that did not get as far as an outcome of its own. */
+  async #discard(id: string): Promise<void> {
+    try {
+      await this.#engine.removeContainer(id, AbortSignal.timeout(CLEAN_UP_MS));
+    } catch (thrown) {
+      const error = thrown instanceof Error ? thrown.message : String(thrown);
+      this.#log.warn({ container: id.slice(0, 12), error }, "container could not be removed");
+    }
+  }
+}
+
+function failureOf(thrown: unknown, signal: AbortSignal): readonly [ErrorClass, string] {
+  if (thrown instanceof EngineError) return [thrown.class, thrown.message];
+  if (signal.aborted) return ["cancelled", "cancelled before it started"];
+  return ["internal", thrown instanceof Error ? thrown.message : String(thrown)];
+}
+
+function identityOf({ workflowId, actionId, name }: Action) {
+  return { workflow: workflowId, action: actionId, name };
+}

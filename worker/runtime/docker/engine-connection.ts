@@ -1,0 +1,220 @@
+import type { Duplex } from "node:stream";
+import { Client, type Dispatcher, Pool } from "undici";
+import { z } from "zod";
+import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
+import { EngineError } from "./engine-error.ts";
+
+/** The API version this client was written to (Docker 20.10); an engine that has dropped it gets its oldest. */
+const WRITTEN_FOR = "1.41";
+/** Docker 19.03, the oldest with everything that is used. */
+const OLDEST_USABLE = "1.40";
+const LONGEST_ANSWER_BYTES = 16 * 1024 * 1024;
+
+const EngineVersion = z.object({
+  ApiVersion: z.string().regex(/^\d+\.\d+$/),
+  MinAPIVersion: z.string().optional(),
+});
+const ErrorMessage = z.object({ message: z.string() });
+
+export interface EngineConnectionOptions {
+  readonly socketPath: string;
+  /** For one ordinary answer; waiting, pulling and following logs have their own bounds. */
+  readonly requestTimeoutMs?: number;
+}
+
+export interface EngineRequest {
+  readonly method: "GET" | "POST" | "DELETE";
+  /** Without the version prefix, with its query. */
+  readonly path: string;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** What the request does, for error messages. */
+  readonly doing: string;
+}
+
+/**
+ * HTTP to a container engine behind its unix socket: the version both sides speak, bounds, and one kind of
+ * error. Everything rejects with an `EngineError`, or with the signal's reason once that aborted.
+ */
+export class EngineConnection {
+  readonly socketPath: string;
+  readonly requestTimeoutMs: number;
+  readonly #pool: Pool;
+  #version: string | undefined;
+
+  constructor({ socketPath, requestTimeoutMs = 30_000 }: EngineConnectionOptions) {
+    this.socketPath = socketPath;
+    this.requestTimeoutMs = requestTimeoutMs;
+    // A wait for a container holds a connection for as long as it runs: their number has no limit.
+    this.#pool = new Pool("http://localhost", {
+      connect: { socketPath, timeout: requestTimeoutMs },
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+  }
+
+  /** Gives back the whole answer, within `timeoutMs`. */
+  async ask(request: EngineRequest, signal: AbortSignal, timeoutMs = this.requestTimeoutMs): Promise<string> {
+    const version = await this.#negotiatedVersion(signal);
+    return this.#bounded(request.doing, signal, timeoutMs, (bound) =>
+      this.#exchange(version, request, bound),
+    );
+  }
+
+  /** Hands on the answer as it comes, for as long as `signal` lets it. */
+  async stream(
+    request: EngineRequest,
+    onChunk: (chunk: Uint8Array) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const version = await this.#negotiatedVersion(signal);
+    const answer = await this.#send(version, request, signal);
+    await this.#read(answer, request.doing, onChunk, signal);
+  }
+
+  /** A connection that the engine hands over to a container. The caller owns it. */
+  async upgrade(path: string, doing: string, signal: AbortSignal): Promise<Duplex> {
+    const version = await this.#negotiatedVersion(signal);
+    // It leaves HTTP, so it cannot be one of the pool's.
+    const client = new Client("http://localhost", {
+      connect: { socketPath: this.socketPath, timeout: this.requestTimeoutMs },
+    });
+    try {
+      const { socket } = await this.#bounded(doing, signal, this.requestTimeoutMs, (bound) =>
+        client.upgrade({ method: "POST", path: `/v${version}${path}`, protocol: "tcp", signal: bound }),
+      );
+      // Its end is read from `errored`; a connection that breaks must never be an unhandled error.
+      socket.on("error", () => undefined);
+      return socket;
+    } catch (thrown) {
+      await client.destroy();
+      throw thrown;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.destroy();
+  }
+
+  async #negotiatedVersion(signal: AbortSignal): Promise<string> {
+    if (this.#version) return this.#version;
+    const doing = "asking the engine's version";
+    const text = await this.#bounded(doing, signal, this.requestTimeoutMs, (bound) =>
+      this.#exchange(undefined, { method: "GET", path: "/version", doing }, bound),
+    );
+    const { ApiVersion, MinAPIVersion } = parseAnswer(EngineVersion, text, doing);
+    this.#version = negotiateVersion(ApiVersion, MinAPIVersion);
+    return this.#version;
+  }
+
+  async #exchange(version: string | undefined, request: EngineRequest, signal: AbortSignal): Promise<string> {
+    return this.#text(await this.#send(version, request, signal), request.doing, signal);
+  }
+
+  /** Sends a request; an answer that is no success is thrown as what the engine said. */
+  async #send(
+    version: string | undefined,
+    { method, path, body, headers, doing }: EngineRequest,
+    signal: AbortSignal,
+  ): Promise<Dispatcher.ResponseData> {
+    let answer: Dispatcher.ResponseData;
+    try {
+      answer = await this.#pool.request({
+        method,
+        path: version === undefined ? path : `/v${version}${path}`,
+        headers: { ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        signal,
+      });
+    } catch (thrown) {
+      signal.throwIfAborted();
+      throw EngineError.ofConnection(thrown, this.socketPath, doing);
+    }
+    // 304: it already is as asked (started, stopped).
+    if (answer.statusCode < 300 || answer.statusCode === 304) return answer;
+    throw EngineError.ofStatus(answer.statusCode, messageIn(await this.#text(answer, doing, signal)), doing);
+  }
+
+  async #text(answer: Dispatcher.ResponseData, doing: string, signal: AbortSignal): Promise<string> {
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    const collect = (chunk: Uint8Array) => {
+      size += chunk.length;
+      if (size > LONGEST_ANSWER_BYTES) throw new EngineError("protocol", `${doing}: the answer is too long`);
+      chunks.push(chunk);
+    };
+    await this.#read(answer, doing, collect, signal);
+    return Buffer.concat(chunks).toString("utf8");
+  }
+
+  async #read(
+    { body }: Dispatcher.ResponseData,
+    doing: string,
+    onChunk: (chunk: Uint8Array) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    try {
+      for await (const chunk of body) onChunk(chunk);
+    } catch (thrown) {
+      signal.throwIfAborted();
+      if (thrown instanceof EngineError) throw thrown;
+      throw EngineError.ofConnection(thrown, this.socketPath, doing);
+    }
+  }
+
+  async #bounded<T>(
+    doing: string,
+    signal: AbortSignal,
+    timeoutMs: number,
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    try {
+      return await withTimeout(timeoutMs, signal, work);
+    } catch (thrown) {
+      signal.throwIfAborted();
+      if (thrown instanceof EngineError) throw thrown;
+      if (thrown instanceof TimeoutReached) {
+        const text = `${doing}: the engine at ${this.socketPath} gave no answer within ${timeoutMs} ms`;
+        throw new EngineError("unreachable", text, { cause: thrown });
+      }
+      throw EngineError.ofConnection(thrown, this.socketPath, doing);
+    }
+  }
+}
+
+/** Reads an answer by its schema; what does not fit is an `EngineError` of class `protocol`. */
+export function parseAnswer<T>(schema: z.ZodType<T>, text: string, doing: string): T {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (thrown) {
+    throw new EngineError("protocol", `${doing}: the engine's answer is not JSON`, { cause: thrown });
+  }
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const problem = `${doing}: the engine's answer is not understood: ${z.prettifyError(parsed.error)}`;
+  throw new EngineError("protocol", problem, { cause: parsed.error });
+}
+
+/** The version to speak: `WRITTEN_FOR`, moved into the range the engine offers. */
+export function negotiateVersion(newest: string, oldest = "1.0"): string {
+  if (compareVersions(newest, OLDEST_USABLE) < 0) {
+    throw new EngineError("unsupported", `the engine speaks API ${newest}, ${OLDEST_USABLE} is needed`);
+  }
+  if (compareVersions(oldest, WRITTEN_FOR) > 0) return oldest;
+  return compareVersions(newest, WRITTEN_FOR) < 0 ? newest : WRITTEN_FOR;
+}
+
+/** Versions are two numbers: 1.9 is older than 1.41. */
+function compareVersions(left: string, right: string): number {
+  return left.localeCompare(right, "en", { numeric: true });
+}
+
+function messageIn(text: string): string {
+  try {
+    const parsed = ErrorMessage.safeParse(JSON.parse(text));
+    return parsed.success ? parsed.data.message : text.trim();
+  } catch {
+    return text.trim();
+  }
+}

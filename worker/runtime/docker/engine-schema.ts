@@ -1,0 +1,46 @@
+import { z } from "zod";
+
+export const ImageDetails = z.object({
+  Id: z.string(),
+  Config: z.object({ User: z.string().nullish() }).nullish(),
+});
+export type ImageDetails = z.infer<typeof ImageDetails>;
+
+export const CreatedContainer = z.object({ Id: z.string().min(1) });
+
+/** Go's zero time stands for "never". */
+const Moment = z.string().transform((text) => {
+  const at = new Date(text);
+  return Number.isNaN(at.getTime()) || at.getUTCFullYear() <= 1 ? undefined : at;
+});
+
+export const ContainerDetails = z.object({
+  Id: z.string(),
+  State: z.object({
+    Status: z.string(),
+    OOMKilled: z.boolean().default(false),
+    ExitCode: z.number(),
+    Error: z.string().default(""),
+    StartedAt: Moment,
+    FinishedAt: Moment,
+  }),
+  Config: z.object({ Labels: z.record(z.string(), z.string()).nullish() }),
+});
+export type ContainerDetails = z.infer<typeof ContainerDetails>;
+
+export const ContainerSummary = z.object({
+  Id: z.string(),
+  State: z.string(),
+  /** Seconds since the epoch. */
+  Created: z.number(),
+  Labels: z.record(z.string(), z.string()).nullish(),
+});
+export type ContainerSummary = z.infer<typeof ContainerSummary>;
+
+/** One line of a pull's progress. A failed pull has already answered 200: the failure is one of its lines. */
+export const PullProgress = z.object({
+  status: z.string().optional(),
+  id: z.string().optional(),
+  error: z.string().optional(),
+});
+export type PullProgress = z.infer<typeof PullProgress>;

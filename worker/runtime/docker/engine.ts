@@ -1,0 +1,176 @@
+import type { Duplex } from "node:stream";
+import { z } from "zod";
+import type { ErrorClass } from "../../../shared/contract/error-class.ts";
+import { LineSplitter } from "../line-splitter.ts";
+import type { ContainerSpec } from "./container-spec.ts";
+import { EngineConnection, type EngineConnectionOptions, parseAnswer } from "./engine-connection.ts";
+import { EngineError } from "./engine-error.ts";
+import {
+  ContainerDetails,
+  ContainerSummary,
+  CreatedContainer,
+  ImageDetails,
+  PullProgress,
+} from "./engine-schema.ts";
+
+const LONGEST_PROGRESS_LINE = 64 * 1024;
+
+export interface PullRequest {
+  /** With its registry, without tag and digest. */
+  readonly repository: string;
+  /** A tag or a digest. */
+  readonly version: string;
+  /** The value of X-Registry-Auth. */
+  readonly registryAuth?: string;
+}
+
+/**
+ * The few calls of the Docker Engine API that running actions takes; Podman serves the same. Every call is
+ * bounded by its signal and, where nothing else is said, by the connection's request timeout. Failures are
+ * `EngineError`s.
+ */
+export class Engine {
+  readonly #connection: EngineConnection;
+
+  constructor(options: EngineConnectionOptions) {
+    this.#connection = new EngineConnection(options);
+  }
+
+  /** Undefined when the engine holds no such image. */
+  async inspectImage(reference: string, signal: AbortSignal): Promise<ImageDetails | undefined> {
+    const path = `/images/${encodeURIComponent(reference)}/json`;
+    return unlessMissing(this.#get(ImageDetails, path, "inspecting the image", signal));
+  }
+
+  /** Pulls an image to its end, or fails with what the registry said. Bounded by `signal` alone. */
+  async pullImage(
+    { repository, version, registryAuth }: PullRequest,
+    onProgress: (progress: PullProgress) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const doing = "pulling the image";
+    const path = `/images/create?${new URLSearchParams({ fromImage: repository, tag: version })}`;
+    const headers = registryAuth === undefined ? {} : { "X-Registry-Auth": registryAuth };
+    let failure: string | undefined;
+    const lines = new LineSplitter(LONGEST_PROGRESS_LINE, (line) => {
+      if (line.trim() === "") return;
+      const progress = parseAnswer(PullProgress, line, doing);
+      failure ??= progress.error;
+      onProgress(progress);
+    });
+    try {
+      const request = { method: "POST", path, headers, doing } as const;
+      await this.#connection.stream(request, (chunk) => lines.push(chunk), signal);
+      lines.end();
+    } catch (thrown) {
+      if (!(thrown instanceof EngineError) || thrown.status === undefined) throw thrown;
+      failure = thrown.message.slice(`${doing}: `.length);
+    }
+    if (failure !== undefined) throw new EngineError(classOfPullFailure(failure), failure);
+  }
+
+  /** The new container's ID; undefined when the name is taken. */
+  async createContainer(name: string, spec: ContainerSpec, signal: AbortSignal): Promise<string | undefined> {
+    const doing = "creating the container";
+    const path = `/containers/create?${new URLSearchParams({ name })}`;
+    try {
+      const text = await this.#connection.ask({ method: "POST", path, body: spec, doing }, signal);
+      return parseAnswer(CreatedContainer, text, doing).Id;
+    } catch (thrown) {
+      if (thrown instanceof EngineError && thrown.status === 409) return undefined;
+      throw thrown;
+    }
+  }
+
+  /**
+   * One connection to the container: what is written is its stdin, what is read is stdout and stderr,
+   * multiplexed. The caller owns it.
+   */
+  async attach(id: string, signal: AbortSignal): Promise<Duplex> {
+    const path = `/containers/${id}/attach?stream=1&stdin=1&stdout=1&stderr=1`;
+    return this.#connection.upgrade(path, "attaching to the container", signal);
+  }
+
+  async startContainer(id: string, signal: AbortSignal): Promise<void> {
+    const path = `/containers/${id}/start`;
+    await this.#connection.ask({ method: "POST", path, doing: "starting the container" }, signal);
+  }
+
+  /** Resolves once the container is not running. Bounded by `signal` alone. */
+  async waitContainer(id: string, signal: AbortSignal): Promise<void> {
+    const path = `/containers/${id}/wait`;
+    const request = { method: "POST", path, doing: "waiting for the container" } as const;
+    await this.#connection.stream(request, () => undefined, signal);
+  }
+
+  /** SIGTERM (or the image's own stop signal), `graceMs` to end, SIGKILL; resolves when it has ended. */
+  async stopContainer(id: string, graceMs: number, signal: AbortSignal): Promise<void> {
+    const seconds = Math.ceil(graceMs / 1_000);
+    const path = `/containers/${id}/stop?t=${seconds}`;
+    const timeoutMs = seconds * 1_000 + this.#connection.requestTimeoutMs;
+    await this.#connection.ask({ method: "POST", path, doing: "stopping the container" }, signal, timeoutMs);
+  }
+
+  async killContainer(id: string, signal: AbortSignal): Promise<void> {
+    const path = `/containers/${id}/kill`;
+    await this.#connection.ask({ method: "POST", path, doing: "killing the container" }, signal);
+  }
+
+  /** By ID or name; undefined when there is none. */
+  async inspectContainer(idOrName: string, signal: AbortSignal): Promise<ContainerDetails | undefined> {
+    const path = `/containers/${encodeURIComponent(idOrName)}/json`;
+    return unlessMissing(this.#get(ContainerDetails, path, "inspecting the container", signal));
+  }
+
+  /**
+   * What the container wrote, from the start, multiplexed. `follow` goes on to the container's end.
+   * Bounded by `signal` alone.
+   */
+  async readLogs(
+    id: string,
+    follow: boolean,
+    onChunk: (chunk: Uint8Array) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const path = `/containers/${id}/logs?stdout=1&stderr=1&follow=${follow ? 1 : 0}`;
+    const request = { method: "GET", path, doing: "reading the container's log" } as const;
+    await this.#connection.stream(request, onChunk, signal);
+  }
+
+  /** Kills it when it runs, and takes it away with its anonymous volumes. A missing one is success. */
+  async removeContainer(id: string, signal: AbortSignal): Promise<void> {
+    const path = `/containers/${id}?force=1&v=1`;
+    const doing = "removing the container";
+    await unlessMissing(this.#connection.ask({ method: "DELETE", path, doing }, signal));
+  }
+
+  /** All containers, running or not, that carry every one of the labels (`name` or `name=value`). */
+  async listContainers(labels: readonly string[], signal: AbortSignal): Promise<readonly ContainerSummary[]> {
+    const query = new URLSearchParams({ all: "1", filters: JSON.stringify({ label: labels }) });
+    return this.#get(z.array(ContainerSummary), `/containers/json?${query}`, "listing containers", signal);
+  }
+
+  async close(): Promise<void> {
+    await this.#connection.close();
+  }
+
+  async #get<T>(schema: z.ZodType<T>, path: string, doing: string, signal: AbortSignal): Promise<T> {
+    return parseAnswer(schema, await this.#connection.ask({ method: "GET", path, doing }, signal), doing);
+  }
+}
+
+async function unlessMissing<T>(asked: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asked;
+  } catch (thrown) {
+    if (thrown instanceof EngineError && thrown.status === 404) return undefined;
+    throw thrown;
+  }
+}
+
+/** A registry's refusals reach us only as the engine's text, with no code. */
+function classOfPullFailure(message: string): ErrorClass {
+  if (/unauthorized|denied|authentication required/i.test(message)) return "auth";
+  if (/not found|manifest unknown|no such image|invalid reference/i.test(message)) return "usage";
+  return "unreachable";
+}

@@ -1,0 +1,148 @@
+import type { Logger } from "../../../shared/logger.ts";
+import type { Secret } from "../../../shared/secret.ts";
+import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
+import { type ImageReference, parseImageReference } from "../../image-reference.ts";
+import type { Engine } from "./engine.ts";
+import { EngineError } from "./engine-error.ts";
+import type { ImageDetails, PullProgress } from "./engine-schema.ts";
+
+/** When to ask the registry: before every launch, when the engine has no such image, or at no time. */
+export type PullPolicy = "always" | "if-missing" | "never";
+
+export interface RegistryCredentials {
+  /** `host` or `host:port`, as images name it; `docker.io` for images that name none. */
+  readonly registry: string;
+  readonly username: string;
+  readonly password: Secret;
+}
+
+export interface ImageStoreOptions {
+  readonly engine: Engine;
+  readonly log: Logger;
+  readonly policy?: PullPolicy;
+  readonly credentials?: readonly RegistryCredentials[];
+  readonly pullTimeoutMs?: number;
+}
+
+const DEFAULT_REGISTRY = "docker.io";
+/** What the Docker CLI calls its own registry when it logs in. */
+const DEFAULT_REGISTRY_ADDRESS = "https://index.docker.io/v1/";
+const PROGRESS_EVERY_MS = 5_000;
+
+/** Makes sure that an image is there before it is launched. */
+export class ImageStore {
+  readonly #engine: Engine;
+  readonly #log: Logger;
+  readonly #policy: PullPolicy;
+  readonly #credentials: readonly RegistryCredentials[];
+  readonly #pullTimeoutMs: number;
+  /** Many lanes ask for the same few images: each is pulled once at a time. */
+  readonly #pulls = new Map<string, Promise<void>>();
+  readonly #closing = new AbortController();
+
+  constructor(options: ImageStoreOptions) {
+    this.#engine = options.engine;
+    this.#log = options.log;
+    this.#policy = options.policy ?? "if-missing";
+    this.#credentials = options.credentials ?? [];
+    this.#pullTimeoutMs = options.pullTimeoutMs ?? 600_000;
+  }
+
+  /**
+   * The image, pulled when the policy wants it. An image that is there is used when its pull fails: a
+   * registry that is down must not stop the machines.
+   */
+  async provide(image: string, signal: AbortSignal): Promise<ImageDetails> {
+    const reference = parseImageReference(image);
+    if (!reference) throw new EngineError("usage", `${JSON.stringify(image)} is no image reference`);
+    const present = await this.#engine.inspectImage(image, signal);
+    if (present && this.#policy !== "always") return present;
+    if (this.#policy === "never") {
+      throw new EngineError("usage", `the image ${image} is not there, and the worker pulls none`);
+    }
+    try {
+      await this.#pullOnce(image, reference, signal);
+    } catch (thrown) {
+      signal.throwIfAborted();
+      if (!present) throw pullFailure(image, thrown);
+      const error = thrown instanceof Error ? thrown.message : String(thrown);
+      this.#log.warn({ image, error }, "image could not be pulled, using the one that is there");
+      return present;
+    }
+    const pulled = await this.#engine.inspectImage(image, signal);
+    if (!pulled) throw new EngineError("internal", `the image ${image} is not there after its pull`);
+    return pulled;
+  }
+
+  close(): void {
+    this.#closing.abort();
+  }
+
+  /** Joins a pull that is under way. A caller that gives up leaves it to the others. */
+  async #pullOnce(image: string, reference: ImageReference, signal: AbortSignal): Promise<void> {
+    let pull = this.#pulls.get(image);
+    if (!pull) {
+      pull = withTimeout(this.#pullTimeoutMs, this.#closing.signal, (bound) =>
+        this.#pull(image, reference, bound),
+      ).finally(() => this.#pulls.delete(image));
+      // Its callers may all have given up by the time it fails.
+      pull.catch(() => undefined);
+      this.#pulls.set(image, pull);
+    }
+    const joined = pull;
+    await withTimeout(this.#pullTimeoutMs, signal, () => joined);
+  }
+
+  async #pull(image: string, reference: ImageReference, signal: AbortSignal): Promise<void> {
+    const { registry, repository, tag, digest } = reference;
+    const startedAt = performance.now();
+    this.#log.info({ image }, "pulling image");
+    const registryAuth = this.#registryAuth(registry ?? DEFAULT_REGISTRY);
+    await this.#engine.pullImage(
+      {
+        repository: registry === undefined ? repository : `${registry}/${repository}`,
+        version: digest ?? tag ?? "latest",
+        ...(registryAuth === undefined ? {} : { registryAuth }),
+      },
+      this.#progressLogger(image),
+      signal,
+    );
+    this.#log.info({ image, durationMs: Math.round(performance.now() - startedAt) }, "image pulled");
+  }
+
+  /** Engine API, "Authentication": JSON in base64url. */
+  #registryAuth(registry: string): string | undefined {
+    const found = this.#credentials.find((credentials) => credentials.registry === registry);
+    if (!found) return undefined;
+    const login = {
+      username: found.username,
+      password: found.password.reveal(),
+      serveraddress: registry === DEFAULT_REGISTRY ? DEFAULT_REGISTRY_ADDRESS : registry,
+    };
+    return Buffer.from(JSON.stringify(login)).toString("base64url");
+  }
+
+  /** The engine tells of every few kilobytes of every layer; one line in a few seconds is enough. */
+  #progressLogger(image: string): (progress: PullProgress) => void {
+    const layers = new Set<string>();
+    const done = new Set<string>();
+    let next = performance.now() + PROGRESS_EVERY_MS;
+    return ({ id, status }) => {
+      if (id !== undefined) layers.add(id);
+      if (id !== undefined && /^(pull complete|already exists)$/i.test(status ?? "")) done.add(id);
+      if (performance.now() < next) return;
+      next = performance.now() + PROGRESS_EVERY_MS;
+      this.#log.info({ image, layers: layers.size, layersDone: done.size, status }, "pulling image");
+    };
+  }
+}
+
+function pullFailure(image: string, thrown: unknown): EngineError {
+  if (thrown instanceof TimeoutReached) {
+    const text = `the image ${image} was not pulled within ${thrown.afterMs} ms`;
+    return new EngineError("unreachable", text, { cause: thrown });
+  }
+  const reason = thrown instanceof Error ? thrown.message : String(thrown);
+  const errorClass = thrown instanceof EngineError ? thrown.class : "internal";
+  return new EngineError(errorClass, `the image ${image} could not be pulled: ${reason}`, { cause: thrown });
+}

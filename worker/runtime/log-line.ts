@@ -1,0 +1,55 @@
+export type Severity = "debug" | "info" | "warn" | "error";
+
+/** One line of an action's log, understood. */
+export interface ReadLogLine {
+  readonly severity: Severity;
+  readonly message: string;
+  /** What a structured line says besides; empty for plain text. */
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+const NAMED_SEVERITY: Readonly<Record<string, Severity>> = {
+  trace: "debug",
+  debug: "debug",
+  info: "info",
+  warn: "warn",
+  warning: "warn",
+  error: "error",
+  fatal: "error",
+  panic: "error",
+};
+
+/**
+ * Reads a line as pino writes it (numbers for levels, `msg`), or as other JSON loggers do (names for levels,
+ * `message`). Anything else is plain text of severity `info`: programs write harmless things to stderr.
+ */
+export function readLogLine(line: string): ReadLogLine {
+  const record = parseRecord(line);
+  if (!record) return { severity: "info", message: line, fields: {} };
+  const { level, msg, message, time: _time, pid: _pid, hostname: _hostname, ...rest } = record;
+  const severity = severityOf(level);
+  if (typeof msg === "string") {
+    return { severity, message: msg, fields: message === undefined ? rest : { ...rest, message } };
+  }
+  if (typeof message === "string") return { severity, message, fields: rest };
+  return { severity, message: line, fields: {} };
+}
+
+/** pino's levels: 10 trace, 20 debug, 30 info, 40 warn, 50 error, 60 fatal. */
+function severityOf(level: unknown): Severity {
+  if (typeof level === "string") return NAMED_SEVERITY[level.toLowerCase()] ?? "info";
+  if (typeof level !== "number") return "info";
+  if (level >= 50) return "error";
+  if (level >= 40) return "warn";
+  return level >= 30 ? "info" : "debug";
+}
+
+function parseRecord(line: string): Record<string, unknown> | undefined {
+  if (!line.startsWith("{")) return undefined;
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === "object" && value !== null ? { ...value } : undefined;
+  } catch {
+    return undefined;
+  }
+}

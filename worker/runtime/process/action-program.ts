@@ -1,0 +1,50 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+
+/** A program of this project's own, ready for `process.execPath`. */
+export interface ActionProgram {
+  readonly file: string;
+  /** What comes before the action's own arguments. */
+  readonly leadingArguments: readonly string[];
+}
+
+/**
+ * The actions a directory holds. Two layouts: the sources (`main.ts` and a folder with `action.ts` for each
+ * action), and bundles (`<name>.mjs` each).
+ */
+export class ActionPrograms {
+  readonly #directory: string;
+
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  /** The program of the action with that name; undefined when the directory holds none. */
+  async find(name: string): Promise<ActionProgram | undefined> {
+    return (await this.#all()).get(name);
+  }
+
+  async names(): Promise<readonly string[]> {
+    return [...(await this.#all()).keys()].sort();
+  }
+
+  async #all(): Promise<ReadonlyMap<string, ActionProgram>> {
+    const entries = await readdir(this.#directory, { withFileTypes: true });
+    const main = join(this.#directory, "main.ts");
+    const fromSource = entries.some((entry) => entry.isFile() && entry.name === "main.ts");
+    const found = new Map<string, ActionProgram>();
+    for (const entry of entries) {
+      if (fromSource && entry.isDirectory() && (await this.#holdsAction(entry.name))) {
+        found.set(entry.name, { file: main, leadingArguments: [entry.name] });
+      } else if (!fromSource && entry.isFile() && entry.name.endsWith(".mjs")) {
+        const name = entry.name.slice(0, -".mjs".length);
+        found.set(name, { file: join(this.#directory, entry.name), leadingArguments: [] });
+      }
+    }
+    return found;
+  }
+
+  async #holdsAction(folder: string): Promise<boolean> {
+    return (await readdir(join(this.#directory, folder))).includes("action.ts");
+  }
+}

@@ -1,0 +1,57 @@
+import type { StopSignal } from "../shared/contract/exit-code.ts";
+import { EXIT_OK, exitCodeOf } from "../shared/contract/exit-code.ts";
+import { version } from "../shared/version.ts";
+import { composeWorker } from "./compose.ts";
+import { loadConfig } from "./config/load-config.ts";
+import { type Problem, problemReport } from "./document/problem.ts";
+import { createLogger } from "./logger.ts";
+import type { Worker } from "./worker.ts";
+
+/**
+ * `pbnj-worker start`. Resolves to the exit code: 0 when it was stopped and everything it ran had ended, 128
+ * plus the signal when actions were cut short, 2 for a bad configuration, with which nothing is started.
+ */
+export async function start(
+  flags: Readonly<Record<string, unknown>>,
+  unknown: readonly Problem[],
+): Promise<number> {
+  const loaded = loadConfig({ flags, env: process.env });
+  if (!loaded.ok || unknown.length > 0) {
+    process.stderr.write(
+      problemReport("pbnj-worker start", [...unknown, ...(loaded.ok ? [] : loaded.problems)]),
+    );
+    return exitCodeOf("usage");
+  }
+  const { config, warnings } = loaded;
+  const log = createLogger(config.log);
+  for (const { source, message } of warnings) log.warn({ source }, message);
+  const worker = composeWorker(config, log);
+  const received = stopOnSignals(worker);
+  log.info(
+    {
+      version,
+      server: config.server.server,
+      tls: config.server.tls,
+      runtime: config.runtime.kind,
+      lanes: config.agentIds.length,
+      machines: config.inventory.machines().length,
+    },
+    "worker started",
+  );
+  const end = await worker.run();
+  log.info({ end }, "worker stopped");
+  return end === "drained" ? EXIT_OK : exitCodeOf("cancelled", received());
+}
+
+/** The first SIGTERM or SIGINT lets running actions end, the second cancels them. Gives the last one that came. */
+export function stopOnSignals(worker: Pick<Worker, "stop" | "cancel">): () => StopSignal {
+  let received: StopSignal | undefined;
+  const onSignal = (signal: StopSignal) => {
+    if (received) worker.cancel();
+    else worker.stop();
+    received = signal;
+  };
+  process.on("SIGTERM", () => onSignal("SIGTERM"));
+  process.on("SIGINT", () => onSignal("SIGINT"));
+  return () => received ?? "SIGTERM";
+}

@@ -1,0 +1,41 @@
+import type { Action } from "../action.ts";
+import type { Template, TemplateAction, TemplateTask } from "./template.ts";
+
+/** An action as a worker gets it, but for the IDs that a workflow gives it. */
+export interface PlannedAction extends Omit<Action, "workflowId" | "taskId" | "actionId"> {
+  readonly taskName: string;
+}
+
+/** All actions of a template in the order they run. */
+export function actionsOf(template: Template): readonly PlannedAction[] {
+  return template.tasks.flatMap(actionsOfTask);
+}
+
+/**
+ * A task's actions with what the task sets for all of them, merged as the tink server does: the action's
+ * environment wins and is sorted, volumes are the task's and then the action's, `namespaces.pid` beats `pid`.
+ */
+export function actionsOfTask(task: TemplateTask): readonly PlannedAction[] {
+  return task.actions.map((action) => planned(task, action));
+}
+
+function planned(task: TemplateTask, action: TemplateAction): PlannedAction {
+  const networkNamespace = action.namespaces?.network;
+  const pidNamespace = action.namespaces?.pid || action.pid;
+  return {
+    taskName: task.name,
+    agentId: task.worker,
+    name: action.name,
+    image: action.image,
+    timeoutMs: action.timeoutSeconds * 1_000,
+    command: action.command,
+    volumes: [...task.volumes, ...action.volumes],
+    environment: sorted({ ...task.environment, ...action.environment }),
+    ...(networkNamespace ? { networkNamespace } : {}),
+    ...(pidNamespace ? { pidNamespace } : {}),
+  };
+}
+
+function sorted(environment: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(environment).sort(([a], [b]) => (a < b ? -1 : 1)));
+}

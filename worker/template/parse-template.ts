@@ -1,0 +1,179 @@
+import { LineCounter, parseDocument, type YAMLError } from "yaml";
+import { oneLine } from "../../shared/contract/result.ts";
+import { parseImageReference } from "../image-reference.ts";
+import { type Fields, Reading, TooManyAliases } from "./fields.ts";
+import { type SourceProblem, substitute } from "./substitute.ts";
+import type { Template, TemplateAction, TemplateProblem, TemplateTask } from "./template.ts";
+
+export type ParsedTemplate =
+  | { readonly ok: true; readonly template: Template }
+  /** In the order of the source. */
+  | { readonly ok: false; readonly problems: readonly TemplateProblem[] };
+
+const NO_ACTIONS = "the task has no actions: the workflow would never get past it";
+/** What follows the first syntax errors is mostly their echo. */
+const MOST_SYNTAX_PROBLEMS = 10;
+/** The YAML parser is recursive and has no limit of its own: it throws, or reports what it caught. */
+const CAUGHT_OVERFLOW = /stack overflow|call stack/i;
+const TOO_DEEP = "the template is nested too deeply";
+/** Kubernetes objects, which templates are, cannot be larger. */
+const LONGEST_TEMPLATE = 1_536 * 1_024;
+
+/**
+ * Renders and parses a Tinkerbell template by the controller's rules and says everything that is wrong with
+ * it at once, at its place in `text`. Stricter than the controller where a mistake would only show later:
+ * unknown fields, repeated keys, tasks without a worker or without actions (which stop a workflow for good).
+ *
+ * Values are put into the text before it is read as YAML, because that is what the controller does: a value
+ * that holds YAML changes the template's structure. Never pass a value from a source that is not trusted
+ * with the whole template.
+ */
+export function parseTemplate(text: string, values: Readonly<Record<string, string>>): ParsedTemplate {
+  if (text.length > LONGEST_TEMPLATE)
+    return failed(text, [{ offset: 0, message: "the template is too large" }]);
+  const rendered = substitute(text, values);
+  if (rendered.problems.length > 0) return failed(text, rendered.problems);
+  const found: SourceProblem[] = [];
+  const report = (offset: number, message: string) => {
+    found.push({ offset: rendered.sourceOffset(offset), message });
+  };
+  const template = readYaml(rendered.text, report);
+  return template && found.length === 0 ? { ok: true, template } : failed(text, found);
+}
+
+function readYaml(text: string, report: (offset: number, message: string) => void): Template | undefined {
+  try {
+    const document = parseDocument(text, { prettyErrors: false });
+    const faults = [...document.errors, ...document.warnings];
+    const tooDeep = faults.find(({ message }) => CAUGHT_OVERFLOW.test(message));
+    if (tooDeep) {
+      report(tooDeep.pos[0], TOO_DEEP);
+      return undefined;
+    }
+    for (const fault of faults.slice(0, MOST_SYNTAX_PROBLEMS)) report(fault.pos[0], messageOf(fault));
+    // With the structure in doubt, anything further would be guesswork.
+    if (document.errors.some(({ code }) => code !== "DUPLICATE_KEY")) return undefined;
+    const reading = new Reading(document, report);
+    const fields = reading.fields(document.contents, "the template", 0);
+    return fields && readTemplate(fields);
+  } catch (thrown) {
+    if (thrown instanceof RangeError) report(0, TOO_DEEP);
+    else if (thrown instanceof TooManyAliases) report(0, thrown.message);
+    else throw thrown;
+    return undefined;
+  }
+}
+
+function messageOf(fault: YAMLError): string {
+  if (fault.code === "DUPLICATE_KEY") return "this key is there twice";
+  if (fault.code === "MULTIPLE_DOCS") return "a template is one YAML document";
+  return oneLine(fault.message);
+}
+
+function readTemplate(fields: Fields): Template {
+  const version = fields.text("version") ?? "";
+  const name = readName(fields);
+  const id = fields.optionalText("id");
+  const globalTimeoutSeconds = fields.seconds("global_timeout");
+  const tasks = fields.maps("tasks", "the task", "the template has no tasks");
+  const template = {
+    version,
+    name,
+    ...(id === undefined ? {} : { id }),
+    globalTimeoutSeconds,
+    tasks: readUnique(tasks, "two tasks are", readTask),
+  };
+  fields.end();
+  return template;
+}
+
+function readTask(fields: Fields): TemplateTask {
+  const actions = fields.maps("actions", "the action", NO_ACTIONS);
+  const task = {
+    name: readName(fields),
+    worker: fields.text("worker") ?? "",
+    volumes: fields.texts("volumes"),
+    environment: readEnvironment(fields),
+    actions: readUnique(actions, "two actions of a task are", readAction),
+  };
+  fields.end();
+  return task;
+}
+
+function readAction(fields: Fields): TemplateAction {
+  const pid = fields.optionalText("pid");
+  const namespaces = readNamespaces(fields.map("namespaces"));
+  const action = {
+    name: readName(fields),
+    image: readImage(fields),
+    timeoutSeconds: fields.seconds("timeout"),
+    command: fields.texts("command"),
+    onTimeout: fields.texts("on-timeout"),
+    onFailure: fields.texts("on-failure"),
+    volumes: fields.texts("volumes"),
+    environment: readEnvironment(fields),
+    ...(pid === undefined ? {} : { pid }),
+    ...(namespaces === undefined ? {} : { namespaces }),
+  };
+  fields.end();
+  return action;
+}
+
+function readNamespaces(fields: Fields | undefined): TemplateAction["namespaces"] {
+  if (fields === undefined) return undefined;
+  const network = fields.optionalText("network");
+  const pid = fields.optionalText("pid");
+  fields.end();
+  return { ...(network === undefined ? {} : { network }), ...(pid === undefined ? {} : { pid }) };
+}
+
+function readName(fields: Fields): string {
+  const name = fields.text("name") ?? "";
+  if (Buffer.byteLength(name) > 199) fields.problem("name", "name is longer than 199 bytes");
+  return name;
+}
+
+function readImage(fields: Fields): string {
+  const image = fields.text("image");
+  if (image !== undefined && parseImageReference(image) === undefined) {
+    fields.problem("image", `${JSON.stringify(oneLine(image))} is no image reference`);
+  }
+  return image ?? "";
+}
+
+function readEnvironment(fields: Fields): Readonly<Record<string, string>> {
+  const environment = fields.textMap("environment");
+  for (const name of Object.keys(environment)) {
+    // What a process's environment cannot hold (environ(7)).
+    if (name === "" || /[=\0]/.test(name))
+      fields.problem("environment", `${JSON.stringify(name)} is no variable name`);
+  }
+  return environment;
+}
+
+function readUnique<T extends { readonly name: string }>(
+  list: readonly Fields[],
+  complaint: string,
+  read: (fields: Fields) => T,
+): readonly T[] {
+  const names = new Set<string>();
+  return list.map((fields) => {
+    const item = read(fields);
+    if (item.name !== "" && names.has(item.name)) fields.problem("name", `${complaint} named ${item.name}`);
+    names.add(item.name);
+    return item;
+  });
+}
+
+function failed(source: string, problems: readonly SourceProblem[]): ParsedTemplate {
+  const lines = new LineCounter();
+  lines.addNewLine(0);
+  for (let at = source.indexOf("\n"); at >= 0; at = source.indexOf("\n", at + 1)) lines.addNewLine(at + 1);
+  const placed = problems
+    .toSorted((a, b) => a.offset - b.offset)
+    .map(({ offset, message }) => {
+      const { line, col } = lines.linePos(Math.min(offset, source.length));
+      return { line, column: col, message };
+    });
+  return { ok: false, problems: placed };
+}

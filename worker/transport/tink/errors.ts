@@ -1,0 +1,75 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import { oneLine } from "../../../shared/contract/result.ts";
+import { TimeoutReached } from "../../../shared/timeout.ts";
+import type { Acknowledgement, Poll } from "../transport.ts";
+import { PreconditionFailureSchema } from "./gen/precondition_failure_pb.ts";
+import { PreconditionFailureViolation, PreconditionFailureViolationSchema } from "./gen/workflow_pb.ts";
+
+/** Anything `GetAction` threw as a poll. Its deadline exceeds the server's hold: when it passes, nothing came. */
+export function pollOfError(thrown: unknown): Exclude<Poll, { kind: "action" }> {
+  const error = rpcErrorOf(thrown);
+  const reason = reasonOf(error);
+  if (saysNoActionAvailable(error)) return { kind: "idle", reason };
+  switch (error.code) {
+    case Code.NotFound:
+    case Code.FailedPrecondition:
+    case Code.DeadlineExceeded:
+      return { kind: "idle", reason };
+    default:
+      return { kind: "failed", code: codeName(error.code), reason };
+  }
+}
+
+/** Anything `ReportActionStatus` threw as an acknowledgement. */
+export function acknowledgementOfError(thrown: unknown): Exclude<Acknowledgement, { kind: "acknowledged" }> {
+  const error = rpcErrorOf(thrown);
+  const answer = { code: codeName(error.code), reason: reasonOf(error) };
+  switch (error.code) {
+    case Code.InvalidArgument:
+    case Code.NotFound:
+    case Code.Unimplemented:
+    case Code.PermissionDenied:
+    case Code.Unauthenticated:
+    case Code.FailedPrecondition:
+      return { kind: "rejected", ...answer };
+    default:
+      return hidesMissingWorkflow(error)
+        ? { kind: "retry", ...answer, bounded: true }
+        : { kind: "retry", ...answer };
+  }
+}
+
+/** A gRPC code as the specification spells it, such as `NotFound`. */
+export function codeName(code: Code): string {
+  return Code[code] ?? String(code);
+}
+
+function rpcErrorOf(thrown: unknown): ConnectError {
+  if (thrown instanceof TimeoutReached) {
+    return new ConnectError(thrown.message, Code.DeadlineExceeded, undefined, undefined, thrown);
+  }
+  return ConnectError.from(thrown);
+}
+
+/**
+ * The server says Internal both when its store fails and when the workflow is gone, and the code's text may
+ * come wrapped in other text. `error getting workflows` is another matter: the store alone.
+ */
+function hidesMissingWorkflow(error: ConnectError): boolean {
+  return error.code === Code.Internal && /\berror getting workflow\b/.test(error.rawMessage);
+}
+
+function saysNoActionAvailable(error: ConnectError): boolean {
+  const type = PreconditionFailureViolationSchema.value[PreconditionFailureViolation.NO_ACTION_AVAILABLE];
+  return error
+    .findDetails(PreconditionFailureSchema)
+    .some((failure) => failure.violations.some((violation) => violation.type === type?.name));
+}
+
+/** One line. A host with several addresses fails with one error for each and no text of its own. */
+function reasonOf(error: ConnectError): string {
+  const cause = error.cause;
+  const inner =
+    cause instanceof AggregateError ? cause.errors.map((each) => String(each?.message ?? each)) : [];
+  return oneLine(error.rawMessage || inner.join("; ") || codeName(error.code));
+}
