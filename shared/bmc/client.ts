@@ -38,6 +38,9 @@ export class BmcClient {
   #provider: ProviderName | undefined;
   #hint: unknown;
   #queue: Promise<unknown> = Promise.resolve();
+  readonly #closed = new AbortController();
+  /** Openings and closings under way, which may be logging in or out. */
+  readonly #looseEnds = new Set<Promise<unknown>>();
 
   constructor(connection: Connection, options: BmcClientOptions = {}) {
     this.#connection = connection;
@@ -47,7 +50,7 @@ export class BmcClient {
     this.#hint = connection.hint;
   }
 
-  /** The provider that answered; undefined until one has. */
+  /** The provider that answered last; undefined while none has, also when none does any more. */
   get provider(): ProviderName | undefined {
     return this.#provider;
   }
@@ -97,8 +100,11 @@ export class BmcClient {
     });
   }
 
-  /** Logs out and frees everything, also in the middle of an operation. Never throws. */
+  /** Logs out and frees everything, also in the middle of an operation, for good. Never throws. */
   async close(): Promise<void> {
+    this.#closed.abort(new BmcError("cancelled", "the client was closed"));
+    // Whoever exits now would leave behind on the BMC what an opening has just logged in.
+    await Promise.all(this.#looseEnds);
     await this.#dropSession();
   }
 
@@ -143,7 +149,9 @@ export class BmcClient {
         return await read(session);
       } catch (thrown) {
         const { class: errorClass } = BmcError.from(thrown);
-        if (errorClass === "unreachable" || errorClass === "timeout") await this.#dropSession();
+        if (errorClass === "unreachable" || errorClass === "timeout") {
+          await this.#untilDone(this.#dropSession());
+        }
         throw thrown;
       }
     });
@@ -159,16 +167,25 @@ export class BmcClient {
   }
 
   async #open(signal: AbortSignal): Promise<Session> {
-    if (this.#session) return this.#session;
+    return this.#session ?? this.#untilDone(this.#openAny(AbortSignal.any([signal, this.#closed.signal])));
+  }
+
+  async #openAny(signal: AbortSignal): Promise<Session> {
+    this.#provider = undefined;
     const hints = readHint(this.#hint);
     const candidates = this.#order(hints.provider).map((name) => ({
       name,
-      open: async (raceSignal: AbortSignal) => {
+      open: async (raceSignal: AbortSignal, failing: (thrown: unknown) => void) => {
         const provider = await this.#loadProvider(name);
         const context = { clock: this.#clock, log: this.#log, hint: hints.providers[name] };
-        return this.#retrying(OPEN_RETRY, raceSignal, () =>
-          provider.open(this.#connection, context, raceSignal),
-        );
+        return this.#retrying(OPEN_RETRY, raceSignal, async () => {
+          try {
+            return await provider.open(this.#connection, context, raceSignal);
+          } catch (thrown) {
+            failing(thrown);
+            throw thrown;
+          }
+        });
       },
     }));
     const session = await openFirst(
@@ -196,6 +213,15 @@ export class BmcClient {
     await session.close();
     // Read after closing: logging out may take a round trip.
     this.#roundTripsBefore += session.roundTrips();
+  }
+
+  #untilDone<T>(work: Promise<T>): Promise<T> {
+    const over: Promise<boolean> = work.then(
+      () => this.#looseEnds.delete(over),
+      () => this.#looseEnds.delete(over),
+    );
+    this.#looseEnds.add(over);
+    return work;
   }
 
   #remember(session: Session): void {

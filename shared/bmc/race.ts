@@ -3,7 +3,8 @@ import { BmcError } from "./errors.ts";
 
 export interface Candidate<T> {
   readonly name: ProviderName;
-  open(signal: AbortSignal): Promise<T>;
+  /** `failing` is told of an attempt that failed, also when another one follows: the next candidate starts then. */
+  open(signal: AbortSignal, failing: (thrown: unknown) => void): Promise<T>;
 }
 
 export interface RaceOptions<T> {
@@ -18,7 +19,7 @@ const isFinal = (error: BmcError) => error.class === "auth";
 
 /**
  * Opens the candidates in order, staggered, and gives the first that answers. The others are cancelled, and
- * what they opened is discarded, before this returns. When all fail the error names every candidate's reason.
+ * what they opened is discarded, before this returns. An error names each candidate that failed and its reason.
  */
 export async function openFirst<T>(
   candidates: readonly Candidate<T>[],
@@ -43,7 +44,13 @@ export async function openFirst<T>(
         if (!candidate || race.signal.aborted) return;
         nextUp += 1;
         if (nextUp < candidates.length) headStart = setTimeout(startNext, options.headStartMs);
-        const run = candidate.open(race.signal).then(
+        let isNextHeldBack = true;
+        const failing = (thrown: unknown) => {
+          if (!isNextHeldBack || isFinal(BmcError.from(thrown))) return;
+          isNextHeldBack = false;
+          startNext();
+        };
+        const run = candidate.open(race.signal, failing).then(
           async (opened) => {
             if (won || race.signal.aborted) {
               await options.discard(opened);
@@ -56,7 +63,7 @@ export async function openFirst<T>(
             const error = BmcError.from(thrown);
             failures.push({ name: candidate.name, error });
             if (isFinal(error) || failures.length === candidates.length) reject(combine(failures));
-            else startNext();
+            else failing(error);
           },
         );
         const settled = run.finally(() => running.delete(settled));
@@ -77,15 +84,13 @@ export async function openFirst<T>(
 const TELLING = ["auth", "tls", "usage", "busy", "protocol", "bmc", "timeout", "unreachable", "unsupported"];
 
 function combine(failures: readonly { name: ProviderName; error: BmcError }[]): BmcError {
-  const [only, ...others] = failures;
-  if (only && others.length === 0) return only.error;
   const final = failures.find(({ error }) => isFinal(error));
-  if (final) return final.error;
+  const told = final ? [final] : failures;
   const rank = ({ error }: { error: BmcError }) => {
     const index = TELLING.indexOf(error.class);
     return index === -1 ? TELLING.length : index;
   };
-  const [telling] = failures.toSorted((a, b) => rank(a) - rank(b));
-  const reasons = failures.map(({ name, error }) => `${name}: ${error.message}`).join("; ");
+  const [telling] = told.toSorted((a, b) => rank(a) - rank(b));
+  const reasons = told.map(({ name, error }) => `${name}: ${error.message}`).join("; ");
   return new BmcError(telling?.error.class ?? "internal", reasons, { cause: telling?.error });
 }

@@ -31,7 +31,8 @@ function hostProblem(host: string): string | undefined {
   return undefined;
 }
 
-export const Port = z.int().check(z.minimum(1), z.maximum(65_535));
+const PORT_PROBLEM = { error: "is not a port, 1 to 65535" };
+export const Port = z.int(PORT_PROBLEM).check(z.minimum(1, PORT_PROBLEM), z.maximum(65_535, PORT_PROBLEM));
 
 /** Text that stays closed from the moment it is parsed. */
 export const SecretText = z.pipe(
@@ -39,7 +40,10 @@ export const SecretText = z.pipe(
   z.transform((text: string) => new Secret(text)),
 );
 
-const Milliseconds = z.int().check(z.positive(), z.maximum(600_000));
+const WAIT_PROBLEM = { error: "is not a duration above 0 and up to 10 minutes" };
+const Milliseconds = z.int(WAIT_PROBLEM).check(z.positive(WAIT_PROBLEM), z.maximum(600_000, WAIT_PROBLEM));
+
+const HEAD_START_PROBLEM = { error: "is not a duration up to 1 minute" };
 
 export const TlsOptions = z.strictObject({
   /** False accepts any certificate. */
@@ -116,7 +120,10 @@ export const connectionFields = {
   /** For one answer. BMCs need up to 25 s right after a power transition. */
   requestTimeoutMs: z._default(Milliseconds, 30_000),
   /** How long the preferred provider runs alone before the next one starts beside it. */
-  headStartMs: z._default(z.int().check(z.minimum(0), z.maximum(60_000)), 1_000),
+  headStartMs: z._default(
+    z.int(HEAD_START_PROBLEM).check(z.minimum(0, HEAD_START_PROBLEM), z.maximum(60_000, HEAD_START_PROBLEM)),
+    1_000,
+  ),
   redfish: z.prefault(RedfishOptions, {}),
   ipmi: z.prefault(IpmiOptions, {}),
   ipmitool: z.prefault(IpmitoolOptions, {}),

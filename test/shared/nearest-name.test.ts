@@ -23,9 +23,17 @@ describe("nearestName", () => {
   });
 
   it("takes the nearest of several close names, the first when they are equally close", () => {
-    expect(nearestName("node-12", ["node-1", "node-122", "node-12a"])).toBe("node-1");
-    expect(nearestName("power-of", ["power-on", "power-off"])).toBe("power-on");
+    expect(nearestName("node-12", ["node-1", "node-13", "node-22"])).toBe("node-1");
     expect(nearestName("power-offf", ["power-on", "power-off"])).toBe("power-off");
+  });
+
+  it("prefers, of equally close names, the one that begins with what was typed", () => {
+    expect(nearestName("power-of", ["power-on", "power-off"])).toBe("power-off");
+    expect(nearestName("node-12", ["node-1", "node-122", "node-12a"])).toBe("node-122");
+  });
+
+  it("prefers a nearer name to one that begins with what was typed", () => {
+    expect(nearestName("bmc-host", ["bmc-host-ab", "bmc-hast"])).toBe("bmc-hast");
   });
 
   it("suggests in words, or says nothing", () => {

@@ -25,8 +25,14 @@ export class WorkerProgram {
     this.child.stderr?.setEncoding("utf8").on("data", (text: string) => {
       this.stderr += text;
     });
+    // A test that ran out of time disposes of nothing.
+    const kill = () => this.child.kill("SIGKILL");
+    process.once("exit", kill);
     this.ended = new Promise((resolve) => {
-      this.child.once("close", (code, signal) => resolve({ code, signal }));
+      this.child.once("close", (code, signal) => {
+        process.off("exit", kill);
+        resolve({ code, signal });
+      });
     });
   }
 

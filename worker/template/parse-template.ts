@@ -32,13 +32,26 @@ export function parseTemplate(text: string, values: Readonly<Record<string, stri
   if (text.length > LONGEST_TEMPLATE)
     return failed(text, [{ offset: 0, message: "the template is too large" }]);
   const rendered = substitute(text, values);
-  if (rendered.problems.length > 0) return failed(text, rendered.problems);
   const found: SourceProblem[] = [];
   const report = (offset: number, message: string) => {
     found.push({ offset: rendered.sourceOffset(offset), message });
   };
   const template = readYaml(rendered.text, report);
+  const { problems } = rendered;
+  if (problems.length > 0)
+    return failed(text, [...problems, ...(template ? elsewhere(text, found, problems) : [])]);
   return template && found.length === 0 ? { ok: true, template } : failed(text, found);
+}
+
+/** The problems that stand on lines of their own: one on the line of a failed substitution may be its echo. */
+function elsewhere(
+  text: string,
+  found: readonly SourceProblem[],
+  failedSubstitutions: readonly SourceProblem[],
+): readonly SourceProblem[] {
+  const lineStart = ({ offset }: SourceProblem) => text.lastIndexOf("\n", offset - 1);
+  const taken = new Set(failedSubstitutions.map(lineStart));
+  return found.filter((problem) => !taken.has(lineStart(problem)));
 }
 
 function readYaml(text: string, report: (offset: number, message: string) => void): Template | undefined {

@@ -26,6 +26,9 @@ const TRAILING_SPACE = new RegExp(`[${SPACE}]+$`);
 const LEADING_SPACE = new RegExp(`[${SPACE}]*`, "y");
 const PLAIN_KEY = new RegExp(`^[${SPACE}]*\\.([\\p{L}_][\\p{L}\\p{Nd}_]*)[${SPACE}]*$`, "u");
 
+/** Takes the place of what could not be rendered, so that the rest can be checked: a name, an image and a number. */
+const STAND_IN = "0";
+
 /**
  * Puts values in the place of `{{ .key }}`, with Go's trim markers (`{{- .key -}}`). Anything else between
  * braces is a problem, as is a key without a value: functions and conditions are the controller's.
@@ -53,7 +56,7 @@ export function substitute(source: string, values: Readonly<Record<string, strin
     append(TRIMS_BEFORE.test(inner) ? before.replace(TRAILING_SPACE, "") : before, at, true);
     const value = rendered(inner.replace(TRIMS_BEFORE, "").replace(TRIMS_AFTER, ""), values);
     if ("problem" in value) problems.push({ offset: open, message: value.problem });
-    else append(value.text, open, false);
+    append("problem" in value ? STAND_IN : value.text, open, false);
     at = close + 2;
     if (TRIMS_AFTER.test(inner)) at += spaceAt(source, at);
   }

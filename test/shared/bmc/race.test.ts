@@ -80,6 +80,28 @@ test("a failure starts the next one at once", async () => {
   expect(performance.now() - startedMs).toBeLessThan(10_000);
 });
 
+test("an attempt that failed and is repeated starts the next one at once", async () => {
+  const { record, answersAfter, discard } = field();
+  const stumbling: Candidate<string> = {
+    name: "redfish",
+    open: async (signal, failing) => {
+      failing(new BmcError("unreachable", "refused"));
+      failing(new BmcError("unreachable", "refused again"));
+      await systemClock.sleep(60_000, signal);
+      return "redfish";
+    },
+  };
+
+  const won = await openFirst(
+    [stumbling, answersAfter("ipmi", 20), answersAfter("ipmitool", 0)],
+    { headStartMs: 30_000, discard },
+    never(),
+  );
+
+  expect(won).toBe("ipmi");
+  expect(record).toEqual(["ipmi started"]);
+});
+
 test("a refused password ends the search", async () => {
   const { record, failsAfter, answersAfter, discard } = field();
 
@@ -89,7 +111,10 @@ test("a refused password ends the search", async () => {
     never(),
   );
 
-  await expect(race).rejects.toMatchObject({ class: "auth", message: "the BMC refused the password" });
+  await expect(race).rejects.toMatchObject({
+    class: "auth",
+    message: "redfish: the BMC refused the password",
+  });
   expect(record).toEqual(["redfish started"]);
 });
 

@@ -1,6 +1,9 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 
+/** The folder beside the actions that all of them share; its `action.ts` only says what an action is. */
+const HARNESS = "harness";
+
 /** A program of this project's own, ready for `process.execPath`. */
 export interface ActionProgram {
   readonly file: string;
@@ -45,6 +48,6 @@ export class ActionPrograms {
   }
 
   async #holdsAction(folder: string): Promise<boolean> {
-    return (await readdir(join(this.#directory, folder))).includes("action.ts");
+    return folder !== HARNESS && (await readdir(join(this.#directory, folder))).includes("action.ts");
   }
 }

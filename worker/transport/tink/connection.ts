@@ -25,7 +25,6 @@ export class Connection {
   readonly #keepAlive: KeepAlive;
   readonly #probe: NodeJS.Timeout;
   readonly #streams = new Set<ClientHttp2Stream>();
-  #giveUp: NodeJS.Timeout | undefined;
   #retired = false;
 
   constructor(session: ClientHttp2Session, socket: Socket, keepAlive: KeepAlive) {
@@ -34,10 +33,7 @@ export class Connection {
     this.#keepAlive = keepAlive;
     this.#probe = setTimeout(() => this.#ping(), keepAlive.pingIntervalMs);
     session.on("goaway", (_, lastStreamId) => this.#retire(lastStreamId));
-    socket.once("close", () => {
-      clearTimeout(this.#probe);
-      clearTimeout(this.#giveUp);
-    });
+    socket.once("close", () => clearTimeout(this.#probe));
   }
 
   /** True when no call may begin here: the server said so, or the connection is gone. */
@@ -116,11 +112,12 @@ export class Connection {
       this.#probe.refresh();
       return;
     }
-    this.#giveUp = setTimeout(() => {
+    const giveUp = setTimeout(() => {
       destroy(this.#session, this.#socket, new ConnectError("the server does not answer", Code.Unavailable));
     }, this.#keepAlive.pingTimeoutMs);
+    // Called with an error when the session ends first.
     this.#session.ping((error) => {
-      clearTimeout(this.#giveUp);
+      clearTimeout(giveUp);
       if (error === null) this.#probe.refresh();
     });
   }

@@ -282,6 +282,9 @@ describe("a handshake that loses a message", () => {
 
     expect(session.hint()).toEqual({ cipherSuite: 17 });
     expect(bmc.log.filter((name) => name === "RAKP1")).toHaveLength(1);
+    // The BMC answered a second Open Session, too; that slot is given back.
+    expect(bmc.log.filter((name) => name === "Open Session")).toHaveLength(2);
+    await eventually(() => bmc.sessions() === 1);
   });
 });
 

@@ -1,0 +1,35 @@
+import type { Command } from "./command.ts";
+import { COMPLETED, completionError } from "./completion-code.ts";
+
+/** What a BMC said to one command. */
+export interface Answer {
+  readonly command: Command;
+  readonly completionCode: number;
+  readonly data: Buffer;
+}
+
+/** What carries commands to one BMC: a session of this project's own, or a program. */
+export interface CommandChannel {
+  /**
+   * The answers in the order of the commands, whatever their completion codes. The commands must not depend on
+   * each other's order: they may travel together, and a BMC may handle packets concurrently.
+   */
+  run(commands: readonly Command[], signal: AbortSignal): Promise<readonly Answer[]>;
+}
+
+/** The data of an answer. Throws what its completion code means. */
+export function dataOf(answer: Answer): Buffer {
+  if (answer.completionCode === COMPLETED) return answer.data;
+  throw completionError(answer.command, answer.completionCode);
+}
+
+/** One command and the data of its answer. Rejects with what a completion code other than success means. */
+export async function request(
+  channel: CommandChannel,
+  command: Command,
+  signal: AbortSignal,
+): Promise<Buffer> {
+  const [answer] = await channel.run([command], signal);
+  if (!answer) throw new Error(`${command.name}: the channel kept no answer`);
+  return dataOf(answer);
+}

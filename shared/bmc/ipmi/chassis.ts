@@ -1,0 +1,46 @@
+import type { PowerState } from "../../contract/vocabulary.ts";
+import { BmcError } from "../errors.ts";
+import type { PowerCommand } from "../provider.ts";
+import { type Command, NetFn } from "./command.ts";
+
+/** Get Chassis Status (IPMI 2.0 section 28.2). */
+export const GET_CHASSIS_STATUS: Command = {
+  name: "Get Chassis Status",
+  netFn: NetFn.chassis,
+  command: 0x01,
+  data: new Uint8Array(),
+  needs: "user",
+  effect: "read",
+};
+
+/** Power out of a Get Chassis Status answer: bit 0; the other bits are faults and policies. */
+export function parseChassisStatus(data: Buffer): PowerState {
+  if (data.length < 1) throw new BmcError("protocol", "Get Chassis Status: the answer is empty");
+  return (data.readUInt8(0) & 0x01) === 0 ? "off" : "on";
+}
+
+/** Chassis Control actions (section 28.3), with their names in the specification. */
+const ACTIONS: Readonly<Record<PowerCommand, { code: number; title: string }>> = {
+  off: { code: 0x00, title: "power down" },
+  on: { code: 0x01, title: "power up" },
+  cycle: { code: 0x02, title: "power cycle" },
+  reset: { code: 0x03, title: "hard reset" },
+  "soft-off": { code: 0x05, title: "soft shutdown" },
+};
+
+export function chassisControl(command: PowerCommand): Command {
+  return {
+    name: describeChassisControl(command),
+    netFn: NetFn.chassis,
+    command: 0x02,
+    data: Uint8Array.of(ACTIONS[command].code),
+    needs: "operator",
+    effect: command === "cycle" || command === "reset" ? "once" : "set",
+  };
+}
+
+/** Such as `Chassis Control: power down (0x00)`. */
+export function describeChassisControl(command: PowerCommand): string {
+  const { code, title } = ACTIONS[command];
+  return `Chassis Control: ${title} (0x0${code})`;
+}

@@ -1,0 +1,86 @@
+/** RMCP version 1.0, no acknowledgement, class IPMI (IPMI 2.0 section 13.1.3). */
+const RMCP_HEADER = Buffer.from([0x06, 0x00, 0xff, 0x07]);
+/** Authentication type that says "RMCP+ session header follows" (section 13.6). */
+const FORMAT_RMCP_PLUS = 0x06;
+const HEADER_BYTES = 16;
+const ENCRYPTED = 0x80;
+const AUTHENTICATED = 0x40;
+
+/** Payload types of an RMCP+ packet (IPMI 2.0 section 13.27.3). */
+export const PayloadType = {
+  ipmi: 0x00,
+  openSessionRequest: 0x10,
+  openSessionResponse: 0x11,
+  rakp1: 0x12,
+  rakp2: 0x13,
+  rakp3: 0x14,
+  rakp4: 0x15,
+} as const;
+
+/** Where the part that an integrity check covers begins: after the RMCP header. */
+export const SESSION_HEADER_OFFSET = RMCP_HEADER.length;
+
+/** One RMCP+ packet, its payload still as it was on the wire. */
+export interface RmcpPacket {
+  readonly payloadType: number;
+  readonly encrypted: boolean;
+  readonly authenticated: boolean;
+  readonly sessionId: number;
+  readonly sequence: number;
+  readonly payload: Buffer;
+  /** What follows the payload: integrity pad, pad length, next header, check value. Empty outside sessions. */
+  readonly trailer: Buffer;
+}
+
+/** The packet without its trailer. */
+export function buildRmcp(packet: Omit<RmcpPacket, "trailer">): Buffer {
+  const header = Buffer.alloc(HEADER_BYTES);
+  RMCP_HEADER.copy(header);
+  header[4] = FORMAT_RMCP_PLUS;
+  header[5] =
+    packet.payloadType | (packet.encrypted ? ENCRYPTED : 0) | (packet.authenticated ? AUTHENTICATED : 0);
+  header.writeUInt32LE(packet.sessionId, 6);
+  header.writeUInt32LE(packet.sequence, 10);
+  header.writeUInt16LE(packet.payload.length, 14);
+  return Buffer.concat([header, packet.payload]);
+}
+
+/** A packet outside any session, as the handshake uses: session 0, sequence 0, in the clear. */
+export function buildHandshakePacket(payloadType: number, payload: Buffer): Buffer {
+  return buildRmcp({
+    payloadType,
+    encrypted: false,
+    authenticated: false,
+    sessionId: 0,
+    sequence: 0,
+    payload,
+  });
+}
+
+/** Undefined when the datagram is no RMCP+ packet or is shorter than it says. */
+export function parseRmcp(datagram: Buffer): RmcpPacket | undefined {
+  if (datagram.length < HEADER_BYTES) return undefined;
+  // The sequence byte (offset 2) is 0xFF by the specification; some BMCs send others, and nothing uses it.
+  if (datagram[0] !== RMCP_HEADER[0] || datagram[3] !== RMCP_HEADER[3]) return undefined;
+  if (datagram[4] !== FORMAT_RMCP_PLUS) return undefined;
+  const flags = datagram.readUInt8(5);
+  const end = HEADER_BYTES + datagram.readUInt16LE(14);
+  if (datagram.length < end) return undefined;
+  return {
+    payloadType: flags & 0x3f,
+    encrypted: (flags & ENCRYPTED) !== 0,
+    authenticated: (flags & AUTHENTICATED) !== 0,
+    sessionId: datagram.readUInt32LE(6),
+    sequence: datagram.readUInt32LE(10),
+    payload: datagram.subarray(HEADER_BYTES, end),
+    trailer: datagram.subarray(end),
+  };
+}
+
+/** The payload of a handshake answer of this type; undefined for anything else. */
+export function parseHandshakePacket(datagram: Buffer, payloadType: number): Buffer | undefined {
+  const packet = parseRmcp(datagram);
+  if (packet?.payloadType !== payloadType) return undefined;
+  if (packet.encrypted || packet.authenticated || packet.sessionId !== 0) return undefined;
+  return packet.payload;
+}

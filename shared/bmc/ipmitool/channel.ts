@@ -1,0 +1,79 @@
+import type { Connection } from "../../contract/connection.ts";
+import { TimeoutReached } from "../../timeout.ts";
+import { BmcError } from "../errors.ts";
+import type { Answer, CommandChannel } from "../ipmi/channel.ts";
+import type { CipherSuiteId } from "../ipmi/cipher-suite.ts";
+import type { Command } from "../ipmi/command.ts";
+import { COMPLETED } from "../ipmi/completion-code.ts";
+import { ipmitoolArguments } from "./argv.ts";
+import { failureOf, refusesSuite } from "./failure.ts";
+import { parseRawOutput, parseRefusal } from "./output.ts";
+import { runProgram } from "./program.ts";
+
+/** Commands through ipmitool: one run of the program, and so one session, for each. */
+export class IpmitoolChannel implements CommandChannel {
+  readonly #connection: Connection;
+  readonly #environment: Readonly<Record<string, string>>;
+  /** Best first; what the BMC refused is dropped. */
+  #suites: readonly CipherSuiteId[];
+  #runs = 0;
+
+  constructor(
+    connection: Connection,
+    environment: Readonly<Record<string, string>>,
+    suites: readonly CipherSuiteId[],
+  ) {
+    this.#connection = connection;
+    this.#environment = environment;
+    this.#suites = suites;
+  }
+
+  /** The packets of a run cannot be seen from here, so a run counts once. */
+  get runs(): number {
+    return this.#runs;
+  }
+
+  /** The suite that the BMC takes, once a command was answered. */
+  get suite(): CipherSuiteId | undefined {
+    return this.#suites[0];
+  }
+
+  async run(commands: readonly Command[], signal: AbortSignal): Promise<readonly Answer[]> {
+    const answers: Answer[] = [];
+    for (const command of commands) answers.push(await this.#runOne(command, signal));
+    return answers;
+  }
+
+  async #runOne(command: Command, signal: AbortSignal): Promise<Answer> {
+    for (;;) {
+      const suite = this.#suites[0];
+      if (suite === undefined) throw new BmcError("internal", "no cipher suite to try");
+      const { ok, stdout, stderr } = await this.#runProgram(command, suite, signal);
+      if (ok) return { command, completionCode: COMPLETED, data: parseRawOutput(stdout) };
+      const completionCode = parseRefusal(stderr);
+      if (completionCode !== undefined) return { command, completionCode, data: Buffer.alloc(0) };
+      const remaining = this.#suites.slice(1);
+      if (!refusesSuite(stderr) || remaining.length === 0) throw failureOf(command, stderr);
+      this.#suites = remaining;
+    }
+  }
+
+  async #runProgram(command: Command, suite: CipherSuiteId, signal: AbortSignal) {
+    const { connectTimeoutMs, requestTimeoutMs, ipmitool } = this.#connection;
+    const argv = ipmitoolArguments(this.#connection, suite, command);
+    const limitMs = connectTimeoutMs + requestTimeoutMs;
+    this.#runs += 1;
+    try {
+      return await runProgram(
+        { program: ipmitool.program, argv, environment: this.#environment, limitMs },
+        signal,
+      );
+    } catch (thrown) {
+      if (!(thrown instanceof TimeoutReached)) throw thrown;
+      throw new BmcError("timeout", `${command.name}: ipmitool did not end within ${limitMs} ms`, {
+        cause: thrown,
+        uncertain: command.effect !== "read",
+      });
+    }
+  }
+}

@@ -1,0 +1,33 @@
+import { BmcError } from "../errors.ts";
+
+/** The bytes that `raw` printed: hex pairs over any number of lines; none for an answer without data. */
+export function parseRawOutput(stdout: string): Buffer {
+  const pairs = stdout.split(/\s+/).filter((word) => word !== "");
+  if (pairs.every((pair) => /^[0-9a-f]{2}$/i.test(pair))) return Buffer.from(pairs.join(""), "hex");
+  throw new BmcError("protocol", "ipmitool printed something else than the bytes of an answer");
+}
+
+/** The completion code with which the BMC refused a `raw` command; undefined when stderr tells of none. */
+export function parseRefusal(stderr: string): number | undefined {
+  const code = /Unable to send RAW command \(.*\brsp=0x([0-9a-f]{1,2})\)/i.exec(stderr)?.[1];
+  return code === undefined ? undefined : Number.parseInt(code, 16);
+}
+
+/** Lines of `-v` that say nothing about a failure. */
+const CHATTER = [
+  /^Loading IANA PEN Registry/,
+  /^Running Get \w+ /,
+  /^Invalid completion code received: Invalid command/,
+  /^Discovered IPMB address/,
+  /^RAW (REQ|RSP)/,
+  /^\s*([0-9a-f]{2}\s*)+$/i,
+];
+
+/** What is left of stderr, in one line, for people. */
+export function essenceOf(stderr: string): string {
+  return stderr
+    .split("\n")
+    .filter((line) => line.trim() !== "" && !CHATTER.some((pattern) => pattern.test(line)))
+    .map((line) => line.trim())
+    .join("; ");
+}

@@ -1,0 +1,173 @@
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { execa } from "execa";
+import { expect, it, onTestFinished } from "vitest";
+import { limit, openSession } from "../shared/bmc/ipmi/bench.ts";
+import { describeWithProgram, findProgram } from "./programs.ts";
+
+const USER = { username: "admin", password: "password" };
+
+interface Sim {
+  readonly port: number;
+  /** What the chassis script was told, one line a call. */
+  calls(): Promise<string>;
+}
+
+/** OpenIPMI's simulator with one chassis whose state a script keeps in files. */
+async function startIpmiSim(): Promise<Sim> {
+  const folder = await mkdtemp(join(tmpdir(), "pbnj-ipmi-sim-"));
+  const port = await freeUdpPort();
+  await mkdir(join(folder, "state"));
+  await writeFile(join(folder, "lan.conf"), lanConfiguration(port));
+  await writeFile(join(folder, "sim.emu"), EMULATOR);
+  await writeFile(join(folder, "chassis.sh"), CHASSIS);
+  await chmod(join(folder, "chassis.sh"), 0o755);
+  await writeFile(join(folder, "calls"), "");
+  const argv = ["-c", "lan.conf", "-f", "sim.emu", "-s", "state", "-n"];
+  const child = execa(findProgram("ipmi_sim") ?? "ipmi_sim", argv, {
+    cwd: folder,
+    stdin: "ignore",
+    reject: false,
+    forceKillAfterDelay: 1_000,
+  });
+  onTestFinished(async () => {
+    child.kill();
+    await child;
+    await rm(folder, { recursive: true });
+  });
+  await untilItAnswers(port);
+  return { port, calls: () => readFile(join(folder, "calls"), "utf8") };
+}
+
+async function freeUdpPort(): Promise<number> {
+  const socket = createSocket("udp4").bind(0, "127.0.0.1");
+  await once(socket, "listening");
+  const { port } = socket.address();
+  await new Promise<void>((resolve) => socket.close(() => resolve()));
+  return port;
+}
+
+/** Asks for the authentication capabilities, in IPMI 1.5 framing, until there is an answer. */
+async function untilItAnswers(port: number): Promise<void> {
+  const socket = createSocket("udp4");
+  const question = Buffer.from("0600ff07000000000000000000092018c88100388e04b5", "hex");
+  socket.on("error", () => undefined);
+  const ask = setInterval(() => socket.send(question, port, "127.0.0.1"), 50);
+  try {
+    await once(socket, "message", { signal: AbortSignal.timeout(15_000) });
+  } finally {
+    clearInterval(ask);
+    socket.close();
+  }
+}
+
+describeWithProgram("ipmi_sim", "the ipmi provider talks to OpenIPMI's ipmi_sim", () => {
+  it("falls back to cipher suite 3, and reads and changes power", async () => {
+    const sim = await startIpmiSim();
+
+    const session = await openSession(sim, { overrides: USER });
+    expect(await session.power.read(limit())).toBe("off");
+    await session.power.send("on", limit());
+    expect(await session.power.read(limit())).toBe("on");
+    await session.power.send("off", limit());
+    expect(await session.power.read(limit())).toBe("off");
+
+    expect(session.hint()).toEqual({ cipherSuite: 3 });
+    expect(await sim.calls()).toContain("set power 1");
+    expect(await sim.calls()).toContain("set power 0");
+  });
+
+  it("stays within the packet budget with a remembered suite", async () => {
+    const sim = await startIpmiSim();
+
+    const session = await openSession(sim, { overrides: USER, hint: { cipherSuite: 3 } });
+    await session.power.read(limit());
+
+    expect(session.roundTrips()).toBe(4);
+  });
+
+  it("sets the boot device although this BMC knows no expiry", async () => {
+    const sim = await startIpmiSim();
+    const session = await openSession(sim, { overrides: USER });
+
+    await session.boot.write({ device: "pxe", persistent: false, mode: "uefi" }, limit());
+
+    expect(await sim.calls()).toContain("set boot pxe");
+  });
+
+  it("names a wrong password as such", async () => {
+    const sim = await startIpmiSim();
+
+    await expect(openSession(sim, { overrides: { ...USER, password: "wrong" } })).rejects.toMatchObject({
+      class: "auth",
+      message: expect.stringContaining("wrong password"),
+    });
+  });
+
+  it("names an unknown user as such", async () => {
+    const sim = await startIpmiSim();
+
+    await expect(openSession(sim, { overrides: { ...USER, username: "nobody" } })).rejects.toMatchObject({
+      class: "auth",
+    });
+  });
+
+  it("uses up no session slots over thirty runs, failed ones included", async () => {
+    const sim = await startIpmiSim();
+
+    for (let run = 0; run < 30; run += 1) {
+      if (run % 3 === 0) {
+        const overrides = { ...USER, password: "wrong" };
+        await expect(openSession(sim, { overrides })).rejects.toMatchObject({ class: "auth" });
+      }
+      const session = await openSession(sim, { overrides: USER, hint: { cipherSuite: 3 } });
+      expect(await session.power.read(limit())).toBe("off");
+      await session.close();
+    }
+  });
+});
+
+function lanConfiguration(port: number): string {
+  return `name "bmcsim"
+set_working_mc 0x20
+  startlan 1
+    addr 127.0.0.1 ${port}
+    priv_limit admin
+    allowed_auths_callback none md2 md5 straight
+    allowed_auths_user none md2 md5 straight
+    allowed_auths_operator none md2 md5 straight
+    allowed_auths_admin none md2 md5 straight
+    guid a123456789abcdefa123456789abcdef
+  endlan
+  chassis_control "./chassis.sh 0x20"
+  user 1 true  ""      "test"     user  10 none md2 md5 straight
+  user 2 true  "admin" "password" admin 10 none md2 md5 straight
+`;
+}
+
+const EMULATOR = `mc_setbmc 0x20
+mc_add 0x20 0 no-device-sdrs 0x23 9 8 0x9f 0x1291 0xf02 persist_sdr
+sel_enable 0x20 1000 0x0a
+sensor_add 0x20 0 0 35 0x6f event-only
+mc_enable 0x20
+`;
+
+const CHASSIS = `#!/bin/sh
+echo "$@" >> calls
+shift
+verb=$1
+shift
+if [ "$verb" = set ]; then
+  echo "$2" > "$1"
+  exit 0
+fi
+for key in "$@"; do
+  case $key in
+    power) echo "power:$(cat power 2>/dev/null || echo 0)" ;;
+    boot) echo "boot:$(cat boot 2>/dev/null || echo none)" ;;
+  esac
+done
+`;

@@ -1,0 +1,182 @@
+import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Agent, request } from "undici";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import { z } from "zod";
+import { type Lab, startLab } from "../../examples/demo/lab.ts";
+import { WorkerProgram } from "../support/worker-program.ts";
+
+/**
+ * The worker against a real tink server. `TINK_SERVER` holds its address, `KUBECONFIG` the way to the API
+ * server whose Workflow objects it serves. Skipped without them.
+ */
+const server = process.env["TINK_SERVER"];
+const kubeconfig = process.env["KUBECONFIG"];
+const available = server !== undefined && kubeconfig !== undefined;
+if (!available) process.stderr.write("skipped: TINK_SERVER and KUBECONFIG name no real tink server\n");
+
+const UNTIL_MS = 60_000;
+const GROUP = "/apis/tinkerbell.org/v1alpha1/namespaces/default";
+
+const Kubeconfig = z.object({
+  clusters: z.array(
+    z.object({
+      cluster: z.object({ server: z.string(), "certificate-authority-data": z.string().optional() }),
+    }),
+  ),
+  users: z.array(
+    z.object({
+      user: z.object({
+        "client-certificate-data": z.string().optional(),
+        "client-key-data": z.string().optional(),
+        token: z.string().optional(),
+      }),
+    }),
+  ),
+});
+
+const Workflow = z.object({
+  status: z
+    .object({
+      state: z.string().optional(),
+      tasks: z
+        .array(
+          z.object({ actions: z.array(z.object({ state: z.string(), message: z.string().optional() })) }),
+        )
+        .optional(),
+    })
+    .optional(),
+});
+type Workflow = z.infer<typeof Workflow>;
+
+/** As much of the Kubernetes API as these tests need. */
+function openApi(path: string) {
+  const { clusters, users } = Kubeconfig.parse(parse(readFileSync(path, "utf8")));
+  const cluster = clusters[0]?.cluster;
+  const user = users[0]?.user;
+  if (!cluster || !user) throw new Error(`${path} names no cluster and user`);
+  const pem = (data: string | undefined) => (data === undefined ? undefined : Buffer.from(data, "base64"));
+  const ca = pem(cluster["certificate-authority-data"]);
+  const cert = pem(user["client-certificate-data"]);
+  const key = pem(user["client-key-data"]);
+  const dispatcher = new Agent({
+    connect: { ...(ca ? { ca } : {}), ...(cert ? { cert } : {}), ...(key ? { key } : {}) },
+  });
+  const call = async (
+    method: "GET" | "POST" | "DELETE",
+    target: string,
+    body?: unknown,
+  ): Promise<unknown> => {
+    const answer = await request(`${cluster.server}${target}`, {
+      method,
+      dispatcher,
+      headers: {
+        "content-type": "application/json",
+        ...(user.token ? { authorization: `Bearer ${user.token}` } : {}),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await answer.body.text();
+    if (answer.statusCode >= 300) throw new Error(`${method} ${target}: ${answer.statusCode} ${text}`);
+    return JSON.parse(text);
+  };
+  return { call, close: () => dispatcher.close() };
+}
+
+describe.skipIf(!available)("a real tink server", { timeout: 2 * UNTIL_MS }, () => {
+  const suffix = randomBytes(4).toString("hex");
+  let lab: Lab;
+  let api: ReturnType<typeof openApi>;
+  const created: string[] = [];
+
+  beforeAll(async () => {
+    lab = await startLab({ times: { powerOnMs: 300, powerOffMs: 100, softOffMs: 100 } });
+    api = openApi(kubeconfig ?? "");
+  });
+  afterAll(async () => {
+    if (!available) return;
+    for (const path of created.toReversed()) await api.call("DELETE", path);
+    await api.close();
+    await lab.close();
+  });
+
+  async function create(kind: "Template" | "Workflow", name: string, spec: unknown): Promise<string> {
+    const collection = `${GROUP}/${kind.toLowerCase()}s`;
+    const metadata = { name, namespace: "default" };
+    await api.call("POST", collection, { apiVersion: "tinkerbell.org/v1alpha1", kind, metadata, spec });
+    created.push(`${collection}/${name}`);
+    return `${collection}/${name}`;
+  }
+
+  async function untilState(path: string, wanted: string): Promise<Workflow> {
+    const giveUpAt = performance.now() + UNTIL_MS;
+    for (;;) {
+      const workflow = Workflow.parse(await api.call("GET", path));
+      if (workflow.status?.state === wanted) return workflow;
+      if (performance.now() > giveUpAt) throw new Error(`${path} is ${JSON.stringify(workflow.status)}`);
+      await sleep(200);
+    }
+  }
+
+  // The server serves an agent ID the first of its workflows, ended ones too: earlier runs must not be in the way.
+  const ownTemplate = async () =>
+    (await readFile("examples/reprovision.yaml", "utf8")).replace("pbnj-{{", `pbnj-${suffix}-{{`);
+
+  const startWorker = () =>
+    new WorkerProgram([
+      ...["start", "--grpc-server", server ?? "", "--inventory", lab.inventoryFile],
+      ...["--agent-id-pattern", `pbnj-${suffix}-{machine}`],
+    ]);
+
+  const messagesOf = (workflow: Workflow) =>
+    workflow.status?.tasks?.flatMap(({ actions }) => actions.map(({ message }) => message ?? "")) ?? [];
+
+  test("runs the example template on every machine, and the messages are the actions' own", async () => {
+    const template = await ownTemplate();
+    await create("Template", `reprovision-${suffix}`, { data: template });
+    await using _worker = startWorker();
+
+    const names = lab.machines.map(({ machine }) => machine.name);
+    const paths = await Promise.all(
+      names.map((machine) =>
+        create("Workflow", `reprovision-${machine}-${suffix}`, {
+          templateRef: `reprovision-${suffix}`,
+          hardwareMap: { machine },
+        }),
+      ),
+    );
+    const workflows = await Promise.all(paths.map((path) => untilState(path, "SUCCESS")));
+
+    for (const workflow of workflows) {
+      expect(messagesOf(workflow)).toEqual([
+        expect.stringMatching(/^off after .* via (redfish|ipmi)$/),
+        expect.stringMatching(/^boot pxe once \(uefi\) via (redfish|ipmi)$/),
+        expect.stringMatching(/^on after .* via (redfish|ipmi)$/),
+      ]);
+    }
+    for (const { machine } of lab.machines) {
+      expect(machine.lastBoot).toMatchObject({ device: "pxe", overridden: true });
+      expect(machine.boots).toHaveLength(1);
+    }
+    for (const path of created.splice(1)) await api.call("DELETE", path);
+  });
+
+  test("gets the reason of a failure", async () => {
+    const template = (await ownTemplate()).replace("MODE: uefi", "MODE: bios");
+    await create("Template", `broken-${suffix}`, { data: template });
+    await using _worker = startWorker();
+
+    const path = await create("Workflow", `broken-${suffix}`, {
+      templateRef: `broken-${suffix}`,
+      hardwareMap: { machine: "node-01" },
+    });
+    const workflow = await untilState(path, "FAILED");
+
+    expect(messagesOf(workflow)[1]).toMatch(
+      /^set-pxe-once failed \(usage, exit 2\): .*MODE "bios" is not one of/,
+    );
+  });
+});

@@ -1,0 +1,150 @@
+import { describe, expect, it } from "vitest";
+import { chassisControl, GET_CHASSIS_STATUS } from "../../../../shared/bmc/ipmi/chassis.ts";
+import { ipmitoolArguments } from "../../../../shared/bmc/ipmitool/argv.ts";
+import { ipmitoolEnvironment } from "../../../../shared/bmc/ipmitool/environment.ts";
+import { failureOf, refusesSuite } from "../../../../shared/bmc/ipmitool/failure.ts";
+import { essenceOf, parseRawOutput, parseRefusal } from "../../../../shared/bmc/ipmitool/output.ts";
+import { Connection } from "../../../../shared/contract/connection.ts";
+
+function connection(overrides: Record<string, unknown> = {}): Connection {
+  return Connection.parse({ host: "bmc1", username: "admin", password: "calvin", ...overrides });
+}
+
+/** What ipmitool 1.8.19 prints with `-v` before anything else, and about every BMC without PICMG. */
+const CHATTER = `Loading IANA PEN Registry...
+Running Get VSO Capabilities my_addr 0x20, transit 0, target 0x20
+Invalid completion code received: Invalid command
+Discovered IPMB address 0x0
+RAW REQ (channel=0x0 netfn=0x0 lun=0x0 cmd=0x8 data_len=2)
+RAW REQUEST (2 bytes)
+ 03 08
+`;
+
+describe("the arguments", () => {
+  it("name the BMC, the user, the suite and the command, and no secret", () => {
+    const argv = ipmitoolArguments(connection({ ipmitool: { kg: "bmc key" } }), 17, chassisControl("on"));
+
+    expect(argv.join(" ")).toBe(
+      "-I lanplus -H bmc1 -p 623 -U admin -E -K -N 1 -R 3 -L OPERATOR -C 17 -v raw 0x00 0x02 0x01",
+    );
+  });
+
+  it("follow port, privilege level and suite, and leave the BMC key out where there is none", () => {
+    const options = { ipmitool: { port: 9623, privilege: "administrator" } };
+    const argv = ipmitoolArguments(connection(options), 3, GET_CHASSIS_STATUS);
+
+    expect(argv.join(" ")).toBe(
+      "-I lanplus -H bmc1 -p 9623 -U admin -E -N 1 -R 3 -L ADMINISTRATOR -C 3 -v raw 0x00 0x01",
+    );
+  });
+
+  it.each(["cycle", "reset"] as const)("let the program send %s one single time", (command) => {
+    const argv = ipmitoolArguments(connection(), 17, chassisControl(command));
+
+    expect(argv.join(" ")).toContain("-N 5 -R 1 ");
+  });
+});
+
+describe("the environment", () => {
+  it("holds the secrets and what the program is found by, and nothing else", () => {
+    const environment = ipmitoolEnvironment(connection({ ipmitool: { kg: "0x626d63" } }), "/bin");
+
+    expect(environment).toEqual({
+      PATH: "/bin",
+      LC_ALL: "C",
+      IPMITOOL_PASSWORD: "calvin",
+      IPMI_KGKEY: "bmc",
+    });
+  });
+
+  it("has an empty password for a user without one", () => {
+    const environment = ipmitoolEnvironment(connection({ password: undefined }), undefined);
+
+    expect(environment).toEqual({ LC_ALL: "C", IPMITOOL_PASSWORD: "" });
+  });
+
+  it.each(["0xff00", "0x00"])(
+    "cannot carry the BMC key %s, which would have to go into the arguments",
+    (kg) => {
+      expect(() => ipmitoolEnvironment(connection({ ipmitool: { kg } }), "/bin")).toThrow(
+        expect.objectContaining({ class: "unsupported" }),
+      );
+    },
+  );
+
+  it("is refused for a password that the program would cut", () => {
+    expect(() => ipmitoolEnvironment(connection({ password: "twenty-one-bytes-long" }), "/bin")).toThrow(
+      expect.objectContaining({ class: "usage" }),
+    );
+  });
+});
+
+describe("the output of raw", () => {
+  it.each([
+    [" 61 00 00\n", "610000"],
+    ["\n", ""],
+    ["", ""],
+    [" 00 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e 0f\n 10\n", "000102030405060708090a0b0c0d0e0f10"],
+  ])("%j is bytes", (stdout, hex) => {
+    expect(parseRawOutput(stdout).toString("hex")).toBe(hex);
+  });
+
+  it.each(["Chassis Power is on", " 61 0", "61 zz"])("%j is a protocol error", (stdout) => {
+    expect(() => parseRawOutput(stdout)).toThrow(expect.objectContaining({ class: "protocol" }));
+  });
+
+  it("names the completion code of a refusal", () => {
+    const refused =
+      "Unable to send RAW command (channel=0x0 netfn=0x0 lun=0x0 cmd=0x2 rsp=0xd5): Command not";
+    const silent = "Unable to send RAW command (channel=0x0 netfn=0x0 lun=0x0 cmd=0x2)";
+
+    expect(parseRefusal(CHATTER + refused)).toBe(0xd5);
+    expect(parseRefusal(CHATTER + silent)).toBeUndefined();
+  });
+
+  it("is told from the chatter beside it", () => {
+    expect(essenceOf(`${CHATTER}> RAKP 2 HMAC is invalid\n\nError: Unable\n`)).toBe(
+      "> RAKP 2 HMAC is invalid; Error: Unable",
+    );
+  });
+});
+
+describe("a failure", () => {
+  const NO_SESSION = "Error: Unable to establish IPMI v2 / RMCP+ session\n";
+
+  it.each([
+    ["> RAKP 2 HMAC is invalid", "auth", "wrong password"],
+    ["> RAKP 4 message has invalid integrity check value", "auth", "BMC key"],
+    ["RAKP 2 message indicates an error : unauthorized name", "auth", "unknown user"],
+    ["RAKP 2 message indicates an error : unauthorized role requested", "auth", "privilege level"],
+    ["RAKP 4 message indicates an error : invalid integrity check value", "auth", "wrong password"],
+    ["RAKP 2 message indicates an error : insufficient resources for role", "busy", "slot"],
+    ["Error in open session response message : insufficient resources for session", "busy", "slot"],
+    ["Error in open session response message : no matching cipher suite", "unsupported", "cipher suite"],
+    ["Error in open session response message : invalid authentication algorithm", "unsupported", "cipher"],
+    ["Error issuing Get Channel Authentication Capabilities request", "unreachable", "no IPMI answer"],
+    ["Set Session Privilege Level to OPERATOR failed: Unknown (0x81)", "auth", "may not rise"],
+    ["Address lookup for bmc.invalid failed\nCould not open socket!", "unreachable", "unknown"],
+    ["> Error: no response from RAKP 1 message", "timeout", "not established"],
+  ])("%j is %s", (line, errorClass, reason) => {
+    const error = failureOf(chassisControl("on"), `Loading IANA PEN Registry...\n${line}\n${NO_SESSION}`);
+
+    // Without a session the command was never sent.
+    expect(error).toMatchObject({ class: errorClass, uncertain: false });
+    expect(error.message).toContain(reason);
+    expect(error.message).not.toContain("IANA");
+  });
+
+  it("to get an answer is uncertain for a write and not for a read", () => {
+    const stderr = `${CHATTER}Unable to send RAW command (channel=0x0 netfn=0x0 lun=0x0 cmd=0x2)\n`;
+
+    expect(failureOf(chassisControl("cycle"), stderr)).toMatchObject({ class: "timeout", uncertain: true });
+    expect(failureOf(GET_CHASSIS_STATUS, stderr)).toMatchObject({ class: "timeout", uncertain: false });
+  });
+
+  it("of a cipher suite calls for the next one, others do not", () => {
+    expect(refusesSuite("Error in open session response message : no matching cipher suite")).toBe(true);
+    expect(refusesSuite("Error in open session response message : insufficient resources")).toBe(false);
+    expect(refusesSuite("> RAKP 2 HMAC is invalid")).toBe(false);
+  });
+});

@@ -1,0 +1,264 @@
+import { readFileSync } from "node:fs";
+import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { ipmitool } from "../../../../shared/bmc/ipmitool/provider.ts";
+import type { Session } from "../../../../shared/bmc/provider.ts";
+import { systemClock } from "../../../../shared/clock.ts";
+import { silentLogger } from "../../../../shared/logger.ts";
+import { describeWithProgram } from "../../../interop/programs.ts";
+import { connectionTo, eventually, limit, startBmc } from "../ipmi/bench.ts";
+
+interface OpenOptions {
+  readonly overrides?: Record<string, unknown>;
+  readonly ipmitool?: Record<string, unknown>;
+  readonly hint?: unknown;
+  readonly signal?: AbortSignal;
+}
+
+async function open(bmc: { port: number }, options: OpenOptions = {}): Promise<Session> {
+  const overrides = { ...options.overrides, ipmitool: { port: bmc.port, ...options.ipmitool } };
+  const context = { clock: systemClock, log: silentLogger, hint: options.hint };
+  const session = await ipmitool.open(connectionTo(bmc, overrides), context, options.signal ?? limit());
+  onTestFinished(() => session.close());
+  return session;
+}
+
+/** A program in ipmitool's place; `$RECORD` in its script is a file for it to write to. */
+async function programThat(script: string): Promise<{ program: string; record(): Promise<string> }> {
+  const folder = await mkdtemp(join(tmpdir(), "pbnj-program-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const program = join(folder, "ipmitool");
+  const file = join(folder, "record");
+  await writeFile(file, "");
+  await writeFile(program, `#!/bin/sh\n${script.replaceAll("$RECORD", file)}\n`);
+  await chmod(program, 0o755);
+  return { program, record: () => readFile(file, "utf8") };
+}
+
+describeWithProgram("ipmitool", "the ipmitool provider, with the real program", () => {
+  it.each([3, 17])("reads and changes power with cipher suite %i", async (cipherSuite) => {
+    const bmc = await startBmc();
+
+    const session = await open(bmc, { ipmitool: { cipherSuite } });
+    expect(await session.power.read(limit())).toBe("off");
+    await session.power.send("on", limit());
+    await eventually(() => bmc.machine.power === "on");
+    expect(await session.power.read(limit())).toBe("on");
+    await session.power.send("reset", limit());
+    await session.power.send("soft-off", limit());
+    await eventually(() => bmc.machine.power === "off");
+
+    expect(bmc.machine.commands.map(({ action }) => action)).toEqual(["on", "reset", "soft-off"]);
+    expect(session.hint()).toEqual({ cipherSuite });
+    await eventually(() => bmc.sessions() === 0);
+  });
+
+  it("sets and reads the boot override, and stops its expiry", async () => {
+    const bmc = await startBmc({ bootFlagExpiryMs: 30 });
+    const session = await open(bmc);
+    const request = { device: "pxe", persistent: false, mode: "uefi" } as const;
+
+    expect(await session.boot.plan(request, limit())).toBe(
+      "Set System Boot Options: parameter 5 = a0 04 00 00 00",
+    );
+    await session.boot.write(request, limit());
+
+    expect(await session.boot.read(limit())).toEqual(request);
+    expect(bmc.machine.override).toEqual({ device: "pxe", enabled: "once", mode: "uefi" });
+  });
+
+  it("falls back to cipher suite 3 and remembers it", async () => {
+    const bmc = await startBmc({ cipherSuites: [3] });
+
+    const first = await open(bmc);
+    const second = await open(bmc, { hint: first.hint() });
+
+    expect(first.hint()).toEqual({ cipherSuite: 3 });
+    expect(first.roundTrips() - second.roundTrips()).toBe(1);
+  });
+
+  it.each([
+    ["a wrong password", { overrides: { password: "wrong" } }, "wrong password"],
+    ["an unknown user", { overrides: { username: "nobody" } }, "unknown user name"],
+    ["a missing BMC key", {}, "BMC key"],
+  ])("names %s as such", async (_, options, reason) => {
+    const bmc = await startBmc(reason === "BMC key" ? { kg: "bmc key" } : {});
+
+    await expect(open(bmc, options)).rejects.toMatchObject({
+      class: "auth",
+      message: expect.stringContaining(reason),
+    });
+  });
+
+  it("takes the BMC key", async () => {
+    const bmc = await startBmc({ kg: "bmc key" });
+
+    const session = await open(bmc, { ipmitool: { kg: "bmc key" } });
+
+    expect(await session.power.read(limit())).toBe("off");
+  });
+
+  it("turns the BMC's refusal into its class", async () => {
+    const bmc = await startBmc({ machine: { power: "on" } });
+    const session = await open(bmc);
+
+    await expect(session.power.send("on", limit())).rejects.toMatchObject({ class: "state" });
+  });
+
+  it("lets cycle be sent once, and says that it may have been done", async () => {
+    const bmc = await startBmc({ machine: { power: "on" }, duplicates: "execute" });
+    const session = await open(bmc, { overrides: { requestTimeoutMs: 20_000 } });
+    bmc.faults.losesAnswer = (name) => name === "Chassis Control";
+
+    await expect(session.power.send("cycle", limit())).rejects.toMatchObject({
+      class: "timeout",
+      uncertain: true,
+    });
+    expect(bmc.machine.count("cycle")).toBe(1);
+  });
+
+  it("fails at once where the port is closed, without running the program", async () => {
+    const { program, record } = await programThat(`echo ran > $RECORD`);
+    const bmc = await startBmc();
+    const { port } = bmc;
+    await bmc.close();
+    bmc.close = async () => undefined;
+
+    await expect(open({ port }, { ipmitool: { program } })).rejects.toMatchObject({ class: "unreachable" });
+    expect(await record()).toBe("");
+  });
+
+  it("is unreachable within the connect time-out where nothing answers", async () => {
+    const bmc = await startBmc();
+    bmc.faults.ignores = () => true;
+
+    await expect(open(bmc, { overrides: { connectTimeoutMs: 300 } })).rejects.toMatchObject({
+      class: "unreachable",
+      message: "no IPMI answer within 300 ms",
+    });
+  });
+});
+
+describe("the program", () => {
+  it("is unsupported where it is not installed", async () => {
+    const bmc = await startBmc();
+
+    await expect(open(bmc, { ipmitool: { program: "no-such-ipmitool" } })).rejects.toMatchObject({
+      class: "unsupported",
+      message: expect.stringContaining("no-such-ipmitool"),
+    });
+  });
+
+  it("gets the secrets through its environment alone, and little else there", async () => {
+    const { program, record } = await programThat(`{ echo "argv $*"; env; } > $RECORD; echo " 00"`);
+    const bmc = await startBmc();
+
+    const canary = "canary-password";
+    const session = await open(bmc, {
+      overrides: { password: canary },
+      ipmitool: { program, kg: "canary-kg" },
+    });
+
+    const seen = await record();
+    expect(seen.split("\n").find((line) => line.startsWith("argv"))).not.toContain("canary");
+    expect(seen).toContain(`IPMITOOL_PASSWORD=${canary}`);
+    expect(seen).toContain("IPMI_KGKEY=canary-kg");
+    const names = seen.split("\n").flatMap((line) => /^(\w+)=/.exec(line)?.[1] ?? []);
+    // The last ones are the shell's own.
+    const expected = new Set(["PATH", "LC_ALL", "IPMITOOL_PASSWORD", "IPMI_KGKEY", "PWD", "SHLVL", "_"]);
+    expect(names.filter((name) => !expected.has(name))).toEqual([]);
+    expect(JSON.stringify(session.hint())).not.toContain("canary");
+  });
+
+  it("never has the password in an error", async () => {
+    const { program } = await programThat(`echo "cannot do that" >&2; exit 1`);
+    const bmc = await startBmc();
+
+    const error = await open(bmc, {
+      overrides: { password: "canary-password" },
+      ipmitool: { program },
+    }).catch((thrown: unknown) => thrown);
+
+    expect(error).toMatchObject({ class: "bmc", message: expect.stringContaining("cannot do that") });
+    expect(String(error) + JSON.stringify(error)).not.toContain("canary");
+  });
+
+  it("is ended with all its children when its time is over, even when they ignore SIGTERM", async () => {
+    const { program, record } = await programThat(`trap '' TERM
+sleep 300 &
+echo "$$ $!" > $RECORD
+wait
+sleep 300`);
+    const bmc = await startBmc();
+    const overrides = { connectTimeoutMs: 500, requestTimeoutMs: 500 };
+
+    await expect(open(bmc, { overrides, ipmitool: { program } })).rejects.toMatchObject({
+      class: "timeout",
+      message: expect.stringContaining("1000 ms"),
+    });
+
+    const pids = (await record()).trim().split(" ").map(Number);
+    expect(pids).toHaveLength(2);
+    await eventually(() => pids.every((pid) => !isAlive(pid)));
+  });
+
+  it("is ended with all its children when the call is aborted", async () => {
+    const { program, record } = await programThat(`sleep 300 & echo "$$ $!" > $RECORD; wait`);
+    const bmc = await startBmc();
+    const abort = new AbortController();
+
+    const opening = open(bmc, { ipmitool: { program }, signal: abort.signal });
+    let pids: number[] = [];
+    while (pids.length < 2) {
+      await systemClock.sleep(10);
+      pids = (await record()).trim().split(" ").filter(Boolean).map(Number);
+    }
+    abort.abort(new Error("enough"));
+
+    await expect(opening).rejects.toThrow("enough");
+    await eventually(() => pids.every((pid) => !isAlive(pid)));
+  });
+
+  it("leaves no child of its own behind when it ends by itself", async () => {
+    const { program, record } = await programThat(
+      `sleep 300 >/dev/null 2>&1 & echo "$!" > $RECORD; echo " 01 00 00"`,
+    );
+    const bmc = await startBmc();
+
+    await open(bmc, { ipmitool: { program } });
+
+    const pid = Number(await record());
+    expect(pid).toBeGreaterThan(0);
+    await eventually(() => !isAlive(pid));
+  });
+
+  it("may not print without end", async () => {
+    const { program } = await programThat(`exec yes " 00"`);
+    const bmc = await startBmc();
+
+    await expect(open(bmc, { ipmitool: { program } })).rejects.toMatchObject({
+      class: "protocol",
+      message: expect.stringContaining("printed too much"),
+    });
+  });
+});
+
+/** A process that has ended but was not collected yet does not count. */
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0) && !isZombie(pid);
+  } catch {
+    return false;
+  }
+}
+
+/** Linux; elsewhere such a process is collected by init at once. */
+function isZombie(pid: number): boolean {
+  try {
+    return /^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
+  } catch {
+    return false;
+  }
+}

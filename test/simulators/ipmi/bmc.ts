@@ -1,0 +1,277 @@
+import { createSocket, type RemoteInfo } from "node:dgram";
+import { once } from "node:events";
+import type { SimulatedMachine } from "../machine.ts";
+import { BootOptions } from "./boot-options.ts";
+import { type Devices, findHandler } from "./commands.ts";
+import { Network, type NetworkOptions } from "./network.ts";
+import type { Reply } from "./reply.ts";
+import { Sessions, type SimulatedSession } from "./sessions.ts";
+import { type SimulatedUser, storedKey } from "./users.ts";
+import * as wire from "./wire.ts";
+
+export interface IpmiBmcOptions {
+  readonly machine: SimulatedMachine;
+  readonly host?: string;
+  /** 0 takes a free one. */
+  readonly port?: number;
+  /** `admin` with `calvin` when absent. */
+  readonly users?: readonly SimulatedUser[];
+  /** The BMC key as text; none when absent. */
+  readonly kg?: string;
+  /** What Open Session is granted; 3 and 17 when absent. */
+  readonly cipherSuites?: readonly (3 | 17)[];
+  readonly sessionSlots?: number;
+  readonly sessionIdleMs?: number;
+  /** 16 bytes is what BMCs with IPMI 1.5 user tables keep. */
+  readonly passwordBytes?: 16 | 20;
+  readonly bootFlagExpiryMs?: number;
+  readonly bootFlagExpiryCanBeStopped?: boolean;
+  readonly manufacturer?: number;
+  /** What a request that repeats a request sequence number gets. */
+  readonly duplicates?: "repeat-answer" | "refuse" | "execute";
+  readonly network?: Partial<NetworkOptions>;
+}
+
+/** Faults that a test switches on and off. Names are those of the messages, such as `RAKP1` or `Chassis Control`. */
+export interface IpmiFaults {
+  /** True drops the request as if it had never come. */
+  ignores?: (name: string, payload: Buffer) => boolean;
+  /** True carries the request out and drops its answer. */
+  losesAnswer?: (name: string) => boolean;
+  /** A completion code instead of carrying the command out. */
+  refuses?: (name: string, data: Buffer) => number | undefined;
+  /** Changes a datagram on its way out, or adds others before it. */
+  rewrites?: (name: string, datagram: Buffer) => readonly Buffer[];
+}
+
+export interface IpmiBmc {
+  readonly host: string;
+  readonly port: number;
+  readonly machine: SimulatedMachine;
+  readonly faults: IpmiFaults;
+  /** Datagrams that arrived. */
+  readonly received: number;
+  readonly answered: number;
+  /** How often each message was understood, in the order of arrival. */
+  readonly log: readonly string[];
+  /** Requests whose session sequence number had come before. */
+  readonly repeatedSequences: number;
+  /** Session slots in use, half-open ones included. */
+  sessions(): number;
+  close(): Promise<void>;
+}
+
+const OPEN_SESSION = 0x10;
+const RAKP_1 = 0x12;
+const RAKP_3 = 0x14;
+const GUID = Buffer.from("a123456789abcdefa123456789abcdef", "hex");
+const CLOSE_SESSION = "Close Session";
+/** IPMI 2.0 table 4-1, sequence number expiration interval. */
+const REQUEST_MEMORY_MS = 5_000;
+const REMEMBERED_REQUESTS = 16;
+
+/** A BMC on a UDP port that speaks RMCP+ with cipher suites 3 and 17, with one machine behind it. */
+export async function startIpmiBmc(options: IpmiBmcOptions): Promise<IpmiBmc> {
+  const bmc = new UdpBmc(options);
+  await bmc.listen(options.host ?? "127.0.0.1", options.port ?? 0);
+  return bmc;
+}
+
+class UdpBmc implements IpmiBmc {
+  readonly machine: SimulatedMachine;
+  readonly faults: IpmiFaults = {};
+  readonly log: string[] = [];
+  received = 0;
+  answered = 0;
+  repeatedSequences = 0;
+
+  readonly #options: IpmiBmcOptions;
+  readonly #socket;
+  readonly #devices: Devices;
+  readonly #sessions: Sessions;
+  readonly #network: Network;
+  readonly #answers = new Map<string, { readonly answer: Buffer; readonly atMs: number }>();
+
+  constructor(options: IpmiBmcOptions) {
+    this.#options = options;
+    this.machine = options.machine;
+    const suites = options.cipherSuites ?? [3, 17];
+    const kg = options.kg === undefined ? undefined : storedKey(options.kg, 20);
+    this.#sessions = new Sessions({
+      users: options.users ?? [{ name: "admin", password: "calvin" }],
+      suites,
+      kg,
+      guid: GUID,
+      slots: options.sessionSlots ?? 8,
+      idleMs: options.sessionIdleMs ?? 60_000,
+      passwordBytes: options.passwordBytes ?? 20,
+    });
+    this.#devices = {
+      machine: options.machine,
+      boot: new BootOptions(options.machine, {
+        expiryMs: options.bootFlagExpiryMs ?? 60_000,
+        expiryCanBeStopped: options.bootFlagExpiryCanBeStopped ?? true,
+      }),
+      sessions: this.#sessions,
+      guid: GUID,
+      suites,
+      hasKg: kg !== undefined,
+      manufacturer: options.manufacturer ?? 343,
+    };
+    this.#network = new Network({
+      latencyMs: 0,
+      loss: 0,
+      duplication: 0,
+      reordering: 0,
+      seed: 1,
+      ...options.network,
+    });
+    this.#socket = createSocket(options.host?.includes(":") ? "udp6" : "udp4");
+    this.#socket.on("message", (bytes, peer) => {
+      this.#network.receive(() => {
+        this.received += 1;
+        this.#handle(bytes, peer);
+      });
+    });
+    // A client that has gone answers with ICMP; that is no concern of a BMC.
+    this.#socket.on("error", () => undefined);
+  }
+
+  get host(): string {
+    return this.#socket.address().address;
+  }
+
+  get port(): number {
+    return this.#socket.address().port;
+  }
+
+  sessions(): number {
+    return this.#sessions.used;
+  }
+
+  async listen(host: string, port: number): Promise<void> {
+    this.#socket.bind(port, host);
+    await once(this.#socket, "listening");
+  }
+
+  async close(): Promise<void> {
+    this.#network.close();
+    this.#devices.boot.close();
+    this.machine.close();
+    await new Promise<void>((resolve) => this.#socket.close(() => resolve()));
+  }
+
+  #handle(bytes: Buffer, peer: RemoteInfo): void {
+    const datagram = wire.readDatagram(bytes);
+    if (!datagram) return;
+    switch (datagram.kind) {
+      case "presence-ping":
+        this.#send("Presence Ping", wire.writePong(datagram.tag), peer);
+        return;
+      case "v1.5":
+        this.#outsideSession(datagram.message, wire.writeVersion1, peer);
+        return;
+      case "v2":
+        if (datagram.session !== 0) this.#inSession(datagram, peer);
+        else if (datagram.type === 0) {
+          this.#outsideSession(datagram.payload, (message) => wire.writeHandshake(0, message), peer);
+        } else this.#handshake(datagram.type, datagram.payload, peer);
+        return;
+      default:
+        datagram satisfies never;
+    }
+  }
+
+  #handshake(type: number, payload: Buffer, peer: RemoteInfo): void {
+    const steps: Readonly<Record<number, readonly [string, () => Buffer | undefined]>> = {
+      [OPEN_SESSION]: ["Open Session", () => this.#sessions.open(payload)],
+      [RAKP_1]: ["RAKP1", () => this.#sessions.rakp1(payload)],
+      [RAKP_3]: ["RAKP3", () => this.#sessions.rakp3(payload)],
+    };
+    const step = steps[type];
+    if (!step) return;
+    const [name, run] = step;
+    if (this.#ignores(name, payload)) return;
+    const answer = run();
+    if (answer) this.#send(name, wire.writeHandshake(type + 1, answer), peer);
+  }
+
+  #outsideSession(message: Buffer, frame: (message: Buffer) => Buffer, peer: RemoteInfo): void {
+    const request = wire.readRequest(message);
+    const handler = request && findHandler(request.netFn, request.command);
+    if (!request || handler?.level !== 0 || this.#ignores(handler.name, request.data)) return;
+    const { code = 0, data = Buffer.alloc(0) } = handler.run(request.data, this.#devices, undefined);
+    this.#send(handler.name, frame(wire.writeResponse(request, code, data)), peer);
+  }
+
+  #inSession(datagram: Extract<wire.Datagram, { kind: "v2" }>, peer: RemoteInfo): void {
+    const session = this.#sessions.find(datagram.session);
+    if (session?.state !== "active") return;
+    const message = wire.unwrap(datagram, session);
+    const request = message && wire.readRequest(message);
+    if (!request) return;
+    if (session.seen.has(datagram.sequence)) {
+      this.repeatedSequences += 1;
+      return;
+    }
+    session.seen.add(datagram.sequence);
+    session.lastUsedMs = Date.now();
+    const name = findHandler(request.netFn, request.command)?.name ?? "unknown";
+    if (this.#ignores(name, request.data)) return;
+
+    const seal = (answer: Buffer) => {
+      session.outgoing += 1;
+      return wire.wrap(answer, session.consoleId, session.outgoing, session);
+    };
+    this.#send(name, seal(this.#answerOnce(request, session)), peer);
+  }
+
+  /** A repeated request sequence number is a repeated request (IPMI 2.0 section 5.6). */
+  #answerOnce(request: wire.Request, session: SimulatedSession): Buffer {
+    const { duplicates = "repeat-answer" } = this.#options;
+    const memory = [
+      session.id,
+      request.sequence,
+      request.netFn,
+      request.command,
+      request.data.toString("hex"),
+    ];
+    const known = this.#answers.get(memory.join());
+    if (known && Date.now() - known.atMs < REQUEST_MEMORY_MS && duplicates !== "execute") {
+      return duplicates === "refuse" ? wire.writeResponse(request, 0xcf, Buffer.alloc(0)) : known.answer;
+    }
+    const { code = 0, data = Buffer.alloc(0) } = this.#execute(request, session);
+    const answer = wire.writeResponse(request, code, code === 0 ? data : Buffer.alloc(0));
+    this.#answers.set(memory.join(), { answer, atMs: Date.now() });
+    const [oldest] = this.#answers.keys();
+    if (oldest !== undefined && this.#answers.size > REMEMBERED_REQUESTS) this.#answers.delete(oldest);
+    return answer;
+  }
+
+  #execute(request: wire.Request, session: SimulatedSession): Reply {
+    const handler = findHandler(request.netFn, request.command);
+    if (!handler) return { code: 0xc1 };
+    if (session.level < handler.level) return { code: 0xd4 };
+    const refusal = this.faults.refuses?.(handler.name, request.data);
+    if (refusal !== undefined) return { code: refusal };
+    return handler.run(request.data, this.#devices, session);
+  }
+
+  #ignores(name: string, payload: Buffer): boolean {
+    this.log.push(name);
+    return this.faults.ignores?.(name, payload) ?? false;
+  }
+
+  #send(name: string, datagram: Buffer, peer: RemoteInfo): void {
+    if (this.faults.losesAnswer?.(name)) return;
+    for (const part of this.faults.rewrites?.(name, datagram) ?? [datagram]) {
+      this.#network.send(() => {
+        this.answered += 1;
+        // Nobody waits for this one, so its address may be gone already.
+        this.#socket.send(part, peer.port, peer.address, (error) => {
+          if (error && name !== CLOSE_SESSION) this.log.push(`send failed: ${error.message}`);
+        });
+      });
+    }
+  }
+}

@@ -1,0 +1,54 @@
+import { readFileSync } from "node:fs";
+import { Command, InvalidArgumentError, Option } from "commander";
+import { SimulatedMachine } from "../machine.ts";
+import { startIpmiBmc } from "./bmc.ts";
+
+interface Flags {
+  readonly host: string;
+  readonly port: number;
+  readonly user: string;
+  readonly passwordFile?: string;
+  readonly kgFile?: string;
+  readonly latency: number;
+  readonly power: "on" | "off";
+}
+
+/** `ipmi`: one simulated BMC in the foreground, until it is interrupted. */
+export function ipmiCommand(): Command {
+  return new Command("ipmi")
+    .description("an IPMI 2.0 BMC with one machine behind it")
+    .option("--host <address>", "address to listen on", "127.0.0.1")
+    .option("--port <number>", "UDP port to listen on; 0 takes a free one", wholeNumber, 0)
+    .option("--user <name>", "user name", "admin")
+    .option("--password-file <file>", "file that holds the password; the password is `calvin` without one")
+    .option("--kg-file <file>", "file that holds the BMC key Kg; there is none without one")
+    .option("--latency <ms>", "time added to every answer", wholeNumber, 0)
+    .addOption(new Option("--power <state>", "power at the start").choices(["on", "off"]).default("on"))
+    .action(run);
+}
+
+async function run(flags: Flags): Promise<void> {
+  const bmc = await startIpmiBmc({
+    machine: new SimulatedMachine({ power: flags.power }),
+    host: flags.host,
+    port: flags.port,
+    users: [{ name: flags.user, password: readLine(flags.passwordFile) ?? "calvin" }],
+    ...(flags.kgFile === undefined ? {} : { kg: readLine(flags.kgFile) ?? "" }),
+    network: { latencyMs: flags.latency },
+  });
+  process.stdout.write(`${JSON.stringify({ host: bmc.host, port: bmc.port, user: flags.user })}\n`);
+  await new Promise<void>((resolve) => {
+    process.once("SIGINT", resolve);
+    process.once("SIGTERM", resolve);
+  });
+  await bmc.close();
+}
+
+function readLine(file: string | undefined): string | undefined {
+  return file === undefined ? undefined : readFileSync(file, "utf8").replace(/\r?\n$/, "");
+}
+
+function wholeNumber(text: string): number {
+  if (!/^\d+$/.test(text)) throw new InvalidArgumentError("must be a whole number");
+  return Number(text);
+}

@@ -1,0 +1,5 @@
+/** What a command handler answers: completion code (0 when absent) and data. */
+export interface Reply {
+  readonly code?: number;
+  readonly data?: Buffer;
+}
