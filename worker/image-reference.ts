@@ -1,4 +1,4 @@
-/** The parts of an image reference such as `ghcr.io/acme/power:v1@sha256:…`, as written: no defaults filled in. */
+/** The parts of an image reference such as `registry.example/acme/power:v1@sha256:…`, as written: no defaults filled in. */
 export interface ImageReference {
   /** `host` or `host:port`; absent where the text names none. */
   readonly registry?: string;

@@ -3,7 +3,7 @@ import { Toggle } from "../document/value-types.ts";
 
 /** `registry/path`, with `*` for anything within a path segment and `**` across segments; a tag or digest may follow. */
 const ImagePattern = z.string().regex(/^[\w.*/:@[\]-]+$/, {
-  error: "must be an image name, in which * and ** may stand for parts, such as ghcr.io/acme/*",
+  error: "must be an image name, in which * and ** may stand for parts, such as registry.example/acme/*",
 });
 
 const HostPath = z

@@ -3,7 +3,7 @@ import { decide } from "../../../worker/policy/decide.ts";
 import { defaultPolicy, Policy } from "../../../worker/policy/policy.ts";
 
 const DIGEST = `sha256:${"a".repeat(64)}`;
-const ACTION = { image: "ghcr.io/acme/power-on:v1", volumes: [], environment: {} };
+const ACTION = { image: "registry.example/acme/power-on:v1", volumes: [], environment: {} };
 
 type Asked = Parameters<typeof decide>[1];
 
@@ -14,7 +14,7 @@ function ask(policy: object, action: Partial<Asked>): string {
 
 describe("without a policy", () => {
   it("every image may run", () => {
-    for (const image of ["alpine", "localhost:5000/a/b", `ghcr.io/a/b@${DIGEST}`]) {
+    for (const image of ["alpine", "localhost:5000/a/b", `registry.example/a/b@${DIGEST}`]) {
       expect(decide(defaultPolicy, { ...ACTION, image })).toEqual({ allowed: true });
     }
   });
@@ -37,17 +37,17 @@ describe("without a policy", () => {
 
 describe("the images rule", () => {
   it.each([
-    ["ghcr.io/acme/*", "ghcr.io/acme/power-on", true],
-    ["ghcr.io/acme/*", "ghcr.io/acme/power-on:v1", true],
-    ["ghcr.io/acme/*", `ghcr.io/acme/power-on@${DIGEST}`, true],
-    ["ghcr.io/acme/*", "ghcr.io/acme/team/power-on", false],
-    ["ghcr.io/acme/**", "ghcr.io/acme/team/power-on", true],
-    ["ghcr.io/acme/*", "ghcr.io/acme-evil/power-on", false],
-    ["ghcr.io/acme/*", "evil.example/ghcr.io/acme/power-on", false],
-    ["ghcr.io/acme/power-*", "ghcr.io/acme/power-on", true],
-    ["ghcr.io/acme/power-*", "ghcr.io/acme/set-boot", false],
-    ["ghcr.io/acme/power.on", "ghcr.io/acme/powerxon", false],
-    ["*/acme/*", "ghcr.io/acme/power-on", true],
+    ["registry.example/acme/*", "registry.example/acme/power-on", true],
+    ["registry.example/acme/*", "registry.example/acme/power-on:v1", true],
+    ["registry.example/acme/*", `registry.example/acme/power-on@${DIGEST}`, true],
+    ["registry.example/acme/*", "registry.example/acme/team/power-on", false],
+    ["registry.example/acme/**", "registry.example/acme/team/power-on", true],
+    ["registry.example/acme/*", "registry.example/acme-evil/power-on", false],
+    ["registry.example/acme/*", "evil.example/registry.example/acme/power-on", false],
+    ["registry.example/acme/power-*", "registry.example/acme/power-on", true],
+    ["registry.example/acme/power-*", "registry.example/acme/set-boot", false],
+    ["registry.example/acme/power.on", "registry.example/acme/powerxon", false],
+    ["*/acme/*", "registry.example/acme/power-on", true],
     ["*", "alpine", false],
     ["**", "alpine", true],
     ["alpine", "alpine", true],
@@ -56,21 +56,25 @@ describe("the images rule", () => {
     ["docker.io/*", "alpine", true],
     ["docker.io/*", "acme/power-on", false],
     ["acme/*", "acme/power-on", true],
-    ["acme/*", "ghcr.io/acme/power-on", false],
+    ["acme/*", "registry.example/acme/power-on", false],
     ["docker.io/**", "acme/power-on", true],
     ["localhost:5000/*", "localhost:5000/power-on", true],
     ["localhost:*/*", "localhost:5000/power-on", true],
-    ["GHCR.io/acme/*", "ghcr.io/acme/power-on", true],
-    ["ghcr.io/acme/power-on:v1", "ghcr.io/acme/power-on:v1", true],
-    ["ghcr.io/acme/power-on:v1", "ghcr.io/acme/power-on:v2", false],
-    ["ghcr.io/acme/power-on:v*", "ghcr.io/acme/power-on:v2", true],
-    ["ghcr.io/acme/power-on:latest", "ghcr.io/acme/power-on", true],
-    ["ghcr.io/acme/power-on:v1", "ghcr.io/acme/power-on", false],
+    ["REGISTRY.example/acme/*", "registry.example/acme/power-on", true],
+    ["registry.example/acme/power-on:v1", "registry.example/acme/power-on:v1", true],
+    ["registry.example/acme/power-on:v1", "registry.example/acme/power-on:v2", false],
+    ["registry.example/acme/power-on:v*", "registry.example/acme/power-on:v2", true],
+    ["registry.example/acme/power-on:latest", "registry.example/acme/power-on", true],
+    ["registry.example/acme/power-on:v1", "registry.example/acme/power-on", false],
     // The digest alone decides what runs, so the tag beside it proves nothing.
-    ["ghcr.io/acme/power-on:v1", `ghcr.io/acme/power-on:v1@${DIGEST}`, false],
-    [`ghcr.io/acme/power-on@${DIGEST}`, `ghcr.io/acme/power-on@${DIGEST}`, true],
-    [`ghcr.io/acme/power-on@${DIGEST}`, `ghcr.io/acme/power-on@sha256:${"b".repeat(64)}`, false],
-    [`ghcr.io/acme/power-on@${DIGEST}`, "ghcr.io/acme/power-on", false],
+    ["registry.example/acme/power-on:v1", `registry.example/acme/power-on:v1@${DIGEST}`, false],
+    [`registry.example/acme/power-on@${DIGEST}`, `registry.example/acme/power-on@${DIGEST}`, true],
+    [
+      `registry.example/acme/power-on@${DIGEST}`,
+      `registry.example/acme/power-on@sha256:${"b".repeat(64)}`,
+      false,
+    ],
+    [`registry.example/acme/power-on@${DIGEST}`, "registry.example/acme/power-on", false],
   ])("%s and the image %s: %s", (pattern, image, allowed) => {
     expect(ask({ images: [pattern] }, { image })).toBe(
       allowed ? "allowed" : `policy images: ${image} is not allowed`,
@@ -78,7 +82,7 @@ describe("the images rule", () => {
   });
 
   it("lets any of several patterns allow an image", () => {
-    expect(ask({ images: ["a/*", "ghcr.io/acme/*"] }, {})).toBe("allowed");
+    expect(ask({ images: ["a/*", "registry.example/acme/*"] }, {})).toBe("allowed");
   });
 
   it("can demand a digest", () => {

@@ -49,9 +49,9 @@ privileged: true
     ]);
   });
 
-  it.each(["ghcr.io/acme/?", "a b", ""])("refuses the image pattern %j", (pattern) => {
+  it.each(["registry.example/acme/?", "a b", ""])("refuses the image pattern %j", (pattern) => {
     expect(problems(`images: ["${pattern}"]`)).toEqual([
-      "policy.yaml:1: images.0 must be an image name, in which * and ** may stand for parts, such as ghcr.io/acme/*",
+      "policy.yaml:1: images.0 must be an image name, in which * and ** may stand for parts, such as registry.example/acme/*",
     ]);
   });
 });

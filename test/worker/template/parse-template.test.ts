@@ -19,7 +19,7 @@ tasks:
       EMPTY:
     actions:
       - name: power-off
-        image: ghcr.io/acme/power:v1
+        image: registry.example/acme/power:v1
         timeout: 120
         command: ["off", "--mode", "soft"]
         on-timeout: [echo, late]
@@ -63,7 +63,7 @@ describe("parseTemplate", () => {
             actions: [
               {
                 name: "power-off",
-                image: "ghcr.io/acme/power:v1",
+                image: "registry.example/acme/power:v1",
                 timeoutSeconds: 120,
                 command: ["off", "--mode", "soft"],
                 onTimeout: ["echo", "late"],

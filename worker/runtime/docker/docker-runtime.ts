@@ -11,7 +11,6 @@ import {
   containerName,
   containerSpec,
   isContainerOf,
-  LABEL,
 } from "./container-spec.ts";
 import { Engine } from "./engine.ts";
 import { EngineError } from "./engine-error.ts";
@@ -92,23 +91,6 @@ export class DockerRuntime implements Runtime {
       if (left === undefined || this.#closing.signal.aborted) return nothingLeft(outcome);
       return { outcome, remove: (bound) => this.#engine.removeContainer(left, bound) };
     }
-  }
-
-  /**
-   * Removes this worker's containers that ended longer than `olderThanMs` ago: the last traces of actions
-   * whose final report was acknowledged just before a worker died. Gives back how many.
-   */
-  async removeLeftovers(olderThanMs: number, signal: AbortSignal): Promise<number> {
-    const mine = await this.#engine.listContainers([`${LABEL.worker}=${this.#container.worker}`], signal);
-    let removed = 0;
-    for (const { Id } of mine) {
-      const details = await this.#engine.inspectContainer(Id, signal);
-      const endedAt = details?.State.Status === "exited" ? details.State.FinishedAt : undefined;
-      if (endedAt === undefined || Date.now() - endedAt.getTime() < olderThanMs) continue;
-      await this.#engine.removeContainer(Id, signal);
-      removed += 1;
-    }
-    return removed;
   }
 
   /** Lets go of containers that still run and leaves them as they are: a worker that comes back adopts them. */

@@ -28,15 +28,6 @@ export const ContainerDetails = z.object({
 });
 export type ContainerDetails = z.infer<typeof ContainerDetails>;
 
-export const ContainerSummary = z.object({
-  Id: z.string(),
-  State: z.string(),
-  /** Seconds since the epoch. */
-  Created: z.number(),
-  Labels: z.record(z.string(), z.string()).nullish(),
-});
-export type ContainerSummary = z.infer<typeof ContainerSummary>;
-
 /** One line of a pull's progress. A failed pull has already answered 200: the failure is one of its lines. */
 export const PullProgress = z.object({
   status: z.string().optional(),

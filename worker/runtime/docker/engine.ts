@@ -1,17 +1,11 @@
 import type { Duplex } from "node:stream";
-import { z } from "zod";
+import type { z } from "zod";
 import type { ErrorClass } from "../../../shared/contract/error-class.ts";
 import { LineSplitter } from "../line-splitter.ts";
 import type { ContainerSpec } from "./container-spec.ts";
 import { EngineConnection, type EngineConnectionOptions, parseAnswer } from "./engine-connection.ts";
 import { EngineError } from "./engine-error.ts";
-import {
-  ContainerDetails,
-  ContainerSummary,
-  CreatedContainer,
-  ImageDetails,
-  PullProgress,
-} from "./engine-schema.ts";
+import { ContainerDetails, CreatedContainer, ImageDetails, PullProgress } from "./engine-schema.ts";
 
 const LONGEST_PROGRESS_LINE = 64 * 1024;
 
@@ -142,12 +136,6 @@ export class Engine {
     const path = `/containers/${id}?force=1&v=1`;
     const doing = "removing the container";
     await unlessMissing(this.#connection.ask({ method: "DELETE", path, doing }, signal));
-  }
-
-  /** All containers, running or not, that carry every one of the labels (`name` or `name=value`). */
-  async listContainers(labels: readonly string[], signal: AbortSignal): Promise<readonly ContainerSummary[]> {
-    const query = new URLSearchParams({ all: "1", filters: JSON.stringify({ label: labels }) });
-    return this.#get(z.array(ContainerSummary), `/containers/json?${query}`, "listing containers", signal);
   }
 
   async close(): Promise<void> {

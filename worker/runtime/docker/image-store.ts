@@ -25,8 +25,6 @@ export interface ImageStoreOptions {
 }
 
 const DEFAULT_REGISTRY = "docker.io";
-/** What the Docker CLI calls its own registry when it logs in. */
-const DEFAULT_REGISTRY_ADDRESS = "https://index.docker.io/v1/";
 const PROGRESS_EVERY_MS = 5_000;
 
 /** Makes sure that an image is there before it is launched. */
@@ -117,7 +115,8 @@ export class ImageStore {
     const login = {
       username: found.username,
       password: found.password.reveal(),
-      serveraddress: registry === DEFAULT_REGISTRY ? DEFAULT_REGISTRY_ADDRESS : registry,
+      // The engine knows the address of its own registry.
+      ...(registry === DEFAULT_REGISTRY ? {} : { serveraddress: registry }),
     };
     return Buffer.from(JSON.stringify(login)).toString("base64url");
   }

@@ -9,7 +9,7 @@ import { LogStream } from "../log-stream.ts";
 import { concludeOutcome, failedLaunch, nothingLeft } from "../outcome.ts";
 import type { EndedAction, LaunchRequest, Runtime } from "../runtime.ts";
 import { type ActionProgram, ActionPrograms } from "./action-program.ts";
-import { childEnvironment, refusedVariables } from "./child-environment.ts";
+import { childEnvironment, refusedFlags, refusedVariables } from "./child-environment.ts";
 import { endGroup, killGroup, signalGroup } from "./process-group.ts";
 
 /** How long output that is still in the pipes may take to arrive once the process has ended. */
@@ -160,7 +160,7 @@ async function drained(streams: readonly Readable[]): Promise<void> {
 function refusalOf({ action }: LaunchRequest): string | undefined {
   if (action.volumes.length > 0) return "the process runtime has no volumes";
   if (action.networkNamespace || action.pidNamespace) return "the process runtime has no namespaces";
-  const refused = refusedVariables(action.environment);
+  const refused = [...refusedVariables(action.environment), ...refusedFlags(action.command)];
   if (refused.length > 0) return `the process runtime takes no ${refused.join(", ")} from a template`;
   return undefined;
 }

@@ -282,20 +282,6 @@ describeWithDocker("the docker runtime", () => {
 
     expect(ended.outcome).toMatchObject({ ok: true, message: "done" });
   });
-
-  it("removes what ended long ago and keeps what may still be reported", async () => {
-    const own = `${worker}-leftovers`;
-    const runtime = newRuntime({ container: { worker: own } });
-    const { request } = scriptedRequest([resultStep({})]);
-    await runtime.run(request, never);
-
-    const kept = await runtime.removeLeftovers(3_600_000, never);
-    const removed = await runtime.removeLeftovers(0, never);
-    const left = await containers(`label=pbnj-worker.worker=${own}`);
-    await runtime.close();
-
-    expect([kept, removed, left]).toEqual([0, 1, []]);
-  });
 });
 
 describe("the docker runtime without an engine", () => {

@@ -1,5 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { childEnvironment, refusedVariables } from "../../../../worker/runtime/process/child-environment.ts";
+import {
+  childEnvironment,
+  refusedFlags,
+  refusedVariables,
+} from "../../../../worker/runtime/process/child-environment.ts";
 
 describe("the environment of a child", () => {
   it("takes only an allow-list from the worker", () => {
@@ -29,10 +33,19 @@ describe("the environment of a child", () => {
       OPENSSL_CONF: "/x",
       RESULT_FILE: "/x",
       BMC_PASSWORD_FILE: "/x",
+      IPMITOOL_PROGRAM: "/x",
       PATH: "/x",
     };
 
     expect(refusedVariables(harmless)).toEqual([]);
     expect(refusedVariables({ ...harmless, ...reachingOut })).toEqual(Object.keys(reachingOut));
+  });
+
+  it("refuses the flags that mean the same", () => {
+    const harmless = ["--mode", "soft", "--bmc-host=h", "--dry-run"];
+    const reachingOut = ["--result-file=/x", "--bmc-connection-file", "--ipmitool-program"];
+
+    expect(refusedFlags(harmless)).toEqual([]);
+    expect(refusedFlags([...harmless, ...reachingOut])).toEqual(["--result-file", ...reachingOut.slice(1)]);
   });
 });

@@ -86,7 +86,7 @@ describe("the process runtime", () => {
 
   it("names the image and what it knows when an image is none of its actions", async () => {
     const runtime = new ProcessRuntime({ actionsDirectory });
-    const image = "quay.io/tinkerbell/actions/image2disk:latest";
+    const image = "registry.example/tinkerbell/actions/image2disk:latest";
 
     const { outcome } = await runtime.run(scriptedRequest([], { action: { image } }).request, never);
 

@@ -1,0 +1,83 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type BuildOptions, build, type Metafile } from "esbuild";
+import { slimUndici } from "./slim-undici-plugin.ts";
+import { thirdPartyLicenses } from "./third-party-licenses.ts";
+
+export const projectRoot = join(import.meta.dirname, "../..");
+export const LICENSES_FILE = "THIRD-PARTY-LICENSES";
+
+/** CommonJS packages in an ES module still ask for these. */
+const COMMON_JS_NAMES = `import { createRequire as __createRequire } from "node:module";
+const require = __createRequire(import.meta.url);
+const __filename = import.meta.filename;
+const __dirname = import.meta.dirname;`;
+
+const COMMON: BuildOptions = {
+  absWorkingDir: projectRoot,
+  bundle: true,
+  format: "esm",
+  platform: "node",
+  target: "node24",
+  // Readable names would be a third of the file; errors carry their own words, not their stack's.
+  minify: true,
+  sourcemap: false,
+  legalComments: "eof",
+  // undici's own switch, set when Node embeds it: leaves out a second, experimental HTTP parser.
+  define: { esbuildDetection: "1" },
+  banner: { js: COMMON_JS_NAMES },
+  metafile: true,
+  write: true,
+  logLevel: "silent",
+};
+
+/**
+ * Bundles each action into `<directory>/<name>.mjs`, one file without dependencies, and the licences of what
+ * is in them beside it. Rejects with esbuild's own messages.
+ */
+export async function bundleActions(names: readonly string[], directory: string): Promise<void> {
+  const metafiles = await Promise.all(
+    names.map((name) => bundleAction(name, join(directory, `${name}.mjs`))),
+  );
+  await writeLicenses(directory, metafiles);
+}
+
+/** Bundles one action, given by its name or as the text of an entry module at the project's root. */
+export async function bundleAction(
+  name: string,
+  outfile: string,
+  entry = actionEntry(name),
+): Promise<Metafile> {
+  const { metafile } = await build({
+    ...COMMON,
+    metafile: true,
+    stdin: { contents: entry, resolveDir: projectRoot, sourcefile: `${name}.entry.ts`, loader: "ts" },
+    outfile,
+    plugins: [slimUndici],
+  });
+  return metafile;
+}
+
+/** Bundles the worker into `<directory>/worker.mjs`. */
+export async function bundleWorker(directory: string): Promise<void> {
+  const { metafile } = await build({
+    ...COMMON,
+    metafile: true,
+    entryPoints: ["worker/main.ts"],
+    outfile: join(directory, "worker.mjs"),
+  });
+  await writeLicenses(directory, [metafile]);
+}
+
+function actionEntry(name: string): string {
+  return [
+    `import action from "./actions/${name}/action.ts";`,
+    `import { main } from "./actions/harness/main.ts";`,
+    `await main(action);`,
+  ].join("\n");
+}
+
+async function writeLicenses(directory: string, metafiles: readonly Metafile[]): Promise<void> {
+  await mkdir(directory, { recursive: true });
+  await writeFile(join(directory, LICENSES_FILE), await thirdPartyLicenses(metafiles, projectRoot));
+}

@@ -1,0 +1,58 @@
+import { execa } from "execa";
+
+/** A command-line client of a container engine: `docker` or `podman`. */
+export interface ContainerEngine {
+  readonly program: string;
+  /** Runs it and gives back its stdout; throws with its own words when it fails. */
+  run(args: readonly string[]): Promise<string>;
+}
+
+/** A build's own output says more about its failure than its last line. */
+const KEPT_LINES = 20;
+const BUILD_TIMEOUT_MS = 20 * 60_000;
+
+export function containerEngine(program: string): ContainerEngine {
+  return {
+    program,
+    async run(args) {
+      const result = await execa(program, args, {
+        timeout: BUILD_TIMEOUT_MS,
+        reject: false,
+        stdin: "ignore",
+        env: { DOCKER_CLI_HINTS: "false", ...(await legacyBuilder(program, args)) },
+      });
+      if (result.exitCode === 0) return String(result.stdout);
+      const said =
+        args[0] === "build" ? `${result.stdout ?? ""}\n${result.stderr ?? ""}` : `${result.stderr ?? ""}`;
+      const reason = lastLines(said) || result.shortMessage;
+      throw new Error(`${program} ${args[0]}: ${reason}`);
+    },
+  };
+}
+
+/** The engine that answers: the one asked for, else docker, else podman. */
+export async function findContainerEngine(wanted?: string): Promise<ContainerEngine> {
+  const programs = wanted === undefined ? ["docker", "podman"] : [wanted];
+  const problems: string[] = [];
+  for (const program of programs) {
+    const engine = containerEngine(program);
+    try {
+      await engine.run(["version"]);
+      return engine;
+    } catch (thrown) {
+      problems.push(thrown instanceof Error ? thrown.message : String(thrown));
+    }
+  }
+  throw new Error(`no container engine answers: ${problems.join("; ")}`);
+}
+
+/** A docker client whose buildx plugin is missing cannot build at all unless it is told to do it the old way. */
+async function legacyBuilder(program: string, args: readonly string[]): Promise<Record<string, string>> {
+  if (program !== "docker" || args[0] !== "build") return {};
+  const buildx = await execa(program, ["buildx", "version"], { reject: false, timeout: 30_000 });
+  return buildx.exitCode === 0 ? {} : { DOCKER_BUILDKIT: "0" };
+}
+
+function lastLines(text: string): string {
+  return text.trim().split("\n").slice(-KEPT_LINES).join("\n").trim();
+}

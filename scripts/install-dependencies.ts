@@ -1,0 +1,32 @@
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+
+/**
+ * Part of the images' build: uses the dependencies that the build context brought when they work here, and
+ * installs them otherwise (none came, or they are for another platform). Imports built-ins only.
+ */
+const projectRoot = join(import.meta.dirname, "..");
+
+async function dependenciesWork(): Promise<boolean> {
+  try {
+    const { transform } = await import("esbuild");
+    await transform("0");
+    await Promise.all([import("undici"), import("commander"), import("zod")]);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+if (await dependenciesWork()) {
+  process.stderr.write("using the dependencies that came with the sources\n");
+} else {
+  process.stderr.write("installing dependencies\n");
+  // No install script is needed: every package brings what it runs.
+  const { status, error } = spawnSync("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], {
+    cwd: projectRoot,
+    stdio: "inherit",
+  });
+  if (error) process.stderr.write(`npm could not be run: ${error.message}; run npm ci before the build\n`);
+  process.exit(status ?? 1);
+}
