@@ -2,9 +2,13 @@ import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
     // Real servers and child processes: slow machines need room, a hang must still end.
     testTimeout: 30_000,
     hookTimeout: 120_000,
+    projects: [
+      { extends: true, test: { name: "own", include: ["test/**/*.test.ts"], exclude: ["test/interop/**"] } },
+      // Against programs of others, from the package registries.
+      { extends: true, test: { name: "interop", include: ["test/interop/**/*.test.ts"] } },
+    ],
   },
 });

@@ -1,9 +1,12 @@
 import { spawn } from "node:child_process";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { bundleActions } from "../scripts/bundle.ts";
+import { bundleActions } from "../scripts/bundle/bundle.ts";
 import { formatTable } from "../shared/table.ts";
 import { median } from "./figures.ts";
 
@@ -21,9 +24,9 @@ interface Listener {
 
 /** From process start to the first packet to the BMC, beside what Node itself needs to start. */
 export async function startUpTable(): Promise<string> {
-  const bundle = await bundleActions([ACTION]);
-  const [bundled] = bundle;
-  if (!bundled) throw new Error(`there is no bundle of ${ACTION}`);
+  const directory = await mkdtemp(join(tmpdir(), "pbnj-worker-bench-"));
+  await bundleActions([ACTION], directory);
+  const bundled = join(directory, `${ACTION}.mjs`);
   const source = fileURLToPath(new URL("../actions/main.ts", import.meta.url));
   const redfish = await listenTcp();
   const ipmi = await listenUdp();
@@ -49,6 +52,7 @@ export async function startUpTable(): Promise<string> {
   } finally {
     redfish.close();
     ipmi.close();
+    await rm(directory, { recursive: true });
   }
 }
 
@@ -79,7 +83,7 @@ async function timeToPacket(
       BMC_HOST: "127.0.0.1",
       BMC_USERNAME: "bench",
       BMC_PASSWORD: "bench",
-      NODE_COMPILE_CACHE: fileURLToPath(new URL("../node_modules/.cache/compile", import.meta.url)),
+      NODE_COMPILE_CACHE: join(tmpdir(), "pbnj-worker-bench-compile-cache"),
       ...connection,
     },
   });

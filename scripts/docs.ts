@@ -1,13 +1,27 @@
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
+import { catalogue, loadAction } from "../actions/catalogue.ts";
 import { renderConfigurationPage } from "../worker/config/reference.ts";
+import { refreshActionReadme } from "./action-readme.ts";
 
-/** Pages made from the code they describe, by their path from the project's root. */
-export const pages: Readonly<Record<string, () => string>> = {
+type Render = (current: string) => string | Promise<string>;
+
+/** Pages made, in whole or in part, from the code they describe: by path from the project's root, out of their present text. */
+export const pages: Readonly<Record<string, Render>> = {
   "docs/configuration.md": renderConfigurationPage,
+  ...Object.fromEntries(catalogue.map((name) => [`actions/${name}/README.md`, actionReadme(name)])),
 };
+
+function actionReadme(name: string): Render {
+  return async (current) => {
+    const action = await loadAction(name);
+    if (!action) throw new Error(`there is no action ${name}`);
+    return refreshActionReadme(current, action);
+  };
+}
 
 if (import.meta.main) {
   for (const [path, render] of Object.entries(pages)) {
-    await writeFile(new URL(`../${path}`, import.meta.url), render());
+    const file = new URL(`../${path}`, import.meta.url);
+    await writeFile(file, await render(await readFile(file, "utf8")));
   }
 }

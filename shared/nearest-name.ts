@@ -9,7 +9,7 @@ const LONGEST_NAME = 128;
 export function nearestName(name: string, known: Iterable<string>): string | undefined {
   const folded = fold(name);
   if (folded.length > LONGEST_NAME) return undefined;
-  const furthest = Math.max(1, Math.floor(folded.length / 3));
+  const furthest = Math.floor(folded.length / 3);
   let nearest: string | undefined;
   let least = Number.POSITIVE_INFINITY;
   for (const candidate of known) {

@@ -58,7 +58,7 @@ export const connectionFieldTable: readonly ConnectionField[] = [
   field("BMC_HOST", ["host"], "text", asText, "The BMC's name or address, without scheme or port", {
     required: true,
   }),
-  field("BMC_USERNAME", ["username"], "text", asText, "The user"),
+  field("BMC_USERNAME", ["username"], "text", asText, "The user; this or the file form is needed"),
   field("BMC_USERNAME_FILE", ["username"], "file", asText, "A file that holds the user", {
     fromFile: "text",
   }),
@@ -67,7 +67,7 @@ export const connectionFieldTable: readonly ConnectionField[] = [
     ["password"],
     "text",
     asText,
-    "The password; the file form keeps it out of the environment",
+    "The password; this or the file form is needed, which keeps it out of the environment",
     {
       secret: true,
     },

@@ -1,13 +1,24 @@
-import { nearestName } from "../../shared/nearest-name.ts";
+import { suggestion } from "../../shared/nearest-name.ts";
 import type { Action } from "./action.ts";
 import { commonInput } from "./common-input.ts";
 import { connectionFieldTable, connectionFile, machineField } from "./connection-input.ts";
 import type { InputFields } from "./input.ts";
 
+type Environment = Readonly<Record<string, string | undefined>>;
+
 /** A misspelt variable with one of these beginnings must not pass as a default. */
 const OWN_PREFIXES = ["BMC_", "REDFISH_", "IPMI_", "IPMITOOL_"];
-/** Kubernetes and Docker links add such variables for a service that happens to be called `bmc` or `ipmi`. */
 const SERVICE_LINK = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP)(_\w+)?|ENV_\w+)$/;
+
+/**
+ * The environment without what Kubernetes and Docker links add for a service that happens to be called `bmc` or
+ * `redfish`, such as `REDFISH_PORT=tcp://10.0.0.1:443`.
+ */
+export function withoutServiceLinks(env: Environment): Environment {
+  const isLink = (name: string, value = "") =>
+    SERVICE_LINK.test(name) || (name.endsWith("_PORT") && /^(tcp|udp|sctp):\/\//.test(value));
+  return Object.fromEntries(Object.entries(env).filter(([name, value]) => !isLink(name, value)));
+}
 
 /** Every variable that an action understands. */
 export function fieldNames<Fields extends InputFields>(action: Action<Fields>): readonly string[] {
@@ -20,13 +31,10 @@ export function fieldNames<Fields extends InputFields>(action: Action<Fields>): 
   return [...fields, ...connectionFieldTable].map((field) => field.env);
 }
 
-export function unknownVariables(
-  env: Readonly<Record<string, string | undefined>>,
-  known: readonly string[],
-): readonly { readonly name: string; readonly nearest: string | undefined }[] {
+/** Variables of this project's that no action knows, as problems. */
+export function unknownVariables(env: Environment, known: readonly string[]): readonly string[] {
   return Object.keys(env)
-    .filter((name) => OWN_PREFIXES.some((prefix) => name.startsWith(prefix)))
-    .filter((name) => !known.includes(name) && !SERVICE_LINK.test(name))
+    .filter((name) => OWN_PREFIXES.some((prefix) => name.startsWith(prefix)) && !known.includes(name))
     .toSorted()
-    .map((name) => ({ name, nearest: nearestName(name, known) }));
+    .map((name) => `${name} is not known${suggestion(name, known)}`);
 }

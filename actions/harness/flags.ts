@@ -1,5 +1,5 @@
 import { Command, CommanderError, Option } from "commander";
-import { nearestName } from "../../shared/nearest-name.ts";
+import { unknownArgumentProblems } from "../../shared/unknown-arguments.ts";
 import type { Action } from "./action.ts";
 import { commonInput } from "./common-input.ts";
 import { connectionFieldTable, connectionFile, machineField } from "./connection-input.ts";
@@ -42,35 +42,26 @@ export function parseFlags(action: Action, argv: readonly string[]): ParsedFlags
       rest = rest.toSpliced(at, 1);
     }
   }
-  const known = command.options.flatMap((option) => (option.long ? [option.long] : []));
-  // What follows an unknown flag is most likely its value, and may be a secret: it is not repeated.
-  const isValue = (argument: string, index: number) =>
-    !argument.startsWith("-") && isUnknownFlag(unknown[index - 1]);
-  const strange = unknown.filter((argument, index) => argument !== "--" && !isValue(argument, index));
-  problems.push(...strange.map((argument) => unknownArgument(argument, known)));
-  const { help, ...values } = command.opts<Record<string, string | boolean>>();
-  return {
-    values: Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value)])),
-    help: help === true,
-    problems,
-  };
+  const known = command.options.flatMap(({ hidden, long }) => (hidden || !long ? [] : [long]));
+  problems.push(...unknownArgumentProblems(unknown, known));
+  const { help, ...given } = command.opts<Record<string, string | boolean>>();
+  const values = new Map(Object.entries(given).map(([name, value]) => [name, String(value)]));
+  for (const field of secretFields(action)) {
+    if (!values.delete(field.env)) continue;
+    const flag = flagOf(field);
+    problems.push(
+      `${flag} is no flag, because command lines are public: use ${flag}-file or the environment`,
+    );
+  }
+  return { values: Object.fromEntries(values), help: help === true, problems };
 }
 
 export function helpText(action: Action): string {
   return `${buildCommand(action).helpInformation()}\n${environmentHelp}\n`;
 }
 
-const isUnknownFlag = (argument: string | undefined) => argument?.startsWith("-") && !argument.includes("=");
-
-function unknownArgument(argument: string, known: readonly string[]): string {
-  const [name = argument] = argument.split("=");
-  // It may be a secret that lost its flag, so it is not repeated.
-  if (!name.startsWith("-")) return "an unexpected argument: an action takes flags alone";
-  if (name === "--bmc-password" || name === "--ipmi-kg") {
-    return `${name} is no flag, because command lines are public: use ${name}-file or the environment`;
-  }
-  const nearest = nearestName(name, known);
-  return `unknown flag ${name}${nearest ? `, did you mean ${nearest}?` : ""}`;
+function secretFields(action: Action): readonly InputField[] {
+  return fieldGroups(action).flatMap(([, fields]) => fields.filter(({ secret }) => secret));
 }
 
 function buildCommand(action: Action): Command {
@@ -84,7 +75,8 @@ function buildCommand(action: Action): Command {
   command.optionsGroup("Options:").addOption(new Option("--help", "show this help"));
   for (const [group, fields] of fieldGroups(action)) {
     command.optionsGroup(`${group}:`);
-    for (const field of fields) if (!field.secret) command.addOption(optionOf(field));
+    // A secret as a flag is understood, so that it can be refused with its value kept to itself.
+    for (const field of fields) command.addOption(optionOf(field).hideHelp(field.secret === true));
   }
   return command;
 }

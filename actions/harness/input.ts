@@ -51,6 +51,7 @@ function textAs<T>(read: (text: string) => T | undefined, expected: string): z.Z
   return schema as unknown as z.ZodMiniType<T, string>;
 }
 
+export const BOOLEAN_PROBLEM = "is neither true nor false";
 const TRUE = ["true", "1", "yes", "on"];
 const FALSE = ["false", "0", "no", "off"];
 
@@ -83,7 +84,7 @@ function durationExpectation(minMs = 0): string {
 export const boolean = <const O extends Common & { readonly default?: string }>(options: O) => ({
   ...options,
   type: "boolean" as const,
-  schema: textAs(readBoolean, "is neither true nor false"),
+  schema: textAs(readBoolean, BOOLEAN_PROBLEM),
 });
 
 export const choice = <

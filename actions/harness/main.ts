@@ -4,11 +4,14 @@ import { BmcError } from "../../shared/bmc/errors.ts";
 import { EXIT_OK, exitCodeOf, type StopSignal } from "../../shared/contract/exit-code.ts";
 import { type ActionResult, oneLine } from "../../shared/contract/result.ts";
 import type { Action } from "./action.ts";
+import { commonInput } from "./common-input.ts";
+import { givenFor } from "./given-values.ts";
 import type { InputFields } from "./input.ts";
 import { createActionLogger } from "./logger.ts";
 import { readInput } from "./read-input.ts";
 import { runAction } from "./run-action.ts";
 import { writeResult } from "./write-result.ts";
+import { writeText } from "./write-text.ts";
 
 /** The program of one action: input, run, result, exit code. Ends the process. */
 export async function main<Fields extends InputFields>(
@@ -17,26 +20,26 @@ export async function main<Fields extends InputFields>(
 ): Promise<never> {
   z.config(en());
   const stop = listenForStop();
-  process.once("uncaughtException", (thrown) => void endBroken(action.name, thrown));
-
   const flags = argv.length === 0 ? undefined : (await import("./flags.ts")).parseFlags(action, argv);
   if (flags?.help) {
     const { helpText } = await import("./flags.ts");
-    process.stdout.write(helpText(action));
+    await writeText(process.stdout, helpText(action));
     process.exit(EXIT_OK);
   }
-  const read = await readInput(action, {
-    env: process.env,
-    flags: flags?.values ?? {},
-    stdin: process.stdin,
-    signal: stop.signal,
+  const given = { env: process.env, flags: flags?.values ?? {} };
+  const end = (result: ActionResult) =>
+    endWith(result, givenFor(commonInput.resultFile, given)?.text, stop.by());
+  process.on("uncaughtException", async (thrown) => {
+    await writeText(process.stderr, `${thrown.stack ?? thrown.message}\n`);
+    await end(failure(action.name, new BmcError("internal", thrown.message)));
   });
+
+  const read = await readInput(action, { ...given, stdin: () => process.stdin, signal: stop.signal });
+  if (stop.signal.aborted) return end(failure(action.name, BmcError.from(stop.signal.reason)));
   const problems = [...(flags?.problems ?? []), ...(read.ok ? [] : read.problems)];
-  if (stop.signal.aborted)
-    return end(failure(action.name, BmcError.from(stop.signal.reason)), undefined, stop.by());
   if (!read.ok || problems.length > 0) {
-    process.stderr.write(usageText(action.name, problems));
-    return end(failure(action.name, new BmcError("usage", problems.join("; "))), process.env["RESULT_FILE"]);
+    await writeText(process.stderr, usageText(action.name, problems));
+    return end(failure(action.name, new BmcError("usage", problems.join("; "))));
   }
 
   const { common, connection } = read.input;
@@ -44,7 +47,7 @@ export async function main<Fields extends InputFields>(
   const result = await runAction(action, read.input, { signal: stop.signal, log });
   if (process.stderr.isTTY) log[result.ok ? "info" : "error"]({}, result.message);
   await log.flush();
-  return end(result, common.resultFile, stop.by());
+  return end(result);
 }
 
 interface Stop {
@@ -67,18 +70,14 @@ function listenForStop(): Stop {
   return { signal: controller.signal, by: () => received };
 }
 
-async function end(result: ActionResult, resultFile: string | undefined, by?: StopSignal): Promise<never> {
-  const unwritten = await writeResult(result, resultFile || undefined);
-  for (const problem of unwritten) process.stderr.write(`${problem}\n`);
+async function endWith(
+  result: ActionResult,
+  resultFile: string | undefined,
+  by?: StopSignal,
+): Promise<never> {
+  const problem = await writeResult(result, resultFile);
+  if (problem !== undefined) await writeText(process.stderr, `${problem}\n`);
   process.exit(result.class === undefined ? EXIT_OK : exitCodeOf(result.class, by));
-}
-
-async function endBroken(name: string, thrown: unknown): Promise<never> {
-  process.stderr.write(`${thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)}\n`);
-  return end(
-    failure(name, new BmcError("internal", BmcError.from(thrown).message)),
-    process.env["RESULT_FILE"],
-  );
 }
 
 function failure(name: string, error: BmcError): ActionResult {

@@ -185,6 +185,8 @@ async function cycle(port: PowerPort, request: Extract<PowerRequest, { verb: "cy
   const own = request.offDurationMs === 0 ? await offered(port, "cycle") : undefined;
   if (own === undefined) {
     const offMs = request.offDurationMs || COMPOSED_OFF_MS;
+    // What cannot be powered on again is not powered off.
+    await port.plan("on");
     await command(port, "off", "off", request.timeoutMs);
     await port.sleep(offMs);
     await command(port, "on", "on", request.timeoutMs);

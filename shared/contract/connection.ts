@@ -76,6 +76,14 @@ export type RedfishOptions = z.infer<typeof RedfishOptions>;
 const IpmiPrivilege = z.enum(["user", "operator", "administrator"]);
 const CipherSuite = z.union([z.literal(3), z.literal(17)]);
 
+/** A controller behind the BMC, reached through it (IPMI 2.0 section 6.13, Send Message). */
+export const IpmiBridge = z.strictObject({
+  channel: z.int().check(z.minimum(0), z.maximum(15)),
+  /** The target's slave address, such as 0x72. */
+  address: z.int().check(z.minimum(0), z.maximum(255)),
+});
+export type IpmiBridge = z.infer<typeof IpmiBridge>;
+
 export const IpmiOptions = z.strictObject({
   port: z._default(Port, 623),
   /** Tried alone when given; otherwise 17, then 3. */
@@ -83,6 +91,7 @@ export const IpmiOptions = z.strictObject({
   privilege: z._default(IpmiPrivilege, "operator"),
   /** The BMC key Kg: text, or hex after `0x`. At most 20 bytes (IPMI 2.0 section 13.33). */
   kg: z.optional(SecretText),
+  bridge: z.optional(IpmiBridge),
 });
 export type IpmiOptions = z.infer<typeof IpmiOptions>;
 
@@ -91,6 +100,7 @@ export const IpmitoolOptions = z.strictObject({
   cipherSuite: z.optional(CipherSuite),
   privilege: z._default(IpmiPrivilege, "operator"),
   kg: z.optional(SecretText),
+  bridge: z.optional(IpmiBridge),
   /** The program, by name or path. */
   program: z._default(z.string().check(z.minLength(1)), "ipmitool"),
 });

@@ -19,6 +19,7 @@ describe("nearestName", () => {
     expect(nearestName("timeout", known)).toBeUndefined();
     expect(nearestName("x", known)).toBeUndefined();
     expect(nearestName("", known)).toBeUndefined();
+    expect(nearestName("1", ["17", "3"])).toBeUndefined();
     expect(nearestName("policy".repeat(100), known)).toBeUndefined();
   });
 

@@ -10,7 +10,7 @@ import { IpmiSession } from "./session.ts";
 import { UdpTransport } from "./transport.ts";
 
 /** IPMI 2.0 over LAN (RMCP+) with cipher suite 17 or 3, encrypted and authenticated, no program needed. */
-export const ipmi: Provider = { name: "ipmi", open };
+export const ipmi: Provider = { name: "ipmi", capabilities: new Set(), open };
 
 async function open(connection: Connection, context: ProviderContext, signal: AbortSignal): Promise<Session> {
   const { host, connectTimeoutMs, requestTimeoutMs, ipmi: options } = connection;

@@ -11,7 +11,7 @@ import { ipmitoolEnvironment } from "./environment.ts";
 import { probe } from "./probe.ts";
 
 /** IPMI 2.0 over LAN through the ipmitool program, for BMCs that get along with nothing else. */
-export const ipmitool: Provider = { name: "ipmitool", open };
+export const ipmitool: Provider = { name: "ipmitool", capabilities: new Set(), open };
 
 const PROBE_ROUND_TRIPS = 1;
 

@@ -15,7 +15,7 @@ const DEFAULT_PORTS = { https: 443, http: 80 } as const;
 const CLOSE_MS = 5_000;
 
 /** Redfish (DMTF DSP0266) over one kept-alive connection. */
-export const redfish: Provider = { name: "redfish", open };
+export const redfish: Provider = { name: "redfish", capabilities: new Set(), open };
 
 async function open(connection: Connection, context: ProviderContext, signal: AbortSignal): Promise<Session> {
   signal.throwIfAborted();

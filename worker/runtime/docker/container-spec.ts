@@ -19,7 +19,10 @@ export interface ContainerOptions {
   readonly pids?: number;
   /** The size of the writable /tmp. */
   readonly tmpBytes?: number;
-  /** An init as PID 1 passes signals on to programs that handle none and reaps what they leave behind. */
+  /**
+   * An init as PID 1 passes signals on to programs that handle none. Not every engine has one installed, and a
+   * program that does not listen is killed after its grace anyway, so the default is false.
+   */
   readonly init?: boolean;
 }
 
@@ -100,7 +103,7 @@ export function containerSpec(
       CapDrop: ["ALL"],
       SecurityOpt: ["no-new-privileges"],
       RestartPolicy: { Name: "no" },
-      Init: options.init ?? true,
+      Init: options.init ?? false,
       Memory: memory,
       MemorySwap: memory,
       NanoCpus: Math.round((options.cpus ?? 1) * 1_000_000_000),

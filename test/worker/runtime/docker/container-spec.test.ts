@@ -77,7 +77,7 @@ describe("the container of an action", () => {
       pids: 7,
       network: "bmc",
       user: "7:7",
-      init: false,
+      init: true,
     };
 
     const spec = containerSpec(scriptedRequest([]).request, undefined, limits);
@@ -87,7 +87,7 @@ describe("the container of an action", () => {
       NanoCpus: 500_000_000,
       PidsLimit: 7,
       NetworkMode: "bmc",
-      Init: false,
+      Init: true,
     });
     expect(spec.User).toBe("7:7");
   });

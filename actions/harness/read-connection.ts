@@ -1,0 +1,116 @@
+import { Connection } from "../../shared/contract/connection.ts";
+import {
+  type ConnectionField,
+  connectionFieldTable,
+  connectionFile,
+  machineField,
+} from "./connection-input.ts";
+import { describeIssue, missingValue, wrongValue } from "./describe-problem.ts";
+import { type Given, givenFor, type ValueSources } from "./given-values.ts";
+import { readText, type TextSources } from "./read-text.ts";
+
+/** Where a connection comes from. */
+export type ConnectionSources = ValueSources & TextSources;
+
+/** The connection, whole from a file or field by field; undefined when it, or a problem, is not there. */
+export async function readConnection(
+  sources: ConnectionSources,
+  problems: string[],
+): Promise<Connection | undefined> {
+  const file = givenFor(connectionFile, sources);
+  return file ? readWhole(file, sources, problems) : readFields(sources, problems);
+}
+
+async function readWhole(
+  { text: path, from }: Given,
+  sources: ConnectionSources,
+  problems: string[],
+): Promise<Connection | undefined> {
+  const also = connectionFieldTable.flatMap((field) => givenFor(field, sources)?.from ?? []);
+  if (also.length > 0) {
+    problems.push(`${also.join(", ")} cannot be given together with ${from}, which holds it all`);
+  }
+  const document = await readJson(path, sources);
+  if (!document.ok) {
+    problems.push(`${from}: ${path === "-" ? "stdin" : path} ${document.problem}`);
+    return undefined;
+  }
+  const parsed = Connection.safeParse(document.value);
+  if (!parsed.success) {
+    const issues = parsed.error.issues;
+    problems.push(
+      ...issues.map((issue) => `${from}: ${issue.path.join(".") || "it"} ${describeIssue(issue)}`),
+    );
+    return undefined;
+  }
+  const connection = parsed.data;
+  // Every provider so far logs in with a user and a password.
+  if (connection.username === undefined) problems.push(`${from}: username is missing`);
+  if (connection.password === undefined) problems.push(`${from}: password is missing`);
+  const machine = connection.machine ?? givenFor(machineField, sources)?.text;
+  return machine === undefined ? connection : { ...connection, machine };
+}
+
+async function readJson(path: string, sources: TextSources) {
+  const read = await readText(path, sources);
+  if (!read.ok) return read;
+  try {
+    const value: unknown = JSON.parse(read.text);
+    return { ok: true, value } as const;
+  } catch {
+    return { ok: false, problem: "is not JSON" } as const;
+  }
+}
+
+async function readFields(sources: ConnectionSources, problems: string[]): Promise<Connection | undefined> {
+  const document: Record<string, unknown> = {};
+  const origins = new Map<string, Given>();
+  for (const field of [machineField, ...connectionFieldTable]) {
+    const given = givenFor(field, sources);
+    if (!given) continue;
+    const key = field.path.join(".");
+    const earlier = origins.get(key);
+    if (earlier) {
+      problems.push(`${earlier.from} and ${given.from} are both given: give one`);
+      continue;
+    }
+    origins.set(key, given);
+    const value = await readValue(field, given, sources, problems);
+    if (value !== undefined) place(document, field.path, value);
+  }
+  if (!origins.has("username")) problems.push("BMC_USERNAME is missing: the user");
+  if (!origins.has("password")) problems.push("BMC_PASSWORD or BMC_PASSWORD_FILE is missing: the password");
+  const parsed = Connection.safeParse(document);
+  if (parsed.success) return parsed.data;
+  for (const issue of parsed.error.issues) {
+    const key = issue.path.map(String);
+    const field = connectionFieldTable.find(({ path }) => path.every((part, index) => part === key[index]));
+    const given = field && origins.get(field.path.join("."));
+    if (!field) problems.push(`${key.join(".")} ${describeIssue(issue)}`);
+    else problems.push(given ? wrongValue(field, given, [issue]) : missingValue(field));
+  }
+  return undefined;
+}
+
+async function readValue(
+  field: ConnectionField,
+  { text, from }: Given,
+  sources: TextSources,
+  problems: string[],
+): Promise<unknown> {
+  if (!field.fromFile) return field.read(text);
+  const read = await readText(text, sources);
+  if (!read.ok) problems.push(`${from}: ${text} ${read.problem}`);
+  return read.ok ? read.text.replace(/\r?\n$/, "") : undefined;
+}
+
+function place(document: Record<string, unknown>, path: readonly string[], value: unknown): void {
+  const [head = "", ...rest] = path;
+  if (rest.length === 0) {
+    document[head] = value;
+    return;
+  }
+  const inner = (document[head] ?? {}) as Record<string, unknown>;
+  document[head] = inner;
+  place(inner, rest, value);
+}

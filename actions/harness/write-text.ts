@@ -1,0 +1,11 @@
+/**
+ * Writes text to stdout or stderr and resolves when it has left. A reader that has gone away is no reason to fail:
+ * the exit code still tells.
+ */
+export function writeText(stream: NodeJS.WriteStream, text: string): Promise<void> {
+  return new Promise((resolve) => {
+    // It stays: a broken pipe is reported after the callback, too.
+    stream.on("error", () => resolve());
+    stream.write(text, () => resolve());
+  });
+}

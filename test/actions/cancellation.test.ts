@@ -1,0 +1,140 @@
+import { execFile } from "node:child_process";
+import { open } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, it } from "vitest";
+import { ActionProcess, resultOf, runAction } from "./action-process.ts";
+import { actionLab, eventually, TESTED_PROVIDERS } from "./lab.ts";
+
+/** Far below the waits that are cut short, far above what a slow machine needs to clean up. */
+const SOON_MS = 8_000;
+/** Keeps an action waiting for a shutdown that never comes. */
+const waitForEver = { MODE: "soft", SOFT_TIMEOUT: "5m", REDFISH_AUTH: "session" };
+const stubborn = { power: "on", softOffMs: "never" } as const;
+
+const openSessions = ({ redfish, ipmi }: Awaited<ReturnType<typeof actionLab>>) =>
+  redfish.sessions.count + ipmi.sessions();
+
+describe.concurrent.each(TESTED_PROVIDERS)("via %s", (provider) => {
+  it.each([
+    ["SIGTERM", 143],
+    ["SIGINT", 130],
+  ] as const)("%s in the middle of a wait ends the action and its session", async (signal, code) => {
+    await using lab = await actionLab({ machine: stubborn });
+    const action = new ActionProcess("power-off", { env: { ...lab.env(provider), ...waitForEver } });
+    await eventually(() => lab.done().length === 1);
+    expect(openSessions(lab)).toBe(1);
+    const cancelledMs = performance.now();
+
+    action.child.kill(signal);
+    const ended = await action.ended;
+
+    expect(performance.now() - cancelledMs).toBeLessThan(SOON_MS);
+    expect(resultOf(ended)).toMatchObject({
+      ok: false,
+      class: "cancelled",
+      message: `cancelled by ${signal}`,
+      provider,
+    });
+    expect(ended).toMatchObject({ code, signal: null });
+    await eventually(() => openSessions(lab) === 0);
+    expect(lab.done()).toEqual(["soft-off"]);
+  });
+
+  it("a reached TIMEOUT ends the action and its session", async () => {
+    await using lab = await actionLab({ machine: stubborn });
+
+    const ended = await runAction("power-off", {
+      env: { ...lab.env(provider), ...waitForEver, TIMEOUT: "1500ms" },
+    });
+
+    expect(resultOf(ended)).toMatchObject({
+      ok: false,
+      class: "timeout",
+      message: "not finished within 1.5 s (TIMEOUT)",
+      provider,
+    });
+    expect(ended.code).toBe(16);
+    await eventually(() => openSessions(lab) === 0);
+  });
+});
+
+it.concurrent("SIGTERM while the input is read ends the action before anything is sent", async () => {
+  await using lab = await actionLab();
+  const pipe = join(lab.folder, "connection");
+  await promisify(execFile)("mkfifo", [pipe]);
+  const action = new ActionProcess("power-off", { env: { BMC_CONNECTION_FILE: pipe } });
+  // Opening it for writing succeeds once the action has opened it for reading.
+  await using input = await open(pipe, "w");
+  await input.write(JSON.stringify(lab.connection("redfish", "ipmi")));
+
+  action.child.kill("SIGTERM");
+  const ended = await action.ended;
+
+  expect(resultOf(ended)).toMatchObject({ class: "cancelled", message: "cancelled by SIGTERM" });
+  expect(ended.code).toBe(143);
+  expect(lab.traffic()).toBe(0);
+});
+
+describe.concurrent("a session that is being opened", () => {
+  it("is ended when SIGTERM comes before the BMC has answered the login", async () => {
+    await using lab = await actionLab({ redfish: { latencyMs: 600 } });
+    const action = new ActionProcess("power-status", {
+      env: { ...lab.env("redfish"), REDFISH_AUTH: "session" },
+    });
+    await eventually(() => lab.redfish.log.some((line) => line.startsWith("POST")));
+
+    action.child.kill("SIGTERM");
+    const ended = await action.ended;
+
+    expect(resultOf(ended).class).toBe("cancelled");
+    expect(ended.code).toBe(143);
+    expect(lab.redfish.log.filter((line) => line.startsWith("DELETE"))).toHaveLength(1);
+    expect(lab.redfish.sessions.count).toBe(0);
+  });
+
+  it("is ended when another provider has answered first", async () => {
+    await using lab = await actionLab({ redfish: { latencyMs: 600 } });
+
+    const ended = await runAction("power-status", {
+      env: { ...lab.env("redfish", "ipmi"), REDFISH_AUTH: "session", BMC_HEAD_START: "300ms" },
+    });
+
+    expect(resultOf(ended)).toMatchObject({ ok: true, provider: "ipmi" });
+    expect(lab.redfish.sessions.count).toBe(0);
+    await eventually(() => lab.ipmi.sessions() === 0);
+  });
+});
+
+describe.concurrent("a second signal", () => {
+  it.each([
+    ["SIGTERM", 143],
+    ["SIGINT", 130],
+  ] as const)(
+    "%s ends the action at once, without waiting for the BMC or writing a result",
+    async (signal, code) => {
+      await using lab = await actionLab({ machine: stubborn });
+      const action = new ActionProcess("power-off", { env: { ...lab.env("redfish"), ...waitForEver } });
+      await eventually(() => lab.done().length === 1);
+      lab.redfish.fail({ kind: "silent", method: "DELETE" });
+      action.child.kill("SIGTERM");
+      await eventually(() => lab.redfish.log.some((line) => line.startsWith("DELETE")));
+
+      action.child.kill(signal);
+      const ended = await action.ended;
+
+      expect(ended).toMatchObject({ code, signal: null, stdout: "", result: undefined });
+    },
+  );
+});
+
+it.concurrent("a BMC that does not answer the logout does not hold up the end for long", async () => {
+  await using lab = await actionLab();
+  lab.redfish.fail({ kind: "silent", method: "DELETE" });
+
+  const ended = await runAction("power-status", { env: { ...lab.env("redfish"), REDFISH_AUTH: "session" } });
+
+  expect(resultOf(ended)).toMatchObject({ ok: true });
+  expect(resultOf(ended).durationMs).toBeLessThan(SOON_MS);
+  expect(ended.stderr).toContain("could not end the session");
+});

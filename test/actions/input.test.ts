@@ -1,0 +1,453 @@
+import { execFile } from "node:child_process";
+import { chmod, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, it } from "vitest";
+import { catalogue, loadAction } from "../../actions/catalogue.ts";
+import { fieldGroups } from "../../actions/harness/flags.ts";
+import { parseResultLine } from "../../shared/contract/result.ts";
+import { type ActionProcessOptions, resultOf, runAction } from "./action-process.ts";
+import { actionLab } from "./lab.ts";
+
+type Lab = Awaited<ReturnType<typeof actionLab>>;
+
+async function fileIn(lab: Lab, name: string, text: string): Promise<string> {
+  const path = join(lab.folder, name);
+  await writeFile(path, text, { mode: 0o600 });
+  return path;
+}
+
+const flagsOf = (env: Readonly<Record<string, string>>) =>
+  Object.entries(env).flatMap(([name, value]) => [`--${name.toLowerCase().replaceAll("_", "-")}`, value]);
+
+// They wait for long, so they come first.
+describe.concurrent("input that never comes is given up after a while", () => {
+  it("on a stdin that nobody closes", async () => {
+    const ended = await runAction("power-on", {
+      env: { BMC_CONNECTION_FILE: "-" },
+      stdin: { open: true },
+    });
+
+    expect(resultOf(ended)).toMatchObject({
+      class: "usage",
+      message: "BMC_CONNECTION_FILE: stdin did not end within 10 s",
+    });
+    expect(ended.code).toBe(2);
+  });
+
+  it("in a pipe that nobody writes to", async () => {
+    await using lab = await actionLab();
+    const pipe = join(lab.folder, "pipe");
+    await promisify(execFile)("mkfifo", [pipe]);
+    const { BMC_PASSWORD: _, ...env } = lab.env("redfish");
+
+    const ended = await runAction("power-on", { env: { ...env, BMC_PASSWORD_FILE: pipe } });
+
+    expect(resultOf(ended)).toMatchObject({
+      class: "usage",
+      message: `BMC_PASSWORD_FILE: ${pipe} did not end within 10 s`,
+    });
+    expect(ended.code).toBe(2);
+    expect(lab.traffic()).toBe(0);
+  });
+});
+
+describe.concurrent("a connection can be given", () => {
+  const ways: readonly (readonly [string, (lab: Lab) => Promise<ActionProcessOptions>])[] = [
+    ["as environment variables", async (lab) => ({ env: lab.env("redfish") })],
+    [
+      "as flags, with the password in a file",
+      async (lab) => {
+        const { BMC_PASSWORD, ...others } = lab.env("redfish");
+        const file = await fileIn(lab, "password", `${BMC_PASSWORD}\n`);
+        return { argv: [...flagsOf(others), "--bmc-password-file", file] };
+      },
+    ],
+    [
+      "with user and password in files that variables name",
+      async (lab) => {
+        const { BMC_USERNAME, BMC_PASSWORD, ...others } = lab.env("redfish");
+        const env = {
+          ...others,
+          BMC_USERNAME_FILE: await fileIn(lab, "user", `${BMC_USERNAME}\r\n`),
+          BMC_PASSWORD_FILE: await fileIn(lab, "password", BMC_PASSWORD),
+        };
+        return { env };
+      },
+    ],
+    [
+      "whole, in a file",
+      async (lab) => ({
+        env: {
+          BMC_CONNECTION_FILE: await fileIn(lab, "c.json", JSON.stringify(lab.connection("redfish"))),
+        },
+      }),
+    ],
+    [
+      "whole, on stdin",
+      async (lab) => ({
+        argv: ["--bmc-connection-file", "-"],
+        stdin: JSON.stringify(lab.connection("redfish")),
+      }),
+    ],
+    [
+      "with flags that go before variables, and variables that are empty",
+      async (lab) => {
+        const { REDFISH_PORT, ...others } = lab.env("redfish");
+        const env = { ...others, REDFISH_PORT: "1", IPMI_PORT: "", BMC_TLS_VERIFY: "", TIMEOUT: "" };
+        return { env, argv: [`--redfish-port=${REDFISH_PORT}`] };
+      },
+    ],
+    [
+      "beside the variables of a Kubernetes service called redfish",
+      async (lab) => ({
+        env: {
+          ...lab.env("redfish"),
+          IPMI_PORT: "udp://10.0.0.1:623",
+          IPMI_SERVICE_HOST: "10.0.0.1",
+          REDFISH_SERVICE_PORT_HTTPS: "443",
+          BMC_PORT: "tcp://10.0.0.1:443",
+          BMC_PORT_443_TCP_ADDR: "10.0.0.1",
+        },
+      }),
+    ],
+  ];
+
+  it.each(ways)("%s", async (_, way) => {
+    await using lab = await actionLab();
+
+    const ended = await runAction("power-status", await way(lab));
+
+    expect(resultOf(ended)).toMatchObject({ ok: true, message: "on via redfish" });
+    expect(ended.code).toBe(0);
+  });
+
+  it("with a password from a pipe, as a shell's process substitution makes one", async () => {
+    await using lab = await actionLab();
+    const { BMC_PASSWORD, ...env } = lab.env("redfish");
+    const main = join(import.meta.dirname, "../../actions/main.ts");
+    const script = `"$1" "$2" power-status --bmc-password-file <(sleep 0.2; echo "$3")`;
+
+    const { stdout } = await promisify(execFile)(
+      "bash",
+      ["-c", script, "bash", process.execPath, main, BMC_PASSWORD],
+      { env: { PATH: process.env["PATH"] ?? "", ...env }, timeout: 20_000 },
+    );
+
+    expect(parseResultLine(stdout.trim())).toMatchObject({ ok: true });
+  });
+
+  it("without the machine's name, which MACHINE then gives", async () => {
+    await using lab = await actionLab();
+    const stdin = JSON.stringify(lab.connection("redfish"));
+    const env = { BMC_CONNECTION_FILE: "-", MACHINE: "node-7" };
+
+    const ended = await runAction("power-status", { env, stdin });
+
+    expect(resultOf(ended).machine).toBe("node-7");
+  });
+});
+
+/** What is wrong with the input of an action, and a line for each problem. */
+interface Wrong {
+  readonly title: string;
+  readonly action?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly unset?: readonly string[];
+  readonly argv?: readonly string[];
+  readonly stdin?: string;
+  readonly problems: readonly string[];
+}
+
+const wrongInputs: readonly Wrong[] = [
+  {
+    title: "nothing but the action",
+    unset: ["BMC_HOST", "BMC_USERNAME", "BMC_PASSWORD"],
+    action: "set-boot-device",
+    problems: [
+      "DEVICE is missing: what to boot from; none clears the override",
+      "BMC_USERNAME is missing: the user",
+      "BMC_PASSWORD or BMC_PASSWORD_FILE is missing: the password",
+      "BMC_HOST is missing: the BMC's name or address, without scheme or port",
+    ],
+  },
+  {
+    title: "values of wrong types",
+    action: "power-off",
+    env: {
+      MODE: "sfot",
+      SOFT_TIMEOUT: "soon",
+      TIMEOUT: "10ms",
+      DRY_RUN: "maybe",
+      BMC_PROVIDERS: "redfish,ipmitol",
+      BMC_TLS_VERIFY: "perhaps",
+      BMC_CONNECT_TIMEOUT: "-1",
+      REDFISH_PORT: "70000",
+      REDFISH_SCHEME: "ftp",
+      IPMI_PORT: "six",
+      IPMI_CIPHER_SUITE: "1",
+    },
+    problems: [
+      'MODE "sfot" is not one of hard, soft, soft-then-hard, did you mean soft?',
+      'SOFT_TIMEOUT "soon" is not a duration, such as 90, 90s or 1m30s',
+      'TIMEOUT "10ms" is not a duration of at least 0.1 s, such as 90, 90s or 1m30s',
+      'DRY_RUN "maybe" is neither true nor false',
+      'BMC_PROVIDERS "redfish,ipmitol" is not one of redfish, ipmi, ipmitool, did you mean ipmitool?',
+      'BMC_TLS_VERIFY "perhaps" is neither true nor false',
+      'BMC_CONNECT_TIMEOUT "-1" is not a duration above 0 and up to 10 minutes',
+      'REDFISH_PORT "70000" is not a port, 1 to 65535',
+      'REDFISH_SCHEME "ftp" is not one of https, http',
+      'IPMI_PORT "six" is not a port, 1 to 65535',
+      'IPMI_CIPHER_SUITE "1" is not one of 17, 3',
+    ],
+  },
+  {
+    title: "a host with its scheme, a provider twice and an empty flag",
+    env: { BMC_HOST: "https://10.0.0.1", BMC_PROVIDERS: "ipmi,ipmi" },
+    argv: ["--redfish-system", ""],
+    problems: [
+      'BMC_HOST "https://10.0.0.1" must not have a scheme: give the name or address alone',
+      'BMC_PROVIDERS "ipmi,ipmi" names ipmi twice',
+      '--redfish-system "" is wrong: too small: expected string to have >=1 characters',
+    ],
+  },
+  {
+    title: "variables and flags that do not exist",
+    env: { BMC_PASWORD: "x", REDFISH_POTR: "1", IPMI_CIPHER: "3", BMC_NONSENSE_ALTOGETHER: "1" },
+    argv: ["--state-timout", "5s", "--nonsense-altogether=7", "stray"],
+    problems: [
+      "unknown flag --state-timout, did you mean --state-timeout?",
+      "unknown flag --nonsense-altogether",
+      "an unexpected argument",
+      "BMC_NONSENSE_ALTOGETHER is not known",
+      "BMC_PASWORD is not known, did you mean BMC_PASSWORD?",
+      "IPMI_CIPHER is not known",
+      "REDFISH_POTR is not known, did you mean REDFISH_PORT?",
+    ],
+  },
+  {
+    title: "a secret as a flag and a flag without its value",
+    argv: ["--bmc-password", "hunter2", "--ipmi-kg=hunter3", "--state-timeout"],
+    problems: [
+      "--state-timeout needs a value",
+      "--bmc-password is no flag, because command lines are public: use --bmc-password-file or the environment",
+      "--ipmi-kg is no flag, because command lines are public: use --ipmi-kg-file or the environment",
+    ],
+  },
+  {
+    title: "what is given twice, and files that are not there",
+    env: { BMC_PASSWORD_FILE: "/nonexistent/p", IPMI_KG_FILE: "/nonexistent/kg", BMC_TLS_CA_FILE: "/dev" },
+    problems: [
+      "BMC_PASSWORD and BMC_PASSWORD_FILE are both given: give one",
+      "BMC_TLS_CA_FILE: /dev cannot be read (EISDIR)",
+      "IPMI_KG_FILE: /nonexistent/kg cannot be read (ENOENT)",
+    ],
+  },
+  {
+    title: "a connection file beside the variables it replaces",
+    env: { BMC_CONNECTION_FILE: "/nonexistent/c" },
+    unset: ["BMC_PROVIDERS", "REDFISH_SCHEME", "REDFISH_PORT", "IPMI_PORT"],
+    problems: [
+      "BMC_HOST, BMC_USERNAME, BMC_PASSWORD cannot be given together with BMC_CONNECTION_FILE, which holds it all",
+      "BMC_CONNECTION_FILE: /nonexistent/c cannot be read (ENOENT)",
+    ],
+  },
+  {
+    title: "a mode in two spellings that differ",
+    action: "set-pxe-once",
+    env: { MODE: "legacy", EFI_BOOT: "true" },
+    problems: ["MODE=legacy and EFI_BOOT=true contradict each other: give one"],
+  },
+  ...(
+    [
+      ["that is no JSON", "{not json", ["BMC_CONNECTION_FILE: stdin is not JSON"]],
+      ["that is empty", " \n", ["BMC_CONNECTION_FILE: stdin is empty"]],
+      ["that is no object", "[]", [/^BMC_CONNECTION_FILE: it is wrong: .*expected object/]],
+      ["that is far too large", " ".repeat(3_000_000), [/^BMC_CONNECTION_FILE: stdin is larger than/]],
+      [
+        "that lacks what it needs and has what it must not",
+        JSON.stringify({ host: "a b", redfish: { port: "443" }, pasword: "x", providers: ["redfsh"] }),
+        [
+          "BMC_CONNECTION_FILE: host must be a name or address alone",
+          /^BMC_CONNECTION_FILE: providers.0 is wrong: invalid option: expected one of/,
+          "BMC_CONNECTION_FILE: redfish.port is not a port, 1 to 65535",
+          'BMC_CONNECTION_FILE: it is wrong: unrecognized key: "pasword"',
+        ],
+      ],
+      [
+        "without user and password",
+        JSON.stringify({ host: "127.0.0.1" }),
+        ["BMC_CONNECTION_FILE: username is missing", "BMC_CONNECTION_FILE: password is missing"],
+      ],
+    ] as const
+  ).map(([what, stdin, problems]) => ({
+    title: `a connection on stdin ${what}`,
+    stdin,
+    problems: problems as readonly string[],
+  })),
+];
+
+describe.concurrent("input that is refused, all of it at once and before anything is sent", () => {
+  it.each(wrongInputs)("$title", async ({ action = "power-on", env, unset = [], argv, stdin, problems }) => {
+    await using lab = await actionLab();
+    const given = stdin === undefined ? lab.env("redfish", "ipmi") : { BMC_CONNECTION_FILE: "-" };
+    const kept = Object.fromEntries(Object.entries(given).filter(([name]) => !unset.includes(name)));
+
+    const ended = await runAction(action, {
+      env: { ...kept, ...env },
+      ...(argv && { argv }),
+      ...(stdin !== undefined && { stdin }),
+    });
+
+    const listed = ended.stderr
+      .split("\n")
+      .flatMap((line) => (line.startsWith("  - ") ? [line.slice(4)] : []));
+    expect(listed).toEqual(
+      problems.map((problem) => (typeof problem === "string" ? problem : expect.stringMatching(problem))),
+    );
+    expect(resultOf(ended)).toMatchObject({
+      action,
+      ok: false,
+      class: "usage",
+      message: listed.join("; "),
+      roundTrips: 0,
+    });
+    expect(ended.code).toBe(2);
+    expect(ended.stdout + ended.stderr).not.toMatch(/hunter\d/);
+    expect(lab.traffic()).toBe(0);
+  });
+
+  it("names an action close to one that does not exist", async () => {
+    const ended = await runAction("power-of");
+
+    expect(ended.stderr).toContain('there is no action "power-of", did you mean power-off?');
+    expect(ended.code).toBe(2);
+  });
+});
+
+describe.concurrent("the boot mode", () => {
+  it.each([
+    ["EFI_BOOT=true", { EFI_BOOT: "true" }, "uefi"],
+    ["EFI_BOOT=false", { EFI_BOOT: "false" }, "legacy"],
+    ["MODE=legacy", { MODE: "legacy" }, "legacy"],
+    ["MODE=uefi beside EFI_BOOT=true", { MODE: "uefi", EFI_BOOT: "true" }, "uefi"],
+    ["keep beside BMC_BOOT_MODE=legacy", { MODE: "keep", BMC_BOOT_MODE: "legacy" }, "legacy"],
+  ])("of %s reaches the machine", async (_, env, mode) => {
+    await using lab = await actionLab({ machine: { mode: mode === "uefi" ? "legacy" : "uefi" } });
+
+    const ended = await runAction("set-pxe-once", { env: { ...lab.env("redfish"), ...env } });
+
+    expect(ended.code).toBe(0);
+    expect(lab.machine.override).toEqual({ device: "pxe", enabled: "once", mode });
+  });
+});
+
+describe.concurrent("DRY_RUN", () => {
+  it.each([
+    ["power-on", "off", {}, [/"On"/], [/power up/]],
+    ["power-on", "on", {}, [], []],
+    ["power-off", "on", {}, [/GracefulShutdown/, /^if still on .*ForceOff/], [/soft/, /^if still on .*down/]],
+    ["power-cycle", "on", { OFF_DURATION: "7s" }, [/ForceOff/, /wait 7.0 s/, /"On"/], [/down/, /7.0/, /up/]],
+    ["power-reset", "on", {}, [/ForceRestart/], [/hard reset/]],
+    ["set-boot-device", "on", { DEVICE: "disk" }, [/PATCH .*Hdd/], [/parameter 5 = /]],
+    ["set-pxe-once", "on", { MODE: "uefi" }, [/PATCH .*Pxe/], [/parameter 5 = /]],
+  ] as const)(
+    "of %s on a machine that is %s says what would be sent, and only reads",
+    async (action, power, env, viaRedfish, viaIpmi) => {
+      await using lab = await actionLab({ machine: { power } });
+      const run = (provider: "redfish" | "ipmi") =>
+        runAction(action, { env: { ...lab.env(provider), ...env, DRY_RUN: "true" } });
+      const before = lab.machine.override;
+
+      const [redfish, ipmi] = await Promise.all([run("redfish"), run("ipmi")]);
+
+      for (const [ended, steps] of [
+        [redfish, viaRedfish],
+        [ipmi, viaIpmi],
+      ] as const) {
+        const said = resultOf(ended);
+        expect(said).toMatchObject({ ok: true, changed: false });
+        expect(said.message).toMatch(/^dry run: now /);
+        expect(said.data).toEqual({ wouldSend: steps.map((step) => expect.stringMatching(step)) });
+      }
+      expect(lab.done()).toEqual([]);
+      expect(lab.machine.override).toEqual(before);
+      expect(lab.redfish.log.filter((line) => !line.startsWith("GET"))).toEqual([]);
+      expect(lab.ipmi.log.filter((name) => /^Set System|Control/.test(name))).toEqual([]);
+    },
+  );
+});
+
+describe.concurrent("RESULT_FILE", () => {
+  it.each([
+    ["a success", {}, 0],
+    ["a refused input", { BMC_HOST: "a b" }, 2],
+  ] as const)("holds the line that stdout has after %s, and nothing else is left", async (_, env, code) => {
+    await using lab = await actionLab();
+    const file = await fileIn(lab, "result.json", "what an earlier run said");
+
+    const ended = await runAction("power-status", {
+      env: { ...lab.env("redfish"), ...env, RESULT_FILE: file },
+    });
+
+    expect(await readFile(file, "utf8")).toBe(ended.stdout);
+    expect(ended.code).toBe(code);
+    expect(await readdir(lab.folder)).toEqual(["result.json"]);
+  });
+
+  it("given as a flag holds the line of a refused input, too", async () => {
+    await using lab = await actionLab();
+    const file = join(lab.folder, "result.json");
+
+    const ended = await runAction("power-status", { argv: ["--result-file", file, "--nonsense"] });
+
+    expect(ended.code).toBe(2);
+    expect(await readFile(file, "utf8")).toBe(ended.stdout);
+  });
+
+  it.each(["/nonexistent/result.json", "."])(
+    "that cannot be written (%s) is told and does not make a success a failure",
+    async (path) => {
+      await using lab = await actionLab();
+
+      const ended = await runAction("power-status", { env: { ...lab.env("redfish"), RESULT_FILE: path } });
+
+      expect(resultOf(ended).ok).toBe(true);
+      expect(ended.stderr).toMatch(`RESULT_FILE ${path} cannot be written: E`);
+      expect(ended.code).toBe(0);
+    },
+  );
+
+  it("that is a folder leaves no part of the result beside it", async () => {
+    await using lab = await actionLab();
+    const folder = join(lab.folder, "results");
+    await promisify(execFile)("mkdir", [folder]);
+    await chmod(folder, 0o700);
+
+    const ended = await runAction("power-status", { env: { ...lab.env("redfish"), RESULT_FILE: folder } });
+
+    expect(ended.stderr).toContain("cannot be written");
+    expect(await readdir(lab.folder)).toEqual(["results"]);
+  });
+});
+
+describe.concurrent("--help", () => {
+  it.each(catalogue)("of %s lists every field with its variable, and sends nothing", async (name) => {
+    const action = await loadAction(name);
+    if (!action) throw new Error(`no action ${name}`);
+    const fields = fieldGroups(action).flatMap(([, members]) => members);
+
+    const ended = await runAction(name, { argv: ["--help"] });
+
+    const text = ended.stdout.replaceAll(/\s+/g, " ");
+    const flags = fields.filter(({ secret }) => !secret).map(({ env }) => env);
+    expect([...text.matchAll(/env: (\w+)\)/g)].map(([, variable]) => variable)).toEqual(flags);
+    for (const { env, description } of fields.filter(({ secret }) => !secret)) {
+      expect(text).toContain(`--${env.toLowerCase().replaceAll("_", "-")} `);
+      expect(text).toContain(description);
+    }
+    for (const { env } of fields.filter(({ secret }) => secret)) expect(text).toContain(env);
+    expect(text).not.toMatch(/--(bmc-password|ipmi-kg) /);
+    expect(ended).toMatchObject({ code: 0, stderr: "" });
+  });
+});

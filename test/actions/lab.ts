@@ -1,0 +1,110 @@
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { systemClock } from "../../shared/clock.ts";
+import { type IpmiBmcOptions, startIpmiBmc } from "../simulators/ipmi/bmc.ts";
+import { SimulatedMachine, type SimulatedMachineOptions } from "../simulators/machine.ts";
+import { type RedfishBmcOptions, startRedfishBmc } from "../simulators/redfish/bmc.ts";
+
+export type TestedProvider = "redfish" | "ipmi";
+export const TESTED_PROVIDERS: readonly TestedProvider[] = ["redfish", "ipmi"];
+
+export interface LabOptions {
+  readonly machine?: SimulatedMachineOptions;
+  readonly redfish?: RedfishBmcOptions;
+  readonly ipmi?: Omit<IpmiBmcOptions, "machine">;
+}
+
+/** A machine that both a Redfish and an IPMI BMC stand for, and a folder that goes away with them. */
+export async function actionLab(options: LabOptions = {}) {
+  // Quick, but off for long enough that a poll sees it.
+  const quick = { powerOnMs: 10, powerOffMs: 10, softOffMs: 10, cycleOffMs: 1_000 };
+  const machine = new SimulatedMachine({ ...quick, ...options.machine });
+  const redfish = await startRedfishBmc({ machines: [machine], tls: "http", ...options.redfish });
+  const ipmi = await startIpmiBmc({ ...options.ipmi, machine });
+  const folder = await mkdtemp(join(tmpdir(), "pbnj-worker-actions-"));
+  return {
+    machine,
+    redfish,
+    ipmi,
+    folder,
+    /** The variables of a connection through these providers. */
+    env: (...providers: TestedProvider[]) => ({
+      BMC_HOST: "127.0.0.1",
+      BMC_USERNAME: "admin",
+      BMC_PASSWORD: "calvin",
+      BMC_PROVIDERS: providers.join(","),
+      REDFISH_SCHEME: redfish.certificate ? "https" : "http",
+      REDFISH_PORT: String(redfish.port),
+      IPMI_PORT: String(ipmi.port),
+    }),
+    /** The same connection as the JSON that a worker writes to stdin. */
+    connection: (...providers: TestedProvider[]) => ({
+      host: "127.0.0.1",
+      username: "admin",
+      password: "calvin",
+      providers,
+      redfish: { scheme: redfish.certificate ? "https" : "http", port: redfish.port },
+      ipmi: { port: ipmi.port },
+    }),
+    /** What was done to the machine, in order. */
+    done: () => machine.commands.map(({ action }) => action),
+    /** Requests and packets that either BMC has seen. */
+    traffic: () => redfish.requests.length + ipmi.received,
+    /** How often either BMC was offered credentials that it refused. */
+    refusals: () => redfish.refusedCredentials + ipmi.log.filter((name) => name === "RAKP1").length,
+    async [Symbol.asyncDispose]() {
+      await Promise.all([redfish.close(), ipmi.close(), rm(folder, { recursive: true })]);
+    },
+  };
+}
+
+/** A TCP port that takes connections and never answers, after it has cut off as many as `cutOff` says. */
+export async function tcpBlackHole(cutOff = 0) {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on("error", () => undefined).resume();
+    if (sockets.size <= cutOff) socket.resetAndDestroy();
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return {
+    port: address.port,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+/** A UDP port that takes packets and never answers. */
+export async function udpBlackHole() {
+  const socket = createSocket("udp4");
+  socket.bind(0, "127.0.0.1");
+  await once(socket, "listening");
+  return {
+    port: socket.address().port,
+    async [Symbol.asyncDispose]() {
+      socket.close();
+      await once(socket, "close");
+    },
+  };
+}
+
+/** A port where nothing listens, neither TCP nor UDP: the system gives out higher ones by itself. */
+export const REFUSING_PORT = 1;
+
+/** Waits until `condition` holds; fails the test when it never does. */
+export async function eventually(condition: () => boolean): Promise<void> {
+  const endMs = Date.now() + 15_000;
+  while (!condition()) {
+    if (Date.now() > endMs) throw new Error("the condition never came true");
+    await systemClock.sleep(5);
+  }
+}

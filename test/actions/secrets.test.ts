@@ -1,0 +1,175 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createCertificate } from "../support/certificate.ts";
+import { ActionProcess, type EndedAction, resultOf } from "./action-process.ts";
+import { actionLab, eventually, REFUSING_PORT } from "./lab.ts";
+
+const PASSWORD = "canary-f4c91e";
+const KG = "canary-kg-0b77d2";
+/** The secrets as they may be met: as they are, as hex, and as HTTP carries them. */
+const TRACES = [PASSWORD, KG, `admin:${PASSWORD}`].flatMap((text) => [
+  text,
+  Buffer.from(text).toString("base64"),
+  Buffer.from(text).toString("hex"),
+]);
+
+type Lab = Awaited<ReturnType<typeof actionLab>>;
+
+/** Everything that a run leaves behind for others to read. */
+async function leftBehind(ended: EndedAction, resultFile: string): Promise<string> {
+  return [ended.stdout, ended.stderr, await readFile(resultFile, "utf8")].join("\n");
+}
+
+function expectNoTraceIn(text: string): void {
+  for (const trace of TRACES) expect(text).not.toContain(trace);
+}
+
+const selfSigned = createCertificate({ commonName: "BMC", altNames: ["127.0.0.1"] });
+const users = [{ name: "admin", password: PASSWORD }];
+const secretive = () => actionLab({ redfish: { password: PASSWORD }, ipmi: { users, kg: KG } });
+const withSecrets = (env: Readonly<Record<string, string>>) => ({
+  ...env,
+  BMC_PASSWORD: PASSWORD,
+  IPMI_KG: KG,
+});
+
+interface Scenario {
+  readonly title: string;
+  readonly class: string | undefined;
+  readonly lab: () => Promise<Lab>;
+  readonly env: (lab: Lab) => Readonly<Record<string, string>>;
+  readonly argv?: readonly string[];
+  readonly stdin?: string;
+}
+
+const scenarios: readonly Scenario[] = [
+  {
+    title: "a success via redfish with a session",
+    class: undefined,
+    lab: secretive,
+    env: (lab) => withSecrets({ ...lab.env("redfish"), REDFISH_AUTH: "session" }),
+  },
+  {
+    title: "a success via ipmi with Kg",
+    class: undefined,
+    lab: secretive,
+    env: (lab) => withSecrets(lab.env("ipmi")),
+  },
+  {
+    title: "a password refused via redfish",
+    class: "auth",
+    lab: () => actionLab(),
+    env: (lab) => withSecrets(lab.env("redfish")),
+  },
+  {
+    title: "a login refused via redfish",
+    class: "auth",
+    lab: () => actionLab(),
+    env: (lab) => withSecrets({ ...lab.env("redfish"), REDFISH_AUTH: "session" }),
+  },
+  {
+    title: "a password refused via ipmi",
+    class: "auth",
+    lab: () => actionLab(),
+    env: (lab) => withSecrets(lab.env("ipmi")),
+  },
+  {
+    title: "a Kg that is too long",
+    class: "usage",
+    lab: secretive,
+    env: (lab) => ({ ...withSecrets(lab.env("ipmi")), IPMI_KG: `${KG}-and-more` }),
+  },
+  {
+    title: "a certificate that is not trusted",
+    class: "tls",
+    lab: () => actionLab({ redfish: { password: PASSWORD, tls: selfSigned } }),
+    env: (lab) => withSecrets(lab.env("redfish")),
+  },
+  {
+    title: "a BMC that cannot be reached",
+    class: "unreachable",
+    lab: secretive,
+    env: (lab) => ({
+      ...withSecrets(lab.env("redfish", "ipmi")),
+      REDFISH_PORT: String(REFUSING_PORT),
+      IPMI_PORT: String(REFUSING_PORT),
+    }),
+  },
+  {
+    title: "a user and password that were pasted in front of the host",
+    class: "usage",
+    lab: secretive,
+    env: (lab) => ({ ...withSecrets(lab.env("redfish")), BMC_HOST: `https://admin:${PASSWORD}@10.0.0.1` }),
+  },
+  {
+    title: "a password as a flag, and stray arguments",
+    class: "usage",
+    lab: secretive,
+    env: (lab) => withSecrets(lab.env("redfish")),
+    argv: [`--bmc-password=${PASSWORD}`, "--bmc-pasword", PASSWORD, KG],
+  },
+  {
+    title: "a connection on stdin that is no JSON",
+    class: "usage",
+    lab: secretive,
+    env: () => ({ BMC_CONNECTION_FILE: "-" }),
+    stdin: `{"password": "${PASSWORD}", "ipmi": {"kg": "${KG}"`,
+  },
+  {
+    title: "a connection on stdin that is wrong in places",
+    class: "usage",
+    lab: secretive,
+    env: () => ({ BMC_CONNECTION_FILE: "-" }),
+    stdin: JSON.stringify({ host: "a b", password: [PASSWORD], ipmi: { kg: { key: KG } } }),
+  },
+];
+
+describe.concurrent("passwords and keys appear nowhere after", () => {
+  it.each(scenarios)("$title", async ({ class: errorClass, lab: start, env, argv, stdin }) => {
+    await using lab = await start();
+    const resultFile = join(lab.folder, "result.json");
+    const action = new ActionProcess("power-status", {
+      env: { ...env(lab), RESULT_FILE: resultFile, LOG_LEVEL: "debug" },
+      ...(argv && { argv }),
+      ...(stdin !== undefined && { stdin }),
+    });
+
+    const ended = await action.ended;
+
+    expect(resultOf(ended).class).toBe(errorClass);
+    expectNoTraceIn(await leftBehind(ended, resultFile));
+  });
+});
+
+describe.concurrent("while an action runs", () => {
+  it.each(["redfish", "ipmi"] as const)(
+    "via %s with the connection on stdin, neither its command line nor its environment has a secret",
+    async (provider) => {
+      await using lab = await actionLab({
+        machine: { power: "on", softOffMs: "never" },
+        redfish: { password: PASSWORD },
+        ipmi: { users, kg: KG },
+      });
+      const resultFile = join(lab.folder, "result.json");
+      const connection = lab.connection(provider);
+      const action = new ActionProcess("power-off", {
+        env: { BMC_CONNECTION_FILE: "-", MODE: "soft", RESULT_FILE: resultFile, LOG_LEVEL: "debug" },
+        stdin: JSON.stringify({
+          ...connection,
+          password: PASSWORD,
+          ipmi: { ...connection.ipmi, kg: KG },
+        }),
+      });
+      await eventually(() => lab.done().length === 1);
+
+      const visible = [action.proc("cmdline"), action.proc("environ")];
+      action.child.kill("SIGTERM");
+      const ended = await action.ended;
+
+      expect(visible[0]).toContain("power-off");
+      expect(visible[1]).toContain("BMC_CONNECTION_FILE=-");
+      expectNoTraceIn([...visible, await leftBehind(ended, resultFile)].join("\n"));
+    },
+  );
+});

@@ -1,0 +1,66 @@
+import { readdir, readFile } from "node:fs/promises";
+import { describe, expect, it } from "vitest";
+import { catalogue, loadAction } from "../../actions/catalogue.ts";
+import { fieldGroups } from "../../actions/harness/flags.ts";
+import { pages } from "../../scripts/docs.ts";
+
+const root = new URL("../../", import.meta.url);
+const committed = (path: string) => readFile(new URL(path, root), "utf8");
+
+describe("the pages made from the code", () => {
+  it.each(Object.entries(pages))("%s is as `npm run docs` writes it", async (path, render) => {
+    const text = await committed(path);
+
+    expect(text).toBe(await render(text));
+  });
+
+  it("are made anew when they have gone stale", async () => {
+    const path = "actions/power-off/README.md";
+    const text = await committed(path);
+
+    const made = await pages[path]?.(text.replaceAll("`SOFT_TIMEOUT`", "`HARD_TIMEOUT`"));
+
+    expect(made).toContain("| `SOFT_TIMEOUT` | duration | `60s` | no |");
+  });
+
+  it("take in every folder that holds an action", async () => {
+    const entries = await readdir(new URL("actions/", root), { withFileTypes: true });
+    const folders = entries.filter((entry) => entry.isDirectory() && entry.name !== "harness");
+
+    expect(folders.map(({ name }) => name).sort()).toEqual(catalogue.toSorted());
+    expect(Object.keys(pages)).toEqual(
+      expect.arrayContaining(folders.map(({ name }) => `actions/${name}/README.md`)),
+    );
+  });
+});
+
+describe("the README of an action", () => {
+  it.each(catalogue)("%s names every variable with its default once", async (name) => {
+    const action = await loadAction(name);
+    if (!action) throw new Error(`no action ${name}`);
+    const fields = fieldGroups(action).flatMap(([, members]) => members);
+
+    const rows = (await committed(`actions/${name}/README.md`)).match(/^\| `[A-Z_]+` \|.*$/gm) ?? [];
+
+    expect(rows.map((row) => row.split("`")[1])).toEqual(fields.map(({ env }) => env));
+    for (const [index, field] of fields.entries()) {
+      if (field.default !== undefined) expect(rows[index]).toContain(`| \`${field.default}\` |`);
+    }
+  });
+
+  it.each(catalogue)(
+    "%s has an example that names the action's image and only variables it knows",
+    async (name) => {
+      const action = await loadAction(name);
+      if (!action) throw new Error(`no action ${name}`);
+      const known = fieldGroups(action).flatMap(([, members]) => members.map(({ env }) => env));
+
+      const [, example = ""] = /```yaml\n(.*?)```/s.exec(await committed(`actions/${name}/README.md`)) ?? [];
+
+      expect(example).toContain(`/${name}:`);
+      const used = [...example.matchAll(/^ +([A-Z_]+):/gm)].map(([, variable]) => variable);
+      expect(used).toContain("MACHINE");
+      expect(known).toEqual(expect.arrayContaining(used));
+    },
+  );
+});
