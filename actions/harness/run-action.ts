@@ -1,7 +1,6 @@
 import { BmcClient } from "../../shared/bmc/client.ts";
 import { BmcError } from "../../shared/bmc/errors.ts";
 import { type ActionResult, oneLine } from "../../shared/contract/result.ts";
-import type { ProviderName } from "../../shared/contract/vocabulary.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { TimeoutReached, withTimeout } from "../../shared/timeout.ts";
 import type { Action, ActionReport } from "./action.ts";
@@ -23,7 +22,7 @@ export async function runAction<Fields extends InputFields>(
       action.run({ bmc, input: own, dryRun: common.dryRun, signal: bounded, log }),
     );
   } catch (thrown) {
-    error = describeFailure(thrown, { timeoutMs: common.timeout, signal, provider: bmc.provider });
+    error = describeFailure(thrown, common.timeout, signal);
   } finally {
     await bmc.close();
   }
@@ -45,18 +44,11 @@ export async function runAction<Fields extends InputFields>(
   };
 }
 
-interface Circumstances {
-  readonly timeoutMs: number;
-  readonly signal: AbortSignal;
-  /** Undefined when none was in use: what kept each from it is in the error then. */
-  readonly provider: ProviderName | undefined;
-}
-
-function describeFailure(thrown: unknown, { timeoutMs, signal, provider }: Circumstances): BmcError {
+function describeFailure(thrown: unknown, timeoutMs: number, signal: AbortSignal): BmcError {
   if (signal.aborted) return BmcError.from(signal.reason);
   const error = BmcError.from(thrown);
-  if (error.cause instanceof TimeoutReached && error.cause.afterMs === timeoutMs) {
-    return new BmcError("timeout", `not finished within ${timeoutMs / 1_000} s (TIMEOUT)`, { cause: error });
-  }
-  return provider ? new BmcError(error.class, `${provider}: ${error.message}`, { cause: error }) : error;
+  const reached = error.cause instanceof TimeoutReached && error.cause.afterMs === timeoutMs;
+  return reached
+    ? new BmcError("timeout", `not finished within ${timeoutMs / 1_000} s (TIMEOUT)`, { cause: error })
+    : error;
 }

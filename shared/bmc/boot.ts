@@ -1,19 +1,27 @@
 import type { Clock } from "../clock.ts";
 import { BmcError } from "./errors.ts";
-import type { BootOverride, BootRequest } from "./provider.ts";
+import type { BootOverride, BootRequest, Unverified } from "./provider.ts";
 
 export interface BootReport {
+  /** As read back; its device is `unknown` where that is not possible. */
   readonly after: BootOverride;
+  /** Whether anything was sent. */
+  readonly changed: boolean;
   readonly summary: string;
 }
 
 /** The boot override of one machine with retries in place; what `setBoot` needs and no more. */
 export interface BootPort {
   readonly clock: Clock;
+  /** What a write is worth where it cannot be read back. */
+  unverified(): Promise<Unverified | undefined>;
   read(): Promise<BootOverride>;
   write(request: BootRequest): Promise<void>;
   sleep(ms: number): Promise<void>;
 }
+
+/** What stands for the override of a provider that cannot read one. */
+export const UNREAD_OVERRIDE: BootOverride = { device: "unknown" };
 
 /** Some BMCs answer the write before a read shows it. */
 const READ_BACK_DELAYS_MS = [0, 500, 2_000] as const;
@@ -23,6 +31,8 @@ const READ_BACK_DELAYS_MS = [0, 500, 2_000] as const;
  * answer 400, some answer 200 and keep something else (bmclib issue 459).
  */
 export async function setBoot(port: BootPort, request: BootRequest): Promise<BootReport> {
+  const unverified = await port.unverified();
+  if (unverified) return setUnverified(port, request, unverified);
   const refusal = await attempt(port, request);
   let stored = await readBack(port, request);
   if (!matches(request, stored) && refusal?.uncertain) {
@@ -37,7 +47,21 @@ export async function setBoot(port: BootPort, request: BootRequest): Promise<Boo
       `asked for ${describeRequest(request)}, the BMC keeps ${describeOverride(stored)}`,
     );
   }
-  return { after: stored, summary: `boot ${describeOverride(stored)}` };
+  return { after: stored, changed: true, summary: `boot ${describeOverride(stored)}` };
+}
+
+/** Where nothing can be read back the acceptance is all there is, and the summary says no more than that. */
+async function setUnverified(port: BootPort, request: BootRequest, worth: Unverified): Promise<BootReport> {
+  const asked = `boot ${describeRequest(request)}`;
+  const refusal = await attempt(port, request);
+  // Writing the same override again is harmless, and an answer is the only thing there is to go by.
+  const again = refusal?.uncertain ? await attempt(port, request) : refusal;
+  if (again) throw again;
+  const changed = worth === "accepted";
+  const summary = changed
+    ? `${asked} accepted, cannot be read back`
+    : `${asked} ignored, there is nothing to set`;
+  return { after: UNREAD_OVERRIDE, changed, summary };
 }
 
 /** Writes once. A refusal is returned, because the read-back decides; what makes that pointless is thrown. */

@@ -1,15 +1,31 @@
-import type { Clock } from "../clock.ts";
-import { systemClock } from "../clock.ts";
+import { type Clock, systemClock } from "../clock.ts";
 import type { Connection } from "../contract/connection.ts";
 import type { PowerState, ProviderName } from "../contract/vocabulary.ts";
 import { type Logger, silentLogger } from "../logger.ts";
-import { type BootReport, setBoot } from "./boot.ts";
+import { type BootReport, setBoot, UNREAD_OVERRIDE } from "./boot.ts";
 import { BmcError } from "./errors.ts";
+import { type Access, BmcLink } from "./link.ts";
+import { type ManagerResetReport, resetManager } from "./manager.ts";
+import { ejectMedia, insertMedia, type MediaReport } from "./media.ts";
+import { type NtpReport, setNtp } from "./ntp.ts";
 import { type PowerPort, type PowerReport, type PowerRequest, planPower, setPower } from "./power.ts";
-import type { BootOverride, BootRequest, Session } from "./provider.ts";
+import type {
+  BmcInfo,
+  BmcResetKind,
+  BmcUser,
+  BootOverride,
+  BootRequest,
+  Capability,
+  Hardware,
+  MediaState,
+  NtpSettings,
+  Screenshot,
+  SelEntry,
+  Session,
+} from "./provider.ts";
 import { loadProvider, type ProviderLoader } from "./providers.ts";
-import { openFirst } from "./race.ts";
-import { OPEN_RETRY, READ_RETRY, type RetryRule, retrying, WRITE_RETRY } from "./retry.ts";
+import { clearSel, type SelReport } from "./sel.ts";
+import { deleteUser, putUser, type UserReport, type UserRequest } from "./users.ts";
 
 export interface BmcClientOptions {
   readonly clock?: Clock;
@@ -24,97 +40,241 @@ export interface Plan<State> {
 }
 
 /**
- * One BMC. The first operation opens a session with the first provider that answers; the session is kept until
- * `close`, which must always be called. Operations run one at a time. All errors are `BmcError`s; an aborted
- * signal rejects with class `cancelled`.
+ * One BMC. The first operation opens a session with the first provider that answers; sessions are kept until
+ * `close`, which must always be called. Operations run one at a time. All errors are `BmcError`s whose message
+ * begins with the provider it comes from; an aborted signal rejects with class `cancelled`. What none of the
+ * providers can do is `unsupported`, before anything is changed.
  */
 export class BmcClient {
   readonly #connection: Connection;
   readonly #clock: Clock;
   readonly #log: Logger;
-  readonly #loadProvider: ProviderLoader;
-  #session: Session | undefined;
-  #roundTripsBefore = 0;
-  #provider: ProviderName | undefined;
-  #hint: unknown;
+  readonly #link: BmcLink;
   #queue: Promise<unknown> = Promise.resolve();
-  readonly #closed = new AbortController();
-  /** Openings and closings under way, which may be logging in or out. */
-  readonly #looseEnds = new Set<Promise<unknown>>();
 
   constructor(connection: Connection, options: BmcClientOptions = {}) {
     this.#connection = connection;
     this.#clock = options.clock ?? systemClock;
     this.#log = options.log ?? silentLogger;
-    this.#loadProvider = options.loadProvider ?? loadProvider;
-    this.#hint = connection.hint;
+    this.#link = new BmcLink(connection, {
+      clock: this.#clock,
+      log: this.#log,
+      loadProvider: options.loadProvider ?? loadProvider,
+    });
   }
 
   /** The provider that answered last; undefined while none has, also when none does any more. */
   get provider(): ProviderName | undefined {
-    return this.#provider;
+    return this.#link.provider;
   }
 
   /** Requests (or packets) so far that waited for an answer. */
   get roundTrips(): number {
-    return this.#roundTripsBefore + (this.#session?.roundTrips() ?? 0);
+    return this.#link.roundTrips;
   }
 
-  /** What was learned, for the next connection's `hint`; plain JSON. */
+  /** What was learned, for the next connection's `hint`; plain JSON, complete once the client is closed. */
   get hint(): unknown {
-    return this.#hint;
+    return this.#link.hint;
   }
 
   readPower(signal: AbortSignal): Promise<PowerState> {
-    return this.#exclusive(signal, () => this.#read(signal, (session) => session.power.read(signal)));
+    return this.#run(undefined, signal, ({ read }) => read(({ power }) => power.read(signal)));
   }
 
   setPower(request: PowerRequest, signal: AbortSignal): Promise<PowerReport> {
-    return this.#exclusive(signal, () => setPower(this.#powerPort(signal), request));
+    return this.#run(undefined, signal, (access) => setPower(this.#powerPort(access, signal), request));
   }
 
   planPower(request: PowerRequest, signal: AbortSignal): Promise<Plan<PowerState>> {
-    return this.#exclusive(signal, () => planPower(this.#powerPort(signal), request));
+    return this.#run(undefined, signal, (access) => planPower(this.#powerPort(access, signal), request));
   }
 
   readBoot(signal: AbortSignal): Promise<BootOverride> {
-    return this.#exclusive(signal, () => this.#read(signal, (session) => session.boot.read(signal)));
+    return this.#run(undefined, signal, ({ read }) => read(({ boot }) => boot.read(signal)));
   }
 
   /** `mode: keep` becomes the connection's boot mode where that says more. */
   setBoot(request: BootRequest, signal: AbortSignal): Promise<BootReport> {
-    const port = {
-      clock: this.#clock,
-      read: () => this.#read(signal, (session) => session.boot.read(signal)),
-      write: (asked: BootRequest) => this.#write(signal, (session) => session.boot.write(asked, signal)),
-      sleep: (ms: number) => this.#clock.sleep(ms, signal),
-    };
-    return this.#exclusive(signal, () => setBoot(port, this.#withMode(request)));
+    return this.#run(undefined, signal, ({ read, write, sleep }) =>
+      setBoot(
+        {
+          clock: this.#clock,
+          unverified: () => read(async ({ boot }) => boot.unverified),
+          read: () => read(({ boot }) => boot.read(signal)),
+          write: async (asked) => {
+            await write(({ boot }) => boot.write(asked, signal));
+            this.#log.debug({ ...asked, provider: this.provider }, "boot override sent");
+          },
+          sleep,
+        },
+        this.#withMode(request),
+      ),
+    );
   }
 
   planBoot(request: BootRequest, signal: AbortSignal): Promise<Plan<BootOverride>> {
-    return this.#exclusive(signal, async () => {
-      const before = await this.#read(signal, (session) => session.boot.read(signal));
-      const step = await this.#read(signal, (session) => session.boot.plan(this.#withMode(request), signal));
+    return this.#run(undefined, signal, async ({ read }) => {
+      const before = await read(({ boot }) =>
+        boot.unverified ? Promise.resolve(UNREAD_OVERRIDE) : boot.read(signal),
+      );
+      const step = await read(({ boot }) => boot.plan(this.#withMode(request), signal));
       return { before, steps: [step] };
     });
   }
 
-  /** Logs out and frees everything, also in the middle of an operation, for good. Never throws. */
-  async close(): Promise<void> {
-    this.#closed.abort(new BmcError("cancelled", "the client was closed"));
-    // Whoever exits now would leave behind on the BMC what an opening has just logged in.
-    await Promise.all(this.#looseEnds);
-    await this.#dropSession();
+  /** Raises a non-maskable interrupt once; the machine must be on. */
+  sendNmi(signal: AbortSignal): Promise<void> {
+    return this.#run("nmi", signal, async ({ read, write }) => {
+      const power = await read((session) => session.power.read(signal));
+      if (power === "off") throw new BmcError("state", "the machine is off: nothing would take the NMI");
+      await write((session) => driver(session, "nmi").send(signal));
+    });
   }
 
-  #powerPort(signal: AbortSignal): PowerPort {
+  readMedia(signal: AbortSignal): Promise<MediaState> {
+    return this.#run("media", signal, ({ read }) => read((session) => driver(session, "media").read(signal)));
+  }
+
+  /** Ejects what is there, inserts the image, and sees that it is in. */
+  insertMedia(url: string, signal: AbortSignal): Promise<MediaReport> {
+    return this.#run("media", signal, (access) => insertMedia(this.#mediaPort(access, signal), { url }));
+  }
+
+  ejectMedia(signal: AbortSignal): Promise<MediaReport> {
+    return this.#run("media", signal, (access) => ejectMedia(this.#mediaPort(access, signal)));
+  }
+
+  listUsers(signal: AbortSignal): Promise<readonly BmcUser[]> {
+    return this.#run("users", signal, ({ read }) => read((session) => driver(session, "users").list(signal)));
+  }
+
+  /** Creates the user, or changes the one there is. */
+  putUser(request: UserRequest, signal: AbortSignal): Promise<UserReport> {
+    return this.#run("users", signal, (access) => putUser(this.#userPort(access, signal), request));
+  }
+
+  /** Deletes the user; that there is none is success. */
+  deleteUser(name: string, signal: AbortSignal): Promise<UserReport> {
+    return this.#run("users", signal, (access) => deleteUser(this.#userPort(access, signal), name));
+  }
+
+  readInfo(signal: AbortSignal): Promise<BmcInfo> {
+    return this.#run("manager", signal, ({ read }) =>
+      read((session) => driver(session, "manager").info(signal)),
+    );
+  }
+
+  /** The BMC's clock, milliseconds since the epoch; undefined where it tells none. */
+  readClock(signal: AbortSignal): Promise<number | undefined> {
+    return this.#run("manager", signal, ({ read }) =>
+      read((session) => driver(session, "manager").clockMs(signal)),
+    );
+  }
+
+  /** Restarts the BMC and waits until it answers again. */
+  resetManager(kind: BmcResetKind, timeoutMs: number, signal: AbortSignal): Promise<ManagerResetReport> {
+    return this.#run("manager", signal, (access) => {
+      const port = {
+        clock: this.#clock,
+        reset: () => access.write((session) => driver(session, "manager").reset(kind, signal)),
+        probe: () => access.read((session) => session.power.read(signal)),
+        drop: access.drop,
+        sleep: access.sleep,
+      };
+      return resetManager(port, kind, timeoutMs);
+    });
+  }
+
+  readNtp(signal: AbortSignal): Promise<NtpSettings> {
+    return this.#run("ntp", signal, ({ read }) => read((session) => driver(session, "ntp").read(signal)));
+  }
+
+  setNtp(settings: NtpSettings, signal: AbortSignal): Promise<NtpReport> {
+    return this.#run("ntp", signal, ({ read, write, sleep }) =>
+      setNtp(
+        {
+          read: () => read((session) => driver(session, "ntp").read(signal)),
+          write: (asked) => write((session) => driver(session, "ntp").write(asked, signal)),
+          sleep,
+        },
+        settings,
+      ),
+    );
+  }
+
+  /** Oldest first. */
+  listSel(signal: AbortSignal): Promise<readonly SelEntry[]> {
+    return this.#run("sel", signal, ({ read }) => read((session) => driver(session, "sel").list(signal)));
+  }
+
+  clearSel(signal: AbortSignal): Promise<SelReport> {
+    return this.#run("sel", signal, ({ read, write, sleep }) =>
+      clearSel({
+        list: () => read((session) => driver(session, "sel").list(signal)),
+        clear: () => write((session) => driver(session, "sel").clear(signal)),
+        sleep,
+      }),
+    );
+  }
+
+  /** Ends a serial-over-LAN session that somebody left open; that there is none is success. */
+  deactivateSol(signal: AbortSignal): Promise<void> {
+    return this.#run("sol", signal, ({ write }) =>
+      write((session) => driver(session, "sol").deactivate(signal)),
+    );
+  }
+
+  takeScreenshot(signal: AbortSignal): Promise<Screenshot> {
+    return this.#run("screenshot", signal, ({ read }) =>
+      read((session) => driver(session, "screenshot").take(signal)),
+    );
+  }
+
+  readHardware(signal: AbortSignal): Promise<Hardware> {
+    return this.#run("inventory", signal, ({ read }) =>
+      read((session) => driver(session, "inventory").read(signal)),
+    );
+  }
+
+  /** Logs out and frees everything, also in the middle of an operation, for good. Never throws. */
+  close(): Promise<void> {
+    return this.#link.close();
+  }
+
+  #powerPort({ read, write, sleep }: Access, signal: AbortSignal): PowerPort {
     return {
       clock: this.#clock,
-      read: () => this.#read(signal, (session) => session.power.read(signal)),
-      plan: (command) => this.#read(signal, (session) => session.power.plan(command, signal)),
-      send: (command) => this.#write(signal, (session) => session.power.send(command, signal)),
-      sleep: (ms) => this.#clock.sleep(ms, signal),
+      read: () => read(({ power }) => power.read(signal)),
+      plan: (command) => read(({ power }) => power.plan(command, signal)),
+      send: async (command) => {
+        await write(({ power }) => power.send(command, signal));
+        this.#log.debug({ command, provider: this.provider }, "power command sent");
+      },
+      sleep,
+    };
+  }
+
+  #mediaPort({ read, write, sleep }: Access, signal: AbortSignal) {
+    return {
+      unverified: () => read(async (session) => driver(session, "media").unverified),
+      read: () => read((session) => driver(session, "media").read(signal)),
+      insert: (image: { readonly url: string }) =>
+        write((session) => driver(session, "media").insert(image, signal)),
+      eject: () => write((session) => driver(session, "media").eject(signal)),
+      sleep,
+    };
+  }
+
+  #userPort({ read, write }: Access, signal: AbortSignal) {
+    return {
+      ownName: this.#connection.username,
+      list: () => read((session) => driver(session, "users").list(signal)),
+      create: (user: Parameters<NonNullable<Session["users"]>["create"]>[0]) =>
+        write((session) => driver(session, "users").create(user, signal)),
+      change: (user: BmcUser, change: Parameters<NonNullable<Session["users"]>["change"]>[1]) =>
+        write((session) => driver(session, "users").change(user, change, signal)),
+      remove: (user: BmcUser) => write((session) => driver(session, "users").remove(user, signal)),
     };
   }
 
@@ -123,127 +283,29 @@ export class BmcClient {
   }
 
   /** Operations on one BMC never overlap: they queue, and a cancelled one leaves the queue. */
-  async #exclusive<T>(signal: AbortSignal, operation: () => Promise<T>): Promise<T> {
+  async #run<T>(
+    capability: Capability | undefined,
+    signal: AbortSignal,
+    operation: (access: Access) => Promise<T>,
+  ): Promise<T> {
     const before = this.#queue;
     const run = (async () => {
       await before.catch(() => undefined);
       signal.throwIfAborted();
-      return operation();
+      return this.#link.use(capability, signal, operation);
     })();
     this.#queue = run.catch(() => undefined);
     try {
       return await run;
     } catch (thrown) {
-      if (signal.aborted) throw BmcError.from(signal.reason);
-      throw BmcError.from(thrown);
+      throw BmcError.from(signal.aborted ? signal.reason : thrown);
     }
   }
-
-  /** A read may be repeated, on a new session where the old one broke: the BMC may have restarted. */
-  async #read<T>(signal: AbortSignal, read: (session: Session) => Promise<T>): Promise<T> {
-    // The first opening has its own rule; an unreachable BMC must not be tried under both.
-    await this.#open(signal);
-    return this.#retrying(READ_RETRY, signal, async () => {
-      const session = await this.#open(signal);
-      try {
-        return await read(session);
-      } catch (thrown) {
-        const { class: errorClass } = BmcError.from(thrown);
-        if (errorClass === "unreachable" || errorClass === "timeout") {
-          await this.#untilDone(this.#dropSession());
-        }
-        throw thrown;
-      }
-    });
-  }
-
-  async #write(signal: AbortSignal, write: (session: Session) => Promise<void>): Promise<void> {
-    const session = await this.#open(signal);
-    return this.#retrying(WRITE_RETRY, signal, () => write(session));
-  }
-
-  #retrying<T>(rule: RetryRule, signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
-    return retrying(rule, { clock: this.#clock, log: this.#log, signal }, attempt);
-  }
-
-  async #open(signal: AbortSignal): Promise<Session> {
-    return this.#session ?? this.#untilDone(this.#openAny(AbortSignal.any([signal, this.#closed.signal])));
-  }
-
-  async #openAny(signal: AbortSignal): Promise<Session> {
-    this.#provider = undefined;
-    const hints = readHint(this.#hint);
-    const candidates = this.#order(hints.provider).map((name) => ({
-      name,
-      open: async (raceSignal: AbortSignal, failing: (thrown: unknown) => void) => {
-        const provider = await this.#loadProvider(name);
-        const context = { clock: this.#clock, log: this.#log, hint: hints.providers[name] };
-        return this.#retrying(OPEN_RETRY, raceSignal, async () => {
-          try {
-            return await provider.open(this.#connection, context, raceSignal);
-          } catch (thrown) {
-            failing(thrown);
-            throw thrown;
-          }
-        });
-      },
-    }));
-    const session = await openFirst(
-      candidates,
-      { headStartMs: this.#connection.headStartMs, discard: (opened) => opened.close() },
-      signal,
-    );
-    this.#session = session;
-    this.#provider = session.provider;
-    this.#log.debug({ provider: session.provider, host: this.#connection.host }, "BMC answered");
-    return session;
-  }
-
-  /** Preferred order, with the provider that answered last time first. */
-  #order(remembered: string | undefined): ProviderName[] {
-    const { providers } = this.#connection;
-    return providers.toSorted((a, b) => Number(b === remembered) - Number(a === remembered));
-  }
-
-  async #dropSession(): Promise<void> {
-    const session = this.#session;
-    if (!session) return;
-    this.#session = undefined;
-    this.#remember(session);
-    await session.close();
-    // Read after closing: logging out may take a round trip.
-    this.#roundTripsBefore += session.roundTrips();
-  }
-
-  #untilDone<T>(work: Promise<T>): Promise<T> {
-    const over: Promise<boolean> = work.then(
-      () => this.#looseEnds.delete(over),
-      () => this.#looseEnds.delete(over),
-    );
-    this.#looseEnds.add(over);
-    return work;
-  }
-
-  #remember(session: Session): void {
-    const hints = readHint(this.#hint);
-    this.#hint = {
-      provider: session.provider,
-      providers: { ...hints.providers, [session.provider]: session.hint() },
-    };
-  }
 }
 
-interface Hints {
-  readonly provider?: string;
-  readonly providers: Readonly<Record<string, unknown>>;
-}
-
-/** A hint comes from outside: whatever does not have its shape is no hint. */
-function readHint(hint: unknown): Hints {
-  if (typeof hint !== "object" || hint === null) return { providers: {} };
-  const { provider, providers } = hint as { provider?: unknown; providers?: unknown };
-  return {
-    ...(typeof provider === "string" ? { provider } : {}),
-    providers: typeof providers === "object" && providers !== null ? { ...providers } : {},
-  };
+/** The driver of a capability; a session may lack what its provider has where this BMC does not offer it. */
+function driver<C extends Capability>(session: Session, capability: C): NonNullable<Session[C]> {
+  const found = session[capability];
+  if (!found) throw new BmcError("unsupported", `this BMC offers no ${capability}`);
+  return found as NonNullable<Session[C]>;
 }

@@ -43,8 +43,16 @@ export interface PowerDriver {
   send(command: PowerCommand, signal: AbortSignal): Promise<void>;
 }
 
+/**
+ * What a write is worth where it cannot be read back: `accepted` by something that does not tell what it keeps, or
+ * `ignored`, as there is nothing to set and nothing is sent.
+ */
+export type Unverified = "accepted" | "ignored";
+
 /** The boot override through one provider, under the same terms as `PowerDriver`. */
 export interface BootDriver {
+  /** Absent where writes can be read back; where they cannot, `read` is `unsupported`. */
+  readonly unverified?: Unverified;
   read(signal: AbortSignal): Promise<BootOverride>;
   plan(request: BootRequest, signal: AbortSignal): Promise<string>;
   /** May send several forms of the request until the BMC takes one; reads nothing back. */
@@ -65,6 +73,8 @@ export interface MediaState {
 
 /** Virtual media through one provider: the first drive that takes a CD or DVD. */
 export interface MediaDriver {
+  /** As in `BootDriver`. */
+  readonly unverified?: Unverified;
   read(signal: AbortSignal): Promise<MediaState>;
   plan(image: MediaImage | undefined, signal: AbortSignal): Promise<string>;
   /** May try several drives and forms of the request until the BMC takes one; reads nothing back. */

@@ -90,7 +90,9 @@ test("the first failure ends it with the exit code of that action", async () => 
 
   expect(code).toBe(17);
   expect(program.stdout).toMatch(/look \/ status {2}success/);
-  expect(program.stdout).toMatch(/break \/ reset {2}failed .*\(state, exit 17\): the machine is off/);
+  expect(program.stdout).toMatch(
+    /break \/ reset {2}failed .*\(state, exit 17\): redfish: the machine is off/,
+  );
   expect(program.stdout).not.toMatch(/never/);
   await lab.close();
 });

@@ -38,7 +38,7 @@ test("a BMC that answers 200 and keeps something else is a verify error with ask
 
   await expect(lab.client.setBoot(pxeOnce, signal)).rejects.toMatchObject({
     class: "verify",
-    message: /^asked for pxe once \(uefi\), the BMC keeps none/,
+    message: /^redfish: asked for pxe once \(uefi\), the BMC keeps none/,
   });
 });
 

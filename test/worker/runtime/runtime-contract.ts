@@ -137,13 +137,6 @@ export function itKeepsTheRuntimeContract(create: () => Promise<Runtime>): void 
     expect(lines).toEqual([]);
   });
 
-  it("names the signal or its exit code when the action was killed by another", async () => {
-    const { outcome } = await run(["err:working\\n", "kill:SIGKILL", "sleep:60000"]);
-
-    expect(outcome).toMatchObject({ ok: false, class: "internal", killed: true, timedOut: false });
-    expect(outcome.message).toMatch(/^(killed by SIGKILL|exited 137): working$/);
-  });
-
   it("keeps the worker's environment and the password from the action's environment", async () => {
     process.env["WORKER_TOKEN_FOR_TEST"] = canary;
     try {

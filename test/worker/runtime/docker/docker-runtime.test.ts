@@ -118,6 +118,21 @@ describeWithDocker("the docker runtime", () => {
     for (const text of [inspected, ...texts]) expect(text).not.toContain(canary);
   });
 
+  it("names the exit code when the action was killed by another", async () => {
+    const runtime = newRuntime();
+    const { request, up } = untilFirstLine(scriptedRequest(["err:working\\n", "sleep:60000"]).request);
+    const running = runtime.run(request, never);
+    await up;
+
+    await dockerCli("kill", "--signal", "KILL", containerName(request.action));
+    const { outcome, remove } = await running;
+    await remove(never);
+    await runtime.close();
+
+    expect(outcome).toMatchObject({ ok: false, class: "internal", killed: true, timedOut: false });
+    expect(outcome.message).toBe("exited 137: working");
+  });
+
   it("keeps an ended container until it is removed, and removing it again is no error", async () => {
     const runtime = newRuntime();
     const { request } = scriptedRequest([resultStep({})]);

@@ -68,6 +68,16 @@ describe("the process runtime", () => {
     for (const text of texts) expect(text).not.toContain(canary);
   });
 
+  it("names the signal when the action was killed by another", async () => {
+    const runtime = new ProcessRuntime({ actionsDirectory });
+
+    const { outcome } = await runtime.run(scriptedRequest(["err:working\\n", "kill:SIGKILL"]).request, never);
+    await runtime.close();
+
+    expect(outcome).toMatchObject({ ok: false, class: "internal", killed: true, timedOut: false });
+    expect(outcome.message).toBe("killed by SIGKILL: working");
+  });
+
   it.each([
     [{ volumes: ["/etc:/etc"] }, "volumes"],
     [{ networkNamespace: "host" }, "namespaces"],

@@ -1,0 +1,24 @@
+import type { Session } from "./provider.ts";
+
+/** What was learned about a BMC, by provider; each part is its provider's own to validate. */
+export interface Hints {
+  /** The one that answered. */
+  readonly provider?: string;
+  readonly providers: Readonly<Record<string, unknown>>;
+}
+
+/** A hint comes from outside: whatever does not have its shape is no hint. */
+export function readHint(hint: unknown): Hints {
+  if (typeof hint !== "object" || hint === null) return { providers: {} };
+  const { provider, providers } = hint as { provider?: unknown; providers?: unknown };
+  return {
+    ...(typeof provider === "string" ? { provider } : {}),
+    providers: typeof providers === "object" && providers !== null ? { ...providers } : {},
+  };
+}
+
+/** The hint with what a session has learned; plain JSON. */
+export function composeHint(before: unknown, session: Pick<Session, "provider" | "hint">): Hints {
+  const { providers } = readHint(before);
+  return { provider: session.provider, providers: { ...providers, [session.provider]: session.hint() } };
+}

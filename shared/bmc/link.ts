@@ -1,0 +1,240 @@
+import type { Clock } from "../clock.ts";
+import type { Connection } from "../contract/connection.ts";
+import type { ProviderName } from "../contract/vocabulary.ts";
+import type { Logger } from "../logger.ts";
+import { BmcError } from "./errors.ts";
+import { composeHint, readHint } from "./hint.ts";
+import type { Capability, Provider, Session } from "./provider.ts";
+import type { ProviderLoader } from "./providers.ts";
+import { openFirst } from "./race.ts";
+import { OPEN_RETRY, READ_RETRY, type RetryRule, retrying, WRITE_RETRY } from "./retry.ts";
+
+export interface LinkDeps {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly loadProvider: ProviderLoader;
+}
+
+/** A session as an operation sees it: reads are repeated where that is harmless, writes hardly ever. */
+export interface Access {
+  read<T>(call: (session: Session) => Promise<T>): Promise<T>;
+  write(call: (session: Session) => Promise<void>): Promise<void>;
+  sleep(ms: number): Promise<void>;
+  /** Gives the session up, as when the BMC behind it restarts; the next call opens another. */
+  drop(): Promise<void>;
+}
+
+/**
+ * The way to one BMC: which provider, its session, what was learned about it. Errors are `BmcError`s whose
+ * message begins with the provider that they come from.
+ */
+export class BmcLink {
+  readonly #connection: Connection;
+  readonly #deps: LinkDeps;
+  readonly #closed = new AbortController();
+  readonly #sessions = new Map<ProviderName, Session>();
+  /** Openings and closings under way, which may be logging in or out. */
+  readonly #looseEnds = new Set<Promise<unknown>>();
+  /** Providers whose hint led nowhere in this client's life. */
+  readonly #distrusted = new Set<ProviderName>();
+  #roundTripsBefore = 0;
+  #provider: ProviderName | undefined;
+  #hint: unknown;
+
+  constructor(connection: Connection, deps: LinkDeps) {
+    this.#connection = connection;
+    this.#deps = deps;
+    this.#hint = connection.hint;
+  }
+
+  /** The provider that answered last; undefined while none has, also when none does any more. */
+  get provider(): ProviderName | undefined {
+    return this.#provider;
+  }
+
+  get roundTrips(): number {
+    return [...this.#sessions.values()].reduce(
+      (sum, session) => sum + session.roundTrips(),
+      this.#roundTripsBefore,
+    );
+  }
+
+  get hint(): unknown {
+    return this.#hint;
+  }
+
+  /**
+   * Runs an operation with the first provider that answers; where that says `unsupported`, which it does before
+   * anything has changed, with the next one. Rejects with `unsupported` and every reason when none is left.
+   */
+  async use<T>(
+    capability: Capability | undefined,
+    signal: AbortSignal,
+    operation: (access: Access) => Promise<T>,
+  ): Promise<T> {
+    const unsupported: BmcError[] = [];
+    let candidates = await this.#capable(capability);
+    for (;;) {
+      try {
+        return await operation(this.#access(candidates, signal));
+      } catch (thrown) {
+        signal.throwIfAborted();
+        const error = this.#named(BmcError.from(thrown));
+        const refused = this.#provider;
+        if (error.class !== "unsupported" && unsupported.length === 0) throw error;
+        unsupported.push(error);
+        candidates = candidates.filter((name) => name !== refused);
+        if (error.class === "unsupported" && refused && candidates.length > 0) continue;
+        throw unsupported.length === 1 ? error : allOf(unsupported);
+      }
+    }
+  }
+
+  /** Logs out and frees everything, also in the middle of an operation, for good. Never throws. */
+  async close(): Promise<void> {
+    this.#closed.abort(new BmcError("cancelled", "the client was closed"));
+    // Whoever exits now would leave behind on the BMC what an opening has just logged in.
+    await Promise.all(this.#looseEnds);
+    await Promise.all([...this.#sessions.keys()].map((name) => this.#drop(name)));
+  }
+
+  #access(candidates: readonly ProviderName[], signal: AbortSignal): Access {
+    const session = () => this.#session(candidates, signal);
+    return {
+      read: async (call) => {
+        // The first opening has its own rule; an unreachable BMC must not be tried under both.
+        await session();
+        return this.#retrying(READ_RETRY, signal, async () => this.#call(await session(), call));
+      },
+      write: async (call) => {
+        await session();
+        return this.#retrying(WRITE_RETRY, signal, async () => this.#callOnceMore(session, call));
+      },
+      sleep: (ms) => this.#deps.clock.sleep(ms, signal),
+      drop: async () => this.#drop((await session()).provider),
+    };
+  }
+
+  /** A session that broke is given up, and with it the hint that led to it: the BMC may have restarted or moved. */
+  async #call<T>(session: Session, call: (session: Session) => Promise<T>): Promise<T> {
+    try {
+      return await call(session);
+    } catch (thrown) {
+      const { class: errorClass } = BmcError.from(thrown);
+      if (errorClass === "unreachable" || errorClass === "timeout") {
+        this.#distrusted.add(session.provider);
+        await this.#untilDone(this.#drop(session.provider));
+      }
+      throw thrown;
+    }
+  }
+
+  /** A write that certainly never left, as on a connection that a hint promised, is sent on a new session. */
+  async #callOnceMore(
+    session: () => Promise<Session>,
+    call: (session: Session) => Promise<void>,
+  ): Promise<void> {
+    try {
+      await this.#call(await session(), call);
+    } catch (thrown) {
+      const error = BmcError.from(thrown);
+      if (error.class !== "unreachable" || error.uncertain) throw thrown;
+      await this.#call(await session(), call);
+    }
+  }
+
+  #retrying<T>(rule: RetryRule, signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
+    const { clock, log } = this.#deps;
+    return retrying(rule, { clock, log, signal }, attempt);
+  }
+
+  async #session(candidates: readonly ProviderName[], signal: AbortSignal): Promise<Session> {
+    for (const name of candidates) {
+      const open = this.#sessions.get(name);
+      if (open) {
+        this.#provider = name;
+        return open;
+      }
+    }
+    return this.#untilDone(this.#open(candidates, AbortSignal.any([signal, this.#closed.signal])));
+  }
+
+  async #open(names: readonly ProviderName[], signal: AbortSignal): Promise<Session> {
+    this.#provider = undefined;
+    const { clock, log, loadProvider } = this.#deps;
+    const hints = readHint(this.#hint);
+    const session = await openFirst(
+      inOrder(names, hints.provider).map((name) => ({
+        name,
+        open: async (raceSignal, failing) => {
+          const provider = await loadProvider(name);
+          const hint = this.#distrusted.has(name) ? undefined : hints.providers[name];
+          return this.#retrying(OPEN_RETRY, raceSignal, async () => {
+            try {
+              return await provider.open(this.#connection, { clock, log, hint }, raceSignal);
+            } catch (thrown) {
+              failing(thrown);
+              throw thrown;
+            }
+          });
+        },
+      })),
+      { headStartMs: this.#connection.headStartMs, discard: (opened: Session) => opened.close() },
+      signal,
+    );
+    this.#sessions.set(session.provider, session);
+    this.#provider = session.provider;
+    log.debug({ provider: session.provider, host: this.#connection.host }, "BMC answered");
+    return session;
+  }
+
+  /** The connection's providers that can do it, in order of preference. */
+  async #capable(capability: Capability | undefined): Promise<readonly ProviderName[]> {
+    const { providers } = this.#connection;
+    if (capability === undefined) return providers;
+    const loaded: readonly Provider[] = await Promise.all(providers.map(this.#deps.loadProvider));
+    const capable = loaded.filter(({ capabilities }) => capabilities.has(capability)).map(({ name }) => name);
+    if (capable.length > 0) return capable;
+    throw new BmcError("unsupported", `none of the providers ${providers.join(", ")} offers ${capability}`);
+  }
+
+  async #drop(name: ProviderName): Promise<void> {
+    const session = this.#sessions.get(name);
+    if (!session) return;
+    this.#sessions.delete(name);
+    this.#hint = composeHint(this.#hint, session);
+    await session.close();
+    // Read after closing: logging out may take a round trip.
+    this.#roundTripsBefore += session.roundTrips();
+  }
+
+  #untilDone<T>(work: Promise<T>): Promise<T> {
+    const over: Promise<boolean> = work.then(
+      () => this.#looseEnds.delete(over),
+      () => this.#looseEnds.delete(over),
+    );
+    this.#looseEnds.add(over);
+    return work;
+  }
+
+  /** A failed opening names its providers itself. */
+  #named(error: BmcError): BmcError {
+    const provider = this.#provider;
+    if (provider === undefined || error.class === "cancelled") return error;
+    const { uncertain, retryAfterMs } = error;
+    return new BmcError(error.class, `${provider}: ${error.message}`, {
+      cause: error,
+      uncertain,
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    });
+  }
+}
+
+/** Preferred order, with the provider that answered last time first. */
+function inOrder(names: readonly ProviderName[], remembered: string | undefined): readonly ProviderName[] {
+  return names.toSorted((a, b) => Number(b === remembered) - Number(a === remembered));
+}
+
+function allOf(errors: readonly BmcError[]): BmcError {
+  return new BmcError("unsupported", errors.map(({ message }) => message).join("; "), { cause: errors[0] });
+}
