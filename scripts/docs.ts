@@ -1,13 +1,22 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { catalogue, loadAction } from "../actions/catalogue.ts";
+import { ProviderName } from "../shared/contract/vocabulary.ts";
 import { renderConfigurationPage } from "../worker/config/reference.ts";
 import { refreshActionReadme } from "./action-readme.ts";
+import { refreshProviderPage, refreshProviderTable } from "./provider-pages.ts";
 
 type Render = (current: string) => string | Promise<string>;
 
 /** Pages made, in whole or in part, from the code they describe: by path from the project's root, out of their present text. */
 export const pages: Readonly<Record<string, Render>> = {
   "docs/configuration.md": renderConfigurationPage,
+  "docs/providers/README.md": refreshProviderTable,
+  ...Object.fromEntries(
+    ProviderName.options.map((name) => [
+      `docs/providers/${name}.md`,
+      (current: string) => refreshProviderPage(name, current),
+    ]),
+  ),
   ...Object.fromEntries(catalogue.map((name) => [`actions/${name}/README.md`, actionReadme(name)])),
 };
 

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { ProviderName } from "../../shared/contract/vocabulary.ts";
 import { parseDurationMs } from "../../shared/duration.ts";
 import { type InputField, type InputType, readBoolean, readInteger } from "./input.ts";
 
@@ -58,7 +59,13 @@ export const connectionFieldTable: readonly ConnectionField[] = [
   field("BMC_HOST", ["host"], "text", asText, "The BMC's name or address, without scheme or port", {
     required: true,
   }),
-  field("BMC_USERNAME", ["username"], "text", asText, "The user; this or the file form is needed"),
+  field(
+    "BMC_USERNAME",
+    ["username"],
+    "text",
+    asText,
+    "The user; this or the file form is needed, except with RPC_URL or HOMEASSISTANT_URL",
+  ),
   field("BMC_USERNAME_FILE", ["username"], "file", asText, "A file that holds the user", {
     fromFile: "text",
   }),
@@ -67,7 +74,7 @@ export const connectionFieldTable: readonly ConnectionField[] = [
     ["password"],
     "text",
     asText,
-    "The password; this or the file form is needed, which keeps it out of the environment",
+    "The password, or Home Assistant's token; this or the file form, which keeps it out of the environment, is needed, except with RPC_URL",
     {
       secret: true,
     },
@@ -83,7 +90,7 @@ export const connectionFieldTable: readonly ConnectionField[] = [
     "The ways to talk to the BMC, in order of preference",
     {
       default: "redfish,ipmi",
-      choices: ["redfish", "ipmi", "ipmitool"],
+      choices: ProviderName.options,
     },
   ),
   field("BMC_BOOT_MODE", ["bootMode"], "choice", asText, "The boot mode where an action says keep", {
@@ -227,5 +234,59 @@ export const connectionFieldTable: readonly ConnectionField[] = [
     {
       default: "ipmitool",
     },
+  ),
+  field("AMT_PORT", ["amt", "port"], "integer", asInteger, "The Intel AMT port; 16992 or, with TLS, 16993"),
+  field("AMT_SCHEME", ["amt", "scheme"], "choice", asText, "http, or https for devices set up with TLS", {
+    default: "http",
+    choices: ["http", "https"],
+  }),
+  field(
+    "RPC_URL",
+    ["rpc", "url"],
+    "text",
+    asText,
+    "The webhook that controls the machine, which knows it by BMC_HOST, any text then; nothing else is tried",
+  ),
+  field("RPC_NAMING", ["rpc", "naming"], "choice", asText, "Whose names the webhook's headers have", {
+    default: "bmclib",
+    choices: ["bmclib", "rufio"],
+  }),
+  field(
+    "RPC_SECRET",
+    ["rpc", "signature", "secrets", "sha256"],
+    "text",
+    asText,
+    "The secret that requests to the webhook are signed with (SHA-256)",
+    { secret: true },
+  ),
+  field(
+    "RPC_SECRET_FILE",
+    ["rpc", "signature", "secrets", "sha256"],
+    "file",
+    asText,
+    "A file that holds the webhook's secret",
+    { fromFile: "secret" },
+  ),
+  field(
+    "HOMEASSISTANT_URL",
+    ["homeassistant", "url"],
+    "text",
+    asText,
+    "The Home Assistant that switches the machine's power; nothing else is tried",
+  ),
+  field(
+    "HOMEASSISTANT_ENTITY",
+    ["homeassistant", "entity"],
+    "text",
+    asText,
+    "The switch that is the machine's power, such as switch.node_1",
+  ),
+  field(
+    "HOMEASSISTANT_POWER_OPERATION_DELAY",
+    ["homeassistant", "powerOperationDelayMs"],
+    "duration",
+    asDuration,
+    "Time to wait after each power command",
+    { default: "0s" },
   ),
 ];

@@ -7,7 +7,7 @@ import type { InputFields } from "./input.ts";
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** A misspelt variable with one of these beginnings must not pass as a default. */
-const OWN_PREFIXES = ["BMC_", "REDFISH_", "IPMI_", "IPMITOOL_"];
+const OWN_PREFIXES = ["BMC_", "REDFISH_", "IPMI_", "IPMITOOL_", "AMT_", "RPC_", "HOMEASSISTANT_"];
 const SERVICE_LINK = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP)(_\w+)?|ENV_\w+)$/;
 
 /**

@@ -100,6 +100,6 @@ function placeholder(field: InputField): string {
 }
 
 const environmentHelp = `Every flag can be given as the environment variable behind it; secrets only so:
-  BMC_PASSWORD, IPMI_KG (or BMC_PASSWORD_FILE, IPMI_KG_FILE).
+  BMC_PASSWORD, IPMI_KG, RPC_SECRET (or BMC_PASSWORD_FILE, IPMI_KG_FILE, RPC_SECRET_FILE).
 The last line on stdout is the result as JSON. Exit codes: 0 success, 2 usage, 10 auth, 11 unreachable, 12 tls,
   13 unsupported, 14 busy, 15 verify, 16 timeout, 17 state, 18 protocol, 19 bmc, 70 internal, 130/143 cancelled.`;

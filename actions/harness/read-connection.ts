@@ -1,4 +1,4 @@
-import { Connection } from "../../shared/contract/connection.ts";
+import { Connection, requiredCredentials } from "../../shared/contract/connection.ts";
 import {
   type ConnectionField,
   connectionFieldTable,
@@ -44,9 +44,9 @@ async function readWhole(
     return undefined;
   }
   const connection = parsed.data;
-  // Every provider so far logs in with a user and a password.
-  if (connection.username === undefined) problems.push(`${from}: username is missing`);
-  if (connection.password === undefined) problems.push(`${from}: password is missing`);
+  for (const name of requiredCredentials(connection)) {
+    if (connection[name] === undefined) problems.push(`${from}: ${name} is missing`);
+  }
   const machine = connection.machine ?? givenFor(machineField, sources)?.text;
   return machine === undefined ? connection : { ...connection, machine };
 }
@@ -78,8 +78,9 @@ async function readFields(sources: ConnectionSources, problems: string[]): Promi
     const value = await readValue(field, given, sources, problems);
     if (value !== undefined) place(document, field.path, value);
   }
-  if (!origins.has("username")) problems.push("BMC_USERNAME is missing: the user");
-  if (!origins.has("password")) problems.push("BMC_PASSWORD or BMC_PASSWORD_FILE is missing: the password");
+  for (const name of requiredCredentials(document)) {
+    if (!origins.has(name)) problems.push(MISSING_CREDENTIALS[name]);
+  }
   const parsed = Connection.safeParse(document);
   if (parsed.success) return parsed.data;
   for (const issue of parsed.error.issues) {
@@ -91,6 +92,11 @@ async function readFields(sources: ConnectionSources, problems: string[]): Promi
   }
   return undefined;
 }
+
+const MISSING_CREDENTIALS = {
+  username: "BMC_USERNAME is missing: the user",
+  password: "BMC_PASSWORD or BMC_PASSWORD_FILE is missing: the password",
+};
 
 async function readValue(
   field: ConnectionField,

@@ -18,6 +18,5 @@ export async function runBoot(
       summary: describePlan(`boot ${describeOverride(before)}`, steps),
     };
   }
-  const { after, summary } = await bmc.setBoot(request, signal);
-  return { after, changed: true, summary };
+  return await bmc.setBoot(request, signal);
 }

@@ -100,14 +100,20 @@ export class BmcLink {
 
   #access(candidates: readonly ProviderName[], signal: AbortSignal): Access {
     const session = () => this.#session(candidates, signal);
+    let wasOpen = false;
+    // The first opening has its own rule, so that an unreachable BMC is not tried under both; one that was open
+    // and went away may be restarting, and gets the time of the rule for the call.
+    const openFirst = async () => {
+      if (!wasOpen) await session();
+      wasOpen = true;
+    };
     return {
       read: async (call) => {
-        // The first opening has its own rule; an unreachable BMC must not be tried under both.
-        await session();
+        await openFirst();
         return this.#retrying(READ_RETRY, signal, async () => this.#call(await session(), call));
       },
       write: async (call) => {
-        await session();
+        await openFirst();
         return this.#retrying(WRITE_RETRY, signal, async () => this.#callOnceMore(session, call));
       },
       sleep: (ms) => this.#deps.clock.sleep(ms, signal),
@@ -163,23 +169,31 @@ export class BmcLink {
     this.#provider = undefined;
     const { clock, log, loadProvider } = this.#deps;
     const hints = readHint(this.#hint);
+    const ordered = inOrder(names, hints.provider);
+    // Loading is not the BMC's silence, so it is over before the race begins.
+    if (ordered[0]) await loadProvider(ordered[0]);
     const session = await openFirst(
-      inOrder(names, hints.provider).map((name) => ({
+      ordered.map((name) => ({
         name,
-        open: async (raceSignal, failing) => {
+        open: async (raceSignal, progress) => {
           const provider = await loadProvider(name);
           const hint = this.#distrusted.has(name) ? undefined : hints.providers[name];
           return this.#retrying(OPEN_RETRY, raceSignal, async () => {
             try {
-              return await provider.open(this.#connection, { clock, log, hint }, raceSignal);
+              const context = { clock, log, hint, onReached: progress.reached };
+              return await provider.open(this.#connection, context, raceSignal);
             } catch (thrown) {
-              failing(thrown);
+              progress.failing(thrown);
               throw thrown;
             }
           });
         },
       })),
-      { headStartMs: this.#connection.headStartMs, discard: (opened: Session) => opened.close() },
+      {
+        headStartMs: this.#connection.headStartMs,
+        discard: (opened: Session) => opened.close(),
+        tidying: (tidied) => void this.#untilDone(tidied),
+      },
       signal,
     );
     this.#sessions.set(session.provider, session);

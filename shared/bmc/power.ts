@@ -312,7 +312,7 @@ async function reach(port: PowerPort, target: "on" | "off", timeoutMs: number, s
 async function reached(port: PowerPort, target: "on" | "off", timeoutMs: number): Promise<boolean> {
   const needed = target === "off" ? 2 : 1;
   let matching = 0;
-  return watch(
+  const held = await watch(
     port,
     (state) => {
       matching = state === target ? matching + 1 : 0;
@@ -320,11 +320,14 @@ async function reached(port: PowerPort, target: "on" | "off", timeoutMs: number)
     },
     timeoutMs,
   );
+  // The time may have ended between the reading and the one that confirms it.
+  return held || (matching > 0 && (await port.read()) === target);
 }
 
 /**
  * Reads the state, now and then at growing intervals, until `done` says so or the time is over. A reading that
- * moves on resets the interval, so that the confirming one comes soon.
+ * moves on resets the interval, so that the confirming one comes soon. A BMC that does not answer may be
+ * restarting: that is an error only when it lasts to the end.
  */
 async function watch(
   port: PowerPort,
@@ -334,12 +337,25 @@ async function watch(
   const endMs = port.clock.monotonicMs() + timeoutMs;
   let last: PowerState | undefined;
   for (let attempt = 1; ; attempt += 1) {
-    const state = await port.read();
-    if (done(state)) return true;
-    if (state !== last) attempt = 1;
-    last = state;
+    const reading = await readOrSilence(port);
+    if (typeof reading === "string") {
+      if (done(reading)) return true;
+      if (reading !== last) attempt = 1;
+      last = reading;
+    }
     const leftMs = endMs - port.clock.monotonicMs();
+    if (leftMs <= 0 && typeof reading !== "string") throw reading;
     if (leftMs <= 0) return false;
     await port.sleep(Math.min(leftMs, backoffMs(POLL, attempt)));
+  }
+}
+
+async function readOrSilence(port: PowerPort): Promise<PowerState | BmcError> {
+  try {
+    return await port.read();
+  } catch (thrown) {
+    const error = BmcError.from(thrown);
+    if (error.class === "unreachable" || error.class === "timeout") return error;
+    throw error;
   }
 }

@@ -261,6 +261,8 @@ export interface ProviderContext {
   readonly log: Logger;
   /** This provider's part of an earlier hint; anything, validated by the provider. */
   readonly hint?: unknown;
+  /** To be called when the BMC first gives any sign of life to `open`: a connection, an answer. */
+  readonly onReached?: () => void;
 }
 
 /** One way to talk to a BMC. */

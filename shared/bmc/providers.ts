@@ -8,6 +8,9 @@ const LOADERS: Readonly<Record<ProviderName, () => Promise<Provider>>> = {
   redfish: async () => (await import("./redfish/provider.ts")).redfish,
   ipmi: async () => (await import("./ipmi/provider.ts")).ipmi,
   ipmitool: async () => (await import("./ipmitool/provider.ts")).ipmitool,
+  amt: async () => (await import("./amt/provider.ts")).amt,
+  rpc: async () => (await import("./rpc/provider.ts")).rpc,
+  homeassistant: async () => (await import("./homeassistant/provider.ts")).homeAssistant,
 };
 
 export const loadProvider: ProviderLoader = (name) => LOADERS[name]();

@@ -55,12 +55,18 @@ export async function deleteUser(port: UserPort, name: string): Promise<UserRepo
     );
   }
   const existing = find(await port.list(), name);
-  if (!existing) return { changed: false, summary: `user ${name} already absent` };
+  if (!existing || isGone(existing)) return { changed: false, summary: `user ${name} already absent` };
   await port.remove(existing);
-  if (find(await port.list(), name)) {
+  const left = find(await port.list(), name);
+  if (left && !isGone(left)) {
     throw new BmcError("verify", `the BMC accepted the deletion of user ${name} and still lists it`);
   }
   return { changed: true, summary: `user ${name} deleted` };
+}
+
+/** Some BMCs never give a name up: a user that may do nothing is as good as deleted. */
+function isGone({ enabled, role }: BmcUser): boolean {
+  return !enabled && role === "none";
 }
 
 function find(users: readonly BmcUser[], name: string): BmcUser | undefined {

@@ -3,6 +3,11 @@ import * as z from "zod/mini";
 import { Secret } from "../secret.ts";
 import { BootModeChoice, ProviderName } from "./vocabulary.ts";
 
+const unbracketed = (host: string) => {
+  const bare = host.replace(/^\[(.*)\]$/, "$1");
+  return isIPv6(bare) ? bare : host;
+};
+
 /** A host name, IPv4 or IPv6 address, with no scheme, port or path. Brackets around IPv6 are taken off. */
 export const Host = z.pipe(
   z.string().check(
@@ -12,7 +17,20 @@ export const Host = z.pipe(
       if (problem) context.issues.push({ code: "custom", message: problem, input: context.value });
     }),
   ),
-  z.transform((host: string) => host.replace(/^\[(.*)\]$/, "$1")),
+  z.transform(unbracketed),
+);
+
+/** A host or, for a service that reaches its machines itself, any text it knows the machine by: see `connectionRules`. */
+const HostOrId = z.pipe(
+  z
+    .string()
+    .check(
+      z.trim(),
+      z.minLength(1, { error: "is empty" }),
+      z.maxLength(1_024, { error: "is longer than 1024 characters" }),
+      z.regex(/^\P{Cc}*$/u, { error: "must be one line of text" }),
+    ),
+  z.transform(unbracketed),
 );
 
 function hostProblem(host: string): string | undefined {
@@ -43,6 +61,7 @@ export const SecretText = z.pipe(
 const WAIT_PROBLEM = { error: "is not a duration above 0 and up to 10 minutes" };
 const Milliseconds = z.int(WAIT_PROBLEM).check(z.positive(WAIT_PROBLEM), z.maximum(600_000, WAIT_PROBLEM));
 
+const DELAY_PROBLEM = { error: "is not a duration up to 10 minutes" };
 const HEAD_START_PROBLEM = { error: "is not a duration up to 1 minute" };
 
 export const TlsOptions = z.strictObject({
@@ -106,6 +125,127 @@ export const IpmitoolOptions = z.strictObject({
 });
 export type IpmitoolOptions = z.infer<typeof IpmitoolOptions>;
 
+export const AmtOptions = z.strictObject({
+  /** 16992, or 16993 with TLS, when absent. */
+  port: z.optional(Port),
+  /** Most AMT devices are set up without TLS; digest authentication keeps the password off the wire either way. */
+  scheme: z._default(z.enum(["https", "http"]), "http"),
+});
+export type AmtOptions = z.infer<typeof AmtOptions>;
+
+/** An absolute `http` or `https` URL without credentials, which would show in logs. */
+const HttpUrl = z.string().check(
+  z.trim(),
+  z.check<string>((context) => {
+    const problem = urlProblem(context.value);
+    if (problem) context.issues.push({ code: "custom", message: problem, input: context.value });
+  }),
+);
+
+function urlProblem(text: string): string | undefined {
+  const url = URL.parse(text);
+  if (!url || !["http:", "https:"].includes(url.protocol)) return "is not an http or https URL";
+  if (url.username !== "" || url.password !== "") return "must not hold credentials";
+  return url.hash === "" ? undefined : "must not have a fragment";
+}
+
+// RFC 9110 section 5.1 and 5.5: a field name is a token, a value has no control characters.
+const HeaderName = z
+  .string()
+  .check(z.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, { error: "is not a header name" }));
+const FixedHeaderName = HeaderName.check(
+  z.regex(/^(?!(connection|content-length|expect|host|keep-alive|te|trailer|transfer-encoding|upgrade)$)/i, {
+    error: "is a header that the connection sets itself",
+  }),
+);
+const HeaderValue = z.pipe(
+  z.string().check(z.regex(/^[\t\x20-\x7e\x80-\xff]*$/, { error: "is not a header value" })),
+  z.transform((text: string) => new Secret(text)),
+);
+
+/** One secret, or several: each makes a signature of its own, so that keys can be changed without a gap. */
+const SecretTexts = z.pipe(
+  z.union([z.string().check(z.minLength(1)), z.array(z.string().check(z.minLength(1)))], {
+    error: "must be a secret, or a list of secrets, none of them empty",
+  }),
+  z.transform((given: string | string[]) => [given].flat().map((text) => new Secret(text))),
+);
+
+/** Secrets by algorithm, each of which may be spelled without its `sha`. */
+const RpcSecrets = z.pipe(
+  z.strictObject({
+    sha256: z.optional(SecretTexts),
+    sha512: z.optional(SecretTexts),
+    "256": z.optional(SecretTexts),
+    "512": z.optional(SecretTexts),
+  }),
+  z.transform((given) => ({
+    sha256: [...(given.sha256 ?? []), ...(given["256"] ?? [])],
+    sha512: [...(given.sha512 ?? []), ...(given["512"] ?? [])],
+  })),
+);
+
+export const RpcSignature = z.strictObject({
+  secrets: z.prefault(RpcSecrets, {}),
+  /** The signature's header; `naming` gives the default. */
+  header: z.optional(HeaderName),
+  /** Whether `-256` or `-512` is added to the header's name. */
+  algorithmInHeader: z._default(z.boolean(), true),
+  /** Whether `sha256=` or `sha512=` goes before the signature. */
+  algorithmInValue: z._default(z.boolean(), true),
+  /** Headers whose values are signed after the body, in this order; `naming` gives the default. */
+  includedHeaders: z.optional(z.array(HeaderName)),
+});
+export type RpcSignature = z.infer<typeof RpcSignature>;
+
+/** The webhook of bmclib's `rpc` provider and of Rufio's `providerOptions.rpc`. */
+export const RpcOptions = z.strictObject({
+  url: HttpUrl,
+  /** Whose header names are the defaults. Rufio's also signs the time stamp. */
+  naming: z._default(z.enum(["bmclib", "rufio"]), "bmclib"),
+  method: z._default(z.string().check(z.regex(/^[A-Z]{1,20}$/, { error: "is not an HTTP method" })), "POST"),
+  contentType: z._default(z.string().check(z.regex(/^[\x21-\x7e][\x20-\x7e]*$/)), "application/json"),
+  /** Sent with every request, several values joined with commas. They may hold tokens, so they stay closed. */
+  headers: z._default(
+    z.record(FixedHeaderName, z.array(HeaderValue), {
+      error: ({ code }) =>
+        code === "invalid_key" ? "is no header name, or one that the connection sets itself" : undefined,
+    }),
+    {},
+  ),
+  /** `naming` gives the default. */
+  timestampHeader: z.optional(HeaderName),
+  /** A layout as Go's time package has it: how 2006-01-02 15:04:05 would be written. */
+  timestampFormat: z._default(
+    z.string().check(z.minLength(1), z.maxLength(100)),
+    "2006-01-02T15:04:05Z07:00",
+  ),
+  signature: z.prefault(RpcSignature, {}),
+  /** Experimental: the request is put into this payload, at a path with dots such as `data.request`. */
+  embed: z.optional(
+    z.strictObject({
+      payload: z.record(z.string(), z.unknown()),
+      path: z.string().check(z.regex(/^[^.]+(\.[^.]+)*$/, { error: "is not a path such as data.request" })),
+    }),
+  ),
+});
+export type RpcOptions = z.infer<typeof RpcOptions>;
+
+export const HomeAssistantOptions = z.strictObject({
+  /** Where Home Assistant is, without `/api`. */
+  url: HttpUrl.check(z.regex(/^[^?]*$/, { error: "must not have a query" })),
+  /** The switch that is the machine's power. */
+  entity: z
+    .string()
+    .check(z.regex(/^switch\.[a-z0-9_]+$/, { error: "is not a switch's ID, such as switch.node_1" })),
+  /** Waited out after each power command, before the state is believed. */
+  powerOperationDelayMs: z._default(
+    z.int(DELAY_PROBLEM).check(z.minimum(0, DELAY_PROBLEM), z.maximum(600_000, DELAY_PROBLEM)),
+    0,
+  ),
+});
+export type HomeAssistantOptions = z.infer<typeof HomeAssistantOptions>;
+
 const distinct = z.check<string[]>((context) => {
   const repeated = context.value.filter((value, index) => context.value.indexOf(value) !== index);
   if (repeated.length > 0) {
@@ -119,9 +259,9 @@ const distinct = z.check<string[]>((context) => {
 
 /** The shape of how to reach a BMC, without the machine's name and the secret part: what an inventory holds. */
 export const connectionFields = {
-  host: Host,
-  /** Tried in this order, the later ones with a head start for the earlier. */
-  providers: z._default(z.array(ProviderName).check(z.minLength(1), distinct), ["redfish", "ipmi"]),
+  host: HostOrId,
+  /** Tried in this order, the later ones with a head start for the earlier; see `providersOf`. */
+  providers: z.optional(z.array(ProviderName).check(z.minLength(1), distinct)),
   /** What `keep` means for this machine when a boot device is set. */
   bootMode: z._default(BootModeChoice, "keep"),
   tls: z.prefault(TlsOptions, {}),
@@ -137,18 +277,78 @@ export const connectionFields = {
   redfish: z.prefault(RedfishOptions, {}),
   ipmi: z.prefault(IpmiOptions, {}),
   ipmitool: z.prefault(IpmitoolOptions, {}),
+  amt: z.prefault(AmtOptions, {}),
+  rpc: z.optional(RpcOptions),
+  homeassistant: z.optional(HomeAssistantOptions),
 };
 
+/** As much of a connection, checked or not, as its rules look at. */
+interface Ways {
+  readonly host?: unknown;
+  readonly providers?: readonly ProviderName[] | undefined;
+  readonly rpc?: unknown;
+  readonly homeassistant?: unknown;
+}
+
+const DEFAULT_PROVIDERS: readonly ProviderName[] = ["redfish", "ipmi"];
+/** What reaches a machine through a service instead of its BMC; where one is configured nothing else is tried. */
+const SERVICES = ["rpc", "homeassistant"] as const;
+
+const serviceOf = (ways: Ways) => SERVICES.find((name) => ways[name] !== undefined);
+
+/** The providers to try, in order: a configured service alone, or those named, or Redfish and IPMI. */
+export function providersOf(ways: Ways): readonly ProviderName[] {
+  const service = serviceOf(ways);
+  return service ? [service] : (ways.providers ?? DEFAULT_PROVIDERS);
+}
+
+/** What a connection must have to log in: a webhook is not logged in to, Home Assistant takes a token as password. */
+export function requiredCredentials(ways: Ways): readonly ("username" | "password")[] {
+  const service = serviceOf(ways);
+  if (service === "rpc") return [];
+  return service === "homeassistant" ? ["password"] : ["username", "password"];
+}
+
+/** What holds between the fields of a connection, for whatever is built on `connectionFields`. */
+export const connectionRules = z.superRefine<Ways>(
+  (ways, context) => {
+    const refuse = (path: string[], message: string) =>
+      context.addIssue({ code: "custom", path, message, input: ways });
+    const service = serviceOf(ways);
+    if (!service && typeof ways.host === "string" && ways.host !== "") {
+      const problem = hostProblem(ways.host);
+      if (problem) refuse(["host"], problem);
+    }
+    if (SERVICES.every((name) => ways[name] !== undefined)) {
+      refuse(["homeassistant"], "is configured beside rpc: give one of them");
+    }
+    const named = Array.isArray(ways.providers) ? ways.providers : [];
+    if (service && named.some((name) => name !== service)) {
+      refuse(["providers"], `names others than ${service}, which is configured: nothing else is tried then`);
+    }
+    for (const name of SERVICES) {
+      if (!service && named.includes(name)) refuse([name, "url"], "is missing");
+    }
+  },
+  // Also beside other problems, so that all are found at once.
+  { when: ({ value }) => typeof value === "object" && value !== null },
+);
+
 /** What an action needs to reach one BMC. Durations in milliseconds. */
-export const Connection = z.strictObject({
-  /** The machine's name in the inventory; absent in a run by hand. */
-  machine: z.optional(z.string().check(z.minLength(1))),
-  ...connectionFields,
-  username: z.optional(z.string()),
-  password: z.optional(SecretText),
-  /** What an earlier call learned about this BMC; never trusted further than one failed request. */
-  hint: z.optional(z.unknown()),
-});
+export const Connection = z.pipe(
+  z
+    .strictObject({
+      /** The machine's name in the inventory; absent in a run by hand. */
+      machine: z.optional(z.string().check(z.minLength(1))),
+      ...connectionFields,
+      username: z.optional(z.string()),
+      password: z.optional(SecretText),
+      /** What an earlier call learned about this BMC; never trusted further than one failed request. */
+      hint: z.optional(z.unknown()),
+    })
+    .check(connectionRules),
+  z.transform((given) => ({ ...given, providers: [...providersOf(given)] })),
+);
 export type Connection = z.infer<typeof Connection>;
 
 /** The connection as JSON with its secrets open: for an action's stdin or mounted file, and nowhere else. */

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 
 /** One way to talk to a BMC. */
-export const ProviderName = z.enum(["redfish", "ipmi", "ipmitool"]);
+export const ProviderName = z.enum(["redfish", "ipmi", "ipmitool", "amt", "rpc", "homeassistant"]);
 export type ProviderName = z.infer<typeof ProviderName>;
 
 /** Power as every provider reports it; anything transitional or strange is `unknown`, never `off`. */

@@ -192,7 +192,7 @@ const wrongInputs: readonly Wrong[] = [
       'SOFT_TIMEOUT "soon" is not a duration, such as 90, 90s or 1m30s',
       'TIMEOUT "10ms" is not a duration of at least 0.1 s, such as 90, 90s or 1m30s',
       'DRY_RUN "maybe" is neither true nor false',
-      'BMC_PROVIDERS "redfish,ipmitol" is not one of redfish, ipmi, ipmitool, did you mean ipmitool?',
+      'BMC_PROVIDERS "redfish,ipmitol" is not one of redfish, ipmi, ipmitool, amt, rpc, homeassistant, did you mean ipmitool?',
       'BMC_TLS_VERIFY "perhaps" is neither true nor false',
       'BMC_CONNECT_TIMEOUT "-1" is not a duration above 0 and up to 10 minutes',
       'REDFISH_PORT "70000" is not a port, 1 to 65535',
@@ -206,9 +206,9 @@ const wrongInputs: readonly Wrong[] = [
     env: { BMC_HOST: "https://10.0.0.1", BMC_PROVIDERS: "ipmi,ipmi" },
     argv: ["--redfish-system", ""],
     problems: [
-      'BMC_HOST "https://10.0.0.1" must not have a scheme: give the name or address alone',
       'BMC_PROVIDERS "ipmi,ipmi" names ipmi twice',
       '--redfish-system "" is wrong: too small: expected string to have >=1 characters',
+      'BMC_HOST "https://10.0.0.1" must not have a scheme: give the name or address alone',
     ],
   },
   {
@@ -268,10 +268,10 @@ const wrongInputs: readonly Wrong[] = [
         "that lacks what it needs and has what it must not",
         JSON.stringify({ host: "a b", redfish: { port: "443" }, pasword: "x", providers: ["redfsh"] }),
         [
-          "BMC_CONNECTION_FILE: host must be a name or address alone",
           /^BMC_CONNECTION_FILE: providers.0 is wrong: invalid option: expected one of/,
           "BMC_CONNECTION_FILE: redfish.port is not a port, 1 to 65535",
           'BMC_CONNECTION_FILE: it is wrong: unrecognized key: "pasword"',
+          "BMC_CONNECTION_FILE: host must be a name or address alone",
         ],
       ],
       [

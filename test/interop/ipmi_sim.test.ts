@@ -1,13 +1,14 @@
-import { createSocket } from "node:dgram";
-import { once } from "node:events";
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
 import { expect, it, onTestFinished } from "vitest";
+import { Secret } from "../../shared/secret.ts";
 import { limit, openSession } from "../shared/bmc/ipmi/bench.ts";
+import { freeUdpPort, untilIpmiAnswers } from "./ipmi-peer.ts";
 import { describeWithProgram, findProgram } from "./programs.ts";
 
+const AS_ADMINISTRATOR = { username: "admin", password: "password", ipmi: { privilege: "administrator" } };
 const USER = { username: "admin", password: "password" };
 
 interface Sim {
@@ -38,30 +39,8 @@ async function startIpmiSim(): Promise<Sim> {
     await child;
     await rm(folder, { recursive: true });
   });
-  await untilItAnswers(port);
+  await untilIpmiAnswers(port);
   return { port, calls: () => readFile(join(folder, "calls"), "utf8") };
-}
-
-async function freeUdpPort(): Promise<number> {
-  const socket = createSocket("udp4").bind(0, "127.0.0.1");
-  await once(socket, "listening");
-  const { port } = socket.address();
-  await new Promise<void>((resolve) => socket.close(() => resolve()));
-  return port;
-}
-
-/** Asks for the authentication capabilities, in IPMI 1.5 framing, until there is an answer. */
-async function untilItAnswers(port: number): Promise<void> {
-  const socket = createSocket("udp4");
-  const question = Buffer.from("0600ff07000000000000000000092018c88100388e04b5", "hex");
-  socket.on("error", () => undefined);
-  const ask = setInterval(() => socket.send(question, port, "127.0.0.1"), 50);
-  try {
-    await once(socket, "message", { signal: AbortSignal.timeout(15_000) });
-  } finally {
-    clearInterval(ask);
-    socket.close();
-  }
 }
 
 describeWithProgram("ipmi_sim", "the ipmi provider talks to OpenIPMI's ipmi_sim", () => {
@@ -96,6 +75,45 @@ describeWithProgram("ipmi_sim", "the ipmi provider talks to OpenIPMI's ipmi_sim"
     await session.boot.write({ device: "pxe", persistent: false, mode: "uefi" }, limit());
 
     expect(await sim.calls()).toContain("set boot pxe");
+  });
+
+  it("says who it is, and lists and clears its event log", async () => {
+    const sim = await startIpmiSim();
+    const { manager, sel } = await openSession(sim, { overrides: AS_ADMINISTRATOR });
+    if (!manager || !sel) throw new Error("a driver is missing");
+
+    expect(await manager.info(limit())).toMatchObject({ firmware: "9.08", protocolVersion: "2.0" });
+    // Nobody has set its clock, which counts from its start.
+    expect(await manager.clockMs(limit())).toBeUndefined();
+    await sel.clear(limit());
+    expect(await sel.list(limit())).toEqual([]);
+  });
+
+  it("makes, changes and removes a user", async () => {
+    const sim = await startIpmiSim();
+    const { users } = await openSession(sim, { overrides: AS_ADMINISTRATOR });
+    if (!users) throw new Error("the session has no users");
+
+    await users.create(
+      { name: "worker", password: new Secret("worker-password"), role: "operator" },
+      limit(),
+    );
+    const worker = (await users.list(limit())).find(({ name }) => name === "worker");
+    expect(worker).toMatchObject({ role: "operator", enabled: true });
+    const overrides = { username: "worker", password: "worker-password" };
+    const session = await openSession(sim, { overrides });
+    expect(await session.power.read(limit())).toBe("off");
+
+    if (worker) await users.remove(worker, limit());
+    await expect(openSession(sim, { overrides })).rejects.toMatchObject({ class: "auth" });
+  });
+
+  it("says that no controller answers behind it", async () => {
+    const sim = await startIpmiSim();
+    const ipmi = { bridge: { channel: 0, address: 0x72 } };
+    const session = await openSession(sim, { overrides: { ...USER, ipmi, requestTimeoutMs: 2_000 } });
+
+    await expect(session.power.read(limit())).rejects.toMatchObject({ name: "BmcError" });
   });
 
   it("names a wrong password as such", async () => {

@@ -1,10 +1,11 @@
 import { BmcError } from "../../shared/bmc/errors.ts";
-import { Connection } from "../../shared/contract/connection.ts";
+import { Connection, providersOf, requiredCredentials } from "../../shared/contract/connection.ts";
 import { TimeoutReached, withTimeout } from "../../shared/timeout.ts";
 import type { Inventory, Machine } from "./inventory.ts";
-import { lockKeyOf } from "./lock-key.ts";
+import { lockKeyOf, serviceLockKey } from "./lock-key.ts";
 import type { MachineEntry } from "./schema.ts";
 import { type Environment, readBundle, readSecret, type SecretSource } from "./secret-source.ts";
+import { homeAssistantOptions, rpcOptions, rpcSecretSources } from "./service-options.ts";
 
 /** Secrets are small and local; a network file system that hangs must not hold a lane for longer. */
 const READ_TIMEOUT_MS = 10_000;
@@ -49,8 +50,8 @@ export class FileInventory implements Inventory {
 
   async #connect(entry: MachineEntry, signal: AbortSignal): Promise<Connection> {
     const secret = (source: SecretSource | undefined) => source && readSecret(source, this.#env, signal);
-    const { name, credentials, connectTimeout, requestTimeout, headStart, tls, ipmi, ipmitool, ...same } =
-      entry;
+    const { name, credentials, connectTimeout, requestTimeout, headStart, tls, ...others } = entry;
+    const { ipmi, ipmitool, rpc, homeassistant, ...same } = others;
     const { caFile, ...tlsOptions } = tls;
     const { kgFile: ipmiKgFile, kgEnv: ipmiKgEnv, ...ipmiOptions } = ipmi;
     const { kgFile: ipmitoolKgFile, kgEnv: ipmitoolKgEnv, ...ipmitoolOptions } = ipmitool;
@@ -69,6 +70,8 @@ export class FileInventory implements Inventory {
       },
       ipmi: { ...ipmiOptions, kg: await secret(source("kg", ipmiKgFile, ipmiKgEnv)) },
       ipmitool: { ...ipmitoolOptions, kg: await secret(source("kg", ipmitoolKgFile, ipmitoolKgEnv)) },
+      rpc: rpc && (await rpcOptions(rpc, (source) => readSecret(source, this.#env, signal))),
+      homeassistant: homeassistant && homeAssistantOptions(homeassistant),
     });
     if (parsed.success) return parsed.data;
     const [issue] = parsed.error.issues;
@@ -80,11 +83,18 @@ function machineOf(entry: MachineEntry): Machine {
   return { name: entry.name, lockKey: entryLockKey(entry) };
 }
 
-/** By the ports of the providers that the machine uses. */
-export function entryLockKey({ host, providers, redfish, ipmi, ipmitool }: MachineEntry): string {
-  const uses = (name: MachineEntry["providers"][number]) => providers.includes(name);
-  const ipmiPort = uses("ipmi") ? ipmi.port : uses("ipmitool") ? ipmitool.port : undefined;
-  return lockKeyOf(host, { redfish: uses("redfish") ? redfish.port : undefined, ipmi: ipmiPort });
+/** By the service that stands for the BMC, or by the ports of the providers that the machine uses. */
+export function entryLockKey(entry: MachineEntry): string {
+  const { host, redfish, ipmi, ipmitool, amt, rpc, homeassistant } = entry;
+  if (rpc) return serviceLockKey("rpc", rpc.url, host);
+  if (homeassistant) return serviceLockKey("homeassistant", homeassistant.url, homeassistant.entity);
+  const providers = providersOf(entry);
+  const ipmiPort = providers.includes("ipmi") ? ipmi.port : ipmitool.port;
+  return lockKeyOf(host, {
+    redfish: providers.includes("redfish") ? redfish.port : undefined,
+    ipmi: providers.includes("ipmi") || providers.includes("ipmitool") ? ipmiPort : undefined,
+    amt: providers.includes("amt") ? amt.port : undefined,
+  });
 }
 
 /** Where a machine's secrets are; none of those that are not given. */
@@ -94,14 +104,20 @@ export function secretSources(entry: MachineEntry): readonly SecretSource[] {
     passwordSource(entry),
     source("kg", entry.ipmi.kgFile, entry.ipmi.kgEnv),
     source("kg", entry.ipmitool.kgFile, entry.ipmitool.kgEnv),
+    ...rpcSecretSources(entry.rpc),
   ].filter((found) => found !== undefined);
 }
 
-function usernameSource({ credentials }: MachineEntry): SecretSource | undefined {
+function usernameSource(entry: MachineEntry): SecretSource | undefined {
+  const { credentials } = entry;
+  if (!requiredCredentials(entry).includes("username")) return undefined;
   return source("username", credentials.usernameFile, credentials.usernameEnv);
 }
 
-function passwordSource({ credentials }: MachineEntry): SecretSource | undefined {
+/** What is not needed is not read: the defaults' credentials may not exist for a machine behind a service. */
+function passwordSource(entry: MachineEntry): SecretSource | undefined {
+  const { credentials } = entry;
+  if (!requiredCredentials(entry).includes("password")) return undefined;
   return source("password", credentials.passwordFile, credentials.passwordEnv);
 }
 

@@ -3,6 +3,7 @@ const ONE_THING: readonly (readonly string[])[] = [
   ["username", "usernameFile", "usernameEnv"],
   ["passwordFile", "passwordEnv"],
   ["kgFile", "kgEnv"],
+  ["providers", "rpc", "homeassistant"],
 ];
 
 /**

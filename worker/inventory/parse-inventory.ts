@@ -108,7 +108,7 @@ function nameOf(entry: unknown): string | undefined {
 
 /** `{machine}` stands for the machine's name, so that one default serves all. */
 function withAbsolutePaths(entry: MachineEntry, directory: string): MachineEntry {
-  const { tls, ipmi, ipmitool, credentials } = entry;
+  const { tls, ipmi, ipmitool, rpc, credentials } = entry;
   const absolute = (path: string | undefined): string | undefined =>
     path === undefined ? undefined : resolve(directory, path.replaceAll("{machine}", entry.name));
   return {
@@ -116,6 +116,16 @@ function withAbsolutePaths(entry: MachineEntry, directory: string): MachineEntry
     tls: { ...tls, caFile: absolute(tls.caFile) },
     ipmi: { ...ipmi, kgFile: absolute(ipmi.kgFile) },
     ipmitool: { ...ipmitool, kgFile: absolute(ipmitool.kgFile) },
+    rpc: rpc && {
+      ...rpc,
+      signature: {
+        ...rpc.signature,
+        secrets: {
+          sha256: rpc.signature.secrets.sha256?.map(({ file, env }) => ({ file: absolute(file), env })),
+          sha512: rpc.signature.secrets.sha512?.map(({ file, env }) => ({ file: absolute(file), env })),
+        },
+      },
+    },
     credentials: {
       ...credentials,
       usernameFile: absolute(credentials.usernameFile),

@@ -3,7 +3,7 @@ import { suggestion } from "../../shared/nearest-name.ts";
 import type { Action } from "../action.ts";
 import { machineNameOf } from "./agent-id.ts";
 import type { Inventory, Machine } from "./inventory.ts";
-import { lockKeyOf } from "./lock-key.ts";
+import { lockKeyOf, serviceLockKey } from "./lock-key.ts";
 
 /** Which machine an action is for. */
 export type ResolvedMachine =
@@ -69,13 +69,21 @@ function fromAction(action: Asking): ResolvedMachine {
   const host = given(action, "BMC_HOST");
   if (host === undefined) return { ok: true };
   const port = (name: string) => Number(given(action, name)) || undefined;
+  const rpc = given(action, "RPC_URL");
+  if (rpc !== undefined) return { ok: true, lockKey: serviceLockKey("rpc", rpc, host) };
+  const homeassistant = given(action, "HOMEASSISTANT_URL");
+  if (homeassistant !== undefined) {
+    const entity = given(action, "HOMEASSISTANT_ENTITY") ?? "";
+    return { ok: true, lockKey: serviceLockKey("homeassistant", homeassistant, entity) };
+  }
   const ipmi = port("IPMI_PORT") ?? port("IPMITOOL_PORT");
-  return { ok: true, lockKey: lockKeyOf(host, { redfish: port("REDFISH_PORT"), ipmi }) };
+  const ports = { redfish: port("REDFISH_PORT"), ipmi, amt: port("AMT_PORT") };
+  return { ok: true, lockKey: lockKeyOf(host, ports) };
 }
 
 const CONNECTION_FILE = "BMC_CONNECTION_FILE";
 /** What says where a BMC is and how to log in; an action takes all of it from one place. */
-const CONNECTION_VARIABLE = /^(BMC|REDFISH|IPMI|IPMITOOL)_/;
+const CONNECTION_VARIABLE = /^(BMC|REDFISH|IPMI|IPMITOOL|AMT|RPC|HOMEASSISTANT)_/;
 
 function ownConnection({ environment, command }: Asking): readonly string[] {
   const variables = Object.keys(environment).filter((name) => environment[name] !== "");

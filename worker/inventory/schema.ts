@@ -1,8 +1,12 @@
 import { z } from "zod";
 import {
   connectionFields,
+  connectionRules,
+  HomeAssistantOptions,
   IpmiOptions,
   IpmitoolOptions,
+  RpcOptions,
+  RpcSignature,
   TlsOptions,
 } from "../../shared/contract/connection.ts";
 import { Duration } from "../document/value-types.ts";
@@ -43,6 +47,9 @@ function oneWay<Fields extends Readonly<Record<string, unknown>>>(
 const kgSource = { kgFile: Path.optional(), kgEnv: VariableName.optional() };
 const { kg: _ipmiKg, ...ipmiShape } = IpmiOptions.shape;
 const { kg: _ipmitoolKg, ...ipmitoolShape } = IpmitoolOptions.shape;
+const { secrets: _secrets, ...signatureShape } = RpcSignature.shape;
+const { signature: _signature, ...rpcShape } = RpcOptions.shape;
+const { powerOperationDelayMs: _powerOperationDelayMs, ...homeAssistantShape } = HomeAssistantOptions.shape;
 const { ca: _ca, ...tlsShape } = TlsOptions.shape;
 const {
   connectTimeoutMs: _connectTimeoutMs,
@@ -75,6 +82,33 @@ const Credentials = z
   .superRefine(oneWay("passwordFile", "passwordEnv"));
 export type Credentials = z.infer<typeof Credentials>;
 
+/** Where one of several secrets is. */
+const SecretPlace = z
+  .strictObject({ file: Path.optional(), env: VariableName.optional() })
+  .check((context) => {
+    const { file, env } = context.value;
+    if ((file === undefined) !== (env === undefined)) return;
+    context.issues.push({ code: "custom", message: "must have either file or env", input: context.value });
+  });
+const SecretPlaces = z.array(SecretPlace).min(1).optional();
+
+const Rpc = z.strictObject({
+  ...rpcShape,
+  signature: z
+    .strictObject({
+      ...signatureShape,
+      secrets: z.strictObject({ sha256: SecretPlaces, sha512: SecretPlaces }).prefault({}),
+    })
+    .prefault({}),
+});
+export type RpcEntry = z.infer<typeof Rpc>;
+
+const HomeAssistant = z.strictObject({
+  ...homeAssistantShape,
+  powerOperationDelay: Duration(0, 600_000).optional(),
+});
+export type HomeAssistantEntry = z.infer<typeof HomeAssistant>;
+
 const CONNECT = Duration(1, 600_000);
 const HEAD_START = Duration(0, 60_000);
 
@@ -93,12 +127,15 @@ const entryFields = {
     .strictObject({ ...ipmitoolShape, ...kgSource })
     .superRefine(oneWay("kgFile", "kgEnv"))
     .prefault({}),
+  rpc: Rpc.optional(),
+  homeassistant: HomeAssistant.optional(),
   credentials: Credentials.prefault({}),
 };
 
 /** A machine, with the defaults already merged under it. */
 export const MachineEntry = z
   .strictObject({ name: MachineName, ...entryFields })
+  .check(connectionRules)
   .superRefine(({ credentials }, context) => {
     const { username, usernameFile, usernameEnv, passwordFile, passwordEnv } = credentials;
     const user = username ?? usernameFile ?? usernameEnv;
@@ -134,4 +171,6 @@ export const refusedKeys: Readonly<Record<string, string>> = {
   connectTimeoutMs: "is not known: write connectTimeout with a unit, such as 5s",
   requestTimeoutMs: "is not known: write requestTimeout with a unit, such as 30s",
   headStartMs: "is not known: write headStart with a unit, such as 1s",
+  powerOperationDelayMs: "is not known: write powerOperationDelay with a unit, such as 5s",
+  powerOperationDelaySeconds: "is not known: write powerOperationDelay with a unit, such as 5s",
 };

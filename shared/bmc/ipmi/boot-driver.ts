@@ -12,7 +12,7 @@ import {
   setBootFlags,
 } from "./boot-options.ts";
 import { request as ask, type CommandChannel, dataOf } from "./channel.ts";
-import { GET_DEVICE_ID, parseManufacturer } from "./command.ts";
+import { GET_DEVICE_ID, parseManufacturer } from "./device-id.ts";
 import { bootsUefiDiskAsRemoteMedia } from "./quirks.ts";
 
 /** The boot override through System Boot Options (IPMI 2.0 sections 28.12 to 28.14). */

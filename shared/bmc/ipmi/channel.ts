@@ -1,3 +1,4 @@
+import { BmcError } from "../errors.ts";
 import type { Command } from "./command.ts";
 import { COMPLETED, completionError } from "./completion-code.ts";
 
@@ -23,13 +24,22 @@ export function dataOf(answer: Answer): Buffer {
   throw completionError(answer.command, answer.completionCode);
 }
 
+/** One command and its answer, whatever its completion code. */
+export async function exchange(
+  channel: CommandChannel,
+  command: Command,
+  signal: AbortSignal,
+): Promise<Answer> {
+  const [answer] = await channel.run([command], signal);
+  if (!answer) throw new BmcError("internal", `${command.name}: the channel kept no answer`);
+  return answer;
+}
+
 /** One command and the data of its answer. Rejects with what a completion code other than success means. */
 export async function request(
   channel: CommandChannel,
   command: Command,
   signal: AbortSignal,
 ): Promise<Buffer> {
-  const [answer] = await channel.run([command], signal);
-  if (!answer) throw new Error(`${command.name}: the channel kept no answer`);
-  return dataOf(answer);
+  return dataOf(await exchange(channel, command, signal));
 }

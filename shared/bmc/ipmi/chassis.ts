@@ -19,28 +19,35 @@ export function parseChassisStatus(data: Buffer): PowerState {
   return (data.readUInt8(0) & 0x01) === 0 ? "off" : "on";
 }
 
-/** Chassis Control actions (section 28.3), with their names in the specification. */
-const ACTIONS: Readonly<Record<PowerCommand, { code: number; title: string }>> = {
+/** What Chassis Control can be asked for. */
+export type ChassisAction = PowerCommand | "nmi";
+
+/** Its actions (section 28.3), with their names in the specification. */
+const ACTIONS: Readonly<Record<ChassisAction, { code: number; title: string }>> = {
   off: { code: 0x00, title: "power down" },
   on: { code: 0x01, title: "power up" },
   cycle: { code: 0x02, title: "power cycle" },
   reset: { code: 0x03, title: "hard reset" },
+  nmi: { code: 0x04, title: "diagnostic interrupt" },
   "soft-off": { code: 0x05, title: "soft shutdown" },
 };
 
-export function chassisControl(command: PowerCommand): Command {
+/** Actions that do something again when their packet comes twice. */
+const NOT_IDEMPOTENT: ReadonlySet<ChassisAction> = new Set(["cycle", "reset", "nmi"]);
+
+export function chassisControl(action: ChassisAction): Command {
   return {
-    name: describeChassisControl(command),
+    name: describeChassisControl(action),
     netFn: NetFn.chassis,
     command: 0x02,
-    data: Uint8Array.of(ACTIONS[command].code),
+    data: Uint8Array.of(ACTIONS[action].code),
     needs: "operator",
-    effect: command === "cycle" || command === "reset" ? "once" : "set",
+    effect: NOT_IDEMPOTENT.has(action) ? "once" : "set",
   };
 }
 
 /** Such as `Chassis Control: power down (0x00)`. */
-export function describeChassisControl(command: PowerCommand): string {
-  const { code, title } = ACTIONS[command];
+export function describeChassisControl(action: ChassisAction): string {
+  const { code, title } = ACTIONS[action];
   return `Chassis Control: ${title} (0x0${code})`;
 }

@@ -1,7 +1,8 @@
 import type { BmcError } from "../errors.ts";
 import { PRIVILEGE_LEVELS, type Privilege } from "./open-session.ts";
 
-export const NetFn = { chassis: 0x00, app: 0x06 } as const;
+/** Network functions of requests (IPMI 2.0 table 5-1). */
+export const NetFn = { chassis: 0x00, app: 0x06, storage: 0x0a } as const;
 
 /** One IPMI command, and what the session must know to carry it out well. */
 export interface Command {
@@ -11,12 +12,14 @@ export interface Command {
   readonly command: number;
   readonly data: Uint8Array;
   /** The level a session needs for it (IPMI 2.0 appendix G). */
-  readonly needs: "user" | "operator";
+  readonly needs: Privilege;
   /**
    * What sending it a second time does: nothing new to read or to set, but `once` would do something again,
    * so its packet is never repeated.
    */
   readonly effect: "read" | "set" | "once";
+  /** True when `data` holds a secret, which must not get into arguments or messages. */
+  readonly secret?: boolean;
   /** Meanings of command-specific completion codes (0x80 to 0xBE). */
   readonly refusals?: Readonly<Record<number, Refusal>>;
 }
@@ -48,19 +51,4 @@ export function closeSession(bmcId: number): Command {
   const data = Buffer.alloc(4);
   data.writeUInt32LE(bmcId);
   return { name: "Close Session", netFn: NetFn.app, command: 0x3c, data, needs: "user", effect: "set" };
-}
-
-/** Get Device ID (section 20.1). */
-export const GET_DEVICE_ID: Command = {
-  name: "Get Device ID",
-  netFn: NetFn.app,
-  command: 0x01,
-  data: new Uint8Array(),
-  needs: "user",
-  effect: "read",
-};
-
-/** The manufacturer's IANA enterprise number out of a Get Device ID answer; undefined when it is short. */
-export function parseManufacturer(data: Buffer): number | undefined {
-  return data.length >= 9 ? data.readUIntLE(6, 3) & 0x0f_ff_ff : undefined;
 }

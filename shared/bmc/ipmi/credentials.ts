@@ -4,7 +4,7 @@ import { BmcError } from "../errors.ts";
 import { padKey, parseKg } from "./kg.ts";
 
 /** IPMI 2.0 sections 22.28 and 22.30. */
-const USERNAME_BYTES = 16;
+export const USERNAME_BYTES = 16;
 const PASSWORD_BYTES = 20;
 
 /** Who logs in, in the form the handshake computes with. */
@@ -19,10 +19,20 @@ export interface Credentials {
 /** Throws `usage` for what IPMI cannot carry, so that nothing is sent and no account locks. */
 export function readCredentials(connection: Connection, kg: Secret | undefined): Credentials {
   return {
-    username: limited("user name", connection.username ?? "", USERNAME_BYTES),
-    password: limited("password", connection.password?.reveal() ?? "", PASSWORD_BYTES),
+    username: usernameBytes(connection.username ?? ""),
+    password: passwordBytes(connection.password?.reveal() ?? ""),
     kg: kg && padKey(parseKg(kg.reveal())),
   };
+}
+
+/** Throws `usage` when it is longer than 16 bytes or holds a NUL. */
+export function usernameBytes(name: string): Buffer {
+  return limited("user name", name, USERNAME_BYTES);
+}
+
+/** Throws `usage` when it is longer than 20 bytes or holds a NUL. */
+export function passwordBytes(password: string): Buffer {
+  return limited("password", password, PASSWORD_BYTES);
 }
 
 function limited(what: string, text: string, limit: number): Buffer {

@@ -126,8 +126,13 @@ class Authentication {
         throw new BmcError("auth", "wrong password (the BMC's RAKP2 proves another one)");
       }
       keys = deriveKeys(suite, credentials.kg ?? kuid, exchange);
-      await this.#rakp3(exchange, kuid, keys);
-      return keys;
+      const proof = await this.#rakp3(exchange, kuid);
+      if (provesKeys(suite, keys.sik, exchange, proof)) return keys;
+      // The password is proven, so only the BMC key can differ. A BMC that has none uses the password in its
+      // place, and takes Close Session under the keys which follow from that.
+      const withoutKg = deriveKeys(suite, kuid, exchange);
+      keys = provesKeys(suite, withoutKg.sik, exchange, proof) ? withoutKg : undefined;
+      throw new BmcError("auth", `${wrongKg(credentials.kg, keys)} (RAKP4 does not fit)`);
     } catch (thrown) {
       if (keys) this.#closeUnheard(keys);
       this.#link.abandon(bmcId, refusal);
@@ -157,15 +162,11 @@ class Authentication {
     return undefined;
   }
 
-  async #rakp3(exchange: RakpExchange, kuid: Buffer, keys: SessionKeys): Promise<void> {
-    const { suite } = this.#opened;
+  /** The payload of RAKP4. */
+  async #rakp3(exchange: RakpExchange, kuid: Buffer): Promise<Buffer> {
     const tag = this.#link.nextTag();
-    const message = buildRakp3(suite, kuid, exchange, tag);
-    const answer = await this.#ask("RAKP3", tag, PayloadType.rakp3, message);
-    if (provesKeys(suite, keys.sik, exchange, answer)) return;
-    // The password is proven, so only the BMC key can differ.
-    const reason = this.#request.credentials.kg ? "wrong BMC key Kg" : "the BMC has a key Kg of its own";
-    throw new BmcError("auth", `${reason} (RAKP4 does not fit)`);
+    const message = buildRakp3(this.#opened.suite, kuid, exchange, tag);
+    return this.#ask("RAKP3", tag, PayloadType.rakp3, message);
   }
 
   /** One message and the payload of its answer, whose type is the next. */
@@ -195,4 +196,9 @@ class Authentication {
     const message = buildLanRequest({ ...closeSession(bmcId), sequence: 0 });
     this.#link.transport.send(sealMessage({ suite, keys, sessionId: bmcId }, 1, message, randomBytes(16)));
   }
+}
+
+function wrongKg(given: Buffer | undefined, keysWithoutKg: SessionKeys | undefined): string {
+  if (!given) return "the BMC has a key Kg of its own";
+  return keysWithoutKg ? "a BMC key Kg is given, and the BMC has none" : "wrong BMC key Kg";
 }

@@ -1,5 +1,5 @@
 /** The BMC's own address on its management bus, and the one a remote console uses (IPMI 2.0 table 5-4). */
-const BMC_ADDRESS = 0x20;
+export const BMC_ADDRESS = 0x20;
 const CONSOLE_ADDRESS = 0x81;
 
 export interface LanRequest {
@@ -11,6 +11,8 @@ export interface LanRequest {
 }
 
 export interface LanResponse {
+  /** The slave address of the controller that answers. */
+  readonly responder: number;
   /** Of the request that is answered: even. */
   readonly netFn: number;
   readonly command: number;
@@ -20,9 +22,18 @@ export interface LanResponse {
 }
 
 /** An IPMI LAN request message with both checksums (IPMI 2.0 section 13.8). */
-export function buildLanRequest({ netFn, command, sequence, data }: LanRequest): Buffer {
-  const head = [BMC_ADDRESS, netFn << 2];
-  const body = [CONSOLE_ADDRESS, sequence << 2, command, ...data];
+export function buildLanRequest(request: LanRequest): Buffer {
+  return buildRequest(request, BMC_ADDRESS, CONSOLE_ADDRESS);
+}
+
+/** The same message as the BMC passes it on over one of its buses (IPMB 1.0 section 2.11.1). */
+export function buildIpmbRequest(request: LanRequest, targetAddress: number): Buffer {
+  return buildRequest(request, targetAddress, BMC_ADDRESS);
+}
+
+function buildRequest({ netFn, command, sequence, data }: LanRequest, to: number, from: number): Buffer {
+  const head = [to, netFn << 2];
+  const body = [from, sequence << 2, command, ...data];
   return Buffer.from([...head, checksum(head), ...body, checksum(body)]);
 }
 
@@ -34,6 +45,7 @@ export function parseLanResponse(message: Buffer): LanResponse | undefined {
   const netFn = message.readUInt8(1) >> 2;
   if ((netFn & 1) === 0) return undefined;
   return {
+    responder: message.readUInt8(3),
     netFn: netFn - 1,
     sequence: message.readUInt8(4) >> 2,
     command: message.readUInt8(5),

@@ -80,6 +80,12 @@ export class Opening {
       if (status !== STATUS_OK) throw handshakeError("Open Session", status);
       if (!response) throw new BmcError("protocol", "Open Session: the answer is malformed");
       if (!keepsSuite(response, suite)) {
+        // BMCs made with pyghmi name the suite that they have instead of refusing another. It counts when it is
+        // asked for, and only then. They end at a refused handshake, so that this one is left to run out.
+        if (this.#suites.some((other) => other.id !== suite.id && keepsSuite(response, other))) {
+          this.#drop(suite, STATUS_OK);
+          continue;
+        }
         this.#link.abandon(response.bmcId, STATUS_INVALID_INTEGRITY_CHECK);
         throw new BmcError("protocol", "Open Session: the BMC answered with other algorithms than asked");
       }

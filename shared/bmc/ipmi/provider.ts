@@ -1,43 +1,51 @@
 import type { Connection } from "../../contract/connection.ts";
 import type { Provider, ProviderContext, Session } from "../provider.ts";
-import { IpmiBoot } from "./boot-driver.ts";
-import { cipherSuitesToTry } from "./cipher-suite.ts";
+import { type CipherSuiteId, cipherSuitesToTry } from "./cipher-suite.ts";
 import { readCredentials } from "./credentials.ts";
+import { IPMI_CAPABILITIES, ipmiDrivers } from "./drivers.ts";
 import { shakeHands } from "./handshake.ts";
 import { type IpmiHint, parseHint } from "./hint.ts";
-import { IpmiPower } from "./power-driver.ts";
+import { LastingSession } from "./lasting-session.ts";
+import { routeTo } from "./route.ts";
 import { IpmiSession } from "./session.ts";
 import { UdpTransport } from "./transport.ts";
 
 /** IPMI 2.0 over LAN (RMCP+) with cipher suite 17 or 3, encrypted and authenticated, no program needed. */
-export const ipmi: Provider = { name: "ipmi", capabilities: new Set(), open };
+export const ipmi: Provider = { name: "ipmi", capabilities: IPMI_CAPABILITIES, open };
 
 async function open(connection: Connection, context: ProviderContext, signal: AbortSignal): Promise<Session> {
   const { host, connectTimeoutMs, requestTimeoutMs, ipmi: options } = connection;
   const { clock, log } = context;
+  const { privilege } = options;
   const credentials = readCredentials(connection, options.kg);
   const hint = parseHint(context.hint);
-  const suites = cipherSuitesToTry(options.cipherSuite, hint.cipherSuite);
-  const transport = await UdpTransport.open(host, options.port, connectTimeoutMs, signal);
+  const route = routeTo(options.bridge);
+  const transport = await UdpTransport.open(host, options.port, connectTimeoutMs, signal, context.onReached);
+
+  const establish = async (remembered: CipherSuiteId | undefined, limitMs: number, until: AbortSignal) => {
+    const suites = cipherSuitesToTry(options.cipherSuite, remembered);
+    const deps = { transport, clock, log, signal: until };
+    const established = await shakeHands({ credentials, privilege, suites, limitMs }, deps);
+    const session = new IpmiSession({ established, privilege, route, transport, clock });
+    return { established, session };
+  };
+
   try {
-    const { privilege } = options;
-    const established = await shakeHands(
-      { credentials, privilege, suites, limitMs: connectTimeoutMs },
-      { transport, clock, log, signal },
-    );
-    const session = new IpmiSession({ established, privilege, requestTimeoutMs, transport, clock });
-    const boot = new IpmiBoot(session, hint.manufacturer);
+    const { established, session: first } = await establish(hint.cipherSuite, connectTimeoutMs, signal);
+    const renew = async (limitMs: number, until: AbortSignal) =>
+      (await establish(established.suite.id, limitMs, until)).session;
+    const session = new LastingSession({ first, renew, requestTimeoutMs, clock, log });
+    const drivers = ipmiDrivers(session, clock, hint);
     return {
       provider: "ipmi",
-      power: new IpmiPower(session),
-      boot,
+      ...drivers,
       roundTrips: () => session.flights,
       hint: (): IpmiHint => ({
         ...(established.preferredSuite === undefined ? {} : { cipherSuite: established.preferredSuite }),
-        ...(boot.manufacturer === undefined ? {} : { manufacturer: boot.manufacturer }),
+        ...(drivers.boot.manufacturer === undefined ? {} : { manufacturer: drivers.boot.manufacturer }),
       }),
       async close() {
-        session.close();
+        await session.close();
         await transport.close();
       },
     };

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Clock } from "../../clock.ts";
 import { TimeoutReached } from "../../timeout.ts";
 import { BmcError } from "../errors.ts";
-import type { Answer, CommandChannel } from "./channel.ts";
+import type { Answer } from "./channel.ts";
 import { type Command, closeSession, setSessionPrivilege } from "./command.ts";
 import {
   COMPLETED,
@@ -11,10 +11,12 @@ import {
   INSUFFICIENT_PRIVILEGE,
   NODE_BUSY,
 } from "./completion-code.ts";
+import { GET_DEVICE_ID } from "./device-id.ts";
 import type { Established } from "./handshake.ts";
-import { buildLanRequest, type LanResponse, parseLanResponse } from "./message.ts";
+import { buildLanRequest, parseLanResponse } from "./message.ts";
 import type { Privilege } from "./open-session.ts";
 import { sendUntilAnswered } from "./retransmission.ts";
+import { DIRECT, type Route } from "./route.ts";
 import { openMessage, type Seal, sealMessage } from "./sealed-packet.ts";
 import { SequenceWindow } from "./sequence-window.ts";
 import type { UdpTransport } from "./transport.ts";
@@ -25,21 +27,32 @@ export interface SessionOptions {
   readonly established: Established;
   /** The highest level the session may rise to. */
   readonly privilege: Privilege;
-  /** For one answer, however often the request is repeated. */
-  readonly requestTimeoutMs: number;
+  readonly route: Route;
   readonly transport: UdpTransport;
   readonly clock: Clock;
 }
 
+interface Asked {
+  readonly command: Command;
+  readonly route: Route;
+}
+
 interface Pending {
   readonly command: Command;
+  readonly route: Route;
   readonly sequences: Set<number>;
-  answered(response: LanResponse): void;
+  answered(answer: Answer): void;
   failed(error: BmcError): void;
 }
 
-/** Commands over one established session, one flight at a time. The owner closes it. */
-export class IpmiSession implements CommandChannel {
+interface FlightLimits {
+  /** For one answer, however often the request is repeated. */
+  readonly limitMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** Commands over one established session. The owner asks for one flight at a time, and closes it. */
+export class IpmiSession {
   readonly #options: SessionOptions;
   readonly #outgoing: Seal;
   readonly #incoming: Seal;
@@ -49,7 +62,8 @@ export class IpmiSession implements CommandChannel {
   #requestSequence = 0;
   #raised = false;
   #flights: number;
-  #queue: Promise<unknown> = Promise.resolve();
+  #lastHeardMs: number;
+  readonly #unsubscribe: () => void;
 
   constructor(options: SessionOptions) {
     const { suite, keys, bmcId, consoleId, flights } = options.established;
@@ -57,7 +71,8 @@ export class IpmiSession implements CommandChannel {
     this.#flights = flights;
     this.#outgoing = { suite, keys, sessionId: bmcId };
     this.#incoming = { suite, keys, sessionId: consoleId };
-    options.transport.subscribe({
+    this.#lastHeardMs = options.clock.monotonicMs();
+    this.#unsubscribe = options.transport.subscribe({
       datagram: (datagram) => this.#receive(datagram),
       failed: (error) => {
         for (const pending of [...this.#pending]) pending.failed(error);
@@ -70,59 +85,68 @@ export class IpmiSession implements CommandChannel {
     return this.#flights;
   }
 
-  run(commands: readonly Command[], signal: AbortSignal): Promise<readonly Answer[]> {
-    const turn = this.#queue.then(() => this.#flight(commands, signal));
-    this.#queue = turn.catch(() => undefined);
-    return turn;
+  /** When the BMC last sent anything within this session, by the clock's monotonic reading. */
+  get lastHeardMs(): number {
+    return this.#lastHeardMs;
+  }
+
+  /** Asks for something harmless without waiting: a BMC that still knows the session will be heard. */
+  poke(): void {
+    this.#send(GET_DEVICE_ID, this.#nextRequestSequence());
   }
 
   /** Sends Close Session and does not wait: BMCs have few slots, and no answer would change anything. */
   close(): void {
     this.#send(closeSession(this.#outgoing.sessionId), this.#nextRequestSequence());
+    this.#unsubscribe();
+    for (const pending of [...this.#pending]) {
+      pending.failed(new BmcError("cancelled", "the session was closed"));
+    }
   }
 
   /**
-   * The session begins at level USER. What raises it travels with the first commands that need more; a BMC
-   * that handled these first says so, has not executed them, and gets them again.
+   * The answers in the order of the commands, which travel together. The session begins at level USER. What
+   * raises it travels with the first commands that need more; a BMC that handled these first says so, has not
+   * executed them, and gets them again.
    */
-  async #flight(commands: readonly Command[], signal: AbortSignal): Promise<readonly Answer[]> {
-    signal.throwIfAborted();
-    const { privilege } = this.#options;
-    const mustRise =
-      !this.#raised && privilege !== "user" && commands.some(({ needs }) => needs === "operator");
-    const together = mustRise ? [setSessionPrivilege(privilege), ...commands] : commands;
-    const all = await this.#exchangeAll(together, signal);
+  async run(commands: readonly Command[], limits: FlightLimits): Promise<readonly Answer[]> {
+    limits.signal.throwIfAborted();
+    const { privilege, route } = this.#options;
+    const mustRise = !this.#raised && privilege !== "user" && commands.some(({ needs }) => needs !== "user");
+    const asked = commands.map((command) => ({ command, route }));
+    const rising = { command: setSessionPrivilege(privilege), route: DIRECT };
+    const all = await this.#flight(mustRise ? [rising, ...asked] : asked, limits);
     const [rise, answers] = mustRise ? [all[0], all.slice(1)] : [undefined, all];
     if (rise?.completionCode === COMPLETED) this.#raised = true;
     else if (rise && answers.some(({ completionCode }) => completionCode === INSUFFICIENT_PRIVILEGE)) {
       throw completionError(rise.command, rise.completionCode);
     }
     const settled: Answer[] = [];
-    for (const answer of answers) {
-      const again = together.length > 1 && notExecuted(answer, mustRise);
-      settled.push(...(again ? await this.#exchangeAll([answer.command], signal) : [answer]));
+    for (const [index, answer] of answers.entries()) {
+      const again = all.length > 1 && notExecuted(answer, mustRise);
+      settled.push(...(again ? await this.#flight(asked.slice(index, index + 1), limits) : [answer]));
     }
     return settled;
   }
 
-  async #exchangeAll(commands: readonly Command[], signal: AbortSignal): Promise<Answer[]> {
+  async #flight(asked: readonly Asked[], limits: FlightLimits): Promise<Answer[]> {
     this.#flights += 1;
-    const outcomes = await Promise.allSettled(commands.map((command) => this.#exchange(command, signal)));
+    const outcomes = await Promise.allSettled(asked.map((one) => this.#exchange(one, limits)));
     return outcomes.map((outcome) => {
       if (outcome.status === "rejected") throw outcome.reason;
       return outcome.value;
     });
   }
 
-  async #exchange(command: Command, signal: AbortSignal): Promise<Answer> {
-    const { clock, requestTimeoutMs } = this.#options;
-    const { promise, resolve, reject } = Promise.withResolvers<LanResponse>();
+  async #exchange({ command, route }: Asked, { limitMs, signal }: FlightLimits): Promise<Answer> {
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     let sequence = this.#nextRequestSequence();
     const pending: Pending = {
       command,
+      route,
       sequences: new Set([sequence]),
-      answered: (response) => {
-        if (response.completionCode !== DUPLICATED_REQUEST) return resolve(response);
+      answered: (answer) => {
+        if (answer.completionCode !== DUPLICATED_REQUEST) return resolve(answer);
         // The answer to the first copy is lost or late; another copy needs another number to be answered.
         sequence = this.#nextRequestSequence();
         pending.sequences.add(sequence);
@@ -132,17 +156,9 @@ export class IpmiSession implements CommandChannel {
     promise.catch(() => undefined);
     this.#pending.add(pending);
     try {
-      const { completionCode, data } = await sendUntilAnswered(
-        {
-          send: () => this.#send(command, sequence),
-          answer: promise,
-          limitMs: requestTimeoutMs,
-          repeat: command.effect !== "once",
-        },
-        clock,
-        signal,
-      );
-      return { command, completionCode, data };
+      const send = () => this.#send(route.wrap(command, sequence), sequence);
+      const repeat = command.effect !== "once";
+      return await sendUntilAnswered({ send, answer: promise, limitMs, repeat }, this.#options.clock, signal);
     } catch (thrown) {
       throw lostAnswer(command, thrown);
     } finally {
@@ -159,13 +175,14 @@ export class IpmiSession implements CommandChannel {
   #receive(datagram: Buffer): void {
     const opened = openMessage(this.#incoming, datagram);
     if (!opened || !this.#window.accept(opened.sequence)) return;
+    this.#lastHeardMs = this.#options.clock.monotonicMs();
     const response = parseLanResponse(opened.message);
     if (!response) return;
-    for (const pending of this.#pending) {
-      const { command, sequences } = pending;
-      if (command.netFn !== response.netFn || command.command !== response.command) continue;
+    for (const { command, route, sequences, answered } of this.#pending) {
       if (!sequences.has(response.sequence)) continue;
-      pending.answered(response);
+      const answer = route.answer(response, command, response.sequence);
+      if (answer === undefined) continue;
+      if (answer !== "forwarded") answered(answer);
       return;
     }
   }

@@ -16,28 +16,33 @@ export class UdpTransport {
   readonly #sending = new Set<Promise<void>>();
   #closed = false;
 
-  private constructor(socket: Socket, address: string) {
+  private constructor(socket: Socket, address: string, onReached?: () => void) {
     this.#socket = socket;
     this.#address = address;
+    socket.once("message", () => onReached?.());
     socket.on("message", (datagram) => {
       for (const receiver of [...this.#receivers]) receiver.datagram(datagram);
     });
     socket.on("error", (error) => this.#fail(error));
   }
 
-  /** Resolves the name and connects the socket; sends nothing. Throws `unreachable`. */
+  /**
+   * Resolves the name and connects the socket; sends nothing. Throws `unreachable`. `onReached` is called when
+   * the first packet of the BMC arrives.
+   */
   static async open(
     host: string,
     port: number,
     timeoutMs: number,
     signal: AbortSignal,
+    onReached?: () => void,
   ): Promise<UdpTransport> {
     try {
       const { address, family } = await withTimeout(timeoutMs, signal, () => lookup(host));
       const socket = createSocket(family === 6 ? "udp6" : "udp4");
       try {
         await withTimeout(timeoutMs, signal, () => connected(socket, port, address));
-        return new UdpTransport(socket, `${host} port ${port}`);
+        return new UdpTransport(socket, `${host} port ${port}`, onReached);
       } catch (error) {
         socket.close();
         throw error;

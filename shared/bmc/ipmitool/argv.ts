@@ -10,24 +10,36 @@ const RETRANSMISSION: Readonly<Record<Command["effect"], readonly [seconds: numb
   once: [5, 1],
 };
 
+/** One run of the program: what everybody may see, and what only the program gets to read. */
+export interface Invocation {
+  readonly argv: readonly string[];
+  /** For the program's standard input; it has none when absent. */
+  readonly input?: string;
+}
+
 /**
- * The program's arguments for one command, as `raw`, so that all commands and answers are those of the ipmi
- * provider. `-v` is there because the plain error is the same for a wrong password, a closed port and a cipher
- * suite that does not fit. Holds no secret.
+ * The run for one command, as `raw`, so that all commands and answers are those of the ipmi provider. `-v` is
+ * there because the plain error is the same for a wrong password, a closed port and a cipher suite that does
+ * not fit. A command that holds a secret is typed into the program's shell instead, and without `-v`, which
+ * would print it.
  */
-export function ipmitoolArguments(
-  { host, username = "", ipmitool }: Connection,
+export function ipmitoolInvocation(
+  connection: Connection,
   suite: CipherSuiteId,
   command: Command,
-): string[] {
+): Invocation {
+  const { host, username = "", ipmitool } = connection;
   const [seconds, copies] = RETRANSMISSION[command.effect];
-  return [
+  const session = [
     ...["-I", "lanplus", "-H", host, "-p", String(ipmitool.port), "-U", username, "-E"],
     ...(ipmitool.kg === undefined ? [] : ["-K"]),
     ...["-N", String(seconds), "-R", String(copies)],
-    ...["-L", ipmitool.privilege.toUpperCase(), "-C", String(suite), "-v"],
-    ...["raw", hex(command.netFn), hex(command.command), ...Array.from(command.data, hex)],
+    ...["-L", ipmitool.privilege.toUpperCase(), "-C", String(suite)],
+    ...(ipmitool.bridge ? ["-b", String(ipmitool.bridge.channel), "-t", hex(ipmitool.bridge.address)] : []),
   ];
+  const raw = ["raw", hex(command.netFn), hex(command.command), ...Array.from(command.data, hex)];
+  if (command.secret) return { argv: [...session, "shell"], input: `${raw.join(" ")}\nexit\n` };
+  return { argv: [...session, "-v", ...raw] };
 }
 
 function hex(byte: number): string {

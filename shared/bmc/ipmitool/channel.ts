@@ -5,9 +5,9 @@ import type { Answer, CommandChannel } from "../ipmi/channel.ts";
 import type { CipherSuiteId } from "../ipmi/cipher-suite.ts";
 import type { Command } from "../ipmi/command.ts";
 import { COMPLETED } from "../ipmi/completion-code.ts";
-import { ipmitoolArguments } from "./argv.ts";
+import { ipmitoolInvocation } from "./argv.ts";
 import { failureOf, refusesSuite } from "./failure.ts";
-import { parseRawOutput, parseRefusal } from "./output.ts";
+import { hasFailed, parseRawOutput, parseRefusal, parseShellOutput } from "./output.ts";
 import { runProgram } from "./program.ts";
 
 /** Commands through ipmitool: one run of the program, and so one session, for each. */
@@ -49,7 +49,10 @@ export class IpmitoolChannel implements CommandChannel {
       const suite = this.#suites[0];
       if (suite === undefined) throw new BmcError("internal", "no cipher suite to try");
       const { ok, stdout, stderr } = await this.#runProgram(command, suite, signal);
-      if (ok) return { command, completionCode: COMPLETED, data: parseRawOutput(stdout) };
+      if (ok && !hasFailed(stderr)) {
+        const data = command.secret ? parseShellOutput(stdout) : parseRawOutput(stdout);
+        return { command, completionCode: COMPLETED, data };
+      }
       const completionCode = parseRefusal(stderr);
       if (completionCode !== undefined) return { command, completionCode, data: Buffer.alloc(0) };
       const remaining = this.#suites.slice(1);
@@ -60,12 +63,12 @@ export class IpmitoolChannel implements CommandChannel {
 
   async #runProgram(command: Command, suite: CipherSuiteId, signal: AbortSignal) {
     const { connectTimeoutMs, requestTimeoutMs, ipmitool } = this.#connection;
-    const argv = ipmitoolArguments(this.#connection, suite, command);
+    const invocation = ipmitoolInvocation(this.#connection, suite, command);
     const limitMs = connectTimeoutMs + requestTimeoutMs;
     this.#runs += 1;
     try {
       return await runProgram(
-        { program: ipmitool.program, argv, environment: this.#environment, limitMs },
+        { program: ipmitool.program, ...invocation, environment: this.#environment, limitMs },
         signal,
       );
     } catch (thrown) {

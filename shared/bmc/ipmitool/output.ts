@@ -7,6 +7,17 @@ export function parseRawOutput(stdout: string): Buffer {
   throw new BmcError("protocol", "ipmitool printed something else than the bytes of an answer");
 }
 
+/** The same behind the prompts of `shell`, which repeat what was typed. */
+export function parseShellOutput(stdout: string): Buffer {
+  const lines = stdout.split("\n").filter((line) => !line.startsWith("ipmitool>"));
+  return parseRawOutput(lines.join("\n"));
+}
+
+/** Whether a command got no answer, or another one than success; `shell` itself ends well all the same. */
+export function hasFailed(stderr: string): boolean {
+  return stderr.includes("Unable to send RAW command");
+}
+
 /** The completion code with which the BMC refused a `raw` command; undefined when stderr tells of none. */
 export function parseRefusal(stderr: string): number | undefined {
   const code = /Unable to send RAW command \(.*\brsp=0x([0-9a-f]{1,2})\)/i.exec(stderr)?.[1];

@@ -9,6 +9,8 @@ const GRACE_MS = 500;
 export interface ProgramRun {
   readonly program: string;
   readonly argv: readonly string[];
+  /** What it reads from standard input, which is closed when this is absent. */
+  readonly input?: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly limitMs: number;
 }
@@ -30,7 +32,7 @@ export async function runProgram(run: ProgramRun, signal: AbortSignal): Promise<
   const child = execa(run.program, run.argv, {
     env: run.environment,
     extendEnv: false,
-    stdin: "ignore",
+    ...(run.input === undefined ? { stdin: "ignore" } : { input: run.input }),
     detached: true,
     reject: false,
     maxBuffer: OUTPUT_LIMIT,

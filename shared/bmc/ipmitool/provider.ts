@@ -1,17 +1,17 @@
 import type { Connection } from "../../contract/connection.ts";
-import { IpmiBoot } from "../ipmi/boot-driver.ts";
-import { request } from "../ipmi/channel.ts";
+import { dataOf, exchange } from "../ipmi/channel.ts";
 import { GET_CHASSIS_STATUS } from "../ipmi/chassis.ts";
 import { cipherSuitesToTry } from "../ipmi/cipher-suite.ts";
+import { IPMI_CAPABILITIES, ipmiDrivers } from "../ipmi/drivers.ts";
 import { type IpmiHint, parseHint } from "../ipmi/hint.ts";
-import { IpmiPower } from "../ipmi/power-driver.ts";
 import type { Provider, ProviderContext, Session } from "../provider.ts";
 import { IpmitoolChannel } from "./channel.ts";
 import { ipmitoolEnvironment } from "./environment.ts";
+import { ChannelWithFreshAnswer } from "./fresh-answer.ts";
 import { probe } from "./probe.ts";
 
 /** IPMI 2.0 over LAN through the ipmitool program, for BMCs that get along with nothing else. */
-export const ipmitool: Provider = { name: "ipmitool", capabilities: new Set(), open };
+export const ipmitool: Provider = { name: "ipmitool", capabilities: IPMI_CAPABILITIES, open };
 
 const PROBE_ROUND_TRIPS = 1;
 
@@ -21,17 +21,19 @@ async function open(connection: Connection, context: ProviderContext, signal: Ab
   const environment = ipmitoolEnvironment(connection, process.env["PATH"]);
   const channel = new IpmitoolChannel(connection, environment, suites);
   await probe(connection, context, signal);
+  context.onReached?.();
   // Nothing stays open between runs; one that reads proves address, cipher suite and credentials.
-  await request(channel, GET_CHASSIS_STATUS, signal);
-  const boot = new IpmiBoot(channel, hint.manufacturer);
+  const status = await exchange(channel, GET_CHASSIS_STATUS, signal);
+  dataOf(status);
+  const { clock } = context;
+  const drivers = ipmiDrivers(new ChannelWithFreshAnswer(channel, status, clock), clock, hint);
   return {
     provider: "ipmitool",
-    power: new IpmiPower(channel),
-    boot,
+    ...drivers,
     roundTrips: () => PROBE_ROUND_TRIPS + channel.runs,
     hint: (): IpmiHint => ({
       ...(channel.suite === undefined ? {} : { cipherSuite: channel.suite }),
-      ...(boot.manufacturer === undefined ? {} : { manufacturer: boot.manufacturer }),
+      ...(drivers.boot.manufacturer === undefined ? {} : { manufacturer: drivers.boot.manufacturer }),
     }),
     close: async () => undefined,
   };

@@ -1,8 +1,8 @@
 import type { BootMode } from "../../contract/vocabulary.ts";
 import { BmcError } from "../errors.ts";
 import type { BootOverride, BootRequest } from "../provider.ts";
+import type { Behaviour } from "./behaviour-quirks.ts";
 import { deviceOf, targetFor } from "./boot-devices.ts";
-import type { Behaviour } from "./quirks.ts";
 import type { Boot } from "./schema.ts";
 
 /** What a boot write sends inside `Boot`, and nothing else. */

@@ -1,11 +1,12 @@
 import { BmcError } from "../errors.ts";
+import { SERVICE_ROOT } from "./members.ts";
 import { Collection, ServiceRoot, System } from "./schema.ts";
 import type { Resource, Service } from "./service.ts";
 
 const SYSTEMS = "/redfish/v1/Systems";
-const SERVICE_ROOT = "/redfish/v1/";
 /** A message names this many systems at most, and as many are read to compare their `Id`. */
 const MOST_NAMED = 16;
+const MOST_PAGES = 16;
 
 /** What the caller knows of the system: an option of the user, and a path found earlier. */
 export interface Known {
@@ -60,15 +61,23 @@ async function findDirectly(
 }
 
 async function listSystems(service: Service, signal: AbortSignal): Promise<string[]> {
-  const collection =
+  let page =
     (await service.find(SYSTEMS, Collection, signal)) ?? (await findCollectionFromRoot(service, signal));
-  if (!collection) throw new BmcError("unsupported", "the BMC offers no Redfish systems");
-  return collection.value.Members.map((member) => {
-    const path = service.localPath(member["@odata.id"]);
-    if (path === undefined)
-      throw new BmcError("protocol", `system ${member["@odata.id"]} is on another host`);
-    return path;
-  });
+  if (!page) throw new BmcError("unsupported", "the BMC offers no Redfish systems");
+  const paths: string[] = [];
+  for (let pages = 1; ; pages++) {
+    paths.push(...page.value.Members.map((member) => memberPath(service, member["@odata.id"])));
+    const next = service.localPath(page.value["Members@odata.nextLink"]);
+    if (next === undefined || pages === MOST_PAGES) return paths;
+    page = await service.get(next, Collection, signal);
+  }
+}
+
+function memberPath(service: Service, link: unknown): string {
+  const path = typeof link === "string" ? service.localPath(link) : undefined;
+  if (path !== undefined) return path;
+  const problem = typeof link === "string" ? `system ${link} is on another host` : "a system has no link";
+  throw new BmcError("protocol", problem);
 }
 
 async function findCollectionFromRoot(

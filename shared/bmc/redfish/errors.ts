@@ -1,10 +1,12 @@
 import type { ErrorClass } from "../../contract/error-class.ts";
 import { oneLine } from "../../contract/result.ts";
 import { BmcError } from "../errors.ts";
-import type { HttpAnswer } from "./http-client.ts";
-import { messageQuirks } from "./quirks.ts";
+import { describe } from "./describe-request.ts";
+import type { HttpAnswer, HttpRequest } from "./http-client.ts";
+import { messageQuirks } from "./message-quirks.ts";
 import { parseRetryAfterMs } from "./retry-after.ts";
 import { ErrorBody, type Message } from "./schema.ts";
+import { redact } from "./secret-body.ts";
 import { authority, type Endpoint } from "./tls.ts";
 
 /** What a refusal says: its messages, most telling first. */
@@ -36,14 +38,19 @@ export function describeMessages(messages: readonly Message[]): Refusal {
 }
 
 /**
- * The only translation of an HTTP status into a class. `doing` says what was asked, such as
- * `PATCH /redfish/v1/Systems/1`; the BMC's own words and MessageIds follow it.
+ * The only translation of an HTTP status into a class. The message says what was asked, such as
+ * `PATCH /redfish/v1/Systems/1`, then the BMC's own words and MessageIds, without the request's secrets.
  */
-export function answerError(answer: HttpAnswer, doing: string, nowMs: number): BmcError {
+export function answerError(
+  answer: HttpAnswer,
+  request: Pick<HttpRequest, "method" | "path" | "body">,
+  nowMs: number,
+): BmcError {
   const refusal = readRefusal(answer.body);
   const errorClass = classOfAnswer(answer.status, refusal.messageIds);
   const retryAfterMs = parseRetryAfterMs(answer.headers["retry-after"], nowMs);
-  const message = oneLine(`${doing} answered ${answer.status}${refusal.text && `: ${refusal.text}`}`);
+  const said = redact(refusal.text, request.body);
+  const message = oneLine(`${describe(request)} answered ${answer.status}${said && `: ${said}`}`);
   return new BmcError(errorClass, message, retryAfterMs === undefined ? {} : { retryAfterMs });
 }
 

@@ -1,24 +1,46 @@
 import * as z from "zod/mini";
+import { lenient, Path } from "./schema.ts";
 
-const lenient = <T extends z.ZodMiniType>(schema: T) => z.catch(z.optional(schema), undefined);
+const Texts = z.array(z.string());
 
 /** What one call learns about a BMC for the next. Nothing here is trusted beyond one failed request. */
 export const Hint = z.object({
   /** Path of the system, and the selector it was found with. */
-  system: z.string().check(z.regex(/^\/[^/]/)),
+  system: Path,
   selector: lenient(z.string()),
   /** What was learned holds for this make and model only. */
   manufacturer: lenient(z.string()),
   model: lenient(z.string()),
+  oem: z.catch(Texts, []),
   /** Names of quirks that answers have shown, If-Match needs among them. */
-  learned: z.catch(z.array(z.string()), []),
-  /** Where resets go, and the types found in ActionInfo, which the system itself does not list. */
-  reset: lenient(z.object({ target: z.string(), values: lenient(z.array(z.string())) })),
-  /** Whether the settings resource takes the boot override. */
-  settingsTakeBoot: lenient(z.boolean()),
+  learned: z.catch(Texts, []),
+  /** Where resets go. Without values the BMC is known to list none anywhere. */
+  reset: lenient(z.object({ target: Path, values: lenient(Texts) })),
+  /** What the system lists for its boot override, and the mode it had last. */
+  boot: lenient(
+    z.object({
+      targets: lenient(Texts),
+      enabled: lenient(Texts),
+      modes: lenient(Texts),
+      mode: lenient(z.string()),
+    }),
+  ),
+  /** The resource `@Redfish.Settings` names, and whether it takes the boot override. */
+  settings: lenient(z.object({ path: Path, takeBoot: lenient(z.boolean()) })),
   auth: lenient(z.enum(["basic", "session"])),
   /** False when the BMC refused `Accept-Encoding: identity`. */
   identityEncoding: lenient(z.boolean()),
+  /** False when the BMC closes its connections after an answer. */
+  keepAlive: lenient(z.boolean()),
+  /** The `$expand` the BMC takes, `none` where it takes none. */
+  expand: lenient(z.enum([".", "*", "none"])),
+  manager: lenient(Path),
+  /** The virtual drive used last, and the form of the request it took. */
+  media: lenient(z.object({ slot: Path, form: lenient(z.int()) })),
+  /** The log service that holds the system event log. */
+  sel: lenient(Path),
+  /** The collection of accounts. */
+  accounts: lenient(Path),
 });
 export type Hint = z.infer<typeof Hint>;
 

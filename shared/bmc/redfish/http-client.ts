@@ -3,7 +3,9 @@ import { Client, type Dispatcher } from "undici";
 import { TimeoutReached } from "../../timeout.ts";
 import { BmcError } from "../errors.ts";
 import { decodeBody } from "./body.ts";
+import { describe } from "./describe-request.ts";
 import { exchangeError } from "./errors.ts";
+import { revealBody } from "./secret-body.ts";
 import { authority, type Endpoint, openSocket } from "./tls.ts";
 
 /** The most that is read of one answer. A System with everything a vendor adds stays below 100 kB. */
@@ -11,6 +13,10 @@ const MAX_BODY_BYTES = 1_048_576;
 const MAX_REDIRECTS = 3;
 /** Longer than the longest pause between two polls, so that polling keeps its connection. */
 const KEEP_ALIVE_MS = 30_000;
+/** A connection that ends this soon after an answer was not idle: the BMC closes after each answer. */
+const CLOSED_AT_ONCE_MS = 1_000;
+/** One such end may be a restart; as many as this are a habit. */
+const CLOSES_BEFORE_LEARNED = 2;
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -19,8 +25,10 @@ export interface HttpRequest {
   /** A path on this BMC. */
   readonly path: string;
   readonly headers?: Headers;
-  /** Sent as JSON. */
+  /** Sent as JSON; a `Secret` in it is opened on the wire only. */
   readonly body?: unknown;
+  /** The most that is read of the answer; 1 MiB when absent. */
+  readonly maxBytes?: number;
 }
 
 export interface HttpAnswer {
@@ -44,6 +52,13 @@ export interface HttpClientOptions extends Endpoint {
   readonly requestTimeoutMs: number;
   /** False leaves `Accept-Encoding` out, for BMCs that refuse `identity`. */
   readonly identityEncoding: boolean;
+  /** False takes a new connection for each request, for BMCs that close after an answer unannounced. */
+  readonly keepAlive: boolean;
+}
+
+/** A read was lost on a connection that had served before, with no byte of its answer: it may go out again. */
+class StaleConnection extends Error {
+  override readonly name = "StaleConnection";
 }
 
 /**
@@ -57,11 +72,17 @@ export class HttpClient {
   readonly #client: Client;
   #connecting: Socket | undefined;
   #identityEncoding: boolean;
+  #keepAlive: boolean;
   #roundTrips = 0;
+  /** Answers that the present connection has carried, and when the last one ended well. */
+  #answers = 0;
+  #answeredAtMs: number | undefined;
+  #sudden = 0;
 
   constructor(options: HttpClientOptions) {
     this.#options = options;
     this.#identityEncoding = options.identityEncoding;
+    this.#keepAlive = options.keepAlive;
     this.origin = `${options.scheme}://${authority(options)}`;
     this.#client = new Client(this.origin, {
       pipelining: 1,
@@ -73,10 +94,17 @@ export class HttpClient {
       connect: (_, callback) => {
         this.#connecting = openSocket(options, (error, socket) => {
           this.#connecting = undefined;
+          this.#answers = 0;
           if (socket) callback(null, socket);
           else callback(error ?? new Error("no socket"), null);
         });
       },
+    });
+    this.#client.on("disconnect", () => {
+      const atMs = this.#answeredAtMs;
+      if (this.#keepAlive && atMs !== undefined && performance.now() - atMs < CLOSED_AT_ONCE_MS) {
+        this.#noteSuddenClose();
+      }
     });
   }
 
@@ -87,6 +115,11 @@ export class HttpClient {
 
   get identityEncoding(): boolean {
     return this.#identityEncoding;
+  }
+
+  /** False once the BMC has proved to close its connections after an answer. */
+  get keepAlive(): boolean {
+    return this.#keepAlive;
   }
 
   async exchange(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
@@ -112,16 +145,32 @@ export class HttpClient {
   }
 
   async #sendEncoded(request: HttpRequest, signal: AbortSignal): Promise<RawAnswer> {
-    const answer = await this.#send(request, signal);
+    const answer = await this.#sendAfresh(request, signal);
     if (answer.status !== 406 || !this.#identityEncoding) return answer;
     this.#identityEncoding = false;
-    return await this.#send(request, signal);
+    return await this.#sendAfresh(request, signal);
+  }
+
+  /** RFC 9112 section 9.3.1: a read that met the end of an old connection is sent once more on a new one. */
+  async #sendAfresh(request: HttpRequest, signal: AbortSignal): Promise<RawAnswer> {
+    try {
+      return await this.#send(request, signal);
+    } catch (error) {
+      if (!(error instanceof StaleConnection)) throw error;
+      return await this.#send(request, signal);
+    }
+  }
+
+  #noteSuddenClose(): void {
+    this.#sudden++;
+    if (this.#sudden >= CLOSES_BEFORE_LEARNED) this.#keepAlive = false;
   }
 
   #send(request: HttpRequest, signal: AbortSignal): Promise<RawAnswer> {
     signal.throwIfAborted();
     const doing = describe(request);
     const isWrite = request.method !== "GET";
+    const mostBytes = request.maxBytes ?? MAX_BODY_BYTES;
     return new Promise((resolve, reject) => {
       let controller: Dispatcher.DispatchController | undefined;
       let timer: NodeJS.Timeout | undefined;
@@ -162,6 +211,7 @@ export class HttpClient {
           }
           controller = started;
           this.#roundTrips++;
+          this.#answeredAtMs = undefined;
           timer = setTimeout(onTimeout, this.#options.requestTimeoutMs);
         },
         onResponseStart: (_, statusCode, incoming) => {
@@ -171,18 +221,32 @@ export class HttpClient {
         },
         onResponseData: (_, chunk) => {
           received += chunk.length;
-          if (received <= MAX_BODY_BYTES) chunks.push(chunk);
+          if (received <= mostBytes) chunks.push(chunk);
           else {
-            const message = `${doing} answered more than ${MAX_BODY_BYTES} bytes`;
+            const message = `${doing} answered more than ${mostBytes} bytes`;
             giveUp(new BmcError("protocol", message, { uncertain: isWrite }));
           }
         },
         onResponseEnd: () => {
           finish();
+          this.#answers++;
+          // A BMC that says that it closes is taken at its word by the HTTP client already.
+          const announced = /\bclose\b/i.test(headers["connection"] ?? "");
+          this.#answeredAtMs = announced || !this.#keepAlive ? undefined : performance.now();
           resolve({ status, headers, bytes: Buffer.concat(chunks) });
         },
         onResponseError: (_, error) => {
-          const progress = { uncertain: isWrite && controller !== undefined, answered: status !== 0 };
+          const sent = controller !== undefined;
+          const progress = { uncertain: isWrite && sent, answered: status !== 0 };
+          const reused = this.#answers > 0;
+          if (sent && reused && status === 0 && !(error instanceof BmcError) && this.#keepAlive) {
+            this.#noteSuddenClose();
+            this.#answers = 0;
+            if (!isWrite && received === 0 && !signal.aborted && error.name !== "HTTPParserError") {
+              fail(new StaleConnection(doing));
+              return;
+            }
+          }
           fail(error instanceof BmcError ? error : exchangeError(error, doing, progress));
         },
       };
@@ -191,7 +255,8 @@ export class HttpClient {
           method: request.method,
           path: request.path,
           headers: this.#headersOf(request),
-          body: request.body === undefined ? null : JSON.stringify(request.body),
+          body: request.body === undefined ? null : revealBody(request.body),
+          reset: !this.#keepAlive,
         },
         handler,
       );
@@ -213,17 +278,12 @@ export class HttpClient {
     const doing = describe(request);
     // The status alone answers a write and a refusal; what cannot be read of their bodies is only less to tell.
     const needed = request.method === "GET" && status < 300 && status !== 202;
-    const decoded = await decodeBody(raw.bytes, headers, MAX_BODY_BYTES);
+    const decoded = await decodeBody(raw.bytes, headers, request.maxBytes ?? MAX_BODY_BYTES);
     if (decoded.problem !== undefined && needed) {
       throw new BmcError("protocol", `${doing} answered ${status} with ${decoded.problem}`);
     }
     return { status, headers, body: decoded.value, path };
   }
-}
-
-/** The request in words: never its body, which may hold a password. */
-export function describe(request: Pick<HttpRequest, "method" | "path">): string {
-  return `${request.method} ${request.path}`;
 }
 
 /**

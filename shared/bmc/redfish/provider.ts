@@ -1,3 +1,4 @@
+import type { Clock } from "../../clock.ts";
 import type { Connection } from "../../contract/connection.ts";
 import { TimeoutReached, withTimeout } from "../../timeout.ts";
 import type { Provider, ProviderContext, Session } from "../provider.ts";
@@ -6,16 +7,45 @@ import { RedfishBoot } from "./boot.ts";
 import { findSystem } from "./discovery.ts";
 import { type Hint, parseHint } from "./hint.ts";
 import { HttpClient } from "./http-client.ts";
+import { RedfishInventory } from "./inventory/driver.ts";
+import { ManagedManager } from "./managed-manager.ts";
+import { RedfishManager } from "./manager.ts";
+import { RedfishMedia } from "./media/driver.ts";
+import { Members } from "./members.ts";
+import { RedfishNmi } from "./nmi.ts";
+import { RedfishNtp } from "./ntp/driver.ts";
 import { RedfishPower } from "./power.ts";
-import type { Identity } from "./quirks.ts";
+import { rememberedSystem } from "./remembered-system.ts";
+import { RedfishScreenshot } from "./screenshot.ts";
+import { RedfishSel } from "./sel.ts";
 import { Service } from "./service.ts";
 import { ManagedSystem } from "./system.ts";
+import { present, systemHint } from "./system-hint.ts";
+import { SystemReset } from "./system-reset.ts";
+import { RedfishUsers } from "./users.ts";
+import { Writer } from "./writer.ts";
 
 const DEFAULT_PORTS = { https: 443, http: 80 } as const;
 const CLOSE_MS = 5_000;
 
-/** Redfish (DMTF DSP0266) over one kept-alive connection. */
-export const redfish: Provider = { name: "redfish", capabilities: new Set(), open };
+/**
+ * Redfish (DMTF DSP0266) over one kept-alive connection. With a hint and basic authentication, opening sends
+ * nothing: the first operation's own request proves BMC, path and password.
+ */
+export const redfish: Provider = {
+  name: "redfish",
+  capabilities: new Set([
+    "media",
+    "users",
+    "manager",
+    "ntp",
+    "sel",
+    "nmi",
+    "screenshot",
+    "inventory",
+  ] as const),
+  open,
+};
 
 async function open(connection: Connection, context: ProviderContext, signal: AbortSignal): Promise<Session> {
   signal.throwIfAborted();
@@ -29,6 +59,8 @@ async function open(connection: Connection, context: ProviderContext, signal: Ab
     connectTimeoutMs: connection.connectTimeoutMs,
     requestTimeoutMs: connection.requestTimeoutMs,
     identityEncoding: hint?.identityEncoding ?? true,
+    keepAlive: hint?.keepAlive ?? true,
+    ...present({ onReached: context.onReached }),
   });
   const release = releaseOnce(http);
   try {
@@ -41,20 +73,45 @@ async function open(connection: Connection, context: ProviderContext, signal: Ab
     );
     release.add(authentication);
     const service = new Service(http, authentication, clock);
-    const known = {
-      selector: options.system,
-      path: hint?.selector === options.system ? hint?.system : undefined,
-    };
-    const found = await findSystem(service, known, signal);
-    const system = new ManagedSystem(service, clock, found, (identity) => learnedFrom(hint, identity));
-    const power = new RedfishPower(system, hint?.reset);
-    const boot = new RedfishBoot(system, log, learnedOf(hint, system.identity)?.settingsTakeBoot);
+    const system = await openSystem(service, options.system, hint, clock, signal);
+    if (system.isRemembered) await authentication.prove(signal);
+    const writer = new Writer(system, log);
+    const members = new Members(service, log, hint?.expand);
+    const manager = new ManagedManager(system, members, hint?.manager);
+    const reset = new SystemReset(system, writer);
+    const parts = { system, manager, members, writer, log };
+    const boot = new RedfishBoot(system, log, hint?.settings);
+    const media = new RedfishMedia(parts, hint?.media);
+    const users = new RedfishUsers(system, members, writer, hint?.accounts);
+    const sel = new RedfishSel(parts, hint?.sel);
     return {
       provider: redfish.name,
-      power,
+      power: new RedfishPower(system, reset),
       boot,
+      media,
+      users,
+      manager: new RedfishManager(parts),
+      ntp: new RedfishNtp(parts),
+      sel,
+      nmi: new RedfishNmi(reset),
+      screenshot: new RedfishScreenshot(parts),
+      inventory: new RedfishInventory(parts),
       roundTrips: () => http.roundTrips,
-      hint: () => toHint(options.system, system, power, boot, authentication, http),
+      hint: () => ({
+        ...systemHint(options.system, system),
+        ...present({
+          reset: reset.hint,
+          settings: boot.settings,
+          auth: authentication.learned,
+          identityEncoding: http.identityEncoding,
+          keepAlive: http.keepAlive,
+          expand: members.expand,
+          manager: manager.path,
+          media: media.hint,
+          sel: sel.path,
+          accounts: users.collection,
+        }),
+      }),
       close: release.run,
     };
   } catch (error) {
@@ -68,39 +125,21 @@ function accountOf({ username, password }: Connection): Account | undefined {
   return { username, password };
 }
 
-/** The hint, if it was learned on the make and model that answers now. */
-function learnedOf(hint: Hint | undefined, identity: Identity): Hint | undefined {
-  const same = hint?.manufacturer === identity.manufacturer && hint.model === identity.model;
-  return same ? hint : undefined;
-}
-
-function learnedFrom(hint: Hint | undefined, identity: Identity): readonly string[] {
-  return learnedOf(hint, identity)?.learned ?? [];
-}
-
-function toHint(
+/** The system as a hint remembers it, without a request; else as it is found now. */
+async function openSystem(
+  service: Service,
   selector: string | undefined,
-  system: ManagedSystem,
-  power: RedfishPower,
-  boot: RedfishBoot,
-  authentication: Authentication,
-  http: HttpClient,
-): Hint {
-  const { manufacturer, model } = system.identity;
-  const { target, values } = power.hint;
-  return {
-    system: system.path,
-    ...(selector === undefined ? {} : { selector }),
-    manufacturer,
-    model,
-    learned: [...system.learned],
-    reset: { target, ...(values ? { values: [...values] } : {}) },
-    ...(boot.settingsTakeBoot === undefined ? {} : { settingsTakeBoot: boot.settingsTakeBoot }),
-    ...(authentication.learned ? { auth: authentication.learned } : {}),
-    identityEncoding: http.identityEncoding,
-  };
+  hint: Hint | undefined,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<ManagedSystem> {
+  if (hint !== undefined && hint.selector === selector) {
+    const first = rememberedSystem(hint);
+    return new ManagedSystem({ service, clock, selector, first, remembered: true, learned: hint.learned });
+  }
+  const first = await findSystem(service, { selector, path: undefined }, signal);
+  return new ManagedSystem({ service, clock, selector, first, remembered: false, learned: [] });
 }
-
 /** Logs out, then frees the connection, once, within `CLOSE_MS`. */
 function releaseOnce(http: HttpClient) {
   let authentication: Authentication | undefined;

@@ -1,10 +1,13 @@
 import * as z from "zod/mini";
 
 /** BMCs send null, empty and wrongly typed fields: such a field is as good as absent. */
-const lenient = <T extends z.ZodMiniType>(schema: T) => z.catch(z.optional(schema), undefined);
+export const lenient = <T extends z.ZodMiniType>(schema: T) => z.catch(z.optional(schema), undefined);
+
+/** A path on the BMC that was asked; never a URL, which could lead elsewhere. */
+export const Path = z.string().check(z.regex(/^\/(?!\/)[^\s\\]*$/));
 
 /** Strings of a list that may hold anything; an empty list tells nothing, so it is absent. */
-const Values = z.pipe(
+export const Values = z.pipe(
   z.array(z.unknown()),
   z.transform((values: unknown[]) => {
     const texts = values.filter((value) => typeof value === "string");
@@ -12,12 +15,49 @@ const Values = z.pipe(
   }),
 );
 
-const Link = z.object({ "@odata.id": z.string() });
+export const Link = z.object({ "@odata.id": z.string() });
 
-export const Collection = z.object({ Members: z.array(Link) });
+/** The links of a list that may hold anything. */
+export const Links = z.catch(
+  z.pipe(
+    z.array(z.unknown()),
+    z.transform((entries: unknown[]) =>
+      entries.flatMap((entry) => {
+        const link = Link.safeParse(entry);
+        return link.success ? [link.data] : [];
+      }),
+    ),
+  ),
+  [],
+);
+
+/** A member as it is listed: a link, or the whole resource where the BMC expands. */
+const Member = z.record(z.string(), z.unknown());
+
+/** One page of a collection (DSP0266 section 7.6.7). */
+export const Collection = z.object({
+  Members: z.array(z.catch(Member, {})),
+  "Members@odata.nextLink": lenient(z.string()),
+  "@odata.nextLink": lenient(z.string()),
+});
 export type Collection = z.infer<typeof Collection>;
 
-export const ServiceRoot = z.object({ Systems: lenient(Link) });
+export const ServiceRoot = z.object({
+  Vendor: lenient(z.string()),
+  Product: lenient(z.string()),
+  RedfishVersion: lenient(z.string()),
+  UUID: lenient(z.string()),
+  Systems: lenient(Link),
+  Managers: lenient(Link),
+  AccountService: lenient(Link),
+  UpdateService: lenient(Link),
+  ProtocolFeaturesSupported: lenient(
+    z.object({
+      ExpandQuery: lenient(z.object({ NoLinks: lenient(z.boolean()), ExpandAll: lenient(z.boolean()) })),
+    }),
+  ),
+});
+export type ServiceRoot = z.infer<typeof ServiceRoot>;
 
 export const Boot = z.object({
   BootSourceOverrideTarget: lenient(z.string()),
@@ -36,24 +76,38 @@ export const ResetAction = z.object({
 });
 export type ResetAction = z.infer<typeof ResetAction>;
 
-/** A ComputerSystem, as far as power and boot need it. */
+/** A ComputerSystem, as far as it is read. */
 export const System = z.object({
   "@odata.id": lenient(z.string()),
   "@odata.etag": lenient(z.string()),
   Id: lenient(z.string()),
   Manufacturer: lenient(z.string()),
   Model: lenient(z.string()),
+  SerialNumber: lenient(z.string()),
+  UUID: lenient(z.string()),
+  BiosVersion: lenient(z.string()),
   PowerState: lenient(z.string()),
   Boot: lenient(Boot),
   Actions: lenient(z.object({ "#ComputerSystem.Reset": lenient(ResetAction) })),
   "@Redfish.Settings": lenient(z.object({ SettingsObject: Link })),
   Oem: lenient(z.record(z.string(), z.unknown())),
+  Links: lenient(z.object({ ManagedBy: Links })),
+  VirtualMedia: lenient(Link),
+  LogServices: lenient(Link),
+  Processors: lenient(Link),
+  Memory: lenient(Link),
+  Storage: lenient(Link),
+  SimpleStorage: lenient(Link),
+  EthernetInterfaces: lenient(Link),
 });
 export type System = z.infer<typeof System>;
 
 /** A resource that takes the boot override: the System, or what its `@Redfish.Settings` points to. */
 export const BootSettings = z.object({ "@odata.etag": lenient(z.string()), Boot: lenient(Boot) });
 export type BootSettings = z.infer<typeof BootSettings>;
+
+/** Any resource, for its entity tag alone. */
+export const Tagged = z.object({ "@odata.etag": lenient(z.string()) });
 
 export const ActionInfo = z.object({
   Parameters: z.array(z.object({ Name: lenient(z.string()), AllowableValues: lenient(Values) })),

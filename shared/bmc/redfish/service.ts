@@ -1,10 +1,11 @@
 import type * as z from "zod/mini";
 import type { Clock } from "../../clock.ts";
+import { oneLine } from "../../contract/result.ts";
 import { BmcError } from "../errors.ts";
 import type { Authentication } from "./auth/authentication.ts";
 import { answerError } from "./errors.ts";
 import { readEtag } from "./etag.ts";
-import { describe, type HttpAnswer, type HttpClient, type HttpRequest, localPath } from "./http-client.ts";
+import { type HttpAnswer, type HttpClient, type HttpRequest, localPath } from "./http-client.ts";
 
 /** A resource as it was read. */
 export interface Resource<T> {
@@ -41,8 +42,10 @@ export class Service {
     path: string,
     schema: T,
     signal: AbortSignal,
+    maxBytes?: number,
   ): Promise<Resource<z.infer<T>> | undefined> {
-    const answer = await this.send({ method: "GET", path }, signal);
+    const request = { method: "GET", path, ...(maxBytes === undefined ? {} : { maxBytes }) } as const;
+    const answer = await this.send(request, signal);
     if (answer.status === 404 || answer.status === 410) return undefined;
     if (answer.status !== 200) throw this.refusal(answer, { method: "GET", path });
     return this.#resource(answer, schema);
@@ -51,17 +54,17 @@ export class Service {
   /** Sends a request whatever its answer; only refused credentials throw. */
   async send(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
     let answer = await this.#authorised(request, signal);
-    if (this.#authentication.renewed(answer)) {
+    if (await this.#authentication.renewed(answer)) {
       answer = await this.#authorised(request, signal);
-      this.#authentication.renewed(answer);
+      await this.#authentication.renewed(answer);
     }
     if (answer.status === 401 || answer.status === 403) throw this.refusal(answer, request);
     return answer;
   }
 
   /** A refusal as a typed error. */
-  refusal(answer: HttpAnswer, request: Pick<HttpRequest, "method" | "path">): BmcError {
-    return answerError(answer, describe(request), this.#clock.now());
+  refusal(answer: HttpAnswer, request: Pick<HttpRequest, "method" | "path" | "body">): BmcError {
+    return answerError(answer, request, this.#clock.now());
   }
 
   /** The path of a link on this BMC; undefined when it leads elsewhere. */
@@ -75,16 +78,25 @@ export class Service {
   }
 
   #resource<T extends z.ZodMiniType>(answer: HttpAnswer, schema: T): Resource<z.infer<T>> {
-    const parsed = schema.safeParse(answer.body);
-    if (!parsed.success) {
-      const issue = parsed.error.issues[0];
-      const where = issue?.path.join(".") || "the answer";
-      const message = `GET ${answer.path} answered something else than expected: ${where}: ${issue?.message}`;
-      throw new BmcError("protocol", message);
-    }
-    const property = etagProperty(answer.body);
-    return { path: answer.path, value: parsed.data, etag: readEtag(answer.headers["etag"], property) };
+    return parseResource(answer.path, answer.body, schema, answer.headers["etag"]);
   }
+}
+
+/** A resource out of an answer's body or an expanded collection. Throws `protocol` when it is something else. */
+export function parseResource<T extends z.ZodMiniType>(
+  path: string,
+  body: unknown,
+  schema: T,
+  etagHeader?: string,
+): Resource<z.infer<T>> {
+  const parsed = schema.safeParse(body);
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    const where = issue?.path.join(".") || "the answer";
+    const message = `GET ${path} answered something else than expected: ${where}: ${issue?.message}`;
+    throw new BmcError("protocol", oneLine(message));
+  }
+  return { path, value: parsed.data, etag: readEtag(etagHeader, etagProperty(body)) };
 }
 
 function etagProperty(body: unknown): string | undefined {

@@ -4,6 +4,7 @@ import { classOfMessages, describeMessages } from "./errors.ts";
 import type { HttpAnswer } from "./http-client.ts";
 import { parseRetryAfterMs } from "./retry-after.ts";
 import { Task } from "./schema.ts";
+import { redact } from "./secret-body.ts";
 import type { Service } from "./service.ts";
 
 const POLL_MS = 500;
@@ -15,6 +16,12 @@ const LONGEST_TASK_MS = 120_000;
 const UNDER_WAY = ["New", "Starting", "Running", "Stopping", "Cancelling", "Service"];
 const FAILED = ["Exception", "Killed", "Cancelled", "Interrupted"];
 
+export interface TaskContext {
+  readonly clock: Clock;
+  /** The body of the request that started it: its secrets stay out of errors. */
+  readonly body?: unknown;
+}
+
 /**
  * Follows what a 202 started, at the task monitor its Location names (DSP0266 section 12.2), to its end.
  * An answer that started nothing, or names no monitor, is accepted as it is. `Pending` counts as accepted:
@@ -23,7 +30,7 @@ const FAILED = ["Exception", "Killed", "Cancelled", "Interrupted"];
 export async function awaitTask(
   service: Service,
   started: HttpAnswer,
-  clock: Clock,
+  { clock, body }: TaskContext,
   signal: AbortSignal,
 ): Promise<void> {
   const path = started.status === 202 ? service.localPath(started.headers["location"]) : undefined;
@@ -39,7 +46,7 @@ export async function awaitTask(
     answer = await service.send({ method: "GET", path }, signal);
     // Some BMCs drop a monitor as soon as its task has ended.
     if (answer.status === 404 || answer.status === 410) return;
-    const error = failure(service, answer, path);
+    const error = failure(service, answer, { path, body });
     if (error && error.class !== "busy") throw error;
   }
 }
@@ -56,15 +63,19 @@ function isUnderWay(answer: HttpAnswer): boolean {
   return state !== undefined && UNDER_WAY.includes(state);
 }
 
-function failure(service: Service, answer: HttpAnswer, path: string): BmcError | undefined {
-  if (answer.status >= 300) return service.refusal(answer, { method: "GET", path });
+function failure(
+  service: Service,
+  answer: HttpAnswer,
+  { path, body }: { readonly path: string; readonly body: unknown },
+): BmcError | undefined {
+  if (answer.status >= 300) return service.refusal(answer, { method: "GET", path, body });
   const task = taskOf(answer);
   const failed =
     FAILED.includes(task?.TaskState ?? "") ||
     (task?.TaskState === "Completed" && task.TaskStatus === "Critical");
   if (!task || !failed) return undefined;
   const { text, messageIds } = describeMessages(task.Messages);
-  const message = `task ${path} ended as ${task.TaskState}${text && `: ${text}`}`;
+  const message = redact(`task ${path} ended as ${task.TaskState}${text && `: ${text}`}`, body);
   return new BmcError(classOfMessages(messageIds) ?? "bmc", message);
 }
 

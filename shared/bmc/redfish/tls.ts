@@ -12,6 +12,8 @@ export interface Endpoint {
   readonly port: number;
   readonly tls: TlsOptions;
   readonly connectTimeoutMs: number;
+  /** Called when something took the connection, whatever becomes of TLS. */
+  readonly onReached?: () => void;
 }
 
 /**
@@ -53,6 +55,7 @@ export function openSocket(
   socket.on("close", onClose);
   socket.once("connect", () => {
     reached = true;
+    endpoint.onReached?.();
     if (!secure) settle(null);
   });
   socket.once("secureConnect", () => settle(pinProblem(socket as TLSSocket, endpoint)));

@@ -15,6 +15,7 @@ test("PXE once is set, read back, and consumed by the next boot", async () => {
 
   expect(report).toEqual({
     after: { device: "pxe", persistent: false, mode: "uefi" },
+    changed: true,
     summary: "boot pxe once (uefi)",
   });
   expect(lab.machine.lastBoot).toMatchObject({ device: "pxe", mode: "uefi", overridden: true });

@@ -1,5 +1,6 @@
-import { expect, test } from "vitest";
-import { Connection, serialiseConnection } from "../../../shared/contract/connection.ts";
+import { inspect } from "node:util";
+import { describe, expect, test } from "vitest";
+import { Connection, requiredCredentials, serialiseConnection } from "../../../shared/contract/connection.ts";
 
 const problemsOf = (value: unknown) =>
   Connection.safeParse(value).error?.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`) ?? [];
@@ -61,4 +62,88 @@ test("a fingerprint is taken with or without colons", () => {
   const withColons = hex.replace(/(..)(?=.)/g, "$1:").toUpperCase();
 
   expect(Connection.parse({ host: "a", tls: { fingerprint: withColons } }).tls.fingerprint).toBe(hex);
+});
+
+describe("a machine behind a service", () => {
+  const rpc = { url: "https://hooks.example/bmc" };
+  const homeassistant = { url: "http://ha.example:8123", entity: "switch.node_1" };
+
+  test("is reached through that service alone, whatever its host looks like", () => {
+    const webhook = Connection.parse({ host: "rack 3 / node 7: left", rpc });
+    const plug = Connection.parse({ host: "node 1", providers: ["homeassistant"], homeassistant });
+
+    expect([webhook.providers, plug.providers]).toEqual([["rpc"], ["homeassistant"]]);
+    expect(webhook.host).toBe("rack 3 / node 7: left");
+    expect(Connection.parse(JSON.parse(serialiseConnection(webhook)))).toEqual(webhook);
+  });
+
+  test("needs no credentials for a webhook and a token for Home Assistant", () => {
+    expect(requiredCredentials({ rpc })).toEqual([]);
+    expect(requiredCredentials({ homeassistant })).toEqual(["password"]);
+    expect(requiredCredentials({})).toEqual(["username", "password"]);
+  });
+
+  test("keeps secrets at any depth closed, and hands them over open", () => {
+    const connection = Connection.parse({
+      host: "h",
+      rpc: {
+        ...rpc,
+        headers: { Authorization: ["canary-1"] },
+        signature: { secrets: { sha256: ["canary-2", "canary-3"], 512: "canary-4" } },
+      },
+    });
+
+    const handed = JSON.parse(serialiseConnection(connection));
+    const again = Connection.parse(handed);
+
+    expect(JSON.stringify(connection) + inspect(connection, { depth: 10 })).not.toContain("canary");
+    expect(handed.rpc).toMatchObject({
+      headers: { Authorization: ["canary-1"] },
+      signature: { secrets: { sha256: ["canary-2", "canary-3"], sha512: ["canary-4"] } },
+    });
+    expect(again.rpc?.signature.secrets.sha512.map((secret) => secret.reveal())).toEqual(["canary-4"]);
+  });
+
+  test.each([
+    [
+      { host: "h", rpc, providers: ["redfish"] },
+      "providers names others than rpc, which is configured: nothing else is tried then",
+    ],
+    [{ host: "h", rpc, homeassistant }, "homeassistant is configured beside rpc: give one of them"],
+    [{ host: "h", providers: ["rpc"] }, "rpc.url is missing"],
+    [{ host: "h", providers: ["homeassistant"] }, "homeassistant.url is missing"],
+    [{ host: "a b" }, "host must be a name or address alone"],
+    [{ host: "", rpc }, "host is empty"],
+    [{ host: "a\nb", rpc }, "host must be one line of text"],
+    [{ host: "h", rpc: { url: "ftp://a" } }, "rpc.url is not an http or https URL"],
+    [{ host: "h", rpc: { url: "hooks.example" } }, "rpc.url is not an http or https URL"],
+    [{ host: "h", rpc: { url: "https://u:p@a" } }, "rpc.url must not hold credentials"],
+    [{ host: "h", rpc: { ...rpc, method: "get it" } }, "rpc.method is not an HTTP method"],
+    [
+      { host: "h", rpc: { ...rpc, headers: { "Content-Length": ["1"] } } },
+      "rpc.headers.Content-Length is no header name, or one that the connection sets itself",
+    ],
+    [
+      { host: "h", rpc: { ...rpc, headers: { "X-A": ["a\r\nb"] } } },
+      "rpc.headers.X-A.0 is not a header value",
+    ],
+    [
+      { host: "h", rpc: { ...rpc, embed: { payload: {}, path: "a..b" } } },
+      "rpc.embed.path is not a path such as data.request",
+    ],
+    [
+      { host: "h", homeassistant: { ...homeassistant, entity: "light.a" } },
+      "homeassistant.entity is not a switch's ID, such as switch.node_1",
+    ],
+    [
+      { host: "h", homeassistant: { ...homeassistant, powerOperationDelayMs: 600_001 } },
+      "homeassistant.powerOperationDelayMs is not a duration up to 10 minutes",
+    ],
+  ])("is refused where it contradicts itself: %j", (given, problem) => {
+    expect(problemsOf(given)).toEqual([problem]);
+  });
+
+  test("has its contradictions found beside other problems", () => {
+    expect(problemsOf({ host: "a b", headStartMs: -1, providers: ["rpc"] })).toHaveLength(3);
+  });
 });

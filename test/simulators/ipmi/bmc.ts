@@ -2,11 +2,15 @@ import { createSocket, type RemoteInfo } from "node:dgram";
 import { once } from "node:events";
 import type { SimulatedMachine } from "../machine.ts";
 import { BootOptions } from "./boot-options.ts";
-import { type Devices, findHandler } from "./commands.ts";
+import type { Devices } from "./commands/handler.ts";
+import { findHandler } from "./commands.ts";
+import { EventLog, type EventLogOptions } from "./event-log.ts";
+import { type SimulatedFru, writeFru } from "./fru.ts";
 import { Network, type NetworkOptions } from "./network.ts";
 import type { Reply } from "./reply.ts";
+import { forward, isSendMessage, type SimulatedSatellite } from "./satellite.ts";
 import { Sessions, type SimulatedSession } from "./sessions.ts";
-import { type SimulatedUser, storedKey } from "./users.ts";
+import { type SimulatedUser, storedKey, UserTable, type UserTableQuirks } from "./users.ts";
 import * as wire from "./wire.ts";
 
 export interface IpmiBmcOptions {
@@ -16,6 +20,8 @@ export interface IpmiBmcOptions {
   readonly port?: number;
   /** `admin` with `calvin` when absent. */
   readonly users?: readonly SimulatedUser[];
+  readonly userSlots?: number;
+  readonly userQuirks?: UserTableQuirks;
   /** The BMC key as text; none when absent. */
   readonly kg?: string;
   /** What Open Session is granted; 3 and 17 when absent. */
@@ -27,6 +33,17 @@ export interface IpmiBmcOptions {
   readonly bootFlagExpiryMs?: number;
   readonly bootFlagExpiryCanBeStopped?: boolean;
   readonly manufacturer?: number;
+  readonly log?: Partial<EventLogOptions>;
+  readonly fru?: Partial<SimulatedFru>;
+  /** Bytes of the FRU that one answer holds. */
+  readonly fruPartBytes?: number;
+  /** Instances of serial over LAN that somebody left open. */
+  readonly sol?: readonly number[];
+  /** Seconds since 1970 on the BMC's clock; the host's when absent. */
+  readonly clockSeconds?: number;
+  /** How long the BMC is silent after it was reset. */
+  readonly restartMs?: number;
+  readonly satellites?: readonly SimulatedSatellite[];
   /** What a request that repeats a request sequence number gets. */
   readonly duplicates?: "repeat-answer" | "refuse" | "execute";
   readonly network?: Partial<NetworkOptions>;
@@ -56,8 +73,14 @@ export interface IpmiBmc {
   readonly log: readonly string[];
   /** Requests whose session sequence number had come before. */
   readonly repeatedSequences: number;
+  readonly users: UserTable;
+  readonly events: EventLog;
+  /** Active instances of serial over LAN. */
+  readonly sol: ReadonlySet<number>;
   /** Session slots in use, half-open ones included. */
   sessions(): number;
+  /** Forgets every session and request, and hears nothing for `silentMs`. */
+  restart(silentMs?: number): void;
   close(): Promise<void>;
 }
 
@@ -65,6 +88,7 @@ const OPEN_SESSION = 0x10;
 const RAKP_1 = 0x12;
 const RAKP_3 = 0x14;
 const GUID = Buffer.from("a123456789abcdefa123456789abcdef", "hex");
+const FRU: SimulatedFru = { vendor: "Example", model: "Server 1", serial: "SYS-1", boardSerial: "BRD-1" };
 const CLOSE_SESSION = "Close Session";
 /** IPMI 2.0 table 4-1, sequence number expiration interval. */
 const REQUEST_MEMORY_MS = 5_000;
@@ -90,6 +114,10 @@ class UdpBmc implements IpmiBmc {
   readonly #devices: Devices;
   readonly #sessions: Sessions;
   readonly #network: Network;
+  readonly users: UserTable;
+  readonly events: EventLog;
+  readonly sol: Set<number>;
+  #silentUntilMs = 0;
   readonly #answers = new Map<string, { readonly answer: Buffer; readonly atMs: number }>();
 
   constructor(options: IpmiBmcOptions) {
@@ -97,14 +125,27 @@ class UdpBmc implements IpmiBmc {
     this.machine = options.machine;
     const suites = options.cipherSuites ?? [3, 17];
     const kg = options.kg === undefined ? undefined : storedKey(options.kg, 20);
+    const passwordBytes = options.passwordBytes ?? 20;
+    this.users = new UserTable(options.users ?? [{ name: "admin", password: "calvin" }], {
+      slots: options.userSlots ?? 10,
+      passwordBytes,
+      ...options.userQuirks,
+    });
+    this.events = new EventLog({
+      records: [],
+      partBytes: 255,
+      erasureMs: 0,
+      reservations: true,
+      ...options.log,
+    });
+    this.sol = new Set(options.sol);
     this.#sessions = new Sessions({
-      users: options.users ?? [{ name: "admin", password: "calvin" }],
+      users: this.users,
       suites,
       kg,
       guid: GUID,
       slots: options.sessionSlots ?? 8,
       idleMs: options.sessionIdleMs ?? 60_000,
-      passwordBytes: options.passwordBytes ?? 20,
     });
     this.#devices = {
       machine: options.machine,
@@ -113,6 +154,13 @@ class UdpBmc implements IpmiBmc {
         expiryCanBeStopped: options.bootFlagExpiryCanBeStopped ?? true,
       }),
       sessions: this.#sessions,
+      users: this.users,
+      log: this.events,
+      sol: this.sol,
+      fru: writeFru({ ...FRU, ...options.fru }),
+      fruPartBytes: options.fruPartBytes ?? 255,
+      clock: () => options.clockSeconds ?? Math.floor(Date.now() / 1_000),
+      restart: (kind) => setImmediate(() => this.restart(kind === "cold" ? (options.restartMs ?? 0) : 0)),
       guid: GUID,
       suites,
       hasKg: kg !== undefined,
@@ -123,14 +171,16 @@ class UdpBmc implements IpmiBmc {
       loss: 0,
       duplication: 0,
       reordering: 0,
+      forgery: 0,
+      truncation: 0,
       seed: 1,
       ...options.network,
     });
     this.#socket = createSocket(options.host?.includes(":") ? "udp6" : "udp4");
     this.#socket.on("message", (bytes, peer) => {
-      this.#network.receive(() => {
+      this.#network.receive(bytes, (datagram) => {
         this.received += 1;
-        this.#handle(bytes, peer);
+        if (Date.now() >= this.#silentUntilMs) this.#handle(datagram, peer);
       });
     });
     // A client that has gone answers with ICMP; that is no concern of a BMC.
@@ -147,6 +197,12 @@ class UdpBmc implements IpmiBmc {
 
   sessions(): number {
     return this.#sessions.used;
+  }
+
+  restart(silentMs = 0): void {
+    this.#sessions.forgetAll();
+    this.#answers.clear();
+    this.#silentUntilMs = Date.now() + silentMs;
   }
 
   async listen(host: string, port: number): Promise<void> {
@@ -216,13 +272,24 @@ class UdpBmc implements IpmiBmc {
     }
     session.seen.add(datagram.sequence);
     session.lastUsedMs = Date.now();
-    const name = findHandler(request.netFn, request.command)?.name ?? "unknown";
+    const name = this.#nameOf(request);
     if (this.#ignores(name, request.data)) return;
 
     const seal = (answer: Buffer) => {
       session.outgoing += 1;
       return wire.wrap(answer, session.consoleId, session.outgoing, session);
     };
+    if (isSendMessage(request)) {
+      const { reply, message: answer } = forward(
+        request,
+        this.#options.satellites ?? [],
+        (inner, { machine }) => this.#execute(inner, session, { ...this.#devices, machine }),
+      );
+      const { code = 0, data = Buffer.alloc(0) } = reply;
+      this.#send("Send Message", seal(wire.writeResponse(request, code, data)), peer);
+      if (answer) this.#send(name, seal(answer), peer);
+      return;
+    }
     this.#send(name, seal(this.#answerOnce(request, session)), peer);
   }
 
@@ -248,13 +315,19 @@ class UdpBmc implements IpmiBmc {
     return answer;
   }
 
-  #execute(request: wire.Request, session: SimulatedSession): Reply {
+  #execute(request: wire.Request, session: SimulatedSession, devices = this.#devices): Reply {
     const handler = findHandler(request.netFn, request.command);
     if (!handler) return { code: 0xc1 };
     if (session.level < handler.level) return { code: 0xd4 };
     const refusal = this.faults.refuses?.(handler.name, request.data);
     if (refusal !== undefined) return { code: refusal };
-    return handler.run(request.data, this.#devices, session);
+    return handler.run(request.data, devices, session);
+  }
+
+  /** Of what is bridged, the name that the target knows it by. */
+  #nameOf(request: wire.Request): string {
+    const inner = isSendMessage(request) ? wire.readRequest(request.data.subarray(1)) : request;
+    return (inner && findHandler(inner.netFn, inner.command)?.name) ?? "unknown";
   }
 
   #ignores(name: string, payload: Buffer): boolean {
@@ -265,10 +338,10 @@ class UdpBmc implements IpmiBmc {
   #send(name: string, datagram: Buffer, peer: RemoteInfo): void {
     if (this.faults.losesAnswer?.(name)) return;
     for (const part of this.faults.rewrites?.(name, datagram) ?? [datagram]) {
-      this.#network.send(() => {
+      this.#network.send(part, (bytes) => {
         this.answered += 1;
         // Nobody waits for this one, so its address may be gone already.
-        this.#socket.send(part, peer.port, peer.address, (error) => {
+        this.#socket.send(bytes, peer.port, peer.address, (error) => {
           if (error && name !== CLOSE_SESSION) this.log.push(`send failed: ${error.message}`);
         });
       });

@@ -5,11 +5,15 @@ export interface NetworkOptions {
   readonly loss: number;
   readonly duplication: number;
   readonly reordering: number;
+  /** Shares of answers before which a forgery arrives, and of datagrams that arrive cut short. */
+  readonly forgery: number;
+  readonly truncation: number;
   /** The same seed makes the same choices. */
   readonly seed: number;
 }
 
 const LATE_MS = 30;
+const CONSOLE_ID_OFFSET = 20;
 
 /** The wire between client and BMC: loses, repeats and delays datagrams by a seeded dice. */
 export class Network {
@@ -22,12 +26,13 @@ export class Network {
     this.#state = options.seed;
   }
 
-  receive(deliver: () => void): void {
-    this.#carry(0, deliver);
+  receive(datagram: Buffer, deliver: (datagram: Buffer) => void): void {
+    this.#carry(0, datagram, deliver);
   }
 
-  send(deliver: () => void): void {
-    this.#carry(this.#options.latencyMs, deliver);
+  send(datagram: Buffer, deliver: (datagram: Buffer) => void): void {
+    if (this.#roll() < this.#options.forgery) this.#carry(0, this.#forged(datagram), deliver);
+    this.#carry(this.#options.latencyMs, datagram, deliver);
   }
 
   close(): void {
@@ -35,13 +40,32 @@ export class Network {
     this.#timers.clear();
   }
 
-  #carry(delayMs: number, deliver: () => void): void {
-    const { loss, duplication, reordering } = this.#options;
+  #carry(delayMs: number, datagram: Buffer, deliver: (datagram: Buffer) => void): void {
+    const { loss, duplication, reordering, truncation } = this.#options;
     if (this.#roll() < loss) return;
+    const cut = this.#roll() < truncation ? this.#pick(datagram.length) : datagram.length;
     const copies = this.#roll() < duplication ? 2 : 1;
     for (let copy = 0; copy < copies; copy += 1) {
-      this.#after(delayMs + (this.#roll() < reordering ? LATE_MS : 0), deliver);
+      this.#after(delayMs + (this.#roll() < reordering ? LATE_MS : 0), () =>
+        deliver(datagram.subarray(0, cut)),
+      );
     }
+  }
+
+  /**
+   * What somebody sends who sees the packets' form and not the session: in the handshake another console's
+   * session ID, within a session a byte that the check value covers.
+   */
+  #forged(datagram: Buffer): Buffer {
+    const forged = Buffer.from(datagram);
+    const isHandshake = (datagram[5] ?? 0) >= 0x10 && (datagram[5] ?? 0) <= 0x15;
+    const at = isHandshake ? CONSOLE_ID_OFFSET : 16 + this.#pick(Math.max(1, forged.length - 16));
+    if (at < forged.length) forged[at] = forged.readUInt8(at) ^ (1 + this.#pick(255));
+    return forged;
+  }
+
+  #pick(below: number): number {
+    return Math.floor(this.#roll() * below);
   }
 
   #after(ms: number, run: () => void): void {

@@ -1,16 +1,15 @@
 import { randomBytes, randomInt } from "node:crypto";
-import { LEVELS, type SimulatedUser, storedKey } from "./users.ts";
+import { LEVELS, type UserRow, type UserTable } from "./users.ts";
 import { AES_CBC_128, mac, SUITES, type SuiteAlgorithms } from "./wire.ts";
 
 export interface SessionsOptions {
-  readonly users: readonly SimulatedUser[];
+  readonly users: UserTable;
   readonly suites: readonly (3 | 17)[];
   readonly kg: Buffer | undefined;
   readonly guid: Buffer;
   readonly slots: number;
   /** A session nobody used for this long is gone. */
   readonly idleMs: number;
-  readonly passwordBytes: 16 | 20;
 }
 
 /** A slot of the session table, from Open Session on. */
@@ -34,7 +33,7 @@ export interface SimulatedSession {
 }
 
 interface Challenge {
-  readonly user: SimulatedUser;
+  readonly user: UserRow;
   readonly consoleRandom: Buffer;
   readonly bmcRandom: Buffer;
   readonly role: number;
@@ -74,6 +73,11 @@ export class Sessions {
     return this.#table.get(id);
   }
 
+  /** As a restart does: every session is forgotten, and nobody is told. */
+  forgetAll(): void {
+    this.#table.clear();
+  }
+
   /** False when there is none. */
   end(id: number): boolean {
     return this.#table.delete(id);
@@ -106,10 +110,10 @@ export class Sessions {
     };
     const role = request.readUInt8(24);
     const name = request.subarray(28, 28 + request.readUInt8(27));
-    const user = this.#options.users.find((candidate) => candidate.name === name.toString());
+    const user = this.#options.users.find(name.toString());
     if (!user) return refuse(UNAUTHORISED_NAME);
     const level = role & 0x0f;
-    if (level > LEVELS[user.privilege ?? "administrator"]) return refuse(UNAUTHORISED_ROLE);
+    if (level > user.level) return refuse(UNAUTHORISED_ROLE);
     session.limit = level;
     session.state = "challenged";
     const consoleRandom = Buffer.from(request.subarray(8, 24));
@@ -117,11 +121,7 @@ export class Sessions {
     session.challenge = { user, consoleRandom, bmcRandom, role, name: Buffer.from(name) };
     const { guid } = this.#options;
     const proven = [uint32(session.consoleId), uint32(session.id), consoleRandom, bmcRandom, guid];
-    const code = mac(
-      session.suite,
-      this.#keyOf(user),
-      Buffer.concat([...proven, Buffer.of(role, name.length), name]),
-    );
+    const code = mac(session.suite, user.key, Buffer.concat([...proven, Buffer.of(role, name.length), name]));
     return Buffer.concat([Buffer.from([tag, 0, 0, 0]), uint32(session.consoleId), bmcRandom, guid, code]);
   }
 
@@ -138,7 +138,7 @@ export class Sessions {
     if (!session.challenge) return Buffer.from([tag, INVALID_SESSION, 0, 0, 0, 0, 0, 0]);
     const { user, bmcRandom, consoleRandom, role, name } = session.challenge;
     const identity = Buffer.concat([Buffer.of(role, name.length), name]);
-    const userKey = this.#keyOf(user);
+    const userKey = user.key;
     const expected = mac(
       session.suite,
       userKey,
@@ -191,10 +191,6 @@ export class Sessions {
     };
     this.#table.set(id, session);
     return session;
-  }
-
-  #keyOf(user: SimulatedUser): Buffer {
-    return storedKey(user.password, this.#options.passwordBytes);
   }
 
   #dropIdle(): void {

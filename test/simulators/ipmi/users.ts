@@ -1,3 +1,5 @@
+import type { Reply } from "./reply.ts";
+
 export type SimulatedPrivilege = "user" | "operator" | "administrator";
 
 export interface SimulatedUser {
@@ -12,6 +14,130 @@ export const LEVELS: Readonly<Record<SimulatedPrivilege, number>> = {
   operator: 3,
   administrator: 4,
 };
+
+const NO_ACCESS = 15;
+const NAME_BYTES = 16;
+
+/** One row of the user table. */
+export interface UserRow {
+  readonly id: number;
+  name: string;
+  /** 20 bytes, zeros at the end. */
+  key: Buffer;
+  enabled: boolean;
+  messaging: boolean;
+  level: number;
+}
+
+/** What some BMCs do not let a console do. */
+export interface UserTableQuirks {
+  /** Empty names are refused, as by Dell's and Supermicro's older firmware. */
+  readonly keepsNames?: boolean;
+  /** A slot without a name answers Get User Name with 0xCC. */
+  readonly refusesEmptySlots?: boolean;
+}
+
+export interface UserTableOptions extends UserTableQuirks {
+  readonly slots: number;
+  /** 16 bytes is what BMCs with IPMI 1.5 user tables keep. */
+  readonly passwordBytes: 16 | 20;
+}
+
+/** The user table: IDs from 1, the first of which has no name and stays as it is. */
+export class UserTable {
+  readonly rows: readonly UserRow[];
+  readonly #options: UserTableOptions;
+
+  constructor(users: readonly SimulatedUser[], options: UserTableOptions) {
+    this.#options = options;
+    this.rows = Array.from({ length: options.slots }, (_, index) => ({
+      id: index + 1,
+      name: "",
+      key: Buffer.alloc(20),
+      enabled: false,
+      messaging: false,
+      level: NO_ACCESS,
+    }));
+    for (const user of users) this.#add(user);
+  }
+
+  /** Who may log in under this name. */
+  find(name: string): UserRow | undefined {
+    return this.rows.find(
+      (row) => row.name === name && row.enabled && row.messaging && row.level !== NO_ACCESS,
+    );
+  }
+
+  getAccess(data: Buffer): Reply {
+    const row = this.#row(data[1]);
+    if (data.length !== 2 || !row) return { code: data.length === 2 ? 0xcc : 0xc7 };
+    const enabled = this.rows.filter((one) => one.enabled).length;
+    const access = (row.messaging ? 0x30 : 0) | row.level;
+    return { data: Buffer.from([this.rows.length, (row.enabled ? 0x40 : 0x80) | enabled, 1, access]) };
+  }
+
+  setAccess(data: Buffer): Reply {
+    if (data.length !== 3 && data.length !== 4) return { code: 0xc7 };
+    const row = this.#row(data[1]);
+    if (!row || row.id === 1) return { code: 0xcc };
+    const bits = data.readUInt8(0);
+    if ((bits & 0x80) > 0) row.messaging = (bits & 0x10) > 0;
+    row.level = data.readUInt8(2) & 0x0f;
+    return {};
+  }
+
+  getName(data: Buffer): Reply {
+    if (data.length !== 1) return { code: 0xc7 };
+    const row = this.#row(data[0]);
+    if (!row || (row.name === "" && this.#options.refusesEmptySlots)) return { code: 0xcc };
+    const name = Buffer.alloc(NAME_BYTES);
+    name.write(row.name);
+    return { data: name };
+  }
+
+  setName(data: Buffer): Reply {
+    if (data.length !== 1 + NAME_BYTES) return { code: 0xc7 };
+    const row = this.#row(data[0]);
+    const name = data.subarray(1).toString().replace(/\0.*$/s, "");
+    const taken = name !== "" && this.rows.some((one) => one !== row && one.name === name);
+    if (!row || row.id === 1 || taken || (name === "" && this.#options.keepsNames)) return { code: 0xcc };
+    row.name = name;
+    return {};
+  }
+
+  setPassword(data: Buffer): Reply {
+    if (data.length < 2) return { code: 0xc7 };
+    const row = this.#row(data.readUInt8(0) & 0x3f);
+    if (!row) return { code: 0xcc };
+    const operation = data.readUInt8(1) & 0x03;
+    if (operation < 2) {
+      row.enabled = operation === 1;
+      return {};
+    }
+    const bytes = (data.readUInt8(0) & 0x80) > 0 ? 20 : 16;
+    if (bytes > this.#options.passwordBytes) return { code: 0xcc };
+    const password = data.subarray(2);
+    if (password.length !== bytes) return { code: 0xc7 };
+    const key = Buffer.concat([password, Buffer.alloc(20 - bytes)]);
+    if (operation === 3) return row.key.equals(key) ? {} : { code: 0x80 };
+    row.key = key;
+    return {};
+  }
+
+  #row(id: number | undefined): UserRow | undefined {
+    return this.rows.find((row) => row.id === (id ?? 0) % 64);
+  }
+
+  #add({ name, password, privilege = "administrator" }: SimulatedUser): void {
+    const row = this.rows.find((one) => (name === "" ? one.id === 1 : one.id > 1 && one.name === ""));
+    if (!row) throw new Error(`the user table has no slot for ${name}`);
+    row.name = name;
+    row.key = storedKey(password, this.#options.passwordBytes);
+    row.enabled = true;
+    row.messaging = true;
+    row.level = LEVELS[privilege];
+  }
+}
 
 /** The user's key as a BMC stores it: zeros fill up what the password leaves. */
 export function storedKey(password: string, passwordBytes: 16 | 20): Buffer {

@@ -145,6 +145,65 @@ test("faults come in the order and number they were asked for, then everything i
   expect(answers[0]?.headers["retry-after"]).toBe("3");
 });
 
+test("a forgotten request is answered and not carried out", async () => {
+  bmc.fail({ kind: "forget", method: "POST" });
+
+  const { status } = await call("POST", `${SYSTEM}/Actions/ComputerSystem.Reset`, { ResetType: "ForceOff" });
+
+  expect(status).toBe(204);
+  expect(bmc.machine.commands).toEqual([]);
+});
+
+test.each([
+  ["reset-before", 0],
+  ["reset-after", 1],
+] as const)("%s resets the connection, and the request was carried out %i times", async (kind, times) => {
+  bmc.fail({ kind, method: "POST" });
+  const reset = call("POST", `${SYSTEM}/Actions/ComputerSystem.Reset`, { ResetType: "ForceOff" });
+
+  await expect(reset).rejects.toMatchObject({ code: "ECONNRESET" });
+  expect(bmc.machine.count("off")).toBe(times);
+});
+
+test("a restart ends sessions and connections, and the BMC then answers at the same address", async () => {
+  const opened = await call(
+    "POST",
+    SESSIONS,
+    { UserName: "admin", Password: "calvin" },
+    { authorization: "" },
+  );
+
+  await bmc.restart(20);
+  const again = await call("GET", SYSTEM);
+
+  expect(opened.status).toBe(201);
+  expect(bmc.sessions.count).toBe(0);
+  expect(again.status).toBe(200);
+});
+
+test("every resource that a collection lists is there, on every page and expanded", async () => {
+  await restart({ profile: "paging" });
+  const lists = [
+    "Managers",
+    "AccountService/Accounts",
+    "Systems/1/Memory",
+    "UpdateService/FirmwareInventory",
+  ];
+
+  for (const list of lists) {
+    const members: Record<string, unknown>[] = [];
+    let next: string | undefined = `/redfish/v1/${list}?$expand=.`;
+    while (next !== undefined) {
+      const page = await call("GET", next);
+      members.push(...page.body.Members);
+      next = page.body["Members@odata.nextLink"];
+    }
+    const { body } = await call("GET", `/redfish/v1/${list}`);
+    expect(members).toHaveLength(body["Members@odata.count"]);
+    expect(members.every(({ Id }) => typeof Id === "string")).toBe(true);
+  }
+});
+
 test("requests and connections are counted", async () => {
   await call("GET", SYSTEM);
   await call("GET", SYSTEM);

@@ -9,13 +9,21 @@ import type { Socket } from "node:net";
 import { z } from "zod";
 import { type Certificate, createCertificate, fingerprintOf } from "../../support/certificate.ts";
 import { SimulatedMachine } from "../machine.ts";
-import { type Answer, methodNotAllowed, notFound, ok, refusal } from "./answer.ts";
+import { Accounts } from "./accounts.ts";
+import { type Answer, methodNotAllowed, noContent, notFound, ok, refusal } from "./answer.ts";
 import { patchBoot } from "./boot-override.ts";
+import { sendCollection } from "./collections.ts";
 import { checkIfMatch, withTag } from "./etag.ts";
 import { type Fault, FaultQueue } from "./faults.ts";
+import { SimulatedInventory } from "./inventory.ts";
+import { Logs } from "./logs.ts";
+import { SimulatedManager } from "./manager.ts";
+import { VirtualDrives } from "./media.ts";
 import { type RedfishProfile, redfishProfiles } from "./profiles.ts";
 import { reset } from "./reset.ts";
+import type { ResourceRequest, ResourceService } from "./resource-service.ts";
 import {
+  MANAGERS,
   pendingResource,
   ROOT,
   resetActionInfo,
@@ -72,6 +80,11 @@ export class RedfishBmc {
   readonly username: string;
   readonly password: string;
   readonly sessions: SessionSlots;
+  readonly accounts: Accounts;
+  readonly manager: SimulatedManager;
+  /** The drives and the log of the first system, or of the manager. */
+  readonly media: VirtualDrives;
+  readonly sel: Logs;
   /** Undefined for plain HTTP. */
   readonly certificate: Certificate | undefined;
   /** Every request, in order. */
@@ -91,6 +104,7 @@ export class RedfishBmc {
   readonly #tasks: Tasks | undefined;
   readonly #systems: ReadonlyMap<string, SimulatedMachine>;
   readonly #static: ReadonlyMap<string, unknown>;
+  readonly #services: readonly ResourceService[];
   #host = "";
   #port = 0;
 
@@ -107,6 +121,15 @@ export class RedfishBmc {
       this.machines.map((machine, index) => [`${SYSTEMS}/${this.#systemId(index)}`, machine]),
     );
     this.#static = staticResources(this.profile, [...this.#systems.keys()]);
+    const managerPath = `${MANAGERS}/${this.profile.managerId}`;
+    const ownerOf = (below: "manager" | "system") =>
+      below === "manager" ? managerPath : (this.systemPaths[0] ?? managerPath);
+    this.manager = new SimulatedManager(managerPath, this.profile);
+    this.accounts = new Accounts(this.username, this.password, managerPath, this.profile);
+    this.media = new VirtualDrives(ownerOf(this.profile.media.below), this.profile);
+    this.sel = new Logs(ownerOf(this.profile.sel.below), this.profile);
+    const inventories = this.systemPaths.map((path) => new SimulatedInventory(path, this.profile));
+    this.#services = [this.media, this.sel, this.accounts, ...inventories, this.manager];
     this.certificate = certificateOf(options.tls);
     const handle = (request: IncomingMessage, response: ServerResponse) =>
       void this.#handle(request, response);
@@ -180,9 +203,21 @@ export class RedfishBmc {
     });
   }
 
+  /** Restarts the BMC, not its machines: sessions and connections end, and nobody listens for `downMs`. */
+  async restart(downMs: number): Promise<void> {
+    this.sessions.expireAll();
+    await this.#stop();
+    await new Promise((resolve) => setTimeout(resolve, downMs));
+    await this.listen(this.#host, this.#port);
+  }
+
   /** Ends every connection and every machine's transitions. */
   async close(): Promise<void> {
     for (const machine of this.machines) machine.close();
+    await this.#stop();
+  }
+
+  async #stop(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     for (const socket of this.#sockets) socket.destroy();
     await closed;
@@ -200,13 +235,23 @@ export class RedfishBmc {
       this.requests.push({ method, path, headers: request.headers, body });
       const fault = this.#faults.take(method, path);
       if (this.latencyMs > 0) await new Promise((resolve) => setTimeout(resolve, this.latencyMs));
-      this.#deliver(response, fault, () => this.#answer(method, path, request, body));
+      const url = new URL(path, "http://bmc");
+      const asked = { method, path: url.pathname, body, ifMatch: request.headers["if-match"] };
+      this.#deliver(response, fault, () => {
+        const answer = this.#answer(asked, request);
+        if (method !== "GET") return answer;
+        const collection = { path: url.pathname, query: url.searchParams };
+        return sendCollection(answer, collection, this.profile, (member) =>
+          this.#answer({ ...asked, path: member }, request),
+        );
+      });
     } catch {
       response.destroy();
     }
   }
 
-  #answer(method: string, path: string, request: IncomingMessage, body: unknown): Answer {
+  #answer(asked: ResourceRequest, request: IncomingMessage): Answer {
+    const { method, path, body, ifMatch } = asked;
     if (this.profile.refusesIdentityEncoding && request.headers["accept-encoding"] === "identity") {
       return { status: 406 };
     }
@@ -219,7 +264,14 @@ export class RedfishBmc {
     if (path.startsWith(`${TASK_MONITORS}/`)) return this.#tasks?.monitor(path) ?? notFound(path);
     const fixed = this.#static.get(path);
     if (fixed !== undefined) return method === "GET" ? ok(fixed) : methodNotAllowed(method);
-    return this.#system(method, path, request.headers["if-match"], body);
+    if (method === "POST" && ifMatch !== undefined && this.profile.actionRefusesIfMatch) {
+      return refusal(412, "Base.1.8.PreconditionFailed", "The ETag supplied did not match.");
+    }
+    for (const service of this.#services) {
+      const answer = service.answer(asked);
+      if (answer) return method === "GET" ? answer : this.#asTask(answer);
+    }
+    return this.#system(method, path, ifMatch, body);
   }
 
   #system(method: string, path: string, ifMatch: string | undefined, body: unknown): Answer {
@@ -280,16 +332,16 @@ export class RedfishBmc {
 
   #login(body: unknown): Answer {
     const parsed = Login.safeParse(body);
-    const right =
-      parsed.success && parsed.data.UserName === this.username && parsed.data.Password === this.password;
-    return right ? this.sessions.open(this.username) : this.#unauthorised();
+    const right = parsed.success && this.accounts.accepts(parsed.data.UserName, parsed.data.Password);
+    return right ? this.sessions.open(parsed.data.UserName) : this.#unauthorised();
   }
 
   #authorised(request: IncomingMessage): boolean {
     const token = request.headers["x-auth-token"];
     if (typeof token === "string") return this.sessions.accepts(token);
-    const expected = Buffer.from(`${this.username}:${this.password}`).toString("base64");
-    return this.#basic && request.headers.authorization === `Basic ${expected}`;
+    const [scheme, encoded = ""] = (request.headers.authorization ?? "").split(" ");
+    const [name = "", ...password] = Buffer.from(encoded, "base64").toString("utf8").split(":");
+    return this.#basic && scheme === "Basic" && this.accounts.accepts(name, password.join(":"));
   }
 
   #unauthorised(): Answer {
@@ -308,6 +360,14 @@ export class RedfishBmc {
       response.destroy();
       return;
     }
+    if (fault?.kind === "reset-before") {
+      response.socket?.resetAndDestroy();
+      return;
+    }
+    if (fault?.kind === "forget") {
+      send(response, noContent);
+      return;
+    }
     if (fault?.kind === "refuse" || fault?.kind === "redirect") {
       send(response, refusalOf(fault));
       return;
@@ -318,7 +378,11 @@ export class RedfishBmc {
     const status = answer.status === 204 ? 200 : answer.status;
     switch (fault?.kind) {
       case undefined:
+        if (this.profile.closesConnections) endAfter(response);
         send(response, answer);
+        return;
+      case "reset-after":
+        response.socket?.resetAndDestroy();
         return;
       case "close-after":
         response.destroy();
@@ -358,6 +422,12 @@ function send(response: ServerResponse, { status, body, headers }: Answer): void
   const type = text === "" ? {} : { "Content-Type": "application/json; charset=utf-8" };
   response.writeHead(status, { "OData-Version": "4.0", ...type, ...headers });
   response.end(text);
+}
+
+/** Ends the connection once the answer is out; the answer has said nothing of it. */
+function endAfter(response: ServerResponse): void {
+  const { socket } = response;
+  response.once("finish", () => socket?.end());
 }
 
 function refusalOf(fault: Fault): Answer {

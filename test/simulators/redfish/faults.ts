@@ -2,8 +2,14 @@
 export interface Fault {
   readonly kind: /** Closes the connection before the request is carried out. */
     | "close-before"
+    /** The same with a TCP reset. */
+    | "reset-before"
     /** Carries the request out, then closes the connection without an answer. */
     | "close-after"
+    /** The same with a TCP reset. */
+    | "reset-after"
+    /** Answers as if it had carried it out, and has not. */
+    | "forget"
     /** Carries it out and never answers. */
     | "silent"
     /** Sends the headers, then the body so slowly that it never ends. */

@@ -39,6 +39,60 @@ export interface RedfishProfile {
   readonly refusesIdentityEncoding: boolean;
   /** Shows PoweringOn and PoweringOff; otherwise the old state lingers. */
   readonly showsTransitions: boolean;
+  /** 412 for an action with If-Match. */
+  readonly actionRefusesIfMatch: boolean;
+  /** Ends the connection after each answer, without having said so. */
+  readonly closesConnections: boolean;
+  readonly managerId: string;
+  readonly firmware: string;
+  readonly managerReset: {
+    readonly types: readonly string[];
+    readonly listing: "resource" | "action-info" | "none";
+    /** 400 with a ResetType. */
+    readonly emptyBody: boolean;
+  };
+  readonly media: {
+    /** The resource that lists the drives. */
+    readonly below: "manager" | "system";
+    /** The last part of the collection's path. */
+    readonly name: string;
+    readonly slots: readonly { readonly id: string; readonly types: readonly string[] }[];
+    /** False: a drive takes PATCH instead. */
+    readonly actions: boolean;
+    readonly showsInserted: boolean;
+    /** Parameters of InsertMedia without which it is refused. */
+    readonly requires: readonly string[];
+    /** Drives that list the actions and answer 405 to them. */
+    readonly refusesSlots?: readonly string[];
+    /** An ejected drive keeps the name of its image. */
+    readonly keepsImage: boolean;
+    /** Insertions refused after an ejection. */
+    readonly staleInserts: number;
+  };
+  readonly accounts: {
+    readonly kind: "collection" | "slots";
+    readonly below: "service" | "manager";
+    readonly refusesEnabled: boolean;
+  };
+  readonly ntp: "standard" | "settings" | "dell-attributes" | "none";
+  readonly sel: {
+    readonly below: "manager" | "system";
+    readonly name: string;
+    readonly newestFirst: boolean;
+    /** The collection holds whole entries. */
+    readonly embedded: boolean;
+    readonly clearable: boolean;
+    /** Where the entries are; below the log service when absent. */
+    readonly entriesPath?: string;
+  };
+  /** iDRAC's export of the screen. */
+  readonly screenshot: boolean;
+  /** The `$expand` that the service root announces and the service takes. */
+  readonly expand: "." | "*" | "none";
+  /** Whole members in every collection, asked for or not. */
+  readonly expandsAnyway?: boolean;
+  /** Members on one page of a collection; all when absent. */
+  readonly pageSize?: number;
 }
 
 const generic: RedfishProfile = {
@@ -73,6 +127,29 @@ const generic: RedfishProfile = {
   etagTaken: "strong",
   refusesIdentityEncoding: false,
   showsTransitions: true,
+  actionRefusesIfMatch: false,
+  closesConnections: false,
+  managerId: "1",
+  firmware: "1.2.3",
+  managerReset: { types: ["GracefulRestart", "ForceRestart"], listing: "resource", emptyBody: false },
+  media: {
+    below: "manager",
+    name: "VirtualMedia",
+    slots: [
+      { id: "Floppy1", types: ["Floppy", "USBStick"] },
+      { id: "CD1", types: ["CD", "DVD"] },
+    ],
+    actions: true,
+    showsInserted: true,
+    requires: [],
+    keepsImage: false,
+    staleInserts: 0,
+  },
+  accounts: { kind: "collection", below: "service", refusesEnabled: false },
+  ntp: "standard",
+  sel: { below: "manager", name: "SEL", newestFirst: false, embedded: true, clearable: true },
+  screenshot: false,
+  expand: "none",
 };
 
 const dell = {
@@ -89,11 +166,31 @@ const dell = {
     "Nmi",
     "PowerCycle",
   ],
+  managerId: "iDRAC.Embedded.1",
+  firmware: "6.10.80.00",
+  managerReset: { types: ["GracefulRestart"], listing: "resource", emptyBody: false },
+  media: {
+    ...generic.media,
+    below: "system",
+    slots: [
+      { id: "1", types: ["CD", "DVD", "USBStick"] },
+      { id: "2", types: ["CD", "DVD", "USBStick"] },
+    ],
+    staleInserts: 2,
+  },
+  accounts: { kind: "slots", below: "service", refusesEnabled: false },
+  sel: { ...generic.sel, name: "Sel", newestFirst: true },
+  screenshot: true,
+  expand: "*",
 } as const;
 
 const hpe = {
   manufacturer: "HPE",
   oem: "Hpe",
+  firmware: "iLO 5 v2.72",
+  accounts: { kind: "collection", below: "service", refusesEnabled: true },
+  sel: { ...generic.sel, below: "system", name: "IML" },
+  expand: ".",
   resetTypes: [
     "On",
     "ForceOff",
@@ -105,9 +202,26 @@ const hpe = {
   ],
 } as const;
 
+const supermicro = {
+  manufacturer: "Supermicro",
+  oem: "Supermicro",
+  media: {
+    ...generic.media,
+    name: "VM1",
+    slots: [{ id: "CD1", types: ["CD", "DVD"] }],
+    showsInserted: false,
+    requires: ["Inserted", "WriteProtected"],
+    keepsImage: true,
+  },
+  sel: { ...generic.sel, name: "Log1" },
+} as const;
+
 const lenovo = {
   manufacturer: "Lenovo",
   oem: "Lenovo",
+  media: { ...generic.media, actions: false },
+  sel: { ...generic.sel, below: "system", name: "StandardLog", embedded: false },
+  expand: ".",
   resetTypes: ["On", "Nmi", "GracefulShutdown", "GracefulRestart", "ForceOn", "ForceOff", "ForceRestart"],
 } as const;
 
@@ -124,12 +238,20 @@ export const redfishProfiles: Readonly<Record<string, RedfishProfile>> = Object.
         model: "PowerEdge R770",
         bootOwner: "settings",
         ifMatch: "required",
+        actionRefusesIfMatch: true,
       },
       {
         ...generic,
         ...dell,
         name: "dell-13g",
         model: "PowerEdge R630",
+        firmware: "2.85.85.85",
+        media: { ...dell.media, below: "manager" },
+        accounts: { kind: "slots", below: "manager", refusesEnabled: false },
+        ntp: "dell-attributes",
+        sel: { ...dell.sel, entriesPath: "/redfish/v1/Managers/iDRAC.Embedded.1/LogServices/SelEntries" },
+        screenshot: false,
+        expand: "none",
         bootListing: false,
         refusesButApplies: "IDRAC.1.6.SYS444",
       },
@@ -151,19 +273,17 @@ export const redfishProfiles: Readonly<Record<string, RedfishProfile>> = Object.
       },
       {
         ...generic,
+        ...supermicro,
         name: "supermicro",
-        manufacturer: "Supermicro",
         model: "SYS-1029P-WTR",
-        oem: "Supermicro",
         bootTargets: ["None", "Pxe", "Hdd", "Cd", "UsbCd", "BiosSetup", "UefiHttp"],
         modeRule: "must-be-sent",
       },
       {
         ...generic,
+        ...supermicro,
         name: "supermicro-reverting",
-        manufacturer: "Supermicro",
         model: "AS-1015CS-TNR",
-        oem: "Supermicro",
         reverts: true,
       },
       {
@@ -173,8 +293,10 @@ export const redfishProfiles: Readonly<Record<string, RedfishProfile>> = Object.
         model: "E3C246D4U",
         oem: "ASRockRack",
         systemId: "Self",
+        managerId: "Self",
         allThree: true,
         etagSent: "property",
+        media: { ...generic.media, requires: ["Inserted", "WriteProtected", "TransferProtocolType"] },
       },
       {
         ...generic,
@@ -183,9 +305,15 @@ export const redfishProfiles: Readonly<Record<string, RedfishProfile>> = Object.
         model: "QuantaGrid D54Q-2U",
         oem: "Ami",
         systemId: "Self",
+        managerId: "Self",
         allThree: true,
         bootOwner: "future-state",
         ifMatch: "required",
+        ntp: "settings",
+        media: {
+          ...generic.media,
+          requires: ["Inserted", "WriteProtected", "TransferProtocolType", "TransferMethod"],
+        },
       },
       {
         ...generic,
@@ -220,8 +348,15 @@ export const redfishProfiles: Readonly<Record<string, RedfishProfile>> = Object.
         model: "9105-22A",
         oem: "OpenBMC",
         systemId: "system",
+        managerId: "bmc",
         resetListing: "action-info",
         showsTransitions: false,
+        managerReset: {
+          types: ["GracefulRestart", "ForceRestart"],
+          listing: "action-info",
+          emptyBody: false,
+        },
+        sel: { ...generic.sel, below: "system", name: "EventLog" },
       },
       {
         ...generic,
@@ -236,6 +371,32 @@ export const redfishProfiles: Readonly<Record<string, RedfishProfile>> = Object.
         ifMatch: "required",
         etagSent: "strong",
         etagTaken: "weak",
+      },
+      {
+        ...generic,
+        name: "fujitsu",
+        manufacturer: "FUJITSU",
+        model: "PRIMERGY RX2540 M5",
+        oem: "ts_fujitsu",
+        systemId: "0",
+        managerId: "iRMC",
+        ifMatch: "required",
+        ntp: "none",
+        sel: { ...generic.sel, below: "system", name: "SystemEventLog" },
+      },
+      {
+        ...generic,
+        name: "empty-manager-reset",
+        managerReset: { types: [], listing: "none", emptyBody: true },
+      },
+      { ...generic, name: "closing", closesConnections: true },
+      { ...generic, name: "paging", pageSize: 1, expand: "." },
+      {
+        ...generic,
+        name: "bare",
+        media: { ...generic.media, slots: [{ id: "Floppy1", types: ["Floppy"] }] },
+        ntp: "none",
+        sel: { ...generic.sel, name: "Audit2", clearable: false },
       },
       { ...generic, name: "gzip-etag", ifMatch: "required", etagSent: "gzip" },
       { ...generic, name: "legacy-only", bootModes: [] },

@@ -1,19 +1,20 @@
 import type { SimulatedMachine, SimulatedPower } from "../machine.ts";
 import { showBoot } from "./boot-override.ts";
 import type { RedfishProfile } from "./profiles.ts";
+import { collection } from "./resource-service.ts";
 import { SESSIONS } from "./sessions.ts";
 
 export const ROOT = "/redfish/v1";
 export const SYSTEMS = `${ROOT}/Systems`;
-const MANAGERS = `${ROOT}/Managers`;
+export const MANAGERS = `${ROOT}/Managers`;
 
 /** The resources that never change, by path. */
 export function staticResources(
   profile: RedfishProfile,
   systemPaths: readonly string[],
 ): Map<string, unknown> {
-  const members = systemPaths.map((path) => ({ "@odata.id": path }));
-  const manager = `${MANAGERS}/1`;
+  const manager = `${MANAGERS}/${profile.managerId}`;
+  const expand = { NoLinks: profile.expand === ".", ExpandAll: profile.expand === "*", Levels: false };
   return new Map<string, unknown>([
     [
       ROOT,
@@ -23,18 +24,17 @@ export function staticResources(
         Id: "RootService",
         Name: "Root Service",
         RedfishVersion: "1.11.0",
+        Vendor: profile.manufacturer,
+        UUID: "92384634-2938-2342-8820-489239905423",
+        ...(profile.expand === "none" ? {} : { ProtocolFeaturesSupported: { ExpandQuery: expand } }),
         Systems: { "@odata.id": SYSTEMS },
         Managers: { "@odata.id": MANAGERS },
         SessionService: { "@odata.id": `${ROOT}/SessionService` },
         Links: { Sessions: { "@odata.id": SESSIONS } },
       },
     ],
-    [
-      SYSTEMS,
-      { "@odata.id": SYSTEMS, Name: "Systems", Members: members, "Members@odata.count": members.length },
-    ],
-    [MANAGERS, { "@odata.id": MANAGERS, Name: "Managers", Members: [{ "@odata.id": manager }] }],
-    [manager, { "@odata.id": manager, Id: "1", Name: "Manager", ManagerType: "BMC", Model: profile.model }],
+    [SYSTEMS, collection(SYSTEMS, "ComputerSystem", systemPaths)],
+    [MANAGERS, collection(MANAGERS, "Manager", [manager])],
     [
       `${ROOT}/SessionService`,
       { "@odata.id": `${ROOT}/SessionService`, Sessions: { "@odata.id": SESSIONS } },
@@ -66,7 +66,21 @@ export function systemResource(
     Manufacturer: profile.manufacturer,
     Model: profile.model,
     PowerState: powerState(machine.power, profile),
+    SerialNumber: "CZ00000001",
+    UUID: "4c4c4544-0000-1000-8000-b4c04f303032",
+    BiosVersion: "2.19.1",
     Boot: showBoot(machine, profile),
+    ...Object.fromEntries(
+      ["Processors", "Memory", "Storage", "EthernetInterfaces"].map((name) => [
+        name,
+        { "@odata.id": `${path}/${name}` },
+      ]),
+    ),
+    ...(profile.media.below === "system"
+      ? { VirtualMedia: { "@odata.id": `${path}/${profile.media.name}` } }
+      : {}),
+    ...(profile.sel.below === "system" ? { LogServices: { "@odata.id": `${path}/LogServices` } } : {}),
+    Links: { ManagedBy: [{ "@odata.id": `${MANAGERS}/${profile.managerId}` }] },
     Actions: { "#ComputerSystem.Reset": action },
     ...(profile.bootOwner === "settings" ? { "@Redfish.Settings": settings } : {}),
     Oem: { [profile.oem]: {} },

@@ -74,6 +74,7 @@ machines:
     redfish: {port: 8443, scheme: http, system: "1", auth: session}
     ipmi: {port: 6230, cipherSuite: 3, privilege: user, kgEnv: PASS}
     ipmitool: {port: 6231, cipherSuite: 17, privilege: administrator, kgEnv: USER, program: /opt/ipmitool}
+    amt: {port: 16994, scheme: https}
     credentials: {usernameEnv: USER, passwordEnv: PASS}
 `);
 
@@ -89,6 +90,7 @@ machines:
       requestTimeoutMs: 90_000,
       headStartMs: 0,
       redfish: { port: 8443, scheme: "http", system: "1", auth: "session" },
+      amt: { port: 16_994, scheme: "https" },
       username: "admin",
     });
     expect(password?.reveal()).toBe("secret");
@@ -114,6 +116,68 @@ machines:
     );
 
     expect(inventory(`machines:\n${machines.join("\n")}\n`).machines()).toHaveLength(1_000);
+  });
+});
+
+describe("machines behind a service", () => {
+  it("have their secrets read, and nothing that the service does not need", async () => {
+    writeFileSync(join(folder, "hook.key"), "file-secret\n");
+    const parsed = inventory(`
+defaults:
+  providers: [redfish]
+  credentials: {usernameFile: "{machine}/user", passwordFile: "{machine}/password"}
+machines:
+  - name: hooked
+    host: "rack 3 / node 7"
+    rpc:
+      url: https://hooks.example/bmc
+      naming: rufio
+      headers: {X-Team: [a]}
+      signature:
+        secrets:
+          sha256: [{file: hook.key}, {env: PASS}]
+  - name: plugged
+    host: shelf
+    homeassistant: {url: "http://ha.example", entity: switch.node_1, powerOperationDelay: 5s}
+    credentials: {passwordEnv: PASS}
+`);
+
+    const hooked = await connect(parsed, "hooked");
+    const plugged = await connect(parsed, "plugged");
+
+    expect(hooked).toMatchObject({ host: "rack 3 / node 7", providers: ["rpc"], rpc: { naming: "rufio" } });
+    expect([hooked.username, hooked.password]).toEqual([undefined, undefined]);
+    expect(hooked.rpc?.signature.secrets.sha256.map((secret) => secret.reveal())).toEqual([
+      "file-secret",
+      "secret",
+    ]);
+    expect(hooked.rpc?.headers["X-Team"]?.[0]?.reveal()).toBe("a");
+    expect(plugged).toMatchObject({
+      providers: ["homeassistant"],
+      homeassistant: { entity: "switch.node_1", powerOperationDelayMs: 5_000 },
+    });
+    expect(plugged.password?.reveal()).toBe("secret");
+    expect(parsed.machines().map(({ lockKey }) => lockKey)).toEqual([
+      "rpc https://hooks.example/bmc rack 3 / node 7",
+      "homeassistant http://ha.example switch.node_1",
+    ]);
+  });
+
+  it("are warned of where a secret is missing, and refused where the entry is wrong", () => {
+    const rpc = (rest: string) => `machines:\n  - {name: a, host: h, rpc: {url: "http://x", ${rest}}}\n`;
+    const secrets = (list: string) => rpc(`signature: {secrets: {sha256: ${list}}}`);
+    const missing = parse(secrets("[{env: ABSENT}]"));
+
+    expect(missing.ok && missing.warnings.map(formatProblem)).toEqual([
+      "inventory.yaml:2: machine a: rpc.signature.secrets.sha256 env ABSENT is not set",
+    ]);
+    expect(problems(secrets("[canary-4]")).join()).toMatch(/must be a map of keys, not text$/);
+    expect(problems(secrets("[{file: f, env: E}]"))).toEqual([
+      "inventory.yaml:2: machine a: rpc.signature.secrets.sha256.0 must have either file or env",
+    ]);
+    expect(problems("machines: [{name: a, host: h, providers: [rpc]}]")).toEqual([
+      "inventory.yaml:1: machine a: rpc.url is missing",
+    ]);
   });
 });
 
@@ -201,7 +265,7 @@ describe("problems of an inventory", () => {
       "inventory.yaml:3: machine Node_1: host must not have a scheme: give the name or address alone",
       "inventory.yaml:4: machine Node_1: provider is not known, did you mean providers?",
       "inventory.yaml:6: machine node-2: host must not carry a port: use the provider's port option",
-      "inventory.yaml:7: machine node-2: providers.0 must be one of redfish, ipmi, ipmitool, did you mean redfish?",
+      "inventory.yaml:7: machine node-2: providers.0 must be one of redfish, ipmi, ipmitool, amt, rpc, homeassistant, did you mean redfish?",
       "inventory.yaml:9: machine node-2: redfish.prot is not known, did you mean port?",
       "inventory.yaml:10: machine node-2: redfish.scheme must be one of https, http",
       "inventory.yaml:11: machine node-2: connectTimeout must be a duration such as 45s or 1m30s, from 1ms to 10m",

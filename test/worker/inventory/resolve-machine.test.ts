@@ -54,6 +54,22 @@ describe("the machine of an action", () => {
     expect(resolve("pbnj", { BMC_HOST: "one" }, ["--bmc-host=two"])).toEqual({ ok: true, lockKey: "two" });
   });
 
+  it("is locked by the service where one stands for its BMC", () => {
+    const host = { BMC_HOST: "rack 3" };
+
+    expect(resolve("pbnj", { ...host, RPC_URL: "HTTP://hooks.example:80/" })).toEqual({
+      ok: true,
+      lockKey: "rpc http://hooks.example rack 3",
+    });
+    expect(
+      resolve("pbnj", { ...host, HOMEASSISTANT_URL: "http://ha", HOMEASSISTANT_ENTITY: "switch.a" }),
+    ).toEqual({ ok: true, lockKey: "homeassistant http://ha switch.a" });
+    expect(resolve("pbnj", { BMC_HOST: "one", AMT_PORT: "7000" })).toEqual({
+      ok: true,
+      lockKey: "one amt:7000",
+    });
+  });
+
   it("is none when nothing names one", () => {
     expect(resolve("pbnj")).toEqual({ ok: true });
     expect(resolve("pbnj-node-9", { BMC_HOST: " " })).toEqual({ ok: true });
@@ -83,6 +99,8 @@ describe("an action is refused", () => {
     ["BMC_HOST", "pbnj", { MACHINE: "node-1", BMC_HOST: "192.0.2.9" }, []],
     ["BMC_PASSWORD", "pbnj-node-1", { BMC_PASSWORD: "canary" }, []],
     ["IPMI_PORT", "pbnj-node-1", { IPMI_PORT: "6230" }, []],
+    ["AMT_PORT", "pbnj-node-1", { AMT_PORT: "6230" }, []],
+    ["RPC_URL", "pbnj-node-1", {}, ["--rpc-url=http://x"]],
     ["BMC_HOST", "pbnj-node-1", {}, ["--bmc-host=192.0.2.9"]],
   ])("when it has a machine and brings %s too", (name, agentId, environment, command) => {
     const resolved = resolve(agentId, environment, command);

@@ -1,8 +1,9 @@
 import type { Clock } from "../../../clock.ts";
 import type { Logger } from "../../../logger.ts";
 import { BmcError } from "../../errors.ts";
+import { describe } from "../describe-request.ts";
 import { answerError } from "../errors.ts";
-import { describe, type HttpAnswer, type HttpClient, localPath } from "../http-client.ts";
+import { type HttpAnswer, type HttpClient, localPath } from "../http-client.ts";
 import { SessionResource } from "../schema.ts";
 import type { Account } from "./authentication.ts";
 
@@ -91,10 +92,10 @@ export class LoginSession {
 }
 
 async function login(context: LoginContext, account: Account, signal: AbortSignal): Promise<LoginSession> {
-  const body = { UserName: account.username, Password: account.password.reveal() };
+  const body = { UserName: account.username, Password: account.password };
   const request = { method: "POST", path: SESSIONS, body } as const;
   const answer = await context.http.exchange(request, signal);
-  if (answer.status >= 300) throw answerError(answer, describe(request), context.clock.now());
+  if (answer.status >= 300) throw answerError(answer, request, context.clock.now());
   const token = answer.headers["x-auth-token"];
   if (!token)
     throw new BmcError("protocol", `${describe(request)} answered ${answer.status} without X-Auth-Token`);

@@ -35,6 +35,9 @@ export function connectionTo(bmc: { port: number }, overrides: Record<string, un
   });
 }
 
+/** A session that may change the BMC itself. */
+export const AS_ADMINISTRATOR = { ipmi: { privilege: "administrator" } };
+
 export interface OpenOptions {
   readonly overrides?: Record<string, unknown>;
   readonly clock?: Clock;

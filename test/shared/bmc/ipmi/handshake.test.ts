@@ -66,6 +66,23 @@ describe("cipher suites", () => {
     await expect(openSession(bmc)).rejects.toMatchObject({ class: "unsupported" });
   });
 
+  it("asks for the other suite when the BMC names that one in its answer, and takes no other's word for it", async () => {
+    const bmc = await startBmc();
+    let answers = 0;
+    bmc.faults.rewrites = (name, datagram) => {
+      if (name !== "Open Session" || ++answers > 1) return [datagram];
+      const named = Buffer.from(datagram);
+      for (const at of [16 + 16, 16 + 24]) named.writeUInt8(1, at);
+      return [named];
+    };
+
+    const session = await openSession(bmc);
+
+    expect(await session.power.read(limit())).toBe("off");
+    expect(session.hint()).toEqual({ cipherSuite: 3 });
+    expect(bmc.log.filter((name) => name === "Open Session")).toHaveLength(2);
+  });
+
   it("refuses an answer with weaker algorithms than asked for", async () => {
     const bmc = await startBmc();
     bmc.faults.rewrites = (name, datagram) => {

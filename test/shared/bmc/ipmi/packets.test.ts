@@ -115,6 +115,7 @@ describe.each(captures)("a session that ipmitool held with $bmc, cipher suite $s
 
     expect(opened?.sequence).toBe(1);
     expect(opened && parseLanResponse(opened.message)).toEqual({
+      responder: 0x20,
       netFn: 0x06,
       command: 0x3b,
       sequence: 1,

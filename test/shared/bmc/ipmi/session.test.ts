@@ -53,6 +53,30 @@ describe("the packet budget", () => {
     expect(session.roundTrips() - before).toBe(2);
   });
 
+  it("switches off and verifies it with five round trips in six packets when it begins cold", async () => {
+    const bmc = await startBmc({ machine: { power: "on", powerOffMs: 0 } });
+
+    const session = await openSession(bmc);
+    await session.power.send("off", limit());
+    await eventually(() => bmc.machine.power === "off");
+
+    expect(await session.power.read(limit())).toBe("off");
+    expect(session.roundTrips()).toBe(5);
+    expect(bmc.received).toBe(6);
+  });
+
+  it("switches off after it has seen the machine on, and verifies that, with six round trips", async () => {
+    const bmc = await startBmc({ machine: { power: "on", powerOffMs: 0 } });
+
+    const session = await openSession(bmc);
+    expect(await session.power.read(limit())).toBe("on");
+    await session.power.send("off", limit());
+    await eventually(() => bmc.machine.power === "off");
+
+    expect(await session.power.read(limit())).toBe("off");
+    expect(session.roundTrips()).toBe(6);
+  });
+
   it("sets PXE once with UEFI and reads it back with five round trips, two when the session is warm", async () => {
     const bmc = await startBmc();
     const request = { device: "pxe", persistent: false, mode: "uefi" } as const;

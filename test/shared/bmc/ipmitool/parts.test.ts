@@ -1,10 +1,21 @@
 import { describe, expect, it } from "vitest";
+import type { CommandChannel } from "../../../../shared/bmc/ipmi/channel.ts";
 import { chassisControl, GET_CHASSIS_STATUS } from "../../../../shared/bmc/ipmi/chassis.ts";
-import { ipmitoolArguments } from "../../../../shared/bmc/ipmitool/argv.ts";
+import { setUserPassword } from "../../../../shared/bmc/ipmi/users.ts";
+import { ipmitoolInvocation } from "../../../../shared/bmc/ipmitool/argv.ts";
 import { ipmitoolEnvironment } from "../../../../shared/bmc/ipmitool/environment.ts";
 import { failureOf, refusesSuite } from "../../../../shared/bmc/ipmitool/failure.ts";
-import { essenceOf, parseRawOutput, parseRefusal } from "../../../../shared/bmc/ipmitool/output.ts";
+import { ChannelWithFreshAnswer } from "../../../../shared/bmc/ipmitool/fresh-answer.ts";
+import {
+  essenceOf,
+  parseRawOutput,
+  parseRefusal,
+  parseShellOutput,
+} from "../../../../shared/bmc/ipmitool/output.ts";
+import { systemClock } from "../../../../shared/clock.ts";
 import { Connection } from "../../../../shared/contract/connection.ts";
+import { Secret } from "../../../../shared/secret.ts";
+import { scaledClock } from "../../../support/scaled-clock.ts";
 
 function connection(overrides: Record<string, unknown> = {}): Connection {
   return Connection.parse({ host: "bmc1", username: "admin", password: "calvin", ...overrides });
@@ -22,7 +33,11 @@ RAW REQUEST (2 bytes)
 
 describe("the arguments", () => {
   it("name the BMC, the user, the suite and the command, and no secret", () => {
-    const argv = ipmitoolArguments(connection({ ipmitool: { kg: "bmc key" } }), 17, chassisControl("on"));
+    const { argv } = ipmitoolInvocation(
+      connection({ ipmitool: { kg: "bmc key" } }),
+      17,
+      chassisControl("on"),
+    );
 
     expect(argv.join(" ")).toBe(
       "-I lanplus -H bmc1 -p 623 -U admin -E -K -N 1 -R 3 -L OPERATOR -C 17 -v raw 0x00 0x02 0x01",
@@ -31,7 +46,7 @@ describe("the arguments", () => {
 
   it("follow port, privilege level and suite, and leave the BMC key out where there is none", () => {
     const options = { ipmitool: { port: 9623, privilege: "administrator" } };
-    const argv = ipmitoolArguments(connection(options), 3, GET_CHASSIS_STATUS);
+    const { argv } = ipmitoolInvocation(connection(options), 3, GET_CHASSIS_STATUS);
 
     expect(argv.join(" ")).toBe(
       "-I lanplus -H bmc1 -p 9623 -U admin -E -N 1 -R 3 -L ADMINISTRATOR -C 3 -v raw 0x00 0x01",
@@ -39,7 +54,7 @@ describe("the arguments", () => {
   });
 
   it.each(["cycle", "reset"] as const)("let the program send %s one single time", (command) => {
-    const argv = ipmitoolArguments(connection(), 17, chassisControl(command));
+    const { argv } = ipmitoolInvocation(connection(), 17, chassisControl(command));
 
     expect(argv.join(" ")).toContain("-N 5 -R 1 ");
   });
@@ -146,5 +161,70 @@ describe("a failure", () => {
     expect(refusesSuite("Error in open session response message : no matching cipher suite")).toBe(true);
     expect(refusesSuite("Error in open session response message : insufficient resources")).toBe(false);
     expect(refusesSuite("> RAKP 2 HMAC is invalid")).toBe(false);
+  });
+});
+
+describe("a command that holds a secret", () => {
+  const command = setUserPassword(3, new Secret("canary"));
+
+  it("is typed into the program, and nothing prints it", () => {
+    const { argv, input } = ipmitoolInvocation(connection(), 17, command);
+
+    expect(argv.at(-1)).toBe("shell");
+    expect(argv).not.toContain("-v");
+    expect(input).toMatch(/^raw 0x06 0x47 0x03 0x02 0x63 0x61 0x6e 0x61 0x72 0x79( 0x00){10}\nexit\n$/);
+  });
+
+  it("has its answer behind the shell's prompts", () => {
+    expect(parseShellOutput("ipmitool> raw 0x06 0x47 0x63\n\nipmitool> exit")).toEqual(Buffer.alloc(0));
+    expect(parseShellOutput("ipmitool> raw 0x06 0x01\n 20 01\nipmitool> exit")).toEqual(Buffer.of(0x20, 1));
+  });
+});
+
+describe("a controller behind the BMC", () => {
+  it("is reached with the program's own options", () => {
+    const options = { ipmitool: { bridge: { channel: 7, address: 0x72 } } };
+
+    const { argv } = ipmitoolInvocation(connection(options), 3, GET_CHASSIS_STATUS);
+
+    expect(argv.join(" ")).toContain("-C 3 -b 7 -t 0x72 -v raw 0x00 0x01");
+  });
+});
+
+describe("the answer that opening has brought", () => {
+  const answer = { command: GET_CHASSIS_STATUS, completionCode: 0, data: Buffer.of(1) };
+
+  function channelThatCounts() {
+    const asked: string[] = [];
+    const channel: CommandChannel = {
+      run: async (commands) => {
+        asked.push(...commands.map(({ name }) => name));
+        return commands.map((command) => ({ ...answer, command }));
+      },
+    };
+    return { asked, channel };
+  }
+
+  it("serves the first read of the same and no other one", async () => {
+    const { asked, channel } = channelThatCounts();
+    const fresh = new ChannelWithFreshAnswer(channel, answer, systemClock);
+
+    await fresh.run([GET_CHASSIS_STATUS], AbortSignal.timeout(1_000));
+    expect(asked).toEqual([]);
+    await fresh.run([GET_CHASSIS_STATUS], AbortSignal.timeout(1_000));
+    expect(asked).toEqual(["Get Chassis Status"]);
+  });
+
+  it("is dropped by another command, and when it is no longer fresh", async () => {
+    const { asked, channel } = channelThatCounts();
+    const afterAnother = new ChannelWithFreshAnswer(channel, answer, systemClock);
+    const stale = new ChannelWithFreshAnswer(channel, answer, scaledClock(1_000));
+
+    await afterAnother.run([chassisControl("on")], AbortSignal.timeout(1_000));
+    await afterAnother.run([GET_CHASSIS_STATUS], AbortSignal.timeout(1_000));
+    await systemClock.sleep(20);
+    await stale.run([GET_CHASSIS_STATUS], AbortSignal.timeout(1_000));
+
+    expect(asked).toEqual([chassisControl("on").name, "Get Chassis Status", "Get Chassis Status"]);
   });
 });

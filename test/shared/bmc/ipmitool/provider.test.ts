@@ -7,7 +7,9 @@ import { ipmitool } from "../../../../shared/bmc/ipmitool/provider.ts";
 import type { Session } from "../../../../shared/bmc/provider.ts";
 import { systemClock } from "../../../../shared/clock.ts";
 import { silentLogger } from "../../../../shared/logger.ts";
+import { Secret } from "../../../../shared/secret.ts";
 import { describeWithProgram } from "../../../interop/programs.ts";
+import { SimulatedMachine } from "../../../simulators/machine.ts";
 import { connectionTo, eventually, limit, startBmc } from "../ipmi/bench.ts";
 
 interface OpenOptions {
@@ -77,6 +79,91 @@ describeWithProgram("ipmitool", "the ipmitool provider, with the real program", 
 
     expect(first.hint()).toEqual({ cipherSuite: 3 });
     expect(first.roundTrips() - second.roundTrips()).toBe(1);
+  });
+
+  it.each([3, 17])("does everything else that IPMI has, with cipher suite %i", async (cipherSuite) => {
+    const records = [Buffer.from("000002a5376969200004" + "0c216f31ff03", "hex")];
+    const bmc = await startBmc({ machine: { power: "on" }, log: { records }, sol: [1], userSlots: 4 });
+    const { sel, users, sol, nmi, manager, inventory } = await open(bmc, {
+      ipmitool: { cipherSuite, privilege: "administrator" },
+    });
+    if (!sel || !users || !sol || !nmi || !manager || !inventory) throw new Error("a driver is missing");
+
+    expect((await sel.list(limit())).map(({ message }) => message)).toEqual([
+      "memory sensor 0x21: uncorrectable ECC error (module 3)",
+    ]);
+    await sel.clear(limit());
+    expect(bmc.events.size).toBe(0);
+    await users.create(
+      { name: "worker", password: new Secret("canary-password"), role: "operator" },
+      limit(),
+    );
+    expect(await users.list(limit())).toContainEqual({
+      id: "3",
+      name: "worker",
+      role: "operator",
+      enabled: true,
+    });
+    expect(bmc.users.find("worker")?.key.toString()).toContain("canary-password");
+    await sol.deactivate(limit());
+    expect(bmc.sol.size).toBe(0);
+    await nmi.send(limit());
+    expect(bmc.machine.count("nmi")).toBe(1);
+    expect(await manager.info(limit())).toMatchObject({ vendor: "Intel", firmware: "3.45" });
+    expect((await inventory.read(limit())).system).toMatchObject({ vendor: "Example", serial: "SYS-1" });
+    await manager.reset("cold", limit());
+    expect(bmc.log).toContain("Cold Reset");
+  });
+
+  it("names the refusal of a password, and never the password", async () => {
+    const bmc = await startBmc({ passwordBytes: 16 });
+    const { users } = await open(bmc, { ipmitool: { privilege: "administrator" } });
+    const password = new Secret("canary-of-18-bytes");
+
+    const error = await users
+      ?.create({ name: "worker", password, role: "operator" }, limit())
+      .catch((thrown: unknown) => thrown);
+
+    expect(error).toMatchObject({ class: "unsupported", message: expect.stringContaining("0xCC") });
+    expect(String(error) + JSON.stringify(error)).not.toContain("canary");
+    expect(bmc.users.rows[2]?.name).toBe("");
+  });
+
+  it("names the option where administrator is needed", async () => {
+    const bmc = await startBmc();
+    const session = await open(bmc);
+
+    await expect(session.manager?.reset("warm", limit())).rejects.toMatchObject({
+      class: "auth",
+      message: expect.stringMatching(/administrator.*option privilege/),
+    });
+  });
+
+  it.each(["after", "within"] as const)(
+    "reaches a controller whose answer comes %s the BMC's",
+    async (answer) => {
+      const machine = new SimulatedMachine({ power: "off" });
+      onTestFinished(() => machine.close());
+      const bridge = { channel: 7, address: 0x72 };
+      const bmc = await startBmc({ machine: { power: "on" }, satellites: [{ ...bridge, machine, answer }] });
+
+      const session = await open(bmc, { ipmitool: { bridge } });
+      expect(await session.power.read(limit())).toBe("off");
+      await session.power.send("on", limit());
+
+      expect(machine.count("on")).toBe(1);
+      expect(bmc.machine.commands).toEqual([]);
+    },
+  );
+
+  it("needs no second run for the power state that opening has read", async () => {
+    const bmc = await startBmc();
+    const session = await open(bmc, { ipmitool: { cipherSuite: 17 } });
+
+    expect(await session.power.read(limit())).toBe("off");
+
+    expect(session.roundTrips()).toBe(2);
+    expect(bmc.log.filter((name) => name === "Get Chassis Status")).toHaveLength(1);
   });
 
   it.each([

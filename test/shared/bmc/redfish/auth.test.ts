@@ -154,6 +154,69 @@ describe("session", () => {
     expect(bmc.sessions.count).toBe(1);
   });
 
+  test("that a BMC ends with 403 is renewed once, and the old one is logged out", async () => {
+    await start();
+
+    await withSession(bmc, session, async ({ power }) => {
+      await power.read(signal);
+      bmc.fail({ kind: "refuse", status: 403, method: "POST", path: /Reset/ });
+      await power.send("off", signal);
+      expect(bmc.sessions.count).toBe(1);
+    });
+
+    expect(bmc.machine.count("off")).toBe(1);
+    expect(logins()).toBe(2);
+    expect(bmc.sessions.count).toBe(0);
+  });
+
+  test("is renewed for one 403 only: what a new session may not do either is not a matter of sessions", async () => {
+    await start();
+
+    const errors = await withSession(bmc, session, async ({ power }) => {
+      await power.read(signal);
+      bmc.fail({ kind: "refuse", status: 403, method: "POST", path: /Reset/, times: 3 });
+      return [await errorOf(power.send("off", signal)), await errorOf(power.send("off", signal))];
+    });
+
+    expect(errors.map((error) => error.class)).toEqual(["auth", "auth"]);
+    expect(logins()).toBe(2);
+    expect(bmc.sessions.count).toBe(0);
+  });
+
+  test("with a hint is made by open, which thereby proves the password", async () => {
+    await start();
+    const hint = await withSession(bmc, {}, async (opened) => opened.hint());
+    bmc.forget();
+
+    const error = await errorOf(openSession(bmc, { ...session, hint, connection: { password: "wrong" } }));
+
+    expect(error.class).toBe("auth");
+    expect(bmc.log).toEqual([`POST ${SESSIONS}`]);
+  });
+
+  test("slots that are full are replaced by basic authentication where the choice is ours", async () => {
+    await start({ sessionLimit: 0 });
+    const hint = { system: "/redfish/v1/Systems/1", auth: "session" };
+
+    const [state, learned] = await withSession(bmc, { hint }, async (opened) => [
+      await opened.power.read(signal),
+      opened.hint(),
+    ]);
+
+    expect(state).toBe("on");
+    expect(learned).toMatchObject({ auth: "basic" });
+    expect(logins()).toBe(1);
+  });
+
+  test("slots that are full where basic is not taken are busy, not a refused password", async () => {
+    await start({ sessionLimit: 0, basic: false });
+    const hint = { system: "/redfish/v1/Systems/1", auth: "session" };
+
+    const error = await withSession(bmc, { hint }, ({ power }) => errorOf(power.read(signal)));
+
+    expect(error).toMatchObject({ class: "busy", message: expect.stringContaining("RAC0218") });
+  });
+
   test("full slots are busy, and nothing is left behind", async () => {
     await start({ sessionLimit: 0 });
 

@@ -65,6 +65,16 @@ describe("the system", () => {
   });
 });
 
+test("systems on several pages are all found", async () => {
+  const machines = [new SimulatedMachine(), new SimulatedMachine(), new SimulatedMachine({ power: "off" })];
+  await start({ machines, profile: "paging" });
+
+  const error = await errorOf(openSession(bmc));
+
+  expect(error.class).toBe("usage");
+  expect(error.message).toContain("/redfish/v1/Systems/1-3");
+});
+
 describe("a hint", () => {
   test("saves the collection", async () => {
     await start();
@@ -148,10 +158,7 @@ describe("a hint", () => {
 
     await withSession(bmc, { hint }, ({ power }) => power.send("off", signal));
 
-    expect(bmc.log).toEqual([
-      "GET /redfish/v1/Systems/system",
-      "POST /redfish/v1/Systems/system/Actions/ComputerSystem.Reset",
-    ]);
+    expect(bmc.log).toEqual(["POST /redfish/v1/Systems/system/Actions/ComputerSystem.Reset"]);
   });
 
   test("learned on another model is not applied", async () => {

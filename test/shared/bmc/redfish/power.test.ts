@@ -180,3 +180,35 @@ describe("refusals", () => {
     expect(bmc.requests.at(-1)?.headers).not.toHaveProperty("if-match");
   });
 });
+
+describe("If-Match on an action", () => {
+  const sent = () =>
+    bmc.requests
+      .filter(({ method }) => method === "POST")
+      .map(({ headers }) => headers["if-match"] !== undefined);
+
+  test("is sent once it is asked for", async () => {
+    await start();
+    bmc.fail({ kind: "refuse", method: "POST", status: 428, messageId: "Base.1.8.PreconditionRequired" });
+
+    await withSession(bmc, {}, ({ power }) => power.send("off", signal));
+
+    expect(sent()).toEqual([false, true]);
+    expect(bmc.machine.count("off")).toBe(1);
+  });
+
+  test("that iDRAC10 answers with 412 is dropped, and the action carried out once", async () => {
+    await start({}, { profile: "dell-idrac10" });
+    bmc.fail({ kind: "refuse", method: "POST", status: 428, messageId: "Base.1.8.PreconditionRequired" });
+
+    const hint = await withSession(bmc, {}, async (session) => {
+      await session.power.send("off", signal);
+      return session.hint();
+    });
+
+    expect(sent()).toEqual([false, true, false]);
+    expect(bmc.machine.count("off")).toBe(1);
+    // What an action shows says nothing about the resource.
+    expect(hint).toMatchObject({ learned: [] });
+  });
+});

@@ -2,29 +2,32 @@ import { afterEach, describe, expect, test } from "vitest";
 import type { Session } from "../../../../shared/bmc/provider.ts";
 import { SimulatedMachine } from "../../../simulators/machine.ts";
 import { type RedfishBmc, startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
-import { neverAborts, type OpenOptions, openSession, until } from "./open-session.ts";
+import { neverAborts, type OpenOptions, openSession, until, withSession } from "./open-session.ts";
 
 const signal = neverAborts();
 const pxeOnce = { device: "pxe", persistent: false, mode: "uefi" } as const;
 
-/** What one action asks of a session, as the client asks it. */
+/** The operations of the budget table. */
 const operations = {
   "power state": async ({ power }: Session) => {
-    await power.read(signal);
+    expect(await power.read(signal)).toBe("on");
   },
-  "power on from off, unverified": async ({ power }: Session) => {
-    await power.read(signal);
+  "power on from off, unverified": async ({ power }: Session, bmc: RedfishBmc) => {
     await power.send("on", signal);
+    expect(bmc.machine.count("on")).toBe(1);
   },
   "off, verified at the first poll": async ({ power }: Session, bmc: RedfishBmc) => {
-    await power.read(signal);
     await power.send("off", signal);
     await until(() => bmc.machine.power === "off", "power off");
     expect(await power.read(signal)).toBe("off");
   },
-  "PXE once, read back": async ({ boot }: Session) => {
+  "PXE once, UEFI, read back": async ({ boot }: Session) => {
     await boot.write(pxeOnce, signal);
     expect(await boot.read(signal)).toEqual(pxeOnce);
+  },
+  "PXE once, mode kept, not read back": async ({ boot }: Session, bmc: RedfishBmc) => {
+    await boot.write({ ...pxeOnce, mode: "keep" }, signal);
+    expect(bmc.machine.override.device).toBe("pxe");
   },
 };
 type Operation = keyof typeof operations;
@@ -44,12 +47,12 @@ async function requestsOf(operation: Operation, options: OpenOptions): Promise<n
   return counted;
 }
 
-// The floors of a known path in the budget are blind writes; reading the state first is one more.
 describe.each<[Operation, number, number, number, "on" | "off"]>([
   ["power state", 1, 2, 3, "on"],
-  ["power on from off, unverified", 2, 3, 4, "off"],
-  ["off, verified at the first poll", 3, 4, 5, "on"],
-  ["PXE once, read back", 3, 4, 5, "on"],
+  ["power on from off, unverified", 1, 3, 4, "off"],
+  ["off, verified at the first poll", 2, 4, 5, "on"],
+  ["PXE once, UEFI, read back", 2, 4, 5, "on"],
+  ["PXE once, mode kept, not read back", 1, 3, 4, "on"],
 ])("%s", (operation, known, unknown, session, power) => {
   const start = async () => {
     bmc = await startRedfishBmc({ machines: [new SimulatedMachine({ power, powerOffMs: 0 })] });
@@ -57,9 +60,7 @@ describe.each<[Operation, number, number, number, "on" | "off"]>([
 
   test(`takes ${known} requests with a known path and basic authentication`, async () => {
     await start();
-    const opened = await openSession(bmc);
-    const hint = opened.hint();
-    await opened.close();
+    const hint = await withSession(bmc, {}, async (opened) => opened.hint());
 
     expect(await requestsOf(operation, { hint })).toBe(known);
   });
@@ -75,4 +76,23 @@ describe.each<[Operation, number, number, number, "on" | "off"]>([
 
     expect(await requestsOf(operation, { redfish: { auth: "session" } })).toBe(session);
   });
+
+  test(`takes ${known + 1} requests with a known path and a new session`, async () => {
+    await start();
+    const hint = await withSession(bmc, {}, async (opened) => opened.hint());
+
+    expect(await requestsOf(operation, { hint, redfish: { auth: "session" } })).toBe(known + 1);
+  });
+});
+
+test("opening with a hint and basic authentication sends nothing and connects to nothing", async () => {
+  bmc = await startRedfishBmc();
+  const hint = await withSession(bmc, {}, async (opened) => opened.hint());
+  bmc.forget();
+
+  const session = await openSession(bmc, { hint });
+  await session.close();
+
+  expect(bmc.log).toEqual([]);
+  expect(bmc.connections).toBe(0);
 });

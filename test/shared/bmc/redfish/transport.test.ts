@@ -191,6 +191,7 @@ describe("a message says more than the status", () => {
     ["sessions full on Dell", 500, "IDRAC.2.8.RAC0218", "busy"],
     ["sessions full", 400, "Base.1.8.SessionLimitExceeded", "busy"],
     ["iDRAC still starting", 400, "IDRAC.2.8.SYS518", "busy"],
+    ["media still attached on Dell", 500, "IDRAC.2.8.VRM0021", "busy"],
     ["On right after off on iDRAC10", 400, "Base.1.12.ActionParameterValueConflict", "busy"],
     ["POST on HPE", 400, "iLO.2.14.UnableToModifyDuringSystemPOST", "busy"],
     ["between states on HPE", 400, "iLO.2.14.InvalidOperationForSystemState", "busy"],
@@ -298,6 +299,39 @@ describe("an abort", () => {
     );
 
     expect(bmc.connections).toBe(0);
+  });
+});
+
+describe("a BMC that closes the connection after each answer without saying so", () => {
+  test("is worked with, and asked on a new connection each time once that is known", async () => {
+    await start({ profile: "closing" });
+
+    const hint = await withSession(bmc, {}, async (session) => {
+      for (let i = 0; i < 6; i++) expect(await session.power.read(signal)).toBe("on");
+      return session.hint();
+    });
+    bmc.forget();
+    await withSession(bmc, { hint }, ({ power }) => power.send("off", signal));
+
+    expect(hint).toMatchObject({ keepAlive: false });
+    expect(bmc.requests.map(({ headers }) => headers.connection)).toEqual(["close"]);
+    expect(bmc.machine.count("off")).toBe(1);
+  });
+
+  test("a reading that meets the end of an old connection is sent again, a write never", async () => {
+    await start();
+
+    const [state, error] = await withSession(bmc, {}, async ({ power }) => {
+      await power.read(signal);
+      bmc.fail({ kind: "reset-before", method: "GET" });
+      const read = await power.read(signal);
+      bmc.fail({ kind: "reset-before", method: "POST" });
+      return [read, await errorOf(power.send("off", signal))];
+    });
+
+    expect(state).toBe("on");
+    expect(error).toMatchObject({ class: "unreachable", uncertain: true });
+    expect(bmc.log.filter((line) => line.startsWith("POST"))).toHaveLength(1);
   });
 });
 

@@ -1,0 +1,27 @@
+import { BmcClient, BmcError, Connection } from "pbnj-worker/bmc";
+
+// Parse what you have: problems are a ZodError that lists all of them, and secrets close at once.
+const connection = Connection.parse({
+  host: process.env["BMC_HOST"],
+  username: process.env["BMC_USERNAME"],
+  password: process.env["BMC_PASSWORD"],
+  providers: ["redfish"],
+  redfish: { port: Number(process.env["BMC_PORT"] ?? 443) },
+  tls: { fingerprint: process.env["BMC_FINGERPRINT"] },
+});
+
+const bmc = new BmcClient(connection);
+const signal = AbortSignal.timeout(300_000);
+try {
+  const boot = await bmc.setBoot({ device: "pxe", persistent: false, mode: "uefi" }, signal);
+  process.stdout.write(`${boot.summary}\n`);
+  const power = await bmc.setPower({ verb: "on", timeoutMs: 120_000 }, signal);
+  process.stdout.write(`${power.summary} via ${bmc.provider}\n`);
+} catch (error) {
+  if (!(error instanceof BmcError)) throw error;
+  process.stderr.write(`${error.class}: ${error.message}\n`);
+  process.exitCode = 1;
+} finally {
+  // Logs out. Afterwards `bmc.hint` is what the next connection to this BMC should be given.
+  await bmc.close();
+}

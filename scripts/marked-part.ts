@@ -1,0 +1,9 @@
+const END = "<!-- end of the generated part -->";
+
+/** A page with the part between the marks made anew; the rest is the author's. Throws when it lacks the marks. */
+export function refreshBetweenMarks(page: string, startMark: string, part: string): string {
+  const start = page.indexOf(startMark);
+  const end = page.indexOf(END);
+  if (start < 0 || end < start) throw new Error(`the page lacks the marks ${startMark} and ${END}`);
+  return `${page.slice(0, start)}${startMark}\n\n${part}\n\n${page.slice(end)}`;
+}

@@ -1,0 +1,160 @@
+import type { Socket } from "node:net";
+import { Client, type Dispatcher } from "undici";
+import { TimeoutReached } from "../../timeout.ts";
+import { BmcError } from "../errors.ts";
+import { exchangeError } from "../redfish/errors.ts";
+import { authority, type Endpoint, openSocket } from "../redfish/tls.ts";
+
+type Headers = Readonly<Record<string, string>>;
+
+export interface HttpRequest {
+  readonly method: string;
+  /** Path and query. */
+  readonly path: string;
+  readonly headers: Headers;
+  readonly body?: string;
+  /** What is asked, for messages: never a secret. */
+  readonly doing: string;
+  /** Whether a lost answer leaves it open if something was changed. */
+  readonly isWrite: boolean;
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  /** Names in lower case; of a repeated one the values are joined with commas. */
+  readonly headers: Headers;
+  readonly body: Buffer;
+}
+
+export interface HttpConnectionOptions extends Endpoint {
+  /** From the moment the request is sent to the last byte of its answer. */
+  readonly requestTimeoutMs: number;
+  /** The most that is read of one answer. */
+  readonly maxBodyBytes: number;
+}
+
+/** Longer than the longest pause between two polls, so that polling keeps its connection. */
+const KEEP_ALIVE_MS = 30_000;
+
+/**
+ * HTTP/1.1 to one peer over one kept-alive connection, one request at a time, bytes both ways; redirects are not
+ * followed. Failures are `BmcError`s; an abort rejects with the signal's reason. Statuses are left to the caller.
+ */
+export class HttpConnection {
+  readonly #options: HttpConnectionOptions;
+  readonly #client: Client;
+  #connecting: Socket | undefined;
+  #roundTrips = 0;
+
+  constructor(options: HttpConnectionOptions) {
+    this.#options = options;
+    this.#client = new Client(`${options.scheme}://${authority(options)}`, {
+      pipelining: 1,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      allowH2: false,
+      // Time is kept here, exactly; the client's own timers are coarse.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      connect: (_, callback) => {
+        this.#connecting = openSocket(options, (error, socket) => {
+          this.#connecting = undefined;
+          if (socket) callback(null, socket);
+          else callback(error ?? new Error("no socket"), null);
+        });
+      },
+    });
+  }
+
+  /** Requests that were sent and waited for. */
+  get roundTrips(): number {
+    return this.#roundTrips;
+  }
+
+  send(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
+    signal.throwIfAborted();
+    const { doing, isWrite } = request;
+    const { requestTimeoutMs, maxBodyBytes } = this.#options;
+    return new Promise((resolve, reject) => {
+      let controller: Dispatcher.DispatchController | undefined;
+      let timer: NodeJS.Timeout | undefined;
+      let status = 0;
+      let headers: Headers = {};
+      const chunks: Buffer[] = [];
+      let received = 0;
+
+      const finish = () => {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", onAbort);
+      };
+      const fail = (reason: unknown) => {
+        finish();
+        reject(reason);
+        // The rest of the answer is of no use, nor is the connection it would come on.
+        controller?.abort(reason instanceof Error ? reason : new Error("aborted"));
+      };
+      const onAbort = () => fail(signal.reason);
+      const onTimeout = () => {
+        const message = `${doing}: no answer within ${requestTimeoutMs} ms`;
+        const cause = new TimeoutReached(requestTimeoutMs);
+        fail(new BmcError("timeout", message, { cause, uncertain: isWrite }));
+      };
+      signal.addEventListener("abort", onAbort, { once: true });
+
+      this.#client.dispatch(
+        {
+          method: request.method as Dispatcher.HttpMethod,
+          path: request.path,
+          headers: request.headers,
+          body: request.body ?? null,
+        },
+        {
+          onRequestStart: (started) => {
+            if (signal.aborted) {
+              started.abort(new Error("aborted before it was sent"));
+              return;
+            }
+            controller = started;
+            this.#roundTrips++;
+            timer = setTimeout(onTimeout, requestTimeoutMs);
+          },
+          onResponseStart: (_, statusCode, incoming) => {
+            if (statusCode < 200) return;
+            status = statusCode;
+            headers = flatten(incoming);
+          },
+          onResponseData: (_, chunk) => {
+            received += chunk.length;
+            if (received <= maxBodyBytes) chunks.push(chunk);
+            else {
+              const message = `${doing} answered more than ${maxBodyBytes} bytes`;
+              fail(new BmcError("protocol", message, { uncertain: isWrite }));
+            }
+          },
+          onResponseEnd: () => {
+            finish();
+            resolve({ status, headers, body: Buffer.concat(chunks) });
+          },
+          onResponseError: (_, error) => {
+            finish();
+            const progress = { uncertain: isWrite && controller !== undefined, answered: status !== 0 };
+            reject(error instanceof BmcError ? error : exchangeError(error, doing, progress));
+          },
+        },
+      );
+    });
+  }
+
+  /** Frees the connection at once; requests under way fail. */
+  async close(): Promise<void> {
+    this.#connecting?.destroy();
+    await this.#client.destroy();
+  }
+}
+
+function flatten(incoming: NodeJS.Dict<string | string[]>): Headers {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(incoming)) {
+    if (value !== undefined) headers[name.toLowerCase()] = Array.isArray(value) ? value.join(", ") : value;
+  }
+  return headers;
+}

@@ -1,0 +1,31 @@
+import type { ErrorClass } from "../../contract/error-class.ts";
+import { oneLine } from "../../contract/result.ts";
+import { BmcError } from "../errors.ts";
+import { parseRetryAfterMs } from "../redfish/retry-after.ts";
+import type { HttpAnswer } from "./http-connection.ts";
+
+interface Circumstances {
+  readonly isWrite: boolean;
+  readonly nowMs: number;
+}
+
+/** The error of an answer whose status is a refusal; `words` are the peer's own, if it had any. */
+export function statusError(
+  answer: HttpAnswer,
+  doing: string,
+  words: string,
+  { isWrite, nowMs }: Circumstances,
+): BmcError {
+  const { status } = answer;
+  const retryAfterMs = parseRetryAfterMs(answer.headers["retry-after"], nowMs);
+  return new BmcError(classOf(status), oneLine(`${doing} answered ${status}${words && `: ${words}`}`), {
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    // A gateway that lost the answer does not know what became of the request.
+    uncertain: isWrite && (status === 502 || status === 504),
+  });
+}
+
+function classOf(status: number): ErrorClass {
+  if (status === 401 || status === 403) return "auth";
+  return status === 429 || status === 503 ? "busy" : "bmc";
+}

@@ -1,0 +1,35 @@
+/** The BMC library as other programs import it: `pbnj-worker/bmc`. Documented in docs/bmc.md. */
+export { Connection, serialiseConnection } from "../contract/connection.ts";
+export type { ErrorClass } from "../contract/error-class.ts";
+export { errorClassOf, exitCodeOf } from "../contract/exit-code.ts";
+export type {
+  BootDevice,
+  BootMode,
+  BootModeChoice,
+  PowerState,
+  ProviderName,
+} from "../contract/vocabulary.ts";
+export type { Logger } from "../logger.ts";
+export { Secret } from "../secret.ts";
+export type { BootReport } from "./boot.ts";
+export { BmcClient, type BmcClientOptions, type Plan } from "./client.ts";
+export { BmcError } from "./errors.ts";
+export type { ManagerResetReport } from "./manager.ts";
+export type { MediaReport } from "./media.ts";
+export type { NtpReport } from "./ntp.ts";
+export type { OffMode, PowerReport, PowerRequest } from "./power.ts";
+export type {
+  BmcInfo,
+  BmcResetKind,
+  BmcUser,
+  BootOverride,
+  BootRequest,
+  Hardware,
+  MediaState,
+  NtpSettings,
+  Screenshot,
+  SelEntry,
+  UserRole,
+} from "./provider.ts";
+export type { SelReport } from "./sel.ts";
+export type { UserReport, UserRequest } from "./users.ts";

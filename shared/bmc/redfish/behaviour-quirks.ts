@@ -1,0 +1,253 @@
+/** What of a System resource tells vendors and models apart; no request is made for it. */
+export interface Identity {
+  readonly manufacturer: string;
+  readonly model: string;
+  /** Keys of the System's `Oem` object. */
+  readonly oem: readonly string[];
+}
+
+/** What documentation says of a quirk. */
+export interface QuirkNote {
+  readonly name: string;
+  /** The makes it was seen on, for people. */
+  readonly vendors: string;
+  readonly reason: string;
+  /** Where it is known from: a specification, a registry, a public report. */
+  readonly source: string;
+}
+
+/** How a BMC differs from the specification, one field a difference. */
+export interface Behaviour {
+  /** When `BootSourceOverrideMode` is sent: when asked for and different, whenever advertised, or never. */
+  readonly sendMode: "when-different" | "always" | "never";
+  /** Whether a write carries If-Match from the start or only once the BMC asks for it. */
+  readonly ifMatch: "first" | "on-demand";
+  /** After 412 with If-Match: try a fresh tag and its other forms, or go on without. */
+  readonly afterPreconditionFailed: "other-tags" | "without";
+  /** The target that goes with `Disabled` to clear an override. */
+  readonly clearTarget: "None" | "Pxe";
+  /** Values for the boot device `cdrom`, best first. */
+  readonly cdTargets: readonly string[];
+  /** When a refused boot write is read back: before giving up, or after each refusal. */
+  readonly readBack: "before-failing" | "each-refusal";
+  /** Whether a boot override may be made permanent although the BMC lists no values for it. */
+  readonly continuous: "assumed" | "listed-only";
+  /** Reset types never sent without being listed. */
+  readonly unlistedResets: readonly string[];
+  /** The resource that takes the override: the one `@Redfish.Settings` names when it holds `Boot` or in any
+   * case, or the System's `/SD`. */
+  readonly bootOwner: "settings-with-boot" | "settings" | "future-state";
+  /** What tells that a virtual drive is empty: `Inserted` and `Image`, or `ConnectedVia`. */
+  readonly emptySlot: "inserted" | "not-connected";
+  /** Whether accounts are made with POST, or by filling one of a fixed number of empty ones. */
+  readonly accounts: "collection" | "slots";
+  /** Whether Manager.Reset takes a ResetType. */
+  readonly managerReset: "typed" | "empty";
+}
+
+export const STANDARD: Behaviour = {
+  sendMode: "when-different",
+  ifMatch: "on-demand",
+  afterPreconditionFailed: "other-tags",
+  clearTarget: "None",
+  cdTargets: ["Cd"],
+  readBack: "before-failing",
+  continuous: "assumed",
+  unlistedResets: [],
+  bootOwner: "settings-with-boot",
+  emptySlot: "inserted",
+  accounts: "collection",
+  managerReset: "typed",
+};
+
+/** A difference with its name, its reason and its effect. Without `match` it is learned from an answer. */
+export interface Quirk extends QuirkNote {
+  readonly match?: {
+    readonly manufacturer?: RegExp;
+    readonly model?: RegExp;
+    readonly oem?: RegExp;
+  };
+  readonly effect: Partial<Behaviour>;
+}
+
+const DELL = /^dell\b/i;
+const SUPERMICRO = /^super ?micro/i;
+const AMI = /american megatrends|^ami\b|asrock ?rack/i;
+const LENOVO = /^lenovo/i;
+
+/** In the order they apply: a later one overrides an earlier one. */
+export const quirks: readonly Quirk[] = [
+  {
+    name: "dell-idrac10-settings",
+    vendors: "Dell iDRAC10",
+    reason: "Boot is read-only on the System; the settings resource takes it, with its own ETag",
+    source: "ansible-collections/community.general issue 11297",
+    match: { manufacturer: DELL, model: /\b[A-Z]{1,2}\d7\d{1,2}[a-z]*\b/i },
+    effect: { bootOwner: "settings", ifMatch: "first" },
+  },
+  {
+    name: "dell-13g-refuses-but-applies",
+    vendors: "Dell 13G",
+    reason: "answers 400 SYS444 or SYS410 although the override is applied",
+    source: "iDRAC message registry, SYS444 and SYS410",
+    match: { manufacturer: DELL, model: /\b[RTMCF][A-Z]?\d3\d[a-z]*\b/i },
+    effect: { readBack: "each-refusal" },
+  },
+  {
+    name: "dell-account-slots",
+    vendors: "Dell",
+    reason: "has 16 accounts; one is made by filling an empty one and deleted by clearing it",
+    source: "iDRAC9 Redfish API guide, ManagerAccount",
+    match: { manufacturer: DELL },
+    effect: { accounts: "slots" },
+  },
+  {
+    name: "hpe-clear-with-pxe",
+    vendors: "HPE",
+    reason: "iLO refuses the target None; Disabled with the target Pxe clears the override",
+    source: "observed on iLO 5",
+    match: { manufacturer: /^(hpe?\b|hewlett)/i },
+    effect: { clearTarget: "Pxe" },
+  },
+  {
+    name: "mode-read-only",
+    vendors: "HPE and others",
+    reason: "answers 400 while the mode is part of the request, and takes the rest without it",
+    source: "ansible-collections/community.general issue 3509",
+    effect: { sendMode: "never" },
+  },
+  {
+    name: "supermicro-mode-sent",
+    vendors: "Supermicro",
+    reason: "the mode reverts unless it is part of the request",
+    source: "DMTF/Redfishtool pull request 106",
+    match: { manufacturer: SUPERMICRO },
+    effect: { sendMode: "always" },
+  },
+  {
+    name: "supermicro-usb-cd",
+    vendors: "Supermicro",
+    reason: "virtual media boots as UsbCd, not as Cd",
+    source: "observed on X11 and later boards",
+    match: { manufacturer: SUPERMICRO },
+    effect: { cdTargets: ["UsbCd", "Cd"] },
+  },
+  {
+    name: "supermicro-ejected-keeps-image",
+    vendors: "Supermicro",
+    reason: "an ejected drive keeps the name of its image; ConnectedVia NotConnected says that it is empty",
+    source: "observed on X11 and later boards",
+    match: { manufacturer: SUPERMICRO },
+    effect: { emptySlot: "not-connected" },
+  },
+  {
+    name: "ami-all-three",
+    vendors: "AMI, ASRockRack",
+    reason: "MegaRAC takes target, enabled and mode only together",
+    source: "observed on MegaRAC SP-X",
+    match: { manufacturer: AMI },
+    effect: { sendMode: "always" },
+  },
+  {
+    name: "ami-all-three-oem",
+    vendors: "AMI on boards of other makers",
+    reason: "boards of other makers run MegaRAC too and say so in Oem",
+    source: "dsx-ai-factory/libredfish pull request 34",
+    match: { oem: /^ami/i },
+    effect: { sendMode: "always" },
+  },
+  {
+    name: "ami-future-state",
+    vendors: "AMI, ASRockRack",
+    reason: "400 OperationSupportedInFutureStateURI: the System's /SD resource takes the override",
+    source: "DMTF/Redfish-Tacklebox issues 111 and 144",
+    effect: { bootOwner: "future-state" },
+  },
+  {
+    name: "lenovo-listed-only",
+    vendors: "Lenovo",
+    reason: "PushPowerButton is not supported, and permanent overrides only where they are advertised",
+    source: "XClarity Controller REST API guide",
+    match: { manufacturer: LENOVO },
+    effect: { continuous: "listed-only", unlistedResets: ["PushPowerButton"] },
+  },
+  {
+    name: "lenovo-xcc-no-if-match",
+    vendors: "Lenovo XCC",
+    reason: "some firmware answers 412 to any If-Match",
+    source: "ansible-collections/community.general pull requests 3268 and 11270",
+    match: { manufacturer: LENOVO },
+    effect: { afterPreconditionFailed: "without" },
+  },
+  {
+    name: "lenovo-sr6x5-if-match",
+    vendors: "Lenovo SR635, SR655",
+    reason: "requires If-Match",
+    source: "stmcginnis/gofish issue 171",
+    match: { manufacturer: LENOVO, model: /\bSR6[35]5\b/i },
+    effect: { ifMatch: "first", afterPreconditionFailed: "other-tags" },
+  },
+  {
+    name: "huawei-if-match",
+    vendors: "Huawei, xFusion",
+    reason: "iBMC requires If-Match",
+    source: "ansible/ansible issue 60031",
+    match: { manufacturer: /^(huawei|xfusion)/i },
+    effect: { ifMatch: "first" },
+  },
+  {
+    name: "if-match-required",
+    vendors: "any",
+    reason: "the BMC answered 428, or 412 to a request without If-Match",
+    source: "DSP0266, protocol details, ETags",
+    effect: { ifMatch: "first" },
+  },
+  {
+    name: "if-match-refused",
+    vendors: "any",
+    reason: "the BMC answered 412 to every If-Match and took the request without",
+    source: "ansible-collections/community.general pull request 3268",
+    effect: { ifMatch: "on-demand", afterPreconditionFailed: "without" },
+  },
+  {
+    name: "fixed-account-slots",
+    vendors: "any",
+    reason: "the BMC has no POST for accounts, but empty ones to fill",
+    source: "DSP0268, ManagerAccount",
+    effect: { accounts: "slots" },
+  },
+  {
+    name: "empty-manager-reset",
+    vendors: "some",
+    reason: "Manager.Reset is refused with a ResetType and taken with an empty body",
+    source: "observed on BMCs that list no reset types",
+    effect: { managerReset: "empty" },
+  },
+];
+
+export type LearnedQuirk =
+  | "mode-read-only"
+  | "if-match-required"
+  | "if-match-refused"
+  | "ami-future-state"
+  | "fixed-account-slots"
+  | "empty-manager-reset";
+
+/** The quirks a System's identity shows, with those that were learned. */
+export function activeQuirks(identity: Identity, learned: ReadonlySet<string>): readonly Quirk[] {
+  return quirks.filter((quirk) => (quirk.match ? matches(quirk.match, identity) : learned.has(quirk.name)));
+}
+
+export function behaviourOf(active: readonly Quirk[]): Behaviour {
+  return Object.assign({}, STANDARD, ...active.map(({ effect }) => effect));
+}
+
+function matches(match: NonNullable<Quirk["match"]>, identity: Identity): boolean {
+  if (match.manufacturer && !match.manufacturer.test(identity.manufacturer)) return false;
+  if (match.model && !match.model.test(identity.model)) return false;
+  const { oem } = match;
+  return !oem || identity.oem.some((key) => oem.test(key));
+}
+
+/** What MegaRAC refuses a System's boot override with, and where it takes it (`ami-future-state`). */
+export const FUTURE_STATE = { messageId: /OperationSupportedInFutureStateURI/, suffix: "/SD" } as const;

@@ -1,0 +1,114 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { execa } from "execa";
+import { expect, it, onTestFinished } from "vitest";
+import { eventually, limit, openSession } from "../shared/bmc/ipmi/bench.ts";
+import { freeUdpPort, untilIpmiAnswers } from "./ipmi-peer.ts";
+import { describeWithProgram, findProgram } from "./programs.ts";
+
+const USER = { username: "admin", password: "password" };
+
+interface FakeBmc {
+  readonly port: number;
+  /** What it printed so far. */
+  output(): string;
+  hasEnded(): boolean;
+}
+
+/** pyghmi's fake BMC: cipher suite 3, one machine that is a variable. */
+async function startFakeBmc(): Promise<FakeBmc> {
+  const port = await freeUdpPort();
+  const folder = await mkdtemp(join(tmpdir(), "pbnj-fakebmc-"));
+  const child = execa(findProgram("fakebmc") ?? "fakebmc", ["--port", String(port)], {
+    cwd: folder,
+    env: { PYTHONUNBUFFERED: "1" },
+    stdin: "ignore",
+    reject: false,
+    all: true,
+    forceKillAfterDelay: 1_000,
+  });
+  let output = "";
+  let ended = false;
+  child.all.on("data", (chunk) => {
+    output += String(chunk);
+  });
+  void child.then(() => {
+    ended = true;
+  });
+  onTestFinished(async () => {
+    child.kill();
+    await child;
+    await rm(folder, { recursive: true });
+  });
+  await untilIpmiAnswers(port);
+  return { port, output: () => output, hasEnded: () => ended };
+}
+
+/** Suite 3 alone: this BMC drops what it does not know without a word. */
+const SUITE_3 = { ...USER, ipmi: { cipherSuite: 3 } };
+const AS_ADMINISTRATOR = { ...USER, ipmi: { cipherSuite: 3, privilege: "administrator" } };
+
+describeWithProgram("fakebmc", "the ipmi provider talks to pyghmi's fake BMC", () => {
+  it("reads and changes power", async () => {
+    const bmc = await startFakeBmc();
+
+    const session = await openSession(bmc, { overrides: SUITE_3 });
+    expect(await session.power.read(limit())).toBe("off");
+    await session.power.send("on", limit());
+    expect(await session.power.read(limit())).toBe("on");
+    await session.power.send("off", limit());
+    expect(await session.power.read(limit())).toBe("off");
+
+    await eventually(() => /powered on[\s\S]*abruptly remove power/.test(bmc.output()));
+  });
+
+  it("finds the suite that it has, and remembers it", async () => {
+    const bmc = await startFakeBmc();
+    const session = await openSession(bmc, { overrides: USER });
+
+    expect(await session.power.read(limit())).toBe("off");
+    const next = await openSession(bmc, { overrides: SUITE_3, hint: session.hint() });
+
+    expect(await next.power.read(limit())).toBe("off");
+    expect(next.roundTrips()).toBe(4);
+  });
+
+  it("sets the boot device, which reads back without the mode that this BMC does not keep", async () => {
+    const bmc = await startFakeBmc();
+    const session = await openSession(bmc, { overrides: SUITE_3 });
+
+    await session.boot.write({ device: "pxe", persistent: false, mode: "legacy" }, limit());
+
+    expect(await session.boot.read(limit())).toEqual({ device: "pxe", persistent: false, mode: "legacy" });
+  });
+
+  it("names a wrong password as such", async () => {
+    const bmc = await startFakeBmc();
+
+    await expect(openSession(bmc, { overrides: { ...SUITE_3, password: "wrong" } })).rejects.toMatchObject({
+      class: "auth",
+    });
+  });
+
+  it("says what this BMC does not offer", async () => {
+    const bmc = await startFakeBmc();
+    const session = await openSession(bmc, { overrides: AS_ADMINISTRATOR });
+
+    await expect(session.nmi?.send(limit())).rejects.toMatchObject({ class: "unsupported" });
+    await expect(session.sel?.list(limit())).rejects.toMatchObject({ class: "unsupported" });
+    await expect(session.users?.list(limit())).rejects.toMatchObject({ class: "unsupported" });
+  });
+
+  it("says who it is, ends serial over LAN that nobody uses, and resets it", async () => {
+    const bmc = await startFakeBmc();
+    const session = await openSession(bmc, { overrides: { ...AS_ADMINISTRATOR, requestTimeoutMs: 2_000 } });
+
+    expect(await session.manager?.info(limit())).toMatchObject({ protocolVersion: "2.0" });
+    await session.sol?.deactivate(limit());
+    // It ends at once, and answers nothing any more.
+    await expect(session.manager?.reset("cold", limit())).rejects.toMatchObject({ uncertain: true });
+
+    await eventually(() => bmc.hasEnded());
+  });
+});

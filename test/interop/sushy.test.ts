@@ -1,0 +1,181 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { execa } from "execa";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { BmcClient } from "../../shared/bmc/client.ts";
+import { Connection } from "../../shared/contract/connection.ts";
+import { SimulatedMachine } from "../simulators/machine.ts";
+import { type RedfishBmcOptions, startRedfishBmc } from "../simulators/redfish/bmc.ts";
+import { describeWithPython, installPythonPackages, type PythonPackages } from "./python-packages.ts";
+
+const sushy = () => installPythonPackages("sushy", ["sushy==5.14.0", "sushy-tools==2.2.0"]);
+/** The emulator's machines take up to 11 s to change their power. */
+const SLOW_TEST_MS = 120_000;
+const SYSTEM = "27946b59-9e44-4fa7-8e91-f3527a1ef094";
+
+/** sushy-tools' emulator with its fake driver, one machine that is off, and a password. */
+async function startEmulator({ python, program }: PythonPackages): Promise<{ port: number }> {
+  const folder = await mkdtemp(join(tmpdir(), "pbnj-sushy-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const { stdout: hash } = await execa(python, [
+    "-c",
+    "import bcrypt; print(bcrypt.hashpw(b'calvin', bcrypt.gensalt(4)).decode())",
+  ]);
+  await writeFile(join(folder, "htpasswd"), `admin:${hash}\n`);
+  const settings = {
+    SUSHY_EMULATOR_LISTEN_IP: JSON.stringify("127.0.0.1"),
+    SUSHY_EMULATOR_LISTEN_PORT: "0",
+    SUSHY_EMULATOR_STATE_DIR: JSON.stringify(folder),
+    SUSHY_EMULATOR_AUTH_FILE: JSON.stringify(join(folder, "htpasswd")),
+  };
+  const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}\n`);
+  await writeFile(join(folder, "emulator.conf"), lines.join(""));
+  const argv = ["--config", join(folder, "emulator.conf"), "--fake"];
+  const child = execa(program("sushy-emulator"), argv, {
+    stdin: "ignore",
+    reject: false,
+    forceKillAfterDelay: 1_000,
+  });
+  onTestFinished(async () => {
+    child.kill();
+    await child;
+  });
+  for await (const line of createInterface({ input: child.stderr })) {
+    const port = /Running on http:\/\/127\.0\.0\.1:(\d+)/.exec(line)?.[1];
+    if (port === undefined) continue;
+    // Nobody reads on; a full pipe would stop the emulator.
+    child.stderr.resume();
+    return { port: Number(port) };
+  }
+  throw new Error(`the emulator did not start: ${(await child).stderr}`);
+}
+
+function clientOf(port: number, more: Readonly<Record<string, unknown>> = {}): BmcClient {
+  const connection = Connection.parse({
+    host: "127.0.0.1",
+    username: "admin",
+    password: "calvin",
+    providers: ["redfish"],
+    redfish: { port, scheme: "http" },
+    ...more,
+  });
+  const client = new BmcClient(connection);
+  onTestFinished(() => client.close());
+  return client;
+}
+
+const limit = () => AbortSignal.timeout(SLOW_TEST_MS);
+const timeoutMs = 60_000;
+
+await describeWithPython(sushy, "the redfish provider talks to sushy-tools' emulator", (installed) => {
+  it(
+    "powers its machine on and off, verified",
+    async () => {
+      const { port } = await startEmulator(installed);
+      const client = clientOf(port);
+
+      expect(await client.readPower(limit())).toBe("off");
+      expect(await client.setPower({ verb: "on", timeoutMs }, limit())).toMatchObject({ after: "on" });
+      const off = { verb: "off", mode: "soft-then-hard", softTimeoutMs: 30_000, timeoutMs } as const;
+      expect(await client.setPower(off, limit())).toMatchObject({ after: "off", changed: true });
+    },
+    SLOW_TEST_MS,
+  );
+
+  it("sets a lasting boot override and finds it as it was set", async () => {
+    const { port } = await startEmulator(installed);
+    const client = clientOf(port);
+    const request = { device: "pxe", persistent: true, mode: "uefi" } as const;
+
+    expect((await client.setBoot(request, limit())).after).toEqual(request);
+    expect(await client.readBoot(limit())).toEqual(request);
+  });
+
+  it("says so when this BMC takes a one-time override and keeps it for ever", async () => {
+    const { port } = await startEmulator(installed);
+    const client = clientOf(port);
+
+    const setting = client.setBoot({ device: "cdrom", persistent: false, mode: "uefi" }, limit());
+
+    await expect(setting).rejects.toMatchObject({
+      class: "verify",
+      message: expect.stringContaining("asked for cdrom once (uefi), the BMC keeps cdrom persistent (uefi)"),
+    });
+  });
+
+  it("finds the system by its Id and by its path, and names those there are when it is another", async () => {
+    const { port } = await startEmulator(installed);
+    const powerOf = (system: string) =>
+      clientOf(port, { redfish: { port, scheme: "http", system } }).readPower(limit());
+
+    expect(await powerOf(SYSTEM)).toBe("off");
+    expect(await powerOf(`/redfish/v1/Systems/${SYSTEM}`)).toBe("off");
+    await expect(powerOf("another")).rejects.toMatchObject({
+      class: "usage",
+      message: expect.stringContaining(SYSTEM),
+    });
+  });
+
+  it("names a refused password as such", async () => {
+    const { port } = await startEmulator(installed);
+
+    const reading = clientOf(port, { password: "wrong" }).readPower(limit());
+
+    await expect(reading).rejects.toMatchObject({ class: "auth" });
+  });
+});
+
+const SCRIPT = join(import.meta.dirname, "sushy_client.py");
+
+await describeWithPython(sushy, "sushy drives the Redfish simulator", ({ python }) => {
+  async function drive(
+    mode: "basic" | "session",
+    steps: readonly string[],
+    options: RedfishBmcOptions = {},
+    password = "calvin",
+  ) {
+    const machine = new SimulatedMachine({ power: "off", powerOnMs: 0, powerOffMs: 0 });
+    const bmc = await startRedfishBmc({ machines: [machine], tls: "http", ...options });
+    onTestFinished(() => bmc.close());
+    const argv = [SCRIPT, bmc.url, bmc.username, password, mode, bmc.systemPaths[0] ?? "", ...steps];
+    const { stdout } = await execa(python, argv, { timeout: 30_000, stdin: "ignore" });
+    return { results: JSON.parse(stdout), machine, bmc };
+  }
+
+  describe.each(["basic", "session"] as const)("with %s authentication", (mode) => {
+    it("reads and changes power", async () => {
+      const steps = ["power", "reset:On", "power", "reset:ForceRestart", "reset:ForceOff", "power"];
+
+      const { results, machine, bmc } = await drive(mode, steps);
+
+      expect(results).toEqual(["Off", null, "On", null, null, "Off"]);
+      expect(machine.commands.map(({ action }) => action)).toEqual(["on", "reset", "off"]);
+      expect(bmc.sessions.count).toBe(0);
+      expect(bmc.log.includes("POST /redfish/v1/SessionService/Sessions")).toBe(mode === "session");
+    });
+
+    it("sets a boot override and reads it back", async () => {
+      const { results, machine } = await drive(mode, ["boot", "boot:Pxe:Once:UEFI", "boot"]);
+
+      expect(results).toEqual([["None", "Disabled", "UEFI"], null, ["Pxe", "Once", "UEFI"]]);
+      expect(machine.override).toEqual({ device: "pxe", enabled: "once", mode: "uefi" });
+    });
+  });
+
+  it.each(["dell-idrac9", "hpe-ilo5", "openbmc", "lenovo-xcc"])(
+    "gets along with the profile %s",
+    async (profile) => {
+      const { results } = await drive("basic", ["reset:On", "power"], { profile });
+
+      expect(results).toEqual([null, "On"]);
+    },
+  );
+
+  it.each(["basic", "session"] as const)("is refused with a wrong password: %s", async (mode) => {
+    await expect(drive(mode, ["power"], {}, "wrong")).rejects.toMatchObject({
+      stderr: expect.stringContaining("AccessError"),
+    });
+  });
+});

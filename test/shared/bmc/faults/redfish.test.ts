@@ -1,0 +1,375 @@
+import { describe, expect, test } from "vitest";
+import type { Fault } from "../../../simulators/redfish/faults.ts";
+import type { TcpFault } from "../../../support/proxy/tcp-fault.ts";
+import { CYCLE, fail, OFF, ON, PXE_ONCE, RESET, succeed } from "./attempt.ts";
+import { redfishFaultLab } from "./redfish-lab.ts";
+
+/** Ways to lose the answer to a write, and whether the BMC carried it out. */
+const LOST: readonly [TcpFault, boolean][] = [
+  [{ kind: "reset-before" }, false],
+  [{ kind: "reset-after" }, true],
+  [{ kind: "reset-within", bytes: 20 }, true],
+  [{ kind: "truncate", bytes: 20 }, true],
+  [{ kind: "black-hole" }, false],
+  [{ kind: "stall", bytes: 20, dripMs: 20 }, true],
+];
+
+describe.concurrent("when the answer to a write is lost", () => {
+  test.each(LOST)("off comes true and is done once: %o", async (fault, carriedOut) => {
+    await using lab = await redfishFaultLab({ machine: { power: "on" } });
+    lab.proxy.fail({ ...fault, method: "POST" });
+
+    const report = await succeed((signal) => lab.client.setPower(OFF, signal));
+
+    expect(report).toMatchObject({ after: "off", changed: true });
+    expect(lab.done()).toEqual(["off"]);
+    expect(lab.sent("POST")).toBe(carriedOut ? 1 : 2);
+  });
+
+  test.each(LOST)("on comes true and is done once: %o", async (fault, carriedOut) => {
+    await using lab = await redfishFaultLab({ machine: { power: "off" } });
+    lab.proxy.fail({ ...fault, method: "POST" });
+
+    await succeed((signal) => lab.client.setPower(ON, signal));
+
+    expect(lab.done()).toEqual(["on"]);
+    expect(lab.sent("POST")).toBe(carriedOut ? 1 : 2);
+  });
+
+  test.each(LOST)("a reset is not repeated, and said to be uncertain: %o", async (fault, carriedOut) => {
+    await using lab = await redfishFaultLab({ machine: { power: "on" } });
+    lab.proxy.fail({ ...fault, method: "POST" });
+
+    const error = await fail((signal) => lab.client.setPower(RESET, signal));
+
+    expect(["unreachable", "timeout", "protocol"]).toContain(error.class);
+    expect(error).toMatchObject({ uncertain: true, message: expect.stringContaining("not sent again") });
+    expect(lab.done()).toEqual(carriedOut ? ["reset"] : []);
+    expect(lab.sent("POST")).toBe(1);
+  });
+
+  test.each(LOST)("a cycle is not repeated, the machine's state tells: %o", async (fault, carriedOut) => {
+    // Off for long enough that a poll after the lost answer still sees it.
+    await using lab = await redfishFaultLab({ machine: { power: "on", cycleOffMs: 1_000 } });
+    lab.proxy.fail({ ...fault, method: "POST" });
+
+    const run = (signal: AbortSignal) => lab.client.setPower(CYCLE, signal);
+    if (carriedOut) expect(await succeed(run)).toMatchObject({ after: "on", changed: true });
+    else expect(await fail(run)).toMatchObject({ class: "timeout" });
+
+    expect(lab.done()).toEqual(carriedOut ? ["cycle"] : []);
+    expect(lab.sent("POST")).toBe(1);
+  });
+
+  test.each(LOST)("a boot override is read back and stands as asked: %o", async (fault, carriedOut) => {
+    await using lab = await redfishFaultLab();
+    lab.proxy.fail({ ...fault, method: "PATCH" });
+
+    const report = await succeed((signal) => lab.client.setBoot(PXE_ONCE, signal));
+
+    expect(report.after).toEqual(PXE_ONCE);
+    expect(lab.machine.override).toEqual({ device: "pxe", enabled: "once", mode: "uefi" });
+    expect(lab.sent("PATCH")).toBe(carriedOut ? 1 : 2);
+  });
+});
+
+describe.concurrent("when the answer to a read is lost", () => {
+  test.each<[TcpFault]>([[{ kind: "reset-before" }], [{ kind: "reset-after" }]])(
+    "before anything was sent, it is asked again: %o",
+    async (fault) => {
+      await using lab = await redfishFaultLab({ machine: { power: "on" } });
+      lab.proxy.fail({ ...fault, method: "GET" });
+
+      await succeed((signal) => lab.client.setPower(OFF, signal));
+
+      expect(lab.done()).toEqual(["off"]);
+    },
+  );
+
+  test.each<[TcpFault]>([
+    [{ kind: "reset-before" }],
+    [{ kind: "reset-after" }],
+    [{ kind: "black-hole" }],
+    [{ kind: "stall", bytes: 40, dripMs: 20 }],
+  ])("in mid-operation, it is asked again and the command is not: %o", async (fault) => {
+    await using lab = await redfishFaultLab({ machine: { power: "on" } });
+    lab.machine.once("command", () => lab.proxy.fail({ ...fault, method: "GET", times: 2 }));
+
+    await succeed((signal) => lab.client.setPower(OFF, signal));
+
+    expect(lab.done()).toEqual(["off"]);
+    expect(lab.sent("POST")).toBe(1);
+  });
+
+  test("by a slow loris at the very first request, it ends with the request's time: timeout", async () => {
+    await using lab = await redfishFaultLab();
+    lab.proxy.fail({ kind: "stall", bytes: 40, dripMs: 20, times: 99 });
+
+    const error = await fail((signal) => lab.client.setPower(OFF, signal));
+
+    expect(error.class).toBe("timeout");
+    expect(lab.done()).toEqual([]);
+    expect(lab.sent("GET")).toBe(1);
+  });
+
+  test("for good in mid-operation, it ends with the class of the loss and the command is not repeated", async () => {
+    await using lab = await redfishFaultLab({ machine: { power: "on" } });
+    lab.machine.once("command", () => lab.proxy.cut());
+
+    const error = await fail((signal) => lab.client.setPower(OFF, signal));
+
+    expect(error.class).toBe("unreachable");
+    expect(lab.done()).toEqual(["off"]);
+    expect(lab.sent("POST")).toBe(1);
+  });
+});
+
+describe.concurrent("an answer that is no Redfish", () => {
+  const strange: readonly [Fault["kind"]][] = [["truncated"], ["bad-json"], ["oversized"], ["wrong-type"]];
+
+  test.each(strange)("at the first request changes nothing: protocol, %s", async (kind) => {
+    await using lab = await redfishFaultLab({ machine: { power: "on" } });
+    lab.bmc.fail({ kind, method: "GET", times: 99 });
+
+    const error = await fail((signal) => lab.client.setPower(OFF, signal));
+
+    expect(error).toMatchObject({ class: "protocol", uncertain: false });
+    expect(lab.done()).toEqual([]);
+    expect(lab.sent("GET")).toBe(1);
+  });
+
+  test.each(strange)("in mid-operation does not repeat the command: protocol, %s", async (kind) => {
+    await using lab = await redfishFaultLab({ machine: { power: "on" } });
+    lab.machine.once("command", () => lab.bmc.fail({ kind, method: "GET", times: 99 }));
+
+    const error = await fail((signal) => lab.client.setPower(OFF, signal));
+
+    expect(error.class).toBe("protocol");
+    expect(lab.done()).toEqual(["off"]);
+    expect(lab.sent("POST")).toBe(1);
+  });
+
+  test.each<[Fault["kind"]]>([["bad-json"], ["wrong-type"], ["oversized"], ["truncated"]])(
+    "to the command itself leaves the state to decide: %s",
+    async (kind) => {
+      await using lab = await redfishFaultLab({ machine: { power: "on" } });
+      lab.bmc.fail({ kind, method: "POST" });
+
+      const report = await succeed((signal) => lab.client.setPower(OFF, signal));
+
+      expect(report.after).toBe("off");
+      expect(lab.done()).toEqual(["off"]);
+    },
+  );
+});
+
+describe.concurrent("a session that ends on the BMC's side", () => {
+  const session = { redfish: { auth: "session" } };
+
+  test("before the command is renewed once, and the command done once", async () => {
+    await using lab = await redfishFaultLab({ machine: { power: "on" }, ...session });
+    await succeed((signal) => lab.client.readPower(signal));
+    lab.bmc.sessions.expireAll();
+
+    await succeed((signal) => lab.client.setPower(OFF, signal));
+
+    expect(lab.done()).toEqual(["off"]);
+    expect(lab.proxy.log.filter((line) => line.endsWith("/Sessions"))).toHaveLength(2);
+  });
+
+  test("at the command itself is renewed, and the command done once", async () => {
+    let expired = false;
+    await using lab = await redfishFaultLab({
+      machine: { power: "on" },
+      ...session,
+      onRequest: ({ path }) => {
+        if (path.endsWith("Reset") && !expired) lab.bmc.sessions.expireAll();
+        expired ||= path.endsWith("Reset");
+      },
+    });
+
+    await succeed((signal) => lab.client.setPower(OFF, signal));
+
+    expect(lab.done()).toEqual(["off"]);
+    expect(lab.sent("POST")).toBe(4);
+  });
+
+  test("after the command is renewed, and the command not repeated", async () => {
+    await using lab = await redfishFaultLab({ machine: { power: "on" }, ...session });
+    lab.machine.once("command", () => lab.bmc.sessions.expireAll());
+
+    await succeed((signal) => lab.client.setPower(OFF, signal));
+
+    expect(lab.done()).toEqual(["off"]);
+  });
+
+  test("because the password has changed is auth after one renewal, so that no account is locked", async () => {
+    await using lab = await redfishFaultLab({ machine: { power: "on" }, ...session });
+    lab.machine.once("command", () => {
+      lab.bmc.sessions.expireAll();
+      lab.bmc.fail({ kind: "refuse", status: 401, method: "POST", path: /Sessions$/, times: 99 });
+    });
+
+    const error = await fail((signal) => lab.client.setPower(OFF, signal));
+
+    expect(error.class).toBe("auth");
+    expect(lab.done()).toEqual(["off"]);
+    expect(lab.proxy.log.filter((line) => line.endsWith("/Sessions"))).toHaveLength(2);
+  });
+
+  test("is not asked for with basic authentication: a 401 in mid-operation is auth at once", async () => {
+    await using lab = await redfishFaultLab({ machine: { power: "on" } });
+    let before = 0;
+    lab.machine.once("command", () => {
+      before = lab.proxy.requests.length;
+      lab.bmc.fail({ kind: "refuse", status: 401, times: 99 });
+    });
+
+    const error = await fail((signal) => lab.client.setPower(OFF, signal));
+
+    expect(error.class).toBe("auth");
+    expect(lab.done()).toEqual(["off"]);
+    expect(lab.proxy.requests.length - before).toBe(1);
+  });
+});
+
+describe.concurrent("a BMC that asks to wait", () => {
+  const SECONDS = 20;
+  const forms: readonly ["seconds" | "a date", (nowMs: number) => string][] = [
+    ["seconds", () => String(SECONDS)],
+    // HTTP dates have whole seconds: one more makes up for what is cut off.
+    ["a date", (nowMs) => new Date(nowMs + (SECONDS + 1) * 1_000).toUTCString()],
+  ];
+
+  test.each(forms)("with Retry-After as %s is obeyed before a read", async (_, retryAfter) => {
+    await using lab = await redfishFaultLab({ machine: { power: "on" } });
+    const startedMs = lab.clock.monotonicMs();
+    lab.bmc.fail({ kind: "refuse", status: 503, retryAfter: retryAfter(lab.clock.now()) });
+
+    await succeed((signal) => lab.client.setPower(OFF, signal));
+
+    expect(lab.clock.monotonicMs() - startedMs).toBeGreaterThanOrEqual(SECONDS * 1_000);
+    expect(lab.done()).toEqual(["off"]);
+  });
+
+  test.each(forms)("with Retry-After as %s is obeyed before a write", async (_, retryAfter) => {
+    await using lab = await redfishFaultLab({ machine: { power: "on" } });
+    const startedMs = lab.clock.monotonicMs();
+    const refusal = { kind: "refuse", status: 503, retryAfter: retryAfter(lab.clock.now()) } as const;
+    lab.bmc.fail({ ...refusal, method: "POST" });
+
+    await succeed((signal) => lab.client.setPower(OFF, signal));
+
+    expect(lab.clock.monotonicMs() - startedMs).toBeGreaterThanOrEqual(SECONDS * 1_000);
+    expect(lab.done()).toEqual(["off"]);
+    expect(lab.sent("POST")).toBe(2);
+  });
+
+  test("and never stops is busy after a bounded number of requests, and nothing is changed", async () => {
+    await using lab = await redfishFaultLab({ machine: { power: "on" } });
+    lab.bmc.fail({ kind: "refuse", status: 503, retryAfter: "1", times: 999 });
+
+    const error = await fail((signal) => lab.client.setPower(OFF, signal));
+
+    expect(error.class).toBe("busy");
+    expect(lab.done()).toEqual([]);
+    expect(lab.proxy.requests.length).toBeLessThanOrEqual(12);
+  });
+});
+
+describe.concurrent("an entity tag that someone else has made out of date", () => {
+  /** A lab in which another client writes the override while our own write is on its way, so many times. */
+  const racingLab = async (times: number) => {
+    let left = times;
+    const lab = await redfishFaultLab({
+      bmc: { profile: "huawei" },
+      onRequest: ({ method }) => {
+        if (method !== "PATCH" || left === 0) return;
+        left -= 1;
+        const device = left % 2 === 0 ? "cdrom" : "disk";
+        lab.machine.override = { ...lab.machine.override, device, enabled: "once" };
+      },
+    });
+    return lab;
+  };
+
+  test("once is fetched again, and the override stands as asked", async () => {
+    await using lab = await racingLab(1);
+
+    const report = await succeed((signal) => lab.client.setBoot(PXE_ONCE, signal));
+
+    expect(report.after).toEqual(PXE_ONCE);
+    expect(lab.machine.override).toEqual({ device: "pxe", enabled: "once", mode: "uefi" });
+    expect(lab.sent("PATCH")).toBe(2);
+  });
+
+  test("again and again ends in a refusal after a bounded number of writes, without overwriting", async () => {
+    await using lab = await racingLab(999);
+
+    const error = await fail((signal) => lab.client.setBoot(PXE_ONCE, signal));
+
+    expect(["bmc", "busy"]).toContain(error.class);
+    expect(lab.machine.override.device).not.toBe("pxe");
+    expect(lab.sent("PATCH")).toBeLessThanOrEqual(6);
+  });
+});
+
+describe.concurrent("a BMC that restarts in mid-operation", () => {
+  test.each(["basic", "session"])("is found again, and the command is not repeated: %s", async (auth) => {
+    await using lab = await redfishFaultLab({ machine: { power: "on", powerOffMs: 150 }, redfish: { auth } });
+    await using after = await closing(lab.restarted());
+    lab.machine.once("command", () => {
+      lab.proxy.cut();
+      lab.bmc.sessions.expireAll();
+      setTimeout(() => lab.proxy.restore(after.bmc.port), 60);
+    });
+
+    const report = await succeed((signal) => lab.client.setPower(OFF, signal));
+    await lab.client.close();
+
+    expect(report.after).toBe("off");
+    expect(lab.done()).toEqual(["off"]);
+    expect(after.bmc.log.filter((line) => line.includes("Reset"))).toEqual([]);
+    expect(after.bmc.sessions.count).toBe(0);
+  });
+});
+
+describe.concurrent("a BMC that accepts and does something else", () => {
+  test("with the boot override: verify, with what was asked and what is kept", async () => {
+    await using lab = await redfishFaultLab({ bmc: { profile: "supermicro-reverting" } });
+
+    const error = await fail((signal) => lab.client.setBoot(PXE_ONCE, signal));
+
+    expect(error).toMatchObject({
+      class: "verify",
+      message: expect.stringMatching(/asked for pxe once \(uefi\), the BMC keeps none/),
+    });
+    expect(lab.sent("PATCH")).toBe(1);
+  });
+
+  test("with power that stays as it is: timeout, and the command is not repeated", async () => {
+    await using lab = await redfishFaultLab({ machine: { power: "on", powerOffMs: 60_000 } });
+
+    const error = await fail((signal) => lab.client.setPower(OFF, signal));
+
+    expect(error).toMatchObject({ class: "timeout", message: expect.stringContaining("not off after") });
+    expect(lab.done()).toEqual(["off"]);
+  });
+
+  test("with power that comes back by itself: timeout, never reported as off", async () => {
+    await using lab = await redfishFaultLab({ machine: { power: "on" } });
+    lab.machine.on("power", (power) => {
+      if (power === "off") queueMicrotask(() => lab.machine.do("on"));
+    });
+
+    const error = await fail((signal) => lab.client.setPower(OFF, signal));
+
+    expect(error.class).toBe("timeout");
+    expect(lab.done()).toEqual(["off", "on"]);
+  });
+});
+
+async function closing<T extends { close(): Promise<void> }>(starting: Promise<T>) {
+  const bmc = await starting;
+  return { bmc, [Symbol.asyncDispose]: () => bmc.close() };
+}

@@ -1,0 +1,72 @@
+import { createHash, randomBytes } from "node:crypto";
+
+/** The digest authentication of a device: gives out nonces, checks answers (RFC 7616), counts what it refuses. */
+export class DigestGuard {
+  /** Requests with credentials that were wrong. */
+  refused = 0;
+  /** Challenges given out. */
+  challenges = 0;
+  readonly #username: string;
+  readonly #password: string;
+  readonly #usesOfNonce: number;
+  readonly #realm = `Digest:${randomBytes(8).toString("hex").toUpperCase()}`;
+  #nonce = "";
+  #lastCount = 0;
+
+  constructor(username: string, password: string, usesOfNonce: number) {
+    this.#username = username;
+    this.#password = password;
+    this.#usesOfNonce = usesOfNonce;
+  }
+
+  /** Undefined when the request may pass, else the value of WWW-Authenticate. */
+  check(authorization: string | undefined, method: string, uri: string): string | undefined {
+    const given = authorization === undefined ? undefined : fieldsOf(authorization);
+    if (!given) return this.#challenge(false);
+    if (given.get("nonce") !== this.#nonce) return this.#challenge(true);
+    const count = Number.parseInt(given.get("nc") ?? "", 16);
+    if (count > this.#usesOfNonce) return this.#challenge(true);
+    const secret = md5(this.#username, this.#realm, this.#password);
+    const expected = md5(
+      secret,
+      this.#nonce,
+      given.get("nc") ?? "",
+      given.get("cnonce") ?? "",
+      "auth",
+      md5(method, uri),
+    );
+    const right =
+      given.get("username") === this.#username &&
+      given.get("realm") === this.#realm &&
+      given.get("uri") === uri &&
+      given.get("response") === expected;
+    if (!right || count !== this.#lastCount + 1) {
+      this.refused++;
+      return this.#challenge(false);
+    }
+    this.#lastCount = count;
+    return undefined;
+  }
+
+  #challenge(stale: boolean): string {
+    this.challenges++;
+    this.#nonce = randomBytes(16).toString("base64");
+    this.#lastCount = 0;
+    return `Digest realm="${this.#realm}", nonce="${this.#nonce}",stale="${stale}",qop="auth,auth-int"`;
+  }
+}
+
+function fieldsOf(authorization: string): ReadonlyMap<string, string> | undefined {
+  if (!authorization.startsWith("Digest ")) return undefined;
+  const fields = authorization.slice("Digest ".length).split(/,\s*(?=[a-z]+=)/i);
+  return new Map(
+    fields.map((field) => {
+      const equals = field.indexOf("=");
+      return [field.slice(0, equals), field.slice(equals + 1).replace(/^"(.*)"$/, "$1")];
+    }),
+  );
+}
+
+function md5(...parts: readonly string[]): string {
+  return createHash("md5").update(parts.join(":")).digest("hex");
+}

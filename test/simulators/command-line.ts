@@ -1,0 +1,23 @@
+import { readFileSync } from "node:fs";
+import { InvalidArgumentError } from "commander";
+
+/** A number as a flag has it. */
+export function wholeNumber(text: string): number {
+  if (!/^\d+$/.test(text)) throw new InvalidArgumentError("must be a whole number");
+  return Number(text);
+}
+
+/** What a file holds, without the line end that editors leave behind; undefined without a file. */
+export function secretIn(file: string | undefined): string | undefined {
+  return file === undefined ? undefined : readFileSync(file, "utf8").replace(/\r?\n$/, "");
+}
+
+/** Prints what a simulator offers as one line of JSON, runs it until it is interrupted, and closes it. */
+export async function serve(facts: Record<string, unknown>, simulator: { close(): Promise<void> }) {
+  process.stdout.write(`${JSON.stringify(facts)}\n`);
+  await new Promise<void>((resolve) => {
+    process.once("SIGINT", resolve);
+    process.once("SIGTERM", resolve);
+  });
+  await simulator.close();
+}

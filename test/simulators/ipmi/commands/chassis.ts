@@ -1,0 +1,52 @@
+import type { PowerAction } from "../../machine.ts";
+import { LEVELS } from "../users.ts";
+import { type Commands, INVALID_FIELD, WRONG_LENGTH } from "./handler.ts";
+
+const WRONG_STATE = 0xd5;
+
+const CONTROLS: Readonly<Record<number, PowerAction>> = {
+  0: "off",
+  1: "on",
+  2: "cycle",
+  3: "reset",
+  4: "nmi",
+  5: "soft-off",
+};
+
+/** Chassis commands (IPMI 2.0 section 28). */
+export const CHASSIS_COMMANDS: Commands = {
+  0: {
+    name: "Get Chassis Capabilities",
+    level: LEVELS.user,
+    run: () => ({ data: Buffer.from([0x00, 0x20, 0x20, 0x20, 0x20]) }),
+  },
+  1: {
+    name: "Get Chassis Status",
+    level: LEVELS.user,
+    // Bit 0 follows the supply: it is still there while the machine runs down, not yet while it comes up.
+    run: (_, { machine }) => ({
+      data: Buffer.from([machine.power === "on" || machine.power === "powering-off" ? 0x61 : 0x60, 0, 0]),
+    }),
+  },
+  2: {
+    name: "Chassis Control",
+    level: LEVELS.operator,
+    run: (data, { machine, boot }) => {
+      if (data.length !== 1) return { code: WRONG_LENGTH };
+      const action = CONTROLS[data.readUInt8(0) & 0x0f];
+      if (!action) return { code: INVALID_FIELD };
+      boot.keepFlags();
+      return machine.do(action) ? {} : { code: WRONG_STATE };
+    },
+  },
+  8: {
+    name: "Set System Boot Options",
+    level: LEVELS.operator,
+    run: (data, { boot }) => boot.set(data),
+  },
+  9: {
+    name: "Get System Boot Options",
+    level: LEVELS.operator,
+    run: (data, { boot }) => boot.get(data),
+  },
+};

@@ -1,0 +1,41 @@
+import type { SimulatedMachine } from "../../machine.ts";
+import type { BootOptions } from "../boot-options.ts";
+import type { EventLog } from "../event-log.ts";
+import type { Reply } from "../reply.ts";
+import type { Sessions, SimulatedSession } from "../sessions.ts";
+import type { UserTable } from "../users.ts";
+
+/** What the commands work on. */
+export interface Devices {
+  readonly machine: SimulatedMachine;
+  readonly boot: BootOptions;
+  readonly sessions: Sessions;
+  readonly users: UserTable;
+  readonly log: EventLog;
+  readonly fru: Buffer;
+  readonly fruPartBytes: number;
+  /** Active instances of serial over LAN. */
+  readonly sol: Set<number>;
+  readonly guid: Buffer;
+  readonly suites: readonly (3 | 17)[];
+  readonly hasKg: boolean;
+  /** IANA enterprise number. */
+  readonly manufacturer: number;
+  /** Seconds since 1970, as the BMC's clock has them. */
+  clock(): number;
+  /** The BMC starts again as soon as its answer has left. */
+  restart(kind: "cold" | "warm"): void;
+}
+
+export interface CommandHandler {
+  readonly name: string;
+  /** The level it needs; 0 is also answered outside sessions. */
+  readonly level: number;
+  run(data: Buffer, devices: Devices, session: SimulatedSession | undefined): Reply;
+}
+
+/** Handlers by command number. */
+export type Commands = Readonly<Record<number, CommandHandler>>;
+
+export const WRONG_LENGTH = 0xc7;
+export const INVALID_FIELD = 0xcc;

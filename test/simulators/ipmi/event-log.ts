@@ -1,0 +1,97 @@
+import type { Reply } from "./reply.ts";
+
+export interface EventLogOptions {
+  /** Records of 16 bytes; their IDs are put in by the log. */
+  readonly records: readonly Buffer[];
+  /** The most that one answer holds of a record; some BMCs have messages too small for a whole one. */
+  readonly partBytes: number;
+  readonly erasureMs: number;
+  /** False does not know Reserve SEL, and needs no reservation. */
+  readonly reservations: boolean;
+}
+
+const END = 0xffff;
+const NOT_PRESENT = 0xcb;
+const RESERVATION_CANCELLED = 0xc5;
+const WRONG_LENGTH = 0xc7;
+
+/** The system event log behind Get SEL Info, Reserve SEL, Get SEL Entry and Clear SEL. */
+export class EventLog {
+  readonly #options: EventLogOptions;
+  #records: Buffer[];
+  #reservation = 0;
+  #erasedAtMs = 0;
+  #nextId = 1;
+
+  constructor(options: EventLogOptions) {
+    this.#options = options;
+    this.#records = [];
+    for (const record of options.records) this.add(record);
+  }
+
+  get size(): number {
+    return this.#records.length;
+  }
+
+  /** A record that arrives; whoever had reserved the log loses that. */
+  add(record: Buffer): void {
+    const kept = Buffer.from(record);
+    kept.writeUInt16LE(this.#nextId, 0);
+    // IDs need not be adjoining.
+    this.#nextId += 3;
+    this.#records.push(kept);
+    this.#reservation = 0;
+  }
+
+  info(): Reply {
+    const data = Buffer.alloc(14, 0xff);
+    data[0] = 0x51;
+    data.writeUInt16LE(this.#records.length, 1);
+    data.writeUInt16LE(16 * (512 - this.#records.length), 3);
+    data[13] = this.#options.reservations ? 0x02 : 0x00;
+    return { data };
+  }
+
+  reserve(): Reply {
+    if (!this.#options.reservations) return { code: 0xc1 };
+    this.#reservation = (this.#reservation % 0xfffe) + 1;
+    const data = Buffer.alloc(2);
+    data.writeUInt16LE(this.#reservation);
+    return { data };
+  }
+
+  get(data: Buffer): Reply {
+    if (data.length !== 6) return { code: WRONG_LENGTH };
+    const id = data.readUInt16LE(2);
+    const last = this.#records.length - 1;
+    const asked = this.#records.findIndex((record) => record.readUInt16LE(0) === id);
+    const index = id === 0 ? 0 : id === END ? last : asked;
+    const record = this.#records[index];
+    if (!record) return { code: NOT_PRESENT };
+    const offset = data.readUInt8(4);
+    const wanted = data.readUInt8(5);
+    const bytes = wanted === 0xff ? 16 - offset : wanted;
+    if (bytes > this.#options.partBytes) return { code: 0xca };
+    const whole = offset === 0 && bytes >= 16;
+    if (!whole && !this.#holds(data.readUInt16LE(0))) return { code: RESERVATION_CANCELLED };
+    const next = this.#records[index + 1]?.readUInt16LE(0) ?? END;
+    return {
+      data: Buffer.concat([Buffer.from([next & 0xff, next >> 8]), record.subarray(offset, offset + bytes)]),
+    };
+  }
+
+  clear(data: Buffer): Reply {
+    if (data.length !== 6) return { code: WRONG_LENGTH };
+    if (data.subarray(2, 5).toString() !== "CLR") return { code: 0xcc };
+    if (!this.#holds(data.readUInt16LE(0))) return { code: RESERVATION_CANCELLED };
+    if (data[5] === 0xaa) {
+      this.#records = [];
+      this.#erasedAtMs = Date.now() + this.#options.erasureMs;
+    } else if (data[5] !== 0x00) return { code: 0xcc };
+    return { data: Buffer.of(Date.now() >= this.#erasedAtMs ? 1 : 0) };
+  }
+
+  #holds(reservation: number): boolean {
+    return !this.#options.reservations || (reservation !== 0 && reservation === this.#reservation);
+  }
+}

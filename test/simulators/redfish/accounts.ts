@@ -1,0 +1,144 @@
+import { z } from "zod";
+import { type Answer, methodNotAllowed, noContent, notFound, ok, refusal } from "./answer.ts";
+import { checkIfMatch, withTag } from "./etag.ts";
+import type { RedfishProfile } from "./profiles.ts";
+import { collection, type ResourceRequest, type ResourceService } from "./resource-service.ts";
+
+const SERVICE = "/redfish/v1/AccountService";
+const SLOTS = 16;
+const SHORTEST_PASSWORD = 8;
+
+export interface SimulatedAccount {
+  name: string;
+  password: string;
+  role: string;
+  enabled: boolean;
+}
+
+const Fields = {
+  UserName: z.string().max(16).optional(),
+  Password: z.string().optional(),
+  RoleId: z.enum(["Administrator", "Operator", "ReadOnly", "None"]).optional(),
+  Enabled: z.boolean().optional(),
+};
+const Patch = z.strictObject(Fields);
+const Create = z.strictObject({ ...Fields, UserName: z.string().min(1), Password: z.string() });
+
+/** The BMC's accounts: a collection that grows, or a fixed number of slots to fill and clear. */
+export class Accounts implements ResourceService {
+  readonly path: string;
+  readonly #profile: RedfishProfile;
+  readonly #accounts = new Map<string, SimulatedAccount>();
+  #made = 0;
+
+  constructor(username: string, password: string, managerPath: string, profile: RedfishProfile) {
+    this.path = profile.accounts.below === "manager" ? `${managerPath}/Accounts` : `${SERVICE}/Accounts`;
+    this.#profile = profile;
+    const admin = { name: username, password, role: "Administrator", enabled: true };
+    if (profile.accounts.kind === "collection") this.#accounts.set(String(++this.#made), admin);
+    else {
+      for (let id = 1; id <= SLOTS; id++) {
+        this.#accounts.set(
+          String(id),
+          id === 2 ? admin : { name: "", password: "", role: "None", enabled: false },
+        );
+      }
+    }
+  }
+
+  /** Those that have a name. */
+  get all(): readonly SimulatedAccount[] {
+    return [...this.#accounts.values()].filter(({ name }) => name !== "");
+  }
+
+  find(name: string): SimulatedAccount | undefined {
+    return this.all.find((account) => account.name === name);
+  }
+
+  accepts(name: string, password: string): boolean {
+    const account = this.find(name);
+    return account?.enabled === true && account.password === password;
+  }
+
+  answer({ method, path, body, ifMatch }: ResourceRequest): Answer | undefined {
+    if (path === SERVICE && method === "GET") {
+      return ok({ "@odata.id": SERVICE, Id: "AccountService", Accounts: { "@odata.id": this.path } });
+    }
+    if (path !== this.path && !path.startsWith(`${this.path}/`)) return undefined;
+    const fixed = this.#profile.accounts.kind === "slots";
+    if (path === this.path) {
+      const members = [...this.#accounts.keys()].map((id) => `${this.path}/${id}`);
+      if (method === "GET") return ok(collection(path, "ManagerAccount", members));
+      return method === "POST" && !fixed ? this.#create(body) : methodNotAllowed(method);
+    }
+    const id = path.slice(this.path.length + 1);
+    const account = this.#accounts.get(id);
+    if (!account) return notFound(path);
+    const resource = this.#resource(path, id, account);
+    if (method === "GET") return withTag(resource, this.#profile);
+    if (method === "PATCH") {
+      return checkIfMatch(ifMatch, resource, this.#profile) ?? this.#change(id, account, body);
+    }
+    if (method !== "DELETE" || fixed) return methodNotAllowed(method);
+    this.#accounts.delete(id);
+    return noContent;
+  }
+
+  #resource(path: string, id: string, account: SimulatedAccount): Record<string, unknown> {
+    return {
+      "@odata.id": path,
+      "@odata.type": "#ManagerAccount.v1_4_0.ManagerAccount",
+      Id: id,
+      Name: "User Account",
+      UserName: account.name,
+      Password: null,
+      RoleId: account.role,
+      Enabled: account.enabled,
+      Locked: false,
+    };
+  }
+
+  #create(body: unknown): Answer {
+    const parsed = Create.safeParse(body);
+    if (!parsed.success) return unknownProperty(parsed.error);
+    const { UserName: name, Password: password, RoleId: role, Enabled: enabled } = parsed.data;
+    if (enabled !== undefined && this.#profile.accounts.refusesEnabled) {
+      return refusal(400, "Base.1.8.PropertyNotWritable", "The property Enabled is a read only property.");
+    }
+    if (this.find(name)) return refusal(400, "Base.1.8.ResourceAlreadyExists", `${name} exists already.`);
+    const weak = weakPassword(password);
+    if (weak) return weak;
+    const id = String(++this.#made);
+    this.#accounts.set(id, { name, password, role: role ?? "ReadOnly", enabled: enabled ?? true });
+    return { status: 201, headers: { Location: `${this.path}/${id}` } };
+  }
+
+  #change(id: string, account: SimulatedAccount, body: unknown): Answer {
+    const parsed = Patch.safeParse(body);
+    if (!parsed.success) return unknownProperty(parsed.error);
+    const { UserName: name, Password: password, RoleId: role, Enabled: enabled } = parsed.data;
+    const reserved = this.#profile.accounts.kind === "slots" && id === "1";
+    if (reserved) return refusal(400, "IDRAC.2.8.SWC0251", "The anonymous user cannot be changed.");
+    const weak = password === undefined ? undefined : weakPassword(password);
+    if (weak) return weak;
+    this.#accounts.set(id, {
+      name: name ?? account.name,
+      password: password ?? account.password,
+      role: role ?? account.role,
+      enabled: enabled ?? account.enabled,
+    });
+    return noContent;
+  }
+}
+
+/** As the Base registry has it, with the offending value in the message. */
+function weakPassword(password: string): Answer | undefined {
+  if (password.length >= SHORTEST_PASSWORD) return undefined;
+  const message = `The value ${password} for the property Password is of a different format than the property can accept: at least ${SHORTEST_PASSWORD} characters.`;
+  return refusal(400, "Base.1.8.PropertyValueFormatError", message);
+}
+
+function unknownProperty(error: z.ZodError): Answer {
+  const where = error.issues[0]?.path.join("/") ?? "";
+  return refusal(400, "Base.1.8.PropertyUnknown", `The property ${where} is not a valid property.`);
+}

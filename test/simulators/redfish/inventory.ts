@@ -1,0 +1,101 @@
+import { type Answer, methodNotAllowed, notFound, ok } from "./answer.ts";
+import type { RedfishProfile } from "./profiles.ts";
+import { collection, type ResourceRequest, type ResourceService } from "./resource-service.ts";
+
+const FIRMWARE = "/redfish/v1/UpdateService/FirmwareInventory";
+
+type Resource = Readonly<Record<string, unknown>>;
+
+/** What is built into one machine: collections below its system. */
+export class SimulatedInventory implements ResourceService {
+  readonly #resources: ReadonlyMap<string, Resource>;
+
+  constructor(system: string, profile: RedfishProfile) {
+    const drives = [0, 1].map((n) => `${system}/Storage/RAID.1/Drives/${n}`);
+    const groups: readonly (readonly [string, string, readonly Resource[]])[] = [
+      [`${system}/Processors`, "Processor", processors],
+      [`${system}/Memory`, "Memory", memory],
+      [
+        `${system}/Storage`,
+        "Storage",
+        [{ Id: "RAID.1", Name: "RAID", Drives: drives.map((path) => ({ "@odata.id": path })) }],
+      ],
+      [`${system}/EthernetInterfaces`, "EthernetInterface", nics],
+      [FIRMWARE, "SoftwareInventory", firmware(profile)],
+    ];
+    this.#resources = new Map([
+      ...groups.map(([path, name, members]) => {
+        const paths = members.map((member) => `${path}/${String(member["Id"])}`);
+        return [path, collection(path, name, paths)] as const;
+      }),
+      ...groups.flatMap(([path, , members]) =>
+        members.map((member) => {
+          const own = `${path}/${String(member["Id"])}`;
+          return [own, { "@odata.id": own, ...member }] as const;
+        }),
+      ),
+      ...drives.map((path, n) => [path, { "@odata.id": path, ...drive(n) }] as const),
+    ]);
+  }
+
+  answer({ method, path }: ResourceRequest): Answer | undefined {
+    const resource = this.#resources.get(path);
+    if (resource) return method === "GET" ? ok(resource) : methodNotAllowed(method);
+    return path.startsWith(FIRMWARE) ? notFound(path) : undefined;
+  }
+}
+
+const enabled = { State: "Enabled", Health: "OK" };
+
+const processors = [1, 2].map((n) => ({
+  Id: `CPU.Socket.${n}`,
+  Name: `CPU ${n}`,
+  Socket: `CPU.Socket.${n}`,
+  ProcessorType: "CPU",
+  Model: "Contoso Fast 9000",
+  TotalCores: 16,
+  TotalThreads: 32,
+  Status: enabled,
+}));
+
+const memory = [
+  ...["A1", "B1", "A2"].map((slot) => ({
+    Id: `DIMM.${slot}`,
+    Name: `DIMM ${slot}`,
+    DeviceLocator: slot,
+    CapacityMiB: 32_768,
+    MemoryDeviceType: "DDR4",
+    SerialNumber: `MEM-${slot}`,
+    Status: enabled,
+  })),
+  { Id: "DIMM.B2", Name: "DIMM B2", CapacityMiB: null, Status: { State: "Absent" } },
+];
+
+const nics = [
+  {
+    Id: "NIC.1",
+    Name: "Ethernet Interface",
+    MACAddress: "52:54:00:AA:BB:01",
+    PermanentMACAddress: "52:54:00:AA:BB:01",
+    SpeedMbps: 25_000,
+    LinkStatus: "LinkUp",
+  },
+  { Id: "NIC.2", Name: "Ethernet Interface", MACAddress: "52:54:00:AA:BB:02", LinkStatus: "NoLink" },
+];
+
+const drive = (n: number) => ({
+  Id: String(n),
+  Name: `Disk ${n}`,
+  Model: "Contoso Platter",
+  SerialNumber: `DISK-${n}`,
+  CapacityBytes: 960_197_124_096,
+  MediaType: "SSD",
+  Protocol: "SAS",
+  Status: enabled,
+});
+
+const firmware = (profile: RedfishProfile) => [
+  { Id: "BMC", Name: "BMC firmware", Version: profile.firmware },
+  { Id: "BIOS", Name: "BIOS", Version: "2.19.1" },
+  { Id: "Previous-159-2.18.0", Name: "BIOS", Version: "2.18.0" },
+];

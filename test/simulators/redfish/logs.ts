@@ -1,0 +1,82 @@
+import { type Answer, methodNotAllowed, noContent, notFound, ok, refusal } from "./answer.ts";
+import type { RedfishProfile } from "./profiles.ts";
+import { collection, type ResourceRequest, type ResourceService } from "./resource-service.ts";
+
+export interface SimulatedLogEntry {
+  readonly id: string;
+  readonly created?: string;
+  readonly severity: string;
+  readonly message: string;
+}
+
+/** The log services below one resource, one of which holds the system event log. */
+export class Logs implements ResourceService {
+  readonly path: string;
+  readonly entries: SimulatedLogEntry[] = [];
+  readonly #profile: RedfishProfile;
+
+  constructor(owner: string, profile: RedfishProfile) {
+    this.path = `${owner}/LogServices`;
+    this.#profile = profile;
+  }
+
+  /** Adds an entry as hardware does. */
+  add(severity: string, message: string, created?: string): void {
+    const id = String(this.entries.length + 1);
+    this.entries.push({ id, severity, message, ...(created === undefined ? {} : { created }) });
+  }
+
+  answer({ method, path, body }: ResourceRequest): Answer | undefined {
+    if (path !== this.path && !path.startsWith(`${this.path}/`)) return undefined;
+    const { sel } = this.#profile;
+    const own = `${this.path}/${sel.name}`;
+    const entries = sel.entriesPath ?? `${own}/Entries`;
+    if (path === this.path) return ok(collection(path, "LogService", [`${this.path}/Audit`, own]));
+    if (path === own && method === "GET") {
+      const target = `${own}/Actions/LogService.ClearLog`;
+      return ok({
+        "@odata.id": own,
+        Id: sel.name,
+        Name: "System Event Log",
+        Entries: { "@odata.id": entries },
+        ...(sel.clearable ? { Actions: { "#LogService.ClearLog": { target } } } : {}),
+      });
+    }
+    if (path === `${own}/Actions/LogService.ClearLog` && sel.clearable) {
+      if (method !== "POST") return methodNotAllowed(method);
+      if (JSON.stringify(body) !== "{}") {
+        return refusal(400, "Base.1.8.MalformedJSON", "The request body was malformed JSON.");
+      }
+      this.entries.length = 0;
+      return noContent;
+    }
+    if (path === entries || path.startsWith(`${entries}/`)) return this.#entries(path, entries);
+    return notFound(path);
+  }
+
+  #entries(path: string, entries: string): Answer {
+    if (path === entries) {
+      const ids = this.entries.map(({ id }) => `${entries}/${id}`);
+      const ordered = this.#profile.sel.newestFirst ? ids.toReversed() : ids;
+      const members = collection(path, "LogEntry", ordered);
+      if (!this.#profile.sel.embedded) return ok(members);
+      return ok({ ...members, Members: ordered.map((entry) => this.#entry(entry)) });
+    }
+    const entry = this.#entry(path);
+    return entry ? ok(entry) : notFound(path);
+  }
+
+  #entry(path: string) {
+    const entry = this.entries.find(({ id }) => path.endsWith(`/${id}`));
+    if (!entry) return undefined;
+    return {
+      "@odata.id": path,
+      Id: entry.id,
+      Name: `Log entry ${entry.id}`,
+      EntryType: "SEL",
+      ...(entry.created === undefined ? {} : { Created: entry.created }),
+      Severity: entry.severity,
+      Message: entry.message,
+    };
+  }
+}

@@ -1,0 +1,180 @@
+import { z } from "zod";
+import { type Answer, methodNotAllowed, noContent, notFound, ok, refusal } from "./answer.ts";
+import { checkIfMatch, withTag } from "./etag.ts";
+import type { RedfishProfile } from "./profiles.ts";
+import type { ResourceRequest, ResourceService } from "./resource-service.ts";
+
+/** A PNG of one pixel. */
+export const SCREEN = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+  "base64",
+);
+
+const NtpPatch = z.strictObject({
+  NTP: z.strictObject({
+    ProtocolEnabled: z.boolean().optional(),
+    NTPServers: z.array(z.string()).optional(),
+  }),
+});
+const AttributesPatch = z.strictObject({ Attributes: z.record(z.string(), z.string()) });
+
+/** The BMC itself: its resource, its reset, its NTP settings and what vendors put beside them. */
+export class SimulatedManager implements ResourceService {
+  readonly path: string;
+  readonly ntp: { enabled: boolean; servers: string[] } = { enabled: false, servers: [] };
+  /** Reset types carried out, `(none)` for an empty body. */
+  readonly resets: string[] = [];
+  /** How far the BMC's clock is ahead. */
+  clockSkewMs = 0;
+  readonly #profile: RedfishProfile;
+
+  constructor(path: string, profile: RedfishProfile) {
+    this.path = path;
+    this.#profile = profile;
+  }
+
+  answer({ method, path, body, ifMatch }: ResourceRequest): Answer | undefined {
+    const { managerReset, ntp, screenshot } = this.#profile;
+    switch (path) {
+      case this.path:
+        return method === "GET" ? withTag(this.#resource(), this.#profile) : methodNotAllowed(method);
+      case `${this.path}/Actions/Manager.Reset`:
+        return method === "POST" ? this.#reset(body) : methodNotAllowed(method);
+      case `${this.path}/ResetActionInfo`:
+        return managerReset.listing === "action-info" ? ok(this.#resetInfo(path)) : notFound(path);
+      case `${this.path}/NetworkProtocol`:
+        return this.#networkProtocol({ method, path, body, ifMatch }, ntp !== "settings");
+      case `${this.path}/NetworkProtocol/Settings`:
+        return ntp === "settings"
+          ? this.#networkProtocol({ method, path, body, ifMatch }, true)
+          : notFound(path);
+      case `${this.path}/Attributes`:
+        return ntp === "dell-attributes" ? this.#attributes(method, path, body) : notFound(path);
+      case `${this.path}/Oem/Dell/DellLCService`:
+        return screenshot ? ok(this.#lifecycleService(path)) : notFound(path);
+      case `${this.path}/Oem/Dell/DellLCService/Actions/DellLCService.ExportServerScreenShot`:
+        return screenshot && method === "POST"
+          ? ok({ ServerScreenShotFile: SCREEN.toString("base64") })
+          : notFound(path);
+      default:
+        return undefined;
+    }
+  }
+
+  #resource(): Record<string, unknown> {
+    const { managerReset, media, sel, screenshot, ntp, model, firmware } = this.#profile;
+    const target = `${this.path}/Actions/Manager.Reset`;
+    const listing = {
+      resource: { "ResetType@Redfish.AllowableValues": managerReset.types },
+      "action-info": { "@Redfish.ActionInfo": `${this.path}/ResetActionInfo` },
+      none: {},
+    }[managerReset.listing];
+    const link = (name: string) => ({ "@odata.id": `${this.path}/${name}` });
+    const oem = {
+      ...(screenshot ? { DellLCService: link("Oem/Dell/DellLCService") } : {}),
+      ...(ntp === "dell-attributes" ? { DellAttributes: [] } : {}),
+    };
+    return {
+      "@odata.id": this.path,
+      "@odata.type": "#Manager.v1_9_0.Manager",
+      Id: this.path.split("/").at(-1),
+      Name: "Manager",
+      ManagerType: "BMC",
+      Model: model,
+      FirmwareVersion: firmware,
+      UUID: "3a2b1c00-0000-4000-8000-00000000b3c0",
+      // To the second, so that two readings of an unchanged manager have one entity tag in most cases.
+      DateTime: `${new Date(Date.now() + this.clockSkewMs).toISOString().slice(0, 19)}+00:00`,
+      DateTimeLocalOffset: "+00:00",
+      NetworkProtocol: link("NetworkProtocol"),
+      ...(media.below === "manager" ? { VirtualMedia: link(media.name) } : {}),
+      ...(sel.below === "manager" ? { LogServices: link("LogServices") } : {}),
+      Actions: { "#Manager.Reset": { target, ...listing } },
+      ...(Object.keys(oem).length > 0 ? { Links: { Oem: { Dell: oem } } } : {}),
+    };
+  }
+
+  #reset(body: unknown): Answer {
+    const { managerReset } = this.#profile;
+    const parsed = z.strictObject({ ResetType: z.string().optional() }).safeParse(body);
+    const type = parsed.success ? parsed.data.ResetType : undefined;
+    if (!parsed.success || (managerReset.emptyBody && type !== undefined)) {
+      const message = "The action Manager.Reset was submitted with the invalid parameter ResetType.";
+      return refusal(400, "Base.1.8.ActionParameterUnknown", message);
+    }
+    if (!managerReset.emptyBody && (type === undefined || !managerReset.types.includes(type))) {
+      return refusal(400, "Base.1.8.ActionParameterValueNotInList", `${type} is not in the list.`);
+    }
+    this.resets.push(type ?? "(none)");
+    return noContent;
+  }
+
+  #resetInfo(path: string) {
+    const { types } = this.#profile.managerReset;
+    return { "@odata.id": path, Parameters: [{ Name: "ResetType", AllowableValues: types }] };
+  }
+
+  #networkProtocol({ method, path, body, ifMatch }: ResourceRequest, writable: boolean): Answer {
+    const { ntp } = this.#profile;
+    const standard = ntp === "standard" || ntp === "settings";
+    const settings = { SettingsObject: { "@odata.id": `${this.path}/NetworkProtocol/Settings` } };
+    const resource = {
+      "@odata.id": path,
+      Id: "NetworkProtocol",
+      Name: "Manager Network Protocol",
+      HTTPS: { ProtocolEnabled: true, Port: 443 },
+      // Padded, as makes with a fixed number of servers have it.
+      ...(standard
+        ? {
+            NTP: { ProtocolEnabled: this.ntp.enabled, NTPServers: [...this.ntp.servers, "", ""].slice(0, 4) },
+          }
+        : {}),
+      ...(ntp === "settings" && !writable ? { "@Redfish.Settings": settings } : {}),
+    };
+    if (method === "GET") return withTag(resource, this.#profile);
+    if (method !== "PATCH" || !standard) return methodNotAllowed(method);
+    if (!writable) return refusal(400, "Base.1.8.PropertyNotWritable", "NTP is a read only property.");
+    const refused = checkIfMatch(ifMatch, resource, this.#profile);
+    if (refused) return refused;
+    const parsed = NtpPatch.safeParse(body);
+    if (!parsed.success) return refusal(400, "Base.1.8.PropertyUnknown", "A property is not known.");
+    this.ntp.enabled = parsed.data.NTP.ProtocolEnabled ?? this.ntp.enabled;
+    this.ntp.servers = parsed.data.NTP.NTPServers ?? this.ntp.servers;
+    return noContent;
+  }
+
+  #attributes(method: string, path: string, body: unknown): Answer {
+    const group = "NTPConfigGroup.1";
+    if (method === "GET") {
+      const [first = "", second = "", third = ""] = this.ntp.servers;
+      return ok({
+        "@odata.id": path,
+        Id: "Attributes",
+        Attributes: {
+          "IPv4.1.DHCPEnable": "Enabled",
+          [`${group}.NTPEnable`]: this.ntp.enabled ? "Enabled" : "Disabled",
+          [`${group}.NTP1`]: first,
+          [`${group}.NTP2`]: second,
+          [`${group}.NTP3`]: third,
+        },
+      });
+    }
+    const parsed = AttributesPatch.safeParse(body);
+    if (method !== "PATCH" || !parsed.success) return methodNotAllowed(method);
+    const { Attributes: given } = parsed.data;
+    this.ntp.enabled = given[`${group}.NTPEnable`] === "Enabled";
+    this.ntp.servers = [1, 2, 3]
+      .map((n) => given[`${group}.NTP${n}`] ?? "")
+      .filter((server) => server !== "");
+    return noContent;
+  }
+
+  #lifecycleService(path: string) {
+    const name = "DellLCService.ExportServerScreenShot";
+    const action = {
+      target: `${path}/Actions/${name}`,
+      "FileType@Redfish.AllowableValues": ["ServerScreenShot"],
+    };
+    return { "@odata.id": path, Id: "DellLCService", Actions: { [`#${name}`]: action } };
+  }
+}

@@ -1,0 +1,130 @@
+import { z } from "zod";
+import { type Answer, methodNotAllowed, noContent, notFound, ok, refusal } from "./answer.ts";
+import { checkIfMatch, withTag } from "./etag.ts";
+import type { RedfishProfile } from "./profiles.ts";
+import { collection, type ResourceRequest, type ResourceService } from "./resource-service.ts";
+
+/** A virtual drive as it now is. */
+export interface SimulatedSlot {
+  readonly id: string;
+  readonly types: readonly string[];
+  image: string | null;
+  inserted: boolean;
+}
+
+const Insert = z.strictObject({
+  Image: z.string(),
+  Inserted: z.boolean().optional(),
+  WriteProtected: z.boolean().optional(),
+  TransferProtocolType: z.enum(["HTTP", "HTTPS", "NFS", "CIFS", "FTP"]).optional(),
+  TransferMethod: z.enum(["Stream", "Upload"]).optional(),
+});
+const Patch = z.strictObject({
+  Image: z.string().nullable(),
+  Inserted: z.boolean().optional(),
+  WriteProtected: z.boolean().optional(),
+  TransferProtocolType: z.string().optional(),
+  TransferMethod: z.string().optional(),
+});
+
+/** The virtual drives below one resource, the way this make has them. */
+export class VirtualDrives implements ResourceService {
+  readonly path: string;
+  readonly slots: SimulatedSlot[];
+  /** Insertions still refused after an ejection, because the old image counts as attached. */
+  stale = 0;
+  readonly #profile: RedfishProfile;
+
+  constructor(owner: string, profile: RedfishProfile) {
+    this.path = `${owner}/${profile.media.name}`;
+    this.#profile = profile;
+    this.slots = profile.media.slots.map(({ id, types }) => ({ id, types, image: null, inserted: false }));
+  }
+
+  answer({ method, path, body, ifMatch }: ResourceRequest): Answer | undefined {
+    if (path !== this.path && !path.startsWith(`${this.path}/`)) return undefined;
+    const slots = this.slots.map(({ id }) => `${this.path}/${id}`);
+    if (path === this.path) return ok(collection(path, "VirtualMedia", slots));
+    const slot = this.slots.find(
+      ({ id }) => path === `${this.path}/${id}` || path.startsWith(`${this.path}/${id}/`),
+    );
+    if (!slot) return notFound(path);
+    const own = `${this.path}/${slot.id}`;
+    const resource = this.#resource(own, slot);
+    if (path === own && method === "GET") return withTag(resource, this.#profile);
+    const { media } = this.#profile;
+    if (path === own && method === "PATCH" && !media.actions) {
+      return checkIfMatch(ifMatch, resource, this.#profile) ?? this.#patch(slot, body);
+    }
+    if (path === own) return methodNotAllowed(method);
+    if (media.actions && method === "POST" && path.endsWith(".InsertMedia")) return this.#insert(slot, body);
+    if (media.actions && method === "POST" && path.endsWith(".EjectMedia")) return this.#eject(slot);
+    return notFound(path);
+  }
+
+  #resource(path: string, slot: SimulatedSlot): Record<string, unknown> {
+    const { media } = this.#profile;
+    const action = (name: string) => ({ target: `${path}/Actions/VirtualMedia.${name}` });
+    return {
+      "@odata.id": path,
+      "@odata.type": "#VirtualMedia.v1_3_2.VirtualMedia",
+      Id: slot.id,
+      Name: "Virtual Removable Media",
+      MediaTypes: slot.types,
+      Image: slot.image,
+      ...(media.showsInserted ? { Inserted: slot.inserted } : {}),
+      ConnectedVia: slot.inserted ? "URI" : "NotConnected",
+      WriteProtected: true,
+      ...(media.actions
+        ? {
+            Actions: {
+              "#VirtualMedia.InsertMedia": action("InsertMedia"),
+              "#VirtualMedia.EjectMedia": action("EjectMedia"),
+            },
+          }
+        : {}),
+    };
+  }
+
+  #insert(slot: SimulatedSlot, body: unknown): Answer {
+    const parsed = Insert.safeParse(body);
+    const { media } = this.#profile;
+    if (!parsed.success) {
+      return refusal(400, "Base.1.8.ActionParameterUnknown", "The action does not know a parameter.");
+    }
+    const given: Readonly<Record<string, unknown>> = parsed.data;
+    const missing = media.requires.find((name) => given[name] === undefined);
+    if (missing !== undefined) {
+      const message = `The action requires that the parameter ${missing} be present in the request body.`;
+      return refusal(400, "Base.1.8.ActionParameterMissing", message);
+    }
+    if (media.refusesSlots?.includes(slot.id)) return methodNotAllowed("POST");
+    if (slot.inserted || this.stale > 0) {
+      this.stale = Math.max(0, this.stale - 1);
+      const message = "Virtual Media is detached or Virtual Media redirection is already in use.";
+      return refusal(500, "IDRAC.2.8.VRM0021", message);
+    }
+    slot.image = parsed.data.Image;
+    slot.inserted = parsed.data.Inserted ?? true;
+    return noContent;
+  }
+
+  #eject(slot: SimulatedSlot): Answer {
+    const { media } = this.#profile;
+    if (!slot.inserted) {
+      return refusal(500, "IDRAC.2.8.VRM0009", "No Virtual Media devices are currently connected.");
+    }
+    slot.inserted = false;
+    if (!media.keepsImage) slot.image = null;
+    this.stale = media.staleInserts;
+    return noContent;
+  }
+
+  #patch(slot: SimulatedSlot, body: unknown): Answer {
+    const parsed = Patch.safeParse(body);
+    if (!parsed.success) return refusal(400, "Base.1.8.PropertyUnknown", "A property is not known.");
+    slot.image = parsed.data.Image;
+    slot.inserted = parsed.data.Image !== null && (parsed.data.Inserted ?? false);
+    return noContent;
+  }
+}

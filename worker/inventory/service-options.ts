@@ -1,0 +1,43 @@
+import type { HomeAssistantEntry, RpcEntry } from "./schema.ts";
+import type { SecretSource } from "./secret-source.ts";
+
+/** A webhook's options as a connection has them, with the secrets that the entry only names. */
+export async function rpcOptions(rpc: RpcEntry, read: (source: SecretSource) => Promise<string>) {
+  const { sha256, sha512 } = secretPlaces(rpc);
+  const secrets = { sha256: await readAll(sha256, read), sha512: await readAll(sha512, read) };
+  const headers = Object.entries(rpc.headers).map(([name, values]) => {
+    return [name, values.map((value) => value.reveal())] as const;
+  });
+  return { ...rpc, headers: Object.fromEntries(headers), signature: { ...rpc.signature, secrets } };
+}
+
+export function homeAssistantOptions({ powerOperationDelay, ...same }: HomeAssistantEntry) {
+  return { ...same, powerOperationDelayMs: powerOperationDelay };
+}
+
+/** Where the webhook's secrets are. */
+export function rpcSecretSources(rpc: RpcEntry | undefined): readonly SecretSource[] {
+  return rpc ? Object.values(secretPlaces(rpc)).flat() : [];
+}
+
+function secretPlaces({ signature: { secrets } }: RpcEntry) {
+  const sources = (algorithm: "sha256" | "sha512") =>
+    (secrets[algorithm] ?? []).map(({ file, env }): SecretSource => {
+      const key = `rpc.signature.secrets.${algorithm} ${file === undefined ? "env" : "file"}`;
+      return {
+        key,
+        ...(file === undefined ? {} : { file }),
+        ...(env === undefined ? {} : { variable: env }),
+      };
+    });
+  return { sha256: sources("sha256"), sha512: sources("sha512") };
+}
+
+async function readAll(
+  sources: readonly SecretSource[],
+  read: (source: SecretSource) => Promise<string>,
+): Promise<string[]> {
+  const secrets: string[] = [];
+  for (const source of sources) secrets.push(await read(source));
+  return secrets;
+}
