@@ -1,3 +1,4 @@
+import { X509Certificate } from "node:crypto";
 import { isIPv6 } from "node:net";
 import * as z from "zod/mini";
 import { Secret } from "../secret.ts";
@@ -64,13 +65,23 @@ const Milliseconds = z.int(WAIT_PROBLEM).check(z.positive(WAIT_PROBLEM), z.maxim
 const DELAY_PROBLEM = { error: "is not a duration up to 10 minutes" };
 const HEAD_START_PROBLEM = { error: "is not a duration up to 1 minute" };
 
+const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
+
+/** TLS would leave out what it cannot read, and then trust nothing. */
+function holdsCertificates(text: string): boolean {
+  const blocks = text.match(PEM_CERTIFICATE) ?? [];
+  try {
+    return blocks.map((block) => new X509Certificate(block)).length > 0;
+  } catch {
+    return false;
+  }
+}
+
 export const TlsOptions = z.strictObject({
   /** False accepts any certificate. */
   verify: z._default(z.boolean(), true),
   /** PEM certificates to trust instead of the system's. */
-  ca: z.optional(
-    z.string().check(z.regex(/-----BEGIN CERTIFICATE-----/, { error: "holds no PEM certificate" })),
-  ),
+  ca: z.optional(z.string().check(z.refine(holdsCertificates, { error: "holds no valid PEM certificate" }))),
   /** SHA-256 of the BMC's certificate, hex with or without colons; it replaces chain verification. */
   fingerprint: z.optional(
     z.pipe(

@@ -62,9 +62,10 @@ export class LastingSession implements CommandChannel {
     const outcome = await this.#answersOrSession(commands, endMs, ended);
     if ("answers" in outcome) return outcome.answers;
     this.#replaceCurrent(outcome.session);
-    const once = commands.find(({ effect }) => effect === "once");
-    if (once) {
-      const message = `${once.name}: no answer, and the BMC has dropped the session meanwhile`;
+    // Whether a change was carried out is for the state to tell before anything is sent again.
+    const change = commands.find(({ effect }) => effect !== "read");
+    if (change) {
+      const message = `${change.name}: no answer, and the BMC has dropped the session meanwhile`;
       throw new BmcError("timeout", message, { uncertain: true });
     }
     return this.#current.run(commands, { limitMs: Math.ceil(endMs - clock.monotonicMs()), signal: ended });

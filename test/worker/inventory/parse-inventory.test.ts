@@ -342,7 +342,7 @@ describe("problems of an inventory", () => {
 
     expect(problems(text)).toEqual([
       `inventory.yaml:2: machine a: caFile ${join(folder, "absent.pem")} does not exist`,
-      `inventory.yaml:3: machine b: caFile ${join(folder, "no-ca.pem")} holds no PEM certificate`,
+      `inventory.yaml:3: machine b: caFile ${join(folder, "no-ca.pem")} holds no valid PEM certificate`,
     ]);
   });
 

@@ -14,7 +14,7 @@ async function start(tasks: TaskOptions): Promise<void> {
 const polls = () => bmc.log.filter((line) => line === `GET ${TASK_MONITORS}/1`).length;
 
 test("a 202 is followed to the end of its task", async () => {
-  await start({ ms: 120, retryAfter: "0.05" });
+  await start({ ms: 500, retryAfter: "0.05" });
 
   await withSession(bmc, {}, ({ power }) => power.send("off", signal));
 
@@ -23,7 +23,7 @@ test("a 202 is followed to the end of its task", async () => {
 });
 
 test("a monitor that answers 200 with a running task is followed too", async () => {
-  await start({ ms: 120, retryAfter: "0.05", runningStatus: 200 });
+  await start({ ms: 500, retryAfter: "0.05", runningStatus: 200 });
 
   await withSession(bmc, {}, ({ power }) => power.send("off", signal));
 
