@@ -2,8 +2,8 @@ import type { Socket } from "node:net";
 import { Client, type Dispatcher } from "undici";
 import { TimeoutReached } from "../../timeout.ts";
 import { BmcError } from "../errors.ts";
-import { exchangeError } from "../redfish/errors.ts";
-import { authority, type Endpoint, openSocket } from "../redfish/tls.ts";
+import { exchangeError } from "./connection-error.ts";
+import { authority, type Endpoint, openSocket } from "./tls.ts";
 
 type Headers = Readonly<Record<string, string>>;
 

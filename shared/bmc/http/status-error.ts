@@ -1,8 +1,8 @@
 import type { ErrorClass } from "../../contract/error-class.ts";
 import { oneLine } from "../../contract/result.ts";
 import { BmcError } from "../errors.ts";
-import { parseRetryAfterMs } from "../redfish/retry-after.ts";
 import type { HttpAnswer } from "./http-connection.ts";
+import { parseRetryAfterMs } from "./retry-after.ts";
 
 interface Circumstances {
   readonly isWrite: boolean;

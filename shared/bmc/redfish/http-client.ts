@@ -2,11 +2,11 @@ import type { Socket } from "node:net";
 import { Client, type Dispatcher } from "undici";
 import { TimeoutReached } from "../../timeout.ts";
 import { BmcError } from "../errors.ts";
+import { exchangeError } from "../http/connection-error.ts";
+import { authority, type Endpoint, openSocket } from "../http/tls.ts";
 import { decodeBody } from "./body.ts";
 import { describe } from "./describe-request.ts";
-import { exchangeError } from "./errors.ts";
 import { revealBody } from "./secret-body.ts";
-import { authority, type Endpoint, openSocket } from "./tls.ts";
 
 /** The most that is read of one answer. A System with everything a vendor adds stays below 100 kB. */
 const MAX_BODY_BYTES = 1_048_576;

@@ -1,8 +1,8 @@
 import type { Clock } from "../../clock.ts";
 import { BmcError } from "../errors.ts";
+import { parseRetryAfterMs } from "../http/retry-after.ts";
 import { classOfMessages, describeMessages } from "./errors.ts";
 import type { HttpAnswer } from "./http-client.ts";
-import { parseRetryAfterMs } from "./retry-after.ts";
 import { Task } from "./schema.ts";
 import { redact } from "./secret-body.ts";
 import type { Service } from "./service.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { parseRetryAfterMs } from "../../../../shared/bmc/http/retry-after.ts";
 import { otherStrength, readEtag } from "../../../../shared/bmc/redfish/etag.ts";
 import { localPath } from "../../../../shared/bmc/redfish/http-client.ts";
-import { parseRetryAfterMs } from "../../../../shared/bmc/redfish/retry-after.ts";
 
 describe("an entity tag", () => {
   test.each([

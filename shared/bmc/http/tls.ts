@@ -3,7 +3,7 @@ import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import type { TlsOptions } from "../../contract/connection.ts";
 import { BmcError } from "../errors.ts";
-import { connectError, handshakeError } from "./errors.ts";
+import { connectError, handshakeError } from "./connection-error.ts";
 
 export interface Endpoint {
   readonly scheme: "https" | "http";
