@@ -26,3 +26,12 @@ export class Secret {
     return REDACTED;
   }
 }
+
+/** A value as JSON with its secrets open, at any depth: for where they are used, and nowhere else. */
+export function revealJson(value: unknown): string {
+  return JSON.stringify(value, function (this: Record<string, unknown>, key, converted) {
+    // JSON.stringify has already called toJSON, so the secret itself is read from its holder.
+    const original = this[key];
+    return original instanceof Secret ? original.reveal() : converted;
+  });
+}

@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { isIPv6 } from "node:net";
 import * as z from "zod/mini";
-import { Secret } from "../secret.ts";
+import { revealJson, Secret } from "../secret.ts";
 import { BootModeChoice, ProviderName } from "./vocabulary.ts";
 
 const unbracketed = (host: string) => {
@@ -364,9 +364,5 @@ export type Connection = z.infer<typeof Connection>;
 
 /** The connection as JSON with its secrets open: for an action's stdin or mounted file, and nowhere else. */
 export function serialiseConnection(connection: Connection): string {
-  return JSON.stringify(connection, function (this: Record<string, unknown>, key, value) {
-    // JSON.stringify has already called toJSON, so the secret itself is read from its holder.
-    const original = this[key];
-    return original instanceof Secret ? original.reveal() : value;
-  });
+  return revealJson(connection);
 }

@@ -17,6 +17,8 @@ export interface HttpRequest {
   readonly doing: string;
   /** Whether a lost answer leaves it open if something was changed. */
   readonly isWrite: boolean;
+  /** In place of the connection's own bound. */
+  readonly maxBodyBytes?: number;
 }
 
 export interface HttpAnswer {
@@ -31,10 +33,21 @@ export interface HttpConnectionOptions extends Endpoint {
   readonly requestTimeoutMs: number;
   /** The most that is read of one answer. */
   readonly maxBodyBytes: number;
+  /** False takes a new connection for each request, for peers that close after an answer unannounced. */
+  readonly keepAlive?: boolean;
 }
 
 /** Longer than the longest pause between two polls, so that polling keeps its connection. */
 const KEEP_ALIVE_MS = 30_000;
+/** A connection that ends this soon after an answer was not idle: the peer closes after each answer. */
+const CLOSED_AT_ONCE_MS = 1_000;
+/** One such end may be a restart; as many as this are a habit. */
+const CLOSES_BEFORE_LEARNED = 2;
+
+/** A read was lost on a connection that had served before, with no byte of its answer: it may go out again. */
+class StaleConnection extends Error {
+  override readonly name = "StaleConnection";
+}
 
 /**
  * HTTP/1.1 to one peer over one kept-alive connection, one request at a time, bytes both ways; redirects are not
@@ -44,10 +57,16 @@ export class HttpConnection {
   readonly #options: HttpConnectionOptions;
   readonly #client: Client;
   #connecting: Socket | undefined;
+  #keepAlive: boolean;
   #roundTrips = 0;
+  /** Answers that the present connection has carried, and when the last one ended well. */
+  #answers = 0;
+  #answeredAtMs: number | undefined;
+  #sudden = 0;
 
   constructor(options: HttpConnectionOptions) {
     this.#options = options;
+    this.#keepAlive = options.keepAlive ?? true;
     this.#client = new Client(`${options.scheme}://${authority(options)}`, {
       pipelining: 1,
       keepAliveTimeout: KEEP_ALIVE_MS,
@@ -58,10 +77,17 @@ export class HttpConnection {
       connect: (_, callback) => {
         this.#connecting = openSocket(options, (error, socket) => {
           this.#connecting = undefined;
+          this.#answers = 0;
           if (socket) callback(null, socket);
           else callback(error ?? new Error("no socket"), null);
         });
       },
+    });
+    this.#client.on("disconnect", () => {
+      const atMs = this.#answeredAtMs;
+      if (this.#keepAlive && atMs !== undefined && performance.now() - atMs < CLOSED_AT_ONCE_MS) {
+        this.#noteSuddenClose();
+      }
     });
   }
 
@@ -70,10 +96,31 @@ export class HttpConnection {
     return this.#roundTrips;
   }
 
-  send(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
+  /** False once the peer has proved to close its connections after an answer. */
+  get keepAlive(): boolean {
+    return this.#keepAlive;
+  }
+
+  /** RFC 9112 section 9.3.1: a read that met the end of an old connection is sent once more on a new one. */
+  async send(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
+    try {
+      return await this.#sendOnce(request, signal);
+    } catch (error) {
+      if (!(error instanceof StaleConnection)) throw error;
+      return await this.#sendOnce(request, signal);
+    }
+  }
+
+  #noteSuddenClose(): void {
+    this.#sudden++;
+    if (this.#sudden >= CLOSES_BEFORE_LEARNED) this.#keepAlive = false;
+  }
+
+  #sendOnce(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
     signal.throwIfAborted();
     const { doing, isWrite } = request;
-    const { requestTimeoutMs, maxBodyBytes } = this.#options;
+    const { requestTimeoutMs } = this.#options;
+    const maxBodyBytes = request.maxBodyBytes ?? this.#options.maxBodyBytes;
     return new Promise((resolve, reject) => {
       let controller: Dispatcher.DispatchController | undefined;
       let timer: NodeJS.Timeout | undefined;
@@ -106,6 +153,7 @@ export class HttpConnection {
           path: request.path,
           headers: request.headers,
           body: request.body ?? null,
+          reset: !this.#keepAlive,
         },
         {
           onRequestStart: (started) => {
@@ -115,6 +163,7 @@ export class HttpConnection {
             }
             controller = started;
             this.#roundTrips++;
+            this.#answeredAtMs = undefined;
             timer = setTimeout(onTimeout, requestTimeoutMs);
           },
           onResponseStart: (_, statusCode, incoming) => {
@@ -132,11 +181,30 @@ export class HttpConnection {
           },
           onResponseEnd: () => {
             finish();
+            this.#answers++;
+            // A peer that says that it closes is taken at its word by the HTTP client already.
+            const announced = /\bclose\b/i.test(headers["connection"] ?? "");
+            this.#answeredAtMs = announced || !this.#keepAlive ? undefined : performance.now();
             resolve({ status, headers, body: Buffer.concat(chunks) });
           },
           onResponseError: (_, error) => {
             finish();
-            const progress = { uncertain: isWrite && controller !== undefined, answered: status !== 0 };
+            const sent = controller !== undefined;
+            if (
+              sent &&
+              this.#answers > 0 &&
+              status === 0 &&
+              !(error instanceof BmcError) &&
+              this.#keepAlive
+            ) {
+              this.#noteSuddenClose();
+              this.#answers = 0;
+              if (!isWrite && received === 0 && !signal.aborted && error.name !== "HTTPParserError") {
+                reject(new StaleConnection(doing));
+                return;
+              }
+            }
+            const progress = { uncertain: isWrite && sent, answered: status !== 0 };
             reject(error instanceof BmcError ? error : exchangeError(error, doing, progress));
           },
         },
