@@ -2,15 +2,16 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Command } from "commander";
 import { catalogue } from "../actions/catalogue.ts";
-import { bundleActions, bundleWorker, projectRoot } from "./bundle/bundle.ts";
+import { bundleActions, bundleProgram, projectRoot } from "./bundle/bundle.ts";
 
-const { action, worker, output } = new Command("bundle")
-  .description("Bundles every action and the worker into one file each, in dist/.")
-  .option("--action <name...>", "only these actions, and no worker", process.env["ACTION"]?.split(","))
-  .option("--no-worker", "actions only")
+const { action, actions, program, output } = new Command("bundle")
+  .description("Bundles the command line, and every action into one file for its image, in dist/.")
+  .option("--action <name...>", "only these actions, and no command line", process.env["ACTION"]?.split(","))
+  .option("--no-program", "actions only")
+  .option("--no-actions", "the command line only")
   .option("--output <directory>", "where to", join(projectRoot, "dist"))
   .parse()
-  .opts<{ action?: string[]; worker: boolean; output: string }>();
+  .opts<{ action?: string[]; actions: boolean; program: boolean; output: string }>();
 
 const unknown = action?.filter((name) => !catalogue.includes(name)) ?? [];
 if (unknown.length > 0) {
@@ -25,12 +26,13 @@ try {
 }
 
 async function bundleAll(): Promise<void> {
-  const names = action ?? catalogue;
+  const names = actions ? (action ?? catalogue) : [];
   // What an earlier run left must not end up in an image.
   if (!action) await rm(join(output, "actions"), { recursive: true, force: true });
-  await bundleActions(names, join(output, "actions"));
-  if (worker && !action) await bundleWorker(output);
+  if (actions) await bundleActions(names, join(output, "actions"));
+  const whole = program && !action;
+  if (whole) await bundleProgram(output);
   process.stderr.write(
-    `bundled ${names.length} actions${worker && !action ? " and the worker" : ""} into ${output}\n`,
+    `bundled ${[...(actions ? [`${names.length} actions`] : []), ...(whole ? ["pbnj-worker"] : [])].join(" and ")} into ${output}\n`,
   );
 }

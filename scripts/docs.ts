@@ -1,8 +1,9 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { catalogue, loadAction } from "../actions/catalogue.ts";
+import type { ActionReference } from "../actions/harness/reference.ts";
 import { ProviderName } from "../shared/contract/vocabulary.ts";
 import { renderConfigurationPage } from "../worker/config/reference.ts";
-import { refreshActionReadme } from "./action-readme.ts";
+import { refreshActionReadme } from "./action-readme/action-readme.ts";
 import { refreshProviderPage, refreshProviderTable } from "./provider-pages.ts";
 
 type Render = (current: string) => string | Promise<string>;
@@ -20,11 +21,16 @@ export const pages: Readonly<Record<string, Render>> = {
   ...Object.fromEntries(catalogue.map((name) => [`actions/${name}/README.md`, actionReadme(name)])),
 };
 
+export async function loadReference(name: string): Promise<ActionReference> {
+  const { reference } = await import(`../actions/${name}/reference.ts`);
+  return reference;
+}
+
 function actionReadme(name: string): Render {
   return async (current) => {
     const action = await loadAction(name);
     if (!action) throw new Error(`there is no action ${name}`);
-    return refreshActionReadme(current, action);
+    return refreshActionReadme(current, action, await loadReference(name));
   };
 }
 

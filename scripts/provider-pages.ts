@@ -3,7 +3,7 @@ import type { Capability, Provider } from "../shared/bmc/provider.ts";
 import { loadProvider } from "../shared/bmc/providers.ts";
 import { quirkNotes } from "../shared/bmc/redfish/quirks.ts";
 import { ProviderName } from "../shared/contract/vocabulary.ts";
-import { fieldRow, INPUT_HEAD } from "./action-readme.ts";
+import { fieldRow, INPUT_HEAD } from "./action-readme/input-tables.ts";
 import { refreshBetweenMarks } from "./marked-part.ts";
 
 const START = "<!-- generated from the provider: npm run docs -->";

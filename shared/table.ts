@@ -1,17 +1,59 @@
+/** Longer cells are cut, except in the last column: they would push the columns behind them out of sight. */
+const CELL_LIMIT = 100;
+
 /**
  * Text in columns as wide as their widest cell, for people. Cells line up to the left, or to the right in the
- * columns named.
+ * columns named. What a BMC says is in them, so they are made fit for a line of a terminal first.
  */
 export function formatTable(
   head: readonly string[],
   rows: readonly (readonly string[])[],
   toTheRight: readonly number[] = [],
 ): string {
-  const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => row[column]?.length ?? 0)));
+  const last = head.length - 1;
+  const clean = rows.map((row) =>
+    row.map((cell, column) => (column === last ? onOneLine(cell) : cut(onOneLine(cell)))),
+  );
+  const widths = head.map((_, column) =>
+    Math.max(...[head, ...clean].map((row) => width(row[column] ?? ""))),
+  );
   const pad = (cell: string, column: number) => {
-    const width = widths[column] ?? 0;
-    return toTheRight.includes(column) ? cell.padStart(width) : cell.padEnd(width);
+    const space = " ".repeat(Math.max(0, (widths[column] ?? 0) - width(cell)));
+    return toTheRight.includes(column) ? `${space}${cell}` : `${cell}${space}`;
   };
   const line = (row: readonly string[]) => row.map(pad).join("  ").trimEnd();
-  return [line(head), widths.map((width) => "-".repeat(width)).join("  "), ...rows.map(line)].join("\n");
+  return [
+    line(head),
+    widths.map((columns) => "-".repeat(Math.min(columns, CELL_LIMIT))).join("  "),
+    ...clean.map(line),
+  ].join("\n");
+}
+
+/**
+ * Any text as one printable line: control characters (escape sequences begin with one), line and paragraph
+ * separators, invisible formatting such as a change of the writing direction, and halves of characters.
+ */
+function onOneLine(text: string): string {
+  return text
+    .replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu, " ")
+    .replace(/\s+/g, " ")
+    .trim();
+}
+
+function cut(line: string): string {
+  const characters = Array.from(line);
+  return characters.length <= CELL_LIMIT ? line : `${characters.slice(0, CELL_LIMIT - 1).join("")}…`;
+}
+
+const WIDE =
+  /[\p{sc=Han}\p{sc=Hangul}\p{sc=Hiragana}\p{sc=Katakana}\u3000-\u303e\uff01-\uff60\p{Emoji_Presentation}]/u;
+
+/** How many columns of a terminal a text takes. */
+function width(text: string): number {
+  let columns = 0;
+  for (const character of text) {
+    if (/\p{M}/u.test(character)) continue;
+    columns += WIDE.test(character) ? 2 : 1;
+  }
+  return columns;
 }

@@ -1,28 +1,30 @@
-import { existsSync } from "node:fs";
 import { hostname } from "node:os";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { type Clock, systemClock } from "../shared/clock.ts";
 import type { Logger } from "../shared/logger.ts";
 import type { ExecutionConfig, WorkerConfig } from "./config/worker-config.ts";
 import { Executor } from "./executor.ts";
 import { resolveMachine } from "./inventory/resolve-machine.ts";
 import { MachineLocks } from "./machine-locks.ts";
-import { decide } from "./policy/decide.ts";
+import type { OwnProgram } from "./own-program.ts";
+import { decide, decideFile } from "./policy/decide.ts";
 import { Reporter } from "./reporter.ts";
 import { DockerRuntime } from "./runtime/docker/docker-runtime.ts";
+import { ActionFolder, OwnActions } from "./runtime/process/action-program.ts";
 import { ProcessRuntime } from "./runtime/process/process-runtime.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 import { createTinkTransport } from "./transport/tink/tink-transport.ts";
 import type { StatusSink } from "./transport/transport.ts";
 import { Worker } from "./worker.ts";
 
-const HERE = dirname(fileURLToPath(import.meta.url));
-
 /** Builds a standing worker with everything in it. Opens nothing yet. */
-export function composeWorker(config: WorkerConfig, log: Logger, clock: Clock = systemClock): Worker {
+export function composeWorker(
+  config: WorkerConfig,
+  log: Logger,
+  own: OwnProgram,
+  clock: Clock = systemClock,
+): Worker {
   const transport = createTinkTransport(config.server);
-  const runtime = composeRuntime(config, log);
+  const runtime = composeRuntime(config, log, own);
   return new Worker({
     agentIds: config.agentIds,
     transport,
@@ -58,13 +60,21 @@ export function composeExecutor(
   });
 }
 
-export function composeRuntime({ runtime, stopGraceMs }: ExecutionConfig, log: Logger): Runtime {
+export function composeRuntime(
+  { runtime, stopGraceMs, policy }: ExecutionConfig,
+  log: Logger,
+  { file, actions, compileCacheDirectory }: OwnProgram,
+): Runtime {
   switch (runtime.kind) {
     case "process":
       return new ProcessRuntime({
-        actionsDirectory: runtime.actionsDirectory ?? ownActions(),
+        programs:
+          runtime.actionsDirectory === undefined
+            ? new OwnActions(file, actions)
+            : new ActionFolder(runtime.actionsDirectory),
+        permitFile: (file) => decideFile(policy, file),
         stopGraceMs,
-        ...compileCache(),
+        ...(compileCacheDirectory === undefined ? {} : { compileCacheDirectory }),
       });
     case "docker": {
       const { network, memoryBytes, cpus, pids, user, registryLogin } = runtime;
@@ -80,16 +90,4 @@ export function composeRuntime({ runtime, stopGraceMs }: ExecutionConfig, log: L
     default:
       return runtime satisfies never;
   }
-}
-
-/** The actions that came with this worker: beside its bundle, or in the repository it runs from. */
-function ownActions(): string {
-  const beside = join(HERE, "actions");
-  return existsSync(beside) ? beside : join(HERE, "..", "actions");
-}
-
-/** In a repository, what Node compiled is kept between runs; beside a bundle an image brings its own. */
-function compileCache(): { readonly compileCacheDirectory?: string } {
-  const modules = join(HERE, "..", "node_modules");
-  return existsSync(modules) ? { compileCacheDirectory: join(modules, ".cache", "pbnj-worker") } : {};
 }

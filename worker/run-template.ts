@@ -2,13 +2,15 @@ import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { systemClock } from "../shared/clock.ts";
 import { EXIT_OK, exitCodeOf, type StopSignal } from "../shared/contract/exit-code.ts";
+import type { Problem } from "../shared/document/problem.ts";
 import { formatSeconds } from "../shared/duration.ts";
 import { suggestion } from "../shared/nearest-name.ts";
 import type { Action, ActionStatus, Outcome } from "./action.ts";
 import { composeExecutor, composeRuntime } from "./compose.ts";
 import { loadExecutionConfig } from "./config/load-config.ts";
-import { type Problem, problemReport } from "./document/problem.ts";
+import { problemReport } from "./document/problem-report.ts";
 import { createLogger } from "./logger.ts";
+import type { OwnProgram } from "./own-program.ts";
 import { actionsOfTask } from "./template/actions.ts";
 import { parseTemplate } from "./template/parse-template.ts";
 import type { Template, TemplateTask } from "./template/template.ts";
@@ -24,6 +26,7 @@ export async function runTemplate(
   path: string,
   flags: Readonly<Record<string, unknown>>,
   unknown: readonly Problem[],
+  own: OwnProgram,
 ): Promise<number> {
   const { map: _map, task: _task, ...settingFlags } = flags;
   const loaded = loadExecutionConfig({ flags: settingFlags, env: process.env });
@@ -36,7 +39,7 @@ export async function runTemplate(
   const { config } = loaded;
   const log = createLogger(config.log);
   for (const { source, message } of loaded.warnings) log.warn({ source }, message);
-  const runtime = composeRuntime(config, log);
+  const runtime = composeRuntime(config, log, own);
   const executor = composeExecutor(config, {
     sink: terminalSink(process.stdout),
     runtime,

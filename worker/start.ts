@@ -1,10 +1,12 @@
 import type { StopSignal } from "../shared/contract/exit-code.ts";
 import { EXIT_OK, exitCodeOf } from "../shared/contract/exit-code.ts";
+import type { Problem } from "../shared/document/problem.ts";
 import { version } from "../shared/version.ts";
 import { composeWorker } from "./compose.ts";
 import { loadConfig } from "./config/load-config.ts";
-import { type Problem, problemReport } from "./document/problem.ts";
+import { problemReport } from "./document/problem-report.ts";
 import { createLogger } from "./logger.ts";
+import type { OwnProgram } from "./own-program.ts";
 import type { Worker } from "./worker.ts";
 
 /**
@@ -14,6 +16,7 @@ import type { Worker } from "./worker.ts";
 export async function start(
   flags: Readonly<Record<string, unknown>>,
   unknown: readonly Problem[],
+  own: OwnProgram,
 ): Promise<number> {
   const loaded = loadConfig({ flags, env: process.env });
   if (!loaded.ok || unknown.length > 0) {
@@ -25,7 +28,7 @@ export async function start(
   const { config, warnings } = loaded;
   const log = createLogger(config.log);
   for (const { source, message } of warnings) log.warn({ source }, message);
-  const worker = composeWorker(config, log);
+  const worker = composeWorker(config, log, own);
   const received = stopOnSignals(worker);
   log.info(
     {

@@ -26,3 +26,16 @@ export const commonInput = {
     default: "info",
   }),
 };
+
+/** For actions whose data makes a table. */
+export const outputInput = choice(["auto", "json", "table"], {
+  env: "OUTPUT",
+  description: "What stdout gets: the result as JSON or a table of its data; auto is a table on a terminal",
+  default: "auto",
+});
+
+/** The common input of one action. */
+export function commonFields(action: { readonly table?: unknown }): readonly InputField[] {
+  const fields = Object.values(commonInput);
+  return action.table === undefined ? fields : [outputInput, ...fields];
+}

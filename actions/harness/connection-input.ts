@@ -8,8 +8,6 @@ export interface ConnectionField extends InputField<string> {
   readonly path: readonly [string, ...string[]];
   /** Turns the text into what the schema of `Connection` takes; what it cannot turn it leaves for the schema. */
   readonly read: (text: string) => unknown;
-  /** The value is a file that holds it. */
-  readonly fromFile?: "secret" | "text";
 }
 
 const asText = (text: string): unknown => text;

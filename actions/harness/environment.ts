@@ -1,6 +1,6 @@
 import { suggestion } from "../../shared/nearest-name.ts";
 import type { Action } from "./action.ts";
-import { commonInput } from "./common-input.ts";
+import { commonFields } from "./common-input.ts";
 import { connectionFieldTable, connectionFile, machineField } from "./connection-input.ts";
 import type { InputFields } from "./input.ts";
 
@@ -22,12 +22,7 @@ export function withoutServiceLinks(env: Environment): Environment {
 
 /** Every variable that an action understands. */
 export function fieldNames<Fields extends InputFields>(action: Action<Fields>): readonly string[] {
-  const fields = [
-    ...Object.values(action.input),
-    ...Object.values(commonInput),
-    machineField,
-    connectionFile,
-  ];
+  const fields = [...Object.values(action.input), ...commonFields(action), machineField, connectionFile];
   return [...fields, ...connectionFieldTable].map((field) => field.env);
 }
 

@@ -1,7 +1,7 @@
 import { Command, CommanderError, Option } from "commander";
 import { unknownArgumentProblems } from "../../shared/unknown-arguments.ts";
 import type { Action } from "./action.ts";
-import { commonInput } from "./common-input.ts";
+import { commonFields } from "./common-input.ts";
 import { connectionFieldTable, connectionFile, machineField } from "./connection-input.ts";
 import { flagOf, type InputField } from "./input.ts";
 
@@ -14,11 +14,11 @@ export interface ParsedFlags {
 
 /** Every field of an action in the order of its help: its own, then common ones, then the connection. */
 export function fieldGroups(
-  action: Pick<Action, "input">,
+  action: Pick<Action, "input" | "table">,
 ): readonly (readonly [string, readonly InputField[]])[] {
   return [
     ["Options", Object.values(action.input)],
-    ["Common", Object.values(commonInput)],
+    ["Common", commonFields(action)],
     ["Connection", [machineField, connectionFile, ...connectionFieldTable]],
   ];
 }
@@ -57,7 +57,7 @@ export function parseFlags(action: Action, argv: readonly string[]): ParsedFlags
 }
 
 export function helpText(action: Action): string {
-  return `${buildCommand(action).helpInformation()}\n${environmentHelp}\n`;
+  return `${buildCommand(action).helpInformation()}\n${environmentHelp(secretFields(action))}\n`;
 }
 
 function secretFields(action: Action): readonly InputField[] {
@@ -99,7 +99,8 @@ function placeholder(field: InputField): string {
   return field.type === "list" ? "list" : field.type;
 }
 
-const environmentHelp = `Every flag can be given as the environment variable behind it; secrets only so:
-  BMC_PASSWORD, IPMI_KG, RPC_SECRET (or BMC_PASSWORD_FILE, IPMI_KG_FILE, RPC_SECRET_FILE).
+const environmentHelp = (secrets: readonly InputField[]) =>
+  `Every flag can be given as the environment variable behind it; secrets only so, or in the file that a flag names:
+  ${secrets.map(({ env }) => `${env} (or ${env}_FILE)`).join(", ")}.
 The last line on stdout is the result as JSON. Exit codes: 0 success, 2 usage, 10 auth, 11 unreachable, 12 tls,
   13 unsupported, 14 busy, 15 verify, 16 timeout, 17 state, 18 protocol, 19 bmc, 70 internal, 130/143 cancelled.`;

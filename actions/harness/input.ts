@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { formatSeconds, parseDurationMs } from "../../shared/duration.ts";
+import { Secret } from "../../shared/secret.ts";
 
 /** How a field is shown in `--help`, README tables and registry metadata. */
 export type InputType = "text" | "integer" | "boolean" | "duration" | "choice" | "list" | "file";
@@ -17,6 +18,8 @@ export interface InputField<T = unknown> {
   readonly choices?: readonly string[];
   /** A secret is never offered as a flag: command lines are public. */
   readonly secret?: boolean;
+  /** The value is a file that holds what is meant; `secret` is kept closed, in `text` it may be quoted. */
+  readonly fromFile?: "secret" | "text";
 }
 
 export type InputFields = Readonly<Record<string, InputField>>;
@@ -101,4 +104,114 @@ export const choice = <
     (text) => choices.find((value) => value === text.trim().toLowerCase()),
     `is not one of ${choices.join(", ")}`,
   ),
+});
+
+export const integer = <
+  const O extends Common & { readonly default?: string; readonly min: number; readonly max: number },
+>(
+  options: O,
+) => ({
+  ...options,
+  type: "integer" as const,
+  schema: textAs((text) => {
+    const value = readInteger(text);
+    return value === undefined || value < options.min || value > options.max ? undefined : value;
+  }, `is not a whole number from ${options.min} to ${options.max}`),
+});
+
+/** What a text must look like; the message follows its name. */
+interface Pattern {
+  readonly pattern: RegExp;
+  readonly expected: string;
+}
+
+export const text = <
+  const O extends Common & Pattern & { readonly default?: string; readonly required?: true },
+>(
+  options: O,
+) => ({
+  ...options,
+  type: "text" as const,
+  schema: textAs((given) => {
+    const value = given.trim();
+    return options.pattern.test(value) ? value : undefined;
+  }, options.expected),
+});
+
+/** Items with commas between them; empty ones are left out. */
+export const list = <
+  const O extends Common & Pattern & { readonly default?: string; readonly required?: true },
+>(
+  options: O,
+) => ({
+  ...options,
+  type: "list" as const,
+  schema: textAs((given) => {
+    const items = listItems(given);
+    return items.every((item) => options.pattern.test(item)) ? items : undefined;
+  }, options.expected),
+});
+
+/** Items of a fixed vocabulary with commas between them. */
+export const choiceList = <
+  const V extends string,
+  const O extends Common & { readonly default?: string; readonly required?: true },
+>(
+  choices: readonly V[],
+  options: O,
+) => ({
+  ...options,
+  type: "list" as const,
+  choices,
+  schema: textAs(
+    (given) => {
+      const items = listItems(given.toLowerCase());
+      const known = items.filter((item): item is V => choices.some((choice) => choice === item));
+      return known.length === items.length ? known : undefined;
+    },
+    `must hold only ${choices.join(", ")}`,
+  ),
+});
+
+function listItems(given: string): readonly string[] {
+  return given
+    .split(",")
+    .map((item) => item.trim())
+    .filter((item) => item !== "");
+}
+
+/** A path that the action writes to. */
+export const outputFile = <const O extends Common & { readonly required?: true }>(options: O) => ({
+  ...options,
+  type: "file" as const,
+  schema: z.string(),
+});
+
+const SecretText = z.pipe(
+  z.string().check(z.minLength(1, { error: "is empty" })),
+  z.transform((given: string) => new Secret(given)),
+);
+
+/** A secret in the environment, never a flag. */
+export const secret = <const O extends Common>(options: O) => ({
+  ...options,
+  type: "text" as const,
+  secret: true as const,
+  schema: SecretText,
+});
+
+/** A secret in a file; the line break at its end does not belong to it. */
+export const secretFile = <const O extends Common>(options: O) => ({
+  ...options,
+  type: "file" as const,
+  fromFile: "secret" as const,
+  schema: SecretText,
+});
+
+/** A document in a file, or on stdin as `-`. */
+export const textFile = <const O extends Common>(options: O) => ({
+  ...options,
+  type: "file" as const,
+  fromFile: "text" as const,
+  schema: z.string(),
 });

@@ -27,8 +27,8 @@ export async function main<Fields extends InputFields>(
     process.exit(EXIT_OK);
   }
   const given = { env: process.env, flags: flags?.values ?? {} };
-  const end = (result: ActionResult) =>
-    endWith(result, givenFor(commonInput.resultFile, given)?.text, stop.by());
+  const end = (result: ActionResult, table?: string) =>
+    endWith({ result, table }, givenFor(commonInput.resultFile, given)?.text, stop.by());
   process.on("uncaughtException", async (thrown) => {
     await writeText(process.stderr, `${thrown.stack ?? thrown.message}\n`);
     await end(failure(action.name, new BmcError("internal", thrown.message)));
@@ -45,9 +45,22 @@ export async function main<Fields extends InputFields>(
   const { common, connection } = read.input;
   const log = createActionLogger(common.logLevel, { action: action.name, machine: connection.machine });
   const result = await runAction(action, read.input, { signal: stop.signal, log });
-  if (process.stderr.isTTY) log[result.ok ? "info" : "error"]({}, result.message);
+  const table = tableOf(action, result, read.input.output);
+  // A table on a terminal stands in place of the result, and so of its message.
+  if (process.stderr.isTTY || (table !== undefined && process.stdout.isTTY)) {
+    log[result.ok ? "info" : "error"]({}, result.message);
+  }
   await log.flush();
-  return end(result);
+  return end(result, table);
+}
+
+function tableOf(
+  action: Pick<Action, "table">,
+  { data }: ActionResult,
+  output: "auto" | "json" | "table",
+): string | undefined {
+  const wanted = output === "table" || (output === "auto" && process.stdout.isTTY);
+  return wanted && data !== undefined ? action.table?.(data) : undefined;
 }
 
 interface Stop {
@@ -71,11 +84,11 @@ function listenForStop(): Stop {
 }
 
 async function endWith(
-  result: ActionResult,
+  { result, table }: { readonly result: ActionResult; readonly table: string | undefined },
   resultFile: string | undefined,
   by?: StopSignal,
 ): Promise<never> {
-  const problem = await writeResult(result, resultFile);
+  const problem = await writeResult(result, table, resultFile);
   if (problem !== undefined) await writeText(process.stderr, `${problem}\n`);
   process.exit(result.class === undefined ? EXIT_OK : exitCodeOf(result.class, by));
 }

@@ -1,13 +1,9 @@
 import { Connection, requiredCredentials } from "../../shared/contract/connection.ts";
-import {
-  type ConnectionField,
-  connectionFieldTable,
-  connectionFile,
-  machineField,
-} from "./connection-input.ts";
+import { connectionFieldTable, connectionFile, machineField } from "./connection-input.ts";
 import { describeIssue, missingValue, wrongValue } from "./describe-problem.ts";
 import { type Given, givenFor, type ValueSources } from "./given-values.ts";
 import { readText, type TextSources } from "./read-text.ts";
+import { readValue } from "./read-value.ts";
 
 /** Where a connection comes from. */
 export type ConnectionSources = ValueSources & TextSources;
@@ -75,8 +71,8 @@ async function readFields(sources: ConnectionSources, problems: string[]): Promi
       continue;
     }
     origins.set(key, given);
-    const value = await readValue(field, given, sources, problems);
-    if (value !== undefined) place(document, field.path, value);
+    const text = await readValue(field, given, sources, problems);
+    if (text !== undefined) place(document, field.path, field.fromFile ? text : field.read(text));
   }
   for (const name of requiredCredentials(document)) {
     if (!origins.has(name)) problems.push(MISSING_CREDENTIALS[name]);
@@ -97,18 +93,6 @@ const MISSING_CREDENTIALS = {
   username: "BMC_USERNAME is missing: the user",
   password: "BMC_PASSWORD or BMC_PASSWORD_FILE is missing: the password",
 };
-
-async function readValue(
-  field: ConnectionField,
-  { text, from }: Given,
-  sources: TextSources,
-  problems: string[],
-): Promise<unknown> {
-  if (!field.fromFile) return field.read(text);
-  const read = await readText(text, sources);
-  if (!read.ok) problems.push(`${from}: ${text} ${read.problem}`);
-  return read.ok ? read.text.replace(/\r?\n$/, "") : undefined;
-}
 
 function place(document: Record<string, unknown>, path: readonly string[], value: unknown): void {
   const [head = "", ...rest] = path;

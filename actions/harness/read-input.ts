@@ -1,15 +1,18 @@
 import type { Connection } from "../../shared/contract/connection.ts";
 import type { Action } from "./action.ts";
-import { commonInput } from "./common-input.ts";
+import { commonInput, outputInput } from "./common-input.ts";
 import { missingValue, wrongValue } from "./describe-problem.ts";
 import { fieldNames, unknownVariables, withoutServiceLinks } from "./environment.ts";
-import { givenFor, type ValueSources } from "./given-values.ts";
+import { givenFor } from "./given-values.ts";
 import type { InputFields, InputOf } from "./input.ts";
 import { type ConnectionSources, readConnection } from "./read-connection.ts";
+import { readValue } from "./read-value.ts";
 
 export interface ActionInput<Fields extends InputFields> {
   readonly own: InputOf<Fields>;
   readonly common: InputOf<typeof commonInput>;
+  /** How the result is shown; only a question where the action has a table. */
+  readonly output: "auto" | "json" | "table";
   readonly connection: Connection;
 }
 
@@ -24,27 +27,30 @@ export async function readInput<Fields extends InputFields>(
 ): Promise<ReadInput<Fields>> {
   const sources = { ...given, env: withoutServiceLinks(given.env) };
   const problems = [...unknownVariables(sources.env, fieldNames(action))];
-  const own = readFields(action.input, sources, problems);
-  const common = readFields(commonInput, sources, problems);
+  const before = problems.length;
+  const own = await readFields(action.input, sources, problems);
+  if (problems.length === before) problems.push(...(action.check?.(own) ?? []));
+  const common = await readFields(commonInput, sources, problems);
+  const shown = action.table ? await readFields({ output: outputInput }, sources, problems) : undefined;
   const connection = await readConnection(sources, problems);
-  if (problems.length === 0) problems.push(...(action.check?.(own) ?? []));
   if (problems.length > 0 || !connection) return { ok: false, problems };
-  return { ok: true, input: { own, common, connection } };
+  return { ok: true, input: { own, common, output: shown?.output ?? "json", connection } };
 }
 
-function readFields<Fields extends InputFields>(
+async function readFields<Fields extends InputFields>(
   fields: Fields,
-  sources: ValueSources,
+  sources: ConnectionSources,
   problems: string[],
-): InputOf<Fields> {
+): Promise<InputOf<Fields>> {
   const read: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(fields)) {
     const given = givenFor(field, sources);
-    const text = given?.text ?? field.default;
-    if (text === undefined) {
+    if (given === undefined && field.default === undefined) {
       if (field.required) problems.push(missingValue(field));
       continue;
     }
+    const text = given ? await readValue(field, given, sources, problems) : field.default;
+    if (text === undefined) continue;
     const parsed = field.schema.safeParse(text);
     if (parsed.success) read[name] = parsed.data;
     else problems.push(wrongValue(field, given ?? { text, from: field.env }, parsed.error.issues));

@@ -1,30 +1,42 @@
-import { BmcClient } from "../../shared/bmc/client.ts";
 import { BmcError } from "../../shared/bmc/errors.ts";
 import { type ActionResult, oneLine } from "../../shared/contract/result.ts";
+import type { ProviderName } from "../../shared/contract/vocabulary.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { TimeoutReached, withTimeout } from "../../shared/timeout.ts";
-import type { Action, ActionReport } from "./action.ts";
+import { type Action, ActionFailure, type ActionReport } from "./action.ts";
+import { ActionClients } from "./action-clients.ts";
 import type { InputFields } from "./input.ts";
 import type { ActionInput } from "./read-input.ts";
 
-/** Runs an action against its BMC and says how it ended. Never rejects; the session is closed when it resolves. */
+/** Runs an action against its BMC and says how it ended. Never rejects; sessions are closed when it resolves. */
 export async function runAction<Fields extends InputFields>(
   action: Action<Fields>,
   { own, common, connection }: ActionInput<Fields>,
   { signal, log }: { readonly signal: AbortSignal; readonly log: Logger },
 ): Promise<ActionResult> {
   const startedMs = performance.now();
-  const bmc = new BmcClient(connection, { log });
-  let report: ActionReport | undefined;
+  const clients = new ActionClients(connection, log);
+  const { bmc } = clients;
+  let report: Partial<ActionReport> | undefined;
+  let soFar: ActionReport | undefined;
   let error: BmcError | undefined;
   try {
+    const { providers } = connection;
+    const clientFor = (provider: ProviderName) => clients.clientFor(provider);
+    const progress = (noted: ActionReport) => {
+      soFar = noted;
+    };
+    const context = { bmc, providers, clientFor, input: own, dryRun: common.dryRun, log, progress };
     report = await withTimeout(common.timeout, signal, (bounded) =>
-      action.run({ bmc, input: own, dryRun: common.dryRun, signal: bounded, log }),
+      action.run({ ...context, signal: bounded }),
     );
   } catch (thrown) {
-    error = describeFailure(thrown, common.timeout, signal);
+    const failure = describeFailure(thrown, common.timeout, signal);
+    const told = thrown instanceof ActionFailure;
+    report = told ? thrown.report : soFar;
+    error = told || !soFar ? failure : cutShort(failure, soFar);
   } finally {
-    await bmc.close();
+    await clients.close();
   }
   const machine = connection.machine;
   return {
@@ -33,14 +45,14 @@ export async function runAction<Fields extends InputFields>(
     ok: error === undefined,
     ...(error === undefined ? {} : { class: error.class }),
     message: oneLine(error?.message ?? `${report?.summary}${bmc.provider ? ` via ${bmc.provider}` : ""}`),
-    ...(bmc.provider === undefined ? {} : { provider: bmc.provider }),
+    ...(clients.provider === undefined ? {} : { provider: clients.provider }),
     ...(report?.before === undefined ? {} : { before: report.before }),
     ...(report?.after === undefined ? {} : { after: report.after }),
     ...(report?.changed === undefined ? {} : { changed: report.changed }),
     durationMs: Math.round(performance.now() - startedMs),
-    roundTrips: bmc.roundTrips,
+    roundTrips: clients.roundTrips,
     ...(report?.data === undefined ? {} : { data: report.data }),
-    ...(bmc.hint === undefined ? {} : { hint: bmc.hint }),
+    ...(clients.hint === undefined ? {} : { hint: clients.hint }),
   };
 }
 
@@ -51,4 +63,8 @@ function describeFailure(thrown: unknown, timeoutMs: number, signal: AbortSignal
   return reached
     ? new BmcError("timeout", `not finished within ${timeoutMs / 1_000} s (TIMEOUT)`, { cause: error })
     : error;
+}
+
+function cutShort(failure: BmcError, { summary }: ActionReport): BmcError {
+  return new BmcError(failure.class, `${failure.message}: ${summary}`, { cause: failure });
 }

@@ -1,21 +1,22 @@
-import type { PowerRequest } from "../../shared/bmc/power.ts";
+import type { PowerReport, PowerRequest } from "../../shared/bmc/power.ts";
 import type { ActionContext, ActionReport } from "./action.ts";
+import { type DryRunData, reportPlan } from "./dry-run.ts";
 import type { InputFields } from "./input.ts";
+
+type PowerContext = Pick<ActionContext<InputFields>, "bmc" | "dryRun" | "signal">;
 
 /** What the power actions share: the dry run, the change, the report. */
 export async function runPower(
-  { bmc, dryRun, signal }: Pick<ActionContext<InputFields>, "bmc" | "dryRun" | "signal">,
+  { bmc, dryRun, signal }: PowerContext,
   request: PowerRequest,
-): Promise<ActionReport> {
+): Promise<ActionReport<DryRunData>> {
   if (dryRun) {
-    const { before, steps } = await bmc.planPower(request, signal);
-    return { before, changed: false, data: { wouldSend: steps }, summary: describePlan(before, steps) };
+    const plan = await bmc.planPower(request, signal);
+    return reportPlan(plan, plan.before);
   }
-  const { before, after, changed, summary } = await bmc.setPower(request, signal);
-  return { before, after, changed, summary };
+  return reportPower(await bmc.setPower(request, signal));
 }
 
-/** One line for a dry run. */
-export function describePlan(before: string, steps: readonly string[]): string {
-  return `dry run: now ${before}, ${steps.length === 0 ? "nothing would be sent" : `would send ${steps.join(", then ")}`}`;
+export function reportPower({ before, after, changed, summary }: PowerReport): ActionReport<never> {
+  return { before, after, changed, summary };
 }

@@ -1,32 +1,46 @@
 import { existsSync } from "node:fs";
-import { rename, rm, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import type { ActionResult } from "../../shared/contract/result.ts";
+import { replaceFile } from "./replace-file.ts";
 import { writeText } from "./write-text.ts";
 
-/** Where a kubelet picks up a container's last words (at most 4096 bytes). */
+/** Where a kubelet picks up a container's last words. */
 const TERMINATION_LOG = "/dev/termination-log";
+/** Of what is longer it keeps the end, which is no JSON any more. */
+const TERMINATION_LOG_BYTES = 4_096;
 
-/** Writes the result everywhere it is expected, stdout last. Returns why the file could not be written. */
+/**
+ * Writes the result everywhere it is expected, stdout last. There a table goes before it; on a terminal, where
+ * nobody reads a machine's line, in its place. Returns why the file could not be written.
+ */
 export async function writeResult(
   result: ActionResult,
+  table: string | undefined,
   resultFile: string | undefined,
 ): Promise<string | undefined> {
-  const line = `${JSON.stringify(result)}\n`;
+  const line = resultLine(result);
   const problem = resultFile === undefined ? undefined : await replaceFile(resultFile, line);
-  if (existsSync(TERMINATION_LOG)) await writeFile(TERMINATION_LOG, line).catch(() => undefined);
-  await writeText(process.stdout, line);
+  if (existsSync(TERMINATION_LOG)) {
+    await writeFile(TERMINATION_LOG, terminationLine(result)).catch(() => undefined);
+  }
+  const shown = table === undefined ? line : process.stdout.isTTY ? `${table}\n` : `${table}\n\n${line}`;
+  await writeText(process.stdout, shown);
   return problem && `RESULT_FILE ${resultFile} cannot be written: ${problem}`;
 }
 
-/** Whoever reads the file finds all of it or none. Returns what went wrong. */
-async function replaceFile(path: string, text: string): Promise<string | undefined> {
-  const part = `${path}.part`;
-  try {
-    await writeFile(part, text, { mode: 0o600 });
-    await rename(part, path);
-    return undefined;
-  } catch (thrown) {
-    await rm(part, { force: true }).catch(() => undefined);
-    return (thrown as Error).message;
-  }
+/** Escaped beyond what JSON asks for: terminals obey these characters, and some readers break lines at them. */
+export function resultLine(result: ActionResult): string {
+  const escaped = JSON.stringify(result).replace(
+    /[\u007f-\u009f\u2028\u2029]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+  return `${escaped}\n`;
+}
+
+/** The result, without what was read and learned where a kubelet would not keep all of it. */
+export function terminationLine(result: ActionResult): string {
+  const line = resultLine(result);
+  if (Buffer.byteLength(line) <= TERMINATION_LOG_BYTES) return line;
+  const { data: _, hint: __, ...rest } = result;
+  return resultLine(rest);
 }

@@ -10,7 +10,7 @@ import { startProgress } from "./progress.ts";
 import { startWorker, type WorkerProcess } from "./worker-process.ts";
 
 /** `npm run demo`: a tink server, three machines, a worker, and a workflow a machine from a real template. */
-const TEMPLATE = new URL("../reprovision.yaml", import.meta.url);
+const TEMPLATE = new URL("../network-boot.yaml", import.meta.url);
 const TIMEOUT_MS = 60_000;
 
 const out = process.stdout;
@@ -26,7 +26,7 @@ process.once("SIGINT", () => void stopAll(130));
 
 out.write(`tink server on ${server.address}, a worker, and ${lab.machines.length} simulated machines:\n`);
 for (const { machine, bmc } of lab.machines) out.write(`  ${machine.name}  ${bmc}\n`);
-out.write("Each runs examples/reprovision.yaml: power-off, set-pxe-once, power-on.\n\n");
+out.write("Each runs examples/network-boot.yaml: power-off, set-pxe-once, power-on.\n\n");
 
 const workflows = submitAll(server, lab.machines, template);
 const progress = startProgress(workflows, out);
@@ -55,7 +55,7 @@ function submitAll(
   return new Map(
     machines.map(({ machine: { name } }) => [
       name,
-      to.submit({ name: `reprovision-${name}`, template: text, values: { machine: name } }),
+      to.submit({ name: `network-boot-${name}`, template: text, values: { machine: name } }),
     ]),
   );
 }

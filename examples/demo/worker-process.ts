@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createWriteStream } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-const WORKER = fileURLToPath(new URL("../../worker/main.ts", import.meta.url));
+const WORKER = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
 const STOP_TIMEOUT_MS = 15_000;
 
 /** A real `pbnj-worker start` beside the demonstration. */

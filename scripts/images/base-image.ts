@@ -2,7 +2,7 @@ import type { ContainerEngine } from "./container-engine.ts";
 import { buildLocalBase } from "./local-base.ts";
 
 /** The base that the Dockerfiles name. */
-const PRODUCTION_BASE = "node:24-slim";
+export const PRODUCTION_BASE = "node:24-slim";
 
 /** The bases of a build: one that bundles, and one that the images stand on. */
 export interface BaseImages {

@@ -22,6 +22,12 @@ export async function buildImage(engine: ContainerEngine, build: ImageBuild): Pr
 
 /** The arguments of `docker build`, as `podman build` takes them too. */
 export function buildArguments(build: ImageBuild): readonly string[] {
+  // The classic builder would leave the container of a failed step behind.
+  return ["build", "--force-rm", ...sourceArguments(build)];
+}
+
+/** What every builder is told alike: what to build, from what, and what it says of itself. */
+export function sourceArguments(build: ImageBuild): readonly string[] {
   const values = {
     NODE_IMAGE: build.bases.nodeImage,
     BASE_IMAGE: build.bases.baseImage,
@@ -33,9 +39,6 @@ export function buildArguments(build: ImageBuild): readonly string[] {
   };
   const given = Object.entries(values).filter(([, value]) => value !== undefined);
   return [
-    "build",
-    // The classic builder would leave the container of a failed step behind.
-    "--force-rm",
     ...["--file", join(projectRoot, build.dockerfile)],
     ...["--tag", build.tag],
     ...given.flatMap(([name, value]) => ["--build-arg", `${name}=${value}`]),

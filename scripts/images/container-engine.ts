@@ -4,7 +4,7 @@ import { execa } from "execa";
 export interface ContainerEngine {
   readonly program: string;
   /** Runs it and gives back its stdout; throws with its own words when it fails. */
-  run(args: readonly string[]): Promise<string>;
+  run(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<string>;
 }
 
 /** A build's own output says more about its failure than its last line. */
@@ -14,16 +14,17 @@ const BUILD_TIMEOUT_MS = 20 * 60_000;
 export function containerEngine(program: string): ContainerEngine {
   return {
     program,
-    async run(args) {
+    async run(args, env) {
       const result = await execa(program, args, {
         timeout: BUILD_TIMEOUT_MS,
         reject: false,
         stdin: "ignore",
-        env: { DOCKER_CLI_HINTS: "false", ...(await legacyBuilder(program, args)) },
+        env: { DOCKER_CLI_HINTS: "false", ...(await legacyBuilder(program, args)), ...env },
       });
       if (result.exitCode === 0) return String(result.stdout);
-      const said =
-        args[0] === "build" ? `${result.stdout ?? ""}\n${result.stderr ?? ""}` : `${result.stderr ?? ""}`;
+      const said = args[0]?.startsWith("build")
+        ? `${result.stdout ?? ""}\n${result.stderr ?? ""}`
+        : `${result.stderr ?? ""}`;
       const reason = lastLines(said) || result.shortMessage;
       throw new Error(`${program} ${args[0]}: ${reason}`);
     },

@@ -2,13 +2,23 @@ import { type Clock, systemClock } from "../clock.ts";
 import type { Connection } from "../contract/connection.ts";
 import type { PowerState, ProviderName } from "../contract/vocabulary.ts";
 import { type Logger, silentLogger } from "../logger.ts";
+import { withTimeout } from "../timeout.ts";
 import { type BootReport, setBoot, UNREAD_OVERRIDE } from "./boot.ts";
 import { BmcError } from "./errors.ts";
 import { type Access, BmcLink } from "./link.ts";
-import { type ManagerResetReport, resetManager } from "./manager.ts";
-import { ejectMedia, insertMedia, type MediaReport } from "./media.ts";
-import { type NtpReport, setNtp } from "./ntp.ts";
-import { type PowerPort, type PowerReport, type PowerRequest, planPower, setPower } from "./power.ts";
+import { type ManagerPort, type ManagerResetReport, resetManager } from "./manager.ts";
+import { ejectMedia, insertMedia, type MediaPort, type MediaReport, planMedia } from "./media.ts";
+import { type NmiPort, type NmiReport, planNmi, sendNmi } from "./nmi.ts";
+import { type NtpPort, type NtpReport, planNtp, setNtp } from "./ntp.ts";
+import {
+  assuming,
+  type PowerPort,
+  type PowerReport,
+  type PowerRequest,
+  planPower,
+  setPower,
+  waitForPower,
+} from "./power.ts";
 import type {
   BmcInfo,
   BmcResetKind,
@@ -18,19 +28,27 @@ import type {
   Capability,
   Hardware,
   MediaState,
+  NtpRequest,
   NtpSettings,
+  Offer,
+  OfferedCapability,
   Screenshot,
   SelEntry,
   Session,
 } from "./provider.ts";
 import { loadProvider, type ProviderLoader } from "./providers.ts";
-import { clearSel, type SelReport } from "./sel.ts";
-import { deleteUser, putUser, type UserReport, type UserRequest } from "./users.ts";
+import { planPutUser, putUser } from "./put-user.ts";
+import { clearSel, planClearSel, type SelPort, type SelReport } from "./sel.ts";
+import { describeSession, type SessionDescription } from "./session-description.ts";
+import { deactivateSol, planSolDeactivation, type SolPort, type SolReport } from "./sol.ts";
+import { deleteUser, planDeleteUser, type UserPort, type UserReport, type UserRequest } from "./users.ts";
 
 export interface BmcClientOptions {
   readonly clock?: Clock;
   readonly log?: Logger;
   readonly loadProvider?: ProviderLoader;
+  /** False, for whoever wants to know what works now, takes silence for an answer. Default true. */
+  readonly retriesSilence?: boolean;
 }
 
 /** What would be sent, and the state it would meet. */
@@ -60,12 +78,18 @@ export class BmcClient {
       clock: this.#clock,
       log: this.#log,
       loadProvider: options.loadProvider ?? loadProvider,
+      retriesSilence: options.retriesSilence ?? true,
     });
   }
 
   /** The provider that answered last; undefined while none has, also when none does any more. */
   get provider(): ProviderName | undefined {
     return this.#link.provider;
+  }
+
+  /** The user that it logs in as. */
+  get username(): string | undefined {
+    return this.#connection.username;
   }
 
   /** Requests (or packets) so far that waited for an answer. */
@@ -86,8 +110,19 @@ export class BmcClient {
     return this.#run(undefined, signal, (access) => setPower(this.#powerPort(access, signal), request));
   }
 
-  planPower(request: PowerRequest, signal: AbortSignal): Promise<Plan<PowerState>> {
-    return this.#run(undefined, signal, (access) => planPower(this.#powerPort(access, signal), request));
+  /** With a state to assume, which something before would bring about, the present one is not read. */
+  planPower(request: PowerRequest, signal: AbortSignal, assumed?: PowerState): Promise<Plan<PowerState>> {
+    return this.#run(undefined, signal, (access) => {
+      const port = this.#powerPort(access, signal);
+      return planPower(assumed === undefined ? port : assuming(port, assumed), request);
+    });
+  }
+
+  /** Waits until something else has brought the machine there; sends nothing. */
+  waitForPower(target: "on" | "off", timeoutMs: number, signal: AbortSignal): Promise<PowerReport> {
+    return this.#run(undefined, signal, (access) =>
+      waitForPower(this.#powerPort(access, signal), target, timeoutMs),
+    );
   }
 
   readBoot(signal: AbortSignal): Promise<BootOverride> {
@@ -113,23 +148,36 @@ export class BmcClient {
     );
   }
 
-  planBoot(request: BootRequest, signal: AbortSignal): Promise<Plan<BootOverride>> {
+  /** `assumed` as in `planPower`. */
+  planBoot(request: BootRequest, signal: AbortSignal, assumed?: BootOverride): Promise<Plan<BootOverride>> {
     return this.#run(undefined, signal, async ({ read }) => {
-      const before = await read(({ boot }) =>
-        boot.unverified ? Promise.resolve(UNREAD_OVERRIDE) : boot.read(signal),
-      );
+      const before =
+        assumed ??
+        (await read(({ boot }) => (boot.unverified ? Promise.resolve(UNREAD_OVERRIDE) : boot.read(signal))));
       const step = await read(({ boot }) => boot.plan(this.#withMode(request), signal));
       return { before, steps: [step] };
     });
   }
 
+  /** Opens a session where none is, which without a hint proves the credentials, and asks for nothing more. */
+  open(signal: AbortSignal): Promise<SessionDescription> {
+    return this.#run(undefined, signal, ({ read }) => read(async (session) => describeSession(session)));
+  }
+
+  /** Whether the BMC has what cannot be tried out without doing it; throws `unsupported` where it has not. */
+  readOffer(capability: OfferedCapability, signal: AbortSignal): Promise<Offer> {
+    return this.#run(capability, signal, ({ read }) =>
+      read((session) => driver(session, capability).offer(signal)),
+    );
+  }
+
   /** Raises a non-maskable interrupt once; the machine must be on. */
-  sendNmi(signal: AbortSignal): Promise<void> {
-    return this.#run("nmi", signal, async ({ read, write }) => {
-      const power = await read((session) => session.power.read(signal));
-      if (power === "off") throw new BmcError("state", "the machine is off: nothing would take the NMI");
-      await write((session) => driver(session, "nmi").send(signal));
-    });
+  sendNmi(signal: AbortSignal): Promise<NmiReport> {
+    return this.#run("nmi", signal, (access) => sendNmi(this.#nmiPort(access, signal)));
+  }
+
+  planNmi(signal: AbortSignal): Promise<Plan<PowerState>> {
+    return this.#run("nmi", signal, (access) => planNmi(this.#nmiPort(access, signal)));
   }
 
   readMedia(signal: AbortSignal): Promise<MediaState> {
@@ -145,6 +193,19 @@ export class BmcClient {
     return this.#run("media", signal, (access) => ejectMedia(this.#mediaPort(access, signal)));
   }
 
+  /** What `insertMedia`, or without a URL `ejectMedia`, would send; `assumed` as in `planPower`. */
+  planMedia(
+    url: string | undefined,
+    signal: AbortSignal,
+    assumed?: MediaState,
+  ): Promise<Plan<MediaState | undefined>> {
+    return this.#run("media", signal, (access) => {
+      const port = this.#mediaPort(access, signal);
+      const read = assumed === undefined ? port.read : async () => assumed;
+      return planMedia({ ...port, read }, url === undefined ? undefined : { url });
+    });
+  }
+
   listUsers(signal: AbortSignal): Promise<readonly BmcUser[]> {
     return this.#run("users", signal, ({ read }) => read((session) => driver(session, "users").list(signal)));
   }
@@ -154,9 +215,17 @@ export class BmcClient {
     return this.#run("users", signal, (access) => putUser(this.#userPort(access, signal), request));
   }
 
+  planPutUser(request: UserRequest, signal: AbortSignal): Promise<Plan<BmcUser | undefined>> {
+    return this.#run("users", signal, (access) => planPutUser(this.#userPort(access, signal), request));
+  }
+
   /** Deletes the user; that there is none is success. */
   deleteUser(name: string, signal: AbortSignal): Promise<UserReport> {
     return this.#run("users", signal, (access) => deleteUser(this.#userPort(access, signal), name));
+  }
+
+  planDeleteUser(name: string, signal: AbortSignal): Promise<Plan<BmcUser | undefined>> {
+    return this.#run("users", signal, (access) => planDeleteUser(this.#userPort(access, signal), name));
   }
 
   readInfo(signal: AbortSignal): Promise<BmcInfo> {
@@ -172,17 +241,39 @@ export class BmcClient {
     );
   }
 
-  /** Restarts the BMC and waits until it answers again. */
-  resetManager(kind: BmcResetKind, timeoutMs: number, signal: AbortSignal): Promise<ManagerResetReport> {
-    return this.#run("manager", signal, (access) => {
-      const port = {
+  /**
+   * Restarts the BMC and waits until it answers again, through the provider that took the reset. `onSent` is called
+   * once it is on its way.
+   */
+  resetManager(
+    kind: BmcResetKind,
+    timeoutMs: number,
+    signal: AbortSignal,
+    onSent: () => void = () => undefined,
+  ): Promise<ManagerResetReport> {
+    return this.#run("manager", signal, ({ write, afresh, sleep }) => {
+      let through: ProviderName | undefined;
+      const port: ManagerPort = {
         clock: this.#clock,
-        reset: () => access.write((session) => driver(session, "manager").reset(kind, signal)),
-        probe: () => access.read((session) => session.power.read(signal)),
-        drop: access.drop,
-        sleep: access.sleep,
+        reset: () =>
+          write((session) => {
+            through = session.provider;
+            return driver(session, "manager").reset(kind, signal);
+          }),
+        probe: (limitMs) =>
+          withTimeout(limitMs, signal, (limit) => afresh(through, limit, ({ power }) => power.read(limit))),
+        sleep,
+        onSent,
       };
       return resetManager(port, kind, timeoutMs);
+    });
+  }
+
+  /** What `resetManager` would send, and what the BMC says of itself. */
+  planManagerReset(kind: BmcResetKind, signal: AbortSignal): Promise<Plan<BmcInfo>> {
+    return this.#run("manager", signal, async ({ read }) => {
+      const step = await read((session) => driver(session, "manager").plan(kind, signal));
+      return { before: await read((session) => driver(session, "manager").info(signal)), steps: [step] };
     });
   }
 
@@ -190,17 +281,13 @@ export class BmcClient {
     return this.#run("ntp", signal, ({ read }) => read((session) => driver(session, "ntp").read(signal)));
   }
 
-  setNtp(settings: NtpSettings, signal: AbortSignal): Promise<NtpReport> {
-    return this.#run("ntp", signal, ({ read, write, sleep }) =>
-      setNtp(
-        {
-          read: () => read((session) => driver(session, "ntp").read(signal)),
-          write: (asked) => write((session) => driver(session, "ntp").write(asked, signal)),
-          sleep,
-        },
-        settings,
-      ),
-    );
+  /** Without servers, those there are stay. */
+  setNtp(request: NtpRequest, signal: AbortSignal): Promise<NtpReport> {
+    return this.#run("ntp", signal, (access) => setNtp(this.#ntpPort(access, signal), request));
+  }
+
+  planNtp(request: NtpRequest, signal: AbortSignal): Promise<Plan<NtpSettings>> {
+    return this.#run("ntp", signal, (access) => planNtp(this.#ntpPort(access, signal), request));
   }
 
   /** Oldest first. */
@@ -208,27 +295,41 @@ export class BmcClient {
     return this.#run("sel", signal, ({ read }) => read((session) => driver(session, "sel").list(signal)));
   }
 
-  clearSel(signal: AbortSignal): Promise<SelReport> {
-    return this.#run("sel", signal, ({ read, write, sleep }) =>
-      clearSel({
-        list: () => read((session) => driver(session, "sel").list(signal)),
-        clear: () => write((session) => driver(session, "sel").clear(signal)),
-        sleep,
-      }),
-    );
+  /** How many entries `listSel` would list, in a few round trips. */
+  countSel(signal: AbortSignal): Promise<number> {
+    return this.#run("sel", signal, ({ read }) => read((session) => driver(session, "sel").count(signal)));
   }
 
-  /** Ends a serial-over-LAN session that somebody left open; that there is none is success. */
-  deactivateSol(signal: AbortSignal): Promise<void> {
-    return this.#run("sol", signal, ({ write }) =>
-      write((session) => driver(session, "sol").deactivate(signal)),
-    );
+  clearSel(signal: AbortSignal): Promise<SelReport> {
+    return this.#run("sel", signal, (access) => clearSel(this.#selPort(access, signal)));
+  }
+
+  /** `before`: how many entries there are. */
+  planClearSel(signal: AbortSignal): Promise<Plan<number>> {
+    return this.#run("sel", signal, (access) => planClearSel(this.#selPort(access, signal)));
+  }
+
+  /** Ends serial-over-LAN sessions that somebody left open; that there is none is success. */
+  deactivateSol(signal: AbortSignal): Promise<SolReport> {
+    return this.#run("sol", signal, (access) => deactivateSol(this.#solPort(access, signal)));
+  }
+
+  /** `before`: the instances in use, undefined where the BMC cannot say. */
+  planSolDeactivation(signal: AbortSignal): Promise<Plan<readonly number[] | undefined>> {
+    return this.#run("sol", signal, (access) => planSolDeactivation(this.#solPort(access, signal)));
   }
 
   takeScreenshot(signal: AbortSignal): Promise<Screenshot> {
     return this.#run("screenshot", signal, ({ read }) =>
       read((session) => driver(session, "screenshot").take(signal)),
     );
+  }
+
+  planScreenshot(signal: AbortSignal): Promise<Plan<undefined>> {
+    return this.#run("screenshot", signal, async ({ read }) => {
+      const step = await read((session) => driver(session, "screenshot").plan(signal));
+      return { before: undefined, steps: [step] };
+    });
   }
 
   readHardware(signal: AbortSignal): Promise<Hardware> {
@@ -255,26 +356,67 @@ export class BmcClient {
     };
   }
 
-  #mediaPort({ read, write, sleep }: Access, signal: AbortSignal) {
+  #nmiPort({ read, write }: Access, signal: AbortSignal): NmiPort {
+    return {
+      readPower: () => read(({ power }) => power.read(signal)),
+      plan: () => read((session) => driver(session, "nmi").plan(signal)),
+      send: () => write((session) => driver(session, "nmi").send(signal)),
+    };
+  }
+
+  #ntpPort({ read, write, sleep }: Access, signal: AbortSignal): NtpPort {
+    return {
+      read: () => read((session) => driver(session, "ntp").read(signal)),
+      plan: (asked) => read((session) => driver(session, "ntp").plan(asked, signal)),
+      write: (asked) => write((session) => driver(session, "ntp").write(asked, signal)),
+      sleep,
+    };
+  }
+
+  #selPort({ read, write, sleep }: Access, signal: AbortSignal): SelPort {
+    return {
+      list: () => read((session) => driver(session, "sel").list(signal)),
+      plan: () => read((session) => driver(session, "sel").plan(signal)),
+      clear: () => write((session) => driver(session, "sel").clear(signal)),
+      sleep,
+    };
+  }
+
+  #solPort({ read, write, sleep }: Access, signal: AbortSignal): SolPort {
+    return {
+      active: () => read((session) => driver(session, "sol").active(signal)),
+      deactivate: (instances) => write((session) => driver(session, "sol").deactivate(signal, instances)),
+      sleep,
+    };
+  }
+
+  #mediaPort({ read, write, sleep }: Access, signal: AbortSignal): MediaPort {
     return {
       unverified: () => read(async (session) => driver(session, "media").unverified),
       read: () => read((session) => driver(session, "media").read(signal)),
-      insert: (image: { readonly url: string }) =>
-        write((session) => driver(session, "media").insert(image, signal)),
+      plan: (image) => read((session) => driver(session, "media").plan(image, signal)),
+      insert: (image) => write((session) => driver(session, "media").insert(image, signal)),
       eject: () => write((session) => driver(session, "media").eject(signal)),
       sleep,
     };
   }
 
-  #userPort({ read, write }: Access, signal: AbortSignal) {
+  #userPort({ read, write, sleep, logInWith }: Access, signal: AbortSignal): UserPort {
     return {
       ownName: this.#connection.username,
+      checkUser: ({ name, password }) =>
+        read(async (session) =>
+          driver(session, "users").checkUser?.({ name, ...(password ? { password } : {}) }),
+        ),
+      checkRights: () => read(async (session) => driver(session, "users").checkRights?.()),
       list: () => read((session) => driver(session, "users").list(signal)),
-      create: (user: Parameters<NonNullable<Session["users"]>["create"]>[0]) =>
-        write((session) => driver(session, "users").create(user, signal)),
-      change: (user: BmcUser, change: Parameters<NonNullable<Session["users"]>["change"]>[1]) =>
-        write((session) => driver(session, "users").change(user, change, signal)),
-      remove: (user: BmcUser) => write((session) => driver(session, "users").remove(user, signal)),
+      create: (user) => write((session) => driver(session, "users").create(user, signal)),
+      change: (user, change) => write((session) => driver(session, "users").change(user, change, signal)),
+      remove: (user) => write((session) => driver(session, "users").remove(user, signal)),
+      tryPassword: (user, password) =>
+        read((session) => driver(session, "users").tryPassword(user, password, signal)),
+      logInWith,
+      sleep,
     };
   }
 

@@ -5,7 +5,7 @@ export interface BmcErrorOptions {
   readonly cause?: unknown;
   /** How long the BMC asked us to wait before asking again. */
   readonly retryAfterMs?: number;
-  /** True when a write was sent and its answer was lost: it may have been carried out. */
+  /** True when a write was sent and its answer was lost: it may have been carried out, or a part of it. */
   readonly uncertain?: boolean;
 }
 

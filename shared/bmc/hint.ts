@@ -22,3 +22,16 @@ export function composeHint(before: unknown, session: Pick<Session, "provider" |
   const { providers } = readHint(before);
   return { provider: session.provider, providers: { ...providers, [session.provider]: session.hint() } };
 }
+
+/**
+ * What several clients of one BMC have learned, beside what was known before: of each provider the later hint, and
+ * the first provider that answered.
+ */
+export function mergeHints(before: unknown, learned: readonly unknown[]): unknown {
+  const all = learned.filter((hint) => hint !== undefined).map(readHint);
+  if (all.length === 0) return before;
+  const known = readHint(before);
+  const provider = all[0]?.provider ?? known.provider;
+  const parts = [known, ...all].flatMap(({ providers }) => Object.entries(providers));
+  return { ...(provider === undefined ? {} : { provider }), providers: Object.fromEntries(parts) };
+}

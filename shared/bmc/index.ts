@@ -16,6 +16,7 @@ export { BmcClient, type BmcClientOptions, type Plan } from "./client.ts";
 export { BmcError } from "./errors.ts";
 export type { ManagerResetReport } from "./manager.ts";
 export type { MediaReport } from "./media.ts";
+export type { NmiReport } from "./nmi.ts";
 export type { NtpReport } from "./ntp.ts";
 export type { OffMode, PowerReport, PowerRequest } from "./power.ts";
 export type {
@@ -26,10 +27,14 @@ export type {
   BootRequest,
   Hardware,
   MediaState,
+  NtpRequest,
   NtpSettings,
+  Offer,
   Screenshot,
   SelEntry,
   UserRole,
 } from "./provider.ts";
 export type { SelReport } from "./sel.ts";
+export type { SessionDescription } from "./session-description.ts";
+export type { SolReport } from "./sol.ts";
 export type { UserReport, UserRequest } from "./users.ts";

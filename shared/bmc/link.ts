@@ -2,26 +2,43 @@ import type { Clock } from "../clock.ts";
 import type { Connection } from "../contract/connection.ts";
 import type { ProviderName } from "../contract/vocabulary.ts";
 import type { Logger } from "../logger.ts";
+import type { Secret } from "../secret.ts";
 import { BmcError } from "./errors.ts";
 import { composeHint, readHint } from "./hint.ts";
 import type { Capability, Provider, Session } from "./provider.ts";
 import type { ProviderLoader } from "./providers.ts";
 import { openFirst } from "./race.ts";
-import { OPEN_RETRY, READ_RETRY, type RetryRule, retrying, WRITE_RETRY } from "./retry.ts";
+import { ifBusy, OPEN_RETRY, READ_RETRY, type RetryRule, retrying, WRITE_RETRY } from "./retry.ts";
 
 export interface LinkDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly loadProvider: ProviderLoader;
+  /** False takes silence for an answer; a BMC that says that it is busy is asked again all the same. */
+  readonly retriesSilence: boolean;
 }
+
+const ONE_ATTEMPT: RetryRule = { ...OPEN_RETRY, attempts: 1 };
 
 /** A session as an operation sees it: reads are repeated where that is harmless, writes hardly ever. */
 export interface Access {
   read<T>(call: (session: Session) => Promise<T>): Promise<T>;
   write(call: (session: Session) => Promise<void>): Promise<void>;
   sleep(ms: number): Promise<void>;
-  /** Gives the session up, as when the BMC behind it restarts; the next call opens another. */
-  drop(): Promise<void>;
+  /**
+   * A call on a session of its own, through this provider or else any. One attempt, in which silence is an answer,
+   * as of a BMC that restarts.
+   */
+  afresh<T>(
+    provider: ProviderName | undefined,
+    signal: AbortSignal,
+    call: (session: Session) => Promise<T>,
+  ): Promise<T>;
+  /**
+   * Gives all sessions up; the next call logs in with this password, or without one with the connection's own. What
+   * follows keeps to the provider in use: others may have users of their own, whose password this is not.
+   */
+  logInWith(password: Secret | undefined): Promise<void>;
 }
 
 /**
@@ -31,6 +48,8 @@ export interface Access {
 export class BmcLink {
   readonly #connection: Connection;
   readonly #deps: LinkDeps;
+  /** In place of the connection's, once that has been changed on the BMC. */
+  #password: Secret | undefined;
   readonly #closed = new AbortController();
   readonly #sessions = new Map<ProviderName, Session>();
   /** Openings and closings under way, which may be logging in or out. */
@@ -38,6 +57,7 @@ export class BmcLink {
   /** Providers whose hint led nowhere in this client's life. */
   readonly #distrusted = new Set<ProviderName>();
   #roundTripsBefore = 0;
+  #closing: Promise<void> | undefined;
   #provider: ProviderName | undefined;
   #hint: unknown;
 
@@ -81,7 +101,9 @@ export class BmcLink {
         signal.throwIfAborted();
         const error = this.#named(BmcError.from(thrown));
         const refused = this.#provider;
-        if (error.class !== "unsupported" && unsupported.length === 0) throw error;
+        // What an open session says of its own counts, also after others did not offer it.
+        const isFinal = unsupported.length === 0 || refused !== undefined || error.uncertain;
+        if (error.class !== "unsupported" && isFinal) throw error;
         unsupported.push(error);
         candidates = candidates.filter((name) => name !== refused);
         if (error.class === "unsupported" && refused && candidates.length > 0) continue;
@@ -90,8 +112,13 @@ export class BmcLink {
     }
   }
 
-  /** Logs out and frees everything, also in the middle of an operation, for good. Never throws. */
-  async close(): Promise<void> {
+  /** Logs out and frees everything, also in the middle of an operation, for good, once. Never throws. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
     this.#closed.abort(new BmcError("cancelled", "the client was closed"));
     // Whoever exits now would leave behind on the BMC what an opening has just logged in.
     await Promise.all(this.#looseEnds);
@@ -99,7 +126,8 @@ export class BmcLink {
   }
 
   #access(candidates: readonly ProviderName[], signal: AbortSignal): Access {
-    const session = () => this.#session(candidates, signal);
+    let names = candidates;
+    const session = () => this.#session(names, signal);
     let wasOpen = false;
     // The first opening has its own rule, so that an unreachable BMC is not tried under both; one that was open
     // and went away may be restarting, and gets the time of the rule for the call.
@@ -117,7 +145,16 @@ export class BmcLink {
         return this.#retrying(WRITE_RETRY, signal, async () => this.#callOnceMore(session, call));
       },
       sleep: (ms) => this.#deps.clock.sleep(ms, signal),
-      drop: async () => this.#drop((await session()).provider),
+      afresh: async (provider, limit, call) => {
+        const names = provider === undefined ? candidates : [provider];
+        await this.#untilDone(Promise.all(names.map((name) => this.#drop(name))));
+        return this.#call(await this.#session(names, limit, ONE_ATTEMPT), call);
+      },
+      logInWith: async (password) => {
+        this.#password = password;
+        if (this.#provider) names = [this.#provider];
+        await Promise.all([...this.#sessions.keys()].map((name) => this.#untilDone(this.#drop(name))));
+      },
     };
   }
 
@@ -150,11 +187,15 @@ export class BmcLink {
   }
 
   #retrying<T>(rule: RetryRule, signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
-    const { clock, log } = this.#deps;
-    return retrying(rule, { clock, log, signal }, attempt);
+    const { clock, log, retriesSilence } = this.#deps;
+    return retrying(retriesSilence ? rule : ifBusy(rule), { clock, log, signal }, attempt);
   }
 
-  async #session(candidates: readonly ProviderName[], signal: AbortSignal): Promise<Session> {
+  async #session(
+    candidates: readonly ProviderName[],
+    signal: AbortSignal,
+    rule: RetryRule = OPEN_RETRY,
+  ): Promise<Session> {
     for (const name of candidates) {
       const open = this.#sessions.get(name);
       if (open) {
@@ -162,10 +203,10 @@ export class BmcLink {
         return open;
       }
     }
-    return this.#untilDone(this.#open(candidates, AbortSignal.any([signal, this.#closed.signal])));
+    return this.#untilDone(this.#open(candidates, AbortSignal.any([signal, this.#closed.signal]), rule));
   }
 
-  async #open(names: readonly ProviderName[], signal: AbortSignal): Promise<Session> {
+  async #open(names: readonly ProviderName[], signal: AbortSignal, rule: RetryRule): Promise<Session> {
     this.#provider = undefined;
     const { clock, log, loadProvider } = this.#deps;
     const hints = readHint(this.#hint);
@@ -178,10 +219,10 @@ export class BmcLink {
         open: async (raceSignal, progress) => {
           const provider = await loadProvider(name);
           const hint = this.#distrusted.has(name) ? undefined : hints.providers[name];
-          return this.#retrying(OPEN_RETRY, raceSignal, async () => {
+          return this.#retrying(rule, raceSignal, async () => {
             try {
               const context = { clock, log, hint, onReached: progress.reached };
-              return await provider.open(this.#connection, context, raceSignal);
+              return await provider.open(this.#credentialed(), context, raceSignal);
             } catch (thrown) {
               progress.failing(thrown);
               throw thrown;
@@ -200,6 +241,10 @@ export class BmcLink {
     this.#provider = session.provider;
     log.debug({ provider: session.provider, host: this.#connection.host }, "BMC answered");
     return session;
+  }
+
+  #credentialed(): Connection {
+    return this.#password ? { ...this.#connection, password: this.#password } : this.#connection;
   }
 
   /** The connection's providers that can do it, in order of preference. */

@@ -14,6 +14,8 @@ export interface MediaPort {
   /** What a write is worth where it cannot be read back. */
   unverified(): Promise<Unverified | undefined>;
   read(): Promise<MediaState>;
+  /** What `insert`, or without an image `eject`, would put on the wire, for people. */
+  plan(image: MediaImage | undefined): Promise<string>;
   insert(image: MediaImage): Promise<void>;
   eject(): Promise<void>;
   sleep(ms: number): Promise<void>;
@@ -56,6 +58,16 @@ export async function ejectMedia(port: MediaPort): Promise<MediaReport> {
   if (!before.inserted) return { before, after: before, changed: false, summary: "media already ejected" };
   const after = await empty(port);
   return { before, after, changed: true, summary: "media ejected" };
+}
+
+/** What inserting, or without an image ejecting, would send. Reads the drive and changes nothing. */
+export async function planMedia(
+  port: MediaPort,
+  image: MediaImage | undefined,
+): Promise<{ readonly before: MediaState | undefined; readonly steps: readonly string[] }> {
+  const before = (await port.unverified()) ? undefined : await port.read();
+  const eject = before?.inserted || (!before && !image) ? [await port.plan(undefined)] : [];
+  return { before, steps: image ? [...eject, await port.plan(image)] : eject };
 }
 
 /** For people: `no media`, `http://.../rescue.iso`. */

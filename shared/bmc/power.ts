@@ -97,6 +97,49 @@ export async function setPower(port: PowerPort, request: PowerRequest): Promise<
   }
 }
 
+/** Waits until a machine that something else powers on or off is there; sends nothing. */
+export async function waitForPower(
+  port: Pick<PowerPort, "clock" | "read" | "sleep">,
+  target: "on" | "off",
+  timeoutMs: number,
+): Promise<PowerReport> {
+  const startedMs = port.clock.monotonicMs();
+  const seen = new Set<PowerState>();
+  const read = async () => {
+    const state = await port.read();
+    seen.add(state);
+    return state;
+  };
+  const before = await read();
+  if (!(await reached({ ...port, read }, target, timeoutMs))) {
+    throw new BmcError(
+      "timeout",
+      `not ${target} after ${formatSeconds(timeoutMs)}, it was ${before} at first`,
+    );
+  }
+  const took = formatSeconds(port.clock.monotonicMs() - startedMs);
+  // Off, on and off again has not been off already.
+  const summary = seen.size === 1 ? `already ${target}` : `${target} after ${took}`;
+  return { before, after: target, changed: false, summary };
+}
+
+/** The port as it would be in a state that something before brings about, for a plan. */
+export function assuming(port: PowerPort, state: PowerState): PowerPort {
+  return {
+    ...port,
+    read: async () => state,
+    plan: async (name) => {
+      try {
+        return await port.plan(name);
+      } catch (thrown) {
+        // What does not go in the present state says nothing of the other; the request may depend on it.
+        if (BmcError.from(thrown).class === "state") return name;
+        throw thrown;
+      }
+    },
+  };
+}
+
 /** What `setPower` would send, in order, for people. Reads the state and changes nothing. */
 export async function planPower(
   port: PowerPort,
@@ -309,7 +352,11 @@ async function reach(port: PowerPort, target: "on" | "off", timeoutMs: number, s
 }
 
 /** Polls until the state holds. Off must be read twice in a row: BMCs say it while the machine still runs down. */
-async function reached(port: PowerPort, target: "on" | "off", timeoutMs: number): Promise<boolean> {
+async function reached(
+  port: Pick<PowerPort, "clock" | "read" | "sleep">,
+  target: "on" | "off",
+  timeoutMs: number,
+): Promise<boolean> {
   const needed = target === "off" ? 2 : 1;
   let matching = 0;
   const held = await watch(
@@ -330,7 +377,7 @@ async function reached(port: PowerPort, target: "on" | "off", timeoutMs: number)
  * restarting: that is an error only when it lasts to the end.
  */
 async function watch(
-  port: PowerPort,
+  port: Pick<PowerPort, "clock" | "read" | "sleep">,
   done: (state: PowerState) => boolean,
   timeoutMs: number,
 ): Promise<boolean> {
@@ -350,7 +397,7 @@ async function watch(
   }
 }
 
-async function readOrSilence(port: PowerPort): Promise<PowerState | BmcError> {
+async function readOrSilence(port: Pick<PowerPort, "read">): Promise<PowerState | BmcError> {
   try {
     return await port.read();
   } catch (thrown) {

@@ -104,13 +104,22 @@ export interface UserChange {
   readonly role?: UserRole;
 }
 
+/** What trying a user's password out has shown; `unknown` where the BMC does not let anybody try. */
+export type PasswordTrial = "accepted" | "refused" | "unknown";
+
 /** The BMC's own user accounts. A call is one attempt; upsert and verification are the client's. */
 export interface UserDriver {
+  /** Throws `usage` for a name or password that the protocol cannot carry. Sends nothing. */
+  checkUser?(user: Pick<NewUser, "name"> & Partial<NewUser>): void;
+  /** Throws `auth` where the session is known not to be allowed to change users. Sends nothing. */
+  checkRights?(): void;
   /** Accounts that have a name; empty slots are left out. */
   list(signal: AbortSignal): Promise<readonly BmcUser[]>;
   create(user: NewUser, signal: AbortSignal): Promise<void>;
   change(user: BmcUser, change: UserChange, signal: AbortSignal): Promise<void>;
   remove(user: BmcUser, signal: AbortSignal): Promise<void>;
+  /** Whether the BMC has this password for the user. A password that is wrong may count as a failed login. */
+  tryPassword(user: BmcUser, password: Secret, signal: AbortSignal): Promise<PasswordTrial>;
 }
 
 export type BmcResetKind = "cold" | "warm";
@@ -128,6 +137,8 @@ export interface BmcInfo {
 
 /** The BMC itself. */
 export interface ManagerDriver {
+  /** What `reset` would send, in one line for people. Throws `unsupported` where the BMC is known not to offer it. */
+  plan(kind: BmcResetKind, signal: AbortSignal): Promise<string>;
   /** Resolves when the BMC accepted; it then goes away for a while and this session with it. */
   reset(kind: BmcResetKind, signal: AbortSignal): Promise<void>;
   info(signal: AbortSignal): Promise<BmcInfo>;
@@ -140,9 +151,17 @@ export interface NtpSettings {
   readonly servers: readonly string[];
 }
 
+/** What the settings are to become; without servers, those there are stay. */
+export interface NtpRequest {
+  readonly enabled: boolean;
+  readonly servers?: readonly string[];
+}
+
 export interface NtpDriver {
   read(signal: AbortSignal): Promise<NtpSettings>;
-  write(settings: NtpSettings, signal: AbortSignal): Promise<void>;
+  /** What `write` would send, in one line for people. */
+  plan(request: NtpRequest, signal: AbortSignal): Promise<string>;
+  write(request: NtpRequest, signal: AbortSignal): Promise<void>;
 }
 
 export interface SelEntry {
@@ -157,16 +176,33 @@ export interface SelEntry {
 export interface SelDriver {
   /** Oldest first. */
   list(signal: AbortSignal): Promise<readonly SelEntry[]>;
+  /** How many entries there are, in a few round trips however many that is; at least one of them was readable. */
+  count(signal: AbortSignal): Promise<number>;
+  /** What `clear` would send, in one line for people. Throws `unsupported` where the BMC is known not to offer it. */
+  plan(signal: AbortSignal): Promise<string>;
   clear(signal: AbortSignal): Promise<void>;
 }
 
-/** Serial over LAN. */
-export interface SolDriver {
-  /** Ends a session that somebody left open; that there is none is success. */
-  deactivate(signal: AbortSignal): Promise<void>;
+/** Whether a BMC has what only using it would prove: it says so, or `unknown` where it does not say. */
+export type Offer = "offered" | "unknown";
+
+/** Something that changes the machine, or takes its time, even when it is only tried out. */
+export interface Offering {
+  /** Asks the BMC without doing it. Throws `unsupported` where the BMC is known not to offer it. */
+  offer(signal: AbortSignal): Promise<Offer>;
 }
 
-export interface NmiDriver {
+/** Serial over LAN. */
+export interface SolDriver extends Offering {
+  /** The instances in use; undefined where the BMC cannot say. */
+  active(signal: AbortSignal): Promise<readonly number[] | undefined>;
+  /** Ends these instances, or without any given all that are in use; that one is not in use is success. */
+  deactivate(signal: AbortSignal, instances?: readonly number[]): Promise<void>;
+}
+
+export interface NmiDriver extends Offering {
+  /** What `send` would put on the wire, in one line for people. Throws as `offer` does. */
+  plan(signal: AbortSignal): Promise<string>;
   /** Raises a non-maskable interrupt. Not idempotent: never repeated after a lost answer. */
   send(signal: AbortSignal): Promise<void>;
 }
@@ -177,7 +213,9 @@ export interface Screenshot {
   readonly bytes: Uint8Array;
 }
 
-export interface ScreenshotDriver {
+export interface ScreenshotDriver extends Offering {
+  /** What `take` would send, in one line for people. Throws as `offer` does. */
+  plan(signal: AbortSignal): Promise<string>;
   take(signal: AbortSignal): Promise<Screenshot>;
 }
 
@@ -222,6 +260,9 @@ export interface InventoryDriver {
   read(signal: AbortSignal): Promise<Hardware>;
 }
 
+/** What a session may do at most (IPMI 2.0 section 6.8). */
+export type SessionPrivilege = "user" | "operator" | "administrator";
+
 /** A BMC that answered and accepted the credentials, or that a hint says will (see `Provider.open`). */
 export interface Session {
   readonly provider: ProviderName;
@@ -236,6 +277,10 @@ export interface Session {
   readonly nmi?: NmiDriver;
   readonly screenshot?: ScreenshotDriver;
   readonly inventory?: InventoryDriver;
+  /** The level that the session asks for, where the protocol has such levels. */
+  readonly privilege?: SessionPrivilege;
+  /** When the BMC's certificate expires, milliseconds since the epoch; undefined without TLS. */
+  certificateExpiresMs?(): number | undefined;
   /** Requests (or packets) so far that waited for an answer. */
   roundTrips(): number;
   /** What was learned and is worth keeping for the next call; plain JSON. */
@@ -245,16 +290,21 @@ export interface Session {
 }
 
 /** The optional drivers of a session, by which a provider says what it can do. */
-export type Capability =
-  | "media"
-  | "users"
-  | "manager"
-  | "ntp"
-  | "sel"
-  | "sol"
-  | "nmi"
-  | "screenshot"
-  | "inventory";
+export const CAPABILITIES = [
+  "media",
+  "users",
+  "manager",
+  "ntp",
+  "sel",
+  "sol",
+  "nmi",
+  "screenshot",
+  "inventory",
+] as const;
+export type Capability = (typeof CAPABILITIES)[number];
+
+/** Those of which only using them would prove that the BMC has them; see `Offering`. */
+export type OfferedCapability = "sol" | "nmi" | "screenshot";
 
 export interface ProviderContext {
   readonly clock: Clock;

@@ -1,3 +1,4 @@
+import type { ErrorClass } from "../contract/error-class.ts";
 import type { ProviderName } from "../contract/vocabulary.ts";
 import { BmcError } from "./errors.ts";
 
@@ -196,16 +197,30 @@ interface Failure {
 }
 
 /** From the most telling class to the least: an answer says more than silence. */
-const TELLING = ["auth", "tls", "usage", "busy", "protocol", "bmc", "timeout", "unreachable", "unsupported"];
+const TELLING: readonly ErrorClass[] = [
+  "auth",
+  "tls",
+  "usage",
+  "busy",
+  "verify",
+  "state",
+  "protocol",
+  "bmc",
+  "timeout",
+  "unreachable",
+  "unsupported",
+];
+
+/** Out of the classes of several failures the one that says most; `internal` when there are none. */
+export function mostTelling(classes: readonly ErrorClass[]): ErrorClass {
+  return TELLING.find((known) => classes.includes(known)) ?? classes[0] ?? "internal";
+}
 
 function combine(failures: readonly Failure[]): BmcError {
   const final = failures.find(({ error }) => isFinal(error));
   const told = final ? [final] : failures;
-  const rank = ({ error }: Failure) => {
-    const index = TELLING.indexOf(error.class);
-    return index === -1 ? TELLING.length : index;
-  };
-  const [telling] = told.toSorted((a, b) => rank(a) - rank(b));
+  const errorClass = mostTelling(told.map(({ error }) => error.class));
+  const cause = told.find(({ error }) => error.class === errorClass)?.error;
   const reasons = told.map(({ name, error }) => `${name}: ${error.message}`).join("; ");
-  return new BmcError(telling?.error.class ?? "internal", reasons, { cause: telling?.error });
+  return new BmcError(errorClass, reasons, { cause });
 }

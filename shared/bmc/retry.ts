@@ -35,6 +35,11 @@ export const OPEN_RETRY: RetryRule = {
   backoff: { firstMs: 500, maxMs: 2_000, jitter: 0.2 },
 };
 
+/** The rule for whoever wants to know whether the BMC is there, and so takes silence for an answer. */
+export function ifBusy(rule: RetryRule): RetryRule {
+  return { ...rule, classes: new Set<ErrorClass>(["busy"]) };
+}
+
 /** Runs `attempt` under `rule`. Between two attempts the BMC's own wait is honoured where it gave one. */
 export async function retrying<T>(
   rule: RetryRule,

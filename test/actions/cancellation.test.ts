@@ -41,6 +41,24 @@ describe.concurrent.each(TESTED_PROVIDERS)("via %s", (provider) => {
     expect(lab.done()).toEqual(["soft-off"]);
   });
 
+  it("SIGTERM while it waits for a power state ends the action and its session", async () => {
+    await using lab = await actionLab({ machine: { power: "on" } });
+    const action = new ActionProcess("wait-for-power-state", {
+      env: { ...lab.env(provider), STATE: "off", REDFISH_AUTH: "session" },
+    });
+    await eventually(() => openSessions(lab) === 1 && lab.readings() >= 2);
+    const cancelledMs = performance.now();
+
+    action.child.kill("SIGTERM");
+    const ended = await action.ended;
+
+    expect(performance.now() - cancelledMs).toBeLessThan(SOON_MS);
+    expect(resultOf(ended)).toMatchObject({ ok: false, class: "cancelled", message: "cancelled by SIGTERM" });
+    expect(ended).toMatchObject({ code: 143, signal: null });
+    await eventually(() => openSessions(lab) === 0);
+    expect(lab.writes()).toEqual([]);
+  });
+
   it("a reached TIMEOUT ends the action and its session", async () => {
     await using lab = await actionLab({ machine: stubborn });
 

@@ -8,6 +8,7 @@ import { systemClock } from "../../shared/clock.ts";
 import { type IpmiBmcOptions, startIpmiBmc } from "../simulators/ipmi/bmc.ts";
 import { SimulatedMachine, type SimulatedMachineOptions } from "../simulators/machine.ts";
 import { type RedfishBmcOptions, startRedfishBmc } from "../simulators/redfish/bmc.ts";
+import { SESSIONS } from "../simulators/redfish/sessions.ts";
 
 export type TestedProvider = "redfish" | "ipmi";
 export const TESTED_PROVIDERS: readonly TestedProvider[] = ["redfish", "ipmi"];
@@ -17,6 +18,9 @@ export interface LabOptions {
   readonly redfish?: RedfishBmcOptions;
   readonly ipmi?: Omit<IpmiBmcOptions, "machine">;
 }
+
+/** IPMI messages that read, or belong to a session. */
+const CHANGES_NOTHING = /^(Get|Read|Reserve|Open Session|RAKP|Set Session Privilege Level|Close Session)/;
 
 /** A machine that both a Redfish and an IPMI BMC stand for, and a folder that goes away with them. */
 export async function actionLab(options: LabOptions = {}) {
@@ -52,6 +56,15 @@ export async function actionLab(options: LabOptions = {}) {
     }),
     /** What was done to the machine, in order. */
     done: () => machine.commands.map(({ action }) => action),
+    /** How often either BMC was asked for the power. */
+    readings: () =>
+      redfish.log.filter((line) => line === `GET ${redfish.systemPaths[0]}`).length +
+      ipmi.log.filter((name) => name === "Get Chassis Status").length,
+    /** What either BMC was asked that would change something, logins and logouts aside. */
+    writes: () => [
+      ...redfish.log.filter((line) => !line.startsWith("GET ") && !line.includes(SESSIONS)),
+      ...ipmi.log.filter((name) => !CHANGES_NOTHING.test(name)),
+    ],
     /** Requests and packets that either BMC has seen. */
     traffic: () => redfish.requests.length + ipmi.received,
     /** How often either BMC was offered credentials that it refused. */

@@ -1,23 +1,29 @@
 import { describe, expect, it } from "vitest";
-import { redfishProfiles } from "../simulators/redfish/profiles.ts";
 import { resultOf, runAction } from "./action-process.ts";
-import { actionLab, type LabOptions, REFUSING_PORT, TESTED_PROVIDERS } from "./lab.ts";
+import { actionLab, eventually, TESTED_PROVIDERS } from "./lab.ts";
+
+type Environment = Readonly<Record<string, string>>;
 
 /** One run of an action, and what it must come to. */
 interface Run {
   readonly action: string;
   readonly title: string;
   readonly power: "on" | "off";
-  readonly env?: Readonly<Record<string, string>>;
+  readonly env?: Environment;
+  /** Runs before it against the same machine. */
+  readonly after?: readonly [action: string, env: Environment];
   readonly message: RegExp;
   readonly result: Readonly<Record<string, unknown>>;
   readonly done?: readonly string[];
   readonly override?: Readonly<Record<string, unknown>>;
 }
 
+const ISO = "http://192.0.2.9/rescue.iso";
+const OTHER_ISO = "http://192.0.2.9/other.iso";
 const pxeOnce = { device: "pxe", persistent: false, mode: "uefi" };
 const diskForGood = { device: "disk", persistent: true, mode: "uefi" };
 const setDisk = { DEVICE: "disk", PERSISTENT: "true", MODE: "uefi" };
+const noOverride = { device: "none", enabled: "disabled" };
 
 const successes: readonly Run[] = [
   {
@@ -60,6 +66,15 @@ const successes: readonly Run[] = [
   },
   {
     action: "power-cycle",
+    title: "keeps the machine off for as long as it is told",
+    power: "on",
+    env: { OFF_DURATION: "600ms" },
+    message: /^cycled in .* \(off for 0\.6 s, then on\)$/,
+    result: { before: "on", after: "on", changed: true },
+    done: ["off", "on"],
+  },
+  {
+    action: "power-cycle",
     title: "powers a machine that is off on, and says so",
     power: "off",
     message: /^on after .* \(was off, so powered on\)$/,
@@ -98,6 +113,22 @@ const successes: readonly Run[] = [
     result: { before: "off", after: "off", changed: false, data: { power: "off" } },
   },
   {
+    action: "wait-for-power-state",
+    title: "is over at once when the machine is on already",
+    power: "on",
+    env: { STATE: "on" },
+    message: /^already on$/,
+    result: { before: "on", after: "on", changed: false },
+  },
+  {
+    action: "wait-for-power-state",
+    title: "is over soon when the machine is off already",
+    power: "off",
+    env: { STATE: "off" },
+    message: /^already off$/,
+    result: { before: "off", after: "off", changed: false },
+  },
+  {
     action: "set-boot-device",
     title: "sets a device for good",
     power: "off",
@@ -105,6 +136,16 @@ const successes: readonly Run[] = [
     message: /^boot disk persistent \(uefi\)$/,
     result: { after: diskForGood, changed: true },
     override: { device: "disk", enabled: "continuous", mode: "uefi" },
+  },
+  {
+    action: "set-boot-device",
+    title: "clears an override with none",
+    power: "off",
+    env: { DEVICE: "none" },
+    after: ["set-boot-device", setDisk],
+    message: /^boot none$/,
+    result: { after: { device: "none" }, changed: true },
+    override: noOverride,
   },
   {
     action: "set-pxe-once",
@@ -115,38 +156,82 @@ const successes: readonly Run[] = [
     result: { after: pxeOnce, changed: true },
     override: { device: "pxe", enabled: "once", mode: "uefi" },
   },
-];
-
-const actions: readonly { action: string; env?: Readonly<Record<string, string>> }[] = [
-  { action: "power-on" },
-  { action: "power-off" },
-  { action: "power-cycle" },
-  { action: "power-reset" },
-  { action: "power-status" },
-  { action: "set-boot-device", env: setDisk },
-  { action: "set-pxe-once" },
+  {
+    action: "set-pxe-once",
+    title: "takes the place of an override for good",
+    power: "off",
+    env: { MODE: "uefi" },
+    after: ["set-boot-device", setDisk],
+    message: /^boot pxe once \(uefi\)$/,
+    result: { after: pxeOnce, changed: true },
+    override: { device: "pxe", enabled: "once", mode: "uefi" },
+  },
+  {
+    action: "set-disk-persistent",
+    title: "sets the disk for good",
+    power: "on",
+    env: { MODE: "uefi" },
+    message: /^boot disk persistent \(uefi\)$/,
+    result: { after: diskForGood, changed: true },
+    override: { device: "disk", enabled: "continuous", mode: "uefi" },
+  },
+  {
+    action: "get-boot-device",
+    title: "says what the machine is set to boot from",
+    power: "on",
+    after: ["set-pxe-once", { MODE: "uefi" }],
+    message: /^boot pxe once \(uefi\)$/,
+    result: { before: pxeOnce, after: pxeOnce, changed: false, data: pxeOnce },
+    override: { device: "pxe", enabled: "once", mode: "uefi" },
+  },
+  {
+    action: "get-boot-device",
+    title: "says that nothing is set",
+    power: "on",
+    message: /^boot none$/,
+    result: { changed: false, data: { device: "none" } },
+    override: noOverride,
+  },
+  {
+    action: "clear-boot-override",
+    title: "takes an override for good back",
+    power: "on",
+    after: ["set-disk-persistent", {}],
+    message: /^boot none$/,
+    result: { after: { device: "none" }, changed: true },
+    override: noOverride,
+  },
 ];
 
 describe.concurrent.each(TESTED_PROVIDERS)("via %s", (provider) => {
-  it.each(successes)("$action $title", async ({ action, power, env, message, result, done, override }) => {
-    await using lab = await actionLab({ machine: { power } });
+  it.each(successes)(
+    "$action $title",
+    async ({ action, power, env, after, message, result, done, override }) => {
+      await using lab = await actionLab({ machine: { power } });
+      if (after) await runAction(after[0], { env: { ...lab.env(provider), ...after[1] } });
 
-    const ended = await runAction(action, { env: { ...lab.env(provider), MACHINE: "node-7", ...env } });
+      const ended = await runAction(action, { env: { ...lab.env(provider), MACHINE: "node-7", ...env } });
 
-    const said = resultOf(ended);
-    expect(said).toMatchObject({ action, machine: "node-7", ok: true, provider, ...result });
-    expect(said.message).toMatch(new RegExp(` via ${provider}$`));
-    expect(said.message.replace(` via ${provider}`, "")).toMatch(message);
-    expect(said).not.toHaveProperty("class");
-    expect(said.roundTrips).toBeGreaterThan(0);
-    expect(ended).toMatchObject({ code: 0, stderr: "" });
-    expect(lab.done()).toEqual(done ?? []);
-    if (override) expect(lab.machine.override).toEqual(override);
-  });
+      const said = resultOf(ended);
+      expect(said).toMatchObject({ action, machine: "node-7", ok: true, provider, ...result });
+      expect(said.message).toMatch(new RegExp(` via ${provider}$`));
+      expect(said.message.replace(` via ${provider}`, "")).toMatch(message);
+      expect(said).not.toHaveProperty("class");
+      expect(said.roundTrips).toBeGreaterThan(0);
+      expect(ended).toMatchObject({ code: 0, stderr: "" });
+      expect(lab.done()).toEqual(done ?? []);
+      if (override) expect(lab.machine.override).toMatchObject(override);
+    },
+  );
 
-  it.each(["set-boot-device", "set-pxe-once"])("%s succeeds again when it is so already", async (action) => {
+  it.each([
+    { action: "set-boot-device", env: setDisk },
+    { action: "set-pxe-once", env: {} },
+    { action: "set-disk-persistent", env: {} },
+    { action: "clear-boot-override", env: {} },
+  ])("$action succeeds again when it is so already", async ({ action, env }) => {
     await using lab = await actionLab();
-    const run = { env: { ...lab.env(provider), ...(action === "set-boot-device" ? setDisk : {}) } };
+    const run = { env: { ...lab.env(provider), ...env } };
     await runAction(action, run);
     const first = lab.machine.override;
 
@@ -156,136 +241,86 @@ describe.concurrent.each(TESTED_PROVIDERS)("via %s", (provider) => {
     expect(lab.machine.override).toEqual(first);
   });
 
-  it.each(actions)("$action stops after one refusal of a password", async ({ action, env }) => {
-    await using lab = await actionLab();
+  it.each(["on", "off"] as const)(
+    "wait-for-power-state sees the machine going %s while it waits, and sends nothing itself",
+    async (state) => {
+      const power = state === "on" ? "off" : "on";
+      await using lab = await actionLab({ machine: { power } });
+      const waiting = runAction("wait-for-power-state", { env: { ...lab.env(provider), STATE: state } });
+      // Something else powers the machine after the action has seen it as it was.
+      await eventually(() => lab.readings() >= 2);
+      lab.machine.do(state);
 
-    const ended = await runAction(action, {
-      env: { ...lab.env(provider), ...env, BMC_PASSWORD: "not-calvin" },
-    });
+      const said = resultOf(await waiting);
 
-    const said = resultOf(ended);
-    expect(said).toMatchObject({ action, ok: false, class: "auth" });
-    expect(said.message).toMatch(new RegExp(`^${provider}: .`));
-    expect(ended.code).toBe(10);
-    expect(lab.refusals()).toBe(1);
-    expect(lab.done()).toEqual([]);
-  });
-
-  it.each(actions)("$action says soon that nothing can be reached", async ({ action, env }) => {
-    await using lab = await actionLab();
-    const port = String(REFUSING_PORT);
-
-    const ended = await runAction(action, {
-      env: { ...lab.env(provider), ...env, REDFISH_PORT: port, IPMI_PORT: port },
-    });
-
-    const said = resultOf(ended);
-    expect(said).toMatchObject({ action, ok: false, class: "unreachable" });
-    expect(said.message).toMatch(new RegExp(`^${provider}: .*connection refused`));
-    expect(said.durationMs).toBeLessThan(10_000);
-    expect(ended.code).toBe(11);
-    expect(lab.traffic()).toBe(0);
-  });
-
-  it.each([
-    { action: "power-on", power: "off", machine: { powerOnMs: 60_000 }, env: {}, sent: "on" },
-    { action: "power-off", power: "on", machine: { powerOffMs: 60_000 }, env: { MODE: "hard" }, sent: "off" },
-    { action: "power-cycle", power: "on", machine: { cycleOffMs: 60_000 }, env: {}, sent: "cycle" },
-  ] as const)(
-    "$action fails when the machine does not follow",
-    async ({ action, power, machine, env, sent }) => {
-      await using lab = await actionLab({ machine: { power, ...machine } });
-
-      const ended = await runAction(action, { env: { ...lab.env(provider), STATE_TIMEOUT: "1s", ...env } });
-
-      expect(resultOf(ended)).toMatchObject({ ok: false, class: "timeout", provider });
-      expect(resultOf(ended).message).toMatch(new RegExp(`^${provider}: not o(n|ff) after 1.0 s, although`));
-      expect(ended.code).toBe(16);
-      expect(lab.done()).toEqual([sent]);
+      expect(said).toMatchObject({ ok: true, before: power, after: state, changed: false, provider });
+      expect(said.message).toMatch(new RegExp(`^${state} after \\d+\\.\\d s via ${provider}$`));
+      expect(lab.writes()).toEqual([]);
     },
   );
-
-  it("power-reset of a machine that is off is an error of class state", async () => {
-    await using lab = await actionLab({ machine: { power: "off" } });
-
-    const ended = await runAction("power-reset", { env: lab.env(provider) });
-
-    expect(resultOf(ended)).toMatchObject({ ok: false, class: "state" });
-    expect(resultOf(ended).message).toMatch(new RegExp(`^${provider}: the machine is off`));
-    expect(ended.code).toBe(17);
-    expect(lab.done()).toEqual([]);
-  });
-
-  it.each(actions.slice(-2))("$action fails when the BMC keeps something else", async ({ action, env }) => {
-    await using lab = await actionLab({ redfish: { profile: "supermicro-reverting" } });
-    lab.ipmi.faults.refuses = (name) => (name === "Set System Boot Options" ? 0 : undefined);
-
-    const ended = await runAction(action, { env: { ...lab.env(provider), ...env, MODE: "uefi" } });
-
-    const said = resultOf(ended);
-    expect(said).toMatchObject({ ok: false, class: "verify", provider });
-    expect(said.message).toMatch(new RegExp(`^${provider}: asked for \\w+ .*, the BMC keeps `));
-    expect(ended.code).toBe(15);
-  });
 });
 
-function limitedTo(resetTypes: readonly string[]): LabOptions {
-  const { generic } = redfishProfiles;
-  if (!generic) throw new Error("the simulator has no generic profile");
-  return { redfish: { profile: { ...generic, resetTypes } } };
-}
+describe.concurrent("virtual media via redfish", () => {
+  const drive = (lab: Awaited<ReturnType<typeof actionLab>>) =>
+    lab.redfish.media.slots.find(({ types }) => types.includes("CD"));
+  const insert = { MEDIA_URL: ISO };
 
-describe.concurrent("what a BMC does not offer", () => {
-  it.each([
-    ["power-on", ["ForceOff"], "off", {}],
-    ["power-off", ["On", "GracefulShutdown"], "on", { MODE: "hard" }],
-    ["power-off", ["On", "ForceOff"], "on", { MODE: "soft" }],
-    ["power-cycle", ["ForceOff"], "on", {}],
-    ["power-cycle", ["On"], "on", {}],
-    ["power-reset", ["On", "ForceOff"], "on", {}],
-  ] as const)(
-    "makes %s of a BMC with only %j unsupported before anything is changed",
-    async (action, offered, power, env) => {
-      await using lab = await actionLab({ ...limitedTo(offered), machine: { power } });
+  it("insert-virtual-media puts an image into the drive", async () => {
+    await using lab = await actionLab();
 
-      const ended = await runAction(action, { env: { ...lab.env("redfish"), ...env } });
+    const ended = await runAction("insert-virtual-media", { env: { ...lab.env("redfish"), ...insert } });
 
-      expect(resultOf(ended)).toMatchObject({ ok: false, class: "unsupported", provider: "redfish" });
-      expect(ended.code).toBe(13);
-      expect(lab.done()).toEqual([]);
-      expect(lab.redfish.log.filter((line) => !line.startsWith("GET"))).toEqual([]);
-    },
-  );
+    expect(resultOf(ended)).toMatchObject({
+      ok: true,
+      message: `media ${ISO} inserted via redfish`,
+      before: { inserted: false },
+      after: { inserted: true, image: ISO },
+      changed: true,
+    });
+    expect(ended.code).toBe(0);
+    expect(drive(lab)).toMatchObject({ inserted: true, image: ISO });
+  });
 
   it.each([
-    ["redfish", "safe"],
-    ["ipmi", "usb"],
-    ["ipmi", "uefi-http"],
-  ] as const)(
-    "makes a device unsupported via %s before anything is changed: %s",
-    async (provider, device) => {
-      await using lab = await actionLab();
-      const before = lab.machine.override;
+    ["another image", OTHER_ISO],
+    ["the same image", ISO],
+  ])("insert-virtual-media ejects %s that is in first", async (_, image) => {
+    await using lab = await actionLab();
+    Object.assign(drive(lab) ?? {}, { inserted: true, image });
 
-      const ended = await runAction("set-boot-device", { env: { ...lab.env(provider), DEVICE: device } });
+    const ended = await runAction("insert-virtual-media", { env: { ...lab.env("redfish"), ...insert } });
 
-      expect(resultOf(ended)).toMatchObject({ ok: false, class: "unsupported", provider });
-      expect(ended.code).toBe(13);
-      expect(lab.machine.override).toEqual(before);
-    },
-  );
+    expect(resultOf(ended)).toMatchObject({ ok: true, before: { inserted: true, image }, changed: true });
+    expect(lab.writes().map((line) => line.replace(/^.*VirtualMedia\./, ""))).toEqual([
+      "EjectMedia",
+      "InsertMedia",
+    ]);
+    expect(drive(lab)).toMatchObject({ inserted: true, image: ISO });
+  });
 
-  it.each(["power-on", "power-off", "power-cycle", "power-reset"])(
-    "makes %s unsupported via ipmi when the BMC does not know the command",
-    async (action) => {
-      await using lab = await actionLab({ machine: { power: action === "power-on" ? "off" : "on" } });
-      lab.ipmi.faults.refuses = (name) => (name === "Chassis Control" ? 0xc1 : undefined);
+  it("eject-virtual-media empties the drive", async () => {
+    await using lab = await actionLab();
+    Object.assign(drive(lab) ?? {}, { inserted: true, image: ISO });
 
-      const ended = await runAction(action, { env: lab.env("ipmi") });
+    const ended = await runAction("eject-virtual-media", { env: lab.env("redfish") });
 
-      expect(resultOf(ended)).toMatchObject({ ok: false, class: "unsupported", provider: "ipmi" });
-      expect(ended.code).toBe(13);
-      expect(lab.done()).toEqual([]);
-    },
-  );
+    expect(resultOf(ended)).toMatchObject({
+      ok: true,
+      message: "media ejected via redfish",
+      before: { inserted: true, image: ISO },
+      after: { inserted: false },
+      changed: true,
+    });
+    expect(drive(lab)).toMatchObject({ inserted: false, image: null });
+  });
+
+  it("eject-virtual-media leaves an empty drive alone", async () => {
+    await using lab = await actionLab();
+
+    const ended = await runAction("eject-virtual-media", { env: lab.env("redfish") });
+
+    expect(resultOf(ended)).toMatchObject({ ok: true, changed: false });
+    expect(resultOf(ended).message).toBe("media already ejected via redfish");
+    expect(lab.writes()).toEqual([]);
+  });
 });

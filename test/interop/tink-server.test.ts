@@ -123,7 +123,7 @@ describe.skipIf(!available)("a real tink server", { timeout: 2 * UNTIL_MS }, () 
 
   // The server serves an agent ID the first of its workflows, ended ones too: earlier runs must not be in the way.
   const ownTemplate = async () =>
-    (await readFile("examples/reprovision.yaml", "utf8")).replace("pbnj-{{", `pbnj-${suffix}-{{`);
+    (await readFile("examples/network-boot.yaml", "utf8")).replace("pbnj-{{", `pbnj-${suffix}-{{`);
 
   const startWorker = () =>
     new WorkerProgram([
@@ -136,14 +136,14 @@ describe.skipIf(!available)("a real tink server", { timeout: 2 * UNTIL_MS }, () 
 
   test("runs the example template on every machine, and the messages are the actions' own", async () => {
     const template = await ownTemplate();
-    await create("Template", `reprovision-${suffix}`, { data: template });
+    await create("Template", `network-boot-${suffix}`, { data: template });
     await using _worker = startWorker();
 
     const names = lab.machines.map(({ machine }) => machine.name);
     const paths = await Promise.all(
       names.map((machine) =>
-        create("Workflow", `reprovision-${machine}-${suffix}`, {
-          templateRef: `reprovision-${suffix}`,
+        create("Workflow", `network-boot-${machine}-${suffix}`, {
+          templateRef: `network-boot-${suffix}`,
           hardwareMap: { machine },
         }),
       ),

@@ -1,12 +1,16 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { createSecureServer } from "node:http2";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
 import * as undici from "undici";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { catalogue } from "../../actions/catalogue.ts";
-import { bundleAction, bundleActions, LICENSES_FILE } from "../../scripts/bundle/bundle.ts";
+import { bundleAction, bundleActions, LICENSES_FILE, projectRoot } from "../../scripts/bundle/bundle.ts";
+import { OWN_LIMIT_BYTES } from "../../scripts/images/image-sizes.ts";
 import { parseResultLine } from "../../shared/contract/result.ts";
+import { createCertificate, fingerprintOf } from "../support/certificate.ts";
 
 let directory: string;
 
@@ -68,11 +72,59 @@ describe("a bundled action", () => {
     expect([11, 16]).toContain(exitCode);
   });
 
+  it.each([
+    ["as it is", {}],
+    ["where undici is told to do without SIMD", { UNDICI_NO_WASM_SIMD: "1", JEST_WORKER_ID: "1" }],
+  ])("reads the power over HTTP/1.1 of a BMC that would rather speak HTTP/2, %s", async (_, env) => {
+    await using bmc = await startModernBmc();
+
+    const { exitCode, stdout } = await runBundle("power-status", [], { ...bmc.env, ...env });
+
+    expect(parseResultLine(stdout)).toMatchObject({ ok: true, message: "on via redfish" });
+    expect(exitCode).toBe(0);
+    expect(new Set(bmc.versions)).toEqual(new Set(["1.1"]));
+  });
+
+  it("logs lines of JSON, and readable text to a terminal", async () => {
+    await using bmc = await startModernBmc();
+    const env = { ...bmc.env, LOG_LEVEL: "debug" };
+    const terminal = "data:text/javascript,process.stderr.isTTY=true";
+
+    const toFile = await runBundle("power-status", [], env);
+    const toTerminal = await runBundle("power-status", [], { ...env, NODE_OPTIONS: `--import=${terminal}` });
+
+    expect(JSON.parse(toFile.stderr)).toMatchObject({
+      level: 20,
+      action: "power-status",
+      msg: "BMC answered",
+    });
+    expect(toTerminal.stderr).toMatch(/DEBUG.*: .*BMC answered/);
+    expect(toTerminal.stderr).toMatch(/INFO.*: .*on via redfish/);
+  });
+
+  it.each(catalogue)(
+    "%s has room in its layer, and holds a YAML parser only where it needs one",
+    async (name) => {
+      const layer = [
+        join(directory, `${name}.mjs`),
+        join(directory, LICENSES_FILE),
+        join(projectRoot, "LICENSE"),
+      ];
+
+      const sizes = await Promise.all(layer.map(async (file) => (await stat(file)).size));
+      const text = await readFile(join(directory, `${name}.mjs`), "utf8");
+
+      expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(OWN_LIMIT_BYTES);
+      expect(text.includes("Source contains multiple documents")).toBe(name === "run-tasks");
+    },
+  );
+
   it("carries the licences of what is in it", async () => {
     const text = await readFile(join(directory, LICENSES_FILE), "utf8");
 
     expect(text).toMatch(/^undici \d+\.\d+\.\d+ \(MIT\)$/m);
     expect(text).toMatch(/^zod \d+\.\d+\.\d+ \(MIT\)$/m);
+    expect(text).toMatch(/^yaml \d+\.\d+\.\d+ \(ISC\)$/m);
     expect(text).toContain("Permission is hereby granted, free of charge");
     expect(text).not.toMatch(/^typescript /m);
   });
@@ -104,3 +156,77 @@ describe("the slim undici", () => {
     await expect(bundleAction("probe", join(directory, "probe.mjs"), entry)).rejects.toThrow(message);
   });
 });
+
+describe("what no action reaches", () => {
+  it("is not in its bundle", async () => {
+    const { outputs } = await bundleAction("power-off", join(directory, "inspected.mjs"));
+
+    const [output] = Object.values(outputs);
+    const bytesOf = (file: string) => output?.inputs[`node_modules/${file}`]?.bytesInOutput;
+    expect(bytesOf("undici/lib/llhttp/llhttp_simd-wasm.js")).toBeGreaterThan(50_000);
+    for (const file of [
+      "undici/lib/llhttp/llhttp-wasm.js",
+      "undici/lib/dispatcher/client-h2.js",
+      "pino/lib/transport.js",
+    ]) {
+      expect(bytesOf(file)).toBeLessThan(500);
+    }
+    expect(bytesOf("thread-stream/index.js")).toBeUndefined();
+  });
+
+  it.each([
+    [
+      `import { pino } from "pino"; pino({ transport: { target: "pino-pretty" } });`,
+      "an action's log goes to stderr, without pino's transports and their threads",
+    ],
+    [
+      `const { default: data } = await import("undici/lib/llhttp/llhttp-wasm.js"); console.log(data);`,
+      "the HTTP parser needs WebAssembly with SIMD, as Node 24 has it on amd64 and arm64",
+    ],
+    [
+      `import connect from "undici/lib/dispatcher/client-h2.js"; connect();`,
+      "no action offers HTTP/2 to a BMC (allowH2 is false), so none can choose it",
+    ],
+  ])("says so where it is used after all: %s", async (entry, reason) => {
+    await bundleAction("probe", join(directory, "probe.mjs"), entry);
+
+    const { exitCode, stderr } = await runBundle("probe");
+
+    expect(exitCode).not.toBe(0);
+    expect(stderr).toContain(`Error: ${reason}`);
+  });
+});
+
+/** A Redfish BMC behind TLS that prefers HTTP/2 to HTTP/1.1, with the versions it was spoken to in. */
+async function startModernBmc() {
+  const certificate = createCertificate({ commonName: "BMC", altNames: ["127.0.0.1"] });
+  const system = { "@odata.id": "/redfish/v1/Systems/1", Id: "1", PowerState: "On" };
+  const versions: string[] = [];
+  const server = createSecureServer(
+    { ...certificate, allowHTTP1: true },
+    ({ httpVersion, url }, response) => {
+      versions.push(httpVersion);
+      const body = url?.endsWith("/1") ? system : { Members: [{ "@odata.id": system["@odata.id"] }] };
+      response.setHeader("content-type", "application/json");
+      response.end(JSON.stringify(body));
+    },
+  );
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return {
+    versions,
+    env: {
+      BMC_HOST: "127.0.0.1",
+      BMC_USERNAME: "admin",
+      BMC_PASSWORD: "secret",
+      BMC_PROVIDERS: "redfish",
+      BMC_TLS_FINGERPRINT: fingerprintOf(certificate),
+      REDFISH_PORT: String(address.port),
+    },
+    async [Symbol.asyncDispose]() {
+      server.close();
+      await once(server, "close");
+    },
+  };
+}

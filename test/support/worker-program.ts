@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
-const WORKER = fileURLToPath(new URL("../../worker/main.ts", import.meta.url));
+const WORKER = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
 const WAIT_MS = 15_000;
 
 type LogRecord = Readonly<Record<string, unknown>>;

@@ -38,7 +38,7 @@ describeWithDocker("the demonstration's workflow with the docker runtime", () =>
     const lab = await startLab({ times: { powerOnMs: 300, powerOffMs: 100, softOffMs: 100 } });
     const server = await startTinkServer();
     const password = (await readFile(join(lab.directory, "bmc-password"), "utf8")).trim();
-    const template = await readFile(join(projectRoot, "examples/reprovision.yaml"), "utf8");
+    const template = await readFile(join(projectRoot, "examples/network-boot.yaml"), "utf8");
     await using worker = new WorkerProgram([
       ...["start", "--grpc-server", server.address, "--inventory", lab.inventoryFile, "--log-level", "debug"],
       ...["--runtime", "docker", "--docker-socket", dockerSocketPath, "--pull-policy", "never"],

@@ -6,7 +6,7 @@ import { type Lab, startLab } from "../../examples/demo/lab.ts";
 import { WorkerProgram } from "../support/worker-program.ts";
 
 const QUICK = { powerOnMs: 40, powerOffMs: 40, softOffMs: 40 };
-const REPROVISION = "examples/reprovision.yaml";
+const NETWORK_BOOT = "examples/network-boot.yaml";
 
 let folder = "";
 beforeAll(async () => {
@@ -49,7 +49,7 @@ test.each(["node-01", "node-02", "node-03"])(
     await using program = new WorkerProgram([
       ...[
         "run",
-        REPROVISION,
+        NETWORK_BOOT,
         "--map",
         `machine=${name}`,
         "--inventory",
@@ -163,7 +163,16 @@ test("a policy that does not allow the image fails the action with the rule's na
   const lab = await startLab({ times: QUICK });
   const policy = await template("images: [registry.example/other/*]");
   await using program = new WorkerProgram([
-    ...["run", REPROVISION, "--map", "machine=node-01", "--inventory", lab.inventoryFile, "--policy", policy],
+    ...[
+      "run",
+      NETWORK_BOOT,
+      "--map",
+      "machine=node-01",
+      "--inventory",
+      lab.inventoryFile,
+      "--policy",
+      policy,
+    ],
   ]);
 
   const { code } = await program.ended;
@@ -177,7 +186,7 @@ test("a policy that does not allow the image fails the action with the rule's na
 test("SIGTERM cancels the action that runs and exits 143", async () => {
   const lab = await startLab({ times: { ...QUICK, softOffMs: 60_000 } });
   await using program = new WorkerProgram([
-    ...["run", REPROVISION, "--map", "machine=node-01", "--inventory", lab.inventoryFile],
+    ...["run", NETWORK_BOOT, "--map", "machine=node-01", "--inventory", lab.inventoryFile],
   ]);
   const machine = machineOf(lab, "node-01");
   await new Promise((resolve) => machine.once("command", resolve));

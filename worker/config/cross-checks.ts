@@ -1,4 +1,4 @@
-import type { Problem } from "../document/problem.ts";
+import type { Problem } from "../../shared/document/problem.ts";
 import { type GivenValue, nameOf, settingProblem } from "./given-values.ts";
 import type { SettingName, Settings } from "./schema.ts";
 import type { Setting } from "./setting.ts";

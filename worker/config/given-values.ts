@@ -1,7 +1,7 @@
 import { dirname, resolve } from "node:path";
+import type { Problem } from "../../shared/document/problem.ts";
+import type { YamlDocument } from "../../shared/document/yaml-document.ts";
 import { nearestName, suggestion } from "../../shared/nearest-name.ts";
-import type { Problem } from "../document/problem.ts";
-import type { YamlDocument } from "../document/yaml-document.ts";
 import type { Setting } from "./setting.ts";
 
 /** A value as an operator wrote it, and where. */

@@ -1,7 +1,7 @@
-import { valueProblems } from "../document/issue-problems.ts";
-import type { Checked, Problem } from "../document/problem.ts";
+import { valueProblems } from "../../shared/document/issue-problems.ts";
+import type { Checked, Problem } from "../../shared/document/problem.ts";
+import { parseYaml, type YamlDocument } from "../../shared/document/yaml-document.ts";
 import { fileProblemOf, type ReadTextFile, readTextFile } from "../document/read-text-file.ts";
-import { parseYaml, type YamlDocument } from "../document/yaml-document.ts";
 import { agentIdsOf } from "../inventory/agent-id.ts";
 import { emptyInventory, type Inventory } from "../inventory/inventory.ts";
 import { parseInventory } from "../inventory/parse-inventory.ts";

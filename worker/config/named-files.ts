@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
+import type { Problem } from "../../shared/document/problem.ts";
 import { Secret } from "../../shared/secret.ts";
-import type { Problem } from "../document/problem.ts";
 import { FileProblem, fileProblemOf, type ReadTextFile } from "../document/read-text-file.ts";
 import { readSecretText } from "../inventory/secret-text.ts";
 import { type GivenValue, settingProblem } from "./given-values.ts";

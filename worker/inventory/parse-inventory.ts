@@ -1,9 +1,9 @@
 import { dirname, resolve } from "node:path";
 import { TlsOptions } from "../../shared/contract/connection.ts";
-import { type ValueProblem, valueAt, valueProblems } from "../document/issue-problems.ts";
-import { byLine, type Checked, type Problem } from "../document/problem.ts";
+import { type ValueProblem, valueAt, valueProblems } from "../../shared/document/issue-problems.ts";
+import { byLine, type Checked, type Problem } from "../../shared/document/problem.ts";
+import { parseYaml, type YamlDocument } from "../../shared/document/yaml-document.ts";
 import { fileProblemOf, type ReadTextFile } from "../document/read-text-file.ts";
-import { parseYaml, type YamlDocument } from "../document/yaml-document.ts";
 import { entryLockKey, FileInventory, secretSources } from "./file-inventory.ts";
 import type { Inventory } from "./inventory.ts";
 import { mergeDefaults } from "./merge-defaults.ts";

@@ -1,4 +1,5 @@
 import type { Action } from "../action.ts";
+import { fileProblem } from "./file-rule.ts";
 import { imageProblem } from "./image-rule.ts";
 import type { Policy } from "./policy.ts";
 import { volumeProblem } from "./volume-rule.ts";
@@ -33,6 +34,18 @@ export function decide(
   );
   if (variable !== undefined) return denied("environmentDenied", `${variable} must not be set`);
   return { allowed: true };
+}
+
+/**
+ * Whether an action that runs without a container may use a file of the host, which it was told to in `name`, a
+ * variable or flag. In a container the same path is the container's own, and volumes decide what it is.
+ */
+export async function decideFile(
+  { volumes }: Pick<Policy, "volumes">,
+  { name, path }: { readonly name: string; readonly path: string },
+): Promise<Decision> {
+  const problem = await fileProblem(path, volumes);
+  return problem ? denied("volumes", `${name} ${path} ${problem}`) : { allowed: true };
 }
 
 function denied(rule: PolicyRule, message: string): Decision {

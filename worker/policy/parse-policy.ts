@@ -1,6 +1,6 @@
-import { valueProblems } from "../document/issue-problems.ts";
-import { byLine, type Checked } from "../document/problem.ts";
-import { parseYaml } from "../document/yaml-document.ts";
+import { valueProblems } from "../../shared/document/issue-problems.ts";
+import { byLine, type Checked } from "../../shared/document/problem.ts";
+import { parseYaml } from "../../shared/document/yaml-document.ts";
 import { Policy } from "./policy.ts";
 
 const refusedKeys: Readonly<Record<string, string>> = {

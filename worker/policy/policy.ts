@@ -24,6 +24,7 @@ export const Policy = z.strictObject({
   images: z.array(ImagePattern).min(1).prefault(["**"]),
   /** Only images that a digest names: a tag may be moved to something else. */
   digestOnly: Toggle.prefault(false),
+  /** Without containers, also where the files are that an action's variables may name: those with access `rw`. */
   volumes: z.array(VolumeRule).prefault([]),
   /** Exact values such as `host`. */
   networkNamespaces: z.array(z.string().min(1)).prefault([]),

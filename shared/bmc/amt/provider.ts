@@ -33,6 +33,7 @@ async function open(connection: Connection, context: ProviderContext, signal: Ab
       provider: "amt",
       power: new AmtPower(wsman, clock, opened),
       boot: new AmtBoot(wsman),
+      certificateExpiresMs: () => http.certificateExpiresMs,
       roundTrips: () => http.roundTrips,
       hint: () => ({ reading: opened.reading }),
       close: () => http.close(),

@@ -33,6 +33,7 @@ async function open(
       provider: "homeassistant",
       power: new HomeAssistantPower(api, options, clock, state),
       boot: homeAssistantBoot,
+      certificateExpiresMs: () => http.certificateExpiresMs,
       roundTrips: () => http.roundTrips,
       hint: () => ({}),
       close: () => http.close(),

@@ -57,6 +57,7 @@ export class HttpConnection {
   readonly #options: HttpConnectionOptions;
   readonly #client: Client;
   #connecting: Socket | undefined;
+  #certificateExpiresMs: number | undefined;
   #keepAlive: boolean;
   #roundTrips = 0;
   /** Answers that the present connection has carried, and when the last one ended well. */
@@ -75,9 +76,10 @@ export class HttpConnection {
       headersTimeout: 0,
       bodyTimeout: 0,
       connect: (_, callback) => {
-        this.#connecting = openSocket(options, (error, socket) => {
+        this.#connecting = openSocket(options, (error, socket, certificate) => {
           this.#connecting = undefined;
           this.#answers = 0;
+          if (certificate) this.#certificateExpiresMs = certificate.validToDate.getTime();
           if (socket) callback(null, socket);
           else callback(error ?? new Error("no socket"), null);
         });
@@ -94,6 +96,11 @@ export class HttpConnection {
   /** Requests that were sent and waited for. */
   get roundTrips(): number {
     return this.#roundTrips;
+  }
+
+  /** When the certificate seen last expires, milliseconds since the epoch; undefined without TLS. */
+  get certificateExpiresMs(): number | undefined {
+    return this.#certificateExpiresMs;
   }
 
   /** False once the peer has proved to close its connections after an answer. */

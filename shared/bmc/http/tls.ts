@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, type X509Certificate } from "node:crypto";
 import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import type { TlsOptions } from "../../contract/connection.ts";
@@ -18,19 +18,20 @@ export interface Endpoint {
 
 /**
  * Opens a connection that is ready to carry credentials: the certificate, or the pin that replaces its
- * verification, has been checked. Calls back once with a socket or a `BmcError` of class `unreachable` or `tls`.
+ * verification, has been checked. Calls back once with a socket, and the certificate where there is one, or with a
+ * `BmcError` of class `unreachable` or `tls`.
  * Returns the socket in progress, for whoever gives up on it.
  */
 export function openSocket(
   endpoint: Endpoint,
-  callback: (error: BmcError | null, socket: Socket | null) => void,
+  callback: (error: BmcError | null, socket: Socket | null, certificate?: X509Certificate) => void,
 ): Socket {
   const secure = endpoint.scheme === "https";
   const socket = secure ? connectTls(tlsParameters(endpoint)) : connectTcp(endpoint.port, endpoint.host);
   socket.setNoDelay(true);
   let reached = false;
   let settled = false;
-  const settle = (error: BmcError | null) => {
+  const settle = (error: BmcError | null, certificate?: X509Certificate) => {
     if (settled) return;
     settled = true;
     clearTimeout(timer);
@@ -40,7 +41,7 @@ export function openSocket(
       callback(error, null);
     } else {
       socket.off("error", onError);
-      callback(null, socket);
+      callback(null, socket, certificate);
     }
   };
   const onError = (error: Error) =>
@@ -58,7 +59,11 @@ export function openSocket(
     endpoint.onReached?.();
     if (!secure) settle(null);
   });
-  socket.once("secureConnect", () => settle(pinProblem(socket as TLSSocket, endpoint)));
+  socket.once("secureConnect", () => {
+    // Node tells it once only.
+    const certificate = (socket as TLSSocket).getPeerX509Certificate();
+    settle(pinProblem(certificate, endpoint), certificate);
+  });
   return socket;
 }
 
@@ -80,10 +85,9 @@ function tlsParameters({ host, port, tls }: Endpoint) {
   };
 }
 
-function pinProblem(socket: TLSSocket, endpoint: Endpoint): BmcError | null {
+function pinProblem(certificate: X509Certificate | undefined, endpoint: Endpoint): BmcError | null {
   const expected = endpoint.tls.fingerprint;
   if (expected === undefined) return null;
-  const certificate = socket.getPeerX509Certificate();
   const found = certificate && createHash("sha256").update(certificate.raw).digest("hex");
   if (found === expected) return null;
   const shown = found ?? "none";

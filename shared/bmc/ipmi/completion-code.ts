@@ -43,10 +43,15 @@ export function completionError(command: Command, code: number): BmcError {
   });
 }
 
+/** For people, with the way out. */
+export function tooLittlePrivilege(needs: Command["needs"]): string {
+  const variables = `IPMI_PRIVILEGE=${needs}, for ipmitool IPMITOOL_PRIVILEGE=${needs}`;
+  return `it needs privilege level ${needs}, more than this session has: see the option privilege (${variables})`;
+}
+
 function refusalOf(command: Command, code: number): Refusal {
   if (code === INSUFFICIENT_PRIVILEGE) {
-    const reason = `it needs privilege level ${command.needs}, more than this session has: see the option privilege`;
-    return { class: "auth", reason };
+    return { class: "auth", reason: tooLittlePrivilege(command.needs) };
   }
   return command.refusals?.[code] ?? REFUSALS[code] ?? { class: "bmc", reason: "refused" };
 }

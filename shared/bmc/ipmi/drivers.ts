@@ -1,5 +1,5 @@
 import type { Clock } from "../../clock.ts";
-import type { Capability, Session } from "../provider.ts";
+import type { Capability, Session, SessionPrivilege } from "../provider.ts";
 import { IpmiBoot } from "./boot-driver.ts";
 import type { CommandChannel } from "./channel.ts";
 import type { IpmiHint } from "./hint.ts";
@@ -26,12 +26,22 @@ export interface IpmiDrivers
   readonly boot: IpmiBoot;
 }
 
+interface IpmiDriverContext {
+  readonly clock: Clock;
+  readonly hint: IpmiHint;
+  /** What the channel's sessions ask for. */
+  readonly privilege: SessionPrivilege;
+}
+
 /** Everything that IPMI can do, over whatever carries the commands. */
-export function ipmiDrivers(channel: CommandChannel, clock: Clock, hint: IpmiHint): IpmiDrivers {
+export function ipmiDrivers(
+  channel: CommandChannel,
+  { clock, hint, privilege }: IpmiDriverContext,
+): IpmiDrivers {
   return {
     power: new IpmiPower(channel),
     boot: new IpmiBoot(channel, hint.manufacturer),
-    users: new IpmiUsers(channel),
+    users: new IpmiUsers(channel, privilege),
     manager: new IpmiManager(channel),
     sel: new IpmiSel(channel, clock),
     sol: new IpmiSol(channel),

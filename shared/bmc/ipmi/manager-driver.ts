@@ -15,6 +15,11 @@ export class IpmiManager implements ManagerDriver {
     this.#channel = channel;
   }
 
+  /** Neither can be asked about without being carried out. */
+  async plan(kind: BmcResetKind): Promise<string> {
+    return resetBmc(kind).name;
+  }
+
   async reset(kind: BmcResetKind, signal: AbortSignal): Promise<void> {
     await request(this.#channel, resetBmc(kind), signal);
   }

@@ -1,6 +1,6 @@
-import type { NmiDriver } from "../provider.ts";
+import type { NmiDriver, Offer } from "../provider.ts";
 import { type CommandChannel, request } from "./channel.ts";
-import { chassisControl } from "./chassis.ts";
+import { chassisControl, describeChassisControl } from "./chassis.ts";
 
 /** The diagnostic interrupt through Chassis Control (IPMI 2.0 section 28.3). */
 export class IpmiNmi implements NmiDriver {
@@ -8,6 +8,15 @@ export class IpmiNmi implements NmiDriver {
 
   constructor(channel: CommandChannel) {
     this.#channel = channel;
+  }
+
+  /** Chassis Control has no way to ask what it takes. */
+  async offer(): Promise<Offer> {
+    return "unknown";
+  }
+
+  async plan(): Promise<string> {
+    return describeChassisControl("nmi");
   }
 
   async send(signal: AbortSignal): Promise<void> {

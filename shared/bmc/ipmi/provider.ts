@@ -35,9 +35,10 @@ async function open(connection: Connection, context: ProviderContext, signal: Ab
     const renew = async (limitMs: number, until: AbortSignal) =>
       (await establish(established.suite.id, limitMs, until)).session;
     const session = new LastingSession({ first, renew, requestTimeoutMs, clock, log });
-    const drivers = ipmiDrivers(session, clock, hint);
+    const drivers = ipmiDrivers(session, { clock, hint, privilege });
     return {
       provider: "ipmi",
+      privilege,
       ...drivers,
       roundTrips: () => session.flights,
       hint: (): IpmiHint => ({

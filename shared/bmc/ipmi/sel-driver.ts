@@ -50,6 +50,12 @@ export class IpmiSel implements SelDriver {
     this.#clock = clock;
   }
 
+  async count(signal: AbortSignal): Promise<number> {
+    const count = parseSelEntryCount(await request(this.#channel, GET_SEL_INFO, signal));
+    if (count > 0) await this.#readRecord(FIRST_RECORD, signal);
+    return count;
+  }
+
   async list(signal: AbortSignal): Promise<readonly SelEntry[]> {
     const count = parseSelEntryCount(await request(this.#channel, GET_SEL_INFO, signal));
     if (count === 0) return [];
@@ -65,6 +71,11 @@ export class IpmiSel implements SelDriver {
       id = part.next;
     }
     return entries;
+  }
+
+  async plan(signal: AbortSignal): Promise<string> {
+    await request(this.#channel, GET_SEL_INFO, signal);
+    return clearSel(NO_RESERVATION, "erase").name;
   }
 
   async clear(signal: AbortSignal): Promise<void> {

@@ -1,6 +1,6 @@
-import type { SolDriver } from "../provider.ts";
+import type { Offer, SolDriver } from "../provider.ts";
 import { type CommandChannel, dataOf, exchange } from "./channel.ts";
-import { COMPLETED } from "./completion-code.ts";
+import { COMPLETED, completionError } from "./completion-code.ts";
 import { ALREADY_DEACTIVATED, deactivateSol, GET_SOL_STATUS, parseActiveInstances } from "./sol.ts";
 
 /** The instance that a BMC has which cannot say which ones are in use. */
@@ -14,15 +14,24 @@ export class IpmiSol implements SolDriver {
     this.#channel = channel;
   }
 
-  async deactivate(signal: AbortSignal): Promise<void> {
-    for (const instance of await this.#activeInstances(signal)) {
+  /** A BMC may have the payload and not the command that asks for its state. */
+  async offer(signal: AbortSignal): Promise<Offer> {
+    const { completionCode } = await exchange(this.#channel, GET_SOL_STATUS, signal);
+    return completionCode === COMPLETED ? "offered" : "unknown";
+  }
+
+  async active(signal: AbortSignal): Promise<readonly number[] | undefined> {
+    const { command, completionCode, data } = await exchange(this.#channel, GET_SOL_STATUS, signal);
+    if (completionCode === COMPLETED) return parseActiveInstances(data);
+    const error = completionError(command, completionCode);
+    if (error.class === "busy") throw error;
+    return undefined;
+  }
+
+  async deactivate(signal: AbortSignal, instances?: readonly number[]): Promise<void> {
+    for (const instance of instances ?? (await this.active(signal)) ?? [ONLY_INSTANCE]) {
       const answer = await exchange(this.#channel, deactivateSol(instance), signal);
       if (answer.completionCode !== ALREADY_DEACTIVATED) dataOf(answer);
     }
-  }
-
-  async #activeInstances(signal: AbortSignal): Promise<readonly number[]> {
-    const status = await exchange(this.#channel, GET_SOL_STATUS, signal);
-    return status.completionCode === COMPLETED ? parseActiveInstances(status.data) : [ONLY_INSTANCE];
   }
 }

@@ -1,11 +1,28 @@
+import type { Secret } from "../../secret.ts";
 import { BmcError } from "../errors.ts";
-import type { BmcUser, NewUser, UserChange, UserDriver } from "../provider.ts";
+import { halfDone } from "../half-done.ts";
+import type {
+  BmcUser,
+  NewUser,
+  PasswordTrial,
+  SessionPrivilege,
+  UserChange,
+  UserDriver,
+} from "../provider.ts";
 import { type CommandChannel, dataOf, exchange, request } from "./channel.ts";
 import type { Command } from "./command.ts";
-import { COMPLETED } from "./completion-code.ts";
+import { COMPLETED, NODE_BUSY, tooLittlePrivilege } from "./completion-code.ts";
 import { usernameBytes } from "./credentials.ts";
 import { readUserTable, type UserSlot } from "./user-table.ts";
-import { enableUser, setUserAccess, setUserName, setUserPassword } from "./users.ts";
+import {
+  enableUser,
+  PASSWORD_DIFFERS,
+  PASSWORD_OF_OTHER_SIZE,
+  setUserAccess,
+  setUserName,
+  setUserPassword,
+  testUserPassword,
+} from "./users.ts";
 
 /** User ID 1 is the one without a name (IPMI 2.0 section 6.9.1), which many BMCs keep to themselves. */
 const NAMELESS_USER = 1;
@@ -14,9 +31,21 @@ const UNDO_LIMIT_MS = 5_000;
 /** The BMC's user table, on the channel in use (IPMI 2.0 sections 22.26 to 22.30). Changes need ADMINISTRATOR. */
 export class IpmiUsers implements UserDriver {
   readonly #channel: CommandChannel;
+  readonly #privilege: SessionPrivilege;
 
-  constructor(channel: CommandChannel) {
+  constructor(channel: CommandChannel, privilege: SessionPrivilege) {
     this.#channel = channel;
+    this.#privilege = privilege;
+  }
+
+  checkUser({ name, password }: Pick<NewUser, "name"> & Partial<NewUser>): void {
+    if (usernameBytes(name).length === 0) throw new BmcError("usage", "the user name is empty");
+    if (password) setUserPassword(NAMELESS_USER, password);
+  }
+
+  checkRights(): void {
+    if (this.#privilege === "administrator") return;
+    throw new BmcError("auth", `to change users: ${tooLittlePrivilege("administrator")}`);
   }
 
   async list(signal: AbortSignal): Promise<readonly BmcUser[]> {
@@ -28,9 +57,9 @@ export class IpmiUsers implements UserDriver {
 
   /** Throws `usage` for a name or password that does not fit, `bmc` when the name is taken or no slot free. */
   async create(user: NewUser, signal: AbortSignal): Promise<void> {
-    if (usernameBytes(user.name).length === 0) throw new BmcError("usage", "the user name is empty");
-    // Built before anything is sent, so that what does not fit changes nothing.
-    setUserPassword(NAMELESS_USER, user.password);
+    // Before anything is sent, so that what does not fit changes nothing.
+    this.checkUser(user);
+    this.checkRights();
     const id = freeSlot(await readUserTable(this.#channel, signal), user.name);
     await request(this.#channel, setUserName(id, user.name), signal);
     try {
@@ -51,7 +80,27 @@ export class IpmiUsers implements UserDriver {
       ...(password ? [setUserPassword(id, password)] : []),
       ...(role ? [setUserAccess(id, role), enableUser(id, true)] : []),
     ];
-    for (const command of commands) await request(this.#channel, command, signal);
+    for (const [index, command] of commands.entries()) {
+      try {
+        await request(this.#channel, command, signal);
+      } catch (thrown) {
+        throw password && index > 0 ? halfDone(thrown) : thrown;
+      }
+    }
+  }
+
+  /** By the BMC's own comparison; one that has none is no evidence either way. */
+  async tryPassword(user: BmcUser, password: Secret, signal: AbortSignal): Promise<PasswordTrial> {
+    const id = slotId(user);
+    let answer = await exchange(this.#channel, testUserPassword(id, password), signal);
+    if (answer.completionCode === PASSWORD_OF_OTHER_SIZE) {
+      answer = await exchange(this.#channel, testUserPassword(id, password, "20 bytes"), signal);
+    }
+    const { completionCode } = answer;
+    if (completionCode === COMPLETED) return "accepted";
+    if (completionCode === PASSWORD_DIFFERS || completionCode === PASSWORD_OF_OTHER_SIZE) return "refused";
+    if (completionCode === NODE_BUSY) dataOf(answer);
+    return "unknown";
   }
 
   /**

@@ -1,7 +1,8 @@
 import type { Secret } from "../../secret.ts";
 import { BmcError } from "../errors.ts";
 import type { BmcUser, UserRole } from "../provider.ts";
-import { type Command, NetFn } from "./command.ts";
+import { type Command, NetFn, type Refusal } from "./command.ts";
+import { INVALID_FIELD, REQUEST_TOO_LONG, WRONG_LENGTH } from "./completion-code.ts";
 import { passwordBytes, USERNAME_BYTES, usernameBytes } from "./credentials.ts";
 import { PRIVILEGE_LEVELS } from "./open-session.ts";
 
@@ -111,20 +112,25 @@ export function setUserName(id: number, name: string): Command {
 const DISABLE_USER = 0x00;
 const ENABLE_USER = 0x01;
 const SET_PASSWORD = 0x02;
+const TEST_PASSWORD = 0x03;
 const TWENTY_BYTES = 0x80;
 /** Passwords of IPMI 1.5; every BMC takes these, and either side fills them up with zeros. */
 const SHORT_PASSWORD_BYTES = 16;
 const LONG_PASSWORD_BYTES = 20;
 
-/** Set User Password (section 22.30). Throws `usage` for a password that does not fit, or is empty. */
+/** What Set User Password answers to a test (section 22.30). */
+export const PASSWORD_DIFFERS = 0x80;
+export const PASSWORD_OF_OTHER_SIZE = 0x81;
+
+/** How BMCs that keep 16 bytes refuse more. */
+const TOO_LONG: Refusal = { class: "unsupported", reason: "this BMC takes passwords of at most 16 bytes" };
+
+/**
+ * Set User Password (section 22.30), in 20 bytes when it is longer than 16. Throws `usage` for a password that
+ * does not fit, or is empty.
+ */
 export function setUserPassword(id: number, password: Secret): Command {
-  const bytes = passwordBytes(password.reveal());
-  if (bytes.length === 0) throw new BmcError("usage", "the user's password is empty");
-  const long = bytes.length > SHORT_PASSWORD_BYTES;
-  const data = Buffer.alloc(2 + (long ? LONG_PASSWORD_BYTES : SHORT_PASSWORD_BYTES));
-  data[0] = (long ? TWENTY_BYTES : 0) | (id & ID_MASK);
-  data[1] = SET_PASSWORD;
-  data.set(bytes, 2);
+  const { isLong, data } = passwordData(id, SET_PASSWORD, password);
   return {
     name: "Set User Password",
     netFn: NetFn.app,
@@ -133,11 +139,40 @@ export function setUserPassword(id: number, password: Secret): Command {
     needs: "administrator",
     effect: "set",
     secret: true,
-    refusals: {
-      128: { class: "bmc", reason: "the password does not match" },
-      129: { class: "bmc", reason: "the password has the wrong size" },
-    },
+    refusals: isLong
+      ? {
+          [PASSWORD_OF_OTHER_SIZE]: TOO_LONG,
+          [WRONG_LENGTH]: TOO_LONG,
+          [REQUEST_TOO_LONG]: TOO_LONG,
+          [INVALID_FIELD]: TOO_LONG,
+        }
+      : {},
   };
+}
+
+/** Set User Password's comparison with what the BMC has, in the size it was set in unless `size` says more. */
+export function testUserPassword(id: number, password: Secret, size?: "20 bytes"): Command {
+  const { data } = passwordData(id, TEST_PASSWORD, password, size);
+  return {
+    name: "Set User Password (test password)",
+    netFn: NetFn.app,
+    command: 0x47,
+    data,
+    needs: "administrator",
+    effect: "read",
+    secret: true,
+  };
+}
+
+function passwordData(id: number, operation: number, password: Secret, size?: "20 bytes") {
+  const bytes = passwordBytes(password.reveal());
+  if (bytes.length === 0) throw new BmcError("usage", "the user's password is empty");
+  const isLong = size !== undefined || bytes.length > SHORT_PASSWORD_BYTES;
+  const data = Buffer.alloc(2 + (isLong ? LONG_PASSWORD_BYTES : SHORT_PASSWORD_BYTES));
+  data[0] = (isLong ? TWENTY_BYTES : 0) | (id & ID_MASK);
+  data[1] = operation;
+  data.set(bytes, 2);
+  return { isLong, data };
 }
 
 /** Set User Password's operations that need none. */

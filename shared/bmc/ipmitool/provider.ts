@@ -26,9 +26,12 @@ async function open(connection: Connection, context: ProviderContext, signal: Ab
   const status = await exchange(channel, GET_CHASSIS_STATUS, signal);
   dataOf(status);
   const { clock } = context;
-  const drivers = ipmiDrivers(new ChannelWithFreshAnswer(channel, status, clock), clock, hint);
+  const { privilege } = connection.ipmitool;
+  const fresh = new ChannelWithFreshAnswer(channel, status, clock);
+  const drivers = ipmiDrivers(fresh, { clock, hint, privilege });
   return {
     provider: "ipmitool",
+    privilege,
     ...drivers,
     roundTrips: () => PROBE_ROUND_TRIPS + channel.runs,
     hint: (): IpmiHint => ({

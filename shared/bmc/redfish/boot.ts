@@ -24,6 +24,7 @@ export class RedfishBoot implements BootDriver {
   readonly #system: ManagedSystem;
   readonly #log: Logger;
   #looked: SettingsHint | undefined;
+  #written = false;
 
   constructor(system: ManagedSystem, log: Logger, settings: SettingsHint | undefined) {
     this.#system = system;
@@ -40,6 +41,8 @@ export class RedfishBoot implements BootDriver {
 
   async read(signal: AbortSignal): Promise<BootOverride> {
     const { value } = await this.#system.read(signal);
+    // What took a write and now shows nothing offers it all the same.
+    if (!value.Boot && !this.#written) throw noOverride();
     return bootOverride(value.Boot ?? {});
   }
 
@@ -51,6 +54,7 @@ export class RedfishBoot implements BootDriver {
 
   async write(request: BootRequest, signal: AbortSignal): Promise<void> {
     let attempt = await this.#draft(request, signal);
+    this.#written = true;
     const { behaviour } = this.#system;
     let ladder = new BootLadder(this.#system, this.#log);
     for (;;) {
@@ -96,7 +100,7 @@ export class RedfishBoot implements BootDriver {
     if (this.#system.isRemembered && !this.#memoryWillDo(request)) await this.#system.refresh(signal);
     try {
       const boot = this.#system.last.value.Boot;
-      if (!boot) throw new BmcError("unsupported", "the BMC offers no boot override");
+      if (!boot) throw noOverride();
       return bootFields(request, boot, this.#system.behaviour);
     } catch (error) {
       if (!(await this.#system.refresh(signal))) throw error;
@@ -197,4 +201,8 @@ function isDifferent(asked: BootRequest["mode"], { mode }: BootOverride): boolea
 
 function isSame(a: BootAttempt, b: BootAttempt): boolean {
   return a.path === b.path && a.etag === b.etag && JSON.stringify(a.fields) === JSON.stringify(b.fields);
+}
+
+function noOverride(): BmcError {
+  return new BmcError("unsupported", "the BMC offers no boot override");
 }

@@ -62,6 +62,11 @@ export class HttpClient {
     return this.#connection.roundTrips;
   }
 
+  /** As in `HttpConnection`. */
+  get certificateExpiresMs(): number | undefined {
+    return this.#connection.certificateExpiresMs;
+  }
+
   get identityEncoding(): boolean {
     return this.#identityEncoding;
   }

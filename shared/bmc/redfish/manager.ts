@@ -1,6 +1,7 @@
 import type { Logger } from "../../logger.ts";
 import { BmcError } from "../errors.ts";
 import type { BmcInfo, BmcResetKind, ManagerDriver } from "../provider.ts";
+import { has, text } from "./inventory/parts.ts";
 import type { ManagedManager, Manager } from "./managed-manager.ts";
 import type { Members } from "./members.ts";
 import { listedResetTypes, noResetType } from "./reset-types.ts";
@@ -28,18 +29,16 @@ export class RedfishManager implements ManagerDriver {
     this.#parts = parts;
   }
 
+  async plan(kind: BmcResetKind, signal: AbortSignal): Promise<string> {
+    const { path, body } = await this.#request(kind, signal);
+    return `POST ${path} ${JSON.stringify(body)}`;
+  }
+
   async reset(kind: BmcResetKind, signal: AbortSignal): Promise<void> {
-    const { system, manager, writer, log } = this.#parts;
-    const { value, path: managerPath } = await manager.seen(signal);
-    const action = value.Actions?.["#Manager.Reset"];
-    const path = system.service.localPath(action?.target);
-    if (path === undefined) throw new BmcError("unsupported", "the BMC offers no reset of itself");
-    const request = { method: "POST", path, tagPath: managerPath } as const;
+    const { system, writer, log } = this.#parts;
+    const typed = await this.#request(kind, signal);
+    const request = { ...typed, body: {} };
     if (system.behaviour.managerReset === "typed") {
-      const listed = await listedResetTypes(system.service, action, signal);
-      const ResetType = RESET_TYPES[kind].find((type) => !listed || listed.includes(type));
-      if (ResetType === undefined) throw noResetType(`a ${kind} reset of the BMC`, listed);
-      const typed = { ...request, body: { ResetType } };
       const answer = await writer.attempt(typed, signal);
       if (answer.status < 300) return;
       const refused = system.service.refusal(answer, typed);
@@ -47,23 +46,35 @@ export class RedfishManager implements ManagerDriver {
       if (answer.status !== 400 || refused.class === "busy" || refused.class === "auth") throw refused;
       log.debug({ reason: refused.message }, "reset with a type refused, trying without");
     }
-    await writer.write({ ...request, body: {} }, signal);
+    await writer.write(request, signal);
     system.learn("empty-manager-reset");
+  }
+
+  async #request(kind: BmcResetKind, signal: AbortSignal) {
+    const { system, manager } = this.#parts;
+    const { value, path: tagPath } = await manager.seen(signal);
+    const action = value.Actions?.["#Manager.Reset"];
+    const path = system.service.localPath(action?.target);
+    if (path === undefined) throw new BmcError("unsupported", "the BMC offers no reset of itself");
+    const request = { method: "POST", path, tagPath } as const;
+    if (system.behaviour.managerReset !== "typed") return { ...request, body: {} };
+    const listed = await listedResetTypes(system.service, action, signal);
+    const ResetType = RESET_TYPES[kind].find((type) => !listed || listed.includes(type));
+    if (ResetType === undefined) throw noResetType(`a ${kind} reset of the BMC`, listed);
+    return { ...request, body: { ResetType } };
   }
 
   async info(signal: AbortSignal): Promise<BmcInfo> {
     const { system, manager, members } = this.#parts;
     const { value } = await manager.seen(signal);
     const { value: root } = await members.root(signal);
-    const vendor = root.Vendor ?? value.Manufacturer ?? (system.identity.manufacturer || undefined);
-    const uuid = value.UUID ?? root.UUID;
     return {
-      ...(vendor === undefined ? {} : { vendor }),
-      ...(value.Model === undefined ? {} : { model: value.Model }),
-      ...(value.FirmwareVersion === undefined ? {} : { firmware: value.FirmwareVersion }),
-      ...(root.RedfishVersion === undefined ? {} : { protocolVersion: root.RedfishVersion }),
-      ...(value.SerialNumber === undefined ? {} : { serial: value.SerialNumber }),
-      ...(uuid === undefined ? {} : { uuid }),
+      ...has("vendor", text(root.Vendor) ?? text(value.Manufacturer) ?? text(system.identity.manufacturer)),
+      ...has("model", text(value.Model)),
+      ...has("firmware", text(value.FirmwareVersion)),
+      ...has("protocolVersion", text(root.RedfishVersion)),
+      ...has("serial", text(value.SerialNumber)),
+      ...has("uuid", text(value.UUID) ?? text(root.UUID)),
     };
   }
 

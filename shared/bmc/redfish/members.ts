@@ -79,6 +79,17 @@ export class Members {
     return found;
   }
 
+  /** How many members a collection has, with one request where it says so; undefined when there is none. */
+  async count(path: string, signal: AbortSignal): Promise<number | undefined> {
+    const page = await this.#service.find(path, Collection, signal, MAX_PAGE_BYTES);
+    if (!page) return undefined;
+    const { Members: members, "Members@odata.count": count } = page.value;
+    const isWhole =
+      page.value["Members@odata.nextLink"] === undefined && page.value["@odata.nextLink"] === undefined;
+    if (isWhole) return members.length;
+    return count ?? (await this.list(path, signal))?.length;
+  }
+
   /**
    * The resources of a collection; undefined when there is no such collection. A member that is gone or is
    * something else than `schema` describes throws, or is left out where `limits` are given.

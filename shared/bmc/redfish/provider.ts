@@ -3,6 +3,7 @@ import type { Connection } from "../../contract/connection.ts";
 import { TimeoutReached, withTimeout } from "../../timeout.ts";
 import type { Provider, ProviderContext, Session } from "../provider.ts";
 import { type Account, Authentication } from "./auth/authentication.ts";
+import { PasswordTrials } from "./auth/password-trials.ts";
 import { RedfishBoot } from "./boot.ts";
 import { findSystem } from "./discovery.ts";
 import { type Hint, parseHint } from "./hint.ts";
@@ -82,7 +83,8 @@ async function open(connection: Connection, context: ProviderContext, signal: Ab
     const parts = { system, manager, members, writer, log };
     const boot = new RedfishBoot(system, log, hint?.settings);
     const media = new RedfishMedia(parts, hint?.media);
-    const users = new RedfishUsers(system, members, writer, hint?.accounts);
+    const trial = new PasswordTrials({ http, clock, log }, authentication);
+    const users = new RedfishUsers({ system, members, writer, trial }, hint?.accounts);
     const sel = new RedfishSel(parts, hint?.sel);
     return {
       provider: redfish.name,
@@ -91,11 +93,12 @@ async function open(connection: Connection, context: ProviderContext, signal: Ab
       media,
       users,
       manager: new RedfishManager(parts),
-      ntp: new RedfishNtp(parts),
+      ntp: new RedfishNtp(parts, writer),
       sel,
       nmi: new RedfishNmi(reset),
       screenshot: new RedfishScreenshot(parts),
       inventory: new RedfishInventory(parts),
+      certificateExpiresMs: () => http.certificateExpiresMs,
       roundTrips: () => http.roundTrips,
       hint: () => ({
         ...systemHint(options.system, system),

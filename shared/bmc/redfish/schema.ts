@@ -37,6 +37,7 @@ const Member = z.record(z.string(), z.unknown());
 /** One page of a collection (DSP0266 section 7.6.7). */
 export const Collection = z.object({
   Members: z.array(z.catch(Member, {})),
+  "Members@odata.count": lenient(z.number()),
   "Members@odata.nextLink": lenient(z.string()),
   "@odata.nextLink": lenient(z.string()),
 });

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { BmcError } from "../errors.ts";
-import type { Screenshot, ScreenshotDriver } from "../provider.ts";
+import type { Offer, Screenshot, ScreenshotDriver } from "../provider.ts";
 import type { ManagedManager } from "./managed-manager.ts";
 import { lenient } from "./schema.ts";
 import type { ManagedSystem } from "./system.ts";
@@ -8,6 +8,7 @@ import type { Writer } from "./writer.ts";
 
 /** A screen of 1920 x 1200 as PNG in Base64 stays below this. */
 const MAX_BYTES = 16 * 1_048_576;
+const BODY = { FileType: "ServerScreenShot" };
 const ACTION = "#DellLCService.ExportServerScreenShot";
 
 const DellLCService = z.object({
@@ -29,11 +30,19 @@ export class RedfishScreenshot implements ScreenshotDriver {
     this.#parts = parts;
   }
 
+  async offer(signal: AbortSignal): Promise<Offer> {
+    await this.#target(signal);
+    return "offered";
+  }
+
+  async plan(signal: AbortSignal): Promise<string> {
+    return `POST ${await this.#target(signal)} ${JSON.stringify(BODY)}`;
+  }
+
   async take(signal: AbortSignal): Promise<Screenshot> {
     const { writer } = this.#parts;
     const path = await this.#target(signal);
-    const body = { FileType: "ServerScreenShot" };
-    const answer = await writer.write({ method: "POST", path, body, maxBytes: MAX_BYTES }, signal);
+    const answer = await writer.write({ method: "POST", path, body: BODY, maxBytes: MAX_BYTES }, signal);
     const exported = Exported.safeParse(answer.body);
     if (!exported.success) throw new BmcError("protocol", `POST ${path} answered without a screenshot`);
     const bytes = Buffer.from(exported.data.ServerScreenShotFile, "base64");

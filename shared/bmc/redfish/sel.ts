@@ -75,22 +75,41 @@ export class RedfishSel implements SelDriver {
     return oldestFirst(entries.map(({ path, value }) => selEntry(path, value)));
   }
 
+  async count(signal: AbortSignal): Promise<number> {
+    const entries = await this.#entriesPath(signal);
+    const count = await this.#parts.members.count(entries, signal);
+    if (count === undefined) throw noEntries(entries);
+    return count;
+  }
+
+  async plan(signal: AbortSignal): Promise<string> {
+    const { path } = await this.#clearing(signal);
+    return `POST ${path} {}`;
+  }
+
   async clear(signal: AbortSignal): Promise<void> {
-    const { system, writer } = this.#parts;
+    const { path, tagPath } = await this.#clearing(signal);
+    await this.#parts.writer.write({ method: "POST", path, body: {}, tagPath }, signal);
+  }
+
+  async #clearing(signal: AbortSignal): Promise<{ readonly path: string; readonly tagPath: string }> {
     const { value, path: tagPath } = await this.#service(signal);
-    const path = system.service.localPath(value.Actions?.["#LogService.ClearLog"]?.target);
+    const path = this.#parts.system.service.localPath(value.Actions?.["#LogService.ClearLog"]?.target);
     if (path === undefined) throw new BmcError("unsupported", `the BMC does not let ${tagPath} be cleared`);
-    await writer.write({ method: "POST", path, body: {}, tagPath }, signal);
+    return { path, tagPath };
   }
 
   async #entries(signal: AbortSignal) {
-    const { system, members } = this.#parts;
-    const { value, path } = await this.#service(signal);
-    const entries = system.service.localPath(value.Entries?.["@odata.id"]) ?? `${path}/Entries`;
+    const entries = await this.#entriesPath(signal);
     const limits = { members: MOST_ENTRIES, requests: { left: MOST_REQUESTS } };
-    const found = await members.read(entries, LogEntry, signal, limits);
-    if (!found) throw new BmcError("unsupported", `the log ${path} has no entries to read`);
+    const found = await this.#parts.members.read(entries, LogEntry, signal, limits);
+    if (!found) throw noEntries(entries);
     return found;
+  }
+
+  async #entriesPath(signal: AbortSignal): Promise<string> {
+    const { value, path } = await this.#service(signal);
+    return this.#parts.system.service.localPath(value.Entries?.["@odata.id"]) ?? `${path}/Entries`;
   }
 
   async #service(signal: AbortSignal): Promise<Resource<z.infer<typeof LogService>>> {
@@ -119,6 +138,10 @@ export class RedfishSel implements SelDriver {
     }
     return best;
   }
+}
+
+function noEntries(path: string): BmcError {
+  return new BmcError("unsupported", `there are no log entries at ${path}`);
 }
 
 function rank(path: string): number {

@@ -1,4 +1,5 @@
 import { BmcError } from "../errors.ts";
+import type { Offer } from "../provider.ts";
 import { listedResetTypes, noResetType } from "./reset-types.ts";
 import type { ResetAction } from "./schema.ts";
 import type { ManagedSystem } from "./system.ts";
@@ -46,6 +47,12 @@ export class SystemReset {
   async plan(wanted: readonly string[], what: string, signal: AbortSignal): Promise<string> {
     const { path, types } = await this.#plan(wanted, what, signal);
     return `POST ${path} ${JSON.stringify({ ResetType: types[0] })}`;
+  }
+
+  /** Whether one of the `wanted` types is listed; unknown where none is. Throws as `plan` does. */
+  async offer(wanted: readonly string[], what: string, signal: AbortSignal): Promise<Offer> {
+    await this.#plan(wanted, what, signal);
+    return (await this.#listed(signal)) ? "offered" : "unknown";
   }
 
   /** Sends the first of the `wanted` types that is listed; where none is listed, each until one is taken. */

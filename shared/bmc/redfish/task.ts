@@ -43,11 +43,22 @@ export async function awaitTask(
       });
     }
     await clock.sleep(pauseMs(answer, clock), signal);
-    answer = await service.send({ method: "GET", path }, signal);
+    answer = await poll(service, path, signal);
     // Some BMCs drop a monitor as soon as its task has ended.
     if (answer.status === 404 || answer.status === 410) return;
     const error = failure(service, answer, { path, body });
     if (error && error.class !== "busy") throw error;
+  }
+}
+
+/** The write has been accepted already: a poll that fails leaves open what has come of it. */
+async function poll(service: Service, path: string, signal: AbortSignal): Promise<HttpAnswer> {
+  try {
+    return await service.send({ method: "GET", path }, signal);
+  } catch (thrown) {
+    signal.throwIfAborted();
+    const { class: errorClass, message } = BmcError.from(thrown);
+    throw new BmcError(errorClass, message, { cause: thrown, uncertain: true });
   }
 }
 

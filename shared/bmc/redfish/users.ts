@@ -1,6 +1,9 @@
 import * as z from "zod/mini";
+import type { Secret } from "../../secret.ts";
 import { BmcError } from "../errors.ts";
-import type { BmcUser, NewUser, UserChange, UserDriver, UserRole } from "../provider.ts";
+import { halfDone } from "../half-done.ts";
+import type { BmcUser, NewUser, PasswordTrial, UserChange, UserDriver, UserRole } from "../provider.ts";
+import type { PasswordTrials } from "./auth/password-trials.ts";
 import { readRefusal } from "./errors.ts";
 import type { Members } from "./members.ts";
 import { Link, lenient } from "./schema.ts";
@@ -42,16 +45,25 @@ const ROLES: Readonly<Record<string, BmcUser["role"]>> = {
 /** Refusals that say that the method, not the account, is the problem. */
 const NOT_ALLOWED = [404, 405, 501];
 
+interface Parts {
+  readonly system: ManagedSystem;
+  readonly members: Members;
+  readonly writer: Writer;
+  readonly trial: PasswordTrials;
+}
+
 export class RedfishUsers implements UserDriver {
   readonly #system: ManagedSystem;
   readonly #members: Members;
   readonly #writer: Writer;
+  readonly #trial: PasswordTrials;
   #collection: string | undefined;
 
-  constructor(system: ManagedSystem, members: Members, writer: Writer, collection: string | undefined) {
+  constructor({ system, members, writer, trial }: Parts, collection: string | undefined) {
     this.#system = system;
     this.#members = members;
     this.#writer = writer;
+    this.#trial = trial;
     this.#collection = collection;
   }
 
@@ -76,13 +88,18 @@ export class RedfishUsers implements UserDriver {
     this.#system.learn("fixed-account-slots");
   }
 
-  async change(user: BmcUser, change: UserChange, signal: AbortSignal): Promise<void> {
-    const body = {
-      ...(change.password === undefined ? {} : { Password: change.password }),
-      ...(change.role === undefined ? {} : { RoleId: ROLE_IDS[change.role] }),
-    };
-    if (Object.keys(body).length === 0) return;
-    await this.#writer.write({ method: "PATCH", path: this.#pathOf(user), body }, signal);
+  /** Password and role go out one by one, so that a refusal says which of them was refused. */
+  async change(user: BmcUser, { password, role }: UserChange, signal: AbortSignal): Promise<void> {
+    const path = this.#pathOf(user);
+    if (password) await this.#writer.write({ method: "PATCH", path, body: { Password: password } }, signal);
+    if (role === undefined) return;
+    // A role is in force only for an enabled user, so giving one enables.
+    const body = { RoleId: ROLE_IDS[role], ...(user.enabled ? {} : { Enabled: true }) };
+    try {
+      await this.#writer.write({ method: "PATCH", path, body }, signal);
+    } catch (thrown) {
+      throw password ? halfDone(thrown) : thrown;
+    }
   }
 
   async remove(user: BmcUser, signal: AbortSignal): Promise<void> {
@@ -98,6 +115,12 @@ export class RedfishUsers implements UserDriver {
     const refused = this.#system.service.refusal(answer, request);
     if (refused.class !== "unsupported") throw refused;
     await this.#clearSlot(path, signal);
+  }
+
+  /** By a login as the user, which only an enabled one can have. */
+  async tryPassword(user: BmcUser, password: Secret, signal: AbortSignal): Promise<PasswordTrial> {
+    if (!user.enabled) return "unknown";
+    return await this.#trial.run({ username: user.name, password }, signal);
   }
 
   /** Undefined when the BMC took it, the refusal when it does not take new accounts this way; others throw. */

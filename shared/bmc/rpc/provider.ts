@@ -34,6 +34,7 @@ async function open(
     power: new RpcPower(consumer),
     boot: new RpcBoot(consumer),
     media: new RpcMedia(consumer),
+    certificateExpiresMs: () => http.certificateExpiresMs,
     roundTrips: () => http.roundTrips,
     hint: () => ({}),
     close: () => http.close(),

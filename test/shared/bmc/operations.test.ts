@@ -74,12 +74,12 @@ describe("users", () => {
     const again = await lab.client.deleteUser("eve", signal);
 
     expect([created.summary, changed.summary]).toEqual([
-      "user eve created as operator",
+      "user eve created as operator, its password works",
       "user eve updated as readonly",
     ]);
     expect(listed).toContainEqual(expect.objectContaining({ name: "eve", role: "readonly" }));
     expect([deleted, again]).toEqual([
-      { changed: true, summary: "user eve deleted" },
+      expect.objectContaining({ changed: true, summary: "user eve deleted" }),
       { changed: false, summary: "user eve already absent" },
     ]);
   });
@@ -107,7 +107,7 @@ test("NTP servers are set and read back, and nothing is sent when they are so al
 });
 
 test("the BMC is reset, and answers again before that is called done", async () => {
-  await using lab = await redfishLab();
+  await using lab = await redfishLab({}, { restartMs: 200 });
 
   const report = await lab.client.resetManager("warm", 120_000, signal);
 

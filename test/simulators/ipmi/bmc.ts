@@ -136,6 +136,7 @@ class UdpBmc implements IpmiBmc {
       partBytes: 255,
       erasureMs: 0,
       reservations: true,
+      clearing: "erases",
       ...options.log,
     });
     this.sol = new Set(options.sol);

@@ -8,8 +8,12 @@ export interface EventLogOptions {
   readonly erasureMs: number;
   /** False does not know Reserve SEL, and needs no reservation. */
   readonly reservations: boolean;
+  /** What a clearing does; a BMC that logs it has one record then, one that ignores it says that it did it. */
+  readonly clearing: "erases" | "logged" | "ignored";
 }
 
+/** Without a time, event logging sensor 0xf0: log area cleared (IPMI 2.0 table 42-3). */
+const LOG_CLEARED = Buffer.from("000002ffffffff20000410f06f02ffff", "hex");
 const END = 0xffff;
 const NOT_PRESENT = 0xcb;
 const RESERVATION_CANCELLED = 0xc5;
@@ -85,7 +89,9 @@ export class EventLog {
     if (data.subarray(2, 5).toString() !== "CLR") return { code: 0xcc };
     if (!this.#holds(data.readUInt16LE(0))) return { code: RESERVATION_CANCELLED };
     if (data[5] === 0xaa) {
-      this.#records = [];
+      const { clearing } = this.#options;
+      if (clearing !== "ignored") this.#records = [];
+      if (clearing === "logged") this.add(LOG_CLEARED);
       this.#erasedAtMs = Date.now() + this.#options.erasureMs;
     } else if (data[5] !== 0x00) return { code: 0xcc };
     return { data: Buffer.of(Date.now() >= this.#erasedAtMs ? 1 : 0) };

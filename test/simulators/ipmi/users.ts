@@ -58,7 +58,18 @@ export class UserTable {
       messaging: false,
       level: NO_ACCESS,
     }));
-    for (const user of users) this.#add(user);
+    for (const user of users) this.add(user);
+  }
+
+  /** Adds one as if somebody had, to the first empty slot. */
+  add({ name, password, privilege = "administrator" }: SimulatedUser): void {
+    const row = this.rows.find((one) => (name === "" ? one.id === 1 : one.id > 1 && one.name === ""));
+    if (!row) throw new Error(`the user table has no slot for ${name}`);
+    row.name = name;
+    row.key = storedKey(password, this.#options.passwordBytes);
+    row.enabled = true;
+    row.messaging = true;
+    row.level = LEVELS[privilege];
   }
 
   /** Who may log in under this name. */
@@ -126,16 +137,6 @@ export class UserTable {
 
   #row(id: number | undefined): UserRow | undefined {
     return this.rows.find((row) => row.id === (id ?? 0) % 64);
-  }
-
-  #add({ name, password, privilege = "administrator" }: SimulatedUser): void {
-    const row = this.rows.find((one) => (name === "" ? one.id === 1 : one.id > 1 && one.name === ""));
-    if (!row) throw new Error(`the user table has no slot for ${name}`);
-    row.name = name;
-    row.key = storedKey(password, this.#options.passwordBytes);
-    row.enabled = true;
-    row.messaging = true;
-    row.level = LEVELS[privilege];
   }
 }
 

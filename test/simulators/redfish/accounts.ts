@@ -13,6 +13,8 @@ export interface SimulatedAccount {
   password: string;
   role: string;
   enabled: boolean;
+  /** A password that takes effect after so many refusals. */
+  pending?: { readonly password: string; refusals: number } | undefined;
 }
 
 const Fields = {
@@ -24,9 +26,20 @@ const Fields = {
 const Patch = z.strictObject(Fields);
 const Create = z.strictObject({ ...Fields, UserName: z.string().min(1), Password: z.string() });
 
+/** What some BMCs do with passwords; switched on by a test. */
+export interface PasswordHabits {
+  /** A password that an account has already is refused, as Lenovo's and others' reuse rules have it. */
+  refusesReuse?: boolean;
+  /** So many logins are refused before a new password takes effect. */
+  refusedLogins?: number;
+  /** Called when a password has been changed: some BMCs end every session. */
+  changed?: () => void;
+}
+
 /** The BMC's accounts: a collection that grows, or a fixed number of slots to fill and clear. */
 export class Accounts implements ResourceService {
   readonly path: string;
+  readonly habits: PasswordHabits = {};
   readonly #profile: RedfishProfile;
   readonly #accounts = new Map<string, SimulatedAccount>();
   #made = 0;
@@ -51,13 +64,26 @@ export class Accounts implements ResourceService {
     return [...this.#accounts.values()].filter(({ name }) => name !== "");
   }
 
+  /** Adds one as if somebody had, to the collection or the first empty slot. */
+  add(account: SimulatedAccount): void {
+    const slot = [...this.#accounts].find(([id, { name }]) => id !== "1" && name === "")?.[0];
+    this.#accounts.set(slot ?? String(++this.#made), { ...account });
+  }
+
   find(name: string): SimulatedAccount | undefined {
     return this.all.find((account) => account.name === name);
   }
 
   accepts(name: string, password: string): boolean {
     const account = this.find(name);
-    return account?.enabled === true && account.password === password;
+    if (account?.enabled !== true) return false;
+    const { pending } = account;
+    if (pending && pending.password === password && pending.refusals-- <= 0) {
+      account.password = pending.password;
+      account.pending = undefined;
+      return true;
+    }
+    return account.password === password;
   }
 
   answer({ method, path, body, ifMatch }: ResourceRequest): Answer | undefined {
@@ -121,12 +147,19 @@ export class Accounts implements ResourceService {
     if (reserved) return refusal(400, "IDRAC.2.8.SWC0251", "The anonymous user cannot be changed.");
     const weak = password === undefined ? undefined : weakPassword(password);
     if (weak) return weak;
+    const { refusesReuse = false, refusedLogins: refusals = 0, changed } = this.habits;
+    if (refusesReuse && password === account.password) {
+      return refusal(400, "Lenovo.1.0.PasswordReuse", "The password was used before.");
+    }
+    const waits = password !== undefined && refusals > 0;
     this.#accounts.set(id, {
       name: name ?? account.name,
-      password: password ?? account.password,
+      password: waits ? account.password : (password ?? account.password),
       role: role ?? account.role,
       enabled: enabled ?? account.enabled,
+      ...(waits ? { pending: { password, refusals } } : {}),
     });
+    if (password !== undefined) changed?.();
     return noContent;
   }
 }

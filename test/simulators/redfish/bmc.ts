@@ -52,6 +52,8 @@ export interface RedfishBmcOptions {
   readonly host?: string;
   /** 0 takes any free port. */
   readonly port?: number;
+  /** How long the BMC is away after it was reset; it stays where it is when absent. */
+  readonly restartMs?: number;
   /** Writes answer 202 and a task monitor. */
   readonly tasks?: TaskOptions;
 }
@@ -107,6 +109,7 @@ export class RedfishBmc {
   readonly #services: readonly ResourceService[];
   #host = "";
   #port = 0;
+  #closed = false;
 
   constructor(options: RedfishBmcOptions) {
     this.profile = profileOf(options.profile ?? "generic");
@@ -125,6 +128,11 @@ export class RedfishBmc {
     const ownerOf = (below: "manager" | "system") =>
       below === "manager" ? managerPath : (this.systemPaths[0] ?? managerPath);
     this.manager = new SimulatedManager(managerPath, this.profile);
+    const { restartMs } = options;
+    if (restartMs !== undefined) {
+      // Its answer leaves first.
+      this.manager.onReset = () => setTimeout(() => void this.restart(restartMs), 50);
+    }
     this.accounts = new Accounts(this.username, this.password, managerPath, this.profile);
     this.media = new VirtualDrives(ownerOf(this.profile.media.below), this.profile);
     this.sel = new Logs(ownerOf(this.profile.sel.below), this.profile);
@@ -184,6 +192,11 @@ export class RedfishBmc {
     this.#faults.add(fault);
   }
 
+  /** From now on nothing goes wrong any more. */
+  heal(): void {
+    this.#faults.clear();
+  }
+
   /** Forgets the requests and connections seen so far. */
   forget(): void {
     this.requests.length = 0;
@@ -208,11 +221,12 @@ export class RedfishBmc {
     this.sessions.expireAll();
     await this.#stop();
     await new Promise((resolve) => setTimeout(resolve, downMs));
-    await this.listen(this.#host, this.#port);
+    if (!this.#closed) await this.listen(this.#host, this.#port);
   }
 
   /** Ends every connection and every machine's transitions. */
   async close(): Promise<void> {
+    this.#closed = true;
     for (const machine of this.machines) machine.close();
     await this.#stop();
   }

@@ -28,6 +28,10 @@ export interface Fault {
   readonly path?: RegExp;
   /** How often; 1 when absent. */
   readonly times?: number;
+  /** How many that fit pass before it. */
+  readonly skip?: number;
+  /** Requests pass for as long as this holds. */
+  readonly unless?: () => boolean;
   readonly status?: number;
   readonly retryAfter?: string;
   readonly messageId?: string;
@@ -36,17 +40,31 @@ export interface Fault {
 
 /** Faults waiting for their requests, in the order they were added. */
 export class FaultQueue {
-  readonly #waiting: { readonly fault: Fault; left: number }[] = [];
+  readonly #waiting: { readonly fault: Fault; toSkip: number; left: number }[] = [];
 
   add(fault: Fault): void {
-    this.#waiting.push({ fault, left: fault.times ?? 1 });
+    this.#waiting.push({ fault, toSkip: fault.skip ?? 0, left: fault.times ?? 1 });
+  }
+
+  clear(): void {
+    this.#waiting.length = 0;
   }
 
   take(method: string, path: string): Fault | undefined {
     const entry = this.#waiting.find(({ fault, left }) => {
-      return left > 0 && (fault.method ?? method) === method && (fault.path?.test(path) ?? true);
+      return (
+        left > 0 &&
+        (fault.method ?? method) === method &&
+        (fault.path?.test(path) ?? true) &&
+        !fault.unless?.()
+      );
     });
-    if (entry) entry.left--;
-    return entry?.fault;
+    if (!entry) return undefined;
+    if (entry.toSkip > 0) {
+      entry.toSkip--;
+      return undefined;
+    }
+    entry.left--;
+    return entry.fault;
   }
 }

@@ -13,6 +13,8 @@ export interface SimulatedLogEntry {
 export class Logs implements ResourceService {
   readonly path: string;
   readonly entries: SimulatedLogEntry[] = [];
+  /** What a clearing leaves behind; nothing when absent. */
+  clearingMessage: string | undefined;
   readonly #profile: RedfishProfile;
 
   constructor(owner: string, profile: RedfishProfile) {
@@ -48,6 +50,7 @@ export class Logs implements ResourceService {
         return refusal(400, "Base.1.8.MalformedJSON", "The request body was malformed JSON.");
       }
       this.entries.length = 0;
+      if (this.clearingMessage !== undefined) this.add("OK", this.clearingMessage);
       return noContent;
     }
     if (path === entries || path.startsWith(`${entries}/`)) return this.#entries(path, entries);

@@ -24,6 +24,8 @@ export class SimulatedManager implements ResourceService {
   readonly ntp: { enabled: boolean; servers: string[] } = { enabled: false, servers: [] };
   /** Reset types carried out, `(none)` for an empty body. */
   readonly resets: string[] = [];
+  /** Called when a reset has been carried out. */
+  onReset: () => void = () => undefined;
   /** How far the BMC's clock is ahead. */
   clockSkewMs = 0;
   readonly #profile: RedfishProfile;
@@ -106,6 +108,7 @@ export class SimulatedManager implements ResourceService {
       return refusal(400, "Base.1.8.ActionParameterValueNotInList", `${type} is not in the list.`);
     }
     this.resets.push(type ?? "(none)");
+    this.onReset();
     return noContent;
   }
 
@@ -162,9 +165,10 @@ export class SimulatedManager implements ResourceService {
     const parsed = AttributesPatch.safeParse(body);
     if (method !== "PATCH" || !parsed.success) return methodNotAllowed(method);
     const { Attributes: given } = parsed.data;
-    this.ntp.enabled = given[`${group}.NTPEnable`] === "Enabled";
+    const { enabled, servers } = this.ntp;
+    this.ntp.enabled = (given[`${group}.NTPEnable`] ?? (enabled ? "Enabled" : "Disabled")) === "Enabled";
     this.ntp.servers = [1, 2, 3]
-      .map((n) => given[`${group}.NTP${n}`] ?? "")
+      .map((n) => given[`${group}.NTP${n}`] ?? servers[n - 1] ?? "")
       .filter((server) => server !== "");
     return noContent;
   }

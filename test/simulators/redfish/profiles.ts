@@ -8,6 +8,7 @@ export interface RedfishProfile {
   readonly resetTypes: readonly string[];
   /** Where the reset types are told: on the system, in ActionInfo, or nowhere. */
   readonly resetListing: "system" | "action-info" | "none";
+  /** Empty: the system has no Boot. */
   readonly bootTargets: readonly string[];
   readonly bootEnabled: readonly string[];
   /** Empty: the BMC has no BootSourceOverrideMode. */

@@ -69,7 +69,7 @@ export function systemResource(
     SerialNumber: "CZ00000001",
     UUID: "4c4c4544-0000-1000-8000-b4c04f303032",
     BiosVersion: "2.19.1",
-    Boot: showBoot(machine, profile),
+    ...(profile.bootTargets.length > 0 ? { Boot: showBoot(machine, profile) } : {}),
     ...Object.fromEntries(
       ["Processors", "Memory", "Storage", "EthernetInterfaces"].map((name) => [
         name,

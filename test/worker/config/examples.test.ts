@@ -20,7 +20,7 @@ it("the example configuration, with its inventory and policy, starts a worker", 
   ]);
   expect(config.runtime).toMatchObject({ kind: "docker", cpus: 0.5 });
   const action = {
-    image: "registry.example/example/pbnj/power-on:1",
+    image: "registry.example/pbnj-worker/power-on:1",
     volumes: ["/srv/images:/images:ro"],
     environment: {},
   };

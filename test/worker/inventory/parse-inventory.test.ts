@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Connection } from "../../../shared/contract/connection.ts";
-import { formatProblem } from "../../../worker/document/problem.ts";
+import { formatProblem } from "../../../shared/document/problem.ts";
 import { readTextFile } from "../../../worker/document/read-text-file.ts";
 import type { Inventory } from "../../../worker/inventory/inventory.ts";
 import { parseInventory } from "../../../worker/inventory/parse-inventory.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { formatProblem } from "../../../worker/document/problem.ts";
+import { formatProblem } from "../../../shared/document/problem.ts";
 import { parsePolicy } from "../../../worker/policy/parse-policy.ts";
 import { defaultPolicy } from "../../../worker/policy/policy.ts";
 

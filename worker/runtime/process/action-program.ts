@@ -11,18 +11,44 @@ export interface ActionProgram {
   readonly leadingArguments: readonly string[];
 }
 
+/** The actions that can run as processes. */
+export interface ActionPrograms {
+  /** The program of the action with that name; undefined when there is none. */
+  find(name: string): Promise<ActionProgram | undefined>;
+  /** Sorted. */
+  names(): Promise<readonly string[]>;
+}
+
+/** The actions that came with this worker, all in the one program that started it: `<file> action <name>`. */
+export class OwnActions implements ActionPrograms {
+  readonly #file: string;
+  readonly #names: readonly string[];
+
+  constructor(file: string, names: readonly string[]) {
+    this.#file = file;
+    this.#names = names.toSorted();
+  }
+
+  async find(name: string): Promise<ActionProgram | undefined> {
+    return this.#names.includes(name) ? { file: this.#file, leadingArguments: ["action", name] } : undefined;
+  }
+
+  async names(): Promise<readonly string[]> {
+    return this.#names;
+  }
+}
+
 /**
  * The actions a directory holds. Two layouts: the sources (`main.ts` and a folder with `action.ts` for each
  * action), and bundles (`<name>.mjs` each).
  */
-export class ActionPrograms {
+export class ActionFolder implements ActionPrograms {
   readonly #directory: string;
 
   constructor(directory: string) {
     this.#directory = directory;
   }
 
-  /** The program of the action with that name; undefined when the directory holds none. */
   async find(name: string): Promise<ActionProgram | undefined> {
     return (await this.#all()).get(name);
   }

@@ -8,18 +8,20 @@ import { waitUntilDeadline } from "../deadline.ts";
 import { LogStream } from "../log-stream.ts";
 import { concludeOutcome, failedLaunch, nothingLeft } from "../outcome.ts";
 import type { EndedAction, LaunchRequest, Runtime } from "../runtime.ts";
-import { type ActionProgram, ActionPrograms } from "./action-program.ts";
-import { childEnvironment, refusedFlags, refusedVariables } from "./child-environment.ts";
+import type { ActionProgram, ActionPrograms } from "./action-program.ts";
+import { childEnvironment } from "./child-environment.ts";
 import { endGroup, killGroup, signalGroup } from "./process-group.ts";
+import { type FilePermit, refusalOf } from "./refusal.ts";
 
 /** How long output that is still in the pipes may take to arrive once the process has ended. */
 const DRAIN_MS = 2_000;
 
 export interface ProcessRuntimeOptions {
-  /** This project's `actions` folder, or a folder of bundles. */
-  readonly actionsDirectory: string;
+  readonly programs: ActionPrograms;
   /** The worker's environment, of which an allow-list reaches the child. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
+  /** Which files of the host actions may use; none when absent. */
+  readonly permitFile?: FilePermit;
   /** How long an action may clean up after SIGTERM. */
   readonly stopGraceMs?: number;
   /** Where Node keeps compiled code between runs. */
@@ -47,7 +49,7 @@ export class ProcessRuntime implements Runtime {
   };
 
   constructor(options: ProcessRuntimeOptions) {
-    this.#programs = new ActionPrograms(options.actionsDirectory);
+    this.#programs = options.programs;
     this.#options = { environment: process.env, stopGraceMs: 10_000, ...options };
     // A worker that exits in a hurry must not leave actions that nobody hears.
     process.on("exit", this.#stopRunning);
@@ -56,8 +58,8 @@ export class ProcessRuntime implements Runtime {
   async run(request: LaunchRequest, signal: AbortSignal): Promise<EndedAction> {
     const asked = new Date();
     try {
-      const refusal = refusalOf(request);
-      if (refusal) return nothingLeft(failedLaunch("unsupported", refusal, asked, new Date()));
+      const refusal = await refusalOf(request.action, this.#options.permitFile);
+      if (refusal) return nothingLeft(failedLaunch(refusal.class, refusal.reason, asked, new Date()));
       const name = parseImageReference(request.action.image)?.name;
       const program = name === undefined ? undefined : await this.#programs.find(name);
       if (!program)
@@ -154,13 +156,4 @@ async function drained(streams: readonly Readable[]): Promise<void> {
   await Promise.race([ended, sleep(DRAIN_MS, undefined, { signal: limit.signal }).catch(() => undefined)]);
   limit.abort();
   for (const stream of streams) stream.destroy();
-}
-
-/** Why this runtime cannot give an action what it asks for; undefined when it can. */
-function refusalOf({ action }: LaunchRequest): string | undefined {
-  if (action.volumes.length > 0) return "the process runtime has no volumes";
-  if (action.networkNamespace || action.pidNamespace) return "the process runtime has no namespaces";
-  const refused = [...refusedVariables(action.environment), ...refusedFlags(action.command)];
-  if (refused.length > 0) return `the process runtime takes no ${refused.join(", ")} from a template`;
-  return undefined;
 }

@@ -46,6 +46,11 @@ export class Authentication {
     }
   }
 
+  /** The present way. */
+  get mode(): AuthMode {
+    return this.#mode;
+  }
+
   /** The way that works, for the next call; undefined where it was not ours to choose. */
   get learned(): AuthMode | undefined {
     return this.#mayChange ? this.#mode : undefined;

@@ -77,6 +77,9 @@ export function processor(path: string, value: z.infer<typeof ProcessorResource>
 
 export function dimm(path: string, value: z.infer<typeof MemoryResource>): Dimm | undefined {
   if (isAbsent(value) || value.CapacityMiB === 0) return undefined;
+  const known = value.CapacityMiB ?? text(value.MemoryDeviceType) ?? text(value.SerialNumber);
+  // A place that is empty without saying so.
+  if (known === undefined) return undefined;
   return {
     name: text(value.DeviceLocator) ?? nameOf(path, value),
     ...has("bytes", value.CapacityMiB === undefined ? undefined : value.CapacityMiB * 1_048_576),
@@ -141,10 +144,11 @@ function nameOf(
 }
 
 /** BMCs fill fields that they know nothing for with blanks. */
-function text(value: string | undefined): string | undefined {
+export function text(value: string | undefined): string | undefined {
   return value?.trim() || undefined;
 }
 
-function has<K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } {
+/** A property where there is a value for it. */
+export function has<K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } {
   return value === undefined ? {} : ({ [key]: value } as { readonly [P in K]?: V });
 }

@@ -13,7 +13,7 @@ export const DellAttributes = z.object({
 
 /** iDRAC's own attributes, for firmware without NTP in its network protocols; undefined on other makes. */
 export async function findDellNtp(
-  { system, manager, writer }: NtpParts,
+  { system, manager }: NtpParts,
   signal: AbortSignal,
 ): Promise<NtpPlace | undefined> {
   const { service } = system;
@@ -34,15 +34,15 @@ export async function findDellNtp(
         .filter((server) => typeof server === "string")
         .filter((server) => server !== ""),
     },
-    async write({ enabled, servers }, writeSignal) {
-      if (servers.length > SERVER_ATTRIBUTES.length) {
+    request({ enabled, servers }) {
+      if (servers && servers.length > SERVER_ATTRIBUTES.length) {
         throw new BmcError("unsupported", `the BMC takes ${SERVER_ATTRIBUTES.length} NTP servers at most`);
       }
-      const named = SERVER_ATTRIBUTES.map((name, index) => [name, servers[index] ?? ""] as const);
+      const named = servers ? SERVER_ATTRIBUTES.map((name, index) => [name, servers[index] ?? ""]) : [];
       const body = {
         Attributes: { [ENABLE_ATTRIBUTE]: enabled ? "Enabled" : "Disabled", ...Object.fromEntries(named) },
       };
-      await writer.write({ method: "PATCH", path: found.path, body, etag: found.etag }, writeSignal);
+      return { method: "PATCH", path: found.path, body, etag: found.etag };
     },
   };
 }

@@ -11,7 +11,7 @@ export const NetworkProtocol = z.object({
 
 /** The standard place; undefined where the manager has no NTP in its network protocols. */
 export async function findStandardNtp(
-  { system, manager, writer }: NtpParts,
+  { system, manager }: NtpParts,
   signal: AbortSignal,
 ): Promise<NtpPlace | undefined> {
   const { service } = system;
@@ -34,13 +34,10 @@ export async function findStandardNtp(
       // Some BMCs list a fixed number of servers, the unused ones empty.
       servers: (ntp.NTPServers ?? []).map((server) => server.trim()).filter((server) => server !== ""),
     },
-    async write({ enabled, servers }, writeSignal) {
-      const body = { NTP: { ProtocolEnabled: enabled, NTPServers: [...servers] } };
+    request({ enabled, servers }) {
+      const body = { NTP: { ProtocolEnabled: enabled, ...(servers ? { NTPServers: servers } : {}) } };
       const own = settingsPath === undefined;
-      await writer.write(
-        { method: "PATCH", path: settingsPath ?? path, body, ...(own ? { etag } : {}) },
-        writeSignal,
-      );
+      return { method: "PATCH", path: settingsPath ?? path, body, ...(own ? { etag } : {}) };
     },
   };
 }

@@ -135,6 +135,31 @@ describe("serial over LAN", () => {
     expect(bmc.log).toContain("Deactivate Payload");
   });
 
+  it("is told apart from what a BMC cannot say, and from one that is busy", async () => {
+    const bmc = await startBmc({ sol: [2, 16] });
+    const session = await openSession(bmc);
+    const active = () => driver(session, "sol").active(limit());
+
+    const said = await active();
+    bmc.faults.refuses = () => 0xc1;
+    const unknown = await active();
+    bmc.faults.refuses = () => 0xc0;
+
+    expect(said).toEqual([2, 16]);
+    expect(unknown).toBeUndefined();
+    await expect(active()).rejects.toMatchObject({ class: "busy" });
+  });
+
+  it("is ended for the instances that are named, without a question", async () => {
+    const bmc = await startBmc({ sol: [1, 3] });
+    const session = await openSession(bmc);
+
+    await driver(session, "sol").deactivate(limit(), [3]);
+
+    expect([...bmc.sol]).toEqual([1]);
+    expect(bmc.log).not.toContain("Get Payload Activation Status");
+  });
+
   it("is unsupported where it is disabled", async () => {
     const bmc = await startBmc({ sol: [1] });
     const session = await openSession(bmc);

@@ -162,6 +162,74 @@ describe("changing a user", () => {
   });
 });
 
+describe("trying a password", () => {
+  async function withWorker(options: Omit<IpmiBmcOptions, "machine"> = {}, password = NEW.password) {
+    const lab = await start(options);
+    await lab.users.create({ ...NEW, password }, limit());
+    const [, worker] = await lab.users.list(limit());
+    if (!worker) throw new Error("the user is not listed");
+    const trial = (tried: string) => lab.users.tryPassword(worker, new Secret(tried), limit());
+    return { ...lab, trial };
+  }
+
+  it.each(["short", "sixteen-bytes-ok", "twenty-bytes-long-ok"])(
+    "tells %s from another one",
+    async (right) => {
+      const { bmc, trial } = await withWorker({}, new Secret(right));
+
+      expect([await trial(right), await trial(`${right.slice(1)}x`)]).toEqual(["accepted", "refused"]);
+      // A test is no login, and no change.
+      expect(bmc.users.find("worker")?.key.toString().replaceAll("\0", "")).toBe(right);
+    },
+  );
+
+  it("asks in 20 bytes where the BMC says that the size is another one", async () => {
+    const { bmc, trial } = await withWorker();
+    const isShort = (data: Buffer) => data[1] === 3 && data.length === 18;
+    bmc.faults.refuses = (name, data) => (name === "Set User Password" && isShort(data) ? 0x81 : undefined);
+
+    expect([await trial("sixteen-bytes-ok"), await trial("sixteen-bytes-no")]).toEqual([
+      "accepted",
+      "refused",
+    ]);
+  });
+
+  it("takes a password that the BMC has cut for another one", async () => {
+    const { bmc, trial } = await withWorker();
+    bmc.faults.refuses = (name, data) =>
+      name === "Set User Password" && data.length > 18 ? 0x81 : undefined;
+
+    expect(await trial("sixteen-bytes-ok-and")).toBe("refused");
+  });
+
+  it.each([0xc1, 0xcc, 0xd4, 0xff])("is no evidence where the BMC answers %i", async (code) => {
+    const { bmc, trial } = await withWorker();
+    bmc.faults.refuses = (name) => (name === "Set User Password" ? code : undefined);
+
+    expect(await trial("sixteen-bytes-ok")).toBe("unknown");
+  });
+
+  it("is to be repeated where the BMC is busy", async () => {
+    const { bmc, trial } = await withWorker();
+    bmc.faults.refuses = (name) => (name === "Set User Password" ? 0xc0 : undefined);
+
+    await expect(trial("sixteen-bytes-ok")).rejects.toMatchObject({ class: "busy" });
+  });
+});
+
+describe("a BMC that keeps 16 bytes", () => {
+  it("is named as such when it refuses more, and keeps no half of a user", async () => {
+    const { bmc, users } = await start({ passwordBytes: 16 });
+    const password = new Secret("seventeen-bytes-x");
+
+    await expect(users.create({ ...NEW, password }, limit())).rejects.toMatchObject({
+      class: "unsupported",
+      message: expect.stringContaining("takes passwords of at most 16 bytes"),
+    });
+    expect(bmc.users.rows[2]?.name).toBe("");
+  });
+});
+
 describe("removing a user", () => {
   it("frees its slot", async () => {
     const { bmc, users } = await start();
@@ -211,8 +279,10 @@ describe("a session with less than administrator", () => {
     expect(await operator.list(limit())).toHaveLength(1);
     await expect(operator.create(NEW, limit())).rejects.toMatchObject({
       class: "auth",
-      message: expect.stringMatching(/needs privilege level administrator.*option privilege/),
+      message: expect.stringMatching(
+        /needs privilege level administrator.*option privilege.*IPMI_PRIVILEGE=administrator/,
+      ),
     });
-    expect(bmc.users.rows[2]?.name).toBe("");
+    expect(bmc.log.filter((name) => name.startsWith("Set User"))).toEqual([]);
   });
 });

@@ -105,6 +105,9 @@ describeWithProgram("ipmitool", "the ipmitool provider, with the real program", 
       enabled: true,
     });
     expect(bmc.users.find("worker")?.key.toString()).toContain("canary-password");
+    const worker = { id: "3", name: "worker", role: "operator", enabled: true } as const;
+    const trial = (password: string) => users.tryPassword(worker, new Secret(password), limit());
+    expect([await trial("canary-password"), await trial("another")]).toEqual(["accepted", "refused"]);
     await sol.deactivate(limit());
     expect(bmc.sol.size).toBe(0);
     await nmi.send(limit());

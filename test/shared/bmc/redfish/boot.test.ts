@@ -84,6 +84,20 @@ describe("reading", () => {
     expect(after).toEqual({ device: "none", mode: "uefi" });
     expect(bmc.machine.lastBoot).toMatchObject({ device: "pxe", overridden: true });
   });
+
+  test("a system without an override is unsupported, as it is for a write", async () => {
+    await start(generic({ bootTargets: [] }));
+
+    const [reading, writing] = await withSession(bmc, {}, async ({ boot }) => [
+      await errorOf(boot.read(signal)),
+      await errorOf(boot.write(request("pxe"), signal)),
+    ]);
+
+    expect([reading, writing]).toMatchObject(
+      Array(2).fill({ class: "unsupported", message: "the BMC offers no boot override" }),
+    );
+    expect(patches()).toEqual([]);
+  });
 });
 
 describe("writing", () => {

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
+import { dimm, MemoryResource } from "../../../../shared/bmc/redfish/inventory/parts.ts";
 import { type RedfishBmc, startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
 import { type RedfishProfile, redfishProfiles } from "../../../simulators/redfish/profiles.ts";
 import { errorOf, neverAborts, withSession } from "./open-session.ts";
@@ -91,6 +92,18 @@ test.each([
   expect(hardware.memory).toEqual([]);
   expect(hardware.processors).toHaveLength(2);
   expect(hardware.firmware).toHaveLength(2);
+});
+
+test.each<[string, Record<string, unknown>, boolean]>([
+  ["says so", { Status: { State: "Absent" }, CapacityMiB: null }, false],
+  ["has no capacity", { CapacityMiB: 0, SerialNumber: "NO DIMM" }, false],
+  ["tells nothing at all", { CapacityMiB: null, MemoryDeviceType: null, SerialNumber: " " }, false],
+  ["tells its kind", { MemoryDeviceType: "DDR4" }, true],
+  ["tells its serial number", { SerialNumber: "MEM-1" }, true],
+])("a memory slot that %s counts as it should", (_, fields, counts) => {
+  const value = MemoryResource.parse({ Id: "1", Name: "DIMM 1", ...fields });
+
+  expect(dimm("/redfish/v1/Systems/1/Memory/1", value) !== undefined).toBe(counts);
 });
 
 test("a member that cannot be read is left out", async () => {

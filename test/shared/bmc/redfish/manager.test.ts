@@ -88,6 +88,16 @@ test("what the BMC says of itself comes from the manager and the service root", 
   });
 });
 
+test("what the BMC fills with blanks is as good as not said", async () => {
+  await start(generic({ model: "  ", firmware: "" }));
+
+  const info = await withSession(bmc, {}, (session) => driver(session, "manager").info(signal));
+
+  expect(info).not.toHaveProperty("model");
+  expect(info).not.toHaveProperty("firmware");
+  expect(info.protocolVersion).toBe("1.11.0");
+});
+
 test("the BMC's clock is told, fresh each time, in one request where the manager is known", async () => {
   await start();
   bmc.manager.clockSkewMs = 3_600_000;
@@ -124,6 +134,23 @@ describe("NTP", () => {
       expect(bmc.manager.ntp).toEqual(settings);
     },
   );
+
+  test.each([
+    ["generic", { NTP: { ProtocolEnabled: true } }],
+    ["dell-13g", { Attributes: { "NTPConfigGroup.1.NTPEnable": "Enabled" } }],
+  ])("on %s is switched without a word about its servers, as it was planned", async (profile, body) => {
+    await start(profile);
+    bmc.manager.ntp.servers = ["a", "b"];
+
+    const plan = await withSession(bmc, {}, async (session) => {
+      await driver(session, "ntp").write({ enabled: true }, signal);
+      return driver(session, "ntp").plan({ enabled: true }, signal);
+    });
+
+    expect(writes().map((write) => write.body)).toEqual([body]);
+    expect(plan).toBe(`PATCH ${writes()[0]?.path} ${JSON.stringify(body)}`);
+    expect(bmc.manager.ntp).toEqual({ enabled: true, servers: ["a", "b"] });
+  });
 
   test("goes to the settings resource where that takes it", async () => {
     await start(generic({ ntp: "settings" }));

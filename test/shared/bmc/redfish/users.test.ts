@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
-import type { Session, UserRole } from "../../../../shared/bmc/provider.ts";
+import type { BmcUser, Session, UserRole } from "../../../../shared/bmc/provider.ts";
 import { Secret } from "../../../../shared/secret.ts";
 import { type RedfishBmc, startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
 import type { RedfishProfile } from "../../../simulators/redfish/profiles.ts";
@@ -131,6 +131,84 @@ describe("a password that the policy refuses", () => {
     );
     expect(`${error.message} ${String(error.cause)}`).not.toContain("canary");
     expect(bmc.accounts.find("eve")).toBeUndefined();
+  });
+});
+
+describe("trying a password", () => {
+  const eve = {
+    id: "/redfish/v1/AccountService/Accounts/2",
+    name: "eve",
+    role: "operator",
+    enabled: true,
+  } as const;
+  const tried = (password: string, user: BmcUser = eve) =>
+    use(async (users) => {
+      await users.create(newUser(), signal);
+      return await users.tryPassword(user, new Secret(password), signal);
+    });
+
+  test("tells the right one from another one, each with one login", async () => {
+    await start();
+
+    const [right, wrong] = await use(async (users) => {
+      await users.create(newUser(), signal);
+      return [
+        await users.tryPassword(eve, new Secret("correct-horse"), signal),
+        await users.tryPassword(eve, new Secret("wrong-horse"), signal),
+      ];
+    });
+
+    expect([right, wrong]).toEqual(["accepted", "refused"]);
+    expect(bmc.refusedCredentials).toBe(1);
+    expect(bmc.sessions.count).toBe(0);
+  });
+
+  test.each([
+    [401, "Base.1.8.AccessDenied", "refused"],
+    [403, "Base.1.8.PasswordChangeRequired", "accepted"],
+    [403, "Base.1.8.InsufficientPrivilege", "unknown"],
+    [503, "Base.1.8.ServiceTemporarilyUnavailable", "unknown"],
+  ] as const)("takes %i with %s for %s", async (status, messageId, expected) => {
+    await start();
+    bmc.fail({ kind: "refuse", status, messageId, method: "GET", path: /Systems$/, skip: 1 });
+
+    expect(await tried("correct-horse")).toBe(expected);
+  });
+
+  test.each([
+    ["right", "correct-horse", "accepted"],
+    ["wrong", "wrong-horse", "refused"],
+  ] as const)("with sessions, a %s one leaves none open", async (_, password, expected) => {
+    bmc = await startRedfishBmc({ tls: "http", basic: false });
+
+    expect(await tried(password)).toBe(expected);
+    expect(bmc.sessions.count).toBe(0);
+  });
+
+  test("is no evidence where all session slots are taken", async () => {
+    bmc = await startRedfishBmc({ tls: "http", basic: false, sessionLimit: 1 });
+
+    expect(await tried("correct-horse")).toBe("unknown");
+  });
+
+  test("logs in with a session as a user whose name basic authentication cannot carry", async () => {
+    await start();
+    const name = "eve:x";
+
+    const trial = await use(async (users) => {
+      await users.create({ ...newUser(), name }, signal);
+      return await users.tryPassword({ ...eve, name }, new Secret("correct-horse"), signal);
+    });
+
+    expect(trial).toBe("accepted");
+    expect(bmc.sessions.count).toBe(0);
+  });
+
+  test("asks nothing for a user that is disabled", async () => {
+    await start();
+
+    expect(await tried("wrong-horse", { ...eve, enabled: false })).toBe("unknown");
+    expect(bmc.refusedCredentials).toBe(0);
   });
 });
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { catalogue } from "../../../../actions/catalogue.ts";
-import { ActionPrograms } from "../../../../worker/runtime/process/action-program.ts";
+import { ActionFolder, OwnActions } from "../../../../worker/runtime/process/action-program.ts";
 
 const sources = join(import.meta.dirname, "../../../../actions");
 let bundles: string;
@@ -17,7 +17,7 @@ afterEach(async () => {
 
 describe("the programs of a folder of actions", () => {
   it("finds this project's own actions in its sources", async () => {
-    const programs = new ActionPrograms(sources);
+    const programs = new ActionFolder(sources);
 
     expect(await programs.names()).toEqual([...catalogue].sort());
     expect(await programs.find("power-off")).toEqual({
@@ -30,7 +30,7 @@ describe("the programs of a folder of actions", () => {
     for (const file of ["power-off.mjs", "power-on.mjs", "THIRD-PARTY-LICENSES"]) {
       await writeFile(join(bundles, file), "");
     }
-    const programs = new ActionPrograms(bundles);
+    const programs = new ActionFolder(bundles);
 
     expect(await programs.names()).toEqual(["power-off", "power-on"]);
     expect(await programs.find("power-off")).toEqual({
@@ -40,6 +40,22 @@ describe("the programs of a folder of actions", () => {
   });
 
   it.each(["harness", "main", "nonsense", "..", "constructor"])("has no program for %s", async (name) => {
-    expect(await new ActionPrograms(sources).find(name)).toBeUndefined();
+    expect(await new ActionFolder(sources).find(name)).toBeUndefined();
+  });
+});
+
+describe("the actions of the program itself", () => {
+  const programs = new OwnActions("/opt/pbnj-worker.mjs", ["power-on", "power-off"]);
+
+  it("are run by the same program, under their names", async () => {
+    expect(await programs.names()).toEqual(["power-off", "power-on"]);
+    expect(await programs.find("power-off")).toEqual({
+      file: "/opt/pbnj-worker.mjs",
+      leadingArguments: ["action", "power-off"],
+    });
+  });
+
+  it.each(["", "action", "power", "--help", "constructor"])("have no program for %j", async (name) => {
+    expect(await programs.find(name)).toBeUndefined();
   });
 });

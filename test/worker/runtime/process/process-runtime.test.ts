@@ -2,11 +2,13 @@ import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { ActionFolder } from "../../../../worker/runtime/process/action-program.ts";
 import { ProcessRuntime } from "../../../../worker/runtime/process/process-runtime.ts";
 import { canary, scriptedRequest } from "../launch-request.ts";
 import { itKeepsTheRuntimeContract } from "../runtime-contract.ts";
 
 const actionsDirectory = join(import.meta.dirname, "../../../support/fixtures/actions");
+const programs = new ActionFolder(actionsDirectory);
 const never = new AbortController().signal;
 
 function alive(pid: number): boolean {
@@ -18,10 +20,10 @@ function alive(pid: number): boolean {
 }
 
 describe("the process runtime", () => {
-  itKeepsTheRuntimeContract(async () => new ProcessRuntime({ actionsDirectory, stopGraceMs: 1_000 }));
+  itKeepsTheRuntimeContract(async () => new ProcessRuntime({ programs, stopGraceMs: 1_000 }));
 
   it("leaves no grandchild behind, even one that ignores SIGTERM and holds the pipes", async () => {
-    const runtime = new ProcessRuntime({ actionsDirectory, stopGraceMs: 500 });
+    const runtime = new ProcessRuntime({ programs, stopGraceMs: 500 });
     const { request, lines } = scriptedRequest(["grandchild", "exit:0"]);
 
     const { outcome } = await runtime.run(request, never);
@@ -34,7 +36,7 @@ describe("the process runtime", () => {
   });
 
   it("stops what runs when it closes", async () => {
-    const runtime = new ProcessRuntime({ actionsDirectory, stopGraceMs: 2_000 });
+    const runtime = new ProcessRuntime({ programs, stopGraceMs: 2_000 });
     const up = Promise.withResolvers<void>();
     const { request } = scriptedRequest(["on-sigterm:143", "out:up\\n", "sleep:60000"]);
     const running = runtime.run({ ...request, onLog: () => up.resolve() }, never);
@@ -46,7 +48,7 @@ describe("the process runtime", () => {
   });
 
   it("puts the password neither into the child's environment nor into its arguments", async () => {
-    const runtime = new ProcessRuntime({ actionsDirectory, stopGraceMs: 500 });
+    const runtime = new ProcessRuntime({ programs, stopGraceMs: 500 });
     const controller = new AbortController();
     const seen = Promise.withResolvers<number>();
     const { request } = scriptedRequest(["grandchild", "sleep:60000"], { connected: true });
@@ -69,7 +71,7 @@ describe("the process runtime", () => {
   });
 
   it("names the signal when the action was killed by another", async () => {
-    const runtime = new ProcessRuntime({ actionsDirectory });
+    const runtime = new ProcessRuntime({ programs });
 
     const { outcome } = await runtime.run(scriptedRequest(["err:working\\n", "kill:SIGKILL"]).request, never);
     await runtime.close();
@@ -79,13 +81,15 @@ describe("the process runtime", () => {
   });
 
   it.each([
-    [{ volumes: ["/etc:/etc"] }, "volumes"],
+    [{ volumes: ["/srv:/srv", "/etc:/host"] }, "source and target of the volume /etc:/host must be the same"],
+    [{ volumes: ["srv:srv"] }, "source and target of the volume srv:srv must be the same"],
     [{ networkNamespace: "host" }, "namespaces"],
     [{ pidNamespace: "host" }, "namespaces"],
     [{ environment: { NODE_OPTIONS: "--require=/tmp/x.js" } }, "NODE_OPTIONS"],
-    [{ environment: { RESULT_FILE: "/etc/passwd" } }, "RESULT_FILE"],
+    [{ environment: { BMC_PASSWORD_FILE: "/etc/shadow" } }, "BMC_PASSWORD_FILE"],
+    [{ command: ["--ipmitool-program", "/tmp/x"] }, "--ipmitool-program"],
   ])("refuses %j clearly", async (action, reason) => {
-    const runtime = new ProcessRuntime({ actionsDirectory });
+    const runtime = new ProcessRuntime({ programs });
 
     const { outcome } = await runtime.run(scriptedRequest(["exit:0"], { action }).request, never);
 
@@ -94,8 +98,60 @@ describe("the process runtime", () => {
     await runtime.close();
   });
 
+  it("runs an action with a volume that stays where it is on the host", async () => {
+    const runtime = new ProcessRuntime({ programs });
+    const volumes = ["/srv/images:/srv/images:ro", "/var/lib/x:/var/lib/x/"];
+
+    const { outcome } = await runtime.run(
+      scriptedRequest(["exit:0"], { action: { volumes } }).request,
+      never,
+    );
+
+    expect(outcome).toMatchObject({ ok: true });
+    await runtime.close();
+  });
+
+  it("gives an action the files that it is permitted, and starts none with another", async () => {
+    const asked: string[] = [];
+    const runtime = new ProcessRuntime({
+      programs,
+      permitFile: async ({ name, path }) => {
+        asked.push(`${name} ${path}`);
+        return path.startsWith("/data/") ? { allowed: true } : { allowed: false, reason: `no ${name}` };
+      },
+    });
+    const within = { RESULT_FILE: "/data/result", MODE: "soft" };
+    const without = { ...within, PASSWORD_FILE: "/etc/shadow" };
+
+    const allowed = scriptedRequest(["env"], { action: { environment: within } });
+    const refused = scriptedRequest(["env"], { action: { environment: without } });
+    const outcomes = [await runtime.run(allowed.request, never), await runtime.run(refused.request, never)];
+
+    expect(outcomes.map(({ outcome }) => outcome.ok)).toEqual([true, false]);
+    expect(allowed.lines[0]?.line).toContain('"RESULT_FILE":"/data/result"');
+    expect(outcomes[1]?.outcome).toMatchObject({ class: "usage", message: "no PASSWORD_FILE" });
+    expect(refused.lines).toEqual([]);
+    expect(asked).toEqual([
+      "RESULT_FILE /data/result",
+      "RESULT_FILE /data/result",
+      "PASSWORD_FILE /etc/shadow",
+    ]);
+    await runtime.close();
+  });
+
+  it("gives no file to an action where nobody decides about files", async () => {
+    const runtime = new ProcessRuntime({ programs });
+    const action = { environment: { RESULT_FILE: "/tmp/result" } };
+
+    const { outcome } = await runtime.run(scriptedRequest(["exit:0"], { action }).request, never);
+
+    expect(outcome).toMatchObject({ ok: false, class: "usage" });
+    expect(outcome.message).toContain("RESULT_FILE /tmp/result");
+    await runtime.close();
+  });
+
   it("names the image and what it knows when an image is none of its actions", async () => {
-    const runtime = new ProcessRuntime({ actionsDirectory });
+    const runtime = new ProcessRuntime({ programs });
     const image = "registry.example/tinkerbell/actions/image2disk:latest";
 
     const { outcome } = await runtime.run(scriptedRequest([], { action: { image } }).request, never);
@@ -108,7 +164,7 @@ describe("the process runtime", () => {
   });
 
   it("says so when its folder of actions is missing, and lives on", async () => {
-    const runtime = new ProcessRuntime({ actionsDirectory: join(actionsDirectory, "missing") });
+    const runtime = new ProcessRuntime({ programs: new ActionFolder(join(actionsDirectory, "missing")) });
 
     const { outcome } = await runtime.run(scriptedRequest([]).request, never);
 

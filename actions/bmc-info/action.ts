@@ -1,0 +1,13 @@
+import { defineAction } from "../harness/action.ts";
+import { describeInfo } from "../harness/describe-info.ts";
+
+export default defineAction({
+  name: "bmc-info",
+  summary: "Say what a BMC is: vendor, model, firmware, serial number",
+  idempotent: true,
+  input: {},
+  run: async ({ bmc, signal }) => {
+    const info = await bmc.readInfo(signal);
+    return { summary: describeInfo(info), changed: false, data: info };
+  },
+});

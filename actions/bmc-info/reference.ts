@@ -1,0 +1,40 @@
+import { z } from "zod";
+import type { ActionReference } from "../harness/reference.ts";
+
+export const reference: ActionReference = {
+  environment: {},
+  keywords: ["bmc", "firmware", "version"],
+  readsOnly: true,
+  output: {
+    data: z
+      .strictObject({
+        vendor: z.string().optional().describe("Who made it"),
+        model: z
+          .string()
+          .optional()
+          .describe("The model; with IPMI the product number, which is all there is"),
+        firmware: z.string().optional().describe("The version of its firmware"),
+        protocolVersion: z.string().optional().describe("The Redfish or IPMI version that it speaks"),
+        serial: z.string().optional().describe("The BMC's own serial number, not the machine's"),
+        uuid: z.string().optional().describe("With Redfish the BMC's, with IPMI the system's"),
+      })
+      .describe("What the BMC says of itself; what it does not say is absent"),
+  },
+  result: {
+    action: "bmc-info",
+    machine: "node-01",
+    ok: true,
+    message: "Contoso BMC-2000, firmware 1.45.455 via redfish",
+    provider: "redfish",
+    changed: false,
+    durationMs: 241,
+    roundTrips: 4,
+    data: {
+      vendor: "Contoso",
+      model: "BMC-2000",
+      firmware: "1.45.455",
+      protocolVersion: "1.11.0",
+      uuid: "3a2b1c00-0000-4000-8000-00000000b3c0",
+    },
+  },
+};

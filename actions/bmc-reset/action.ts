@@ -1,0 +1,32 @@
+import { defineAction } from "../harness/action.ts";
+import { describeInfo } from "../harness/describe-info.ts";
+import { reportPlan } from "../harness/dry-run.ts";
+import { choice, duration } from "../harness/input.ts";
+
+export default defineAction({
+  name: "bmc-reset",
+  summary: "Restart a BMC, not its machine, and wait until it answers again",
+  idempotent: false,
+  input: {
+    kind: choice(["cold", "warm"], {
+      env: "KIND",
+      description: "Start the BMC from scratch, or only its services where it makes a difference",
+      default: "cold",
+    }),
+    answerTimeout: duration({
+      env: "ANSWER_TIMEOUT",
+      description: "How long the BMC may take from the reset until it answers again",
+      default: "5m",
+      minMs: 1_000,
+    }),
+  },
+  run: async ({ bmc, input, dryRun, signal, progress }) => {
+    const { kind, answerTimeout } = input;
+    if (dryRun) {
+      const { before, steps } = await bmc.planManagerReset(kind, signal);
+      return reportPlan({ before: undefined, steps }, describeInfo(before));
+    }
+    const sent = () => progress({ summary: `${kind} reset of the BMC sent`, changed: true });
+    return bmc.resetManager(kind, answerTimeout, signal, sent);
+  },
+});

@@ -1,0 +1,61 @@
+import { systemClock } from "../../shared/clock.ts";
+import { ActionFailure, defineAction } from "../harness/action.ts";
+import { choiceList, duration } from "../harness/input.ts";
+import { checkProvider, type ProviderChecks } from "./check-provider.ts";
+import { CHECK_NAMES } from "./check-row.ts";
+import { checkTable } from "./check-table.ts";
+import { skipProvider } from "./skip-provider.ts";
+import { summarise, unmet } from "./verdict.ts";
+
+export default defineAction({
+  name: "check",
+  summary:
+    "Look at everything that the other actions need of a BMC, through each provider, and change nothing",
+  idempotent: true,
+  input: {
+    require: choiceList(CHECK_NAMES, {
+      env: "REQUIRE",
+      description: "What must be ok with at least one provider; login always must",
+      default: "login,power,boot",
+    }),
+    maxClockSkew: duration({
+      env: "MAX_CLOCK_SKEW",
+      description: "How far the BMC's clock may be from this host's",
+      default: "5m",
+    }),
+  },
+  run: async ({ providers, clientFor, input, signal }) => {
+    // In the order of the checks, as what comes first is why the rest fails.
+    const required = CHECK_NAMES.filter((name) => name === "login" || input.require.includes(name));
+    const options = { clock: systemClock, maxClockSkewMs: input.maxClockSkew, required };
+    const checked: ProviderChecks[] = [];
+    for (const provider of providers) {
+      signal.throwIfAborted();
+      const refusal = checked.find(({ refused }) => refused);
+      checked.push(
+        refusal
+          ? skipProvider(provider, refusal.provider)
+          : await checkProvider(provider, clientFor(provider), options, signal),
+      );
+    }
+    const report = { changed: false, data: dataOf(checked) };
+    const error = await unmet(checked, required);
+    if (error) throw new ActionFailure(error, report);
+    const passed = required.length === 1 ? "the required check" : `all ${required.length} required checks`;
+    return { ...report, summary: `${passed} passed; ${summarise(checked)}` };
+  },
+  table: ({ checks }) => checkTable(checks),
+});
+
+function dataOf(checked: readonly ProviderChecks[]) {
+  return {
+    checks: checked.flatMap(({ rows }) => rows),
+    providers: checked.map(({ provider, rows, durationMs, roundTrips }) => ({
+      provider,
+      ok: rows.filter(({ state }) => state === "ok").length,
+      checks: rows.length,
+      durationMs,
+      roundTrips,
+    })),
+  };
+}

@@ -1,0 +1,144 @@
+import type { BmcClient } from "../../shared/bmc/client.ts";
+import { BmcError } from "../../shared/bmc/errors.ts";
+import type { SessionDescription } from "../../shared/bmc/session-description.ts";
+import type { Clock } from "../../shared/clock.ts";
+import type { ErrorClass } from "../../shared/contract/error-class.ts";
+import type { ProviderName } from "../../shared/contract/vocabulary.ts";
+import {
+  CHECK_NAMES,
+  type CheckName,
+  type CheckRow,
+  type Finding,
+  failed,
+  notTried,
+  unsupported,
+} from "./check-row.ts";
+import { LOOKS } from "./looks.ts";
+
+export interface ProviderChecks {
+  readonly provider: ProviderName;
+  readonly rows: readonly CheckRow[];
+  /** The credentials were refused: offering them once more may lock the account. */
+  readonly refused: boolean;
+  readonly durationMs: number;
+  readonly roundTrips: number;
+}
+
+export interface CheckOptions {
+  readonly clock: Clock;
+  readonly maxClockSkewMs: number;
+  /** Checks of which a warning is a failure. */
+  readonly required: readonly CheckName[];
+}
+
+/** Classes with which a BMC that has gone, or a user that was locked out, answers whatever is asked. */
+const ENDING: ReadonlySet<ErrorClass | undefined> = new Set(["unreachable", "timeout", "auth"]);
+
+/** Looks at everything through one provider, and logs out. Rejects only when `signal` aborts. */
+export async function checkProvider(
+  provider: ProviderName,
+  client: BmcClient,
+  options: CheckOptions,
+  signal: AbortSignal,
+): Promise<ProviderChecks> {
+  const startedMs = options.clock.monotonicMs();
+  const look = new Looker(provider, client, options, signal);
+  try {
+    await look.atEverything();
+  } finally {
+    await client.close();
+  }
+  return {
+    provider,
+    rows: look.rows,
+    refused: look.endedBy === "auth",
+    durationMs: Math.round(options.clock.monotonicMs() - startedMs),
+    roundTrips: client.roundTrips,
+  };
+}
+
+class Looker {
+  readonly rows: CheckRow[] = [];
+  /** Why nothing more is asked. */
+  endedBy: ErrorClass | undefined;
+  readonly #provider: ProviderName;
+  readonly #client: BmcClient;
+  readonly #options: CheckOptions;
+  readonly #signal: AbortSignal;
+  /** The class of the last answer when it was one of `ENDING`. */
+  #ending: ErrorClass | undefined;
+
+  constructor(provider: ProviderName, client: BmcClient, options: CheckOptions, signal: AbortSignal) {
+    this.#provider = provider;
+    this.#client = client;
+    this.#options = options;
+    this.#signal = signal;
+  }
+
+  async atEverything(): Promise<void> {
+    const session = await this.#logIn();
+    if (!session) return;
+    for (const check of CHECK_NAMES) if (check !== "login") await this.#at(check, session);
+  }
+
+  async #logIn(): Promise<SessionDescription | undefined> {
+    let session: SessionDescription | undefined;
+    const before = this.#client.roundTrips;
+    await this.#ask("login", async () => {
+      session = await this.#client.open(this.#signal);
+      const trips = this.#client.roundTrips - before;
+      return { state: "ok", detail: `${trips} ${trips === 1 ? "round trip" : "round trips"}` };
+    });
+    if (!session) this.endedBy = this.rows[0]?.class;
+    return session;
+  }
+
+  async #at(check: Exclude<CheckName, "login">, session: SessionDescription): Promise<void> {
+    const { capability, look } = LOOKS[check];
+    if (capability !== undefined && !session.capabilities.includes(capability)) {
+      this.#add(check, unsupported(`not part of the provider ${this.#provider}`));
+      return;
+    }
+    if (this.endedBy) {
+      const reason = this.endedBy === "auth" ? "refuses this user" : "has stopped answering";
+      this.#add(check, notTried(this.endedBy, `the BMC ${reason}`));
+      return;
+    }
+    const { clock, maxClockSkewMs } = this.#options;
+    const context = { client: this.#client, session, clock, maxClockSkewMs, signal: this.#signal };
+    await this.#ask(check, () => look(context));
+  }
+
+  /** One answer of that kind may be about what was asked; two in a row are about the BMC or the user. */
+  async #ask(check: CheckName, look: () => Promise<Finding | undefined>): Promise<void> {
+    const { clock } = this.#options;
+    const startedMs = clock.monotonicMs();
+    const tripsBefore = this.#client.roundTrips;
+    const finding = await this.#settle(look);
+    if (!finding) return;
+    const durationMs = Math.round(clock.monotonicMs() - startedMs);
+    const cost = { durationMs, roundTrips: this.#client.roundTrips - tripsBefore };
+    this.#add(check, finding, finding.state === "not tried" ? {} : cost);
+    const ending = finding.state === "failed" && ENDING.has(finding.class) ? finding.class : undefined;
+    if (ending && this.#ending) this.endedBy = ending;
+    this.#ending = ending;
+  }
+
+  async #settle(look: () => Promise<Finding | undefined>): Promise<Finding | undefined> {
+    try {
+      return await look();
+    } catch (thrown) {
+      this.#signal.throwIfAborted();
+      const error = BmcError.from(thrown);
+      const prefix = `${this.#provider}: `;
+      const detail = error.message.startsWith(prefix) ? error.message.slice(prefix.length) : error.message;
+      return error.class === "unsupported" ? unsupported(detail) : failed(error.class, detail);
+    }
+  }
+
+  #add(check: CheckName, finding: Finding, cost: Pick<CheckRow, "durationMs" | "roundTrips"> = {}): void {
+    const isFailure = finding.state === "warning" && this.#options.required.includes(check);
+    const state = isFailure ? "failed" : finding.state;
+    this.rows.push({ provider: this.#provider, check, ...finding, state, ...cost });
+  }
+}

@@ -1,0 +1,17 @@
+import { formatTable } from "../../shared/table.ts";
+import type { CheckRow } from "./check-row.ts";
+
+/** One line a check, grouped by provider, whose name stands at the first line of its group. */
+export function checkTable(rows: readonly CheckRow[]): string {
+  return formatTable(
+    ["provider", "check", "state", "ms", "detail"],
+    rows.map(({ provider, check, state, durationMs, detail }, index) => [
+      rows[index - 1]?.provider === provider ? "" : provider,
+      check,
+      state,
+      durationMs === undefined ? "" : String(durationMs),
+      detail,
+    ]),
+    [3],
+  );
+}

@@ -1,0 +1,55 @@
+/** How far a BMC's clock is ahead of this host's, in milliseconds; negative is behind. */
+export interface ClockSkew {
+  readonly skewMs: number;
+  /** The truth is at most this far away on either side. */
+  readonly uncertaintyMs: number;
+}
+
+/** A reading of the BMC's clock, and this host's wall clock before and after it, in milliseconds since the epoch. */
+export interface ClockReading {
+  readonly bmcMs: number;
+  readonly beforeMs: number;
+  readonly afterMs: number;
+}
+
+const UNITS: readonly (readonly [string, number])[] = [
+  ["d", 86_400_000],
+  ["h", 3_600_000],
+  ["m", 60_000],
+];
+
+/** The BMC read its clock at some time in between, and most tell no more than the second that had begun. */
+export function clockSkew({ bmcMs, beforeMs, afterMs }: ClockReading): ClockSkew {
+  const halfSecondMs = bmcMs % 1_000 === 0 ? 500 : 0;
+  return {
+    skewMs: bmcMs + halfSecondMs - (beforeMs + afterMs) / 2,
+    uncertaintyMs: Math.abs(afterMs - beforeMs) / 2 + halfSecondMs,
+  };
+}
+
+/** Whether the clocks are certain to be further apart. */
+export function exceeds({ skewMs, uncertaintyMs }: ClockSkew, limitMs: number): boolean {
+  return Math.abs(skewMs) - uncertaintyMs > limitMs;
+}
+
+/** For people: `within 0.6 s of this host's`, `2h 3m ahead of this host's`. */
+export function describeSkew({ skewMs, uncertaintyMs }: ClockSkew): string {
+  const apartMs = Math.abs(skewMs);
+  if (apartMs <= uncertaintyMs) return `within ${(uncertaintyMs / 1_000).toFixed(1)} s of this host's`;
+  return `${describeSpan(apartMs)} ${skewMs > 0 ? "ahead of" : "behind"} this host's`;
+}
+
+/** In the two largest units that fit: a BMC that has never been set is decades behind. */
+export function describeSpan(ms: number): string {
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
+  const at = UNITS.findIndex(([, unitMs]) => ms >= unitMs);
+  const parts = [...UNITS, ["s", 1_000] as const].slice(at, at + 2);
+  let leftMs = ms;
+  return parts
+    .map(([name, unitMs]) => {
+      const count = Math.floor(leftMs / unitMs);
+      leftMs -= count * unitMs;
+      return `${count}${name}`;
+    })
+    .join(" ");
+}

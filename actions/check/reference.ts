@@ -1,0 +1,107 @@
+import { z } from "zod";
+import { ErrorClass } from "../../shared/contract/error-class.ts";
+import { ProviderName } from "../../shared/contract/vocabulary.ts";
+import type { ActionReference } from "../harness/reference.ts";
+import {
+  CHECK_NAMES,
+  CHECK_STATES,
+  type CheckName,
+  type CheckRow,
+  type Finding,
+  failed,
+  ok,
+  unsupported,
+} from "./check-row.ts";
+
+const provider = z.enum(ProviderName.options);
+const durationMs = z.int().min(0);
+const roundTrips = z.int().min(0);
+
+const check = z
+  .strictObject({
+    provider: provider.describe("Through what it was looked at"),
+    check: z.enum(CHECK_NAMES).describe("What was looked at"),
+    state: z
+      .enum(CHECK_STATES)
+      .describe("A warning becomes failed where the check is required; unsupported is what is not there"),
+    detail: z.string().describe("What was found, or why not, in one line"),
+    class: z
+      .enum(ErrorClass.options)
+      .optional()
+      .describe("What an action that needs it would fail with; absent where it is ok"),
+    durationMs: durationMs.optional().describe("How long it took; absent where nothing was tried"),
+    roundTrips: roundTrips.optional().describe("The same in round trips"),
+  })
+  .describe("What a look at one thing through one provider came to");
+
+const tally = z
+  .strictObject({
+    provider: provider.describe("In the order of the connection"),
+    ok: z.int().min(0).describe("How many checks are ok"),
+    checks: z.int().min(1).describe("How many there are; a provider that lets nobody in has the login alone"),
+    durationMs: durationMs.describe("How long all of it took, logout included"),
+    roundTrips: roundTrips.describe("The same in round trips"),
+  })
+  .describe("All checks of one provider");
+
+const row = (
+  name: CheckName,
+  finding: Finding,
+  cost: Pick<CheckRow, "durationMs" | "roundTrips"> = {},
+): CheckRow => ({ provider: "redfish", check: name, ...finding, ...cost });
+
+const checks: readonly CheckRow[] = [
+  row("login", ok("2 round trips"), { durationMs: 121, roundTrips: 2 }),
+  row("certificate", ok("expires in 211 days, on 2027-06-20"), { durationMs: 0, roundTrips: 0 }),
+  row("power", ok("on"), { durationMs: 0, roundTrips: 0 }),
+  row("boot", ok("pxe once (uefi)"), { durationMs: 44, roundTrips: 1 }),
+  row("manager", ok("Contoso BMC-2000, firmware 1.45"), { durationMs: 83, roundTrips: 2 }),
+  row("clock", ok("within 0.5 s of this host's"), { durationMs: 41, roundTrips: 1 }),
+  row("ntp", ok("NTP on (192.0.2.123)"), { durationMs: 40, roundTrips: 1 }),
+  row("media", ok("an empty drive"), { durationMs: 126, roundTrips: 3 }),
+  row("users", ok("2 users"), { durationMs: 129, roundTrips: 3 }),
+  row("sel", ok("38 entries"), { durationMs: 214, roundTrips: 3 }),
+  row("inventory", ok("Contoso 3500, 2 processors, 8 memory modules, 4 disks, 2 NICs"), {
+    durationMs: 940,
+    roundTrips: 24,
+  }),
+  row("sol", unsupported("not part of the provider redfish")),
+  row("nmi", ok("offered"), { durationMs: 0, roundTrips: 0 }),
+  row("screenshot", unsupported("the BMC offers no screenshot"), { durationMs: 0, roundTrips: 0 }),
+  {
+    ...row("login", failed("unreachable", "no IPMI answer within 5000 ms"), {
+      durationMs: 5_003,
+      roundTrips: 0,
+    }),
+    provider: "ipmi",
+  },
+];
+
+export const reference: ActionReference = {
+  environment: { REQUIRE: "login,power,boot,clock", MAX_CLOCK_SKEW: "2m" },
+  keywords: ["preflight", "diagnostics", "clock", "credentials"],
+  readsOnly: true,
+  output: {
+    data: z.strictObject({
+      checks: z.array(check).describe("One a provider and check, in the order in which they were looked at"),
+      providers: z.array(tally).describe("One a provider"),
+    }),
+  },
+  result: {
+    action: "check",
+    machine: "node-01",
+    ok: true,
+    message: "all 4 required checks passed; redfish: 12 of 14, ipmi: not reachable",
+    provider: "redfish",
+    changed: false,
+    durationMs: 6_752,
+    roundTrips: 40,
+    data: {
+      checks,
+      providers: [
+        { provider: "redfish", ok: 12, checks: 14, durationMs: 1_741, roundTrips: 40 },
+        { provider: "ipmi", ok: 0, checks: 1, durationMs: 5_004, roundTrips: 0 },
+      ],
+    },
+  },
+};

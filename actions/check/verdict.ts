@@ -1,0 +1,68 @@
+import { BmcError } from "../../shared/bmc/errors.ts";
+import { loadProvider } from "../../shared/bmc/providers.ts";
+import { mostTelling } from "../../shared/bmc/race.ts";
+import type { ProviderChecks } from "./check-provider.ts";
+import type { CheckName, CheckRow } from "./check-row.ts";
+import { LOOKS } from "./looks.ts";
+
+/** The error of the first required check that is ok with no provider; undefined when there is none. */
+export async function unmet(
+  providers: readonly ProviderChecks[],
+  required: readonly CheckName[],
+): Promise<BmcError | undefined> {
+  const rows = providers.flatMap((checked) => checked.rows);
+  for (const check of required) {
+    const own = rows.filter((row) => row.check === check);
+    if (own.some(({ state }) => state === "ok")) continue;
+    return check === "login" ? loginError(own) : checkError(check, [...own, ...(await shutOut(check, rows))]);
+  }
+  return undefined;
+}
+
+/** Reads as in every other action: the reason of each provider, or that of the refusal alone. */
+function loginError(rows: readonly CheckRow[]): BmcError {
+  const refusal = rows.find((row) => row.state === "failed" && row.class === "auth");
+  return errorOf(refusal ? [refusal] : rows);
+}
+
+function checkError(check: CheckName, rows: readonly CheckRow[]): BmcError {
+  const { class: errorClass, message } = errorOf(rows);
+  return rows.length === 0
+    ? new BmcError("unsupported", `${check}: none of the providers has one`)
+    : new BmcError(errorClass, `${check}: ${message}`);
+}
+
+function errorOf(rows: readonly CheckRow[]): BmcError {
+  const reasons = rows.map(({ provider, detail }) => `${provider}: ${detail}`).join("; ");
+  return new BmcError(mostTelling(rows.flatMap((row) => row.class ?? [])), reasons);
+}
+
+/** The failed logins of the providers that might have had it. */
+async function shutOut(check: CheckName, rows: readonly CheckRow[]): Promise<readonly CheckRow[]> {
+  const capability = check === "login" ? undefined : LOOKS[check].capability;
+  const logins = rows.filter((row) => row.check === "login" && row.state !== "ok");
+  if (capability === undefined) return logins;
+  const providers = await Promise.all(logins.map(({ provider }) => loadProvider(provider)));
+  return logins.filter((_, index) => providers[index]?.capabilities.has(capability));
+}
+
+/** `redfish: 12 of 14, ipmi: not reachable`. */
+export function summarise(providers: readonly ProviderChecks[]): string {
+  return providers.map((checked) => `${checked.provider}: ${tally(checked)}`).join(", ");
+}
+
+function tally({ rows }: ProviderChecks): string {
+  const [login] = rows;
+  if (login?.state === "not tried") return "not tried";
+  if (login?.state !== "ok") return LOCKED[login?.class ?? ""] ?? "login failed";
+  const passed = rows.filter(({ state }) => state === "ok").length;
+  const warnings = rows.filter(({ state }) => state === "warning").length;
+  const warned = warnings === 0 ? "" : ` (${warnings} ${warnings === 1 ? "warning" : "warnings"})`;
+  return `${passed} of ${rows.length}${warned}`;
+}
+
+const LOCKED: Readonly<Record<string, string>> = {
+  unreachable: "not reachable",
+  timeout: "no answer",
+  auth: "login refused",
+};

@@ -1,0 +1,15 @@
+import { countEntries } from "../../shared/bmc/sel.ts";
+import { defineAction } from "../harness/action.ts";
+import { reportPlan } from "../harness/dry-run.ts";
+
+export default defineAction({
+  name: "clear-sel",
+  summary: "Empty a machine's system event log",
+  idempotent: true,
+  input: {},
+  run: async ({ bmc, dryRun, signal }) => {
+    if (!dryRun) return bmc.clearSel(signal);
+    const { before, steps } = await bmc.planClearSel(signal);
+    return reportPlan({ before: undefined, steps }, `${countEntries(before)} in the event log`);
+  },
+});

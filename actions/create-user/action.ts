@@ -1,0 +1,16 @@
+import { defineAction } from "../harness/action.ts";
+import { checkPassword, passwordInput } from "../harness/password-input.ts";
+import { runPutUser } from "../harness/run-user.ts";
+import { userName, userRole } from "../harness/user-input.ts";
+
+export default defineAction({
+  name: "create-user",
+  summary: "Create a BMC user, or give the one there is this password and role",
+  idempotent: true,
+  input: { userName, role: userRole({ required: true }), ...passwordInput },
+  check: (input) => checkPassword(input, { required: true }),
+  run: (context) => {
+    const { userName: name, role } = context.input;
+    return runPutUser(context, { name, role });
+  },
+});

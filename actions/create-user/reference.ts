@@ -1,0 +1,28 @@
+import type { ActionReference } from "../harness/reference.ts";
+import { bmcUser } from "../harness/user-reference.ts";
+
+export const reference: ActionReference = {
+  environment: {
+    USER_NAME: "deploy",
+    ROLE: "operator",
+    PASSWORD_GENERATE: "true",
+    PASSWORD_GENERATE_FILE: "/passwords/deploy",
+  },
+  volumes: ["/var/lib/bmc-passwords/node-01:/passwords"],
+  keywords: ["user", "account", "password"],
+  output: {
+    before: bmcUser.describe("The user as it was; absent where there was none"),
+    after: bmcUser.describe("The user as read afterwards"),
+  },
+  result: {
+    action: "create-user",
+    machine: "node-01",
+    ok: true,
+    message: "user deploy created as operator, its password works, it is in /passwords/deploy via redfish",
+    provider: "redfish",
+    after: { id: "/redfish/v1/AccountService/Accounts/3", name: "deploy", role: "operator", enabled: true },
+    changed: true,
+    durationMs: 1874,
+    roundTrips: 9,
+  },
+};

@@ -1,0 +1,17 @@
+import { defineAction } from "../harness/action.ts";
+import { reportPlan } from "../harness/dry-run.ts";
+import { describeUser } from "../harness/run-user.ts";
+import { userName } from "../harness/user-input.ts";
+
+export default defineAction({
+  name: "delete-user",
+  summary: "Delete a BMC user; that there is none is success",
+  idempotent: true,
+  input: { userName },
+  run: async ({ bmc, input, dryRun, signal }) => {
+    const name = input.userName;
+    if (!dryRun) return bmc.deleteUser(name, signal);
+    const plan = await bmc.planDeleteUser(name, signal);
+    return reportPlan(plan, plan.before ? describeUser(plan.before) : `no user ${name}`);
+  },
+});

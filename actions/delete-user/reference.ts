@@ -1,0 +1,19 @@
+import type { ActionReference } from "../harness/reference.ts";
+import { bmcUser } from "../harness/user-reference.ts";
+
+export const reference: ActionReference = {
+  environment: { USER_NAME: "deploy" },
+  keywords: ["user", "account", "decommission"],
+  output: { before: bmcUser.describe("The user as it was; absent where there was none") },
+  result: {
+    action: "delete-user",
+    machine: "node-01",
+    ok: true,
+    message: "user deploy deleted via redfish",
+    provider: "redfish",
+    before: { id: "/redfish/v1/AccountService/Accounts/3", name: "deploy", role: "operator", enabled: true },
+    changed: true,
+    durationMs: 1120,
+    roundTrips: 8,
+  },
+};

@@ -1,0 +1,19 @@
+import { describeOverride } from "../../shared/bmc/boot.ts";
+import { defineAction } from "../harness/action.ts";
+
+export default defineAction({
+  name: "get-boot-device",
+  summary: "Say what a machine is set to boot from",
+  idempotent: true,
+  input: {},
+  run: async ({ bmc, signal }) => {
+    const override = await bmc.readBoot(signal);
+    return {
+      summary: `boot ${describeOverride(override)}`,
+      before: override,
+      after: override,
+      changed: false,
+      data: override,
+    };
+  },
+});

@@ -1,0 +1,19 @@
+import { describeNtp } from "../../shared/bmc/ntp.ts";
+import { defineAction } from "../harness/action.ts";
+
+export default defineAction({
+  name: "get-ntp",
+  summary: "Say which time servers a BMC uses",
+  idempotent: true,
+  input: {},
+  run: async ({ bmc, signal }) => {
+    const settings = await bmc.readNtp(signal);
+    return {
+      summary: describeNtp(settings),
+      before: settings,
+      after: settings,
+      changed: false,
+      data: settings,
+    };
+  },
+});

@@ -1,0 +1,35 @@
+import { boolean, type InputOf, outputFile, secret, secretFile } from "./input.ts";
+
+/** A user's new password: given, in a file, or made by the action. */
+export const passwordInput = {
+  password: secret({ env: "PASSWORD", description: "The user's password" }),
+  passwordFile: secretFile({ env: "PASSWORD_FILE", description: "A file that holds the user's password" }),
+  passwordGenerate: boolean({
+    env: "PASSWORD_GENERATE",
+    description: "Make a random password and write it to PASSWORD_GENERATE_FILE, and nowhere else",
+    default: "false",
+  }),
+  passwordGenerateFile: outputFile({
+    env: "PASSWORD_GENERATE_FILE",
+    description: "Where the generated password is written, readable by its owner alone",
+  }),
+};
+
+export type PasswordInput = InputOf<typeof passwordInput>;
+
+const WAYS = "PASSWORD, PASSWORD_FILE, PASSWORD_GENERATE=true";
+
+export function checkPassword(input: PasswordInput, { required }: { readonly required: boolean }): string[] {
+  const { password, passwordFile, passwordGenerate, passwordGenerateFile } = input;
+  const ways = [password, passwordFile, passwordGenerate || undefined].filter((way) => way !== undefined);
+  const problems: string[] = [];
+  if (ways.length > 1) problems.push(`more than one of ${WAYS} is given: give one`);
+  if (ways.length === 0 && required) problems.push(`the user's password is missing: give one of ${WAYS}`);
+  if (passwordGenerate && passwordGenerateFile === undefined) {
+    problems.push("PASSWORD_GENERATE_FILE is missing: where the generated password is written");
+  }
+  if (!passwordGenerate && passwordGenerateFile !== undefined) {
+    problems.push("PASSWORD_GENERATE_FILE has no meaning without PASSWORD_GENERATE=true");
+  }
+  return problems;
+}

@@ -1,0 +1,20 @@
+import type { ActionReference } from "../harness/reference.ts";
+import { mediaState } from "../harness/reference-parts.ts";
+
+export const reference: ActionReference = {
+  environment: { MEDIA_URL: "http://192.0.2.9/rescue.iso" },
+  keywords: ["virtual-media", "iso", "cdrom"],
+  output: { before: mediaState, after: mediaState },
+  result: {
+    action: "insert-virtual-media",
+    machine: "node-01",
+    ok: true,
+    message: "media http://192.0.2.9/rescue.iso inserted via redfish",
+    provider: "redfish",
+    before: { inserted: false },
+    after: { inserted: true, image: "http://192.0.2.9/rescue.iso" },
+    changed: true,
+    durationMs: 1473,
+    roundTrips: 9,
+  },
+};

@@ -1,0 +1,30 @@
+import type { Hardware } from "../../shared/bmc/provider.ts";
+import { gibibytes } from "./sizes.ts";
+
+/**
+ * One line: `Contoso 3500 437XR1138R2: 2 processors, 128 GiB memory, 4 disks, 2 NICs`. What the BMC tells nothing of
+ * is not counted: that there is none of it nobody has said.
+ */
+export function describeHardware({ system, processors, memory, disks, nics }: Hardware): string {
+  const named = [system.vendor, system.model, system.serial].filter((part) => part !== undefined).join(" ");
+  const parts = [
+    count(processors.length, "processor"),
+    describeMemory(memory),
+    count(disks.length, "disk"),
+    count(nics.length, "NIC"),
+  ].filter((part) => part !== undefined);
+  return `${named || "machine"}: ${parts.length > 0 ? parts.join(", ") : "the BMC tells nothing of its parts"}`;
+}
+
+/** The sum is the least there is when a module does not tell its size. */
+function describeMemory(modules: Hardware["memory"]): string | undefined {
+  const sizes = modules.flatMap(({ bytes }) => (bytes === undefined ? [] : [bytes]));
+  if (sizes.length === 0) return count(modules.length, "memory module");
+  const sum = gibibytes(sizes.reduce((total, bytes) => total + bytes, 0));
+  return `${sizes.length < modules.length ? "at least " : ""}${sum} memory`;
+}
+
+function count(number: number, what: string): string | undefined {
+  if (number === 0) return undefined;
+  return `${number} ${what}${number === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,101 @@
+import { z } from "zod";
+import type { ActionReference } from "../harness/reference.ts";
+
+const name = z.string().describe("As the BMC calls it");
+const serial = z.string().optional();
+const model = z.string().optional();
+const bytes = z.number().min(0).optional();
+
+export const reference: ActionReference = {
+  environment: {},
+  keywords: ["hardware", "serial", "mac-address", "firmware"],
+  readsOnly: true,
+  output: {
+    data: z
+      .strictObject({
+        system: z
+          .strictObject({
+            vendor: z.string().optional().describe("Who made it"),
+            model: model.describe("The model"),
+            serial: serial.describe("The serial number"),
+            uuid: z.string().optional().describe("As SMBIOS has it"),
+            biosVersion: z.string().optional().describe("The version of its BIOS or UEFI firmware"),
+          })
+          .describe("The machine as a whole"),
+        processors: z
+          .array(
+            z.strictObject({
+              name,
+              model: model.describe("The model"),
+              cores: z.number().min(0).optional().describe("How many cores it has"),
+              threads: z.number().min(0).optional().describe("How many threads it runs"),
+            }),
+          )
+          .describe("Processors; empty places are left out"),
+        memory: z
+          .array(
+            z.strictObject({
+              name,
+              bytes: bytes.describe("Its capacity"),
+              kind: z.string().optional().describe("Such as DDR4"),
+              serial: serial.describe("The serial number"),
+            }),
+          )
+          .describe("Memory modules; empty places are left out"),
+        disks: z
+          .array(
+            z.strictObject({
+              name,
+              model: model.describe("The model"),
+              serial: serial.describe("The serial number"),
+              bytes: bytes.describe("Its capacity"),
+              kind: z.string().optional().describe("Protocol and medium, such as NVMe SSD"),
+            }),
+          )
+          .describe("Disks; empty places are left out"),
+        nics: z
+          .array(
+            z.strictObject({
+              name,
+              mac: z
+                .string()
+                .optional()
+                .describe("The permanent MAC address where it is told, in lower case"),
+              speedMbps: z.number().min(0).optional().describe("The link's speed"),
+              up: z.boolean().optional().describe("Whether there is a link"),
+            }),
+          )
+          .describe("Network interfaces"),
+        firmware: z
+          .array(z.strictObject({ name, version: z.string().describe("The version in use") }))
+          .describe("Firmware of the parts"),
+      })
+      .describe("What the BMC tells; a field that it does not tell is absent, and a list may then be empty"),
+  },
+  result: {
+    action: "inventory",
+    machine: "node-01",
+    ok: true,
+    message: "Contoso 3500 CZ00000001: 1 processor, 32 GiB memory, 1 disk, 1 NIC via redfish",
+    provider: "redfish",
+    changed: false,
+    durationMs: 3104,
+    roundTrips: 14,
+    data: {
+      system: {
+        vendor: "Contoso",
+        model: "3500",
+        serial: "CZ00000001",
+        uuid: "4c4c4544-0000-1000-8000-b4c04f303032",
+        biosVersion: "2.19.1",
+      },
+      processors: [{ name: "CPU.Socket.1", model: "Contoso Fast 9000", cores: 16, threads: 32 }],
+      memory: [{ name: "A1", bytes: 34359738368, kind: "DDR4", serial: "MEM-A1" }],
+      disks: [
+        { name: "Disk 0", model: "Contoso Platter", serial: "DISK-0", bytes: 960197124096, kind: "SAS SSD" },
+      ],
+      nics: [{ name: "NIC.1", mac: "52:54:00:aa:bb:01", speedMbps: 25000, up: true }],
+      firmware: [{ name: "BIOS", version: "2.19.1" }],
+    },
+  },
+};

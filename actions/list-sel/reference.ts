@@ -1,0 +1,41 @@
+import { z } from "zod";
+import type { ActionReference } from "../harness/reference.ts";
+import { SEVERITIES } from "./selection.ts";
+
+const entry = z.strictObject({
+  id: z.string().describe("The BMC's own number of the entry"),
+  at: z.string().optional().describe("When, in ISO 8601 and UTC; absent where the BMC did not know"),
+  severity: z.enum(SEVERITIES).optional().describe("Absent where the BMC or the IPMI specification has none"),
+  message: z.string().describe("What happened; with IPMI in the words of its specification"),
+});
+
+export const reference: ActionReference = {
+  environment: { LIMIT: "20", SEVERITY: "warning" },
+  keywords: ["sel", "event-log", "diagnostics"],
+  readsOnly: true,
+  output: {
+    data: z.strictObject({
+      total: z.int().min(0).describe("How many entries the log has, listed or not"),
+      critical: z.int().min(0).describe("How many of these are critical"),
+      entries: z.array(entry).describe("What was asked for, oldest first"),
+    }),
+  },
+  result: {
+    action: "list-sel",
+    machine: "node-01",
+    ok: true,
+    message: "87 entries in the event log, 1 critical; 2 of at least warning via redfish",
+    provider: "redfish",
+    changed: false,
+    durationMs: 702,
+    roundTrips: 5,
+    data: {
+      total: 87,
+      critical: 1,
+      entries: [
+        { id: "61", at: "2026-01-15T18:53:25.000Z", severity: "warning", message: "Fan 1 is slow." },
+        { id: "62", at: "2026-01-15T18:59:02.000Z", severity: "critical", message: "Fan 1 has stopped." },
+      ],
+    },
+  },
+};

@@ -1,0 +1,61 @@
+import type { SelEntry } from "../../shared/bmc/provider.ts";
+import { countEntries } from "../../shared/bmc/sel.ts";
+import { formatTable } from "../../shared/table.ts";
+
+/** From the least severe to the most. */
+export const SEVERITIES = ["ok", "warning", "critical"] as const;
+type Severity = (typeof SEVERITIES)[number];
+
+/** What of a log is listed, and how much there is. */
+export interface Selection {
+  readonly total: number;
+  readonly critical: number;
+  /** As severe as was asked for. */
+  readonly matching: number;
+  /** The newest of those, oldest first. */
+  readonly entries: readonly SelEntry[];
+}
+
+/** `limit` 0 is no limit. An entry without a severity counts as ok: nobody called it worse. */
+export function select(
+  log: readonly SelEntry[],
+  { limit, severity: least }: { readonly limit: number; readonly severity: Severity },
+): Selection {
+  const rank = ({ severity = "ok" }: Pick<SelEntry, "severity">) => SEVERITIES.indexOf(severity);
+  const matching = log.filter((entry) => rank(entry) >= SEVERITIES.indexOf(least));
+  return {
+    total: log.length,
+    critical: log.filter(({ severity }) => severity === "critical").length,
+    matching: matching.length,
+    entries: limit === 0 ? matching : matching.slice(-limit),
+  };
+}
+
+/** One line: `120 entries in the event log, 3 critical; 14 of at least warning, the newest 10 listed`. */
+export function describeSelection(
+  { total, critical, matching, entries }: Selection,
+  least: Severity,
+): string {
+  if (total === 0) return "the event log is empty";
+  const counted = `${countEntries(total)} in the event log`;
+  const remarks = [
+    ...(least === "ok" ? [] : [least === "critical" ? "" : `${matching} of at least ${least}`]),
+    ...(entries.length < matching ? [`the newest ${entries.length} listed`] : []),
+  ].filter((remark) => remark !== "");
+  const severe =
+    critical > 0 || least === "critical" ? `, ${critical === 0 ? "none" : critical} critical` : "";
+  return `${counted}${severe}${remarks.length > 0 ? `; ${remarks.join(", ")}` : ""}`;
+}
+
+/** For people; the times are UTC, as in the data. */
+export function selTable(entries: readonly SelEntry[]): string {
+  return formatTable(
+    ["time (UTC)", "severity", "id", "message"],
+    entries.map(({ at, severity, id, message }) => [clockTime(at), severity ?? "", id, message]),
+  );
+}
+
+/** `2026-01-15 18:53:25`. */
+function clockTime(at: string | undefined): string {
+  return at === undefined ? "" : at.replace("T", " ").replace(/(\.\d+)?Z$/, "");
+}

@@ -1,0 +1,21 @@
+import { formatTable } from "../../shared/table.ts";
+import { defineAction } from "../harness/action.ts";
+
+export default defineAction({
+  name: "list-users",
+  summary: "List the users of a BMC with their roles",
+  idempotent: true,
+  input: {},
+  run: async ({ bmc, signal }) => {
+    const users = await bmc.listUsers(signal);
+    const disabled = users.filter(({ enabled }) => !enabled).length;
+    const counted = users.length === 1 ? "1 user" : `${users.length} users`;
+    const summary = disabled === 0 ? counted : `${counted}, ${disabled} disabled`;
+    return { summary, changed: false, data: { users } };
+  },
+  table: ({ users }) =>
+    formatTable(
+      ["user", "role", "enabled", "id"],
+      users.map(({ id, name, role, enabled }) => [name, role, enabled ? "yes" : "no", id]),
+    ),
+});

@@ -1,0 +1,38 @@
+import { EXIT_OK, exitCodeOf } from "../shared/contract/exit-code.ts";
+import { suggestion } from "../shared/nearest-name.ts";
+import { catalogue, loadAction } from "./catalogue.ts";
+import { main } from "./harness/main.ts";
+import { writeText } from "./harness/write-text.ts";
+
+/**
+ * The program of the action that `argv` names first, with the rest of `argv`. Ends the process. `program` is what stands before
+ * the name on the command line.
+ */
+export async function runNamed(program: string, [name = "", ...argv]: readonly string[]): Promise<never> {
+  if (name === "--help" || name === "-h") {
+    await writeText(process.stdout, `${helpText(program)}\n`);
+    process.exit(EXIT_OK);
+  }
+  const action = await loadAction(name);
+  if (action) return main(action, argv);
+  await writeText(process.stderr, `${program}: ${problemWith(name)}\n${ACTIONS}\n`);
+  process.exit(exitCodeOf("usage"));
+}
+
+const ACTIONS = `Actions: ${catalogue.join(", ")}`;
+
+function helpText(program: string): string {
+  return `Usage: ${program} <name> [options]
+
+Runs one action in this process: the same input, output, signals and exit codes as its container.
+${program} <name> --help shows what an action takes.
+
+${ACTIONS}`;
+}
+
+function problemWith(name: string): string {
+  if (name === "") return "name an action";
+  // A flag may carry a secret.
+  if (name.startsWith("-")) return "name an action before its flags";
+  return `there is no action ${JSON.stringify(name)}${suggestion(name, catalogue)}`;
+}

@@ -1,0 +1,60 @@
+import * as z from "zod/mini";
+import { BmcError } from "../../shared/bmc/errors.ts";
+import { type Checked, formatProblem } from "../../shared/document/problem.ts";
+import { type ActionReport, defineAction } from "../harness/action.ts";
+import type { DryRunData } from "../harness/dry-run.ts";
+import { duration, type InputField, textFile } from "../harness/input.ts";
+import { stateTimeout } from "../harness/power-input.ts";
+import { parseTasks } from "./parse-tasks.ts";
+import { type DoneTasks, planTasks, runTasks } from "./run-tasks.ts";
+import type { Task } from "./task.ts";
+
+/** Any text is read, so that its problems come one by one. */
+const taskList = (env: string) =>
+  z.pipe(
+    z.string(),
+    z.transform((text: string) => parseTasks(env, text)),
+  );
+
+interface TasksInput {
+  readonly tasks: Checked<readonly Task[]> | undefined;
+  readonly tasksFile: Checked<readonly Task[]> | undefined;
+}
+
+export default defineAction({
+  name: "run-tasks",
+  summary: "Run a list of Rufio-style power, boot and media tasks in order, with one BMC session",
+  // A list may cycle or reset, and its first tasks may undo what its last have done.
+  idempotent: false,
+  input: {
+    tasks: {
+      env: "TASKS",
+      type: "text",
+      description: "The tasks, a list in YAML or JSON; this or the file form is needed",
+      schema: taskList("TASKS"),
+    } satisfies InputField<Checked<readonly Task[]>>,
+    tasksFile: {
+      ...textFile({ env: "TASKS_FILE", description: "A file with the tasks, or - for stdin" }),
+      schema: taskList("TASKS_FILE"),
+    },
+    softTimeout: duration({
+      env: "SOFT_TIMEOUT",
+      description: "How long each graceful shutdown may take",
+      default: "60s",
+    }),
+    stateTimeout,
+  },
+  check: ({ tasks, tasksFile }: TasksInput) => {
+    if (tasks && tasksFile) return ["TASKS and TASKS_FILE are both given: give one"];
+    const given = tasks ?? tasksFile;
+    if (!given) return ["TASKS or TASKS_FILE is missing: the tasks"];
+    return given.ok ? [] : given.problems.map(formatProblem);
+  },
+  run: async (context): Promise<ActionReport<DoneTasks | DryRunData>> => {
+    const { tasks, tasksFile, softTimeout: softTimeoutMs, stateTimeout: timeoutMs } = context.input;
+    const given = tasks ?? tasksFile;
+    if (!given?.ok) throw new BmcError("internal", "the tasks were not checked");
+    const perform = context.dryRun ? planTasks : runTasks;
+    return perform(context, given.value, { softTimeoutMs, timeoutMs });
+  },
+});

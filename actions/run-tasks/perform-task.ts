@@ -1,0 +1,53 @@
+import type { BmcClient } from "../../shared/bmc/client.ts";
+import type { PowerRequest } from "../../shared/bmc/power.ts";
+import type { ActionReport } from "../harness/action.ts";
+import { reportPower } from "../harness/run-power.ts";
+import type { PowerVerb, Task } from "./task.ts";
+
+export interface PowerTimeouts {
+  readonly softTimeoutMs: number;
+  /** To reach a state. */
+  readonly timeoutMs: number;
+}
+
+/** Carries a task out and sees that it came true. Rejects with a `BmcError`. */
+export async function performTask(
+  task: Task,
+  bmc: BmcClient,
+  timeouts: PowerTimeouts,
+  signal: AbortSignal,
+): Promise<ActionReport> {
+  switch (task.kind) {
+    case "status": {
+      const power = await bmc.readPower(signal);
+      return { summary: power, before: power, after: power, changed: false };
+    }
+    case "power":
+      return reportPower(await bmc.setPower(powerRequest(task.verb, timeouts), signal));
+    case "boot":
+      return bmc.setBoot(task.request, signal);
+    case "media":
+      return task.url === undefined ? bmc.ejectMedia(signal) : bmc.insertMedia(task.url, signal);
+    default:
+      return task satisfies never;
+  }
+}
+
+/** As in Rufio `off` forces, `soft` only asks; a cycle is the BMC's own, and what is off is not reset. */
+export function powerRequest(verb: PowerVerb, { softTimeoutMs, timeoutMs }: PowerTimeouts): PowerRequest {
+  switch (verb) {
+    case "on":
+      return { verb, timeoutMs };
+    case "off":
+      return { verb, mode: "hard", softTimeoutMs, timeoutMs };
+    case "soft":
+    case "soft-then-hard":
+      return { verb: "off", mode: verb, softTimeoutMs, timeoutMs };
+    case "cycle":
+      return { verb, offDurationMs: 0, timeoutMs };
+    case "reset":
+      return { verb, onIfOff: false, timeoutMs };
+    default:
+      return verb satisfies never;
+  }
+}

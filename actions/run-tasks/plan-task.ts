@@ -1,0 +1,86 @@
+import { describeOverride, UNREAD_OVERRIDE } from "../../shared/bmc/boot.ts";
+import type { BmcClient } from "../../shared/bmc/client.ts";
+import { describeMedia } from "../../shared/bmc/media.ts";
+import type { BootOverride, MediaState } from "../../shared/bmc/provider.ts";
+import type { PowerState } from "../../shared/contract/vocabulary.ts";
+import { type PowerTimeouts, powerRequest } from "./perform-task.ts";
+import type { Task } from "./task.ts";
+
+/** What a machine is taken to be like; what is absent is as it is now. */
+export interface Assumed {
+  readonly power?: PowerState;
+  readonly boot?: BootOverride;
+  readonly media?: MediaState;
+}
+
+export interface TaskPlan {
+  readonly steps: readonly string[];
+  /** The present state that it would meet, for people; empty where one is assumed or cannot be read. */
+  readonly now: string;
+}
+
+/** What a task would send. Reads no state that is assumed, and changes nothing. */
+export async function planTask(
+  task: Task,
+  bmc: BmcClient,
+  timeouts: PowerTimeouts,
+  assumed: Assumed,
+  signal: AbortSignal,
+): Promise<TaskPlan> {
+  switch (task.kind) {
+    case "status":
+      return { steps: [], now: assumed.power === undefined ? await bmc.readPower(signal) : "" };
+    case "power": {
+      const { before, steps } = await bmc.planPower(powerRequest(task.verb, timeouts), signal, assumed.power);
+      return { steps, now: assumed.power === undefined ? before : "" };
+    }
+    case "boot": {
+      const { before, steps } = await bmc.planBoot(task.request, signal, assumed.boot);
+      return { steps, now: assumed.boot === undefined ? `boot ${describeOverride(before)}` : "" };
+    }
+    case "media": {
+      const { before, steps } = await bmc.planMedia(task.url, signal, assumed.media);
+      return { steps, now: before && assumed.media === undefined ? describeMedia(before) : "" };
+    }
+    default:
+      return task satisfies never;
+  }
+}
+
+/** What is assumed once a task is done, too. */
+export function afterTask(task: Task, assumed: Assumed): Assumed {
+  switch (task.kind) {
+    case "status":
+      return assumed;
+    case "power": {
+      const isOff = task.verb === "off" || task.verb === "soft" || task.verb === "soft-then-hard";
+      return { ...assumed, power: isOff ? "off" : "on" };
+    }
+    case "boot":
+      return { ...assumed, boot: { device: task.request.device, persistent: task.request.persistent } };
+    case "media":
+      return { ...assumed, media: mediaWith(task.url) };
+    default:
+      return task satisfies never;
+  }
+}
+
+/** A machine on which the task has something to do, whatever it is like now. */
+export function undone(task: Task): Assumed {
+  switch (task.kind) {
+    case "status":
+      return {};
+    case "power":
+      return { power: task.verb === "on" ? "off" : "on" };
+    case "boot":
+      return { boot: UNREAD_OVERRIDE };
+    case "media":
+      return { media: mediaWith(task.url === undefined ? "" : undefined) };
+    default:
+      return task satisfies never;
+  }
+}
+
+function mediaWith(url: string | undefined): MediaState {
+  return url === undefined ? { inserted: false } : { inserted: true, image: url };
+}

@@ -1,0 +1,80 @@
+import { z } from "zod";
+import type { ActionReference } from "../harness/reference.ts";
+import { bootOverride, mediaState, powerState } from "../harness/reference-parts.ts";
+
+const state = z.union([powerState, bootOverride, mediaState]);
+
+export const reference: ActionReference = {
+  environment: {
+    TASKS: [
+      '- powerAction: "off"',
+      "- bootDevice:",
+      "    device: pxe",
+      "    efiBoot: true",
+      '- powerAction: "on"',
+    ].join("\n"),
+  },
+  keywords: ["power", "boot", "pxe", "virtual media", "rufio"],
+  output: {
+    data: z.strictObject({
+      tasks: z
+        .array(
+          z
+            .strictObject({
+              task: z.string().describe("What was asked, such as boot pxe once (uefi)"),
+              message: z.string().describe("What came of it, such as off after 2.0 s (forced)"),
+              before: state
+                .optional()
+                .describe("The power or the drive as read before; absent for a boot device"),
+              after: state
+                .optional()
+                .describe("The power, the boot override or the drive as read afterwards"),
+              changed: z
+                .boolean()
+                .optional()
+                .describe("Whether the task sent anything that changes the machine"),
+              durationMs: z.number().describe("Time the task took, in milliseconds"),
+            })
+            .describe("A task that is done"),
+        )
+        .describe("In order; where the list failed or was cancelled, those that were done before"),
+    }),
+  },
+  result: {
+    action: "run-tasks",
+    machine: "node-01",
+    ok: true,
+    message: "3 tasks done: off after 2.0 s (forced); boot pxe once (uefi); on after 3.1 s via redfish",
+    provider: "redfish",
+    changed: true,
+    durationMs: 5_482,
+    roundTrips: 11,
+    data: {
+      tasks: [
+        {
+          task: "off",
+          message: "off after 2.0 s (forced)",
+          before: "on",
+          after: "off",
+          changed: true,
+          durationMs: 2_043,
+        },
+        {
+          task: "boot pxe once (uefi)",
+          message: "boot pxe once (uefi)",
+          after: { device: "pxe", persistent: false, mode: "uefi" },
+          changed: true,
+          durationMs: 318,
+        },
+        {
+          task: "on",
+          message: "on after 3.1 s",
+          before: "off",
+          after: "on",
+          changed: true,
+          durationMs: 3_097,
+        },
+      ],
+    },
+  },
+};

@@ -1,0 +1,81 @@
+import * as z from "zod/mini";
+import type { BootRequest } from "../../shared/bmc/provider.ts";
+import { BootDevice } from "../../shared/contract/vocabulary.ts";
+import { MEDIA_URL } from "../harness/media-input.ts";
+import { POWER_ACTIONS, type Task } from "./task.ts";
+
+const MOST_TASKS = 100;
+
+/** YAML 1.1 and what converts with it reads a bare `on` as true. */
+const BARE_SWITCH = "is true or false: put on and off in quotes";
+
+const PowerAction = z.enum(POWER_ACTIONS, {
+  error: ({ input }) => (typeof input === "boolean" ? BARE_SWITCH : undefined),
+});
+
+const MediaUrl = z
+  .string()
+  .check(z.refine((url) => url === "" || MEDIA_URL.pattern.test(url), { error: MEDIA_URL.expected }));
+
+const fields = {
+  powerAction: z.optional(PowerAction),
+  bootDevice: z.optional(
+    z.strictObject({
+      device: BootDevice,
+      persistent: z.optional(z.boolean()),
+      efiBoot: z.optional(z.boolean()),
+    }),
+  ),
+  oneTimeBootDeviceAction: z.optional(
+    z.strictObject({
+      device: z.array(BootDevice).check(z.minLength(1)),
+      efiBoot: z.optional(z.boolean()),
+    }),
+  ),
+  virtualMediaAction: z.optional(z.strictObject({ mediaURL: z.optional(MediaUrl), kind: z.literal("CD") })),
+};
+const KINDS = Object.keys(fields);
+
+const oneThing = z.superRefine<object>(
+  (task, context) => {
+    const named = Object.keys(task);
+    const refuse = (message: string) => context.addIssue({ code: "custom", message, input: task });
+    // Unknown keys are gone by now, and have problems of their own.
+    const isEmpty = named.length === 0 && context.issues.length === 0;
+    if (isEmpty) refuse(`does nothing: name one of ${KINDS.join(", ")}`);
+    if (named.length > 1) refuse(`names ${named.join(" and ")}: a task does one thing`);
+  },
+  { when: ({ value }) => typeof value === "object" && value !== null && !Array.isArray(value) },
+);
+
+/** One of Rufio's tasks (`Action` of its Job and Task, bmc.tinkerbell.org/v1alpha1), names as they are there. */
+const RufioTask = z.strictObject(fields).check(oneThing);
+type RufioTask = z.infer<typeof RufioTask>;
+
+export const TaskList = z.pipe(
+  z
+    .array(RufioTask)
+    .check(z.minLength(1), z.maxLength(MOST_TASKS, { error: `has more than ${MOST_TASKS} tasks` })),
+  z.transform((list): readonly Task[] => list.flatMap(tasksOf)),
+);
+
+/** Exactly one by the schema's rule. */
+function tasksOf(task: RufioTask): readonly Task[] {
+  const { powerAction, bootDevice, oneTimeBootDeviceAction: oneTime, virtualMediaAction: media } = task;
+  if (powerAction === "status") return [{ kind: "status" }];
+  if (powerAction !== undefined) return [{ kind: "power", verb: powerAction }];
+  if (bootDevice) {
+    const { device, persistent = false, efiBoot } = bootDevice;
+    return [{ kind: "boot", request: { device, persistent, mode: modeOf(efiBoot) } }];
+  }
+  if (oneTime) {
+    const request = { persistent: false, mode: modeOf(oneTime.efiBoot) };
+    return oneTime.device.slice(0, 1).map((device) => ({ kind: "boot", request: { ...request, device } }));
+  }
+  return media ? [{ kind: "media", url: media.mediaURL || undefined }] : [];
+}
+
+function modeOf(efiBoot: boolean | undefined): BootRequest["mode"] {
+  if (efiBoot === undefined) return "keep";
+  return efiBoot ? "uefi" : "legacy";
+}

@@ -1,0 +1,49 @@
+import { createHash } from "node:crypto";
+import { BmcError } from "../../shared/bmc/errors.ts";
+import { type ActionReport, defineAction } from "../harness/action.ts";
+import { type DryRunData, reportPlan } from "../harness/dry-run.ts";
+import { outputFile } from "../harness/input.ts";
+import { probeReplace, replaceFile } from "../harness/replace-file.ts";
+
+const FILE = "SCREENSHOT_FILE";
+
+interface ScreenshotData {
+  readonly file: string;
+  readonly mediaType: string;
+  readonly size: number;
+  readonly sha256: string;
+}
+
+export default defineAction({
+  name: "screenshot",
+  summary: "Write what a machine shows on its screen to a file, where the BMC offers it",
+  idempotent: true,
+  input: {
+    file: outputFile({
+      env: FILE,
+      description: "Where the image is written, in the format the BMC gives; what is there is replaced",
+      required: true,
+    }),
+  },
+  run: async ({
+    bmc,
+    input: { file },
+    dryRun,
+    signal,
+  }): Promise<ActionReport<DryRunData | ScreenshotData>> => {
+    refuse(file, await probeReplace(file));
+    if (dryRun) return reportPlan(await bmc.planScreenshot(signal), "");
+    const { mediaType, bytes } = await bmc.takeScreenshot(signal);
+    refuse(file, await replaceFile(file, bytes));
+    const sha256 = createHash("sha256").update(bytes).digest("hex");
+    return {
+      summary: `screenshot (${mediaType}) written to ${file}`,
+      changed: false,
+      data: { file, mediaType, size: bytes.byteLength, sha256 },
+    };
+  },
+});
+
+function refuse(file: string, problem: string | undefined): void {
+  if (problem !== undefined) throw new BmcError("usage", `${FILE} ${file} cannot be written: ${problem}`);
+}

@@ -1,0 +1,32 @@
+import { z } from "zod";
+import type { ActionReference } from "../harness/reference.ts";
+
+export const reference: ActionReference = {
+  environment: { SCREENSHOT_FILE: "/out/node-01.png" },
+  volumes: ["/var/lib/screenshots:/out"],
+  keywords: ["screen", "console", "diagnostics"],
+  output: {
+    data: z.strictObject({
+      file: z.string().describe("Where it was written"),
+      mediaType: z.enum(["image/png", "image/jpeg"]).describe("What the file is, whatever its name ends in"),
+      size: z.int().min(1).describe("In bytes"),
+      sha256: z.string().describe("Of the file, in hex"),
+    }),
+  },
+  result: {
+    action: "screenshot",
+    machine: "node-01",
+    ok: true,
+    message: "screenshot (image/png) written to /out/node-01.png via redfish",
+    provider: "redfish",
+    changed: false,
+    durationMs: 2350,
+    roundTrips: 5,
+    data: {
+      file: "/out/node-01.png",
+      mediaType: "image/png",
+      size: 48213,
+      sha256: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    },
+  },
+};

@@ -1,0 +1,14 @@
+import { defineAction } from "../harness/action.ts";
+import { reportPlan } from "../harness/dry-run.ts";
+
+export default defineAction({
+  name: "send-nmi",
+  summary: "Raise a non-maskable interrupt, as to make a hung system write a crash dump",
+  idempotent: false,
+  input: {},
+  run: async ({ bmc, dryRun, signal }) => {
+    if (!dryRun) return bmc.sendNmi(signal);
+    const plan = await bmc.planNmi(signal);
+    return reportPlan(plan, plan.before);
+  },
+});

@@ -1,0 +1,19 @@
+import type { ActionReference } from "../harness/reference.ts";
+import { powerState } from "../harness/reference-parts.ts";
+
+export const reference: ActionReference = {
+  environment: {},
+  keywords: ["nmi", "crash-dump", "diagnostics"],
+  output: { before: powerState },
+  result: {
+    action: "send-nmi",
+    machine: "node-01",
+    ok: true,
+    message: "NMI sent via redfish",
+    provider: "redfish",
+    before: "on",
+    changed: true,
+    durationMs: 318,
+    roundTrips: 4,
+  },
+};

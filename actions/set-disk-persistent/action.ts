@@ -1,0 +1,12 @@
+import { defineAction } from "../harness/action.ts";
+import { bootModeInput, bootModeOf, checkBootMode } from "../harness/boot-input.ts";
+import { runBoot } from "../harness/run-boot.ts";
+
+export default defineAction({
+  name: "set-disk-persistent",
+  summary: "Make a machine boot from its disk from now on, and see that the BMC kept it",
+  idempotent: true,
+  input: bootModeInput,
+  check: checkBootMode,
+  run: (context) => runBoot(context, { device: "disk", persistent: true, mode: bootModeOf(context.input) }),
+});

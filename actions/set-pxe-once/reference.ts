@@ -1,0 +1,22 @@
+import type { ActionReference } from "../harness/reference.ts";
+import { bootOverride } from "../harness/reference-parts.ts";
+
+export const reference: ActionReference = {
+  environment: { MODE: "uefi" },
+  keywords: ["boot", "pxe", "network", "netboot"],
+  output: {
+    before: bootOverride.describe("The boot override as read; only in a dry run"),
+    after: bootOverride,
+  },
+  result: {
+    action: "set-pxe-once",
+    machine: "node-01",
+    ok: true,
+    message: "boot pxe once (uefi) via redfish",
+    provider: "redfish",
+    after: { device: "pxe", persistent: false, mode: "uefi" },
+    changed: true,
+    durationMs: 1058,
+    roundTrips: 4,
+  },
+};

@@ -1,0 +1,25 @@
+import { defineAction } from "../harness/action.ts";
+import { checkPassword, passwordInput } from "../harness/password-input.ts";
+import { runPutUser } from "../harness/run-user.ts";
+import { userName, userRole } from "../harness/user-input.ts";
+
+export default defineAction({
+  name: "update-user",
+  summary: "Change the password or role of a BMC user, also of the one that logs in",
+  idempotent: true,
+  input: { userName, role: userRole({}), ...passwordInput },
+  check: (input) => [
+    ...checkPassword(input, { required: false }),
+    ...(changesNothing(input) ? ["nothing is to change: give a password, a ROLE, or both"] : []),
+  ],
+  run: (context) => {
+    const { userName: name, role } = context.input;
+    return runPutUser(context, { name, ...(role ? { role } : {}), mustExist: true });
+  },
+});
+
+function changesNothing(
+  input: Readonly<Record<"role" | "password" | "passwordFile" | "passwordGenerate", unknown>>,
+) {
+  return !input.role && !input.password && !input.passwordFile && !input.passwordGenerate;
+}

@@ -1,0 +1,24 @@
+import type { ActionReference } from "../harness/reference.ts";
+import { bmcUser } from "../harness/user-reference.ts";
+
+export const reference: ActionReference = {
+  environment: { USER_NAME: "deploy", PASSWORD_FILE: "/run/secrets/deploy" },
+  volumes: ["/etc/bmc-passwords/deploy:/run/secrets/deploy:ro"],
+  keywords: ["user", "account", "password", "rotation"],
+  output: {
+    before: bmcUser.describe("The user as it was"),
+    after: bmcUser.describe("The user as read afterwards"),
+  },
+  result: {
+    action: "update-user",
+    machine: "node-01",
+    ok: true,
+    message: "user deploy updated, its password works via redfish",
+    provider: "redfish",
+    before: { id: "/redfish/v1/AccountService/Accounts/3", name: "deploy", role: "operator", enabled: true },
+    after: { id: "/redfish/v1/AccountService/Accounts/3", name: "deploy", role: "operator", enabled: true },
+    changed: true,
+    durationMs: 1790,
+    roundTrips: 10,
+  },
+};

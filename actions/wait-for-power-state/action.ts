@@ -1,0 +1,19 @@
+import { defineAction } from "../harness/action.ts";
+import { choice, duration } from "../harness/input.ts";
+import { reportPower } from "../harness/run-power.ts";
+
+export default defineAction({
+  name: "wait-for-power-state",
+  summary: "Wait until a machine is on or off, as after a shutdown that an installer started",
+  idempotent: true,
+  input: {
+    state: choice(["on", "off"], { env: "STATE", description: "The state to wait for", required: true }),
+    stateTimeout: duration({
+      env: "STATE_TIMEOUT",
+      description: "How long to wait; TIMEOUT bounds it, too",
+      default: "10m",
+    }),
+  },
+  run: async ({ bmc, input, signal }) =>
+    reportPower(await bmc.waitForPower(input.state, input.stateTimeout, signal)),
+});

@@ -1,0 +1,29 @@
+import { workerCommands } from "../worker/commands.ts";
+import type { OwnProgram } from "../worker/own-program.ts";
+import type { ProgramCommand } from "./command.ts";
+
+/** Every command, in the order of the help. */
+export function programCommands(own: OwnProgram): readonly ProgramCommand[] {
+  return [
+    ...workerCommands(own),
+    {
+      name: "action",
+      usage: "<name> [options]",
+      summary: "run one action here, without a container",
+      // Its command line is the action's own: the program runs it before it looks at any other.
+      define: async () => undefined,
+    },
+    {
+      name: "actions",
+      usage: "[options]",
+      summary: "list the actions, one a line",
+      define: async (command) => (await import("./actions-command.ts")).defineActions(command),
+    },
+    {
+      name: "completion",
+      usage: "<shell>",
+      summary: "print the completion script of bash, zsh or fish",
+      define: async (command) => (await import("./completion-command.ts")).defineCompletion(command),
+    },
+  ];
+}

@@ -1,0 +1,43 @@
+import { Argument, type Command } from "commander";
+import { EXIT_OK } from "../shared/contract/exit-code.ts";
+import { suggestion } from "../shared/nearest-name.ts";
+import { bashScript } from "./completion/bash.ts";
+import { fishScript } from "./completion/fish.ts";
+import { zshScript } from "./completion/zsh.ts";
+import { endWithUsage } from "./usage-problem.ts";
+
+const SCRIPTS: Readonly<Record<string, string>> = { bash: bashScript, zsh: zshScript, fish: fishScript };
+
+const HOW = `
+bash: source <(pbnj-worker completion bash)      in ~/.bashrc
+zsh:  source <(pbnj-worker completion zsh)       in ~/.zshrc, after compinit
+fish: pbnj-worker completion fish | source       in ~/.config/fish/config.fish`;
+
+/** `pbnj-worker completion`. */
+export function defineCompletion(command: Command): void {
+  const shells = Object.keys(SCRIPTS);
+  const argument = new Argument("[shell]", `one of ${shells.join(", ")}`);
+  // Not checked by commander, whose complaint would be unlike all others.
+  argument.argChoices = [...shells];
+  command
+    .addArgument(argument)
+    .usage("<shell>")
+    .addHelpText("after", HOW)
+    .allowUnknownOption()
+    .allowExcessArguments()
+    .action(async (shell: string | undefined) => {
+      const script = shell !== undefined && Object.hasOwn(SCRIPTS, shell) ? SCRIPTS[shell] : undefined;
+      if (script === undefined || command.args.length > 1) {
+        endWithUsage("pbnj-worker completion", [problemWith(command.args, shells)]);
+      }
+      const { writeText } = await import("../actions/harness/write-text.ts");
+      await writeText(process.stdout, script);
+      process.exit(EXIT_OK);
+    });
+}
+
+function problemWith(args: readonly string[], shells: readonly string[]): string {
+  const [shell] = args;
+  if (shell === undefined || args.length > 1) return `name one shell: ${shells.join(", ")}`;
+  return `${JSON.stringify(shell)} is not one of ${shells.join(", ")}${suggestion(shell, shells)}`;
+}

@@ -1,0 +1,43 @@
+import type { Action } from "../../actions/harness/action.ts";
+import { commonFields } from "../../actions/harness/common-input.ts";
+import {
+  connectionFieldTable,
+  connectionFile,
+  machineField,
+} from "../../actions/harness/connection-input.ts";
+import { flagOf, type InputField } from "../../actions/harness/input.ts";
+import type { Flag } from "./flag.ts";
+
+/** The flags of an action, in the order of its help. Secrets are none. */
+export function actionFlags(action: Pick<Action, "input" | "table">): readonly Flag[] {
+  const connection = [machineField, connectionFile, ...connectionFieldTable];
+  const fields: readonly InputField[] = [
+    ...Object.values(action.input),
+    ...commonFields(action),
+    ...connection,
+  ];
+  return [...fields.filter(({ secret }) => !secret).map(flagOfField), HELP];
+}
+
+const HELP: Flag = {
+  name: "--help",
+  description: "show what the action takes",
+  value: "none",
+  choices: [],
+  list: false,
+  repeatable: false,
+};
+
+function flagOfField(field: InputField): Flag {
+  const isBoolean = field.type === "boolean";
+  return {
+    name: flagOf(field),
+    description: field.description,
+    value: isBoolean ? "optional" : "required",
+    choices: isBoolean ? ["true", "false"] : (field.choices ?? []),
+    list: field.type === "list",
+    ...(field.default === undefined ? {} : { fallback: field.default }),
+    ...(field.type === "file" ? { paths: "files" } : {}),
+    repeatable: false,
+  };
+}

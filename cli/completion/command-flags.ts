@@ -1,0 +1,31 @@
+import type { Command, Option } from "commander";
+import { type Completion, nothing } from "./candidate.ts";
+import type { Flag } from "./flag.ts";
+
+/** The flags of a command that commander knows. What their values are is read from what help shows: `<a|b>`, `<file>`. */
+export function commandFlags(command: Command): readonly Flag[] {
+  return command.createHelp().visibleOptions(command).map(flagOfOption);
+}
+
+/** What a command takes besides flags: one of its argument's choices, or a file where there are none. */
+export function operandOf(command: Command): Completion {
+  const [argument] = command.registeredArguments;
+  if (!argument) return nothing;
+  const { argChoices, description } = argument;
+  if (!argChoices) return { candidates: [], paths: "files" };
+  return { candidates: argChoices.map((value) => ({ value, description })) };
+}
+
+function flagOfOption(option: Option): Flag {
+  const placeholder = /[<[](.+)[>\]]$/.exec(option.flags)?.[1] ?? "";
+  const isFile = placeholder === "file" || placeholder === "path";
+  return {
+    name: option.long ?? option.flags,
+    description: option.description,
+    value: option.required ? "required" : option.optional ? "optional" : "none",
+    choices: placeholder.includes("|") ? placeholder.split("|") : [],
+    list: false,
+    ...(isFile ? { paths: "files" } : placeholder === "folder" ? { paths: "folders" } : {}),
+    repeatable: option.parseArg !== undefined,
+  };
+}

@@ -1,0 +1,76 @@
+import type { OwnProgram } from "../../worker/own-program.ts";
+import type { ProgramCommand } from "../command.ts";
+import { programCommands } from "../commands.ts";
+import { type Completion, nothing } from "./candidate.ts";
+import { completeFlags } from "./complete-flags.ts";
+
+export interface CompletionContext {
+  readonly own: OwnProgram;
+  /** Whether anybody sees descriptions; those of the actions mean that all of them are loaded. */
+  readonly described: boolean;
+}
+
+/** What may come after `earlier`, the words behind the program's name, where `current` stands. */
+export async function completeWords(
+  earlier: readonly string[],
+  current: string,
+  context: CompletionContext,
+): Promise<Completion> {
+  const [name, ...rest] = earlier;
+  const commands = programCommands(context.own);
+  if (name === undefined) {
+    const help = { value: "help", description: "show the help of a command or an action" };
+    return current.startsWith("-")
+      ? { candidates: PROGRAM_FLAGS }
+      : { candidates: [...commands.map(described), help] };
+  }
+  if (name === "help") {
+    if (rest.length === 0) return { candidates: commands.map(described) };
+    return rest.length === 1 && rest[0] === "action" ? actionNames(context) : nothing;
+  }
+  if (name === "action") return completeAction(rest, current, context);
+  const command = commands.find((candidate) => candidate.name === name);
+  return command ? completeCommand(command, rest, current) : nothing;
+}
+
+const PROGRAM_FLAGS = [
+  { value: "--help", description: "show every command" },
+  { value: "--version", description: "show the version" },
+];
+
+function described({ name, summary }: ProgramCommand) {
+  return { value: name, description: summary };
+}
+
+async function completeAction(
+  [name, ...rest]: readonly string[],
+  current: string,
+  context: CompletionContext,
+): Promise<Completion> {
+  if (name === undefined) return current.startsWith("-") ? { candidates: [HELP_FLAG] } : actionNames(context);
+  const { loadAction } = await import("../../actions/catalogue.ts");
+  const { actionFlags } = await import("./action-flags.ts");
+  const action = await loadAction(name);
+  return action ? completeFlags(actionFlags(action), rest, current) : nothing;
+}
+
+const HELP_FLAG = { value: "--help", description: "show the actions" };
+
+async function actionNames({ own, described }: CompletionContext): Promise<Completion> {
+  if (!described) return { candidates: own.actions.map((value) => ({ value, description: "" })) };
+  const { loadActions } = await import("../list-actions.ts");
+  const actions = await loadActions();
+  return { candidates: actions.map(({ name, summary }) => ({ value: name, description: summary })) };
+}
+
+async function completeCommand(
+  asked: ProgramCommand,
+  earlier: readonly string[],
+  current: string,
+): Promise<Completion> {
+  const { Command } = await import("commander");
+  const command = new Command(asked.name);
+  await asked.define(command);
+  const { commandFlags, operandOf } = await import("./command-flags.ts");
+  return completeFlags(commandFlags(command), earlier, current, operandOf(command));
+}

@@ -1,0 +1,44 @@
+import { catalogue, loadAction } from "../actions/catalogue.ts";
+import type { Action } from "../actions/harness/action.ts";
+import { commonFields } from "../actions/harness/common-input.ts";
+import { connectionFieldTable, connectionFile, machineField } from "../actions/harness/connection-input.ts";
+import { flagOf, type InputField } from "../actions/harness/input.ts";
+import { version } from "../shared/version.ts";
+
+/** Every action, in the catalogue's order. */
+export async function loadActions(): Promise<readonly Action[]> {
+  const loaded = await Promise.all(catalogue.map(loadAction));
+  return loaded.filter((action) => action !== undefined);
+}
+
+/** One line an action: name and summary, without a head, so that every line is an action. */
+export function actionsAsTable(actions: readonly Pick<Action, "name" | "summary">[]): string {
+  const width = Math.max(...actions.map(({ name }) => name.length));
+  return actions.map(({ name, summary }) => `${name.padEnd(width)}  ${summary}`).join("\n");
+}
+
+/** For programs: what each action is and takes, and once what all of them need to reach a BMC. */
+export function actionsAsJson(actions: readonly Action[]): string {
+  const described = actions.map((action) => ({
+    name: action.name,
+    summary: action.summary,
+    idempotent: action.idempotent,
+    input: [...Object.values(action.input), ...commonFields(action)].map(describeField),
+  }));
+  const connection = [machineField, connectionFile, ...connectionFieldTable].map(describeField);
+  return JSON.stringify({ version, actions: described, connection }, undefined, 2);
+}
+
+function describeField(field: InputField) {
+  const { env, type, description, default: fallback, required = false, choices, secret = false } = field;
+  return {
+    env,
+    ...(secret ? {} : { flag: flagOf(field) }),
+    type,
+    description,
+    required,
+    secret,
+    ...(fallback === undefined ? {} : { default: fallback }),
+    ...(choices === undefined ? {} : { choices }),
+  };
+}

@@ -1,0 +1,29 @@
+#!/usr/bin/env node
+import module from "node:module";
+import { compileCacheDirectory } from "./compile-cache.ts";
+
+/**
+ * The program `pbnj-worker`: the worker's commands and the actions'. What each part imports is loaded when its command runs.
+ */
+const file = import.meta.filename;
+const NODE_MAJOR = 24;
+
+if (Number.parseInt(process.versions.node, 10) < NODE_MAJOR) {
+  process.stderr.write(`pbnj-worker needs Node ${NODE_MAJOR} or later, this is ${process.version}\n`);
+  process.exit(2);
+}
+const compileCache = compileCacheDirectory(file, process.env);
+if (compileCache !== undefined) module.enableCompileCache(compileCache);
+
+const given = process.argv.slice(2);
+const argv = given[0] === "help" ? [...given.slice(1), "--help"] : given;
+if (argv[0] === "action") {
+  const { runNamed } = await import("../actions/run-named.ts");
+  await runNamed("pbnj-worker action", argv.slice(1));
+} else {
+  const { catalogue } = await import("../actions/catalogue.ts");
+  const cached = compileCache === undefined ? {} : { compileCacheDirectory: compileCache };
+  const own = { file, actions: catalogue, ...cached };
+  if (argv[0] === "complete") await (await import("./completion/complete.ts")).complete(argv.slice(1), own);
+  else await (await import("./program.ts")).runProgram(argv, own);
+}

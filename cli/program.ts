@@ -1,0 +1,59 @@
+import { Command } from "commander";
+import { exitCodeOf } from "../shared/contract/exit-code.ts";
+import { nearestName } from "../shared/nearest-name.ts";
+import { unknownArgumentProblems } from "../shared/unknown-arguments.ts";
+import { version } from "../shared/version.ts";
+import type { OwnProgram } from "../worker/own-program.ts";
+import type { ProgramCommand } from "./command.ts";
+import { programCommands } from "./commands.ts";
+import { endWithUsage } from "./usage-problem.ts";
+
+const NAME = "pbnj-worker";
+const FLAGS = ["--help", "-h", "--version", "-V"];
+
+/** Runs the command that `argv` begins with. Resolves when it has ended; most commands end the process. */
+export async function runProgram(argv: readonly string[], own: OwnProgram): Promise<void> {
+  const commands = programCommands(own);
+  const [word] = argv;
+  const asked = commands.find(({ name }) => name === word);
+  const problem =
+    asked || word === undefined || FLAGS.includes(word) ? undefined : problemWith(word, commands, own);
+  if (problem !== undefined) endWithUsage(NAME, [problem]);
+
+  const program = createProgram();
+  for (const command of commands) {
+    const added = program.command(command.name);
+    added.summary(command.summary).description(command.summary);
+    if (command === asked) await command.define(added);
+    else added.usage(command.usage);
+  }
+  await program.parseAsync(argv, { from: "user" });
+}
+
+function createProgram(): Command {
+  return (
+    new Command(NAME)
+      .description(
+        "A standing Tinkerbell worker for power and boot tasks: one small container per BMC action",
+      )
+      .version(version)
+      .helpCommand("help [command]", "show the help of a command or an action")
+      .configureHelp({
+        helpWidth: 110,
+        subcommandTerm: (command) => `${command.name()} ${command.usage()}`.trimEnd(),
+      })
+      .showHelpAfterError("(see --help for every option)")
+      .showSuggestionAfterError(false)
+      // Commander's own complaints are about usage, as exit code 2 says everywhere in this project.
+      .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : exitCodeOf("usage")))
+  );
+}
+
+function problemWith(word: string, commands: readonly ProgramCommand[], own: OwnProgram): string | undefined {
+  if (word.startsWith("-")) return unknownArgumentProblems([word], FLAGS)[0];
+  const names = commands.map(({ name }) => name);
+  const command = nearestName(word, names);
+  const action = nearestName(word, own.actions);
+  const meant = own.actions.includes(word) || command === undefined ? action && `action ${action}` : command;
+  return `unknown command ${JSON.stringify(word)}${meant === undefined ? "" : `, did you mean ${meant}?`}`;
+}

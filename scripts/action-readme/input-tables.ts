@@ -1,0 +1,20 @@
+import type { Action } from "../../actions/harness/action.ts";
+import { fieldGroups } from "../../actions/harness/flags.ts";
+import type { InputField } from "../../actions/harness/input.ts";
+
+export const INPUT_HEAD =
+  "| variable | type | default | required | description |\n| --- | --- | --- | --- | --- |";
+
+/** The environment tables that a hub action's README has: variable, type, default, required, description. */
+export function inputTables(action: Pick<Action, "input" | "table">): string {
+  return fieldGroups(action)
+    .filter(([, fields]) => fields.length > 0)
+    .map(([group, fields]) => [`### ${group}`, "", INPUT_HEAD, ...fields.map(fieldRow)].join("\n"))
+    .join("\n\n");
+}
+
+export function fieldRow(field: InputField): string {
+  const type = field.choices ? field.choices.map((choice) => `\`${choice}\``).join(", ") : field.type;
+  const shown = field.default === undefined ? "" : `\`${field.default}\``;
+  return `| \`${field.env}\` | ${type} | ${shown} | ${field.required ? "yes" : "no"} | ${field.description} |`;
+}

@@ -1,0 +1,15 @@
+import type { ActionReference } from "../../actions/harness/reference.ts";
+import { handExample, templateExample } from "../action-readme/examples.ts";
+
+/** What the registry shows under "Install": the action in a template, and by hand. */
+export function installText(name: string, image: string, reference: ActionReference): string {
+  return [
+    "In a template: the machine is named; its address and password come from pbnj-worker's inventory.",
+    `\`\`\`yaml\n${templateExample(name, image, reference).trimEnd()}\n\`\`\``,
+    "By hand, against one BMC:",
+    `\`\`\`sh\n${handExample(image, reference)}\n\`\`\``,
+    "",
+  ]
+    .join("\n\n")
+    .trimEnd();
+}

@@ -1,0 +1,67 @@
+import type { Action } from "../../actions/harness/action.ts";
+import type { ActionReference } from "../../actions/harness/reference.ts";
+import { imageName, RELEASE_PLATFORMS, versionTag } from "../images/image-name.ts";
+import { type PackageMetadata, PackageMetadata as Schema } from "./artifact-hub.ts";
+import { displayName } from "./display-name.ts";
+import { installText } from "./install-text.ts";
+import type { Publication } from "./publication.ts";
+
+/** Those a reader of any other action may want: what sees whether a BMC works, and many tasks in one run. */
+const RECOMMENDED = ["check", "run-tasks"];
+
+/** One action's `artifacthub-pkg.yml`. */
+export function packageMetadata(
+  action: Pick<Action, "name" | "summary" | "idempotent">,
+  reference: ActionReference,
+  publication: Publication,
+): PackageMetadata {
+  const { version, registry, homeUrl, changes, maintainers, providerName } = publication;
+  const { name } = action;
+  const image = imageName(registry, name, versionTag(version));
+  const links = linksOf(publication);
+  const recommendations = recommendationsOf(name, publication);
+  return Schema.parse({
+    version,
+    name,
+    // No category of the hub is about hardware; left to itself it would guess one.
+    category: "skip-prediction",
+    displayName: displayName(name),
+    createdAt: publication.createdAt,
+    description: action.summary,
+    license: publication.license,
+    ...(homeUrl === undefined ? {} : { homeURL: homeUrl }),
+    appVersion: version,
+    containersImages: [{ name, image, platforms: [...RELEASE_PLATFORMS] }],
+    ...(changes.some(({ kind }) => kind === "security") ? { containsSecurityUpdates: true } : {}),
+    ...(version.includes("-") ? { prerelease: true } : {}),
+    keywords: [...new Set([...publication.keywords, ...reference.keywords])].sort(),
+    ...(links.length === 0 ? {} : { links }),
+    install: installText(name, image, reference),
+    changes: changes.map(({ kind, description }) => ({ kind, description })),
+    ...(maintainers.length === 0 ? {} : { maintainers }),
+    ...(providerName === undefined ? {} : { provider: { name: providerName } }),
+    ...(recommendations.length === 0 ? {} : { recommendations }),
+    annotations: {
+      "pbnj-worker/idempotent": String(action.idempotent),
+      "pbnj-worker/reads-only": String(reference.readsOnly === true),
+    },
+  });
+}
+
+/** The hub knows `source` and `support` by these names. */
+function linksOf({ sourceUrl, supportUrl }: Publication): PackageMetadata["links"] & object {
+  return [
+    ...(sourceUrl === undefined ? [] : [{ name: "source", url: sourceUrl }]),
+    ...(supportUrl === undefined ? [] : [{ name: "support", url: supportUrl }]),
+  ];
+}
+
+function recommendationsOf(
+  name: string,
+  { repositoryName }: Publication,
+): readonly { readonly url: string }[] {
+  if (repositoryName === undefined) return [];
+  return RECOMMENDED.filter((other) => other !== name).map((other) => ({
+    url: `https://artifacthub.io/packages/tbaction/${repositoryName}/${other}`,
+  }));
+}

@@ -1,0 +1,65 @@
+import { z } from "zod";
+
+/** The kinds of Keep a Changelog, which are Artifact Hub's too. */
+export const CHANGE_KINDS = ["added", "changed", "deprecated", "removed", "fixed", "security"] as const;
+export type ChangeKind = (typeof CHANGE_KINDS)[number];
+
+export interface Change {
+  readonly kind: ChangeKind;
+  /** Plain text, one line. */
+  readonly description: string;
+}
+
+export interface Release {
+  readonly version: string;
+  /** `YYYY-MM-DD`; absent while it is unreleased. */
+  readonly date?: string;
+  readonly changes: readonly Change[];
+}
+
+/**
+ * The releases of a changelog in the format of Keep a Changelog 1.1.0: `## [1.2.3] - 2026-01-31`, below it
+ * `### Added` and the other kinds, below these lists. Throws on anything else, naming its line: what the
+ * registry shows must not silently lack a change.
+ */
+export function parseChangelog(text: string): readonly Release[] {
+  const releases: { version: string; date?: string; changes: { kind: ChangeKind; description: string }[] }[] =
+    [];
+  let kind: ChangeKind | undefined;
+  for (const [index, line] of text.split("\n").entries()) {
+    const fail = (problem: string) => new Error(`CHANGELOG line ${index + 1}: ${problem}: ${line}`);
+    const release = releases.at(-1);
+    if (line.startsWith("## ")) {
+      const heading = /^## \[([^\]]+)\](?: - (?:(\d{4}-\d{2}-\d{2})|unreleased))?$/i.exec(line);
+      const [, version, date] = heading ?? [];
+      if (version === undefined) throw fail("not a release such as [1.2.3] - 2026-01-31");
+      if (date !== undefined && !z.iso.date().safeParse(date).success) throw fail("no such date");
+      releases.push({ version, ...(date === undefined ? {} : { date }), changes: [] });
+      kind = undefined;
+    } else if (release === undefined || line.trim() === "") {
+      // What stands above the first release is for people.
+    } else if (line.startsWith("### ")) {
+      kind = CHANGE_KINDS.find((known) => known === line.slice(4).trim().toLowerCase());
+      if (kind === undefined) throw fail(`not one of ${CHANGE_KINDS.join(", ")}`);
+    } else if (/^[-*] /.test(line)) {
+      if (kind === undefined) throw fail("a change without a kind above it");
+      release.changes.push({ kind, description: plainText(line.slice(2)) });
+    } else if (/^\s+\S/.test(line)) {
+      const change = release.changes.at(-1);
+      if (change === undefined) throw fail("continues no change");
+      change.description = `${change.description} ${plainText(line)}`;
+    } else if (!/^\[[^\]]+\]: /.test(line)) {
+      throw fail("neither a heading nor a change");
+    }
+  }
+  return releases;
+}
+
+/** One line of Markdown as it reads: links as their text, no emphasis, no code marks. */
+function plainText(markdown: string): string {
+  return markdown
+    .replace(/\[([^\]]*)\]\([^)]*\)/g, "$1")
+    .replace(/\*\*([^*]+)\*\*/g, "$1")
+    .replaceAll("`", "")
+    .trim();
+}

@@ -1,0 +1,45 @@
+import { catalogue, loadAction } from "../../actions/catalogue.ts";
+import type { BaseImages } from "./base-image.ts";
+import type { ImageBuild } from "./build-image.ts";
+import { imageName, WORKER_IMAGE } from "./image-name.ts";
+
+export interface ImageSet {
+  readonly registry: string;
+  readonly tag: string;
+  readonly version: string;
+  readonly bases: BaseImages;
+  /** The commit. */
+  readonly revision?: string;
+  /** The page of the source repository. */
+  readonly source?: string;
+}
+
+export interface ProjectImage extends ImageBuild {
+  readonly name: string;
+}
+
+/** The builds of all images, or of some actions alone: each action's, then the worker's. */
+export async function projectImages(
+  set: ImageSet,
+  actions?: readonly string[],
+): Promise<readonly ProjectImage[]> {
+  const { registry, tag, ...common } = set;
+  const ofActions = (actions ?? catalogue).map(async (name): Promise<ProjectImage> => {
+    const description = (await loadAction(name))?.summary;
+    return {
+      ...common,
+      name,
+      tag: imageName(registry, name, tag),
+      dockerfile: "Dockerfile.action",
+      action: name,
+      ...(description === undefined ? {} : { description }),
+    };
+  });
+  const worker: ProjectImage = {
+    ...common,
+    name: WORKER_IMAGE,
+    tag: imageName(registry, WORKER_IMAGE, tag),
+    dockerfile: "Dockerfile.worker",
+  };
+  return [...(await Promise.all(ofActions)), ...(actions ? [] : [worker])];
+}

@@ -1,0 +1,123 @@
+import {
+  $ZodArray,
+  $ZodDefault,
+  type $ZodIssue,
+  $ZodObject,
+  $ZodOptional,
+  $ZodPipe,
+  $ZodPrefault,
+  type $ZodType,
+  type util,
+} from "zod/v4/core";
+import { suggestion } from "../nearest-name.ts";
+
+/** One thing wrong with a parsed value: where in the value, and a sentence without its subject. */
+export interface ValueProblem {
+  readonly path: readonly PropertyKey[];
+  readonly message: string;
+}
+
+/** What to say of keys that have a reason not to be there, by key. */
+export type RefusedKeys = Readonly<Record<string, string>>;
+
+/**
+ * A schema's verdict on `value` in this project's words. Never quotes the value itself, only what it should
+ * be: it may be a secret in the wrong place.
+ */
+export function valueProblems(
+  schema: $ZodType,
+  value: unknown,
+  issues: readonly $ZodIssue[],
+  refused: RefusedKeys = {},
+): readonly ValueProblem[] {
+  return issues.flatMap((issue) => {
+    if (issue.code !== "unrecognized_keys") {
+      return [{ path: issue.path, message: sentenceOf(issue, valueAt(value, issue.path)) }];
+    }
+    const known = keysAt(schema, issue.path);
+    return issue.keys.map((key) => ({
+      path: [...issue.path, key],
+      message: refused[key] ?? `is not known${suggestion(key, known)}`,
+    }));
+  });
+}
+
+/** The beginnings of the schema library's own messages; a schema of ours that has its own words keeps them. */
+const GENERATED = /^(Invalid|Too (small|big)|Unrecognized)/;
+
+function sentenceOf(issue: $ZodIssue, value: unknown): string {
+  if (value === undefined || value === null) return "is missing";
+  if (!GENERATED.test(issue.message)) return issue.message;
+  switch (issue.code) {
+    case "invalid_type":
+      if (issue.expected === "string" && typeof value !== "object") return "must be text: put it in quotes";
+      return `must be ${TYPE_NAMES[issue.expected] ?? issue.expected}, not ${typeName(value)}`;
+    case "invalid_value":
+      return oneOf(issue.values, value);
+    case "invalid_union": {
+      const values = issue.errors
+        .flat()
+        .flatMap((error) => (error.code === "invalid_value" ? error.values : []));
+      return values.length > 0 ? oneOf(values, value) : issue.message;
+    }
+    case "too_small":
+      if (issue.origin === "string" || issue.origin === "array") return "is empty";
+      return `must be ${issue.inclusive ? "at least" : "more than"} ${issue.minimum}`;
+    case "too_big": {
+      const unit = issue.origin === "string" ? " characters" : "";
+      return `must be ${issue.inclusive ? "at most" : "less than"} ${issue.maximum}${unit}`;
+    }
+    default:
+      return issue.message;
+  }
+}
+
+const TYPE_NAMES: Readonly<Record<string, string>> = {
+  string: "text",
+  number: "a number",
+  int: "a whole number",
+  boolean: "true or false",
+  array: "a list",
+  object: "a map of keys",
+};
+
+function typeName(value: unknown): string {
+  if (Array.isArray(value)) return "a list";
+  return TYPE_NAMES[typeof value] ?? typeof value;
+}
+
+function oneOf(values: readonly util.Primitive[], value: unknown): string {
+  const names = values.map(String);
+  if (names.length === 1) return `must be ${names.join()}`;
+  return `must be one of ${names.join(", ")}${typeof value === "string" ? suggestion(value, names) : ""}`;
+}
+
+export function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  let current = value;
+  for (const key of path) {
+    if (typeof current !== "object" || current === null) return undefined;
+    current = Object.entries(current).find(([name]) => name === String(key))?.[1];
+  }
+  return current;
+}
+
+/** The keys an object schema knows at `path`; none where the path leads to anything but an object. */
+function keysAt(schema: $ZodType, path: readonly PropertyKey[]): readonly string[] {
+  let current: $ZodType | undefined = unwrap(schema);
+  for (const key of path) {
+    if (current instanceof $ZodArray) current = unwrap(current._zod.def.element);
+    else if (current instanceof $ZodObject) {
+      const field: $ZodType | undefined = current._zod.def.shape[String(key)];
+      current = field && unwrap(field);
+    } else return [];
+  }
+  return current instanceof $ZodObject ? Object.keys(current._zod.def.shape) : [];
+}
+
+function unwrap(schema: $ZodType): $ZodType {
+  if (schema instanceof $ZodPipe) return unwrap(schema._zod.def.in);
+  if (schema instanceof $ZodOptional || schema instanceof $ZodDefault || schema instanceof $ZodPrefault) {
+    return unwrap(schema._zod.def.innerType);
+  }
+  return schema;
+}

@@ -1,0 +1,20 @@
+/** Something wrong with what somebody wrote, and where: `--grpc-server`, `PBNJ_RUNTIME`, `worker.yaml:12`. */
+export interface Problem {
+  readonly source: string;
+  readonly message: string;
+}
+
+/** What reading it came to: the value, or everything that is wrong with it. */
+export type Checked<T> =
+  | { readonly ok: true; readonly value: T; readonly warnings: readonly Problem[] }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
+export function formatProblem({ source, message }: Problem): string {
+  return `${source}: ${message}`;
+}
+
+/** Problems of one file in the order of their lines. */
+export function byLine(problems: readonly Problem[]): readonly Problem[] {
+  const line = ({ source }: Problem): number => Number(/:(\d+)$/.exec(source)?.[1] ?? 0);
+  return problems.toSorted((a, b) => line(a) - line(b));
+}

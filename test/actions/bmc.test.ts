@@ -1,0 +1,289 @@
+import { describe, expect, it } from "vitest";
+import { redfishProfiles } from "../simulators/redfish/profiles.ts";
+import { ActionProcess, resultOf, runAction } from "./action-process.ts";
+import { actionLab, eventually, TESTED_PROVIDERS } from "./lab.ts";
+
+/** Far below the waits that are cut short, far above what a slow machine needs to clean up. */
+const SOON_MS = 8_000;
+const asAdministrator = { IPMI_PRIVILEGE: "administrator" };
+const dryRun = { DRY_RUN: "true" };
+
+/** A BMC that lists these reset types for its machine. */
+function listing(...resetTypes: readonly string[]) {
+  const base = redfishProfiles["generic"];
+  if (!base) throw new Error("no generic profile");
+  return { profile: { ...base, resetTypes } };
+}
+
+describe.concurrent("bmc-info", () => {
+  it.each([
+    {
+      provider: "redfish",
+      message: "Contoso 3500, firmware 1.2.3 via redfish",
+      data: { vendor: "Contoso", model: "3500", firmware: "1.2.3", protocolVersion: "1.11.0" },
+    },
+    {
+      provider: "ipmi",
+      message: "Intel product 0x0f02, firmware 3.45 via ipmi",
+      data: { vendor: "Intel", model: "product 0x0f02", firmware: "3.45", protocolVersion: "2.0" },
+    },
+  ] as const)("says what the BMC is via $provider, and changes nothing", async (expected) => {
+    await using lab = await actionLab();
+
+    const ended = await runAction("bmc-info", { env: lab.env(expected.provider) });
+
+    const said = resultOf(ended);
+    expect(said).toMatchObject({ ok: true, message: expected.message, data: expected.data, changed: false });
+    expect(said).not.toHaveProperty("before");
+    expect(ended).toMatchObject({ code: 0, stderr: "" });
+    expect(lab.writes()).toEqual([]);
+  });
+});
+
+describe.concurrent.each([
+  { provider: "redfish", cold: /Manager\.Reset$/, types: { cold: "ForceRestart", warm: "GracefulRestart" } },
+  { provider: "ipmi", cold: /^Cold Reset$/, types: undefined },
+] as const)("bmc-reset via $provider", ({ provider, cold, types }) => {
+  it("resets the BMC once, and is over when it was away and answers again", async () => {
+    await using lab = await actionLab({ redfish: { restartMs: 1_500 }, ipmi: { restartMs: 5_000 } });
+
+    const ended = await runAction("bmc-reset", {
+      env: { ...lab.env(provider), ...asAdministrator, BMC_CONNECT_TIMEOUT: "1s" },
+    });
+
+    const said = resultOf(ended);
+    expect(said).toMatchObject({ ok: true, changed: true, provider });
+    expect(said.message).toMatch(/^BMC reset \(cold\), answers again after \d+\.\d s via /);
+    expect(said.durationMs).toBeGreaterThan(1_500);
+    expect(ended.code).toBe(0);
+    expect(lab.writes()).toEqual([expect.stringMatching(cold)]);
+    if (types) expect(lab.redfish.manager.resets).toEqual([types.cold]);
+    expect(lab.done()).toEqual([]);
+    await eventually(() => lab.ipmi.sessions() === 0);
+  });
+
+  it("says that it does not answer again in time", async () => {
+    await using lab = await actionLab({ redfish: { restartMs: 60_000 }, ipmi: { restartMs: 60_000 } });
+
+    const ended = await runAction("bmc-reset", {
+      env: { ...lab.env(provider), ...asAdministrator, BMC_CONNECT_TIMEOUT: "1s", ANSWER_TIMEOUT: "4s" },
+    });
+
+    const said = resultOf(ended);
+    expect(said).toMatchObject({ ok: false, class: "timeout", changed: true });
+    expect(said.message).toContain("the BMC did not answer again within 4.0 s of its reset: ");
+    expect(said.message).toMatch(/: cold reset of the BMC sent$/);
+    expect(ended.code).toBe(16);
+    expect(lab.writes()).toHaveLength(1);
+  });
+
+  it("is ended by SIGTERM while it waits, and says that the reset was sent", async () => {
+    await using lab = await actionLab();
+    const action = new ActionProcess("bmc-reset", {
+      env: { ...lab.env(provider), ...asAdministrator, REDFISH_AUTH: "session" },
+    });
+    await eventually(() => lab.writes().length === 1);
+    const readings = lab.readings();
+    await eventually(() => lab.readings() > readings);
+    const cancelledMs = performance.now();
+
+    action.child.kill("SIGTERM");
+    const ended = await action.ended;
+
+    expect(performance.now() - cancelledMs).toBeLessThan(SOON_MS);
+    expect(resultOf(ended)).toMatchObject({
+      ok: false,
+      class: "cancelled",
+      message: "cancelled by SIGTERM: cold reset of the BMC sent",
+      changed: true,
+    });
+    expect(ended).toMatchObject({ code: 143, signal: null });
+    expect(lab.writes()).toHaveLength(1);
+    await eventually(() => lab.redfish.sessions.count + lab.ipmi.sessions() === 0);
+  });
+
+  it.each(["cold", "warm"] as const)("says in a dry run what a %s reset would send", async (kind) => {
+    await using lab = await actionLab();
+
+    const ended = await runAction("bmc-reset", {
+      env: { ...lab.env(provider), ...dryRun, KIND: kind },
+    });
+
+    const said = resultOf(ended);
+    const step = types
+      ? new RegExp(`^POST .*Manager\\.Reset \\{"ResetType":"${types[kind]}"\\}$`)
+      : new RegExp(`^${kind} reset$`, "i");
+    expect(said).toMatchObject({ ok: true, changed: false });
+    expect(said.data).toEqual({ wouldSend: [expect.stringMatching(step)] });
+    expect(said.message).toMatch(/^dry run: now .*firmware .*, would send /);
+    expect(lab.writes()).toEqual([]);
+  });
+});
+
+describe.concurrent("bmc-reset", () => {
+  it("of a BMC whose answer is lost, and which stays where it is, is not called done", async () => {
+    await using lab = await actionLab();
+    lab.redfish.fail({ kind: "reset-before", method: "POST", path: /Manager\.Reset/ });
+
+    const ended = await runAction("bmc-reset", { env: { ...lab.env("redfish"), ANSWER_TIMEOUT: "3s" } });
+
+    expect(resultOf(ended)).toMatchObject({ ok: false, class: "timeout" });
+    expect(resultOf(ended).message).toContain("was lost and it was not seen to go away");
+    expect(lab.redfish.manager.resets).toEqual([]);
+    expect(lab.writes()).toHaveLength(1);
+  });
+
+  it("without the privilege is refused before it is asked for, and says what it needs", async () => {
+    await using lab = await actionLab();
+
+    const ended = await runAction("bmc-reset", { env: lab.env("ipmi") });
+
+    expect(resultOf(ended)).toMatchObject({ ok: false, class: "auth" });
+    expect(resultOf(ended).message).toContain("administrator");
+    expect(resultOf(ended)).not.toHaveProperty("changed");
+    expect(ended.code).toBe(10);
+  });
+});
+
+describe.concurrent("send-nmi", () => {
+  it.each(TESTED_PROVIDERS)("raises one NMI via %s", async (provider) => {
+    await using lab = await actionLab({ machine: { power: "on" } });
+
+    const ended = await runAction("send-nmi", { env: lab.env(provider) });
+
+    expect(resultOf(ended)).toMatchObject({
+      ok: true,
+      message: `NMI sent via ${provider}`,
+      before: "on",
+      changed: true,
+    });
+    expect(ended.code).toBe(0);
+    expect(lab.done()).toEqual(["nmi"]);
+  });
+
+  it.each(TESTED_PROVIDERS)("is an error of state on a machine that is off, via %s", async (provider) => {
+    await using lab = await actionLab({ machine: { power: "off" } });
+
+    const run = await runAction("send-nmi", { env: lab.env(provider) });
+    const plan = await runAction("send-nmi", { env: { ...lab.env(provider), ...dryRun } });
+
+    for (const ended of [run, plan]) {
+      expect(resultOf(ended)).toMatchObject({ ok: false, class: "state" });
+      expect(resultOf(ended).message).toContain("the machine is off");
+      expect(ended.code).toBe(17);
+    }
+    expect(lab.writes()).toEqual([]);
+  });
+
+  it("is not sent again when its answer is lost, neither so nor through another provider", async () => {
+    await using lab = await actionLab({ machine: { power: "on" } });
+    lab.redfish.fail({ kind: "reset-after", method: "POST" });
+
+    const ended = await runAction("send-nmi", { env: lab.env("redfish", "ipmi") });
+
+    expect(resultOf(ended)).toMatchObject({ ok: false, class: "unreachable" });
+    expect(resultOf(ended).message).toMatch(/; the NMI may have been raised and is not sent again$/);
+    expect(lab.done()).toEqual(["nmi"]);
+    expect(lab.ipmi.log).toEqual([]);
+  });
+
+  it("is unsupported where the BMC lists reset types without it, in a dry run too", async () => {
+    await using lab = await actionLab({ machine: { power: "on" }, redfish: listing("On", "ForceOff") });
+
+    const run = await runAction("send-nmi", { env: lab.env("redfish") });
+    const plan = await runAction("send-nmi", { env: { ...lab.env("redfish"), ...dryRun } });
+
+    for (const ended of [run, plan]) {
+      expect(resultOf(ended)).toMatchObject({ ok: false, class: "unsupported" });
+      expect(resultOf(ended).message).toBe(
+        "redfish: the BMC offers no reset type for nmi, only On, ForceOff",
+      );
+      expect(ended.code).toBe(13);
+    }
+    expect(lab.writes()).toEqual([]);
+  });
+
+  it("goes through the next provider where the first has none", async () => {
+    await using lab = await actionLab({ machine: { power: "on" }, redfish: listing("On", "ForceOff") });
+
+    const ended = await runAction("send-nmi", { env: lab.env("redfish", "ipmi") });
+
+    expect(resultOf(ended)).toMatchObject({ ok: true, provider: "ipmi" });
+    expect(lab.done()).toEqual(["nmi"]);
+  });
+
+  it.each([
+    ["redfish", /^POST .*ComputerSystem\.Reset \{"ResetType":"Nmi"\}$/],
+    ["ipmi", /^Chassis Control: diagnostic interrupt \(0x04\)$/],
+  ] as const)("says in a dry run via %s what it would send", async (provider, step) => {
+    await using lab = await actionLab({ machine: { power: "on" } });
+
+    const ended = await runAction("send-nmi", { env: { ...lab.env(provider), ...dryRun } });
+
+    expect(resultOf(ended)).toMatchObject({ ok: true, before: "on", changed: false });
+    expect(resultOf(ended).data).toEqual({ wouldSend: [expect.stringMatching(step)] });
+    expect(lab.done()).toEqual([]);
+  });
+});
+
+describe.concurrent("deactivate-sol", () => {
+  it.each([
+    [[1], "SOL session ended via ipmi"],
+    [[1, 3], "2 SOL sessions ended via ipmi"],
+  ])("ends the sessions %j, through the provider that can", async (sol, message) => {
+    await using lab = await actionLab({ ipmi: { sol } });
+
+    const ended = await runAction("deactivate-sol", { env: lab.env("redfish", "ipmi") });
+
+    expect(resultOf(ended)).toMatchObject({ ok: true, message, changed: true, provider: "ipmi" });
+    expect(ended.code).toBe(0);
+    expect(lab.ipmi.sol.size).toBe(0);
+    expect(lab.redfish.log).toEqual([]);
+  });
+
+  it("sends nothing when no session is active", async () => {
+    await using lab = await actionLab();
+
+    const ended = await runAction("deactivate-sol", { env: lab.env("ipmi") });
+
+    expect(resultOf(ended)).toMatchObject({ ok: true, changed: false });
+    expect(resultOf(ended).message).toBe("no SOL session is active via ipmi");
+    expect(lab.writes()).toEqual([]);
+  });
+
+  it("is a verification failure when the session is there again or still", async () => {
+    await using lab = await actionLab({ ipmi: { sol: [1] } });
+    lab.ipmi.faults.refuses = (name) => (name === "Deactivate Payload" ? 0 : undefined);
+
+    const ended = await runAction("deactivate-sol", { env: lab.env("ipmi") });
+
+    expect(resultOf(ended)).toMatchObject({ ok: false, class: "verify" });
+    expect(ended.code).toBe(15);
+  });
+
+  it("is unsupported, with what was tried, where no provider has it", async () => {
+    await using lab = await actionLab();
+
+    const ended = await runAction("deactivate-sol", { env: lab.env("redfish") });
+
+    expect(resultOf(ended)).toMatchObject({
+      ok: false,
+      class: "unsupported",
+      message: "none of the providers redfish offers sol",
+    });
+    expect(ended.code).toBe(13);
+    expect(lab.traffic()).toBe(0);
+  });
+
+  it.each([
+    [[2], "dry run: now one SOL session active, would send SOL deactivation of instance 2 via ipmi"],
+    [[], "dry run: now no SOL session active, nothing would be sent via ipmi"],
+  ])("says in a dry run with the sessions %j what it would send", async (sol, message) => {
+    await using lab = await actionLab({ ipmi: { sol } });
+
+    const ended = await runAction("deactivate-sol", { env: { ...lab.env("ipmi"), ...dryRun } });
+
+    expect(resultOf(ended)).toMatchObject({ ok: true, message, changed: false });
+    expect([...lab.ipmi.sol]).toEqual(sol);
+  });
+});

@@ -1,0 +1,227 @@
+import { describe, expect, it } from "vitest";
+import { redfishProfiles } from "../simulators/redfish/profiles.ts";
+import { resultOf, runAction } from "./action-process.ts";
+import { actionLab, type LabOptions, TESTED_PROVIDERS } from "./lab.ts";
+
+const ISO = "http://192.0.2.9/rescue.iso";
+const OTHER_ISO = "http://192.0.2.9/other.iso";
+const setDisk = { DEVICE: "disk", PERSISTENT: "true", MODE: "uefi" };
+
+describe.concurrent.each(TESTED_PROVIDERS)("via %s", (provider) => {
+  it.each([
+    { action: "power-on", power: "off", machine: { powerOnMs: 60_000 }, env: {}, sent: "on" },
+    { action: "power-off", power: "on", machine: { powerOffMs: 60_000 }, env: { MODE: "hard" }, sent: "off" },
+    { action: "power-cycle", power: "on", machine: { cycleOffMs: 60_000 }, env: {}, sent: "cycle" },
+  ] as const)(
+    "$action fails when the machine does not follow",
+    async ({ action, power, machine, env, sent }) => {
+      await using lab = await actionLab({ machine: { power, ...machine } });
+
+      const ended = await runAction(action, { env: { ...lab.env(provider), STATE_TIMEOUT: "1s", ...env } });
+
+      expect(resultOf(ended)).toMatchObject({ ok: false, class: "timeout", provider });
+      expect(resultOf(ended).message).toMatch(new RegExp(`^${provider}: not o(n|ff) after 1.0 s, although`));
+      expect(ended.code).toBe(16);
+      expect(lab.done()).toEqual([sent]);
+    },
+  );
+
+  it.each([
+    { state: "on", power: "off" },
+    { state: "off", power: "on" },
+  ] as const)("wait-for-power-state fails when the machine stays $power", async ({ state, power }) => {
+    await using lab = await actionLab({ machine: { power } });
+
+    const ended = await runAction("wait-for-power-state", {
+      env: { ...lab.env(provider), STATE: state, STATE_TIMEOUT: "1s" },
+    });
+
+    expect(resultOf(ended)).toMatchObject({
+      ok: false,
+      class: "timeout",
+      message: `${provider}: not ${state} after 1.0 s, it was ${power} at first`,
+      provider,
+    });
+    expect(ended.code).toBe(16);
+    expect(lab.writes()).toEqual([]);
+  });
+
+  it("power-reset of a machine that is off is an error of class state", async () => {
+    await using lab = await actionLab({ machine: { power: "off" } });
+
+    const ended = await runAction("power-reset", { env: lab.env(provider) });
+
+    expect(resultOf(ended)).toMatchObject({ ok: false, class: "state" });
+    expect(resultOf(ended).message).toMatch(new RegExp(`^${provider}: the machine is off`));
+    expect(ended.code).toBe(17);
+    expect(lab.done()).toEqual([]);
+  });
+
+  it.each([
+    { action: "set-boot-device", env: setDisk, asked: "disk persistent (uefi)", kept: "none" },
+    { action: "set-pxe-once", env: { MODE: "uefi" }, asked: "pxe once (uefi)", kept: "none" },
+    { action: "set-disk-persistent", env: { MODE: "uefi" }, asked: "disk persistent (uefi)", kept: "none" },
+    {
+      action: "clear-boot-override",
+      env: {},
+      before: setDisk,
+      asked: "none",
+      kept: "disk persistent (uefi)",
+    },
+  ])("$action fails when the BMC says done and keeps $kept", async ({ action, env, before, asked, kept }) => {
+    await using lab = await actionLab();
+    if (before) await runAction("set-boot-device", { env: { ...lab.env(provider), ...before } });
+    lab.redfish.fail({ kind: "forget", method: "PATCH", times: 10 });
+    lab.ipmi.faults.refuses = (name) => (name === "Set System Boot Options" ? 0 : undefined);
+
+    const ended = await runAction(action, { env: { ...lab.env(provider), ...env } });
+
+    expect(resultOf(ended)).toMatchObject({
+      ok: false,
+      class: "verify",
+      message: `${provider}: asked for ${asked}, the BMC keeps ${kept}`,
+      provider,
+    });
+    expect(ended.code).toBe(15);
+  });
+});
+
+it.concurrent.each([
+  ["set-boot-device", setDisk],
+  ["set-pxe-once", { MODE: "uefi" }],
+])("%s fails when the BMC takes an override and reverts it", async (action, env) => {
+  await using lab = await actionLab({ redfish: { profile: "supermicro-reverting" } });
+
+  const ended = await runAction(action, { env: { ...lab.env("redfish"), ...env } });
+
+  expect(resultOf(ended)).toMatchObject({ ok: false, class: "verify", provider: "redfish" });
+  expect(resultOf(ended).message).toMatch(/^redfish: asked for \w+ .*, the BMC keeps none/);
+  expect(ended.code).toBe(15);
+});
+
+it.concurrent.each([
+  ["insert-virtual-media", { MEDIA_URL: ISO }],
+  ["eject-virtual-media", {}],
+])("%s fails when the BMC says done and keeps what is in", async (action, env) => {
+  await using lab = await actionLab();
+  const drive = lab.redfish.media.slots.find(({ types }) => types.includes("CD"));
+  Object.assign(drive ?? {}, { inserted: true, image: OTHER_ISO });
+  lab.redfish.fail({ kind: "forget", method: "POST", path: /EjectMedia$/, times: 10 });
+
+  const ended = await runAction(action, { env: { ...lab.env("redfish"), ...env } });
+
+  expect(resultOf(ended)).toMatchObject({
+    ok: false,
+    class: "verify",
+    message: `redfish: asked to eject, the BMC still has ${OTHER_ISO}`,
+  });
+  expect(ended.code).toBe(15);
+  expect(drive).toMatchObject({ inserted: true, image: OTHER_ISO });
+});
+
+function limitedTo(resetTypes: readonly string[]): LabOptions {
+  const { generic } = redfishProfiles;
+  if (!generic) throw new Error("the simulator has no generic profile");
+  return { redfish: { profile: { ...generic, resetTypes } } };
+}
+
+describe.concurrent("what a BMC does not offer", () => {
+  it.each([
+    ["power-on", ["ForceOff"], "off", {}],
+    ["power-off", ["On", "GracefulShutdown"], "on", { MODE: "hard" }],
+    ["power-off", ["On", "ForceOff"], "on", { MODE: "soft" }],
+    ["power-cycle", ["ForceOff"], "on", {}],
+    ["power-cycle", ["On"], "on", {}],
+    ["power-reset", ["On", "ForceOff"], "on", {}],
+  ] as const)(
+    "makes %s of a BMC with only %j unsupported before anything is changed",
+    async (action, offered, power, env) => {
+      await using lab = await actionLab({ ...limitedTo(offered), machine: { power } });
+
+      const ended = await runAction(action, { env: { ...lab.env("redfish"), ...env } });
+
+      expect(resultOf(ended)).toMatchObject({ ok: false, class: "unsupported", provider: "redfish" });
+      expect(ended.code).toBe(13);
+      expect(lab.done()).toEqual([]);
+      expect(lab.writes()).toEqual([]);
+    },
+  );
+
+  it.each([
+    ["redfish", "safe"],
+    ["ipmi", "usb"],
+    ["ipmi", "uefi-http"],
+  ] as const)(
+    "makes a device unsupported via %s before anything is changed: %s",
+    async (provider, device) => {
+      await using lab = await actionLab();
+      const before = lab.machine.override;
+
+      const ended = await runAction("set-boot-device", { env: { ...lab.env(provider), DEVICE: device } });
+
+      expect(resultOf(ended)).toMatchObject({ ok: false, class: "unsupported", provider });
+      expect(ended.code).toBe(13);
+      expect(lab.machine.override).toEqual(before);
+    },
+  );
+
+  it.each(["power-on", "power-off", "power-cycle", "power-reset"])(
+    "makes %s unsupported via ipmi when the BMC does not know the command",
+    async (action) => {
+      await using lab = await actionLab({ machine: { power: action === "power-on" ? "off" : "on" } });
+      lab.ipmi.faults.refuses = (name) => (name === "Chassis Control" ? 0xc1 : undefined);
+
+      const ended = await runAction(action, { env: lab.env("ipmi") });
+
+      expect(resultOf(ended)).toMatchObject({ ok: false, class: "unsupported", provider: "ipmi" });
+      expect(ended.code).toBe(13);
+      expect(lab.done()).toEqual([]);
+    },
+  );
+
+  it.each([
+    ["insert-virtual-media", { MEDIA_URL: ISO }],
+    ["eject-virtual-media", {}],
+  ])(
+    "makes %s unsupported via ipmi, which has no virtual media, and names what there is",
+    async (action, env) => {
+      await using lab = await actionLab();
+
+      const ended = await runAction(action, {
+        env: { ...lab.env("ipmi"), BMC_PROVIDERS: "ipmi,ipmitool,amt", ...env },
+      });
+
+      expect(resultOf(ended)).toMatchObject({
+        ok: false,
+        class: "unsupported",
+        message: "none of the providers ipmi, ipmitool, amt offers media",
+      });
+      expect(ended.code).toBe(13);
+      expect(lab.traffic()).toBe(0);
+    },
+  );
+
+  it("leaves virtual media to the provider that has it", async () => {
+    await using lab = await actionLab();
+
+    const ended = await runAction("insert-virtual-media", {
+      env: { ...lab.env("ipmi", "redfish"), MEDIA_URL: ISO },
+    });
+
+    expect(resultOf(ended)).toMatchObject({ ok: true, provider: "redfish" });
+    expect(lab.ipmi.received).toBe(0);
+  });
+
+  it("makes virtual media unsupported where the BMC has no drive for a CD", async () => {
+    await using lab = await actionLab({ redfish: { profile: "bare" } });
+
+    const ended = await runAction("insert-virtual-media", {
+      env: { ...lab.env("redfish", "ipmi"), MEDIA_URL: ISO },
+    });
+
+    expect(resultOf(ended)).toMatchObject({ ok: false, class: "unsupported" });
+    expect(resultOf(ended).message).toMatch(/^redfish: the BMC offers no virtual drive/);
+    expect(ended.code).toBe(13);
+    expect(lab.writes()).toEqual([]);
+  });
+});

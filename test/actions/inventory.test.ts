@@ -1,0 +1,184 @@
+import { describe, expect, it } from "vitest";
+import { describeHardware } from "../../actions/inventory/describe-hardware.ts";
+import { hardwareTables } from "../../actions/inventory/hardware-tables.ts";
+import { reference } from "../../actions/inventory/reference.ts";
+import type { Hardware } from "../../shared/bmc/provider.ts";
+import { SimulatedMachine } from "../simulators/machine.ts";
+import { resultOf, runAction } from "./action-process.ts";
+import { actionLab, TESTED_PROVIDERS } from "./lab.ts";
+
+const asTable = { OUTPUT: "table" };
+
+const REDFISH_TABLES = `\
+system   model  serial      UUID                                  BIOS
+-------  -----  ----------  ------------------------------------  ------
+Contoso  3500   CZ00000001  4c4c4544-0000-1000-8000-b4c04f303032  2.19.1
+
+processor     cores  threads  model
+------------  -----  -------  -----------------
+CPU.Socket.1     16       32  Contoso Fast 9000
+CPU.Socket.2     16       32  Contoso Fast 9000
+
+memory    size  kind  serial
+------  ------  ----  ------
+A1      32 GiB  DDR4  MEM-A1
+B1      32 GiB  DDR4  MEM-B1
+A2      32 GiB  DDR4  MEM-A2
+
+disk        size  kind     serial  model
+------  --------  -------  ------  ---------------
+Disk 0  960.2 GB  SAS SSD  DISK-0  Contoso Platter
+Disk 1  960.2 GB  SAS SSD  DISK-1  Contoso Platter
+
+NIC    MAC                link  Mbit/s
+-----  -----------------  ----  ------
+NIC.1  52:54:00:aa:bb:01  up     25000
+NIC.2  52:54:00:aa:bb:02  down
+
+firmware      version
+------------  -------
+BMC firmware  1.2.3
+BIOS          2.19.1`;
+
+const IPMI_TABLES = `\
+system   model     serial  UUID                                  BIOS
+-------  --------  ------  ------------------------------------  ----
+Example  Server 1  SYS-1   674523a1-ab89-efcd-a123-456789abcdef
+
+firmware  version
+--------  -------
+BMC       3.45`;
+
+const nothing: Hardware = { system: {}, processors: [], memory: [], disks: [], nics: [], firmware: [] };
+
+describe.concurrent("inventory", () => {
+  it.each([
+    {
+      provider: "redfish",
+      message: "Contoso 3500 CZ00000001: 2 processors, 96 GiB memory, 2 disks, 2 NICs via redfish",
+      tables: REDFISH_TABLES,
+    },
+    {
+      provider: "ipmi",
+      message: "Example Server 1 SYS-1: the BMC tells nothing of its parts via ipmi",
+      tables: IPMI_TABLES,
+    },
+  ] as const)("reads what the BMC tells via $provider, as tables for people", async (expected) => {
+    await using lab = await actionLab();
+
+    const ended = await runAction("inventory", { env: { ...lab.env(expected.provider), ...asTable } });
+
+    const said = resultOf(ended);
+    expect(said).toMatchObject({ ok: true, message: expected.message, changed: false });
+    expect(ended.stdout.replace(/\n\n\{.*\n$/, "")).toBe(expected.tables);
+    expect(ended).toMatchObject({ code: 0, stderr: "" });
+    expect(lab.writes()).toEqual([]);
+  });
+
+  it.each(TESTED_PROVIDERS)("has the data that its reference describes, via %s", async (provider) => {
+    await using lab = await actionLab();
+
+    const { data } = resultOf(await runAction("inventory", { env: lab.env(provider) }));
+
+    expect(reference.output.data?.safeParse(data).error).toBeUndefined();
+  });
+
+  it("names the systems where there are several, and reads the one that is asked for", async () => {
+    const machines = [new SimulatedMachine(), new SimulatedMachine()];
+    await using lab = await actionLab({ redfish: { machines } });
+
+    const any = await runAction("inventory", { env: lab.env("redfish") });
+    const second = await runAction("inventory", { env: { ...lab.env("redfish"), REDFISH_SYSTEM: "1-2" } });
+
+    expect(resultOf(any)).toMatchObject({ ok: false, class: "usage" });
+    expect(resultOf(any).message).toContain("/redfish/v1/Systems/1-1");
+    expect(resultOf(any).message).toContain("/redfish/v1/Systems/1-2");
+    expect(resultOf(second).message).toContain("2 processors, 96 GiB memory");
+    expect(lab.redfish.log).not.toContain("GET /redfish/v1/Systems/1-1/Memory");
+  });
+
+  it("tells the rest where a part of it is broken, and does not count what it does not know", async () => {
+    await using lab = await actionLab();
+    for (const path of [/Memory$/, /EthernetInterfaces$/]) {
+      lab.redfish.fail({ kind: "refuse", status: 500, messageId: "Base.1.8.InternalError", path });
+    }
+
+    const ended = await runAction("inventory", { env: lab.env("redfish") });
+
+    expect(resultOf(ended)).toMatchObject({
+      ok: true,
+      message: "Contoso 3500 CZ00000001: 2 processors, 2 disks via redfish",
+      data: { memory: [], nics: [] },
+    });
+  });
+});
+
+describe("hardware in one line", () => {
+  it.each<[string, Partial<Hardware>, string]>([
+    ["of nothing", {}, "machine: the BMC tells nothing of its parts"],
+    ["of one of each", one(), "machine: 1 processor, 16 GiB memory, 1 disk, 1 NIC"],
+    [
+      "with modules some of which tell no size",
+      { memory: [{ name: "A1", bytes: 2 ** 34 }, { name: "B1" }] },
+      "machine: at least 16 GiB memory",
+    ],
+    [
+      "with modules none of which tells a size",
+      { memory: [{ name: "A1" }, { name: "B1" }] },
+      "machine: 2 memory modules",
+    ],
+    [
+      "with names alone",
+      { system: { model: "R1" }, firmware: [{ name: "BMC", version: "1" }] },
+      "R1: the BMC tells nothing of its parts",
+    ],
+  ])("%s is true", (_, told, line) => {
+    expect(describeHardware({ ...nothing, ...told })).toBe(line);
+  });
+});
+
+describe("hardware as tables", () => {
+  it("leaves out the kinds that there are none of, and fields that are absent", () => {
+    const text = hardwareTables({
+      ...nothing,
+      processors: [{ name: "CPU1" }, { name: "CPU2", cores: 8 }],
+      disks: [
+        { name: "Disk 0", bytes: 7_681_501_126_656 },
+        { name: "Disk 1", kind: "NVMe SSD" },
+      ],
+      nics: [{ name: "NIC.1" }, { name: "NIC.2", up: false }],
+    });
+
+    expect(text).toBe(
+      [
+        "processor  cores  threads  model",
+        "---------  -----  -------  -----",
+        "CPU1",
+        "CPU2           8",
+        "",
+        "disk      size  kind      serial  model",
+        "------  ------  --------  ------  -----",
+        "Disk 0  7.7 TB",
+        "Disk 1          NVMe SSD",
+        "",
+        "NIC    MAC  link  Mbit/s",
+        "-----  ---  ----  ------",
+        "NIC.1",
+        "NIC.2       down",
+      ].join("\n"),
+    );
+  });
+
+  it("of nothing at all says so", () => {
+    expect(hardwareTables(nothing)).toBe("The BMC tells nothing of its machine.");
+  });
+});
+
+function one(): Partial<Hardware> {
+  return {
+    processors: [{ name: "CPU1" }],
+    memory: [{ name: "A1", bytes: 2 ** 34 }],
+    disks: [{ name: "Disk 0" }],
+    nics: [{ name: "NIC.1" }],
+  };
+}

@@ -1,0 +1,62 @@
+import { foundIn } from "../shared/bmc/canary/traces.ts";
+import { redfishProfiles } from "../simulators/redfish/profiles.ts";
+import { ActionProcess } from "./action-process.ts";
+import { actionLab, type LabOptions, type TestedProvider } from "./lab.ts";
+import { sampleInput } from "./sample-input.ts";
+import type { Subject } from "./subject.ts";
+
+/** The BMC's password in every run, which nobody must find anywhere; IPMI takes 20 bytes. */
+export const CANARY = "calvin-canary-83d1c2";
+/** How long a BMC that is reset is away: over IPMI, longer than one attempt to connect, or nobody would notice. */
+const AWAY_MS = { redfish: 1_500, ipmi: 8_000 };
+
+type Environment = Readonly<Record<string, string>>;
+
+/** A lab with the machine of an action's example, the BMC user and the files that it names. */
+export async function subjectLab({ name, power, needed, reference }: Subject, options: LabOptions = {}) {
+  const { generic } = redfishProfiles;
+  const profile = needed.includes("screenshot") ? "dell-idrac9" : generic;
+  const user = reference.environment["USER_NAME"];
+  const exists = user !== undefined && user !== "admin" && reference.result.before !== undefined;
+  const others = exists ? [{ name: user, password: "another-4c81" }] : [];
+  const lab = await actionLab({
+    machine: { power },
+    redfish: {
+      password: CANARY,
+      ...(profile ? { profile } : {}),
+      restartMs: AWAY_MS.redfish,
+      ...options.redfish,
+    },
+    ipmi: {
+      users: [{ name: "admin", password: CANARY }, ...others],
+      restartMs: AWAY_MS.ipmi,
+      ...options.ipmi,
+    },
+  });
+  const { accounts } = lab.redfish;
+  for (const { name: UserName, password: Password } of others) {
+    const body = { UserName, Password, RoleId: "Operator" };
+    accounts.answer({ method: "POST", path: accounts.path, body, ifMatch: undefined });
+  }
+  const { env: own, secrets, container } = await sampleInput(name, lab.folder);
+  const machine = { MACHINE: "node-01", IPMI_PRIVILEGE: "administrator", LOG_LEVEL: "debug" };
+  return Object.assign(lab, {
+    /** Starts the action with its example, which these variables add to. */
+    start: (providers: readonly TestedProvider[], env: Environment = {}, argv: readonly string[] = []) =>
+      new ActionProcess(name, {
+        argv,
+        env: { ...lab.env(...providers), ...machine, BMC_PASSWORD: CANARY, ...own, ...env },
+      }),
+    /** The same for a container, without the password. */
+    container: {
+      env: (providers: readonly TestedProvider[]): Environment => {
+        const { BMC_PASSWORD: _, ...env } = lab.env(...providers);
+        return { ...env, ...machine, ...container.env };
+      },
+      volumes: container.volumes,
+    },
+    /** Which passwords can be found in what an action wrote. */
+    leaks: ({ stdout, stderr }: { readonly stdout: string; readonly stderr: string }) =>
+      foundIn(`${stdout}\n${stderr}`, [CANARY, ...secrets]),
+  });
+}

@@ -1,0 +1,39 @@
+import { execa } from "execa";
+import { beforeAll, expect, it } from "vitest";
+import { catalogue } from "../../actions/catalogue.ts";
+import { buildImage } from "../../scripts/images/build-image.ts";
+import { containerEngine } from "../../scripts/images/container-engine.ts";
+import { buildTestBase, describeWithDocker, testBaseImage } from "../support/docker.ts";
+
+describeWithDocker("the image of the worker", () => {
+  const image = "localhost/pbnj-worker-test/worker:test";
+
+  beforeAll(async () => {
+    await buildTestBase();
+    const bases = { nodeImage: testBaseImage, baseImage: testBaseImage };
+    await buildImage(containerEngine("docker"), {
+      ...{ tag: image, dockerfile: "Dockerfile.worker", bases, version: "0.0.0" },
+    });
+  }, 300_000);
+
+  const run = (...argv: readonly string[]) => {
+    const confined = ["--rm", "--init", "--read-only", "--cap-drop", "ALL", "--network", "none"];
+    return execa("docker", ["run", ...confined, image, ...argv], { reject: false, timeout: 60_000 });
+  };
+
+  it("is the worker, and says what that lacks to start", async () => {
+    const { exitCode, stderr } = await run("start");
+
+    expect(stderr).toContain("--grpc-server: is missing");
+    expect(exitCode).toBe(2);
+  });
+
+  it("holds every action for the process runtime, and runs them", async () => {
+    const listed = await run("actions");
+    const ran = await run("action", "power-status", "--bmc-host", "192.0.2.1");
+
+    expect(listed.stdout.split("\n")).toHaveLength(catalogue.length);
+    expect(ran.stderr).toContain("BMC_USERNAME is missing");
+    expect(ran.exitCode).toBe(2);
+  });
+});

@@ -1,0 +1,30 @@
+import type { Command } from "commander";
+import type { OwnProgram } from "./own-program.ts";
+
+/** A command of the worker's. What it needs is loaded when it is defined or run, not when it is listed. */
+export interface WorkerCommand {
+  readonly name: string;
+  /** What follows the name, for help. */
+  readonly usage: string;
+  /** One line. */
+  readonly summary: string;
+  /** Gives the command its options, arguments and what it does. */
+  define(command: Command): Promise<void>;
+}
+
+export function workerCommands(own: OwnProgram): readonly WorkerCommand[] {
+  return [
+    {
+      name: "start",
+      usage: "[options]",
+      summary: "poll the tink server for actions and run them until stopped",
+      define: async (command) => (await import("./start-command.ts")).defineStart(command, own),
+    },
+    {
+      name: "run",
+      usage: "[options] <template>",
+      summary: "run a template here, without a tink server",
+      define: async (command) => (await import("./run-command.ts")).defineRun(command, own),
+    },
+  ];
+}

@@ -1,0 +1,9 @@
+/** The program that this worker is a part of: it runs every action as well, as `<file> action <name>`. */
+export interface OwnProgram {
+  /** Ready for `process.execPath`. */
+  readonly file: string;
+  /** The names of its actions. */
+  readonly actions: readonly string[];
+  /** Where Node keeps what it compiled between runs. */
+  readonly compileCacheDirectory?: string;
+}
