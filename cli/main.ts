@@ -23,7 +23,8 @@ if (argv[0] === "action") {
 } else {
   const { catalogue } = await import("../actions/catalogue.ts");
   const cached = compileCache === undefined ? {} : { compileCacheDirectory: compileCache };
-  const own = { file, actions: catalogue, ...cached };
+  const { actionLibrary } = await import("./action-library.ts");
+  const own = { file, actions: catalogue, library: actionLibrary, ...cached };
   if (argv[0] === "complete") await (await import("./completion/complete.ts")).complete(argv.slice(1), own);
   else await (await import("./program.ts")).runProgram(argv, own);
 }

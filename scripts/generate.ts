@@ -1,18 +1,20 @@
 /**
- * Generates the tink API's code from its protobuf definition.
- * `node scripts/generate.ts [folder]` writes to `folder/gen`, by default where the code is committed.
+ * Generates the code of both tink APIs from their protobuf definitions.
+ * `node scripts/generate.ts [folder]` writes to `folder/<api>/gen`, by default where the code is committed.
  */
 import { join } from "node:path";
 import { execa } from "execa";
 
 const root = join(import.meta.dirname, "..");
-const api = join(root, "worker/transport/tink");
-const [output = api] = process.argv.slice(2);
+const transports = join(root, "worker/transport");
+const [output = transports] = process.argv.slice(2);
 
-// The plugin is found the way the program is: among this project's own packages.
-await execa("buf", ["generate", "--output", output], {
-  cwd: api,
-  preferLocal: true,
-  localDir: root,
-  stdio: "inherit",
-});
+for (const api of ["tink", "tink-legacy"]) {
+  // The plugin is found the way the program is: among this project's own packages.
+  await execa("buf", ["generate", "--output", join(output, api)], {
+    cwd: join(transports, api),
+    preferLocal: true,
+    localDir: root,
+    stdio: "inherit",
+  });
+}

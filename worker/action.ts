@@ -23,6 +23,11 @@ export interface Action extends ActionId {
   readonly environment: Readonly<Record<string, string>>;
   readonly networkNamespace?: string;
   readonly pidNamespace?: string;
+  /** Arguments to run the same image with after the action ran out of time, or failed; the deprecated API's. */
+  readonly onTimeout?: readonly string[];
+  readonly onFailure?: readonly string[];
+  /** A workflow that is made anew has the same IDs, so that an action that comes back may be another run of it. */
+  readonly idMayReturn?: true;
 }
 
 export type ActionState = "running" | "success" | "failed" | "timeout";

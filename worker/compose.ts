@@ -1,80 +1,183 @@
+import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { type Clock, systemClock } from "../shared/clock.ts";
 import type { Logger } from "../shared/logger.ts";
+import { ActionSlots } from "./action-slots.ts";
+import { AuthGate } from "./auth-gate.ts";
 import type { ExecutionConfig, WorkerConfig } from "./config/worker-config.ts";
+import { readTextFile } from "./document/read-text-file.ts";
 import { Executor } from "./executor.ts";
+import { agentIdsOf } from "./inventory/agent-id.ts";
+import { CurrentInventory } from "./inventory/current-inventory.ts";
+import { parseInventory } from "./inventory/parse-inventory.ts";
 import { resolveMachine } from "./inventory/resolve-machine.ts";
+import type { ActionJournal } from "./journal/journal.ts";
+import type { StateDirectory } from "./journal/state-directory.ts";
 import { MachineLocks } from "./machine-locks.ts";
 import type { OwnProgram } from "./own-program.ts";
 import { decide, decideFile } from "./policy/decide.ts";
+import { parsePolicy } from "./policy/parse-policy.ts";
+import type { Policy } from "./policy/policy.ts";
+import { reloadFiles, type WatchedFile } from "./reload.ts";
 import { Reporter } from "./reporter.ts";
 import { DockerRuntime } from "./runtime/docker/docker-runtime.ts";
+import { InProcessRuntime } from "./runtime/in-process/in-process-runtime.ts";
 import { ActionFolder, OwnActions } from "./runtime/process/action-program.ts";
 import { ProcessRuntime } from "./runtime/process/process-runtime.ts";
+import { refusalOf } from "./runtime/process/refusal.ts";
 import type { Runtime } from "./runtime/runtime.ts";
-import { createTinkTransport } from "./transport/tink/tink-transport.ts";
+import { connectServer } from "./transport/connect-server.ts";
 import type { StatusSink } from "./transport/transport.ts";
 import { Worker } from "./worker.ts";
+
+/** What a standing worker is given beside its configuration. */
+export interface WorkerSurroundings {
+  readonly log: Logger;
+  readonly own: OwnProgram;
+  readonly state: StateDirectory;
+  readonly journal: ActionJournal;
+  readonly clock?: Clock;
+}
+
+/** What may change while a worker runs. */
+interface Current {
+  readonly inventory: CurrentInventory;
+  policy: Policy;
+}
 
 /** Builds a standing worker with everything in it. Opens nothing yet. */
 export function composeWorker(
   config: WorkerConfig,
-  log: Logger,
-  own: OwnProgram,
-  clock: Clock = systemClock,
+  { log, own, state, journal, clock = systemClock }: WorkerSurroundings,
 ): Worker {
-  const transport = createTinkTransport(config.server);
-  const runtime = composeRuntime(config, log, own);
-  return new Worker({
-    agentIds: config.agentIds,
+  const current: Current = { inventory: new CurrentInventory(config.inventory), policy: config.policy };
+  const transport = connectServer(config.server, log);
+  const runtime = composeRuntime(config, { log, own, state, policy: () => current.policy });
+  const agentIds = () =>
+    agentIdsOf(config.fixedAgentIds, config.agentIdPattern, current.inventory.machines());
+  const worker: Worker = new Worker({
+    agentIds: agentIds(),
     transport,
     runtime,
-    executor: composeExecutor(config, { sink: transport, runtime, log, clock }),
+    executor: composeExecutor(config, { current, sink: transport, runtime, journal, log, clock }),
     clock,
     log,
     maxBackoffMs: config.backoffMaxIntervalMs,
     shutdownGraceMs: config.shutdownGraceMs,
+    companions: [
+      (stop) =>
+        config.reloadIntervalMs === 0
+          ? Promise.resolve()
+          : reloadFiles(
+              {
+                files: watchedFiles(config, current, () => worker.setAgentIds(agentIds())),
+                intervalMs: config.reloadIntervalMs,
+                readFile: readTextFile,
+                clock,
+                log,
+              },
+              stop,
+            ),
+    ],
   });
+  return worker;
+}
+
+/** The operator's files, and what taking one over means. */
+function watchedFiles(
+  { watched: { inventory, policy } }: WorkerConfig,
+  current: Current,
+  machinesChanged: () => void,
+): readonly WatchedFile[] {
+  const files: WatchedFile[] = [];
+  if (inventory) {
+    files.push({
+      name: "inventory",
+      ...inventory,
+      take(text) {
+        const { path } = inventory;
+        const parsed = parseInventory({ path, text, env: process.env, readFile: readTextFile });
+        if (parsed.ok) {
+          current.inventory.replace(parsed.value);
+          machinesChanged();
+        }
+        return parsed;
+      },
+    });
+  }
+  if (policy) {
+    files.push({
+      name: "policy",
+      ...policy,
+      take(text) {
+        const parsed = parsePolicy(policy.path, text);
+        if (parsed.ok) current.policy = parsed.value;
+        return parsed;
+      },
+    });
+  }
+  return files;
 }
 
 /** What takes an action from permission to report. */
 export function composeExecutor(
   config: ExecutionConfig,
   parts: {
+    readonly current?: Pick<Current, "inventory" | "policy">;
     readonly sink: StatusSink;
     readonly runtime: Runtime;
+    readonly journal: ActionJournal;
     readonly log: Logger;
     readonly clock: Clock;
   },
 ): Executor {
-  const { sink, runtime, log, clock } = parts;
+  const { current = config, sink, runtime, journal, log, clock } = parts;
   return new Executor({
-    permit: (action) => decide(config.policy, action),
-    locate: (action) => resolveMachine(action, config.inventory, config.agentIdPattern),
+    permit: (action) => decide(current.policy, action),
+    locate: (action) => resolveMachine(action, current.inventory, config.agentIdPattern),
     runtime,
     reporter: new Reporter({ sink, clock, log, maxBackoffMs: config.backoffMaxIntervalMs }),
     locks: new MachineLocks(),
+    slots: new ActionSlots(config.maxActions),
+    authGate: new AuthGate(),
+    journal,
     clock,
     log,
     defaultTimeoutMs: config.defaultActionTimeoutMs,
   });
 }
 
+export interface RuntimeSurroundings {
+  readonly log: Logger;
+  readonly own: OwnProgram;
+  /** Absent for a run that ends with its process. */
+  readonly state?: StateDirectory;
+  readonly policy: () => Policy;
+}
+
 export function composeRuntime(
-  { runtime, stopGraceMs, policy }: ExecutionConfig,
-  log: Logger,
-  { file, actions, compileCacheDirectory }: OwnProgram,
+  { runtime, stopGraceMs }: ExecutionConfig,
+  { log, own, state, policy }: RuntimeSurroundings,
 ): Runtime {
+  const { file, library, compileCacheDirectory } = own;
+  const permitFile: Parameters<typeof refusalOf>[1] = (named) => decideFile(policy(), named);
   switch (runtime.kind) {
     case "process":
       return new ProcessRuntime({
         programs:
           runtime.actionsDirectory === undefined
-            ? new OwnActions(file, actions)
+            ? new OwnActions(file, library)
             : new ActionFolder(runtime.actionsDirectory),
-        permitFile: (file) => decideFile(policy, file),
+        permitFile,
         stopGraceMs,
+        ...(state === undefined ? {} : { resultsDirectory: state.results }),
         ...(compileCacheDirectory === undefined ? {} : { compileCacheDirectory }),
+      });
+    case "in-process":
+      return new InProcessRuntime({
+        actions: library,
+        refuse: (action) => refusalOf(action, permitFile),
+        stopGraceMs,
       });
     case "docker": {
       const { network, memoryBytes, cpus, pids, user, registryLogin } = runtime;
@@ -82,7 +185,16 @@ export function composeRuntime(
         log,
         socketPath: runtime.socketPath,
         pullPolicy: runtime.pullPolicy,
-        container: { worker: hostname(), network, memoryBytes, cpus, pids, user },
+        container: {
+          worker: hostname(),
+          instance: randomUUID(),
+          ...(state === undefined ? {} : { state: state.id }),
+          network,
+          memoryBytes,
+          cpus,
+          pids,
+          user,
+        },
         registries: registryLogin ? [registryLogin] : [],
         stopGraceMs,
       });

@@ -21,18 +21,25 @@ const IDLE_PAUSE: Backoff = { firstMs: 250, maxMs: 5_000, jitter: 0.5 };
 const HELD_MS = 2_000;
 
 /**
- * One agent ID's loop: wait for an action, run it, report it. Ends when `stop` aborts, after the action under
- * way; a lost connection never ends it.
+ * One agent ID's loop: wait for an action, run it, report it. Where the server serves several workflows to one agent ID, the
+ * actions of different ones run beside each other. Ends when `stop` aborts, after the actions under way; a lost
+ * connection never ends it.
  */
 export async function runLane(options: LaneOptions, stop: AbortSignal): Promise<void> {
   const { agentId, source, execute, clock, log } = options;
   const failing: Backoff = { firstMs: 500, maxMs: options.maxBackoffMs, jitter: 0.5 };
+  /** By workflow; they never reject. */
+  const atHand = new Map<string, Promise<void>>();
+  const stumbled = (thrown: unknown) => {
+    const error = thrown instanceof Error ? thrown.message : String(thrown);
+    log.error({ agentId, error }, "lane stumbled, goes on");
+  };
   let failures = 0;
   let quickIdles = 0;
   while (!stop.aborted) {
     try {
       const askedMs = clock.monotonicMs();
-      const poll = await source.next(agentId, stop);
+      const poll = await source.next(agentId, stop, atHand);
       if (poll.kind === "failed") {
         failures += 1;
         const waitMs = backoffMs(failing, failures);
@@ -46,19 +53,27 @@ export async function runLane(options: LaneOptions, stop: AbortSignal): Promise<
       failures = 0;
       if (poll.kind === "action") {
         quickIdles = 0;
-        await execute(poll.action);
+        const { workflowId } = poll.action;
+        const running = execute(poll.action);
+        if (source.servesSeveral()) {
+          atHand.set(
+            workflowId,
+            running.catch(stumbled).finally(() => atHand.delete(workflowId)),
+          );
+        } else await running;
         continue;
       }
       quickIdles = clock.monotonicMs() - askedMs >= HELD_MS ? 0 : quickIdles + 1;
-      if (quickIdles > 0) await clock.sleep(backoffMs(IDLE_PAUSE, quickIdles), stop);
+      // An action that ends makes the next one of its workflow ready.
+      if (quickIdles > 0) {
+        await Promise.race([clock.sleep(backoffMs(IDLE_PAUSE, quickIdles), stop), ...atHand.values()]);
+      }
     } catch (thrown) {
-      if (stop.aborted) return;
+      if (stop.aborted) break;
       failures += 1;
-      log.error(
-        { agentId, error: thrown instanceof Error ? thrown.message : String(thrown) },
-        "lane stumbled, goes on",
-      );
+      stumbled(thrown);
       await clock.sleep(backoffMs(failing, failures), stop).catch(() => undefined);
     }
   }
+  await Promise.all(atHand.values());
 }

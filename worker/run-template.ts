@@ -9,6 +9,7 @@ import type { Action, ActionStatus, Outcome } from "./action.ts";
 import { composeExecutor, composeRuntime } from "./compose.ts";
 import { loadExecutionConfig } from "./config/load-config.ts";
 import { problemReport } from "./document/problem-report.ts";
+import { MemoryJournal } from "./journal/memory-journal.ts";
 import { createLogger } from "./logger.ts";
 import type { OwnProgram } from "./own-program.ts";
 import { actionsOfTask } from "./template/actions.ts";
@@ -39,10 +40,11 @@ export async function runTemplate(
   const { config } = loaded;
   const log = createLogger(config.log);
   for (const { source, message } of loaded.warnings) log.warn({ source }, message);
-  const runtime = composeRuntime(config, log, own);
+  const runtime = composeRuntime(config, { log, own, policy: () => config.policy });
   const executor = composeExecutor(config, {
     sink: terminalSink(process.stdout),
     runtime,
+    journal: new MemoryJournal(),
     log,
     clock: systemClock,
   });

@@ -1,3 +1,4 @@
+import { systemClock } from "../shared/clock.ts";
 import type { StopSignal } from "../shared/contract/exit-code.ts";
 import { EXIT_OK, exitCodeOf } from "../shared/contract/exit-code.ts";
 import type { Problem } from "../shared/document/problem.ts";
@@ -5,6 +6,8 @@ import { version } from "../shared/version.ts";
 import { composeWorker } from "./compose.ts";
 import { loadConfig } from "./config/load-config.ts";
 import { problemReport } from "./document/problem-report.ts";
+import { Journal } from "./journal/journal.ts";
+import { openStateDirectory, type StateDirectory, StateDirectoryProblem } from "./journal/state-directory.ts";
 import { createLogger } from "./logger.ts";
 import type { OwnProgram } from "./own-program.ts";
 import type { Worker } from "./worker.ts";
@@ -28,7 +31,17 @@ export async function start(
   const { config, warnings } = loaded;
   const log = createLogger(config.log);
   for (const { source, message } of warnings) log.warn({ source }, message);
-  const worker = composeWorker(config, log, own);
+  let state: StateDirectory;
+  try {
+    state = await openStateDirectory(config.stateDirectory);
+  } catch (thrown) {
+    if (!(thrown instanceof StateDirectoryProblem)) throw thrown;
+    const problem = { source: "state directory", message: thrown.message };
+    process.stderr.write(problemReport("pbnj-worker start", [problem]));
+    return exitCodeOf("usage");
+  }
+  const journal = await Journal.open({ directory: state.journal, clock: systemClock, log });
+  const worker = composeWorker(config, { log, own, state, journal });
   const received = stopOnSignals(worker);
   log.info(
     {
@@ -37,11 +50,15 @@ export async function start(
       tls: config.server.tls,
       runtime: config.runtime.kind,
       lanes: config.agentIds.length,
+      maxActions: config.maxActions,
       machines: config.inventory.machines().length,
+      stateDirectory: state.path,
+      unfinished: journal.unfinished().length,
     },
     "worker started",
   );
   const end = await worker.run();
+  state.close();
   log.info({ end }, "worker stopped");
   return end === "drained" ? EXIT_OK : exitCodeOf("cancelled", received());
 }

@@ -1,5 +1,6 @@
 import type { Clock } from "../shared/clock.ts";
 import type { Logger } from "../shared/logger.ts";
+import type { Action } from "./action.ts";
 import type { Executor } from "./executor.ts";
 import { runLane } from "./lane.ts";
 import type { Runtime } from "./runtime/runtime.ts";
@@ -9,16 +10,23 @@ export interface WorkerParts {
   readonly agentIds: readonly string[];
   readonly transport: Transport;
   readonly runtime: Runtime;
-  readonly executor: Executor;
+  readonly executor: Pick<Executor, "execute" | "recover">;
   readonly clock: Clock;
   readonly log: Logger;
   readonly maxBackoffMs: number;
   /** How long running actions may take to end by themselves once the worker is told to stop. */
   readonly shutdownGraceMs: number;
+  /** What goes on beside the lanes until the worker stops; they never reject. */
+  readonly companions?: readonly ((stop: AbortSignal) => Promise<void>)[];
 }
 
 /** How the worker ended: by itself with everything done, or with actions cut short. */
 export type WorkerEnd = "drained" | "cancelled";
+
+interface Lane {
+  readonly stop: AbortController;
+  readonly ended: Promise<void>;
+}
 
 /** A standing worker: one lane an agent ID, from `run` until it is told to stop. */
 export class Worker {
@@ -26,6 +34,8 @@ export class Worker {
   readonly #stop = new AbortController();
   readonly #cancel = new AbortController();
   readonly #ended = new AbortController();
+  readonly #lanes = new Map<string, Lane>();
+  #agentIds: ReadonlySet<string> = new Set();
   #running = 0;
 
   constructor(parts: WorkerParts) {
@@ -34,29 +44,30 @@ export class Worker {
 
   /** Resolves when all lanes have ended and everything is released. */
   async run(): Promise<WorkerEnd> {
-    const { agentIds, transport, runtime, clock, log, maxBackoffMs } = this.#parts;
+    const { agentIds, executor, transport, runtime, companions = [] } = this.#parts;
     try {
-      await Promise.all(
-        agentIds.map((agentId) =>
-          runLane(
-            {
-              agentId,
-              source: transport,
-              execute: (action) => this.#execute(action),
-              clock,
-              log,
-              maxBackoffMs,
-            },
-            this.#stop.signal,
-          ),
-        ),
-      );
+      // Before the lanes: what is still to be done at a machine comes before anything new there.
+      const recovered = executor.recover(this.#signals);
+      this.setAgentIds(agentIds);
+      const beside = companions.map((companion) => companion(this.#stop.signal));
+      await Promise.all([recovered, this.#untilStopped(), ...beside]);
+      await Promise.all([...this.#lanes.values()].map(({ ended }) => ended));
     } finally {
       this.#ended.abort();
       await runtime.close();
       await transport.close();
     }
     return this.#cancel.signal.aborted ? "cancelled" : "drained";
+  }
+
+  /** Polls as these from now on: lanes come and go, each after the action that it is at. */
+  setAgentIds(agentIds: readonly string[]): void {
+    if (this.#stop.signal.aborted) return;
+    this.#agentIds = new Set(agentIds);
+    for (const [agentId, { stop }] of this.#lanes) {
+      if (!this.#agentIds.has(agentId)) stop.abort(new Error("the agent ID is no longer this worker's"));
+    }
+    for (const agentId of this.#agentIds) this.#ensureLane(agentId);
   }
 
   /** Takes no more actions; those that run may end by themselves, for a time. */
@@ -83,12 +94,53 @@ export class Worker {
     this.#cancel.abort(new Error("the worker was told to stop at once"));
   }
 
-  async #execute(action: Parameters<Executor["execute"]>[0]): Promise<void> {
+  get #signals() {
+    return { stop: this.#stop.signal, cancel: this.#cancel.signal };
+  }
+
+  #ensureLane(agentId: string): void {
+    if (this.#lanes.has(agentId) || this.#stop.signal.aborted) return;
+    const { transport, clock, log, maxBackoffMs } = this.#parts;
+    const stop = new AbortController();
+    const onStop = () => stop.abort(this.#stop.signal.reason);
+    this.#stop.signal.addEventListener("abort", onStop, { once: true });
+    const ended = runLane(
+      {
+        agentId,
+        source: transport,
+        execute: (action) => this.#execute(action),
+        clock,
+        log,
+        maxBackoffMs,
+      },
+      stop.signal,
+    ).finally(() => {
+      this.#stop.signal.removeEventListener("abort", onStop);
+      this.#lanes.delete(agentId);
+      // It may have been taken away and given back while its last action ran.
+      if (this.#agentIds.has(agentId)) this.#ensureLane(agentId);
+    });
+    this.#lanes.set(agentId, { stop, ended });
+  }
+
+  async #execute(action: Action): Promise<void> {
+    await this.#count(() => this.#parts.executor.execute(action, this.#signals));
+  }
+
+  async #count(work: () => Promise<unknown>): Promise<void> {
     this.#running += 1;
     try {
-      await this.#parts.executor.execute(action, { stop: this.#stop.signal, cancel: this.#cancel.signal });
+      await work();
     } finally {
       this.#running -= 1;
     }
+  }
+
+  #untilStopped(): Promise<void> {
+    const { signal } = this.#stop;
+    return new Promise((resolve) => {
+      if (signal.aborted) resolve();
+      else signal.addEventListener("abort", () => resolve(), { once: true });
+    });
   }
 }

@@ -2,6 +2,8 @@ import type { LogFields, Logger } from "../../shared/logger.ts";
 
 const LEVELS = ["debug", "info", "warn", "error"] as const;
 type Level = (typeof LEVELS)[number];
+/** As pino writes them. */
+const PINO_LEVELS: Readonly<Record<Level, number>> = { debug: 20, info: 30, warn: 40, error: 50 };
 
 /** A logger that loads pino with the first line it writes: most of an action's start is what it imports. */
 export interface ActionLogger extends Logger {
@@ -47,4 +49,14 @@ async function openPino(level: Level, context: LogFields): Promise<{ readonly lo
     translateTime: "SYS:HH:MM:ss",
   });
   return { logger: pino(options, stream) };
+}
+
+/** The same lines as JSON to a callback, for an action that shares its process with others. */
+export function createLineLogger(least: Level, context: LogFields, onLine: (line: string) => void): Logger {
+  const write = (level: Level) => (fields: LogFields, message: string) => {
+    if (LEVELS.indexOf(level) < LEVELS.indexOf(least)) return;
+    const time = new Date().toISOString();
+    onLine(JSON.stringify({ level: PINO_LEVELS[level], time, ...context, ...fields, msg: message }));
+  };
+  return { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
 }

@@ -2,9 +2,10 @@ import { en } from "zod/locales";
 import * as z from "zod/mini";
 import { BmcError } from "../../shared/bmc/errors.ts";
 import { EXIT_OK, exitCodeOf, type StopSignal } from "../../shared/contract/exit-code.ts";
-import { type ActionResult, oneLine } from "../../shared/contract/result.ts";
+import type { ActionResult } from "../../shared/contract/result.ts";
 import type { Action } from "./action.ts";
 import { commonInput } from "./common-input.ts";
+import { failedResult } from "./failed-result.ts";
 import { givenFor } from "./given-values.ts";
 import type { InputFields } from "./input.ts";
 import { createActionLogger } from "./logger.ts";
@@ -31,15 +32,15 @@ export async function main<Fields extends InputFields>(
     endWith({ result, table }, givenFor(commonInput.resultFile, given)?.text, stop.by());
   process.on("uncaughtException", async (thrown) => {
     await writeText(process.stderr, `${thrown.stack ?? thrown.message}\n`);
-    await end(failure(action.name, new BmcError("internal", thrown.message)));
+    await end(failedResult(action.name, new BmcError("internal", thrown.message)));
   });
 
   const read = await readInput(action, { ...given, stdin: () => process.stdin, signal: stop.signal });
-  if (stop.signal.aborted) return end(failure(action.name, BmcError.from(stop.signal.reason)));
+  if (stop.signal.aborted) return end(failedResult(action.name, BmcError.from(stop.signal.reason)));
   const problems = [...(flags?.problems ?? []), ...(read.ok ? [] : read.problems)];
   if (!read.ok || problems.length > 0) {
     await writeText(process.stderr, usageText(action.name, problems));
-    return end(failure(action.name, new BmcError("usage", problems.join("; "))));
+    return end(failedResult(action.name, new BmcError("usage", problems.join("; "))));
   }
 
   const { common, connection } = read.input;
@@ -91,17 +92,6 @@ async function endWith(
   const problem = await writeResult(result, table, resultFile);
   if (problem !== undefined) await writeText(process.stderr, `${problem}\n`);
   process.exit(result.class === undefined ? EXIT_OK : exitCodeOf(result.class, by));
-}
-
-function failure(name: string, error: BmcError): ActionResult {
-  return {
-    action: name,
-    ok: false,
-    class: error.class,
-    message: oneLine(error.message),
-    durationMs: 0,
-    roundTrips: 0,
-  };
 }
 
 function usageText(name: string, problems: readonly string[]): string {

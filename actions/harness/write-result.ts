@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
-import type { ActionResult } from "../../shared/contract/result.ts";
+import { type ActionResult, WORKER_RESULT_FILE } from "../../shared/contract/result.ts";
 import { replaceFile } from "./replace-file.ts";
 import { writeText } from "./write-text.ts";
 
@@ -20,6 +20,9 @@ export async function writeResult(
 ): Promise<string | undefined> {
   const line = resultLine(result);
   const problem = resultFile === undefined ? undefined : await replaceFile(resultFile, line);
+  const workers = process.env[WORKER_RESULT_FILE];
+  // For a worker that comes back after its restart; one that is there reads stdout.
+  if (workers) await replaceFile(workers, line);
   if (existsSync(TERMINATION_LOG)) {
     await writeFile(TERMINATION_LOG, terminationLine(result)).catch(() => undefined);
   }

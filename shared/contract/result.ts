@@ -6,6 +6,12 @@ import { ProviderName } from "./vocabulary.ts";
 export const MESSAGE_LIMIT = 1_000;
 
 /**
+ * The variable by which a worker tells an action that it runs as a process where to leave its result, too: a worker that
+ * comes back after its end finds it there.
+ */
+export const WORKER_RESULT_FILE = "PBNJ_ACTION_RESULT_FILE";
+
+/**
  * What an action says about its end: one JSON object on the last line of stdout, in `RESULT_FILE` when that
  * is set, and in `/dev/termination-log` where a kubelet mounted it.
  */

@@ -1,4 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
@@ -13,10 +16,12 @@ export class WorkerProgram {
   readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
   stdout = "";
   stderr = "";
+  /** Of this program alone, unless it was given one. */
+  readonly #stateHome = mkdtempSync(join(tmpdir(), "pbnj-state-"));
 
   constructor(argv: readonly string[], env: Readonly<Record<string, string>> = {}) {
     this.child = spawn(process.execPath, [WORKER, ...argv], {
-      env: { PATH: process.env["PATH"] ?? "", ...env },
+      env: { PATH: process.env["PATH"] ?? "", XDG_STATE_HOME: this.#stateHome, ...env },
       stdio: ["ignore", "pipe", "pipe"],
     });
     this.child.stdout?.setEncoding("utf8").on("data", (text: string) => {
@@ -63,5 +68,6 @@ export class WorkerProgram {
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.child.exitCode === null && this.child.signalCode === null) this.child.kill("SIGKILL");
     await this.ended;
+    rmSync(this.#stateHome, { recursive: true, force: true });
   }
 }

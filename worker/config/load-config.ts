@@ -1,8 +1,9 @@
+import { homedir } from "node:os";
+import { isAbsolute, join, resolve } from "node:path";
 import { valueProblems } from "../../shared/document/issue-problems.ts";
 import type { Checked, Problem } from "../../shared/document/problem.ts";
 import { parseYaml, type YamlDocument } from "../../shared/document/yaml-document.ts";
 import { fileProblemOf, type ReadTextFile, readTextFile } from "../document/read-text-file.ts";
-import { agentIdsOf } from "../inventory/agent-id.ts";
 import { emptyInventory, type Inventory } from "../inventory/inventory.ts";
 import { parseInventory } from "../inventory/parse-inventory.ts";
 import { parsePolicy } from "../policy/parse-policy.ts";
@@ -23,6 +24,7 @@ import {
   composeExecutionConfig,
   type ExecutionConfig,
   type ExecutionConfigParts,
+  type NamedText,
   type WorkerConfig,
 } from "./worker-config.ts";
 
@@ -46,11 +48,15 @@ export function loadConfig(input: LoadConfigInput): LoadedConfig {
   const read = readAll(input, "start");
   if (!read.ok) return read;
   const { parts, warnings } = read;
-  const { grpcServer, agentId, agentIdPattern } = parts.settings;
+  const { grpcServer } = parts.settings;
   // A missing server is among the problems already.
   if (grpcServer === undefined) return { ok: false, problems: [] };
-  const agentIds = agentIdsOf(agentId, agentIdPattern, parts.inventory.machines());
-  const config = composeConfig({ ...parts, settings: { ...parts.settings, grpcServer }, agentIds });
+  const config = composeConfig({
+    ...parts,
+    settings: { ...parts.settings, grpcServer },
+    watched: read.watched,
+    stateDirectory: resolve(parts.settings.stateDirectory ?? defaultStateDirectory(input.env)),
+  });
   return { ok: true, config, warnings };
 }
 
@@ -60,8 +66,19 @@ export function loadExecutionConfig(input: LoadConfigInput): Loaded<ExecutionCon
   return read.ok ? { ok: true, config: composeExecutionConfig(read.parts), warnings: read.warnings } : read;
 }
 
+/** Where the XDG Base Directory Specification has a user's state. */
+function defaultStateDirectory(env: LoadConfigInput["env"]): string {
+  const base = env["XDG_STATE_HOME"] ?? "";
+  return join(isAbsolute(base) ? base : join(env["HOME"] || homedir(), ".local/state"), "pbnj-worker");
+}
+
 type ReadAll =
-  | { readonly ok: true; readonly parts: ExecutionConfigParts; readonly warnings: readonly Problem[] }
+  | {
+      readonly ok: true;
+      readonly parts: ExecutionConfigParts;
+      readonly watched: WorkerConfig["watched"];
+      readonly warnings: readonly Problem[];
+    }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 function readAll(
@@ -88,15 +105,22 @@ function readAll(
   warnings.push(...crossWarnings(input));
   const named = readNamedFiles({ settings, given, readFile });
   problems.push(...named.problems);
+  const watched: { inventory?: NamedText; policy?: NamedText } = {};
   const inventory = take(
-    openNamed("inventory", settings.inventory, emptyInventory, given, readFile, (path, text) =>
-      parseInventory({ path, text, env, readFile }),
-    ),
+    openNamed("inventory", settings.inventory, emptyInventory, given, readFile, (path, text) => {
+      watched.inventory = { path, text };
+      return parseInventory({ path, text, env, readFile });
+    }),
   );
-  const policy = take(openNamed("policy", settings.policy, defaultPolicy, given, readFile, parsePolicy));
+  const policy = take(
+    openNamed("policy", settings.policy, defaultPolicy, given, readFile, (path, text) => {
+      watched.policy = { path, text };
+      return parsePolicy(path, text);
+    }),
+  );
   if (command === "start") problems.push(...noAgentIds(settings, inventory, given));
   if (problems.length > 0 || !inventory || !policy) return { ok: false, problems };
-  return { ok: true, parts: { settings, files: named.files, inventory, policy }, warnings };
+  return { ok: true, parts: { settings, files: named.files, inventory, policy }, watched, warnings };
 }
 
 /** The file that `--config` or `PBNJ_CONFIG` names; no file is no problem. */

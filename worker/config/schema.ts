@@ -15,7 +15,7 @@ const PEER_RUNTIMES: Readonly<Record<string, string>> = {
   kubernetes: "kubernetes is not offered: use docker or process",
 };
 
-const Runtime = z.enum(["process", "docker"], {
+const Runtime = z.enum(["process", "in-process", "docker"], {
   error: ({ input }) => (typeof input === "string" ? PEER_RUNTIMES[input] : undefined),
 });
 
@@ -64,6 +64,19 @@ export const Settings = z.object({
     defaultText: "every image, no volumes, no shared namespaces",
   }),
 
+  stateDirectory: Text.optional().register(settingMeta, {
+    group: "Files",
+    description: "Folder of this worker alone for what must survive it: which actions run, which ended",
+    type: "folder",
+    path: true,
+    defaultText: "`$XDG_STATE_HOME/pbnj-worker`, or `~/.local/state/pbnj-worker`",
+  }),
+  reloadInterval: Duration(0, HOUR).prefault("2s").register(settingMeta, {
+    group: "Files",
+    description: "How often inventory and policy are looked at for changes; 0 is never",
+    type: "duration",
+  }),
+
   agentId: List(AgentId)
     .prefault([])
     .register(settingMeta, {
@@ -85,6 +98,12 @@ export const Settings = z.object({
       "Address of the tink server; the port is 42113 unless given, IPv6 addresses stand in brackets",
     type: "host:port",
     aliases: ["AGENT_GRPC_SERVER", "TINKERBELL_GRPC_AUTHORITY"],
+  }),
+  grpcApi: z.enum(["auto", "current", "legacy"]).prefault("auto").register(settingMeta, {
+    group: "Tink server",
+    description:
+      "Which workflow API it speaks: that of Tinkerbell 0.17 and later, that of tink 0.8 to 0.12, or ask it",
+    type: "auto|current|legacy",
   }),
   grpcTls: Toggle.prefault(false).register(settingMeta, {
     group: "Tink server",
@@ -139,6 +158,12 @@ export const Settings = z.object({
       aliases: ["AGENT_BACKOFF_MAX_INTERVAL"],
     }),
 
+  maxActions: Count(1, 100_000).optional().register(settingMeta, {
+    group: "Actions",
+    description: "How many actions run at a time, over all machines",
+    type: "count",
+    defaultText: "1000 in-process, else 8 a processor and 64 at most",
+  }),
   defaultActionTimeout: Duration(SECOND, 168 * HOUR)
     .prefault("1h")
     .register(settingMeta, {
@@ -162,8 +187,8 @@ export const Settings = z.object({
     }),
   runtime: Runtime.prefault("process").register(settingMeta, {
     group: "Actions",
-    description: "What launches actions: child processes of the worker, or containers",
-    type: "process|docker",
+    description: "What runs actions: child processes of the worker, the worker itself, or containers",
+    type: "process|in-process|docker",
     aliases: ["AGENT_RUNTIME"],
   }),
 

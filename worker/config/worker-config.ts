@@ -1,8 +1,16 @@
+import { availableParallelism } from "node:os";
 import type { Secret } from "../../shared/secret.ts";
+import { agentIdsOf } from "../inventory/agent-id.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { NamedFiles } from "./named-files.ts";
 import type { Settings } from "./schema.ts";
+
+/** A file and what stood in it. */
+export interface NamedText {
+  readonly path: string;
+  readonly text: string;
+}
 
 /** Where the tink server is and how to trust it. */
 export interface ServerConfig {
@@ -16,6 +24,7 @@ export interface ServerConfig {
   readonly clientKey?: Secret;
   readonly serverName?: string;
   readonly pollTimeoutMs: number;
+  readonly api: "auto" | "current" | "legacy";
 }
 
 /** Who pulls images from one registry. */
@@ -28,6 +37,7 @@ export interface RegistryLogin {
 
 export type RuntimeConfig =
   | { readonly kind: "process"; readonly actionsDirectory?: string }
+  | { readonly kind: "in-process" }
   | {
       readonly kind: "docker";
       readonly socketPath: string;
@@ -46,6 +56,7 @@ export interface ExecutionConfig {
   readonly agentIdPattern: string;
   readonly backoffMaxIntervalMs: number;
   readonly defaultActionTimeoutMs: number;
+  readonly maxActions: number;
   readonly stopGraceMs: number;
   readonly runtime: RuntimeConfig;
   readonly inventory: Inventory;
@@ -58,8 +69,16 @@ export interface ExecutionConfig {
 
 /** Everything `pbnj-worker start` needs to know. */
 export interface WorkerConfig extends ExecutionConfig {
-  /** Fixed agent IDs and one for each machine. */
+  /** All to poll with at start: fixed ones and one for each machine. */
   readonly agentIds: readonly string[];
+  /** Beside those that each machine has. */
+  readonly fixedAgentIds: readonly string[];
+  /** Absolute. */
+  readonly stateDirectory: string;
+  /** What is taken in anew whenever it changes. */
+  readonly watched: { readonly inventory?: NamedText; readonly policy?: NamedText };
+  /** 0 is never. */
+  readonly reloadIntervalMs: number;
   readonly server: ServerConfig;
   readonly shutdownGraceMs: number;
 }
@@ -73,16 +92,21 @@ export interface ExecutionConfigParts {
 
 export interface ConfigParts extends ExecutionConfigParts {
   readonly settings: Settings & { readonly grpcServer: string };
-  readonly agentIds: readonly string[];
+  readonly watched: WorkerConfig["watched"];
+  readonly stateDirectory: string;
 }
 
 /** Settings as the worker's parts take them, with units in their names. */
 export function composeConfig(parts: ConfigParts): WorkerConfig {
-  const { settings, files, agentIds } = parts;
+  const { settings, files, watched, stateDirectory } = parts;
   const { ca, clientCertificate, clientKey } = files;
   return {
     ...composeExecutionConfig(parts),
-    agentIds,
+    agentIds: agentIdsOf(settings.agentId, settings.agentIdPattern, parts.inventory.machines()),
+    fixedAgentIds: settings.agentId,
+    stateDirectory,
+    watched,
+    reloadIntervalMs: settings.reloadInterval,
     server: {
       server: settings.grpcServer,
       tls: settings.grpcTls,
@@ -92,6 +116,7 @@ export function composeConfig(parts: ConfigParts): WorkerConfig {
       ...(clientKey === undefined ? {} : { clientKey }),
       ...(settings.grpcServerName === undefined ? {} : { serverName: settings.grpcServerName }),
       pollTimeoutMs: settings.pollTimeout,
+      api: settings.grpcApi,
     },
     shutdownGraceMs: settings.shutdownGrace,
   };
@@ -103,6 +128,7 @@ export function composeExecutionConfig(parts: ExecutionConfigParts): ExecutionCo
     agentIdPattern: settings.agentIdPattern,
     backoffMaxIntervalMs: settings.backoffMaxInterval,
     defaultActionTimeoutMs: settings.defaultActionTimeout,
+    maxActions: settings.maxActions ?? defaultMaxActions(settings.runtime),
     stopGraceMs: settings.stopGrace,
     runtime: runtimeConfig(settings, files),
     inventory,
@@ -111,11 +137,17 @@ export function composeExecutionConfig(parts: ExecutionConfigParts): ExecutionCo
   };
 }
 
+/** An action of its own process takes some 80 MB and, most of its time, waits. */
+function defaultMaxActions(runtime: Settings["runtime"]): number {
+  return runtime === "in-process" ? 1_000 : Math.min(8 * availableParallelism(), 64);
+}
+
 function runtimeConfig(settings: Settings, files: NamedFiles): RuntimeConfig {
   if (settings.runtime === "process") {
     const { actionsDirectory } = settings;
     return { kind: "process", ...(actionsDirectory === undefined ? {} : { actionsDirectory }) };
   }
+  if (settings.runtime === "in-process") return { kind: "in-process" };
   const password = files.registryPassword ?? settings.registryPass;
   const { registryName: registry, registryUser: username } = settings;
   return {

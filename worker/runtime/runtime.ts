@@ -1,5 +1,5 @@
 import type { Connection } from "../../shared/contract/connection.ts";
-import type { Action, Outcome } from "../action.ts";
+import type { Action, ActionId, Outcome } from "../action.ts";
 
 /** One line of an action's own output; the result line is not among them. */
 export interface LogLine {
@@ -16,7 +16,31 @@ export interface LaunchRequest {
   readonly timeoutMs: number;
   /** Called for each line as it comes. */
   readonly onLog: (line: LogLine) => void;
+  /** Called when it is launched, with what a worker that comes back finds it by. */
+  readonly onLaunched?: (handle: LaunchHandle) => Promise<void>;
 }
+
+/** A runtime's own words for what it launched, as JSON. */
+export type LaunchHandle = Readonly<Record<string, string | number | null>>;
+
+/** An action that an earlier worker launched, or was about to. */
+export interface LeftAction {
+  readonly action: ActionId & Pick<Action, "image">;
+  /** Absent when that worker died before it could write it down. */
+  readonly handle?: LaunchHandle;
+  readonly startedAt: Date;
+  readonly timeoutMs: number;
+  readonly onLog: (line: LogLine) => void;
+}
+
+/** What became of it. */
+export type Adoption =
+  /** It was found, running or ended, and has ended now. */
+  | { readonly kind: "ended"; readonly ended: EndedAction }
+  /** It was certainly never started, so that it may be run. */
+  | { readonly kind: "not-launched" }
+  /** It was or may have been started, and nothing tells how it ended; `reason` is one line. */
+  | { readonly kind: "lost"; readonly reason: string; readonly idempotent: boolean };
 
 /**
  * An action that has ended, still known to the runtime until `remove` is called: that is done once the final
@@ -36,5 +60,12 @@ export interface Runtime {
    * When `signal` aborts, the action is stopped (stop, grace, kill) and the outcome is class `cancelled`.
    */
   run(request: LaunchRequest, signal: AbortSignal): Promise<EndedAction>;
+  /** Takes over what an earlier worker left, under the terms of `run`. */
+  adopt(left: LeftAction, signal: AbortSignal): Promise<Adoption>;
+  /**
+   * Removes what no worker will come back for: this worker's own leftovers, except for the actions of `keep` (by
+   * `actionKey`), and other workers' long after their time. Resolves to how many; rejects when it cannot look.
+   */
+  sweep(keep: ReadonlySet<string>, signal: AbortSignal): Promise<number>;
   close(): Promise<void>;
 }

@@ -19,9 +19,18 @@ export type Acknowledgement =
   /** Will never be taken: the workflow or action is gone, or the report is not understood. */
   | { readonly kind: "rejected"; readonly code: string; readonly reason: string };
 
+/** By workflow ID. */
+export type WorkflowsAtHand = Pick<ReadonlySet<string>, "has">;
+
 /** Where actions come from. Rejects only when the signal aborts. */
 export interface ActionSource {
-  next(agentId: string, signal: AbortSignal): Promise<Poll>;
+  /**
+   * The next action for an agent ID. Workflows at hand are those whose actions it was given and has not yet come back
+   * from; a server that serves an agent ID one workflow at a time has nothing beside them.
+   */
+  next(agentId: string, signal: AbortSignal, atHand?: WorkflowsAtHand): Promise<Poll>;
+  /** Whether an agent ID may be served several workflows at a time. */
+  servesSeveral(): boolean;
 }
 
 /** Where the states of actions go. Rejects only when the signal aborts. */

@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
 import type { ActionId } from "../../action.ts";
+import { actionKey } from "../../action-key.ts";
 import type { LaunchRequest } from "../runtime.ts";
 
 /** As `nonroot` in distroless images. */
@@ -8,8 +8,12 @@ const NAME_SLUG_LENGTH = 40;
 
 /** What an action's container may use, and how it is connected. */
 export interface ContainerOptions {
-  /** The worker's name, on the labels: a worker only ever sweeps up its own leftovers. */
+  /** The worker's name, on the labels, for people. */
   readonly worker: string;
+  /** The ID of the worker's state directory: the same after a restart. */
+  readonly state?: string;
+  /** Of this process alone, so that a sweep never takes what has just been launched. */
+  readonly instance?: string;
   /** Used where the action asks for none. */
   readonly network?: string;
   /** For images that name no user, or root: `uid:gid`. */
@@ -61,6 +65,11 @@ export interface ContainerSpec {
 
 export const LABEL = {
   worker: "pbnj-worker.worker",
+  state: "pbnj-worker.state",
+  instance: "pbnj-worker.instance",
+  key: "pbnj-worker.key",
+  /** When its time is over, ISO 8601. */
+  deadline: "pbnj-worker.deadline",
   workflow: "pbnj-worker.workflow",
   task: "pbnj-worker.task",
   agent: "pbnj-worker.agent",
@@ -73,7 +82,7 @@ export const LABEL = {
  * root, runs as non-root nevertheless. The entrypoint stays the image's own.
  */
 export function containerSpec(
-  request: Pick<LaunchRequest, "action" | "connection">,
+  request: Pick<LaunchRequest, "action" | "connection" | "timeoutMs">,
   imageUser: string | undefined,
   options: ContainerOptions,
 ): ContainerSpec {
@@ -89,7 +98,7 @@ export function containerSpec(
     ...(action.command.length > 0 ? { Cmd: action.command } : {}),
     Env: Object.entries(environment).map(([name, value]) => `${name}=${value}`),
     ...(isRoot(imageUser) ? { User: options.user ?? NON_ROOT } : {}),
-    Labels: actionLabels(action, options.worker),
+    Labels: actionLabels(action, options, new Date(Date.now() + request.timeoutMs)),
     OpenStdin: takesInput,
     StdinOnce: takesInput,
     AttachStdin: takesInput,
@@ -116,9 +125,17 @@ export function containerSpec(
   };
 }
 
-export function actionLabels(action: ActionId, worker: string): Record<string, string> {
+export function actionLabels(
+  action: ActionId,
+  { worker, state, instance }: Pick<ContainerOptions, "worker" | "state" | "instance">,
+  deadline: Date,
+): Record<string, string> {
   return {
     [LABEL.worker]: worker,
+    ...(state === undefined ? {} : { [LABEL.state]: state }),
+    ...(instance === undefined ? {} : { [LABEL.instance]: instance }),
+    [LABEL.key]: actionKey(action),
+    [LABEL.deadline]: deadline.toISOString(),
     [LABEL.workflow]: action.workflowId,
     [LABEL.task]: action.taskId,
     [LABEL.agent]: action.agentId,
@@ -145,13 +162,12 @@ export function isContainerOf(action: ActionId, labels: Readonly<Record<string, 
  * first. Docker allows `[a-zA-Z0-9][a-zA-Z0-9_.-]+`; host names derived from it take up to 63 characters.
  */
 export function containerName(action: ActionId): string {
-  const identity = createHash("sha256").update(`${action.workflowId}\0${action.actionId}`).digest("hex");
   const slug = action.name
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "-")
     .slice(0, NAME_SLUG_LENGTH)
     .replace(/^-+|-+$/g, "");
-  return `pbnj-${slug || "action"}-${identity.slice(0, 16)}`;
+  return `pbnj-${slug || "action"}-${actionKey(action).slice(0, 16)}`;
 }
 
 /** Docker takes a user as `name`, `uid`, `name:group` or `uid:gid`. */

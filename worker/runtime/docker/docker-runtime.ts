@@ -1,26 +1,32 @@
 import type { Duplex } from "node:stream";
+import { type Backoff, backoffMs } from "../../../shared/backoff.ts";
+import { systemClock } from "../../../shared/clock.ts";
 import { serialiseConnection } from "../../../shared/contract/connection.ts";
 import type { ErrorClass } from "../../../shared/contract/error-class.ts";
 import type { Logger } from "../../../shared/logger.ts";
-import type { Action } from "../../action.ts";
+import type { Action, ActionId } from "../../action.ts";
 import { concludeOutcome, failedLaunch, nothingLeft } from "../outcome.ts";
-import type { EndedAction, LaunchRequest, Runtime } from "../runtime.ts";
+import type { Adoption, EndedAction, LaunchRequest, LeftAction, Runtime } from "../runtime.ts";
 import {
   type ContainerOptions,
   type ContainerSpec,
   containerName,
   containerSpec,
   isContainerOf,
+  LABEL,
 } from "./container-spec.ts";
 import { Engine } from "./engine.ts";
 import { EngineError } from "./engine-error.ts";
 import type { ContainerDetails } from "./engine-schema.ts";
 import { followContainer } from "./follow-container.ts";
 import { ImageStore, type PullPolicy, type RegistryCredentials } from "./image-store.ts";
+import { isLeftover } from "./leftovers.ts";
 
 /** A name that was taken may be free a moment later; more than a few times in a row is a defect. */
 const CREATE_ATTEMPTS = 3;
 const CLEAN_UP_MS = 60_000;
+/** An engine that does not answer may be starting, as after a reboot, together with this worker. */
+const ENGINE_BACKOFF: Backoff = { firstMs: 500, maxMs: 10_000 };
 
 export interface DockerRuntimeOptions {
   readonly log: Logger;
@@ -35,6 +41,12 @@ export interface DockerRuntimeOptions {
   /** For one ordinary answer of the engine. */
   readonly requestTimeoutMs?: number;
 }
+
+/** By which an image says that running it a second time leaves the machine as after the first. */
+const IDEMPOTENT_LABEL = "pbnj-worker.idempotent";
+
+/** What following a container to its end takes, whoever launched it. */
+type Followed = Pick<LaunchRequest, "timeoutMs" | "onLog"> & { readonly action: ActionId };
 
 /** A container of the action at hand: fresh and not yet started, or found from before. */
 type Claim =
@@ -91,6 +103,68 @@ export class DockerRuntime implements Runtime {
       if (left === undefined || this.#closing.signal.aborted) return nothingLeft(outcome);
       return { outcome, remove: (bound) => this.#engine.removeContainer(left, bound) };
     }
+  }
+
+  async adopt(left: LeftAction, signal: AbortSignal): Promise<Adoption> {
+    const details = await this.#find(left, signal);
+    if (!details || !isContainerOf(left.action, details.Config.Labels ?? {})) {
+      return left.handle ? this.#lost(left, signal) : { kind: "not-launched" };
+    }
+    // A start follows the creation; one that never came may be made anew.
+    if (details.State.Status === "created" || details.State.Status === "removing") {
+      await this.#discard(details.Id);
+      return { kind: "not-launched" };
+    }
+    const claim = { kind: "adopted", id: details.Id, details } as const;
+    try {
+      return { kind: "ended", ended: await this.#adopt(claim, left, signal) };
+    } catch (thrown) {
+      const [errorClass, reason] = failureOf(thrown, signal);
+      const outcome = failedLaunch(errorClass, reason, left.startedAt, new Date());
+      return {
+        kind: "ended",
+        ended: { outcome, remove: (bound) => this.#engine.removeContainer(claim.id, bound) },
+      };
+    }
+  }
+
+  async sweep(keep: ReadonlySet<string>, signal: AbortSignal): Promise<number> {
+    const { state, instance } = this.#container;
+    const sweeper = {
+      ...(state === undefined ? {} : { state }),
+      ...(instance === undefined ? {} : { instance }),
+      keep,
+      nowMs: Date.now(),
+    };
+    const listed = await this.#engine.listContainers(LABEL.key, signal);
+    const leftovers = listed.filter((container) => isLeftover(container, sweeper));
+    for (const { Id } of leftovers) await this.#engine.removeContainer(Id, signal);
+    return leftovers.length;
+  }
+
+  /** The container of an action of before; asks until the engine answers. Rejects when the signal aborts. */
+  async #find({ action }: LeftAction, signal: AbortSignal): Promise<ContainerDetails | undefined> {
+    const bound = AbortSignal.any([signal, this.#closing.signal]);
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#engine.inspectContainer(containerName(action), bound);
+      } catch (thrown) {
+        bound.throwIfAborted();
+        const error = thrown instanceof Error ? thrown.message : String(thrown);
+        this.#log.warn({ ...identityOf(action), error }, "engine does not answer, will look again");
+      }
+      await systemClock.sleep(backoffMs(ENGINE_BACKOFF, attempt), bound);
+    }
+  }
+
+  async #lost({ action }: LeftAction, signal: AbortSignal): Promise<Adoption> {
+    const image = await this.#engine.inspectImage(action.image, signal).catch(() => undefined);
+    const idempotent = image?.Config?.Labels?.[IDEMPOTENT_LABEL] === "true";
+    return {
+      kind: "lost",
+      reason: "the worker was restarted, and the action's container is gone",
+      idempotent,
+    };
   }
 
   /** Lets go of containers that still run and leaves them as they are: a worker that comes back adopts them. */
@@ -151,6 +225,7 @@ export class DockerRuntime implements Runtime {
       await this.#discard(id);
       throw thrown;
     }
+    await request.onLaunched?.({ container: id });
     return this.#follow({ id, attachment, timeoutMs: request.timeoutMs }, request, signal);
   }
 
@@ -172,7 +247,7 @@ export class DockerRuntime implements Runtime {
 
   async #adopt(
     { id, details }: Claim & { kind: "adopted" },
-    request: LaunchRequest,
+    request: Followed,
     signal: AbortSignal,
   ): Promise<EndedAction> {
     const { Status: status, StartedAt: startedAt, FinishedAt: finishedAt } = details.State;
@@ -195,7 +270,7 @@ export class DockerRuntime implements Runtime {
       /** It had ended when it was found, no sooner than its time was over. */
       readonly overdue?: boolean;
     },
-    request: LaunchRequest,
+    request: Followed,
     signal: AbortSignal,
   ): Promise<EndedAction> {
     const { overdue, ...container } = started;
@@ -242,6 +317,6 @@ function failureOf(thrown: unknown, signal: AbortSignal): readonly [ErrorClass, 
   return ["internal", thrown instanceof Error ? thrown.message : String(thrown)];
 }
 
-function identityOf({ workflowId, actionId, name }: Action) {
+function identityOf({ workflowId, actionId, name }: ActionId) {
   return { workflow: workflowId, action: actionId, name };
 }

@@ -2,7 +2,9 @@ import { z } from "zod";
 
 export const ImageDetails = z.object({
   Id: z.string(),
-  Config: z.object({ User: z.string().nullish() }).nullish(),
+  Config: z
+    .object({ User: z.string().nullish(), Labels: z.record(z.string(), z.string()).nullish() })
+    .nullish(),
 });
 export type ImageDetails = z.infer<typeof ImageDetails>;
 
@@ -27,6 +29,11 @@ export const ContainerDetails = z.object({
   Config: z.object({ Labels: z.record(z.string(), z.string()).nullish() }),
 });
 export type ContainerDetails = z.infer<typeof ContainerDetails>;
+
+export const ListedContainers = z.array(
+  z.object({ Id: z.string(), Labels: z.record(z.string(), z.string()).nullish() }),
+);
+export type ListedContainer = z.infer<typeof ListedContainers>[number];
 
 /** One line of a pull's progress. A failed pull has already answered 200: the failure is one of its lines. */
 export const PullProgress = z.object({

@@ -5,7 +5,14 @@ import { LineSplitter } from "../line-splitter.ts";
 import type { ContainerSpec } from "./container-spec.ts";
 import { EngineConnection, type EngineConnectionOptions, parseAnswer } from "./engine-connection.ts";
 import { EngineError } from "./engine-error.ts";
-import { ContainerDetails, CreatedContainer, ImageDetails, PullProgress } from "./engine-schema.ts";
+import {
+  ContainerDetails,
+  CreatedContainer,
+  ImageDetails,
+  type ListedContainer,
+  ListedContainers,
+  PullProgress,
+} from "./engine-schema.ts";
 
 const LONGEST_PROGRESS_LINE = 64 * 1024;
 
@@ -114,6 +121,13 @@ export class Engine {
   async inspectContainer(idOrName: string, signal: AbortSignal): Promise<ContainerDetails | undefined> {
     const path = `/containers/${encodeURIComponent(idOrName)}/json`;
     return unlessMissing(this.#get(ContainerDetails, path, "inspecting the container", signal));
+  }
+
+  /** Those with this label, whatever its value, running or not. */
+  async listContainers(label: string, signal: AbortSignal): Promise<readonly ListedContainer[]> {
+    const filters = JSON.stringify({ label: [label] });
+    const path = `/containers/json?${new URLSearchParams({ all: "1", filters })}`;
+    return this.#get(ListedContainers, path, "listing containers", signal);
   }
 
   /**

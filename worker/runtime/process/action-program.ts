@@ -1,5 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import type { ActionLibrary } from "../in-process/in-process-runtime.ts";
 
 /** The folder beside the actions that all of them share; its `action.ts` only says what an action is. */
 const HARNESS = "harness";
@@ -9,6 +10,8 @@ export interface ActionProgram {
   readonly file: string;
   /** What comes before the action's own arguments. */
   readonly leadingArguments: readonly string[];
+  /** Whether running it a second time leaves the machine as after the first; false where that is not known. */
+  isIdempotent(): Promise<boolean>;
 }
 
 /** The actions that can run as processes. */
@@ -22,15 +25,22 @@ export interface ActionPrograms {
 /** The actions that came with this worker, all in the one program that started it: `<file> action <name>`. */
 export class OwnActions implements ActionPrograms {
   readonly #file: string;
+  readonly #library: ActionLibrary;
   readonly #names: readonly string[];
 
-  constructor(file: string, names: readonly string[]) {
+  constructor(file: string, library: ActionLibrary) {
     this.#file = file;
-    this.#names = names.toSorted();
+    this.#library = library;
+    this.#names = library.names().toSorted();
   }
 
   async find(name: string): Promise<ActionProgram | undefined> {
-    return this.#names.includes(name) ? { file: this.#file, leadingArguments: ["action", name] } : undefined;
+    if (!this.#names.includes(name)) return undefined;
+    return {
+      file: this.#file,
+      leadingArguments: ["action", name],
+      isIdempotent: async () => (await this.#library.find(name))?.idempotent ?? false,
+    };
   }
 
   async names(): Promise<readonly string[]> {
@@ -64,10 +74,14 @@ export class ActionFolder implements ActionPrograms {
     const found = new Map<string, ActionProgram>();
     for (const entry of entries) {
       if (fromSource && entry.isDirectory() && (await this.#holdsAction(entry.name))) {
-        found.set(entry.name, { file: main, leadingArguments: [entry.name] });
+        found.set(entry.name, { file: main, leadingArguments: [entry.name], isIdempotent: notKnown });
       } else if (!fromSource && entry.isFile() && entry.name.endsWith(".mjs")) {
         const name = entry.name.slice(0, -".mjs".length);
-        found.set(name, { file: join(this.#directory, entry.name), leadingArguments: [] });
+        found.set(name, {
+          file: join(this.#directory, entry.name),
+          leadingArguments: [],
+          isIdempotent: notKnown,
+        });
       }
     }
     return found;
@@ -76,4 +90,8 @@ export class ActionFolder implements ActionPrograms {
   async #holdsAction(folder: string): Promise<boolean> {
     return folder !== HARNESS && (await readdir(join(this.#directory, folder))).includes("action.ts");
   }
+}
+
+async function notKnown(): Promise<boolean> {
+  return false;
 }

@@ -1,3 +1,6 @@
+import { WORKER_RESULT_FILE } from "../../../shared/contract/result.ts";
+import { DEADLINE_VARIABLE } from "./left-processes.ts";
+
 /** What a child needs of the worker's environment to find programs, certificates and its language. */
 const INHERITED = [
   "PATH",
@@ -16,6 +19,10 @@ export interface ChildEnvironment {
   readonly inherited: Readonly<Record<string, string | undefined>>;
   readonly action: Readonly<Record<string, string>>;
   readonly connectionOnStdin: boolean;
+  /** Where it leaves its result for a worker that comes back. */
+  readonly resultFile?: string;
+  /** When its time is over. */
+  readonly deadline?: Date;
   readonly compileCacheDirectory?: string;
 }
 
@@ -27,6 +34,8 @@ export function childEnvironment(from: ChildEnvironment): Record<string, string>
   }
   if (from.compileCacheDirectory) environment["NODE_COMPILE_CACHE"] = from.compileCacheDirectory;
   Object.assign(environment, from.action);
+  if (from.deadline) environment[DEADLINE_VARIABLE] = from.deadline.toISOString();
+  if (from.resultFile) environment[WORKER_RESULT_FILE] = from.resultFile;
   if (from.connectionOnStdin) environment["BMC_CONNECTION_FILE"] = "-";
   return environment;
 }

@@ -1,16 +1,22 @@
+import { rm } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import { finished } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { execa } from "execa";
 import { serialiseConnection } from "../../../shared/contract/connection.ts";
+import { EXIT_OK, exitCodeOf } from "../../../shared/contract/exit-code.ts";
+import type { Outcome } from "../../action.ts";
+import { actionKey } from "../../action-key.ts";
 import { parseImageReference } from "../../image-reference.ts";
 import { waitUntilDeadline } from "../deadline.ts";
 import { LogStream } from "../log-stream.ts";
-import { concludeOutcome, failedLaunch, nothingLeft } from "../outcome.ts";
-import type { EndedAction, LaunchRequest, Runtime } from "../runtime.ts";
+import { concludeOutcome, failedLaunch, nothingLeft, type StopReason } from "../outcome.ts";
+import type { Adoption, EndedAction, LaunchHandle, LaunchRequest, LeftAction, Runtime } from "../runtime.ts";
 import type { ActionProgram, ActionPrograms } from "./action-program.ts";
 import { childEnvironment } from "./child-environment.ts";
+import { processFor, readResultFile, resultFileOf, sweepProcesses, untilGone } from "./left-processes.ts";
 import { endGroup, killGroup, signalGroup } from "./process-group.ts";
+import { isRunning, processHandle } from "./process-table.ts";
 import { type FilePermit, refusalOf } from "./refusal.ts";
 
 /** How long output that is still in the pipes may take to arrive once the process has ended. */
@@ -26,6 +32,8 @@ export interface ProcessRuntimeOptions {
   readonly stopGraceMs?: number;
   /** Where Node keeps compiled code between runs. */
   readonly compileCacheDirectory?: string;
+  /** Where children leave their results for a worker that comes back; without it nothing is adopted. */
+  readonly resultsDirectory?: string;
 }
 
 interface Exit {
@@ -44,6 +52,8 @@ export class ProcessRuntime implements Runtime {
     ProcessRuntimeOptions;
   readonly #closing = new AbortController();
   readonly #running = new Map<number, Promise<unknown>>();
+  /** Of the actions that run. */
+  readonly #keys = new Set<string>();
   readonly #stopRunning = () => {
     for (const groupId of this.#running.keys()) signalGroup(groupId, "SIGTERM");
   };
@@ -71,6 +81,71 @@ export class ProcessRuntime implements Runtime {
     }
   }
 
+  async adopt(left: LeftAction, signal: AbortSignal): Promise<Adoption> {
+    const key = actionKey(left.action);
+    const file = this.#resultFile(key);
+    const handle = left.handle ?? (file === undefined ? undefined : await processFor(file));
+    const stopReason =
+      handle && (await isRunning(handle)) ? await this.#waitForLeft(handle, left, signal) : undefined;
+    const result = file === undefined ? undefined : await readResultFile(file);
+    // Its input broke off with the worker that was writing it: it did nothing.
+    if (result?.class === "usage") return { kind: "not-launched" };
+    if (!result && !stopReason) {
+      const name = parseImageReference(left.action.image)?.name;
+      const program = name === undefined ? undefined : await this.#programs.find(name);
+      const reason = "the worker was restarted, and its process is gone without a result";
+      return { kind: "lost", reason, idempotent: (await program?.isIdempotent()) ?? false };
+    }
+    const outcome = concludeOutcome({
+      ...(result ? { result, exitCode: result.class ? exitCodeOf(result.class) : EXIT_OK } : {}),
+      ...(stopReason === undefined ? {} : { stopReason }),
+      lastLines: [],
+      timeoutMs: left.timeoutMs,
+      startedAt: left.startedAt,
+      stoppedAt: new Date(),
+    });
+    return { kind: "ended", ended: this.#ended(outcome, key) };
+  }
+
+  async sweep(keep: ReadonlySet<string>, signal: AbortSignal): Promise<number> {
+    const { resultsDirectory, stopGraceMs } = this.#options;
+    if (resultsDirectory === undefined) return 0;
+    // What runs by now was launched after the list of what to keep was made.
+    const kept = new Set([...keep, ...this.#keys]);
+    return sweepProcesses({ resultsDirectory, keep: kept, stopGraceMs, nowMs: Date.now() }, signal);
+  }
+
+  /** Waits for a process that is another worker's child; why it was stopped, if it was. */
+  async #waitForLeft(
+    handle: LaunchHandle,
+    { startedAt, timeoutMs }: LeftAction,
+    signal: AbortSignal,
+  ): Promise<StopReason | undefined> {
+    const groupId = Number(handle["pid"]);
+    const leftMs = startedAt.getTime() + timeoutMs - Date.now();
+    const stop = AbortSignal.any([signal, this.#closing.signal]);
+    const stopReason = await waitUntilDeadline(leftMs, stop, (bound) => untilGone(handle, bound));
+    const gone = untilGone(handle, AbortSignal.timeout(this.#options.stopGraceMs * 2 + DRAIN_MS));
+    if (stopReason)
+      await endGroup(
+        groupId,
+        this.#options.stopGraceMs,
+        gone.catch(() => undefined),
+      );
+    else await killGroup(groupId);
+    return stopReason;
+  }
+
+  #resultFile(key: string): string | undefined {
+    const { resultsDirectory } = this.#options;
+    return resultsDirectory === undefined ? undefined : resultFileOf(resultsDirectory, key);
+  }
+
+  #ended(outcome: Outcome, key: string): EndedAction {
+    const file = this.#resultFile(key);
+    return { outcome, remove: async () => (file === undefined ? undefined : rm(file, { force: true })) };
+  }
+
   /** Stops what runs and waits for it. */
   async close(): Promise<void> {
     this.#closing.abort();
@@ -93,6 +168,8 @@ export class ProcessRuntime implements Runtime {
     if (signal.aborted) {
       return nothingLeft(failedLaunch("cancelled", "cancelled before it started", startedAt, startedAt));
     }
+    const key = actionKey(request.action);
+    const resultFile = this.#resultFile(key);
     const child = execa(
       process.execPath,
       [program.file, ...program.leadingArguments, ...request.action.command],
@@ -101,6 +178,8 @@ export class ProcessRuntime implements Runtime {
           inherited: environment,
           action: request.action.environment,
           connectionOnStdin: request.connection !== undefined,
+          ...(resultFile === undefined ? {} : { resultFile }),
+          deadline: new Date(startedAt.getTime() + request.timeoutMs),
           ...(compileCacheDirectory === undefined ? {} : { compileCacheDirectory }),
         }),
         extendEnv: false,
@@ -127,7 +206,9 @@ export class ProcessRuntime implements Runtime {
     });
     const { promise: over, resolve: markOver } = Promise.withResolvers<void>();
     this.#running.set(groupId, over);
+    this.#keys.add(key);
     try {
+      await request.onLaunched?.(await processHandle(groupId));
       const stopReason = await waitUntilDeadline(request.timeoutMs, signal, () => exited);
       if (stopReason) await endGroup(groupId, stopGraceMs, exited);
       const exit = await Promise.race([exited, sleep(DRAIN_MS, {}, { ref: false })]);
@@ -141,9 +222,10 @@ export class ProcessRuntime implements Runtime {
         startedAt,
         stoppedAt: new Date(),
       });
-      return nothingLeft(outcome);
+      return this.#ended(outcome, key);
     } finally {
       this.#running.delete(groupId);
+      this.#keys.delete(key);
       markOver();
     }
   }

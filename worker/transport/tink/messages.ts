@@ -2,20 +2,13 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { formatGoDuration } from "../../../shared/duration.ts";
 import type { Action, ActionState, ActionStatus } from "../../action.ts";
+import { environmentOf, MalformedAction, required, timeoutMsOf } from "../action-fields.ts";
 import {
   type ActionResponse,
   type ActionStatusRequest,
   ActionStatusRequest_StateType,
   ActionStatusRequestSchema,
 } from "./gen/workflow_pb.ts";
-
-/** An answer to `GetAction` that no action can be made of; the message says why. */
-export class MalformedAction extends Error {
-  override readonly name = "MalformedAction";
-}
-
-/** The longest a Node timer can wait, about 24 days; a longer one would fire at once. */
-const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
 /**
  * The action a server answered `agentId` with.
@@ -73,23 +66,3 @@ const STATES: Readonly<Record<ActionState, ActionStatusRequest_StateType>> = {
   failed: ActionStatusRequest_StateType.FAILED,
   timeout: ActionStatusRequest_StateType.TIMEOUT,
 };
-
-function required(field: string, value: string): string {
-  if (value === "") throw new MalformedAction(`the action has no ${field}`);
-  return value;
-}
-
-function timeoutMsOf(seconds: bigint): number {
-  if (seconds < 0n) throw new MalformedAction(`the action's timeout is negative: ${seconds} s`);
-  return Math.min(Number(seconds) * 1_000, LONGEST_TIMEOUT_MS);
-}
-
-function environmentOf(entries: readonly string[]): Record<string, string> {
-  const pairs = entries.map((entry) => {
-    const equals = entry.indexOf("=");
-    // The entry itself stays out of the message: an environment may hold what is nobody's business.
-    if (equals < 1) throw new MalformedAction("an environment entry of the action is not KEY=value");
-    return [entry.slice(0, equals), entry.slice(equals + 1)] as const;
-  });
-  return Object.fromEntries(pairs);
-}

@@ -2,12 +2,13 @@ import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { withTimeout } from "../../../shared/timeout.ts";
 import type { Action } from "../../action.ts";
+import { MalformedAction } from "../action-fields.ts";
 import type { Poll, Transport } from "../transport.ts";
 import { Channel } from "./channel.ts";
 import { createDialer, type ServerOptions } from "./dial.ts";
 import { acknowledgementOfError, pollOfError } from "./errors.ts";
 import { type ActionResponse, WorkflowService } from "./gen/workflow_pb.ts";
-import { actionOf, MalformedAction, statusRequestOf } from "./messages.ts";
+import { actionOf, statusRequestOf } from "./messages.ts";
 
 export interface TinkTransportOptions extends ServerOptions {
   /** Must exceed the minute for which the server holds a call. */
@@ -31,17 +32,27 @@ const PING_TIMEOUT_MS = 15_000;
 /** gRPC's usual limit. An action is a few kilobytes. */
 const LARGEST_MESSAGE_BYTES = 4 * 1_024 * 1_024;
 
-/**
- * The tink workflow API of Tinkerbell 0.17 and later, for any number of agent IDs over one connection.
- * Throws a `TypeError` when `options.server` is no address; connects with the first call.
- */
-export function createTinkTransport(options: TinkTransportOptions): Transport {
-  const pollTimeoutMs = options.pollTimeoutMs ?? POLL_TIMEOUT_MS;
-  const reportTimeoutMs = options.reportTimeoutMs ?? REPORT_TIMEOUT_MS;
-  const channel = new Channel(createDialer(options), {
+/** Throws a `TypeError` when `options.server` is no address; connects with the first call. */
+export function createChannel(options: TinkTransportOptions): Channel {
+  return new Channel(createDialer(options), {
     pingIntervalMs: options.pingIntervalMs ?? PING_INTERVAL_MS,
     pingTimeoutMs: options.pingTimeoutMs ?? PING_TIMEOUT_MS,
   });
+}
+
+/** The current API on a channel of its own. Throws as `createChannel` does. */
+export function createTinkTransport(options: TinkTransportOptions): Transport {
+  const channel = createChannel(options);
+  return { ...currentApi(channel, options), close: () => channel.close() };
+}
+
+/** The tink workflow API of Tinkerbell 0.17 and later, for any number of agent IDs. The channel is the caller's. */
+export function currentApi(
+  channel: Channel,
+  options: Pick<TinkTransportOptions, "pollTimeoutMs" | "reportTimeoutMs"> = {},
+): Omit<Transport, "close"> {
+  const pollTimeoutMs = options.pollTimeoutMs ?? POLL_TIMEOUT_MS;
+  const reportTimeoutMs = options.reportTimeoutMs ?? REPORT_TIMEOUT_MS;
   const client = createClient(
     WorkflowService,
     createGrpcTransport({
@@ -65,6 +76,8 @@ export function createTinkTransport(options: TinkTransportOptions): Transport {
       }
     },
 
+    servesSeveral: () => false,
+
     async report(status, signal) {
       signal.throwIfAborted();
       try {
@@ -80,8 +93,6 @@ export function createTinkTransport(options: TinkTransportOptions): Transport {
         return acknowledgementOfError(thrown);
       }
     },
-
-    close: () => channel.close(),
   };
 }
 

@@ -86,7 +86,7 @@ afterEach(async () => {
 });
 
 function labelsOf(action: Action) {
-  return actionLabels(action, "w");
+  return actionLabels(action, { worker: "w" }, new Date());
 }
 
 describe("the docker runtime, with an engine that fails", () => {

@@ -2,11 +2,12 @@ import { create, type Message, type MessageInitShape } from "@bufbuild/protobuf"
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
 import type { ActionStatus } from "../../../../worker/action.ts";
+import { MalformedAction } from "../../../../worker/transport/action-fields.ts";
 import {
   ActionResponseSchema,
   ActionStatusRequest_StateType,
 } from "../../../../worker/transport/tink/gen/workflow_pb.ts";
-import { actionOf, MalformedAction, statusRequestOf } from "../../../../worker/transport/tink/messages.ts";
+import { actionOf, statusRequestOf } from "../../../../worker/transport/tink/messages.ts";
 
 type Response = Exclude<MessageInitShape<typeof ActionResponseSchema>, Message>;
 

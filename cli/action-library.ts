@@ -1,0 +1,18 @@
+import { catalogue, loadAction } from "../actions/catalogue.ts";
+import type { ActionLibrary } from "../worker/runtime/in-process/in-process-runtime.ts";
+
+/** This project's actions, each loaded when it is first asked for. */
+export const actionLibrary: ActionLibrary = {
+  names: () => catalogue,
+  async find(name) {
+    const action = await loadAction(name);
+    if (!action) return undefined;
+    return {
+      idempotent: action.idempotent,
+      async run({ onLog, ...request }) {
+        const { runWithin } = await import("../actions/harness/run-within.ts");
+        return runWithin(action, { ...request, onLine: (line) => onLog({ stream: "stderr", line }) });
+      },
+    };
+  },
+};

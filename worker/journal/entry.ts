@@ -1,0 +1,61 @@
+import { z } from "zod";
+
+/** The version of the entries this worker writes; others are set aside. */
+export const ENTRY_VERSION = 1;
+
+const Instant = z.iso.datetime();
+
+const LaunchHandle = z.record(z.string(), z.union([z.string(), z.number(), z.null()]));
+
+const About = {
+  version: z.literal(ENTRY_VERSION),
+  /** `actionKey` of the action. */
+  key: z.string().regex(/^[0-9a-f]{32}$/),
+  action: z.strictObject({
+    workflowId: z.string(),
+    taskId: z.string(),
+    agentId: z.string(),
+    actionId: z.string(),
+    name: z.string(),
+    image: z.string(),
+    idMayReturn: z.literal(true).optional(),
+  }),
+  machine: z.string().optional(),
+  /** What is locked while it runs; absent where no BMC is known. */
+  lockKey: z.string().optional(),
+  /** What launched it. */
+  runtime: z.string(),
+  timeoutMs: z.number().nonnegative(),
+  /** As reported with RUNNING. */
+  startedAt: Instant,
+};
+
+/** How it ended, as it is (to be) reported. */
+const End = z.strictObject({
+  state: z.enum(["success", "failed", "timeout"]),
+  message: z.string(),
+  stoppedAt: Instant,
+});
+
+/**
+ * What the worker knows of one action, written down before each step that cannot be taken back. Holds no
+ * secret: neither the connection nor the environment nor what the action read.
+ */
+export const JournalEntry = z.discriminatedUnion("phase", [
+  /** About to be launched: it may have been, or not. */
+  z.strictObject({ ...About, phase: z.literal("launching") }),
+  /** The runtime launched it; `handle` is the runtime's own. */
+  z.strictObject({ ...About, phase: z.literal("launched"), handle: LaunchHandle }),
+  /** It ended, and the server does not know yet. */
+  z.strictObject({ ...About, phase: z.literal("ended"), handle: LaunchHandle.optional(), end: End }),
+  /** The server knows; kept for a while, because it may still serve the action out of a stale cache. */
+  z.strictObject({
+    ...About,
+    phase: z.literal("acknowledged"),
+    handle: LaunchHandle.optional(),
+    end: End,
+    acknowledgedAt: Instant,
+  }),
+]);
+export type JournalEntry = z.infer<typeof JournalEntry>;
+export type JournalPhase = JournalEntry["phase"];

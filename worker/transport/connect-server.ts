@@ -1,0 +1,17 @@
+import type { Logger } from "../../shared/logger.ts";
+import { type ApiName, chooseApi } from "./choose-api.ts";
+import { createChannel, currentApi, type TinkTransportOptions } from "./tink/tink-transport.ts";
+import { legacyApi } from "./tink-legacy/legacy-transport.ts";
+import type { Transport } from "./transport.ts";
+
+export interface ConnectOptions extends TinkTransportOptions {
+  readonly api: ApiName | "auto";
+}
+
+/** The tink server, by whichever API it speaks. Throws a `TypeError` for what is no address; connects with the first call. */
+export function connectServer({ api, ...options }: ConnectOptions, log: Logger): Transport {
+  const channel = createChannel(options);
+  const apis = { current: currentApi(channel, options), legacy: legacyApi(channel) };
+  if (api === "auto") return chooseApi({ channel, apis, log });
+  return { ...apis[api], close: () => channel.close() };
+}
