@@ -4,7 +4,7 @@ import type { Action, ActionStatus } from "./action.ts";
 import { actionKey } from "./action-key.ts";
 import { ENTRY_VERSION, type JournalEntry } from "./journal/entry.ts";
 import type { ActionJournal } from "./journal/journal.ts";
-import type { LaunchHandle } from "./runtime/runtime.ts";
+import { type LaunchHandle, LaunchNotRecorded } from "./runtime/runtime.ts";
 
 /** What is known of an action before it is launched. */
 export interface Launching {
@@ -12,11 +12,15 @@ export interface Launching {
   readonly machine?: string;
   readonly lockKey?: string;
   readonly runtime: string;
+  readonly connected: boolean;
   readonly timeoutMs: number;
   readonly startedAt: Date;
 }
 
-/** Writes one action's way into the journal, step by step, and never lets a full disk stop the action's report. */
+/**
+ * Writes one action's way into the journal, step by step. What cannot be written keeps an action from being launched,
+ * and nothing else: an end is reported whatever the disk is like.
+ */
 export class ActionRecorder {
   readonly #journal: ActionJournal;
   readonly #clock: Clock;
@@ -30,10 +34,10 @@ export class ActionRecorder {
     this.#entry = entry;
   }
 
-  /** Before the launch. Rejects when it cannot be written: what is not on record is not launched. */
+  /** Before the launch. Rejects with `LaunchNotRecorded`. */
   static async begin(parts: RecorderParts, launching: Launching): Promise<ActionRecorder> {
     const entry = entryOf(launching);
-    await parts.journal.write(entry);
+    await orNotRecorded(parts.journal.write(entry));
     return new ActionRecorder(parts, entry);
   }
 
@@ -42,55 +46,51 @@ export class ActionRecorder {
     return new ActionRecorder(parts, entry);
   }
 
-  /** The runtime launched it. */
+  /** It is there, and may do something once this has resolved. Rejects with `LaunchNotRecorded`. */
   async launched(handle: LaunchHandle): Promise<void> {
     if (this.#entry.phase !== "launching") return;
-    await this.#write({ ...this.#entry, phase: "launched", handle });
+    const entry: JournalEntry = { ...this.#entry, phase: "launched", handle };
+    await orNotRecorded(this.#journal.write(entry));
+    this.#entry = entry;
   }
 
   /** It ended; `status` is what will be reported. */
   async ended({ state, message, stoppedAt }: ActionStatus): Promise<void> {
     if (state === "running" || stoppedAt === undefined) throw new Error("an action that runs has not ended");
     const { phase: _phase, ...about } = this.#entry;
-    await this.#write({
-      ...about,
-      phase: "ended",
-      end: { state, message, stoppedAt: stoppedAt.toISOString() },
-    });
+    this.#entry = { ...about, phase: "ended", end: { state, message, stoppedAt: stoppedAt.toISOString() } };
+    await this.#try(this.#journal.write(this.#entry));
   }
 
-  /** The server took the report of its end. */
-  async acknowledged(): Promise<void> {
-    if (this.#entry.phase !== "ended") return;
+  /**
+   * The server took the report of its end, or never will. Resolves to whether the journal says nothing else: only then
+   * what is left of the action may go, because a worker that comes back would take it for lost.
+   */
+  async acknowledged(): Promise<boolean> {
+    if (this.#entry.phase !== "ended") return this.#entry.phase === "acknowledged";
     const acknowledgedAt = new Date(this.#clock.now()).toISOString();
-    await this.#write({ ...this.#entry, phase: "acknowledged", acknowledgedAt });
+    this.#entry = { ...this.#entry, phase: "acknowledged", acknowledgedAt };
+    return this.#try(this.#journal.write(this.#entry));
   }
 
-  /** Nothing is known of it any more: it was not launched, or the server never wants to hear of it. */
+  /** Nothing is known of it any more: it did nothing, and the server serves it again. */
   async forget(): Promise<void> {
-    try {
-      await this.#journal.remove(this.#entry.key);
-    } catch (thrown) {
-      this.#failed(thrown);
-    }
+    await this.#try(this.#journal.remove(this.#entry.key));
   }
 
-  async #write(entry: JournalEntry): Promise<void> {
-    this.#entry = entry;
+  async #try(step: Promise<void>): Promise<boolean> {
     try {
-      await this.#journal.write(entry);
+      await step;
+      return true;
     } catch (thrown) {
-      this.#failed(thrown);
+      const { key, phase, action } = this.#entry;
+      const error = thrown instanceof Error ? thrown.message : String(thrown);
+      this.#log.error(
+        { workflow: action.workflowId, action: action.name, key, phase, error },
+        "journal not written, the action goes on",
+      );
+      return false;
     }
-  }
-
-  #failed(thrown: unknown): void {
-    const { key, phase, action } = this.#entry;
-    const error = thrown instanceof Error ? thrown.message : String(thrown);
-    this.#log.error(
-      { workflow: action.workflowId, action: action.name, key, phase, error },
-      "journal not written, the action goes on",
-    );
   }
 }
 
@@ -100,7 +100,16 @@ export interface RecorderParts {
   readonly log: Logger;
 }
 
-function entryOf({ action, machine, lockKey, runtime, timeoutMs, startedAt }: Launching): JournalEntry {
+async function orNotRecorded(step: Promise<void>): Promise<void> {
+  try {
+    await step;
+  } catch (thrown) {
+    throw new LaunchNotRecorded(thrown);
+  }
+}
+
+function entryOf(launching: Launching): JournalEntry {
+  const { action, machine, lockKey, runtime, connected, timeoutMs, startedAt } = launching;
   const { workflowId, taskId, agentId, actionId, name, image, idMayReturn } = action;
   return {
     version: ENTRY_VERSION,
@@ -109,6 +118,7 @@ function entryOf({ action, machine, lockKey, runtime, timeoutMs, startedAt }: La
     ...(machine === undefined ? {} : { machine }),
     ...(lockKey === undefined ? {} : { lockKey }),
     runtime,
+    connected,
     timeoutMs,
     startedAt: startedAt.toISOString(),
     phase: "launching",

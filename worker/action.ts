@@ -28,6 +28,8 @@ export interface Action extends ActionId {
   readonly onFailure?: readonly string[];
   /** A workflow that is made anew has the same IDs, so that an action that comes back may be another run of it. */
   readonly idMayReturn?: true;
+  /** The server has its start on record already, where it says so. */
+  readonly begun?: true;
 }
 
 export type ActionState = "running" | "success" | "failed" | "timeout";

@@ -26,5 +26,11 @@ export function workerCommands(own: OwnProgram): readonly WorkerCommand[] {
       summary: "run a template here, without a tink server",
       define: async (command) => (await import("./run-command.ts")).defineRun(command, own),
     },
+    {
+      name: "policy",
+      usage: "test [options] <template>",
+      summary: "explain what a policy would let a template do",
+      define: async (command) => (await import("./policy-command.ts")).definePolicy(command),
+    },
   ];
 }

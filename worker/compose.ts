@@ -11,20 +11,23 @@ import { agentIdsOf } from "./inventory/agent-id.ts";
 import { CurrentInventory } from "./inventory/current-inventory.ts";
 import { parseInventory } from "./inventory/parse-inventory.ts";
 import { resolveMachine } from "./inventory/resolve-machine.ts";
+import { SecretCommands } from "./inventory/secret-commands.ts";
 import type { ActionJournal } from "./journal/journal.ts";
 import type { StateDirectory } from "./journal/state-directory.ts";
 import { MachineLocks } from "./machine-locks.ts";
 import type { OwnProgram } from "./own-program.ts";
-import { decide, decideFile } from "./policy/decide.ts";
+import { decide, decideFile, decideMachine } from "./policy/decide.ts";
+import { launchTerms } from "./policy/launch-terms.ts";
 import { parsePolicy } from "./policy/parse-policy.ts";
 import type { Policy } from "./policy/policy.ts";
+import { unenforced } from "./policy/unenforced.ts";
 import { reloadFiles, type WatchedFile } from "./reload.ts";
 import { Reporter } from "./reporter.ts";
 import { DockerRuntime } from "./runtime/docker/docker-runtime.ts";
 import { InProcessRuntime } from "./runtime/in-process/in-process-runtime.ts";
 import { ActionFolder, OwnActions } from "./runtime/process/action-program.ts";
 import { ProcessRuntime } from "./runtime/process/process-runtime.ts";
-import { refusalOf } from "./runtime/process/refusal.ts";
+import { type FilePermit, refusalOf } from "./runtime/process/refusal.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 import { connectServer } from "./transport/connect-server.ts";
 import type { StatusSink } from "./transport/transport.ts";
@@ -85,7 +88,7 @@ export function composeWorker(
 
 /** The operator's files, and what taking one over means. */
 function watchedFiles(
-  { watched: { inventory, policy } }: WorkerConfig,
+  { watched: { inventory, policy }, runtime }: WorkerConfig,
   current: Current,
   machinesChanged: () => void,
 ): readonly WatchedFile[] {
@@ -111,8 +114,9 @@ function watchedFiles(
       ...policy,
       take(text) {
         const parsed = parsePolicy(policy.path, text);
-        if (parsed.ok) current.policy = parsed.value;
-        return parsed;
+        if (!parsed.ok) return parsed;
+        current.policy = parsed.value;
+        return { ...parsed, warnings: [...parsed.warnings, ...unenforced(parsed.value, runtime.kind)] };
       },
     });
   }
@@ -134,12 +138,19 @@ export function composeExecutor(
   const { current = config, sink, runtime, journal, log, clock } = parts;
   return new Executor({
     permit: (action) => decide(current.policy, action),
-    locate: (action) => resolveMachine(action, current.inventory, config.agentIdPattern),
+    locate: (action) => {
+      const { policy, inventory } = current;
+      const located = resolveMachine(action, inventory, config.agentIdPattern, (machine) =>
+        decideMachine(policy, action, machine),
+      );
+      return located.ok ? { ...located, terms: launchTerms(policy, action.image) } : located;
+    },
     runtime,
     reporter: new Reporter({ sink, clock, log, maxBackoffMs: config.backoffMaxIntervalMs }),
     locks: new MachineLocks(),
     slots: new ActionSlots(config.maxActions),
     authGate: new AuthGate(),
+    secretCommands: new SecretCommands(),
     journal,
     clock,
     log,
@@ -160,7 +171,8 @@ export function composeRuntime(
   { log, own, state, policy }: RuntimeSurroundings,
 ): Runtime {
   const { file, library, compileCacheDirectory } = own;
-  const permitFile: Parameters<typeof refusalOf>[1] = (named) => decideFile(policy(), named);
+  for (const { source, message } of unenforced(policy(), runtime.kind)) log.warn({ source }, message);
+  const permitFile: FilePermit = (named, action) => decideFile(policy(), action, named);
   switch (runtime.kind) {
     case "process":
       return new ProcessRuntime({
@@ -170,7 +182,7 @@ export function composeRuntime(
             : new ActionFolder(runtime.actionsDirectory),
         permitFile,
         stopGraceMs,
-        ...(state === undefined ? {} : { resultsDirectory: state.results }),
+        ...(state === undefined ? {} : { state }),
         ...(compileCacheDirectory === undefined ? {} : { compileCacheDirectory }),
       });
     case "in-process":

@@ -1,25 +1,41 @@
+import { type Backoff, backoffMs } from "../shared/backoff.ts";
+import { BmcError } from "../shared/bmc/errors.ts";
 import type { Clock } from "../shared/clock.ts";
 import type { Connection } from "../shared/contract/connection.ts";
+import type { ErrorClass } from "../shared/contract/error-class.ts";
 import { oneLine } from "../shared/contract/result.ts";
 import { formatSeconds } from "../shared/duration.ts";
 import type { Logger } from "../shared/logger.ts";
+import { redactor } from "../shared/secret-forms.ts";
 import type { Action, ActionId, ActionState, ActionStatus, Outcome } from "./action.ts";
 import { actionKey } from "./action-key.ts";
 import { ActionRecorder, type RecorderParts } from "./action-recorder.ts";
 import type { ActionSlots } from "./action-slots.ts";
 import type { AuthGate } from "./auth-gate.ts";
+import { type Hook, hookFor, hookReport, hooksOf } from "./hooks.ts";
+import type { ConnectionReading } from "./inventory/inventory.ts";
+import type { SecretCommands } from "./inventory/secret-commands.ts";
 import type { JournalEntry } from "./journal/entry.ts";
 import type { ActionJournal } from "./journal/journal.ts";
 import type { MachineLocks } from "./machine-locks.ts";
 import { type Reporter, reportFields } from "./reporter.ts";
 import { readLogLine } from "./runtime/log-line.ts";
 import { failedLaunch, nothingLeft } from "./runtime/outcome.ts";
-import type { Adoption, EndedAction, LaunchHandle, LogLine, Runtime } from "./runtime/runtime.ts";
+import {
+  type Adoption,
+  type EndedAction,
+  type LaunchHandle,
+  LaunchNotRecorded,
+  type LaunchRequest,
+  type LaunchTerms,
+  type LogLine,
+  type Runtime,
+} from "./runtime/runtime.ts";
 
 /** Whether an action may run, and the rule that says no. */
 export type Permission = { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
 
-/** Which machine an action is for. */
+/** Which machine an action is for, if it may use it. */
 export type Target =
   | {
       readonly ok: true;
@@ -27,14 +43,17 @@ export type Target =
       readonly machine?: string;
       /** The BMC, whatever it is called; absent where there is none. */
       readonly lockKey?: string;
-      /** Reads the credentials, anew at every launch. Rejects with a reason of one line. */
-      connect?(): Promise<Connection>;
+      /** On which it may run. */
+      readonly terms?: LaunchTerms;
+      /** Reads the credentials, anew at every launch. Rejects with a reason of one line, or the signal's. */
+      connect?(reading: ConnectionReading): Promise<Connection>;
     }
   | { readonly ok: false; readonly reason: string };
 
 type Located = Target & { ok: true };
 
 export interface ExecutorOptions {
+  /** By what can be said without its machine. */
   readonly permit: (action: Action) => Permission;
   readonly locate: (action: Action) => Target;
   readonly runtime: Runtime;
@@ -42,6 +61,7 @@ export interface ExecutorOptions {
   readonly locks: MachineLocks;
   readonly slots: ActionSlots;
   readonly authGate: AuthGate;
+  readonly secretCommands: SecretCommands;
   readonly journal: ActionJournal;
   readonly clock: Clock;
   readonly log: Logger;
@@ -55,6 +75,8 @@ export interface StopSignals {
   readonly cancel: AbortSignal;
 }
 
+/** The longest time a Node timer can wait; a longer one would fire at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** For reports and clean-up once the worker is being stopped the hard way. */
 const LAST_WORDS_MS = 10_000;
 const REMOVE_TIMEOUT_MS = 30_000;
@@ -64,6 +86,9 @@ const STALE_PAUSE_MS = 1_000;
 const STALE_AT_MOST_MS = 15_000;
 /** A disk that is full may be made free; until then the server serves the action again. */
 const UNWRITABLE_PAUSE_MS = 5_000;
+const SWEEP_INTERVAL_MS = 60 * 60_000;
+const SWEEP_BACKOFF: Backoff = { firstMs: 1_000, maxMs: 60_000 };
+const UNWRITABLE = "action not started: the journal cannot be written";
 
 /**
  * Takes one action from permission to acknowledged report: policy, machine, turn at the BMC, slot, RUNNING,
@@ -77,6 +102,10 @@ export class Executor {
   readonly #hints = new Map<string, unknown>();
   /** Actions at hand, by key: one that the server serves again meanwhile is not another one. */
   readonly #atHand = new Map<string, Promise<Outcome | undefined>>();
+  /** Actions whose end an earlier worker wrote down, by key: nothing of theirs is needed any more. */
+  readonly #endedBefore = new Set<string>();
+  /** Resolves when what nobody will come back for was looked for, and is gone. */
+  #swept: Promise<void> = Promise.resolve();
 
   constructor(options: ExecutorOptions) {
     this.#options = options;
@@ -91,16 +120,16 @@ export class Executor {
 
   /**
    * Goes on with what an earlier worker left, each at its machine's turn before anything new there, as long as
-   * this is called before the first `execute`. Resolves when all of it is done.
+   * this is called before the first `execute`, and looks for leftovers now and then. Resolves when all of it is done and
+   * the worker stops. Never rejects.
    */
   async recover(signals: StopSignals): Promise<void> {
     const left = this.#options.journal.unfinished();
-    const recovered = left.map((entry) =>
-      this.#keepAtHand(entry.key, this.#recoverOne(entry, signals)).catch((thrown: unknown) => {
-        if (!signals.stop.aborted) throw thrown;
-      }),
-    );
-    await Promise.all([...recovered, this.#sweep(left, signals.cancel)]);
+    for (const { key, phase } of left) if (phase === "ended") this.#endedBefore.add(key);
+    const swept = Promise.withResolvers<void>();
+    this.#swept = swept.promise;
+    const recovered = left.map((entry) => this.#keepAtHand(entry.key, this.#recoverOrSayWhy(entry, signals)));
+    await Promise.all([...recovered, this.#sweepNowAndThen(signals.stop, swept.resolve)]);
   }
 
   #keepAtHand(key: string, work: Promise<Outcome | undefined>): Promise<Outcome | undefined> {
@@ -111,17 +140,38 @@ export class Executor {
 
   async #begin(action: Action, key: string, signals: StopSignals): Promise<Outcome | undefined> {
     const known = this.#options.journal.find(key);
-    if (known?.phase === "acknowledged" && this.#isServedLate(known)) return this.#repeat(known, signals);
-    const permission = this.#options.permit(action);
-    const target = permission.allowed ? this.#options.locate(action) : permission;
-    if ("reason" in target) {
-      this.#options.log.warn(
-        { ...fieldsOf(action), image: action.image, reason: target.reason },
-        "action refused",
-      );
-      return this.#refuse(action, target.reason, signals);
+    if (known?.phase === "acknowledged") {
+      if (this.#isSameRun(known, action)) return this.#repeat(known, action, signals);
+      if (!(await this.#forget(known, signals))) return undefined;
+    } else if (known) return this.#recoverOrSayWhy(known, signals);
+    const target = this.#target(action);
+    if (!target.ok) return this.#refuse(action, target.reason, signals);
+    return this.#inTurn(target.lockKey, signals, async () => {
+      // Policy and inventory may have changed while it waited, which may take hours.
+      const now = this.#target(action);
+      if (!now.ok) return this.#refuse(action, now.reason, signals);
+      // Another BMC has another turn: the server serves the action again.
+      return now.lockKey === target.lockKey ? this.#launch(action, now, signals) : undefined;
+    });
+  }
+
+  /** Where the action and every hook of it may act; one that may not is found out before anything is done. */
+  #target(action: Action): Target {
+    const target = this.#targetOf(action);
+    if (!target.ok) return target;
+    for (const hook of hooksOf(action)) {
+      const other = this.#targetOf(hook.action);
+      if (!other.ok) return { ok: false, reason: `${hook.name}: ${other.reason}` };
+      if (other.lockKey !== target.lockKey) {
+        return { ok: false, reason: `${hook.name}: is for another machine than the action` };
+      }
     }
-    return this.#inTurn(target.lockKey, signals, () => this.#launch(action, target, signals));
+    return target;
+  }
+
+  #targetOf(action: Action): Target {
+    const permission = this.#options.permit(action);
+    return permission.allowed ? this.#options.locate(action) : { ok: false, reason: permission.reason };
   }
 
   /** One action at a time at a BMC, and so many at a time in all. Undefined when the worker stopped meanwhile. */
@@ -150,20 +200,13 @@ export class Executor {
     const { machine, lockKey } = target;
     const fields = { ...fieldsOf(action), ...(machine ? { machine } : {}) };
     const startedAt = new Date(clock.now());
-    const begun = await reporter.running(
-      { action, state: "running", startedAt, message: "running" },
-      signals.stop,
-    );
-    if (begun !== "acknowledged") {
-      log.warn({ ...fields, delivery: begun }, "action not started: the server did not take its start");
-      return undefined;
-    }
     const timeoutMs = action.timeoutMs > 0 ? action.timeoutMs : defaultTimeoutMs;
     const launching = {
       action,
       ...(machine === undefined ? {} : { machine }),
       ...(lockKey === undefined ? {} : { lockKey }),
       runtime: runtime.name,
+      connected: target.connect !== undefined,
       timeoutMs,
       startedAt,
     };
@@ -171,100 +214,132 @@ export class Executor {
     try {
       recorder = await ActionRecorder.begin(this.#recording, launching);
     } catch (thrown) {
-      const error = thrown instanceof Error ? thrown.message : String(thrown);
-      log.error({ ...fields, error }, "action not started: the journal cannot be written");
-      await clock.sleep(UNWRITABLE_PAUSE_MS, signals.stop).catch(() => undefined);
+      return this.#notRecorded(thrown, fields, signals);
+    }
+    const begun = await reporter.running(
+      { action, state: "running", startedAt, message: "running" },
+      signals.stop,
+    );
+    if (begun !== "acknowledged") {
+      log.warn({ ...fields, delivery: begun }, "action not started: the server did not take its start");
+      await recorder.forget();
       return undefined;
     }
     log.info({ ...fields, image: action.image, runtime: runtime.name }, "action started");
-    const { ended, connection } = await this.#run(
-      action,
-      target,
-      { startedAt, timeoutMs, recorder, fields },
-      signals.cancel,
-    );
-    // Credentials that were refused are not offered a second time.
-    const known = ended.outcome.class === "auth" ? undefined : connection;
-    const hook = () =>
-      this.#runHook(
+    let ended: EndedAction;
+    try {
+      ended = await this.#run(
         action,
-        ended,
-        { ...(known && { connection: known }), timeoutMs, fields },
+        target,
+        { startedAt, timeoutMs, fields, onLaunch: (handle) => recorder.launched(handle) },
         signals.cancel,
       );
-    return this.#conclude(action, ended, { startedAt, recorder, fields, hook }, signals);
+    } catch (thrown) {
+      if (thrown instanceof LaunchNotRecorded) await recorder.forget();
+      return this.#notRecorded(thrown, fields, signals);
+    }
+    const hook = hookFor(action, ended.outcome);
+    const after = hook && (() => this.#runHook(hook, target, { timeoutMs, fields }, signals.cancel));
+    return this.#conclude(action, ended, { startedAt, recorder, fields, ...(after && { after }) }, signals);
+  }
+
+  /** Nothing was done. The server serves the action again, and by then there may be room. */
+  async #notRecorded(thrown: unknown, fields: LogFields, { stop }: StopSignals): Promise<undefined> {
+    if (!(thrown instanceof LaunchNotRecorded)) throw thrown;
+    this.#options.log.error({ ...fields, error: thrown.message }, UNWRITABLE);
+    await this.#options.clock.sleep(UNWRITABLE_PAUSE_MS, stop).catch(() => undefined);
   }
 
   async #run(
     action: Action,
     target: Located,
-    run: {
+    run: Pick<LaunchRequest, "onLaunch" | "timeoutMs"> & {
       readonly startedAt: Date;
-      readonly timeoutMs: number;
-      readonly recorder: ActionRecorder;
       readonly fields: LogFields;
     },
     cancel: AbortSignal,
-  ): Promise<{ readonly ended: EndedAction; readonly connection?: Connection }> {
+  ): Promise<EndedAction> {
     const { clock, runtime, authGate } = this.#options;
-    const { machine } = target;
-    const failed = (errorClass: "auth" | "usage", reason: string) => ({
-      ended: nothingLeft(failedLaunch(errorClass, reason, run.startedAt, new Date(clock.now()))),
-    });
+    const { machine, lockKey } = target;
+    const failed = (errorClass: ErrorClass, reason: string) =>
+      nothingLeft(failedLaunch(errorClass, reason, run.startedAt, new Date(clock.now())));
     let connection: Connection | undefined;
     try {
-      connection = await target.connect?.();
+      connection = await this.#connect(target, run.timeoutMs, cancel);
     } catch (thrown) {
-      return failed("usage", thrown instanceof Error ? thrown.message : String(thrown));
+      const { class: errorClass, message } = BmcError.from(thrown);
+      return failed(errorClass, message);
     }
-    const gated = machine === undefined || connection === undefined ? undefined : { machine, connection };
-    const refusal = gated && authGate.refusal(gated.machine, gated.connection);
+    const offer =
+      machine === undefined || lockKey === undefined || connection === undefined
+        ? undefined
+        : { machine, lockKey, connection };
+    const refusal = offer && authGate.refusal(offer);
     if (refusal !== undefined) return failed("auth", refusal);
+    const redact = redactor(connection ?? {});
     const hint = machine === undefined ? undefined : this.#hints.get(machine);
     const ended = await runtime.run(
       {
         action,
+        ...(target.terms && { terms: target.terms }),
         ...(connection && { connection: hint === undefined ? connection : { ...connection, hint } }),
         timeoutMs: run.timeoutMs,
-        onLog: (line) => this.#log(run.fields, line),
-        onLaunched: (handle) => run.recorder.launched(handle),
+        onLog: ({ stream, line }) => this.#log(run.fields, { stream, line: redact(line) }),
+        ...(run.onLaunch && { onLaunch: run.onLaunch }),
       },
       cancel,
     );
-    if (gated && ended.outcome.class === "auth") {
-      authGate.refused(gated.machine, gated.connection, ended.outcome.stoppedAt);
-    } else if (gated && ended.outcome.ok) authGate.accepted(gated.machine);
-    return { ended, ...(connection && { connection }) };
+    if (offer) authGate.learn(offer, ended.outcome);
+    return { ...ended, outcome: { ...ended.outcome, message: redact(ended.outcome.message) } };
+  }
+
+  /** Reads the credentials within the action's time. Throws a `BmcError`. */
+  async #connect(
+    { connect }: Located,
+    timeoutMs: number,
+    cancel: AbortSignal,
+  ): Promise<Connection | undefined> {
+    const deadline = AbortSignal.timeout(Math.min(timeoutMs, LONGEST_TIMER_MS));
+    const signal = AbortSignal.any([cancel, deadline]);
+    try {
+      return await connect?.({ commands: this.#options.secretCommands, signal });
+    } catch (thrown) {
+      if (cancel.aborted) throw new BmcError("cancelled", "cancelled by the worker before it was launched");
+      if (!deadline.aborted) throw thrown;
+      throw new BmcError("timeout", `its credentials were not read within its ${formatSeconds(timeoutMs)}`);
+    }
   }
 
   /** From the end of an action to its acknowledged report and the removal of what is left of it. */
   async #conclude(
     action: ActionId,
     ended: EndedAction,
-    { startedAt, recorder, fields, hook }: Concluding,
+    { startedAt, recorder, fields, after }: Concluding,
     signals: StopSignals,
   ): Promise<Outcome> {
     const { outcome } = ended;
     this.#learn(fields["machine"], outcome);
     this.#logEnd(outcome, startedAt, fields);
-    const status = endStatus(action, outcome, startedAt);
+    let status = endStatus(action, outcome, startedAt);
     await recorder.ended(status);
-    await hook?.();
+    if (after) {
+      status = { ...status, message: oneLine(`${status.message}; ${await after()}`) };
+      await recorder.ended(status);
+    }
     await this.#reportEnd(status, ended, { recorder, fields }, signals.cancel);
     return outcome;
   }
 
   async #reportEnd(
     status: ActionStatus,
-    ended: EndedAction,
+    ended: Pick<EndedAction, "remove">,
     { recorder, fields }: Pick<Concluding, "recorder" | "fields">,
     cancel: AbortSignal,
   ): Promise<void> {
     const delivery = await this.#deliver(status, cancel);
     // What is not acknowledged is kept, so that a restarted worker finds it instead of running it again.
     if (delivery === "unanswered") return;
-    await recorder.acknowledged();
-    await this.#remove(ended, fields);
+    if (await recorder.acknowledged()) await this.#remove(ended, fields);
   }
 
   async #deliver(status: ActionStatus, cancel: AbortSignal) {
@@ -276,46 +351,88 @@ export class Executor {
     return reporter.final(status, AbortSignal.timeout(LAST_WORDS_MS));
   }
 
-  /** Where a workflow made anew has the same IDs, only what comes at once can come out of a cache. */
-  #isServedLate({ action, acknowledgedAt }: Acknowledged): boolean {
-    return !action.idMayReturn || this.#options.clock.now() - Date.parse(acknowledgedAt) < STALE_AT_MOST_MS;
+  /**
+   * Whether what the server serves is the run whose end it was told. Where a workflow made anew has the same IDs, it is as
+   * long as the server has its start and not its end; before its start, only what comes at once can come out of a cache.
+   */
+  #isSameRun({ key, action }: Acknowledged, { begun }: Action): boolean {
+    return !action.idMayReturn || begun === true || this.#isRecent(key);
   }
 
-  /** An action whose end the server has acknowledged and serves all the same: it is told again, not run again. */
-  async #repeat(entry: Acknowledged, signals: StopSignals): Promise<Outcome | undefined> {
-    const { clock, log, reporter } = this.#options;
+  #isRecent(key: string): boolean {
+    return this.#options.journal.ageMs(key) < STALE_AT_MOST_MS;
+  }
+
+  /** An action whose end the server was told and which it serves all the same: it is told again, not run again. */
+  async #repeat(entry: Acknowledged, served: Action, signals: StopSignals): Promise<undefined> {
+    const { clock, journal, log, reporter } = this.#options;
     const fields = { ...fieldsOf(entry.action), state: entry.end.state };
+    if (entry.action.idMayReturn && this.#isRecent(entry.key)) {
+      log.debug(fields, "action served out of a cache after its end: not run");
+      return undefined;
+    }
     log.warn(fields, "action served again after its end: not run");
-    // A workflow made anew must not be told how the one before it ended.
-    if (!entry.action.idMayReturn) await reporter.final(statusOf(entry), signals.stop);
+    // A workflow made anew must not be told how the one before it ended: it has not begun.
+    if (!entry.action.idMayReturn || served.begun) await reporter.final(statusOf(entry), signals.stop);
+    try {
+      // What is still served must not be forgotten.
+      await journal.write({ ...entry, acknowledgedAt: new Date(clock.now()).toISOString() });
+    } catch (thrown) {
+      log.error({ ...fields, error: textOf(thrown) }, "journal not written, the worker goes on");
+    }
     await clock.sleep(STALE_PAUSE_MS, signals.stop).catch(() => undefined);
     return undefined;
   }
 
-  /** What the deprecated API lets a template say for the case of a failure: the same image with other arguments. */
+  /**
+   * Forgets a run before another one with the same IDs begins: from then on, whatever the server has begun is the new one,
+   * which must not be told the old one's end. False when that cannot be written, and so nothing may begin.
+   */
+  async #forget({ key, action }: Acknowledged, { stop }: StopSignals): Promise<boolean> {
+    const { clock, journal, log } = this.#options;
+    try {
+      await journal.remove(key);
+      return true;
+    } catch (thrown) {
+      log.error({ ...fieldsOf(action), error: textOf(thrown) }, UNWRITABLE);
+      await clock.sleep(UNWRITABLE_PAUSE_MS, stop).catch(() => undefined);
+      return false;
+    }
+  }
+
+  /**
+   * Runs a hook between the action's end and its report, as the worker of tink 0.12 does: until the workflow has failed,
+   * nobody else begins anything at the machine. It has as much time as the action had; there it had no end.
+   */
   async #runHook(
-    action: Action,
-    { outcome }: EndedAction,
-    run: { readonly connection?: Connection; readonly timeoutMs: number; readonly fields: LogFields },
+    hook: Hook,
+    target: Located,
+    run: { readonly timeoutMs: number; readonly fields: LogFields },
     cancel: AbortSignal,
-  ): Promise<void> {
-    const hook = hookOf(action, outcome);
-    if (!hook || cancel.aborted) return;
-    const { log, runtime } = this.#options;
+  ): Promise<string> {
+    const { clock, log } = this.#options;
     const fields = { ...run.fields, hook: hook.name };
     log.info(fields, "hook started");
-    const ended = await runtime.run(
-      {
-        action: { ...action, actionId: `${action.actionId}/${hook.name}`, command: hook.command },
-        ...(run.connection ? { connection: run.connection } : {}),
-        timeoutMs: run.timeoutMs,
-        onLog: (line) => this.#log(fields, line),
-      },
-      cancel,
-    );
+    const startedAt = new Date(clock.now());
+    const ended = await this.#run(hook.action, target, { ...run, fields, startedAt }, cancel);
     const { ok, message } = ended.outcome;
     log[ok ? "info" : "warn"]({ ...fields, result: message }, ok ? "hook succeeded" : "hook failed");
     await this.#remove(ended, fields);
+    return hookReport(hook, ended.outcome);
+  }
+
+  /** What goes wrong with one action of an earlier run keeps no other from being taken up. */
+  async #recoverOrSayWhy(entry: JournalEntry, signals: StopSignals): Promise<Outcome | undefined> {
+    const { clock, log } = this.#options;
+    try {
+      return await this.#recoverOne(entry, signals);
+    } catch (thrown) {
+      if (signals.stop.aborted) return undefined;
+      const fields = { ...fieldsOf(entry.action), error: textOf(thrown) };
+      log.error(fields, "action of an earlier run not taken up, will try again when the server serves it");
+      await clock.sleep(UNWRITABLE_PAUSE_MS, signals.stop).catch(() => undefined);
+      return undefined;
+    }
   }
 
   async #recoverOne(entry: JournalEntry, signals: StopSignals): Promise<Outcome | undefined> {
@@ -326,8 +443,10 @@ export class Executor {
         { ...fields, state: entry.end.state },
         "report of an earlier run is still to be made",
       );
-      const ended = nothingLeft(failedLaunch("internal", "", new Date(), new Date()));
-      await this.#reportEnd(statusOf(entry), ended, { recorder, fields }, signals.cancel);
+      // A hook of it may still run, and is a leftover: until it is gone, the machine is not free.
+      const free = this.#inTurn(entry.lockKey, signals, () => this.#swept);
+      await this.#reportEnd(statusOf(entry), sweptAway, { recorder, fields }, signals.cancel);
+      await free;
       return undefined;
     }
     return this.#inTurn(entry.lockKey, signals, () => this.#adopt(entry, recorder, fields, signals));
@@ -368,15 +487,18 @@ export class Executor {
 
   async #adoption(entry: JournalEntry, fields: LogFields, cancel: AbortSignal): Promise<Adoption> {
     const { runtime } = this.#options;
+    const { connected } = entry;
+    const handle: LaunchHandle | undefined = entry.phase === "launched" ? entry.handle : undefined;
     if (entry.runtime !== runtime.name) {
+      if (connected && !handle) return { kind: "not-launched" };
       const reason = `the worker was restarted with the runtime ${runtime.name}, it ran with ${entry.runtime}`;
       return { kind: "lost", reason, idempotent: false };
     }
-    const handle: LaunchHandle | undefined = entry.phase === "launched" ? entry.handle : undefined;
     return runtime.adopt(
       {
         action: entry.action,
         ...(handle === undefined ? {} : { handle }),
+        connected,
         startedAt: new Date(entry.startedAt),
         timeoutMs: entry.timeoutMs,
         onLog: (line) => this.#log(fields, line),
@@ -385,20 +507,47 @@ export class Executor {
     );
   }
 
-  async #sweep(left: readonly JournalEntry[], signal: AbortSignal): Promise<void> {
+  /** Again and again until the first time that it can look, which an engine that is starting may delay; then rarely. */
+  async #sweepNowAndThen(stop: AbortSignal, onFirst: () => void): Promise<void> {
+    const { clock } = this.#options;
+    for (let failures = 0; !stop.aborted; ) {
+      failures = (await this.#sweep(stop, failures === 0)) ? 0 : failures + 1;
+      if (failures === 0) onFirst();
+      const pauseMs = failures === 0 ? SWEEP_INTERVAL_MS : backoffMs(SWEEP_BACKOFF, failures);
+      await clock.sleep(pauseMs, stop).catch(() => undefined);
+    }
+    onFirst();
+  }
+
+  /** Resolves to whether it could look. */
+  async #sweep(stop: AbortSignal, sayWhy: boolean): Promise<boolean> {
     const { log, runtime } = this.#options;
     try {
-      const removed = await runtime.sweep(new Set(left.map(({ key }) => key)), signal);
+      const removed = await runtime.sweep((key) => this.#isNeeded(key), stop);
       if (removed > 0) log.info({ removed }, "leftovers of earlier workers removed");
+      return true;
     } catch (thrown) {
-      const error = thrown instanceof Error ? thrown.message : String(thrown);
-      log.warn({ error }, "leftovers of earlier workers could not be looked for");
+      if (sayWhy && !stop.aborted) {
+        log.warn(
+          { error: textOf(thrown) },
+          "leftovers of earlier workers could not be looked for, will retry",
+        );
+      }
+      return false;
     }
+  }
+
+  /** Whether what was launched for an action runs now, or tells how it ended. */
+  #isNeeded(key: string): boolean {
+    if (this.#endedBefore.has(key)) return false;
+    const phase = this.#options.journal.find(key)?.phase;
+    return this.#atHand.has(key) || phase === "launching" || phase === "launched";
   }
 
   /** A refused action starts and fails, as the server expects of every action. */
   async #refuse(action: Action, reason: string, signals: StopSignals): Promise<Outcome | undefined> {
-    const { clock, reporter } = this.#options;
+    const { clock, log, reporter } = this.#options;
+    log.warn({ ...fieldsOf(action), image: action.image, reason }, "action refused");
     const now = new Date(clock.now());
     const outcome = failedLaunch("usage", reason, now, now);
     const begun = await reporter.running(
@@ -410,7 +559,7 @@ export class Executor {
     return outcome;
   }
 
-  async #remove(ended: EndedAction, fields: LogFields): Promise<void> {
+  async #remove(ended: Pick<EndedAction, "remove">, fields: LogFields): Promise<void> {
     try {
       await ended.remove(AbortSignal.timeout(REMOVE_TIMEOUT_MS));
     } catch (thrown) {
@@ -442,6 +591,9 @@ export class Executor {
   }
 }
 
+/** What is left of an action that ended under an earlier worker is a leftover like others. */
+const sweptAway: Pick<EndedAction, "remove"> = { remove: async () => undefined };
+
 type Acknowledged = JournalEntry & { phase: "acknowledged" };
 type LogFields = Readonly<Record<string, string>>;
 
@@ -449,17 +601,11 @@ interface Concluding {
   readonly startedAt: Date;
   readonly recorder: ActionRecorder;
   readonly fields: LogFields;
-  /** Runs once the end is on record: a worker that dies in it reports the end and does not repeat it. */
-  readonly hook?: () => Promise<void>;
-}
-
-function hookOf(action: Action, outcome: Outcome) {
-  // What never ran, or was cancelled, has not failed in the template's sense.
-  if (outcome.ok || outcome.class === "cancelled" || outcome.exitCode === undefined) return undefined;
-  const [name, command] = outcome.timedOut
-    ? ["on-timeout", action.onTimeout]
-    : ["on-failure", action.onFailure];
-  return command?.length ? { name, command } : undefined;
+  /**
+   * Runs once the end is on record: a worker that dies in it reports the end and does not repeat it. Resolves to what
+   * the status message says of it.
+   */
+  readonly after?: () => Promise<string>;
 }
 
 function endStatus(action: ActionId, outcome: Outcome, startedAt: Date): ActionStatus {
@@ -503,4 +649,8 @@ function fieldsOf(action: ActionId): LogFields {
 /** For people: how long an action took. */
 export function elapsed(outcome: Outcome): string {
   return formatSeconds(outcome.stoppedAt.getTime() - outcome.startedAt.getTime());
+}
+
+function textOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
 }

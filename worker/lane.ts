@@ -7,8 +7,8 @@ import type { ActionSource } from "./transport/transport.ts";
 export interface LaneOptions {
   readonly agentId: string;
   readonly source: ActionSource;
-  /** Runs an action and reports its end. Never rejects. */
-  readonly execute: (action: Action) => Promise<void>;
+  /** Runs an action and reports its end. Resolves to whether it was run: what was not is served again. */
+  readonly execute: (action: Action) => Promise<boolean>;
   readonly clock: Clock;
   readonly log: Logger;
   /** The longest wait between two polls while the server does not answer. */
@@ -19,6 +19,8 @@ export interface LaneOptions {
 const IDLE_PAUSE: Backoff = { firstMs: 250, maxMs: 5_000, jitter: 0.5 };
 /** An idle answer that took this long was held by the server. */
 const HELD_MS = 2_000;
+/** What was served and could not be run would be served again at once. */
+const NOT_RUN_PAUSE: Backoff = { firstMs: 250, maxMs: 30_000, jitter: 0.5 };
 
 /**
  * One agent ID's loop: wait for an action, run it, report it. Where the server serves several workflows to one agent ID, the
@@ -26,16 +28,52 @@ const HELD_MS = 2_000;
  * connection never ends it.
  */
 export async function runLane(options: LaneOptions, stop: AbortSignal): Promise<void> {
-  const { agentId, source, execute, clock, log } = options;
+  const { agentId, source, clock, log } = options;
   const failing: Backoff = { firstMs: 500, maxMs: options.maxBackoffMs, jitter: 0.5 };
   /** By workflow; they never reject. */
   const atHand = new Map<string, Promise<void>>();
-  const stumbled = (thrown: unknown) => {
-    const error = thrown instanceof Error ? thrown.message : String(thrown);
-    log.error({ agentId, error }, "lane stumbled, goes on");
-  };
+  /** How many times in a row an action of each workflow was not run. */
+  const notRun = new Map<string, number>();
   let failures = 0;
   let quickIdles = 0;
+
+  function stumble(thrown: unknown): void {
+    const error = thrown instanceof Error ? thrown.message : String(thrown);
+    log.error({ agentId, error }, "lane stumbled, goes on");
+  }
+
+  /** An action from its start to the time when its workflow may be served again. Never rejects. */
+  async function serve(action: Action): Promise<void> {
+    const { workflowId } = action;
+    let ran = false;
+    try {
+      ran = await options.execute(action);
+    } catch (thrown) {
+      if (!stop.aborted) stumble(thrown);
+    }
+    if (ran || stop.aborted) {
+      notRun.delete(workflowId);
+      return;
+    }
+    const times = (notRun.get(workflowId) ?? 0) + 1;
+    notRun.set(workflowId, times);
+    await clock.sleep(backoffMs(NOT_RUN_PAUSE, times), stop).catch(() => undefined);
+  }
+
+  /** An action that ends makes the next one of its workflow ready, so that the wait ends with it. */
+  async function pauseIdle(ms: number): Promise<void> {
+    const woken = new AbortController();
+    const wake = () => woken.abort();
+    stop.addEventListener("abort", wake, { once: true });
+    try {
+      const slept = clock.sleep(ms, woken.signal).catch(() => undefined);
+      await Promise.race([slept, ...atHand.values()]);
+    } finally {
+      stop.removeEventListener("abort", wake);
+      wake();
+    }
+  }
+
   while (!stop.aborted) {
     try {
       const askedMs = clock.monotonicMs();
@@ -54,24 +92,24 @@ export async function runLane(options: LaneOptions, stop: AbortSignal): Promise<
       if (poll.kind === "action") {
         quickIdles = 0;
         const { workflowId } = poll.action;
-        const running = execute(poll.action);
-        if (source.servesSeveral()) {
+        const served = serve(poll.action);
+        if (!source.servesSeveral()) await served;
+        else
           atHand.set(
             workflowId,
-            running.catch(stumbled).finally(() => atHand.delete(workflowId)),
+            served.finally(() => atHand.delete(workflowId)),
           );
-        } else await running;
         continue;
       }
-      quickIdles = clock.monotonicMs() - askedMs >= HELD_MS ? 0 : quickIdles + 1;
-      // An action that ends makes the next one of its workflow ready.
-      if (quickIdles > 0) {
-        await Promise.race([clock.sleep(backoffMs(IDLE_PAUSE, quickIdles), stop), ...atHand.values()]);
-      }
+      if (atHand.size === 0) notRun.clear();
+      // Where several workflows are served at a time no poll is held: a server that is slow there is not asked more often.
+      const held = !source.servesSeveral() && clock.monotonicMs() - askedMs >= HELD_MS;
+      quickIdles = held ? 0 : quickIdles + 1;
+      if (quickIdles > 0) await pauseIdle(backoffMs(IDLE_PAUSE, quickIdles));
     } catch (thrown) {
       if (stop.aborted) break;
       failures += 1;
-      stumbled(thrown);
+      stumble(thrown);
       await clock.sleep(backoffMs(failing, failures), stop).catch(() => undefined);
     }
   }

@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { systemClock } from "../shared/clock.ts";
 import { EXIT_OK, exitCodeOf, type StopSignal } from "../shared/contract/exit-code.ts";
-import type { Problem } from "../shared/document/problem.ts";
+import type { Checked, Problem } from "../shared/document/problem.ts";
 import { formatSeconds } from "../shared/duration.ts";
 import { suggestion } from "../shared/nearest-name.ts";
 import type { Action, ActionStatus, Outcome } from "./action.ts";
@@ -13,7 +12,7 @@ import { MemoryJournal } from "./journal/memory-journal.ts";
 import { createLogger } from "./logger.ts";
 import type { OwnProgram } from "./own-program.ts";
 import { actionsOfTask } from "./template/actions.ts";
-import { parseTemplate } from "./template/parse-template.ts";
+import { loadTemplate } from "./template/load-template.ts";
 import type { Template, TemplateTask } from "./template/template.ts";
 import type { Acknowledgement, StatusSink } from "./transport/transport.ts";
 
@@ -31,10 +30,11 @@ export async function runTemplate(
 ): Promise<number> {
   const { map: _map, task: _task, ...settingFlags } = flags;
   const loaded = loadExecutionConfig({ flags: settingFlags, env: process.env });
-  const template = await loadTemplate(path, flags);
-  const problems = [...unknown, ...(loaded.ok ? [] : loaded.problems), ...template.problems];
-  if (!loaded.ok || problems.length > 0) {
-    process.stderr.write(problemReport(COMMAND, problems));
+  const template = await loadTemplate(path, flags["map"]);
+  const chosen = template.ok ? chooseTasks(template.value, flags["task"]) : template;
+  const problems = [loaded, chosen].flatMap((part) => (part.ok ? [] : part.problems));
+  if (!loaded.ok || !chosen.ok || unknown.length > 0) {
+    process.stderr.write(problemReport(COMMAND, [...unknown, ...problems]));
     return exitCodeOf("usage");
   }
   const { config } = loaded;
@@ -49,8 +49,10 @@ export async function runTemplate(
     clock: systemClock,
   });
   const stop = stopSignal();
+  // A run keeps no state: what one that was killed left is found by its deadline alone, by whichever worker comes next.
+  void runtime.sweep(() => false, stop.signal).catch(() => undefined);
   try {
-    for (const action of actionsToRun(template.tasks)) {
+    for (const action of actionsToRun(chosen.value)) {
       const outcome = await executor.execute(action, { stop: stop.signal, cancel: stop.signal });
       if (!outcome?.ok) return failed(outcome, stop.by());
     }
@@ -60,55 +62,13 @@ export async function runTemplate(
   }
 }
 
-interface LoadedTemplate {
-  readonly tasks: readonly TemplateTask[];
-  readonly problems: readonly Problem[];
-}
-
-async function loadTemplate(path: string, flags: Readonly<Record<string, unknown>>): Promise<LoadedTemplate> {
-  const { values, problems } = readMap(flags["map"]);
-  let text: string;
-  try {
-    text = await readFile(path, "utf8");
-  } catch (thrown) {
-    const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : String(thrown);
-    return { tasks: [], problems: [...problems, { source: path, message: `cannot be read (${code})` }] };
-  }
-  const parsed = parseTemplate(text, values);
-  if (!parsed.ok) {
-    const wrong = parsed.problems.map(({ line, column, message }) => ({
-      source: `${path}:${line}:${column}`,
-      message,
-    }));
-    return { tasks: [], problems: [...problems, ...wrong] };
-  }
-  const chosen = chooseTasks(parsed.template, flags["task"]);
-  return { ...chosen, problems: [...problems, ...chosen.problems] };
-}
-
-function readMap(map: unknown): {
-  readonly values: Record<string, string>;
-  readonly problems: readonly Problem[];
-} {
-  const pairs = Array.isArray(map) ? map.map(String) : [];
-  const values: Record<string, string> = {};
-  const problems: Problem[] = [];
-  for (const pair of pairs) {
-    const at = pair.indexOf("=");
-    const key = pair.slice(0, Math.max(at, 0));
-    if (at < 1) problems.push({ source: "--map", message: `${JSON.stringify(pair)} is not key=value` });
-    else if (Object.hasOwn(values, key)) problems.push({ source: "--map", message: `gives ${key} twice` });
-    else values[key] = pair.slice(at + 1);
-  }
-  return { values, problems };
-}
-
-function chooseTasks(template: Template, name: unknown): LoadedTemplate {
-  if (typeof name !== "string") return { tasks: template.tasks, problems: [] };
+function chooseTasks(template: Template, name: unknown): Checked<readonly TemplateTask[]> {
+  if (typeof name !== "string") return { ok: true, value: template.tasks, warnings: [] };
   const tasks = template.tasks.filter((task) => task.name === name);
+  if (tasks.length > 0) return { ok: true, value: tasks, warnings: [] };
   const names = template.tasks.map((task) => task.name);
   const message = `the template has no task ${name}${suggestion(name, names)}`;
-  return { tasks, problems: tasks.length > 0 ? [] : [{ source: "--task", message }] };
+  return { ok: false, problems: [{ source: "--task", message }] };
 }
 
 function actionsToRun(tasks: readonly TemplateTask[]): readonly Action[] {

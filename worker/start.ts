@@ -2,6 +2,7 @@ import { systemClock } from "../shared/clock.ts";
 import type { StopSignal } from "../shared/contract/exit-code.ts";
 import { EXIT_OK, exitCodeOf } from "../shared/contract/exit-code.ts";
 import type { Problem } from "../shared/document/problem.ts";
+import type { Logger } from "../shared/logger.ts";
 import { version } from "../shared/version.ts";
 import { composeWorker } from "./compose.ts";
 import { loadConfig } from "./config/load-config.ts";
@@ -32,15 +33,15 @@ export async function start(
   const log = createLogger(config.log);
   for (const { source, message } of warnings) log.warn({ source }, message);
   let state: StateDirectory;
+  let journal: Journal;
   try {
     state = await openStateDirectory(config.stateDirectory);
+    journal = await openJournal(state, log);
   } catch (thrown) {
     if (!(thrown instanceof StateDirectoryProblem)) throw thrown;
-    const problem = { source: "state directory", message: thrown.message };
-    process.stderr.write(problemReport("pbnj-worker start", [problem]));
+    process.stderr.write(`pbnj-worker start: ${thrown.message}\n`);
     return exitCodeOf("usage");
   }
-  const journal = await Journal.open({ directory: state.journal, clock: systemClock, log });
   const worker = composeWorker(config, { log, own, state, journal });
   const received = stopOnSignals(worker);
   log.info(
@@ -61,6 +62,15 @@ export async function start(
   state.close();
   log.info({ end }, "worker stopped");
   return end === "drained" ? EXIT_OK : exitCodeOf("cancelled", received());
+}
+
+async function openJournal(state: StateDirectory, log: Logger): Promise<Journal> {
+  try {
+    return await Journal.open({ directory: state.journal, clock: systemClock, log });
+  } catch (thrown) {
+    const error = thrown instanceof Error ? thrown.message : String(thrown);
+    throw new StateDirectoryProblem(`the journal ${state.journal} cannot be read: ${error}`);
+  }
 }
 
 /** The first SIGTERM or SIGINT lets running actions end, the second cancels them. Gives the last one that came. */

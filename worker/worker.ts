@@ -123,14 +123,11 @@ export class Worker {
     this.#lanes.set(agentId, { stop, ended });
   }
 
-  async #execute(action: Action): Promise<void> {
-    await this.#count(() => this.#parts.executor.execute(action, this.#signals));
-  }
-
-  async #count(work: () => Promise<unknown>): Promise<void> {
+  /** Resolves to whether it was run. */
+  async #execute(action: Action): Promise<boolean> {
     this.#running += 1;
     try {
-      await work();
+      return (await this.#parts.executor.execute(action, this.#signals)) !== undefined;
     } finally {
       this.#running -= 1;
     }

@@ -26,15 +26,18 @@ function loginError(rows: readonly CheckRow[]): BmcError {
 }
 
 function checkError(check: CheckName, rows: readonly CheckRow[]): BmcError {
-  const { class: errorClass, message } = errorOf(rows);
+  const error = errorOf(rows);
   return rows.length === 0
     ? new BmcError("unsupported", `${check}: none of the providers has one`)
-    : new BmcError(errorClass, `${check}: ${message}`);
+    : new BmcError(error.class, `${check}: ${error.message}`, { cause: error });
 }
 
 function errorOf(rows: readonly CheckRow[]): BmcError {
   const reasons = rows.map(({ provider, detail }) => `${provider}: ${detail}`).join("; ");
-  return new BmcError(mostTelling(rows.flatMap((row) => row.class ?? [])), reasons);
+  const atLogin = rows.some((row) => row.check === "login" && row.class === "auth");
+  return new BmcError(mostTelling(rows.flatMap((row) => row.class ?? [])), reasons, {
+    refused: atLogin ? "login" : "right",
+  });
 }
 
 /** The failed logins of the providers that might have had it. */

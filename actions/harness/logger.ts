@@ -1,7 +1,7 @@
 import type { LogFields, Logger } from "../../shared/logger.ts";
 
 const LEVELS = ["debug", "info", "warn", "error"] as const;
-type Level = (typeof LEVELS)[number];
+export type Level = (typeof LEVELS)[number];
 /** As pino writes them. */
 const PINO_LEVELS: Readonly<Record<Level, number>> = { debug: 20, info: 30, warn: 40, error: 50 };
 
@@ -19,11 +19,11 @@ interface Line {
 
 /** JSON lines on stderr, readable text when that is a terminal. `context` goes with every line. */
 export function createActionLogger(least: Level, context: LogFields): ActionLogger {
-  let sink: ReturnType<typeof openPino> | undefined;
+  let sink: Promise<{ readonly logger: Logger }> | undefined;
   let last: Promise<void> = Promise.resolve();
   const write = (line: Line) => {
     if (LEVELS.indexOf(line.level) < LEVELS.indexOf(least)) return;
-    sink ??= openPino(least, context);
+    sink ??= import("./open-pino.ts").then(({ openPino }) => openPino(least, context));
     const opened = sink;
     last = last.then(async () => (await opened).logger[line.level](line.fields, line.message));
   };
@@ -35,20 +35,6 @@ export function createActionLogger(least: Level, context: LogFields): ActionLogg
     error: log("error"),
     flush: () => last,
   };
-}
-
-async function openPino(level: Level, context: LogFields): Promise<{ readonly logger: Logger }> {
-  const { pino } = await import("pino");
-  const options = { level, base: context, timestamp: pino.stdTimeFunctions.isoTime };
-  if (!process.stderr.isTTY) return { logger: pino(options, pino.destination({ fd: 2, sync: true })) };
-  const { default: pretty } = await import("pino-pretty");
-  const stream = pretty({
-    destination: 2,
-    sync: true,
-    ignore: "action,machine",
-    translateTime: "SYS:HH:MM:ss",
-  });
-  return { logger: pino(options, stream) };
 }
 
 /** The same lines as JSON to a callback, for an action that shares its process with others. */

@@ -2,18 +2,23 @@ import { BmcError } from "../../shared/bmc/errors.ts";
 import { type ActionResult, oneLine } from "../../shared/contract/result.ts";
 import type { ProviderName } from "../../shared/contract/vocabulary.ts";
 import type { Logger } from "../../shared/logger.ts";
+import { redactor } from "../../shared/secret-forms.ts";
 import { TimeoutReached, withTimeout } from "../../shared/timeout.ts";
 import { type Action, ActionFailure, type ActionReport } from "./action.ts";
 import { ActionClients } from "./action-clients.ts";
 import type { InputFields } from "./input.ts";
 import type { ActionInput } from "./read-input.ts";
+import { redactedLogger } from "./redacted-logger.ts";
 
 /** Runs an action against its BMC and says how it ended. Never rejects; sessions are closed when it resolves. */
 export async function runAction<Fields extends InputFields>(
   action: Action<Fields>,
   { own, common, connection }: ActionInput<Fields>,
-  { signal, log }: { readonly signal: AbortSignal; readonly log: Logger },
+  { signal, log: wholeLog }: { readonly signal: AbortSignal; readonly log: Logger },
 ): Promise<ActionResult> {
+  // BMCs quote what they refuse, down to the header with the password.
+  const redact = redactor({ username: connection.username, connection, own });
+  const log = redactedLogger(wholeLog, redact);
   const startedMs = performance.now();
   const clients = new ActionClients(connection, log);
   const { bmc } = clients;
@@ -44,7 +49,10 @@ export async function runAction<Fields extends InputFields>(
     ...(machine === undefined ? {} : { machine }),
     ok: error === undefined,
     ...(error === undefined ? {} : { class: error.class }),
-    message: oneLine(error?.message ?? `${report?.summary}${bmc.provider ? ` via ${bmc.provider}` : ""}`),
+    ...(error?.refused === undefined ? {} : { refused: error.refused }),
+    message: oneLine(
+      error ? redact(error.message) : `${report?.summary}${bmc.provider ? ` via ${bmc.provider}` : ""}`,
+    ),
     ...(clients.provider === undefined ? {} : { provider: clients.provider }),
     ...(report?.before === undefined ? {} : { before: report.before }),
     ...(report?.after === undefined ? {} : { after: report.after }),

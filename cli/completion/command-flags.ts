@@ -7,8 +7,13 @@ export function commandFlags(command: Command): readonly Flag[] {
   return command.createHelp().visibleOptions(command).map(flagOfOption);
 }
 
-/** What a command takes besides flags: one of its argument's choices, or a file where there are none. */
+/** What a command takes besides flags: one of its own commands, of its argument's choices, or a file where there are none. */
 export function operandOf(command: Command): Completion {
+  if (command.commands.length > 0) {
+    return {
+      candidates: command.commands.map((inner) => ({ value: inner.name(), description: inner.summary() })),
+    };
+  }
   const [argument] = command.registeredArguments;
   if (!argument) return nothing;
   const { argChoices, description } = argument;

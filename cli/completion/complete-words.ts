@@ -1,3 +1,4 @@
+import type { Command } from "commander";
 import type { OwnProgram } from "../../worker/own-program.ts";
 import type { ProgramCommand } from "../command.ts";
 import { programCommands } from "../commands.ts";
@@ -71,6 +72,18 @@ async function completeCommand(
   const { Command } = await import("commander");
   const command = new Command(asked.name);
   await asked.define(command);
+  return completeDefined(command, earlier, current);
+}
+
+/** A command with commands of its own takes one of them first. */
+async function completeDefined(
+  command: Command,
+  earlier: readonly string[],
+  current: string,
+): Promise<Completion> {
+  const [word, ...rest] = earlier;
+  const inner = command.commands.find((candidate) => candidate.name() === word);
+  if (inner) return completeDefined(inner, rest, current);
   const { commandFlags, operandOf } = await import("./command-flags.ts");
   return completeFlags(commandFlags(command), earlier, current, operandOf(command));
 }

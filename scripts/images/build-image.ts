@@ -14,6 +14,8 @@ export interface ImageBuild {
   readonly source?: string;
   /** For `Dockerfile.action`. */
   readonly action?: string;
+  /** Whether running that a second time leaves the machine as after the first. */
+  readonly idempotent?: boolean;
 }
 
 export async function buildImage(engine: ContainerEngine, build: ImageBuild): Promise<void> {
@@ -36,6 +38,7 @@ export function sourceArguments(build: ImageBuild): readonly string[] {
     DESCRIPTION: build.description,
     REVISION: build.revision,
     SOURCE: build.source,
+    IDEMPOTENT: build.idempotent,
   };
   const given = Object.entries(values).filter(([, value]) => value !== undefined);
   return [

@@ -25,14 +25,14 @@ export async function projectImages(
 ): Promise<readonly ProjectImage[]> {
   const { registry, tag, ...common } = set;
   const ofActions = (actions ?? catalogue).map(async (name): Promise<ProjectImage> => {
-    const description = (await loadAction(name))?.summary;
+    const action = await loadAction(name);
     return {
       ...common,
       name,
       tag: imageName(registry, name, tag),
       dockerfile: "Dockerfile.action",
       action: name,
-      ...(description === undefined ? {} : { description }),
+      ...(action && { description: action.summary, idempotent: action.idempotent }),
     };
   });
   const worker: ProjectImage = {

@@ -1,4 +1,4 @@
-import type { ErrorClass } from "../contract/error-class.ts";
+import type { AuthRefusal, ErrorClass } from "../contract/error-class.ts";
 import { TimeoutReached } from "../timeout.ts";
 
 export interface BmcErrorOptions {
@@ -7,6 +7,8 @@ export interface BmcErrorOptions {
   readonly retryAfterMs?: number;
   /** True when a write was sent and its answer was lost: it may have been carried out, or a part of it. */
   readonly uncertain?: boolean;
+  /** With class `auth`; that of the cause, or else the login, when absent. */
+  readonly refused?: AuthRefusal;
 }
 
 /** A failure with its class, which alone decides about retries and the exit code. */
@@ -15,12 +17,15 @@ export class BmcError extends Error {
   readonly class: ErrorClass;
   readonly retryAfterMs: number | undefined;
   readonly uncertain: boolean;
+  /** What a refusal of class `auth` was about; undefined for every other class. */
+  readonly refused: AuthRefusal | undefined;
 
   constructor(errorClass: ErrorClass, message: string, options: BmcErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.class = errorClass;
     this.retryAfterMs = options.retryAfterMs;
     this.uncertain = options.uncertain ?? false;
+    this.refused = errorClass === "auth" ? (options.refused ?? causeRefused(options.cause)) : undefined;
   }
 
   /** Any thrown value as a BmcError: aborts become `cancelled`, elapsed waits `timeout`, the rest `internal`. */
@@ -33,4 +38,9 @@ export class BmcError extends Error {
     const message = thrown instanceof Error ? thrown.message : String(thrown);
     return new BmcError("internal", message, { cause: thrown });
   }
+}
+
+/** In doubt it was the login: to take a right for it costs an attempt, the reverse an account. */
+function causeRefused(cause: unknown): AuthRefusal {
+  return (cause instanceof BmcError ? cause.refused : undefined) ?? "login";
 }

@@ -17,3 +17,10 @@ export const ErrorClass = z.enum([
   "cancelled",
 ]);
 export type ErrorClass = z.infer<typeof ErrorClass>;
+
+/**
+ * What an error of class `auth` was about: who asks, which is what accounts are locked by, or what that user may do,
+ * which is not.
+ */
+export const AuthRefusal = z.enum(["login", "right"]);
+export type AuthRefusal = z.infer<typeof AuthRefusal>;

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { ErrorClass } from "./error-class.ts";
+import { AuthRefusal, ErrorClass } from "./error-class.ts";
 import { ProviderName } from "./vocabulary.ts";
 
 /** The longest `message` an action writes and a worker forwards, in characters. */
@@ -21,6 +21,8 @@ export const ActionResult = z.object({
   ok: z.boolean(),
   /** Why it failed; absent on success. */
   class: z.optional(ErrorClass),
+  /** With class `auth`: what was refused. */
+  refused: z.optional(AuthRefusal),
   /** One line a person understands, such as `off after 6.2 s (graceful) via redfish`. */
   message: z.string(),
   provider: z.optional(ProviderName),

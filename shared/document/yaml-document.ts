@@ -20,7 +20,7 @@ export function parseYaml(path: string, text: string): Checked<YamlDocument> {
   const at = (offset: number): string => `${basename(path)}:${lines.linePos(offset).line}`;
   const problems: Problem[] = [...document.errors, ...document.warnings].map((error) => ({
     source: at(error.pos[0]),
-    message: lowerFirst(error.message),
+    message: withoutContent(error.message),
   }));
   if (problems.length > 0) return { ok: false, problems };
 
@@ -28,7 +28,7 @@ export function parseYaml(path: string, text: string): Checked<YamlDocument> {
   try {
     value = document.toJS({ maxAliasCount: MOST_ALIASES });
   } catch (thrown) {
-    const message = thrown instanceof Error ? lowerFirst(thrown.message) : String(thrown);
+    const message = withoutContent(thrown instanceof Error ? thrown.message : String(thrown));
     return { ok: false, problems: [{ source: basename(path), message }] };
   }
   const sourceOf = (keys: readonly PropertyKey[]): string => {
@@ -55,6 +55,21 @@ function offsetOf(root: Node | null, keys: readonly PropertyKey[]): number | und
     } else break;
   }
   return offset;
+}
+
+/** What the parser quotes out of the file, and what is to be said in its place. */
+const QUOTING: readonly (readonly [pattern: RegExp, message: string])[] = [
+  [/^Unresolved alias/, "unresolved alias: put text that begins with * in quotes"],
+  [/\btags?\b/, "unresolved tag: put text that begins with ! in quotes"],
+  [/directive/, "unknown directive: put text that begins with % in quotes"],
+  [/^Block scalar header/, "a block of text has more than | or > in its first line: put it in quotes"],
+  [/^Invalid escape sequence/, "invalid escape sequence: put text with backslashes in single quotes"],
+];
+
+/** Never quotes the file: a password that was pasted into it may begin with any of these characters. */
+function withoutContent(message: string): string {
+  const known = QUOTING.find(([pattern]) => pattern.test(message));
+  return known ? known[1] : lowerFirst(message.replace(/: .*$/s, ""));
 }
 
 function lowerFirst(text: string): string {

@@ -22,7 +22,7 @@ function complete({ home, env }: Home, words: readonly string[]) {
   });
 }
 
-const COMMANDS = ["start", "run", "action", "actions", "completion", "help"];
+const COMMANDS = ["start", "run", "policy", "action", "actions", "completion", "help"];
 
 describe("bash completion", () => {
   it.each<[readonly string[], readonly string[]]>([
@@ -62,6 +62,9 @@ describe("bash completion", () => {
     [["start", "--runtime", "d"], ["docker"]],
     [["start", "--grpc-tls", "t"], ["true"]],
     [["run", "t.yaml", "--ta"], ["--task"]],
+    [["policy", ""], ["test"]],
+    [["policy", "test", "t.yaml", "--name"], ["--namespace"]],
+    [["policy", "test", "--pull-policy", "n"], ["never"]],
     [
       ["completion", ""],
       ["bash", "zsh", "fish"],
@@ -114,6 +117,7 @@ describe("the words for completion scripts", () => {
     [["action", "power-off", "--bmc-password-file", ""], "files"],
     [["action", "power-off", "--bmc-password-file="], "files"],
     [["run", ""], "files"],
+    [["policy", "test", ""], "files"],
     [["start", "--actions-directory", ""], "folders"],
     [["start", "--docker-socket", ""], "files"],
     [["start", "--grpc-server", ""], "none"],

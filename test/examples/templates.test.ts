@@ -7,7 +7,7 @@ import { readTextFile } from "../../worker/document/read-text-file.ts";
 import { parseImageReference } from "../../worker/image-reference.ts";
 import { parseInventory } from "../../worker/inventory/parse-inventory.ts";
 import { resolveMachine } from "../../worker/inventory/resolve-machine.ts";
-import { decide } from "../../worker/policy/decide.ts";
+import { decide, decideMachine } from "../../worker/policy/decide.ts";
 import { parsePolicy } from "../../worker/policy/parse-policy.ts";
 import { actionsOfTask } from "../../worker/template/actions.ts";
 import { bmcTasksOf, commandOf, type ExampleFile, exampleFiles, templateOf } from "./example-files.ts";
@@ -69,7 +69,11 @@ describe.each(templates)("$path", (file) => {
       expect(resolveMachine(action, inventory, "pbnj-{machine}")).toMatchObject({
         machine: action.environment["MACHINE"],
       });
-      expect(policy.ok && decide(policy.value, action)).toEqual({ allowed: true });
+      // Where `pbnj-worker run` has its workflows.
+      const run = { ...action, workflowId: "local/w" };
+      const { MACHINE: machine = "" } = action.environment;
+      expect(policy.ok && decide(policy.value, run)).toEqual({ allowed: true });
+      expect(policy.ok && decideMachine(policy.value, run, machine)).toEqual({ allowed: true });
     }
   });
 

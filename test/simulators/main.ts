@@ -6,6 +6,7 @@ import { ipmiCommand } from "./ipmi/main.ts";
 import { redfishCommand } from "./redfish/main.ts";
 import { rpcCommand } from "./rpc/main.ts";
 import { tinkCommand } from "./tink/main.ts";
+import { legacyTinkCommand } from "./tink-legacy/main.ts";
 
 await new Command("simulate")
   .description("the machines and services that pbnj-worker talks to, simulated")
@@ -15,4 +16,5 @@ await new Command("simulate")
   .addCommand(rpcCommand())
   .addCommand(homeAssistantCommand())
   .addCommand(tinkCommand())
+  .addCommand(legacyTinkCommand())
   .parseAsync();

@@ -19,8 +19,14 @@ export class WorkerProgram {
   /** Of this program alone, unless it was given one. */
   readonly #stateHome = mkdtempSync(join(tmpdir(), "pbnj-state-"));
 
-  constructor(argv: readonly string[], env: Readonly<Record<string, string>> = {}) {
-    this.child = spawn(process.execPath, [WORKER, ...argv], {
+  /** `by` is a program, with arguments of its own, that becomes the one that follows, such as `nice`. */
+  constructor(
+    argv: readonly string[],
+    env: Readonly<Record<string, string>> = {},
+    by: readonly string[] = [],
+  ) {
+    const [program = process.execPath, ...rest] = [...by, process.execPath, WORKER, ...argv];
+    this.child = spawn(program, rest, {
       env: { PATH: process.env["PATH"] ?? "", XDG_STATE_HOME: this.#stateHome, ...env },
       stdio: ["ignore", "pipe", "pipe"],
     });

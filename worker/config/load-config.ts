@@ -7,7 +7,7 @@ import { fileProblemOf, type ReadTextFile, readTextFile } from "../document/read
 import { emptyInventory, type Inventory } from "../inventory/inventory.ts";
 import { parseInventory } from "../inventory/parse-inventory.ts";
 import { parsePolicy } from "../policy/parse-policy.ts";
-import { defaultPolicy } from "../policy/policy.ts";
+import { defaultPolicy, type Policy } from "../policy/policy.ts";
 import { crossProblems, crossWarnings } from "./cross-checks.ts";
 import {
   environmentWarnings,
@@ -18,6 +18,7 @@ import {
   settingProblem,
 } from "./given-values.ts";
 import { readNamedFiles } from "./named-files.ts";
+import { RULE_SETTINGS } from "./rule-settings.ts";
 import { type SettingName, Settings, settings as table } from "./schema.ts";
 import {
   composeConfig,
@@ -64,6 +65,42 @@ export function loadConfig(input: LoadConfigInput): LoadedConfig {
 export function loadExecutionConfig(input: LoadConfigInput): Loaded<ExecutionConfig> {
   const read = readAll(input, "run");
   return read.ok ? { ok: true, config: composeExecutionConfig(read.parts), warnings: read.warnings } : read;
+}
+
+/** What decides about actions, without what running them takes. */
+export interface Rules {
+  readonly settings: Pick<Settings, (typeof RULE_SETTINGS)[number]>;
+  readonly inventory: Inventory;
+  readonly policy: Policy;
+}
+
+/** The same for `pbnj-worker policy test`, which reads no secret: neither a variable nor a file that holds one. */
+export function loadRules({ flags, env, readFile = readTextFile }: LoadConfigInput): Loaded<Rules> {
+  const problems: Problem[] = [];
+  const warnings: Problem[] = [];
+  const take = <T>(checked: Checked<T>): T | undefined => {
+    if (checked.ok) warnings.push(...checked.warnings);
+    else problems.push(...checked.problems);
+    return checked.ok ? checked.value : undefined;
+  };
+  const file = take(configFile({ flags, env }, readFile));
+  if (file) problems.push(...fileProblems(table, file));
+  const wanted = table.filter(({ name }) => RULE_SETTINGS.some((setting) => setting === name));
+  const given = givenValues(wanted, { flags, env, ...(file ? { file } : {}) });
+  const { settings, problems: wrong } = parseSettings(given);
+  problems.push(...wrong);
+  const inventory = take(
+    openNamed("inventory", settings.inventory, emptyInventory, given, readFile, (path, text) =>
+      parseInventory({ path, text, env: {}, readFile, alone: true }),
+    ),
+  );
+  const policy = take(
+    openNamed("policy", settings.policy, defaultPolicy, given, readFile, (path, text) =>
+      parsePolicy(path, text),
+    ),
+  );
+  if (problems.length > 0 || !inventory || !policy) return { ok: false, problems };
+  return { ok: true, config: { settings, inventory, policy }, warnings };
 }
 
 /** Where the XDG Base Directory Specification has a user's state. */

@@ -1,14 +1,14 @@
 import { type Command, Option } from "commander";
-import { settings } from "./schema.ts";
+import { type SettingName, settings } from "./schema.ts";
 import type { Setting } from "./setting.ts";
 
 /**
- * Adds a flag for every setting that has one. Commander only collects the text: defaults, the environment
+ * Adds a flag for every setting that has one, or for these of them. Commander only collects the text: defaults, the environment
  * and every check are `loadConfig`'s, so that all problems are found together.
  */
-export function addConfigOptions(command: Command): Command {
+export function addConfigOptions(command: Command, only?: readonly SettingName[]): Command {
   for (const setting of settings) {
-    if (setting.flag === undefined) continue;
+    if (setting.flag === undefined || only?.some((name) => name === setting.name) === false) continue;
     command.addOption(optionOf(setting, setting.flag));
   }
   return command;

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { Secret } from "../../shared/secret.ts";
-import { Amount, ByteSize, Count, Duration, List, Text, Toggle } from "../document/value-types.ts";
+import { ContainerCpus, ContainerMemory, ContainerPids } from "../document/container-limits.ts";
+import { Count, Duration, List, Text, Toggle } from "../document/value-types.ts";
 import { AgentId, AgentIdPattern } from "../inventory/agent-id.ts";
 import { ServerAddress } from "./server-address.ts";
 import { settingMeta, settingsOf } from "./setting.ts";
@@ -8,7 +9,6 @@ import { settingMeta, settingsOf } from "./setting.ts";
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
-const MEBIBYTE = 1_024 ** 2;
 
 const PEER_RUNTIMES: Readonly<Record<string, string>> = {
   containerd: "containerd is not offered: use docker, which speaks to any Docker Engine API",
@@ -222,19 +222,17 @@ export const Settings = z.object({
     description: "User and group ID for containers whose image names no user, or root",
     type: "uid:gid",
   }),
-  memoryLimit: ByteSize(6 * MEBIBYTE, 1_024 ** 4)
-    .prefault("256Mi")
-    .register(settingMeta, {
-      group: "Docker runtime",
-      description: "Memory of one container",
-      type: "size",
-    }),
-  cpuLimit: Amount(0.01, 1_024).prefault("1").register(settingMeta, {
+  memoryLimit: ContainerMemory.prefault("256Mi").register(settingMeta, {
+    group: "Docker runtime",
+    description: "Memory of one container",
+    type: "size",
+  }),
+  cpuLimit: ContainerCpus.prefault("1").register(settingMeta, {
     group: "Docker runtime",
     description: "Processors of one container; parts of one are possible",
     type: "number",
   }),
-  pidsLimit: Count(1, 4_194_304).prefault("64").register(settingMeta, {
+  pidsLimit: ContainerPids.prefault("64").register(settingMeta, {
     group: "Docker runtime",
     description: "Processes and threads of one container",
     type: "number",

@@ -1,5 +1,5 @@
 import type { Connection } from "../../shared/contract/connection.ts";
-import type { Inventory, Machine } from "./inventory.ts";
+import type { ConnectionReading, Inventory, Machine } from "./inventory.ts";
 
 /** The inventory as it is now: what holds on to this sees every change. */
 export class CurrentInventory implements Inventory {
@@ -21,7 +21,7 @@ export class CurrentInventory implements Inventory {
     return this.#inventory.find(name);
   }
 
-  resolveConnection(machine: Machine): Promise<Connection> {
-    return this.#inventory.resolveConnection(machine);
+  resolveConnection(machine: Machine, reading: ConnectionReading): Promise<Connection> {
+    return this.#inventory.resolveConnection(machine, reading);
   }
 }

@@ -1,4 +1,5 @@
 import type { Connection } from "../../shared/contract/connection.ts";
+import type { SecretCommands } from "./secret-commands.ts";
 
 /** An entry of the inventory, as much of it as the worker itself looks at. */
 export interface Machine {
@@ -15,9 +16,15 @@ export interface Inventory {
   /**
    * What an action needs to reach the machine's BMC. Reads the machine's secrets anew at every call, so that
    * they may be rotated while the worker runs. Throws a `BmcError` of class `usage` whose one line names the
-   * file or variable that is wrong, and never its content.
+   * file, variable or command that is wrong, and never its content; and the signal's reason when that aborts.
    */
-  resolveConnection(machine: Machine): Promise<Connection>;
+  resolveConnection(machine: Machine, reading: ConnectionReading): Promise<Connection>;
+}
+
+export interface ConnectionReading {
+  /** Runs those commands that machines have for a vault. */
+  readonly commands: SecretCommands;
+  readonly signal: AbortSignal;
 }
 
 export const emptyInventory: Inventory = {

@@ -4,11 +4,13 @@ import { type ValueProblem, valueAt, valueProblems } from "../../shared/document
 import { byLine, type Checked, type Problem } from "../../shared/document/problem.ts";
 import { parseYaml, type YamlDocument } from "../../shared/document/yaml-document.ts";
 import { fileProblemOf, type ReadTextFile } from "../document/read-text-file.ts";
-import { entryLockKey, FileInventory, secretSources } from "./file-inventory.ts";
+import { absoluteEntry } from "./absolute-entry.ts";
+import { entryLockKey, FileInventory } from "./file-inventory.ts";
 import type { Inventory } from "./inventory.ts";
 import { mergeDefaults } from "./merge-defaults.ts";
 import { InventoryFile, MachineDefaults, MachineEntry, refusedKeys } from "./schema.ts";
-import type { Environment } from "./secret-source.ts";
+import type { Environment } from "./secret-commands.ts";
+import { secretWarnings } from "./secret-warnings.ts";
 
 export interface InventoryInput {
   /** Where the file is: its paths are relative to it. */
@@ -17,6 +19,8 @@ export interface InventoryInput {
   /** Where `usernameEnv` and the like are looked up. */
   readonly env: Environment;
   readonly readFile: ReadTextFile;
+  /** Look at nothing that the file names: for whoever needs the machines and not their secrets. */
+  readonly alone?: true;
 }
 
 /**
@@ -50,10 +54,16 @@ export function parseInventory(input: InventoryInput): Checked<Inventory> {
       );
       problems.push(...describe(document, path, nameOf(written), own));
     } else {
-      const entry = withAbsolutePaths(parsed.data, dirname(resolve(input.path)));
+      const entry = absoluteEntry(parsed.data, dirname(resolve(input.path)));
       entries.push(entry);
-      problems.push(...bundleProblems(document, path, entry, input.readFile));
-      warnings.push(...secretWarnings(document, path, entry, input));
+      if (!input.alone) {
+        problems.push(...bundleProblems(document, path, entry, input.readFile));
+        const source = document.sourceOf([...path, "credentials"]);
+        const missing = secretWarnings(entry, input);
+        warnings.push(
+          ...missing.map((message) => ({ source, message: `machine ${entry.name}: ${message}` })),
+        );
+      }
     }
     const name = nameOf(written);
     if (name === undefined) continue;
@@ -106,34 +116,6 @@ function nameOf(entry: unknown): string | undefined {
   return typeof name === "string" ? name : undefined;
 }
 
-/** `{machine}` stands for the machine's name, so that one default serves all. */
-function withAbsolutePaths(entry: MachineEntry, directory: string): MachineEntry {
-  const { tls, ipmi, ipmitool, rpc, credentials } = entry;
-  const absolute = (path: string | undefined): string | undefined =>
-    path === undefined ? undefined : resolve(directory, path.replaceAll("{machine}", entry.name));
-  return {
-    ...entry,
-    tls: { ...tls, caFile: absolute(tls.caFile) },
-    ipmi: { ...ipmi, kgFile: absolute(ipmi.kgFile) },
-    ipmitool: { ...ipmitool, kgFile: absolute(ipmitool.kgFile) },
-    rpc: rpc && {
-      ...rpc,
-      signature: {
-        ...rpc.signature,
-        secrets: {
-          sha256: rpc.signature.secrets.sha256?.map(({ file, env }) => ({ file: absolute(file), env })),
-          sha512: rpc.signature.secrets.sha512?.map(({ file, env }) => ({ file: absolute(file), env })),
-        },
-      },
-    },
-    credentials: {
-      ...credentials,
-      usernameFile: absolute(credentials.usernameFile),
-      passwordFile: absolute(credentials.passwordFile),
-    },
-  };
-}
-
 function bundleProblems(
   document: YamlDocument,
   path: readonly PropertyKey[],
@@ -149,28 +131,6 @@ function bundleProblems(
   } catch (thrown) {
     return [{ source, message: `machine ${name}: caFile ${caFile} ${fileProblemOf(thrown)}` }];
   }
-}
-
-function secretWarnings(
-  document: YamlDocument,
-  path: readonly PropertyKey[],
-  entry: MachineEntry,
-  { env, readFile }: InventoryInput,
-): readonly Problem[] {
-  const source = document.sourceOf([...path, "credentials"]);
-  return secretSources(entry).flatMap(({ key, file, variable }) => {
-    if (variable !== undefined) {
-      return env[variable]
-        ? []
-        : [{ source, message: `machine ${entry.name}: ${key} ${variable} is not set` }];
-    }
-    try {
-      if (file !== undefined) readFile(file);
-      return [];
-    } catch (thrown) {
-      return [{ source, message: `machine ${entry.name}: ${key} ${file} ${fileProblemOf(thrown)}` }];
-    }
-  });
 }
 
 /** Allowed, as the worker lets one action at a time at a BMC; but seldom meant. */

@@ -1,8 +1,9 @@
 import type { Connection } from "../../shared/contract/connection.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import type { Action } from "../action.ts";
+import { ownConnection, variableOfFlag } from "../given-names.ts";
 import { machineNameOf } from "./agent-id.ts";
-import type { Inventory, Machine } from "./inventory.ts";
+import type { ConnectionReading, Inventory, Machine } from "./inventory.ts";
 import { lockKeyOf, serviceLockKey } from "./lock-key.ts";
 
 /** Which machine an action is for. */
@@ -13,8 +14,8 @@ export type ResolvedMachine =
       readonly machine: string;
       /** The BMC, whatever it is called. */
       readonly lockKey: string;
-      /** Reads the credentials, anew at every call; rejects with a `BmcError` of class `usage`. */
-      connect(): Promise<Connection>;
+      /** Reads the credentials, anew at every call; rejects as `Inventory.resolveConnection` does. */
+      connect(reading: ConnectionReading): Promise<Connection>;
     }
   /** The action brings its own connection. */
   | { readonly ok: true; readonly lockKey: string }
@@ -24,14 +25,23 @@ export type ResolvedMachine =
 
 type Asking = Pick<Action, "agentId" | "command" | "environment">;
 
+/** Whether the action may use a machine of this name, whether or not there is one. */
+export type MachinePermit = (
+  machine: string,
+) => { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
+
+const everyMachine: MachinePermit = () => ({ allowed: true });
+
 /**
  * Decides by `MACHINE` in the environment, else by the agent ID, else by `BMC_HOST`. Whatever contradicts
- * itself is refused: a power command for the wrong machine is worse than none.
+ * itself is refused: a power command for the wrong machine is worse than none. `permit` is asked before anything
+ * is said of a machine, so that a refusal tells nobody of machines that are not theirs, not even that they exist.
  */
 export function resolveMachine(
   action: Asking,
   inventory: Inventory,
   agentIdPattern: string,
+  permit: MachinePermit = everyMachine,
 ): ResolvedMachine {
   if (given(action, CONNECTION_FILE) !== undefined) {
     return refused(`${CONNECTION_FILE} is the worker's to set: name a machine with MACHINE`);
@@ -39,12 +49,16 @@ export function resolveMachine(
   const asked = given(action, "MACHINE");
   const laneName = machineNameOf(agentIdPattern, action.agentId);
   const lane = laneName === undefined ? undefined : inventory.find(laneName);
+  for (const name of [asked, lane?.name]) {
+    const permission = name === undefined ? everyMachine("") : permit(name);
+    if (!permission.allowed) return refused(permission.reason);
+  }
   if (asked !== undefined && lane && asked !== lane.name) {
     return refused(`MACHINE is ${asked}, but the agent ID ${action.agentId} is that of machine ${lane.name}`);
   }
   const machine = asked === undefined ? lane : inventory.find(asked);
   if (asked !== undefined && !machine) {
-    const names = inventory.machines().map(({ name }) => name);
+    const names = inventory.machines().flatMap(({ name }) => (permit(name).allowed ? [name] : []));
     return refused(`MACHINE is ${asked}, which the inventory does not have${suggestion(asked, names)}`);
   }
   return machine ? fromInventory(machine, action, inventory) : fromAction(action);
@@ -61,7 +75,7 @@ function fromInventory(machine: Machine, action: Asking, inventory: Inventory): 
     ok: true,
     machine: machine.name,
     lockKey: machine.lockKey,
-    connect: () => inventory.resolveConnection(machine),
+    connect: (reading) => inventory.resolveConnection(machine, reading),
   };
 }
 
@@ -82,28 +96,14 @@ function fromAction(action: Asking): ResolvedMachine {
 }
 
 const CONNECTION_FILE = "BMC_CONNECTION_FILE";
-/** What says where a BMC is and how to log in; an action takes all of it from one place. */
-const CONNECTION_VARIABLE = /^(BMC|REDFISH|IPMI|IPMITOOL|AMT|RPC|HOMEASSISTANT)_/;
-
-function ownConnection({ environment, command }: Asking): readonly string[] {
-  const variables = Object.keys(environment).filter((name) => environment[name] !== "");
-  const flags = command.flatMap((argument) => flagName(argument) ?? []);
-  return [...variables, ...flags].filter((name) => CONNECTION_VARIABLE.test(name));
-}
 
 /** As in the action itself, a flag goes before the variable of its name, and the last flag counts. */
 function given({ environment, command }: Asking, name: string): string | undefined {
-  const index = command.findLastIndex((argument) => flagName(argument) === name);
+  const index = command.findLastIndex((argument) => variableOfFlag(argument) === name);
   const argument = command[index];
   if (argument === undefined) return environment[name]?.trim() || undefined;
   const equals = argument.indexOf("=");
   return (equals < 0 ? command[index + 1] : argument.slice(equals + 1))?.trim() || undefined;
-}
-
-/** `--bmc-host` is `BMC_HOST`. */
-function flagName(argument: string): string | undefined {
-  const match = /^--([a-z][a-z0-9-]*)(=|$)/.exec(argument);
-  return match?.[1]?.replaceAll("-", "_").toUpperCase();
 }
 
 function refused(reason: string): ResolvedMachine {

@@ -7,6 +7,7 @@ import {
   IpmitoolOptions,
   RpcOptions,
   RpcSignature,
+  requiredCredentials,
   TlsOptions,
 } from "../../shared/contract/connection.ts";
 import { Duration } from "../document/value-types.ts";
@@ -27,17 +28,30 @@ const VariableName = z
   .string()
   .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { error: "must be the name of an environment variable" });
 
+/** No argument can hold a zero byte (execve(2)). */
+const ARGUMENT = /^[^\0]*$/;
+/** The keys that give a user name and a password one by one. */
+const PARTS = ["username", "usernameFile", "usernameEnv", "passwordFile", "passwordEnv"] as const;
+
+/** Those of the keys that are there. */
+function given<Fields extends object>(
+  fields: Fields,
+  ...keys: readonly (keyof Fields & string)[]
+): readonly (keyof Fields & string)[] {
+  return keys.filter((key) => fields[key] !== undefined);
+}
+
 /** At most one of the keys, which are ways to give the same thing. */
 function oneWay<Fields extends Readonly<Record<string, unknown>>>(
   ...keys: readonly (keyof Fields & string)[]
 ) {
   return (fields: Fields, context: z.RefinementCtx) => {
-    const given = keys.filter((key) => fields[key] !== undefined);
-    const last = given.at(-1);
-    if (given.length > 1 && last !== undefined) {
+    const found = given(fields, ...keys);
+    const last = found.at(-1);
+    if (found.length > 1 && last !== undefined) {
       context.addIssue({
         code: "custom",
-        message: `and ${given.slice(0, -1).join(", ")} are both given: give one of them`,
+        message: `and ${found.slice(0, -1).join(", ")} are both given: give one of them`,
         path: [last],
       });
     }
@@ -70,6 +84,34 @@ const Tls = z
     });
   });
 
+/** A program with its arguments, which no shell looks at. */
+const Argv = z
+  .array(z.string().regex(ARGUMENT, { error: "must be without zero bytes" }))
+  .min(1)
+  .check((context) => {
+    if (context.value[0] !== "") return;
+    context.issues.push({ code: "custom", message: "is empty", path: [0], input: context.value });
+  })
+  .transform(([program = "", ...rest]): readonly [string, ...string[]] => [program, ...rest]);
+
+/** A command that prints secrets, as credentials and secrets of webhooks may name one. */
+const commandFields = {
+  command: Argv.optional(),
+  timeout: Duration(100, 600_000).optional(),
+  environment: z.array(VariableName).optional(),
+};
+
+/** What says more about a command has no meaning without it. */
+function needsCommand(
+  fields: { readonly command?: unknown; readonly timeout?: unknown; readonly environment?: unknown },
+  context: z.RefinementCtx,
+): void {
+  for (const key of ["timeout", "environment"] as const) {
+    if (fields.command !== undefined || fields[key] === undefined) continue;
+    context.addIssue({ code: "custom", message: "has no meaning without command", path: [key] });
+  }
+}
+
 const Credentials = z
   .strictObject({
     username: z.string().min(1).optional(),
@@ -77,19 +119,44 @@ const Credentials = z
     usernameEnv: VariableName.optional(),
     passwordFile: Path.optional(),
     passwordEnv: VariableName.optional(),
+    /** With a file `username`, a file `password` and, where there is one, a file `kg`. */
+    directory: Path.optional(),
+    ...commandFields,
   })
   .superRefine(oneWay("username", "usernameFile", "usernameEnv"))
-  .superRefine(oneWay("passwordFile", "passwordEnv"));
+  .superRefine(oneWay("passwordFile", "passwordEnv"))
+  .superRefine((fields, context) => {
+    const { directory, command } = fields;
+    const [whole, ...rest] = [
+      ...given(fields, "command"),
+      ...given(fields, "directory"),
+      ...given(fields, ...PARTS),
+    ];
+    if ((directory ?? command) === undefined || whole === undefined || rest.length === 0) return;
+    context.addIssue({
+      code: "custom",
+      message: `gives user and password, and ${rest.join(", ")} is given too: give one of them`,
+      path: [whole],
+    });
+  })
+  .superRefine(needsCommand);
 export type Credentials = z.infer<typeof Credentials>;
 
-/** Where one of several secrets is. */
+/** Where one of several secrets is; a directory and a command give several themselves. */
 const SecretPlace = z
-  .strictObject({ file: Path.optional(), env: VariableName.optional() })
+  .strictObject({
+    file: Path.optional(),
+    env: VariableName.optional(),
+    directory: Path.optional(),
+    ...commandFields,
+  })
+  .superRefine(needsCommand)
   .check((context) => {
-    const { file, env } = context.value;
-    if ((file === undefined) !== (env === undefined)) return;
-    context.issues.push({ code: "custom", message: "must have either file or env", input: context.value });
+    if (given(context.value, "file", "env", "directory", "command").length === 1) return;
+    const message = "must have one of file, env, directory and command";
+    context.issues.push({ code: "custom", message, input: context.value });
   });
+export type SecretPlace = z.infer<typeof SecretPlace>;
 const SecretPlaces = z.array(SecretPlace).min(1).optional();
 
 const Rpc = z.strictObject({
@@ -136,15 +203,17 @@ const entryFields = {
 export const MachineEntry = z
   .strictObject({ name: MachineName, ...entryFields })
   .check(connectionRules)
-  .superRefine(({ credentials }, context) => {
-    const { username, usernameFile, usernameEnv, passwordFile, passwordEnv } = credentials;
-    const user = username ?? usernameFile ?? usernameEnv;
-    if (user !== undefined && (passwordFile ?? passwordEnv) === undefined) {
-      context.addIssue({
-        code: "custom",
-        message: "names a user but no password: add passwordFile or passwordEnv",
-        path: ["credentials"],
-      });
+  .superRefine((entry, context) => {
+    const { credentials } = entry;
+    const has = (...keys: readonly (keyof Credentials)[]) =>
+      keys.some((key) => credentials[key] !== undefined);
+    if (has("directory", "command")) return;
+    const hasUser = has("username", "usernameFile", "usernameEnv");
+    const hasPassword = has("passwordFile", "passwordEnv");
+    const refuse = (message: string) => context.addIssue({ code: "custom", message, path: ["credentials"] });
+    if (hasUser && !hasPassword) refuse("names a user but no password: add passwordFile or passwordEnv");
+    if (hasPassword && !hasUser && requiredCredentials(entry).includes("username")) {
+      refuse("names a password but no user: add username, usernameFile or usernameEnv");
     }
   });
 export type MachineEntry = z.infer<typeof MachineEntry>;
@@ -171,6 +240,7 @@ export const refusedKeys: Readonly<Record<string, string>> = {
   connectTimeoutMs: "is not known: write connectTimeout with a unit, such as 5s",
   requestTimeoutMs: "is not known: write requestTimeout with a unit, such as 30s",
   headStartMs: "is not known: write headStart with a unit, such as 1s",
+  timeoutMs: "is not known: write timeout with a unit, such as 10s",
   powerOperationDelayMs: "is not known: write powerOperationDelay with a unit, such as 5s",
   powerOperationDelaySeconds: "is not known: write powerOperationDelay with a unit, such as 5s",
 };

@@ -1,48 +1,118 @@
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import { BmcError } from "../../shared/bmc/errors.ts";
-import { checkFile, decodeText, fileProblemOf } from "../document/read-text-file.ts";
+import { TimeoutReached, withTimeout } from "../../shared/timeout.ts";
+import { checkFile, decodeText, FileProblem, fileProblemOf } from "../document/read-text-file.ts";
+import type { Environment, SecretCommand, SecretCommands } from "./secret-commands.ts";
+import { readFolder } from "./secret-directory.ts";
 import { LONGEST_SECRET_BYTES, readSecretText } from "./secret-text.ts";
 
-/** Where one secret is: the key that says so in the inventory, and the file or variable it names. */
-export interface SecretSource {
-  readonly key: string;
-  readonly file?: string;
-  readonly variable?: string;
-}
+/** Where secrets are: the key that says so in the inventory, and what it names. Paths are absolute. */
+export type SecretSource =
+  | { readonly key: string; readonly file: string }
+  | { readonly key: string; readonly variable: string }
+  | { readonly key: string; readonly directory: string }
+  | { readonly key: string; readonly command: SecretCommand };
 
-export type Environment = Readonly<Record<string, string | undefined>>;
+/** A source of one secret. */
+export type SingleSource = Extract<SecretSource, { file: string } | { variable: string }>;
+
+/** What reading secrets takes beside knowing where they are. */
+export interface SecretReading {
+  readonly env: Environment;
+  readonly commands: SecretCommands;
+  readonly signal: AbortSignal;
+}
 
 /** With room for a line end, a certificate bundle of some hundred authorities. */
 export const LARGEST_BUNDLE_BYTES = 1_024 * 1_024;
+/** Secrets are small and local; a network file system that hangs must not hold a lane for longer. */
+const READ_TIMEOUT_MS = 10_000;
 
 /** Reads a secret now. Throws a `BmcError` of class `usage` that names where it is, and nothing of it. */
-export async function readSecret(
-  { key, file, variable }: SecretSource,
-  env: Environment,
-  signal: AbortSignal,
-): Promise<string> {
-  if (file !== undefined) {
-    return usage(key, file, async () =>
-      readSecretText(await readSmallFile(file, LONGEST_SECRET_BYTES + 2, signal)),
-    );
+export async function readSecret(source: SingleSource, { env, signal }: SecretReading): Promise<string> {
+  const { key } = source;
+  if ("file" in source) {
+    return inTime(key, source.file, signal, (bounded) => readSecretFile(source.file, bounded));
   }
-  const text = variable === undefined ? undefined : env[variable];
+  const { variable } = source;
+  const text = env[variable];
   if (text === undefined) throw new BmcError("usage", `${key} ${variable} is not set`);
-  return usage(key, variable ?? key, async () => readSecretText(text));
+  return inTime(key, variable, signal, async () => readSecretText(text));
 }
 
 /** Reads a file that is no secret, under the same terms. */
 export async function readBundle(key: string, file: string, signal: AbortSignal): Promise<string> {
-  return usage(key, file, () => readSmallFile(file, LARGEST_BUNDLE_BYTES, signal));
+  return inTime(key, file, signal, (bounded) => readSmallFile(file, LARGEST_BUNDLE_BYTES, bounded));
 }
 
-async function usage(key: string, name: string, read: () => Promise<string>): Promise<string> {
+/**
+ * Secrets that are files of one directory, all of one generation, under the same terms. An optional one that is
+ * not there is left out.
+ */
+export async function readDirectory(
+  key: string,
+  directory: string,
+  names: { readonly required: readonly string[]; readonly optional: readonly string[] },
+  signal: AbortSignal,
+): Promise<Readonly<Record<string, string>>> {
+  return inTime(key, directory, signal, (bounded) =>
+    readFolder(directory, async (folder) => {
+      const found: Record<string, string> = {};
+      for (const name of [...names.required, ...names.optional]) {
+        try {
+          found[name] = await readSecretFile(`${folder}/${name}`, bounded);
+        } catch (thrown) {
+          bounded.throwIfAborted();
+          if (names.optional.includes(name) && isMissing(thrown)) continue;
+          throw new FileProblem(`cannot be used: its file ${name} ${fileProblemOf(thrown)}`);
+        }
+      }
+      return found;
+    }),
+  );
+}
+
+/** Every file of a directory, in the order of their names, under the same terms; hidden files do not count. */
+export async function readWholeDirectory(
+  key: string,
+  directory: string,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  return inTime(key, directory, signal, (bounded) =>
+    readFolder(directory, async (folder, names) => {
+      const secrets: string[] = [];
+      for (const name of names) {
+        try {
+          secrets.push(await readSecretFile(`${folder}/${name}`, bounded));
+        } catch (thrown) {
+          bounded.throwIfAborted();
+          throw new FileProblem(`cannot be used: its file ${name} ${fileProblemOf(thrown)}`);
+        }
+      }
+      if (secrets.length === 0) throw new FileProblem("holds no files");
+      return secrets;
+    }),
+  );
+}
+
+async function inTime<T>(
+  key: string,
+  name: string,
+  signal: AbortSignal,
+  read: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
   try {
-    return await read();
+    return await withTimeout(READ_TIMEOUT_MS, signal, read);
   } catch (thrown) {
-    throw new BmcError("usage", `${key} ${name} ${fileProblemOf(thrown)}`);
+    signal.throwIfAborted();
+    const problem = thrown instanceof TimeoutReached ? "could not be read in time" : fileProblemOf(thrown);
+    throw new BmcError("usage", `${key} ${name} ${problem}`);
   }
+}
+
+async function readSecretFile(path: string, signal: AbortSignal): Promise<string> {
+  return readSecretText(await readSmallFile(path, LONGEST_SECRET_BYTES + 2, signal));
 }
 
 /** Only regular files: a pipe in a secret's place would hold the action until its time is over. */
@@ -50,4 +120,8 @@ async function readSmallFile(path: string, largestBytes: number, signal: AbortSi
   await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   checkFile(await file.stat(), largestBytes);
   return decodeText(await file.readFile({ signal }));
+}
+
+function isMissing(thrown: unknown): boolean {
+  return thrown instanceof Error && "code" in thrown && thrown.code === "ENOENT";
 }

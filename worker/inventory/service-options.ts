@@ -1,10 +1,11 @@
+import { placeSource, readPlace } from "./credentials.ts";
 import type { HomeAssistantEntry, RpcEntry } from "./schema.ts";
-import type { SecretSource } from "./secret-source.ts";
+import type { SecretReading, SecretSource } from "./secret-source.ts";
 
 /** A webhook's options as a connection has them, with the secrets that the entry only names. */
-export async function rpcOptions(rpc: RpcEntry, read: (source: SecretSource) => Promise<string>) {
+export async function rpcOptions(rpc: RpcEntry, reading: SecretReading) {
   const { sha256, sha512 } = secretPlaces(rpc);
-  const secrets = { sha256: await readAll(sha256, read), sha512: await readAll(sha512, read) };
+  const secrets = { sha256: await readAll(sha256, reading), sha512: await readAll(sha512, reading) };
   const headers = Object.entries(rpc.headers).map(([name, values]) => {
     return [name, values.map((value) => value.reveal())] as const;
   });
@@ -22,22 +23,12 @@ export function rpcSecretSources(rpc: RpcEntry | undefined): readonly SecretSour
 
 function secretPlaces({ signature: { secrets } }: RpcEntry) {
   const sources = (algorithm: "sha256" | "sha512") =>
-    (secrets[algorithm] ?? []).map(({ file, env }): SecretSource => {
-      const key = `rpc.signature.secrets.${algorithm} ${file === undefined ? "env" : "file"}`;
-      return {
-        key,
-        ...(file === undefined ? {} : { file }),
-        ...(env === undefined ? {} : { variable: env }),
-      };
-    });
+    (secrets[algorithm] ?? []).map((place) => placeSource(`rpc.signature.secrets.${algorithm}`, place));
   return { sha256: sources("sha256"), sha512: sources("sha512") };
 }
 
-async function readAll(
-  sources: readonly SecretSource[],
-  read: (source: SecretSource) => Promise<string>,
-): Promise<string[]> {
+async function readAll(sources: readonly SecretSource[], reading: SecretReading): Promise<string[]> {
   const secrets: string[] = [];
-  for (const source of sources) secrets.push(await read(source));
+  for (const source of sources) secrets.push(...(await readPlace(source, reading)));
   return secrets;
 }

@@ -31,6 +31,9 @@ async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, "r");
   try {
     await folder.sync();
+  } catch (thrown) {
+    // Some file systems of networks cannot sync a folder, and say so in this way (fsync(2)).
+    if (!(thrown instanceof Error && "code" in thrown && thrown.code === "EINVAL")) throw thrown;
   } finally {
     await folder.close();
   }

@@ -25,6 +25,8 @@ const About = {
   lockKey: z.string().optional(),
   /** What launched it. */
   runtime: z.string(),
+  /** It gets its connection from the worker, and can do nothing before that. */
+  connected: z.boolean(),
   timeoutMs: z.number().nonnegative(),
   /** As reported with RUNNING. */
   startedAt: Instant,
@@ -42,9 +44,9 @@ const End = z.strictObject({
  * secret: neither the connection nor the environment nor what the action read.
  */
 export const JournalEntry = z.discriminatedUnion("phase", [
-  /** About to be launched: it may have been, or not. */
+  /** It is about to be launched. Only one that is not `connected` may have done something already. */
   z.strictObject({ ...About, phase: z.literal("launching") }),
-  /** The runtime launched it; `handle` is the runtime's own. */
+  /** It is there, and may have done something from now on; `handle` is the runtime's own. */
   z.strictObject({ ...About, phase: z.literal("launched"), handle: LaunchHandle }),
   /** It ended, and the server does not know yet. */
   z.strictObject({ ...About, phase: z.literal("ended"), handle: LaunchHandle.optional(), end: End }),
@@ -59,3 +61,12 @@ export const JournalEntry = z.discriminatedUnion("phase", [
 ]);
 export type JournalEntry = z.infer<typeof JournalEntry>;
 export type JournalPhase = JournalEntry["phase"];
+
+/**
+ * Whether the entry must outlast a loss of power: from the moment on at which the action may have done something
+ * until the server knows its end. An entry that is lost before means that the server serves the action again; one
+ * that is lost after, that the server is told the end twice.
+ */
+export function mustLast({ phase, connected }: Pick<JournalEntry, "phase" | "connected">): boolean {
+  return phase === "launched" || phase === "ended" || (phase === "launching" && !connected);
+}

@@ -1,16 +1,22 @@
-import { mkdir, readdir, readFile, rename, rm } from "node:fs/promises";
+import { mkdir, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { PART, replaceTextFile } from "./durable-file.ts";
-import { JournalEntry } from "./entry.ts";
+import { type JournalEntry, mustLast } from "./entry.ts";
+import { ENTRY_ENDING, LARGEST_ENTRY_BYTES, readEntry } from "./read-entry.ts";
 
 /** What running actions needs of a journal. */
 export interface ActionJournal {
   find(key: string): JournalEntry | undefined;
-  /** Those whose end the server may not know yet. */
+  /** How long ago that entry was written, by a clock that nobody sets; 0 when there is none. */
+  ageMs(key: string): number;
+  /** Those whose end the server may not know yet, the oldest first. */
   unfinished(): readonly JournalEntry[];
-  /** Rejects with a system error, such as that of a full disk; the entry before then stands. */
+  /**
+   * Rejects with a system error, such as that of a full disk; the file before then stands. What has happened (an
+   * end, its acknowledgement) is known all the same for as long as this process lives.
+   */
   write(entry: JournalEntry): Promise<void>;
   remove(key: string): Promise<void>;
 }
@@ -28,7 +34,12 @@ const REMEMBER_MS = 5 * 60_000;
 const MOST_REMEMBERED = 5_000;
 const MOST_SET_ASIDE = 100;
 const SET_ASIDE = "set-aside";
-const ENDING = ".json";
+
+interface Kept {
+  readonly entry: JournalEntry;
+  /** On the monotonic clock: a clock that is set must not make the worker forget, nor remember for ever. */
+  readonly writtenMs: number;
+}
 
 /**
  * What became of each action, one small readable file each, so that a worker that is killed at any step goes
@@ -36,47 +47,69 @@ const ENDING = ".json";
  */
 export class Journal implements ActionJournal {
   readonly #options: JournalOptions;
-  readonly #entries = new Map<string, JournalEntry>();
+  /** The one written last is last. */
+  readonly #entries = new Map<string, Kept>();
 
   private constructor(options: JournalOptions) {
     this.#options = options;
   }
 
-  /** Reads what an earlier worker left. What is damaged or foreign is set aside with a warning. */
+  /**
+   * Reads what an earlier worker left. What is damaged or foreign is set aside with a warning. Rejects with a system
+   * error when the directory cannot be read.
+   */
   static async open(options: JournalOptions): Promise<Journal> {
+    const { directory } = options;
     const journal = new Journal(options);
-    await mkdir(join(options.directory, SET_ASIDE), { recursive: true, mode: 0o700 });
-    for (const name of (await readdir(options.directory)).toSorted()) {
-      if (name.endsWith(PART)) await rm(join(options.directory, name), { force: true });
-      else if (name !== SET_ASIDE) await journal.#take(name);
+    await mkdir(join(directory, SET_ASIDE), { recursive: true, mode: 0o700 });
+    const found: JournalEntry[] = [];
+    for (const name of (await readdir(directory)).toSorted()) {
+      if (name === SET_ASIDE) continue;
+      if (name.endsWith(`${ENTRY_ENDING}${PART}`)) {
+        await rm(join(directory, name), { recursive: true, force: true });
+        continue;
+      }
+      const read = await readEntry(directory, name);
+      if (read.ok) found.push(read.entry);
+      else await journal.#setAside(name, read.problem);
+    }
+    for (const entry of found.toSorted(byAge)) {
+      journal.#keep(entry, writtenAgoMs(entry, options.clock));
     }
     await journal.#prune();
     return journal;
   }
 
   find(key: string): JournalEntry | undefined {
-    const entry = this.#entries.get(key);
-    return entry && this.#isStale(entry) ? undefined : entry;
+    const kept = this.#entries.get(key);
+    return kept && this.#isStale(kept) ? undefined : kept?.entry;
+  }
+
+  ageMs(key: string): number {
+    const kept = this.#entries.get(key);
+    return kept ? this.#options.clock.monotonicMs() - kept.writtenMs : 0;
   }
 
   unfinished(): readonly JournalEntry[] {
-    return [...this.#entries.values()].filter(({ phase }) => phase !== "acknowledged");
+    return [...this.#entries.values()]
+      .map(({ entry }) => entry)
+      .filter(({ phase }) => phase !== "acknowledged");
   }
 
-  acknowledged(): readonly JournalEntry[] {
-    return [...this.#entries.values()].filter(({ phase }) => phase === "acknowledged");
-  }
-
-  /**
-   * Writes an entry in place of the one with its key. What is to be launched and what has ended survives a loss
-   * of power as well. Rejects with a system error, such as that of a full disk; the entry before then stands.
-   */
   async write(entry: JournalEntry): Promise<void> {
-    const durable = entry.phase === "launching" || entry.phase === "ended";
-    await replaceTextFile(this.#path(entry.key), `${JSON.stringify(entry, undefined, 2)}\n`, durable);
-    // The newest is last, which is the order in which they are forgotten.
-    this.#entries.delete(entry.key);
-    this.#entries.set(entry.key, entry);
+    if (entry.phase === "ended" || entry.phase === "acknowledged") this.#keep(entry);
+    const text = `${JSON.stringify(entry, undefined, 2)}\n`;
+    if (Buffer.byteLength(text) > LARGEST_ENTRY_BYTES) {
+      throw new Error(`the journal entry of ${entry.key} would be larger than ${LARGEST_ENTRY_BYTES} bytes`);
+    }
+    try {
+      await replaceTextFile(this.#path(entry.key), text, mustLast(entry));
+    } catch (thrown) {
+      if (entry.phase !== "acknowledged") throw thrown;
+      // A disk that is full takes no file, but lets one go; what is remembered is in memory.
+      await rm(this.#path(entry.key), { force: true });
+    }
+    this.#keep(entry);
     if (entry.phase === "acknowledged") await this.#prune();
   }
 
@@ -85,61 +118,58 @@ export class Journal implements ActionJournal {
     await rm(this.#path(key), { force: true });
   }
 
-  async #take(name: string): Promise<void> {
-    const path = join(this.#options.directory, name);
-    const read = await readEntry(path, name);
-    if (read.ok) this.#entries.set(read.entry.key, read.entry);
-    else await this.#setAside(name, read.problem);
+  #keep(entry: JournalEntry, agoMs = 0): void {
+    this.#entries.delete(entry.key);
+    this.#entries.set(entry.key, { entry, writtenMs: this.#options.clock.monotonicMs() - agoMs });
   }
 
+  /** What cannot be moved, as on a file system that lost its right to write, stays and is only warned of. */
   async #setAside(name: string, problem: string): Promise<void> {
     const { directory, clock, log } = this.#options;
     const folder = join(directory, SET_ASIDE);
     const stamp = new Date(clock.now()).toISOString().replaceAll(":", "");
-    log.warn({ file: name, problem }, "journal entry set aside, the worker goes on without it");
-    await rename(join(directory, name), join(folder, `${stamp}-${name}`));
-    const kept = (await readdir(folder)).toSorted();
-    for (const old of kept.slice(0, Math.max(0, kept.length - MOST_SET_ASIDE))) {
-      await rm(join(folder, old), { recursive: true, force: true });
+    log.warn(
+      { file: join(directory, name), problem },
+      "journal entry set aside, the worker goes on without it",
+    );
+    try {
+      await rename(join(directory, name), join(folder, `${stamp}-${name}`));
+      const kept = (await readdir(folder)).toSorted();
+      for (const old of kept.slice(0, Math.max(0, kept.length - MOST_SET_ASIDE))) {
+        await rm(join(folder, old), { recursive: true, force: true });
+      }
+    } catch (thrown) {
+      const error = thrown instanceof Error ? thrown.message : String(thrown);
+      log.debug({ file: name, error }, "journal entry could not be moved");
     }
   }
 
   async #prune(): Promise<void> {
-    const remembered = this.acknowledged();
-    const surplus = remembered.slice(0, Math.max(0, remembered.length - MOST_REMEMBERED));
-    const forgotten = new Set([...surplus, ...remembered.filter((entry) => this.#isStale(entry))]);
-    for (const { key } of forgotten) await this.remove(key);
+    const remembered = [...this.#entries.values()].filter(({ entry }) => entry.phase === "acknowledged");
+    const surplus = Math.max(0, remembered.length - MOST_REMEMBERED);
+    const forgotten = remembered.filter((kept, index) => index < surplus || this.#isStale(kept));
+    // A file that cannot be removed now is found, and old, at the next start.
+    for (const { entry } of forgotten) await this.remove(entry.key).catch(() => undefined);
   }
 
-  #isStale(entry: JournalEntry): boolean {
-    if (entry.phase !== "acknowledged") return false;
-    const ageMs = this.#options.clock.now() - Date.parse(entry.acknowledgedAt);
-    // A clock that was set back leaves entries in the future: they are as old as they could be.
-    return ageMs < 0 || ageMs > REMEMBER_MS;
+  #isStale({ entry, writtenMs }: Kept): boolean {
+    return entry.phase === "acknowledged" && this.#options.clock.monotonicMs() - writtenMs > REMEMBER_MS;
   }
 
   #path(key: string): string {
-    return join(this.#options.directory, `${key}${ENDING}`);
+    return join(this.#options.directory, `${key}${ENTRY_ENDING}`);
   }
 }
 
-type ReadEntry =
-  | { readonly ok: true; readonly entry: JournalEntry }
-  | { readonly ok: false; readonly problem: string };
+function byAge(one: JournalEntry, other: JournalEntry): number {
+  return writtenAt(one) - writtenAt(other);
+}
 
-async function readEntry(path: string, name: string): Promise<ReadEntry> {
-  let value: unknown;
-  try {
-    value = JSON.parse(await readFile(path, "utf8"));
-  } catch (thrown) {
-    const unread = thrown instanceof Error && "code" in thrown;
-    return { ok: false, problem: unread ? `cannot be read (${String(thrown.code)})` : "is not JSON" };
-  }
-  const parsed = JournalEntry.safeParse(value);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    return { ok: false, problem: `${issue?.path.join(".") || "it"}: ${issue?.message}` };
-  }
-  if (name !== `${parsed.data.key}${ENDING}`) return { ok: false, problem: "holds another action's key" };
-  return { ok: true, entry: parsed.data };
+/** As the wall clock tells. An entry from the future, where that was set back, is as new as it can be. */
+function writtenAgoMs(entry: JournalEntry, clock: Clock): number {
+  return Math.max(0, clock.now() - writtenAt(entry));
+}
+
+function writtenAt(entry: JournalEntry): number {
+  return Date.parse(entry.phase === "acknowledged" ? entry.acknowledgedAt : entry.startedAt);
 }

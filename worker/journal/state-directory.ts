@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { access, constants, mkdir, readFile } from "node:fs/promises";
+import { access, constants, mkdir, readFile, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
@@ -25,19 +25,21 @@ export interface StateDirectory {
 
 /**
  * Opens the directory for this process alone, and makes it when it is not there. The operating system gives it
- * free when the process dies, however that happens. Throws a `StateDirectoryProblem`.
+ * free when the process dies, however that happens. Rejects with a `StateDirectoryProblem`.
  */
-export async function openStateDirectory(path: string): Promise<StateDirectory> {
+export async function openStateDirectory(given: string): Promise<StateDirectory> {
+  let path: string;
   try {
-    await mkdir(join(path, "journal"), { recursive: true, mode: 0o700 });
-    await mkdir(join(path, "results"), { recursive: true, mode: 0o700 });
+    await mkdir(join(given, "journal"), { recursive: true, mode: 0o700 });
+    await mkdir(join(given, "results"), { recursive: true, mode: 0o700 });
+    path = await realpath(given);
     await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (thrown) {
-    throw new StateDirectoryProblem(`the state directory ${path} cannot be used: ${reasonOf(thrown)}`);
+    throw new StateDirectoryProblem(`the state directory ${given} cannot be used: ${reasonOf(thrown)}`);
   }
   const release = lock(join(path, "lock"), path);
   try {
-    const id = await identity(join(path, "state.json"), path);
+    const id = await identity(join(path, "state.json"));
     return { path, id, journal: join(path, "journal"), results: join(path, "results"), close: release };
   } catch (thrown) {
     release();
@@ -67,7 +69,7 @@ function lock(file: string, path: string): () => void {
   }
 }
 
-async function identity(file: string, path: string): Promise<string> {
+async function identity(file: string): Promise<string> {
   const text = await readFile(file, "utf8").catch((thrown: unknown) => {
     if (thrown instanceof Error && "code" in thrown && thrown.code === "ENOENT") return undefined;
     throw new StateDirectoryProblem(`${file} cannot be read: ${reasonOf(thrown)}`);
@@ -76,7 +78,8 @@ async function identity(file: string, path: string): Promise<string> {
     const parsed = State.safeParse(jsonOf(text));
     if (parsed.success) return parsed.data.id;
     throw new StateDirectoryProblem(
-      `${path} is not a state directory of this version: ${file} is damaged or of another version`,
+      `${file} is damaged or of another version: without it, the worker starts with a new ID and does not know ` +
+        "the containers of the old one as its own",
     );
   }
   const id = randomUUID();

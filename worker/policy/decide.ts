@@ -1,39 +1,40 @@
 import type { Action } from "../action.ts";
+import { environmentProblem, ownConnectionProblem } from "./environment-rule.ts";
 import { fileProblem } from "./file-rule.ts";
 import { imageProblem } from "./image-rule.ts";
-import type { Policy } from "./policy.ts";
-import { volumeProblem } from "./volume-rule.ts";
-import { matchesWildcard } from "./wildcard.ts";
+import type { Policy, VolumeRule } from "./policy.ts";
+import { agentProblem, type TenantAction, tenantMachineProblem, tenantProblem } from "./tenant-rule.ts";
+import { holdsFor, volumeProblem } from "./volume-rule.ts";
 
 export type PolicyRule = keyof Policy;
 
-export type Decision =
-  | { readonly allowed: true }
-  /** `reason` is one line that names the rule, such as `policy volumes: /etc:/host is not allowed`. */
-  | { readonly allowed: false; readonly rule: PolicyRule; readonly reason: string };
+/** `reason` is one line that names the rule, such as `policy volumes: /etc:/host is not allowed`. */
+export interface Refusal {
+  readonly rule: PolicyRule;
+  readonly reason: string;
+}
 
-/** Whether an action may run under a policy; the first rule it breaks says no. */
-export function decide(
-  policy: Policy,
-  action: Pick<Action, "environment" | "image" | "networkNamespace" | "pidNamespace" | "volumes">,
+export type Decision = { readonly allowed: true } | ({ readonly allowed: false } & Refusal);
+
+/** What the policy looks at, whatever machine the action is for. What follows a failure is judged as an action of its own. */
+export type JudgedAction = TenantAction &
+  Pick<Action, "command" | "environment" | "networkNamespace" | "pidNamespace" | "volumes">;
+
+/** Whether an action may run under a policy; the first rule it breaks says no. Machines are `decideMachine`'s. */
+export function decide(policy: Policy, action: JudgedAction): Decision {
+  return decisionOf(refusals(policy, action));
+}
+
+/** Whether an action may use a machine of this name. Looks at names alone, so that an answer tells of no inventory. */
+export function decideMachine(
+  { tenants, agents }: Pick<Policy, "agents" | "tenants">,
+  action: TenantAction & Pick<Action, "agentId">,
+  machine: string,
 ): Decision {
-  const image = imageProblem(action.image, policy);
-  if (image) return denied(image.rule, image.message);
-  for (const volume of action.volumes) {
-    const problem = volumeProblem(volume, policy.volumes);
-    if (problem) return denied("volumes", problem);
-  }
-  if (action.networkNamespace && !policy.networkNamespaces.includes(action.networkNamespace)) {
-    return denied("networkNamespaces", `${action.networkNamespace} is not allowed`);
-  }
-  if (action.pidNamespace && !policy.pidNamespaces.includes(action.pidNamespace)) {
-    return denied("pidNamespaces", `${action.pidNamespace} is not allowed`);
-  }
-  const variable = Object.keys(action.environment).find((name) =>
-    policy.environmentDenied.some((pattern) => matchesWildcard(pattern, name)),
-  );
-  if (variable !== undefined) return denied("environmentDenied", `${variable} must not be set`);
-  return { allowed: true };
+  return decisionOf([
+    ...refusal("tenants", tenantMachineProblem(action, machine, tenants)),
+    ...refusal("agents", agentProblem(action, machine, agents)),
+  ]);
 }
 
 /**
@@ -41,13 +42,46 @@ export function decide(
  * variable or flag. In a container the same path is the container's own, and volumes decide what it is.
  */
 export async function decideFile(
-  { volumes }: Pick<Policy, "volumes">,
+  policy: Pick<Policy, "volumes">,
+  action: Pick<Action, "workflowId">,
   { name, path }: { readonly name: string; readonly path: string },
 ): Promise<Decision> {
-  const problem = await fileProblem(path, volumes);
-  return problem ? denied("volumes", `${name} ${path} ${problem}`) : { allowed: true };
+  const problem = await fileProblem(path, volumesFor(policy, action));
+  return decisionOf(refusal("volumes", problem && `${name} ${path} ${problem}`));
 }
 
-function denied(rule: PolicyRule, message: string): Decision {
-  return { allowed: false, rule, reason: `policy ${rule}: ${message}` };
+/** Every rule that an action breaks. */
+export function refusals(policy: Policy, action: JudgedAction): readonly Refusal[] {
+  const { networkNamespaces, pidNamespaces } = policy;
+  const { networkNamespace, pidNamespace } = action;
+  const image = imageProblem(action.image, policy);
+  const volumes = volumesFor(policy, action);
+  return [
+    ...(image ? refusal(image.rule, image.message) : []),
+    ...refusal("tenants", tenantProblem(action, policy.tenants)),
+    ...action.volumes.flatMap((volume) => refusal("volumes", volumeProblem(volume, volumes))),
+    ...refusal("networkNamespaces", namespaceProblem(networkNamespace, networkNamespaces)),
+    ...refusal("pidNamespaces", namespaceProblem(pidNamespace, pidNamespaces)),
+    ...refusal("environmentDenied", environmentProblem(action, policy)),
+    ...refusal("ownConnections", ownConnectionProblem(action, policy)),
+  ];
+}
+
+function volumesFor(
+  { volumes }: Pick<Policy, "volumes">,
+  action: Pick<Action, "workflowId">,
+): readonly VolumeRule[] {
+  return volumes.filter((rule) => holdsFor(rule, action));
+}
+
+function namespaceProblem(asked: string | undefined, allowed: readonly string[]): string | undefined {
+  return !asked || allowed.includes(asked) ? undefined : `${asked} is not allowed`;
+}
+
+function refusal(rule: PolicyRule, message: string | undefined): readonly Refusal[] {
+  return message === undefined ? [] : [{ rule, reason: `policy ${rule}: ${message}` }];
+}
+
+function decisionOf([first]: readonly Refusal[]): Decision {
+  return first === undefined ? { allowed: true } : { allowed: false, ...first };
 }

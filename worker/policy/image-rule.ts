@@ -22,6 +22,10 @@ export function matchesImagePattern(pattern: string, reference: ImageReference):
   );
 }
 
+export function matchesAnyImage(patterns: readonly string[], reference: ImageReference): boolean {
+  return patterns.some((pattern) => matchesImagePattern(pattern, reference));
+}
+
 /** The rule that an image breaks, if any. */
 export function imageProblem(
   image: string,
@@ -29,7 +33,7 @@ export function imageProblem(
 ): { readonly rule: "images" | "digestOnly"; readonly message: string } | undefined {
   const reference = parseImageReference(image);
   if (!reference) return { rule: "images", message: `${JSON.stringify(image)} is not an image reference` };
-  if (!images.some((pattern) => matchesImagePattern(pattern, reference))) {
+  if (!matchesAnyImage(images, reference)) {
     return { rule: "images", message: `${image} is not allowed` };
   }
   if (digestOnly && reference.digest === undefined) {

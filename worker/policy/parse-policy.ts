@@ -1,11 +1,13 @@
 import { valueProblems } from "../../shared/document/issue-problems.ts";
-import { byLine, type Checked } from "../../shared/document/problem.ts";
-import { parseYaml } from "../../shared/document/yaml-document.ts";
+import { byLine, type Checked, type Problem } from "../../shared/document/problem.ts";
+import { parseYaml, type YamlDocument } from "../../shared/document/yaml-document.ts";
 import { Policy } from "./policy.ts";
 
 const refusedKeys: Readonly<Record<string, string>> = {
-  privileged: "is not known: no action runs privileged",
   capabilities: "is not known: actions run without capabilities",
+  limits: "is not known: limits belong to images, write them below containers",
+  pull: "is not known: when to pull belongs to images, write it below containers",
+  pullPolicy: "is not known: when to pull belongs to images, write pull below containers",
 };
 
 /** Reads a whole policy; every problem comes with its line. An empty file is the default policy. */
@@ -14,7 +16,7 @@ export function parsePolicy(path: string, text: string): Checked<Policy> {
   if (!yaml.ok) return yaml;
   const value = yaml.value.value ?? {};
   const parsed = Policy.safeParse(value);
-  if (parsed.success) return { ok: true, value: parsed.data, warnings: [] };
+  if (parsed.success) return { ok: true, value: parsed.data, warnings: concerns(parsed.data, yaml.value) };
   const problems = valueProblems(Policy, value, parsed.error.issues, refusedKeys).map(
     ({ path: keys, message }) => ({
       source: yaml.value.sourceOf(keys),
@@ -22,4 +24,25 @@ export function parsePolicy(path: string, text: string): Checked<Policy> {
     }),
   );
   return { ok: false, problems: byLine(problems) };
+}
+
+/** What is allowed, but leaves tenants a way to what they are not to have. */
+function concerns(policy: Policy, document: YamlDocument): readonly Problem[] {
+  const { tenants = [], images, privileged } = policy;
+  const open = (patterns: readonly string[] | undefined) => patterns?.includes("**") ?? true;
+  const ownImages = open(images) ? tenants.findIndex((tenant) => open(tenant.images)) : -1;
+  const found: Problem[] = [];
+  if (ownImages >= 0) {
+    found.push({
+      source: document.sourceOf(["tenants", ownImages]),
+      message: `tenants.${ownImages} may run any image, and an image is given its machine's credentials: name the trusted ones with images`,
+    });
+  }
+  if (tenants.length > 0 && privileged.length > 0) {
+    found.push({
+      source: document.sourceOf(["privileged"]),
+      message: "privileged gives every tenant who may run such an image the worker's host",
+    });
+  }
+  return byLine(found);
 }

@@ -1,5 +1,12 @@
+import type { ActionId } from "../action.ts";
 import { climbs, judgeHostPath } from "./host-path.ts";
+import { isInNamespace } from "./namespace.ts";
 import type { VolumeRule } from "./policy.ts";
+
+/** Whether a rule holds for an action's workflow. */
+export function holdsFor({ namespaces }: VolumeRule, action: Pick<ActionId, "workflowId">): boolean {
+  return namespaces === undefined || isInNamespace(action, namespaces);
+}
 
 /** Why a volume of an action may not be mounted; undefined when it may. */
 export function volumeProblem(volume: string, rules: readonly VolumeRule[]): string | undefined {

@@ -12,3 +12,8 @@ export function matchesWildcard(pattern: string, text: string): boolean {
     .join("");
   return new RegExp(`^${source}$`, "s").test(text);
 }
+
+/** The same for names, which have no segments: every `*` stands for anything. */
+export function matchesName(pattern: string, name: string): boolean {
+  return matchesWildcard(pattern.replace(/\*+/g, "**"), name);
+}

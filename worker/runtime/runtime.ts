@@ -7,17 +7,42 @@ export interface LogLine {
   readonly line: string;
 }
 
+/** What the policy says of how an action's container runs, before what the settings say. */
+export interface LaunchTerms {
+  /** When to ask the registry for the image. */
+  readonly pull?: "always" | "if-missing" | "never";
+  readonly memoryBytes?: number;
+  readonly cpus?: number;
+  readonly pids?: number;
+  /** With every right on the host. */
+  readonly privileged?: boolean;
+}
+
 /** Everything a runtime needs to run one action. The policy has already agreed to it. */
 export interface LaunchRequest {
   readonly action: Action;
+  /** Only containers can be held to them. */
+  readonly terms?: LaunchTerms;
   /** Written to the action's stdin and nowhere else; absent when the action brings its own. */
   readonly connection?: Connection;
   /** The action's time, already with the default applied. */
   readonly timeoutMs: number;
   /** Called for each line as it comes. */
   readonly onLog: (line: LogLine) => void;
-  /** Called when it is launched, with what a worker that comes back finds it by. */
-  readonly onLaunched?: (handle: LaunchHandle) => Promise<void>;
+  /**
+   * Called with what a worker that comes back finds it by, before the action can do anything, where the runtime can hold
+   * it back until then. Rejects with `LaunchNotRecorded`: what is held back is then taken away again.
+   */
+  readonly onLaunch?: (handle: LaunchHandle) => Promise<void>;
+}
+
+/** A launch that is not on record must not happen: nobody would know of it after a crash. */
+export class LaunchNotRecorded extends Error {
+  override readonly name = "LaunchNotRecorded";
+
+  constructor(cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+  }
 }
 
 /** A runtime's own words for what it launched, as JSON. */
@@ -26,8 +51,10 @@ export type LaunchHandle = Readonly<Record<string, string | number | null>>;
 /** An action that an earlier worker launched, or was about to. */
 export interface LeftAction {
   readonly action: ActionId & Pick<Action, "image">;
-  /** Absent when that worker died before it could write it down. */
+  /** Absent when that worker died before it could write it down: one that is `connected` has then done nothing. */
   readonly handle?: LaunchHandle;
+  /** It got, or was to get, its connection from the worker. */
+  readonly connected: boolean;
   readonly startedAt: Date;
   readonly timeoutMs: number;
   readonly onLog: (line: LogLine) => void;
@@ -37,7 +64,7 @@ export interface LeftAction {
 export type Adoption =
   /** It was found, running or ended, and has ended now. */
   | { readonly kind: "ended"; readonly ended: EndedAction }
-  /** It was certainly never started, so that it may be run. */
+  /** It certainly did nothing, and nothing is left of it, so that it may be run. */
   | { readonly kind: "not-launched" }
   /** It was or may have been started, and nothing tells how it ended; `reason` is one line. */
   | { readonly kind: "lost"; readonly reason: string; readonly idempotent: boolean };
@@ -56,16 +83,18 @@ export interface EndedAction {
 export interface Runtime {
   readonly name: string;
   /**
-   * Runs an action to its end. Never rejects for what the action or the engine did: that is an outcome.
+   * Runs an action to its end. Never rejects for what the action or the engine did: that is an outcome. Rejects with
+   * `LaunchNotRecorded` when nothing was launched because of that.
    * When `signal` aborts, the action is stopped (stop, grace, kill) and the outcome is class `cancelled`.
    */
   run(request: LaunchRequest, signal: AbortSignal): Promise<EndedAction>;
   /** Takes over what an earlier worker left, under the terms of `run`. */
   adopt(left: LeftAction, signal: AbortSignal): Promise<Adoption>;
   /**
-   * Removes what no worker will come back for: this worker's own leftovers, except for the actions of `keep` (by
-   * `actionKey`), and other workers' long after their time. Resolves to how many; rejects when it cannot look.
+   * Removes what no worker will come back for: what this worker's state directory launched, except for what runs now and
+   * the actions that `keep` is true for (by `actionKey`), and other workers' long after their time. Resolves to how
+   * many; rejects when it cannot look.
    */
-  sweep(keep: ReadonlySet<string>, signal: AbortSignal): Promise<number>;
+  sweep(keep: (key: string) => boolean, signal: AbortSignal): Promise<number>;
   close(): Promise<void>;
 }

@@ -1,99 +1,97 @@
-import { Code, ConnectError, createClient } from "@connectrpc/connect";
-import { createGrpcTransport } from "@connectrpc/connect-node";
+import { Code } from "@connectrpc/connect";
 import type { Logger } from "../../shared/logger.ts";
-import { withTimeout } from "../../shared/timeout.ts";
-import type { Channel } from "./tink/channel.ts";
-import { codeName, pollOfError } from "./tink/errors.ts";
-import { WorkflowService } from "./tink-legacy/gen/workflow_pb.ts";
-import type { Transport } from "./transport.ts";
+import { codeName, failedPollOfError } from "./tink/errors.ts";
+import type { Acknowledgement, Transport } from "./transport.ts";
 
 export type ApiName = "current" | "legacy";
 
 export interface ApiChoiceOptions {
-  readonly channel: Channel;
   readonly apis: Readonly<Record<ApiName, Omit<Transport, "close">>>;
+  /** Asks the server which one it speaks. Rejects when it does not answer; takes its own time and no longer. */
+  readonly ask: (agentId: string) => Promise<ApiName>;
+  /** Whether the server that was asked is still at the other end. */
+  readonly stillConnected: () => boolean;
+  readonly close: () => Promise<void>;
   readonly log: Logger;
 }
 
-const QUESTION_TIMEOUT_MS = 15_000;
-
 /**
- * The API that the server speaks, found out by asking once: a server of the current API does not implement
- * `GetWorkflowContexts`, and one of the deprecated API answers it at once. The report has the same path in both, so it is
- * never tried on one that has not been chosen.
+ * The API that the server speaks, found out by asking once for each connection. The report has the same path in both and
+ * different messages, so it is never tried on an API that was not chosen.
  */
-export function chooseApi({ channel, apis, log }: ApiChoiceOptions): Transport {
-  const client = createClient(
-    WorkflowService,
-    createGrpcTransport({ baseUrl: channel.authority, sessionManager: channel }),
-  );
+export function chooseApi({ apis, ask, stillConnected, close, log }: ApiChoiceOptions): Transport {
+  /** The last answer; it stands while `chosen` does. */
+  let known: ApiName | undefined;
   let chosen: ApiName | undefined;
   let asking: Promise<ApiName> | undefined;
 
-  async function ask(agentId: string): Promise<ApiName> {
-    const never = new AbortController().signal;
-    const api = await withTimeout(QUESTION_TIMEOUT_MS, never, async (signal): Promise<ApiName> => {
-      try {
-        for await (const _ of client.getWorkflowContexts({ workerId: agentId }, { signal })) break;
-        return "legacy";
-      } catch (thrown) {
-        if (ConnectError.from(thrown).code === Code.Unimplemented) return "current";
-        throw thrown;
-      }
-    });
-    log.info({ api }, "tink server asked for its API");
-    return api;
-  }
-
-  /** One question at a time, whoever asks first. */
-  async function choice(agentId: string): Promise<ApiName> {
-    if (chosen) return chosen;
-    asking ??= ask(agentId);
+  async function askNow(agentId: string): Promise<ApiName> {
     try {
-      chosen = await asking;
-      return chosen;
+      const api = await ask(agentId);
+      if (api !== known) log.info({ api }, "tink server asked for its API");
+      known = api;
+      chosen = api;
+      return api;
     } finally {
       asking = undefined;
     }
   }
 
+  /** One question at a time, whoever asks first. Rejects with the signal's reason, and when the server does not answer. */
+  async function choice(agentId: string, signal: AbortSignal): Promise<ApiName> {
+    signal.throwIfAborted();
+    if (!stillConnected()) chosen = undefined;
+    if (chosen !== undefined) return chosen;
+    asking ??= askNow(agentId);
+    return untilAborted(asking, signal);
+  }
+
+  /** What was chosen has turned out not to be so, unless somebody found that out before. */
+  function revoke(api: ApiName): void {
+    if (chosen === api) chosen = undefined;
+  }
+
   return {
-    servesSeveral: () => chosen === "legacy",
+    servesSeveral: () => known === "legacy",
 
     async next(agentId, signal, atHand) {
-      signal.throwIfAborted();
       let api: ApiName;
       try {
-        api = await untilAborted(choice(agentId), signal);
+        api = await choice(agentId, signal);
       } catch (thrown) {
         signal.throwIfAborted();
-        const poll = pollOfError(thrown);
-        return {
-          kind: "failed",
-          code: poll.kind === "failed" ? poll.code : "Unavailable",
-          reason: poll.reason,
-        };
+        return failedPollOfError(thrown);
       }
       const poll = await apis[api].next(agentId, signal, atHand);
       // The server behind the address was replaced by one of the other API.
-      if (poll.kind === "failed" && poll.code === codeName(Code.Unimplemented)) chosen = undefined;
+      if (poll.kind === "failed" && poll.code === codeName(Code.Unimplemented)) revoke(api);
       return poll;
     },
 
     async report(status, signal) {
-      let api: ApiName;
+      const { agentId } = status.action;
       try {
-        api = await untilAborted(choice(status.action.agentId), signal);
+        const api = await choice(agentId, signal);
+        const answer = await apis[api].report(status, signal);
+        if (!isRefusal(answer)) return answer;
+        // Behind a proxy the server may be replaced on an open connection: its own refusals count, the other API's do not.
+        revoke(api);
+        const now = await choice(agentId, signal);
+        if (now === api) return answer;
+        return { kind: "retry", code: answer.code, reason: "the server speaks the other API by now" };
       } catch (thrown) {
         signal.throwIfAborted();
-        const { reason } = pollOfError(thrown);
-        return { kind: "retry", code: "Unavailable", reason };
+        const { code, reason } = failedPollOfError(thrown);
+        return { kind: "retry", code, reason };
       }
-      return apis[api].report(status, signal);
     },
 
-    close: () => channel.close(),
+    close,
   };
+}
+
+function isRefusal(answer: Acknowledgement): answer is Exclude<Acknowledgement, { kind: "acknowledged" }> {
+  return answer.kind === "rejected" || (answer.kind === "retry" && answer.bounded === true);
 }
 
 async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {

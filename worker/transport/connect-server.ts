@@ -2,6 +2,7 @@ import type { Logger } from "../../shared/logger.ts";
 import { type ApiName, chooseApi } from "./choose-api.ts";
 import { createChannel, currentApi, type TinkTransportOptions } from "./tink/tink-transport.ts";
 import { legacyApi } from "./tink-legacy/legacy-transport.ts";
+import { speaksLegacy } from "./tink-legacy/speaks-legacy.ts";
 import type { Transport } from "./transport.ts";
 
 export interface ConnectOptions extends TinkTransportOptions {
@@ -12,6 +13,13 @@ export interface ConnectOptions extends TinkTransportOptions {
 export function connectServer({ api, ...options }: ConnectOptions, log: Logger): Transport {
   const channel = createChannel(options);
   const apis = { current: currentApi(channel, options), legacy: legacyApi(channel) };
-  if (api === "auto") return chooseApi({ channel, apis, log });
-  return { ...apis[api], close: () => channel.close() };
+  const close = () => channel.close();
+  if (api !== "auto") return { ...apis[api], close };
+  return chooseApi({
+    apis,
+    ask: async (agentId) => ((await speaksLegacy(channel, agentId)) ? "legacy" : "current"),
+    stillConnected: () => channel.connected,
+    close,
+    log,
+  });
 }

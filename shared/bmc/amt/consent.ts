@@ -25,5 +25,6 @@ export async function checkConsent(wsman: WsmanClient, signal: AbortSignal): Pro
   throw new BmcError(
     "auth",
     "the device takes boot options only with its user's consent, which has not been given: set it up in admin control mode, or without user opt-in",
+    { refused: "right" },
   );
 }

@@ -28,5 +28,7 @@ export function faultError(fault: XmlElement, doing: string, isWrite: boolean): 
   const said = [reason, subcode && `(${subcode})`].filter(Boolean).join(" ") || "a fault without a reason";
   return new BmcError(errorClass, oneLine(`${doing}: ${said}`), {
     uncertain: isWrite && errorClass === "timeout",
+    // A login that is refused gets an HTTP status and no fault.
+    refused: "right",
   });
 }

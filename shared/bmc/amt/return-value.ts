@@ -34,5 +34,7 @@ export function checkReturnValue(output: XmlElement, doing: string, meanings: Me
     throw new BmcError("protocol", `${doing} answered without a ReturnValue`, { uncertain: true });
   }
   const [meaning, errorClass] = meanings[value] ?? ["a meaning that is not known", "bmc"];
-  throw new BmcError(errorClass, `${doing} was refused: ReturnValue ${value}, ${meaning}`);
+  throw new BmcError(errorClass, `${doing} was refused: ReturnValue ${value}, ${meaning}`, {
+    refused: "right",
+  });
 }

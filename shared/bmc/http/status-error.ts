@@ -22,6 +22,8 @@ export function statusError(
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     // A gateway that lost the answer does not know what became of the request.
     uncertain: isWrite && (status === 502 || status === 504),
+    // RFC 9110 section 15.5.4: the server has understood who asks.
+    refused: status === 403 ? "right" : "login",
   });
 }
 

@@ -40,6 +40,8 @@ export function completionError(command: Command, code: number): BmcError {
   const hex = code.toString(16).toUpperCase().padStart(2, "0");
   return new BmcError(errorClass, `${command.name}: ${reason} (completion code 0x${hex})`, {
     uncertain: errorClass === "timeout" && command.effect !== "read",
+    // Commands are answered in a session: the login was taken.
+    refused: "right",
   });
 }
 

@@ -40,9 +40,14 @@ const STATUSES: Readonly<Record<number, readonly [ErrorClass, string]>> = {
   18: ["unsupported", "illegal or unrecognised parameter"],
 };
 
+/** The user may log in, at another level. */
+const LEVEL_REFUSALS = new Set([0x09, 0x0a]);
+
 /** The error behind a status other than success, named after the message that was answered. */
 export function handshakeError(message: string, status: number): BmcError {
   const [errorClass, reason] = STATUSES[status] ?? ["bmc", "refused"];
   const hex = status.toString(16).toUpperCase().padStart(2, "0");
-  return new BmcError(errorClass, `${message}: ${reason} (status 0x${hex})`);
+  return new BmcError(errorClass, `${message}: ${reason} (status 0x${hex})`, {
+    ...(LEVEL_REFUSALS.has(status) ? { refused: "right" } : {}),
+  });
 }

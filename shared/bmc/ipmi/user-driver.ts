@@ -45,7 +45,9 @@ export class IpmiUsers implements UserDriver {
 
   checkRights(): void {
     if (this.#privilege === "administrator") return;
-    throw new BmcError("auth", `to change users: ${tooLittlePrivilege("administrator")}`);
+    throw new BmcError("auth", `to change users: ${tooLittlePrivilege("administrator")}`, {
+      refused: "right",
+    });
   }
 
   async list(signal: AbortSignal): Promise<readonly BmcUser[]> {

@@ -1,4 +1,4 @@
-import type { ErrorClass } from "../../contract/error-class.ts";
+import type { AuthRefusal, ErrorClass } from "../../contract/error-class.ts";
 import { BmcError } from "../errors.ts";
 import type { Command } from "../ipmi/command.ts";
 import { essenceOf } from "./output.ts";
@@ -7,6 +7,7 @@ interface Meaning {
   readonly pattern: RegExp;
   readonly class: ErrorClass;
   readonly reason: string;
+  readonly refused?: AuthRefusal;
 }
 
 const SUITE_REFUSED = /Error in open session response message ?: .*(algorithm|matching|cipher)/i;
@@ -29,6 +30,7 @@ const NO_SESSION: readonly Meaning[] = [
     pattern: /message indicates an error ?: .*role/i,
     class: "auth",
     reason: "the user may not open a session at this privilege level",
+    refused: "right",
   },
   {
     pattern: /message indicates an error ?: .*integrity check/i,
@@ -39,6 +41,7 @@ const NO_SESSION: readonly Meaning[] = [
     pattern: /Set Session Privilege Level .*failed/i,
     class: "auth",
     reason: "the user may not rise to this privilege level",
+    refused: "right",
   },
   { pattern: SUITE_REFUSED, class: "unsupported", reason: "the BMC does not offer this cipher suite" },
   { pattern: /Address lookup for .* failed/i, class: "unreachable", reason: "the host name is unknown" },
@@ -61,7 +64,10 @@ export function refusesSuite(stderr: string): boolean {
 export function failureOf(command: Command, stderr: string): BmcError {
   const details = essenceOf(stderr) || "ipmitool gave no reason";
   const known = NO_SESSION.find(({ pattern }) => pattern.test(stderr));
-  if (known) return new BmcError(known.class, `${known.reason} (ipmitool: ${details})`);
+  if (known) {
+    const { class: errorClass, reason, ...refusal } = known;
+    return new BmcError(errorClass, `${reason} (ipmitool: ${details})`, refusal);
+  }
   if (/Unable to establish/i.test(stderr)) {
     return new BmcError("timeout", `the IPMI session was not established (ipmitool: ${details})`);
   }

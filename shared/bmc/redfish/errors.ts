@@ -50,7 +50,15 @@ export function answerError(
   const retryAfterMs = parseRetryAfterMs(answer.headers["retry-after"], nowMs);
   const said = redact(refusal.text, request.body);
   const message = oneLine(`${describe(request)} answered ${answer.status}${said && `: ${said}`}`);
-  return new BmcError(errorClass, message, retryAfterMs === undefined ? {} : { retryAfterMs });
+  return new BmcError(errorClass, message, {
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    refused: refusesRight(answer.status, refusal.messageIds) ? "right" : "login",
+  });
+}
+
+/** DSP0266, status codes: 403 is for credentials that are recognised and do not suffice. */
+function refusesRight(status: number, messageIds: readonly string[]): boolean {
+  return status === 403 || (status !== 401 && messageIds.some((id) => /InsufficientPrivilege/.test(id)));
 }
 
 function classOfAnswer(status: number, messageIds: readonly string[]): ErrorClass {

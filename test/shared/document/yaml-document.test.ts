@@ -36,7 +36,14 @@ describe("a YAML document", () => {
 
   it.each([
     ["a: 1\nb: 2\na: 3\n", ["file.yaml:3: map keys must be unique"]],
-    ["a: !python/object x", ["file.yaml:1: unresolved tag: !python/object"]],
+    ["a: !canary x", ["file.yaml:1: unresolved tag: put text that begins with ! in quotes"]],
+    ["a: *canary", ["file.yaml: unresolved alias: put text that begins with * in quotes"]],
+    ["%canary x\n---\n", ["file.yaml:1: unknown directive: put text that begins with % in quotes"]],
+    ['a: "\\qcanary"', ["file.yaml:1: invalid escape sequence: put text with backslashes in single quotes"]],
+    [
+      "a: |canary\n",
+      ["file.yaml:1: a block of text has more than | or > in its first line: put it in quotes"],
+    ],
     ["a: [1,\nb: 2", [expect.stringMatching(/^file\.yaml:\d: /), expect.stringMatching(/^file\.yaml:\d: /)]],
     ["a: 1\n---\nb: 2\n", [expect.stringMatching(/^file\.yaml:2: source contains multiple documents/)]],
   ])("is refused with lines as %j", (broken, expected) => {

@@ -79,6 +79,8 @@ export interface IpmiBmc {
   readonly sol: ReadonlySet<number>;
   /** Session slots in use, half-open ones included. */
   sessions(): number;
+  /** Those that somebody logged in to. */
+  activeSessions(): number;
   /** Forgets every session and request, and hears nothing for `silentMs`. */
   restart(silentMs?: number): void;
   close(): Promise<void>;
@@ -198,6 +200,10 @@ class UdpBmc implements IpmiBmc {
 
   sessions(): number {
     return this.#sessions.used;
+  }
+
+  activeSessions(): number {
+    return this.#sessions.active;
   }
 
   restart(silentMs = 0): void {

@@ -1,7 +1,9 @@
+import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Code, ConnectError } from "@connectrpc/connect";
+import type { Report } from "./workflow-board.ts";
 
-export type Method = "GetAction" | "ReportActionStatus";
+export type Method = "GetAction" | "GetWorkflowActions" | "GetWorkflowContexts" | "ReportActionStatus";
 
 interface Fault {
   readonly method: Method;
@@ -14,6 +16,8 @@ interface Fault {
 /** What is to go wrong with the next calls. Faults of a method apply in the order they were asked for. */
 export class Faults {
   #faults: Fault[] = [];
+  #stalePolls = 0;
+  readonly #holds = new Set<{ readonly fits: (report: Report) => boolean; readonly taken: () => void }>();
 
   /** Refuses the next `times` calls at once, without looking at them. */
   fail(method: Method, error: ConnectError, times = 1): void {
@@ -31,8 +35,36 @@ export class Faults {
     this.#faults.push({ method, when: "before", delayMs, times });
   }
 
+  /** Answers the next `times` polls of agents that were served before with that action again, as out of a cache. */
+  serveStale(times = 1): void {
+    this.#stalePolls += times;
+  }
+
+  /** Whether a poll is to be answered out of the cache. */
+  takeStale(): boolean {
+    if (this.#stalePolls === 0) return false;
+    this.#stalePolls -= 1;
+    return true;
+  }
+
+  /** Takes the next report that fits and never answers it. Resolves once it is taken. */
+  holdAcknowledgement(fits: (report: Report) => boolean): Promise<void> {
+    return new Promise((taken) => this.#holds.add({ fits, taken }));
+  }
+
+  /** Waits until the caller is gone where the answer to this report is to be held. */
+  async holdIfAsked(report: Report, signal: AbortSignal): Promise<void> {
+    const hold = [...this.#holds].find(({ fits }) => fits(report));
+    if (hold === undefined) return;
+    this.#holds.delete(hold);
+    hold.taken();
+    if (!signal.aborted) await once(signal, "abort");
+  }
+
   clear(): void {
     this.#faults = [];
+    this.#stalePolls = 0;
+    this.#holds.clear();
   }
 
   /** Applies the next fault of a method, if there is one: waits, throws, or both. */

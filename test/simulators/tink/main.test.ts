@@ -60,6 +60,23 @@ describe("the tink simulator's command line", () => {
     });
   });
 
+  it("has its workflows in the namespace that it is told", async () => {
+    const args = ["--port", "0", "--template", template, "--map", "agent=pbnj", "--namespace", "team-a"];
+    const child = execa("node", [program, "tink", ...args], { preferLocal: true, reject: false });
+    const output = createInterface({ input: child.stdout });
+    const submitted = new Promise<string>((resolve) => {
+      output.on("line", (line) => {
+        const { workflow } = JSON.parse(line);
+        if (workflow !== undefined) resolve(workflow);
+      });
+    });
+
+    expect(await submitted).toBe("team-a/workflow-1");
+
+    child.kill("SIGTERM");
+    await child;
+  });
+
   it("exits 1 when a workflow failed", async () => {
     expect(await runUntil("failed")).toMatchObject({ exitCode: 1, states: ["PENDING", "RUNNING", "FAILED"] });
   });

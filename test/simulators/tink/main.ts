@@ -1,4 +1,4 @@
-import { once } from "node:events";
+import { type EventEmitter, once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { Command, InvalidArgumentError } from "commander";
 import { parseDurationMs } from "../../../shared/duration.ts";
@@ -8,36 +8,66 @@ import { isOver, type Workflow, type WorkflowAction } from "./workflow.ts";
 interface Flags {
   readonly host: string;
   readonly port: number;
-  readonly hold: number;
   readonly template: readonly string[];
   readonly map: Readonly<Record<string, string>>;
+  readonly namespace: string;
   readonly untilDone: boolean;
 }
 
+/** As much of a simulated server as its program uses; that of the deprecated API is one, too. */
+type ProgramServer = Pick<TinkServer, "address" | "close" | "stop" | "submit" | "workflows"> & {
+  readonly board: EventEmitter<{
+    change: [{ readonly workflow: Workflow; readonly action?: WorkflowAction }];
+  }>;
+};
+
 /** `tink`: the simulated tink-server as a program, which prints a JSON line for every change. */
 export function tinkCommand(): Command {
-  return new Command("tink")
-    .description("simulate a tink-server: submit templates as workflows and print what becomes of them")
+  const description = "simulate a tink-server: submit templates as workflows and print what becomes of them";
+  return serverCommand("tink", description, ({ host, port, hold }: Flags & { readonly hold: number }) =>
+    startTinkServer({ host, port, holdMs: hold }),
+  ).option("--hold <duration>", "how long a call without an answer is held", durationOf, 60_000);
+}
+
+/** The program of a simulated server; `start` has the command's own flags as well. */
+export function serverCommand<F extends Flags>(
+  name: string,
+  description: string,
+  start: (flags: F) => Promise<ProgramServer>,
+): Command {
+  return new Command(name)
+    .description(description)
     .option("--host <address>", "address to listen on", "127.0.0.1")
     .option("--port <number>", "port to listen on, 0 for a free one", portOf, 42_113)
-    .option("--hold <duration>", "how long a call without an answer is held", durationOf, 60_000)
     .option("--template <file>", "submit this template as a workflow (repeatable)", collected, [])
     .option("--map <key=value>", "a value for {{ .key }} in the templates (repeatable)", mapped, {})
+    .option("--namespace <name>", "the namespace that the workflows are in", "default")
     .option("--until-done", "exit once every workflow is over: 0 when all succeeded, else 1", false)
-    .action(async (flags: Flags, command: Command) => {
+    .action(async (flags: F, command: Command) => {
       if (flags.untilDone && flags.template.length === 0) command.error("--until-done needs a --template");
       const submissions = await Promise.all(
-        flags.template.map(async (file) => ({ template: await readFile(file, "utf8"), values: flags.map })),
+        flags.template.map(async (file) => ({
+          template: await readFile(file, "utf8"),
+          values: flags.map,
+          namespace: flags.namespace,
+        })),
       ).catch((cause: Error) => command.error(cause.message));
-      process.exitCode = await run(flags, submissions).catch((cause: Error) => command.error(cause.message));
+      const started = () => start(flags);
+      process.exitCode = await run(started, flags, submissions).catch((cause: Error) =>
+        command.error(cause.message),
+      );
     });
 }
 
-async function run(flags: Flags, submissions: readonly Submission[]): Promise<number> {
+async function run(
+  start: () => Promise<ProgramServer>,
+  flags: Flags,
+  submissions: readonly Submission[],
+): Promise<number> {
   const stopped = new AbortController();
   const onSignal = () => stopped.abort();
   process.once("SIGINT", onSignal).once("SIGTERM", onSignal);
-  const server = await startTinkServer({ host: flags.host, port: flags.port, holdMs: flags.hold });
+  const server = await start();
   try {
     print({ event: "listening", address: server.address });
     server.board.on("change", ({ workflow, action }) => print(described(workflow, action)));
@@ -54,7 +84,7 @@ async function run(flags: Flags, submissions: readonly Submission[]): Promise<nu
   }
 }
 
-function allSucceeded(server: TinkServer): boolean {
+function allSucceeded(server: ProgramServer): boolean {
   return server.workflows().every(({ state }) => state === "SUCCESS");
 }
 

@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
 import { timestampDate } from "@bufbuild/protobuf/wkt";
@@ -13,6 +12,7 @@ import {
 } from "../../../worker/transport/tink/gen/workflow_pb.ts";
 import { Faults } from "./faults.ts";
 import { Listener, type ServerTls } from "./listener.ts";
+import { unimplemented } from "./unimplemented.ts";
 import { type ActionState, createWorkflow, type Workflow } from "./workflow.ts";
 import { type Assignment, type Report, WorkflowBoard } from "./workflow-board.ts";
 
@@ -28,8 +28,10 @@ export interface TinkServerOptions {
 }
 
 export interface Submission {
-  /** In the namespace `default`; by default `workflow-1` and so on. */
+  /** By default `workflow-1` and so on. */
   readonly name?: string;
+  /** By default `default`. */
+  readonly namespace?: string;
   readonly template: string;
   readonly values?: Readonly<Record<string, string>>;
 }
@@ -70,9 +72,9 @@ export async function startTinkServer(options: TinkServerOptions = {}): Promise<
   const faults = new Faults();
   const reports: Report[] = [];
   const polls: string[] = [];
+  const served = new Map<string, Assignment>();
   let stopping = new AbortController();
   const hold: Hold = {
-    board,
     holdMs: options.holdMs ?? HOLD_MS,
     get stopping() {
       return stopping.signal;
@@ -84,20 +86,27 @@ export async function startTinkServer(options: TinkServerOptions = {}): Promise<
       async getAction({ agentId }, { signal }) {
         polls.push(agentId);
         await faults.apply("GetAction", "before", signal);
-        return responseOf(await held(hold, signal, () => board.assign(agentId)));
+        const changed: Change = (until) => board.untilAgentConcerned(agentId, until);
+        const cached = served.get(agentId);
+        if (cached && faults.takeStale()) return responseOf(cached);
+        const assignment = await held(hold, signal, changed, () => board.assign(agentId));
+        served.set(agentId, assignment);
+        return responseOf(assignment);
       },
       async reportActionStatus(request, { signal }) {
         const report = reportOf(request);
         reports.push(report);
         await faults.apply("ReportActionStatus", "before", signal);
-        await held(hold, signal, () => board.report(report));
+        const changed: Change = (until) => board.untilWorkflowChanged(report.workflowId, until);
+        await held(hold, signal, changed, () => board.report(report));
         await faults.apply("ReportActionStatus", "after", signal);
+        await faults.holdIfAsked(report, signal);
         return {};
       },
     });
   const listener = new Listener(
     { ...options, host, port: options.port ?? 0 },
-    connectNodeAdapter({ routes, grpcWeb: false, connect: false }),
+    connectNodeAdapter({ routes, grpcWeb: false, connect: false, fallback: unimplemented }),
   );
   await listener.start();
 
@@ -115,13 +124,13 @@ export async function startTinkServer(options: TinkServerOptions = {}): Promise<
     get connections() {
       return listener.connections;
     },
-    submit({ name = `workflow-${board.all().length + 1}`, template, values = {} }) {
+    submit({ name = `workflow-${board.all().length + 1}`, namespace = "default", template, values = {} }) {
       const parsed = parseTemplate(template, values);
       if (!parsed.ok) {
         const lines = parsed.problems.map(({ line, column, message }) => `${line}:${column}: ${message}`);
         throw new Error(`the template of ${name} is not sound:\n${lines.join("\n")}`);
       }
-      const workflow = createWorkflow(`default/${name}`, parsed.template);
+      const workflow = createWorkflow(`${namespace}/${name}`, parsed.template);
       board.add(workflow);
       return workflow;
     },
@@ -145,20 +154,22 @@ export async function startTinkServer(options: TinkServerOptions = {}): Promise<
 }
 
 interface Hold {
-  readonly board: WorkflowBoard;
   readonly holdMs: number;
   readonly stopping: AbortSignal;
 }
 
+/** Resolves when what a call is about changed, or when the signal aborts. */
+type Change = (until: AbortSignal) => Promise<void>;
+
 /** The server retries whatever it would refuse until its hold is over; here it looks again at every change. */
-async function held<T>(hold: Hold, signal: AbortSignal, work: () => T): Promise<T> {
+async function held<T>(hold: Hold, signal: AbortSignal, changed: Change, work: () => T): Promise<T> {
   const over = AbortSignal.any([signal, hold.stopping, AbortSignal.timeout(hold.holdMs)]);
   for (;;) {
     if (hold.stopping.aborted) throw new ConnectError("server shutting down", Code.Unavailable);
     try {
       return work();
     } catch (refusal) {
-      await once(hold.board, "change", { signal: over }).catch(() => undefined);
+      await changed(over);
       if (over.aborted && !hold.stopping.aborted) throw refusal;
     }
   }

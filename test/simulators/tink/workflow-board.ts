@@ -1,5 +1,6 @@
 import { EventEmitter } from "node:events";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { WaitingCalls } from "./waiting-calls.ts";
 import type { ActionState, Workflow, WorkflowAction, WorkflowTask } from "./workflow.ts";
 
 /** An action to serve, with the workflow and task it belongs to. */
@@ -35,17 +36,18 @@ interface BoardEvents {
  */
 export class WorkflowBoard extends EventEmitter<BoardEvents> {
   readonly #workflows = new Map<string, Workflow>();
+  /** In the order in which they became the agent's. */
+  readonly #byAgent = new Map<string, Set<Workflow>>();
   readonly #timers = new Map<Workflow, NodeJS.Timeout>();
+  readonly #waiting = { agents: new WaitingCalls(), workflows: new WaitingCalls() };
 
-  constructor() {
-    super();
-    // One listener for each call that is held.
-    this.setMaxListeners(0);
-  }
-
+  /** A workflow with the ID of another takes its place. */
   add(workflow: Workflow): void {
+    const before = this.#workflows.get(workflow.id);
+    if (before) this.#takeFrom(before, before.agentId);
     this.#workflows.set(workflow.id, workflow);
-    this.emit("change", { workflow });
+    this.#assignTo(workflow, workflow.agentId);
+    this.#changed({ workflow });
   }
 
   get(id: string): Workflow | undefined {
@@ -58,21 +60,37 @@ export class WorkflowBoard extends EventEmitter<BoardEvents> {
 
   /** Changes a workflow from outside, as a person with kubectl would. */
   set(workflow: Workflow, change: Partial<Pick<Workflow, "state" | "agentId">>): void {
+    const { agentId } = workflow;
     Object.assign(workflow, change);
-    this.emit("change", { workflow });
+    if (workflow.agentId !== agentId) {
+      this.#takeFrom(workflow, agentId);
+      this.#assignTo(workflow, workflow.agentId);
+    }
+    this.#changed({ workflow }, agentId);
   }
 
   /** Deletes a workflow from under whoever works on it. */
   delete(workflow: Workflow): void {
     clearTimeout(this.#timers.get(workflow));
     this.#workflows.delete(workflow.id);
-    this.emit("change", { workflow });
+    this.#takeFrom(workflow, workflow.agentId);
+    this.#changed({ workflow });
+  }
+
+  /** Resolves when what `agentId` would be answered may have changed, or when the signal aborts. */
+  untilAgentConcerned(agentId: string, signal: AbortSignal): Promise<void> {
+    return this.#waiting.agents.wait(agentId, signal);
+  }
+
+  /** Resolves when the workflow with that ID changed, or when the signal aborts. */
+  untilWorkflowChanged(id: string, signal: AbortSignal): Promise<void> {
+    return this.#waiting.workflows.wait(id, signal);
   }
 
   /** What `GetAction` answers `agentId` now. */
   assign(agentId: string): Assignment {
     if (agentId === "") throw new ConnectError("invalid Agent ID", Code.InvalidArgument);
-    const mine = this.all().filter((workflow) => workflow.agentId === agentId);
+    const mine = [...(this.#byAgent.get(agentId) ?? [])];
     if (mine.length === 0) throw new ConnectError("no Workflows found", Code.NotFound);
     // The real order is a cache's, so anything goes; live ones first is the order that starves none.
     const workflow = [...mine.filter(isLive), ...mine].find(({ tasks }) => tasks.length > 0);
@@ -113,7 +131,7 @@ export class WorkflowBoard extends EventEmitter<BoardEvents> {
     if (report.state !== "SUCCESS") workflow.state = report.state;
     else if (action === workflow.tasks.at(-1)?.actions.at(-1)) workflow.state = "POST";
     workflow.current = { taskId: report.taskId, actionId: report.actionId, state: report.state };
-    this.emit("change", { workflow, action });
+    this.#changed({ workflow, action });
     setImmediate(() => this.#reconcile(workflow));
   }
 
@@ -121,6 +139,25 @@ export class WorkflowBoard extends EventEmitter<BoardEvents> {
     for (const timer of this.#timers.values()) clearTimeout(timer);
     this.#timers.clear();
     this.removeAllListeners();
+  }
+
+  #assignTo(workflow: Workflow, agentId: string): void {
+    const workflows = this.#byAgent.get(agentId) ?? new Set();
+    this.#byAgent.set(agentId, workflows.add(workflow));
+  }
+
+  #takeFrom(workflow: Workflow, agentId: string): void {
+    const workflows = this.#byAgent.get(agentId);
+    workflows?.delete(workflow);
+    if (workflows?.size === 0) this.#byAgent.delete(agentId);
+  }
+
+  #changed(change: BoardEvents["change"][0], agentBefore?: string): void {
+    const { id, agentId } = change.workflow;
+    this.emit("change", change);
+    this.#waiting.workflows.wake(id);
+    this.#waiting.agents.wake(agentId);
+    if (agentBefore !== undefined && agentBefore !== agentId) this.#waiting.agents.wake(agentBefore);
   }
 
   /** The controller's turn after a change. */

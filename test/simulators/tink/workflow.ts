@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { actionsOfTask, type PlannedAction } from "../../../worker/template/actions.ts";
-import type { Template } from "../../../worker/template/template.ts";
+import type { Template, TemplateAction } from "../../../worker/template/template.ts";
 
 export type ActionState = "UNSPECIFIED" | "PENDING" | "RUNNING" | "FAILED" | "TIMEOUT" | "SUCCESS";
 export type WorkflowState = ActionState | "PREPARING" | "POST";
@@ -44,8 +44,9 @@ export function createWorkflow(id: string, template: Template): Workflow {
     name: task.name,
     agentId: task.worker,
     actions: actionsOfTask(task).map(
-      (action): WorkflowAction => ({
+      (action, index): WorkflowAction => ({
         ...action,
+        ...hooksOf(task.actions[index]),
         id: randomUUID(),
         state: "PENDING",
         message: "",
@@ -64,4 +65,13 @@ export function createWorkflow(id: string, template: Template): Workflow {
 
 export function isOver(workflow: Workflow): boolean {
   return ["SUCCESS", "FAILED", "TIMEOUT"].includes(workflow.state);
+}
+
+/** Only the deprecated API hands them on. */
+function hooksOf(action: TemplateAction | undefined): Pick<WorkflowAction, "onFailure" | "onTimeout"> {
+  const { onTimeout = [], onFailure = [] } = action ?? {};
+  return {
+    ...(onTimeout.length > 0 ? { onTimeout } : {}),
+    ...(onFailure.length > 0 ? { onFailure } : {}),
+  };
 }

@@ -23,6 +23,8 @@ it("the example configuration, with its inventory and policy, starts a worker", 
     image: "registry.example/pbnj-worker/power-on:1",
     volumes: ["/srv/images:/images:ro"],
     environment: {},
+    command: [],
+    workflowId: "default/w",
   };
   expect(decide(config.policy, action)).toEqual({ allowed: true });
   expect(decide(config.policy, { ...action, image: "alpine" })).toMatchObject({ rule: "images" });

@@ -7,6 +7,7 @@ import { formatProblem } from "../../../shared/document/problem.ts";
 import { readTextFile } from "../../../worker/document/read-text-file.ts";
 import type { Inventory } from "../../../worker/inventory/inventory.ts";
 import { parseInventory } from "../../../worker/inventory/parse-inventory.ts";
+import { SecretCommands } from "../../../worker/inventory/secret-commands.ts";
 import { createCertificate } from "../../support/certificate.ts";
 
 let folder: string;
@@ -15,6 +16,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+const never = new AbortController().signal;
 const SECRETS = { USER: "admin", PASS: "secret" };
 
 function parse(text: string, env: Readonly<Record<string, string>> = SECRETS) {
@@ -35,7 +37,7 @@ function problems(text: string): readonly string[] {
 function connect(from: Inventory, name: string): Promise<Connection> {
   const machine = from.find(name);
   if (!machine) throw new Error(`no machine ${name}`);
-  return from.resolveConnection(machine);
+  return from.resolveConnection(machine, { commands: new SecretCommands(), signal: never });
 }
 
 describe("an inventory", () => {
@@ -173,7 +175,7 @@ machines:
     ]);
     expect(problems(secrets("[canary-4]")).join()).toMatch(/must be a map of keys, not text$/);
     expect(problems(secrets("[{file: f, env: E}]"))).toEqual([
-      "inventory.yaml:2: machine a: rpc.signature.secrets.sha256.0 must have either file or env",
+      "inventory.yaml:2: machine a: rpc.signature.secrets.sha256.0 must have one of file, env, directory and command",
     ]);
     expect(problems("machines: [{name: a, host: h, providers: [rpc]}]")).toEqual([
       "inventory.yaml:1: machine a: rpc.url is missing",
@@ -213,6 +215,40 @@ machines:
     const { username, password } = await connect(parsed, "a");
 
     expect([username, password?.reveal()]).toEqual(["secret", "own"]);
+  });
+
+  it.each([
+    ["a directory", "directory: d", "directory: d"],
+    [
+      "a command",
+      "command: [c, '{machine}'], timeout: 3s, environment: [E]",
+      "command: [c, a], timeout: 3s, environment: [E]",
+    ],
+    ["a directory of its own", "command: [c], timeout: 3s, environment: [E]", "directory: d", "directory: d"],
+    ["a command of its own", "directory: d", "command: [c]", "command: [c]"],
+    [
+      "another command with the same terms",
+      "command: [b], timeout: 3s",
+      "command: [c], timeout: 3s",
+      "command: [c]",
+    ],
+    [
+      "user and password of its own",
+      "command: [c], timeout: 3s, environment: [E]",
+      "username: u, passwordEnv: PASS",
+      "username: u, passwordEnv: PASS",
+    ],
+  ])("leave a machine %s as if it stood there alone", (_, defaults, alone, own = "") => {
+    const warningsOf = (text: string) => {
+      const parsed = parse(text);
+      return parsed.ok ? parsed.warnings.map(({ message }) => message) : parsed.problems.map(formatProblem);
+    };
+
+    const merged = warningsOf(
+      `defaults: {credentials: {${defaults}}}\nmachines:\n  - {name: a, host: h, credentials: {${own}}}\n`,
+    );
+
+    expect(merged).toEqual(warningsOf(`machines:\n  - {name: a, host: h, credentials: {${alone}}}\n`));
   });
 
   it("fill the machine's name into paths", async () => {
@@ -320,6 +356,36 @@ describe("problems of an inventory", () => {
     [
       "credentials: {usernameEnv: A-B, passwordEnv: P}",
       "credentials.usernameEnv must be the name of an environment variable",
+    ],
+    [
+      "credentials: {passwordEnv: P}",
+      "credentials names a password but no user: add username, usernameFile or usernameEnv",
+    ],
+    [
+      "credentials: {directory: d, passwordFile: f}",
+      "credentials.directory gives user and password, and passwordFile is given too: give one of them",
+    ],
+    [
+      "credentials: {username: u, directory: d, command: [c]}",
+      "credentials.command gives user and password, and directory, username is given too: give one of them",
+    ],
+    ["credentials: {command: []}", "credentials.command is empty"],
+    ["credentials: {command: vault bmc}", "credentials.command must be a list, not text"],
+    ["credentials: {command: ['']}", "credentials.command.0 is empty"],
+    ["credentials: {command: [c, 1]}", "credentials.command.1 must be text: put it in quotes"],
+    [
+      "credentials: {command: [c], timeout: 1h}",
+      "credentials.timeout must be a duration such as 45s or 1m30s, from 100ms to 10m",
+    ],
+    [
+      "credentials: {command: [c], timeoutMs: 5}",
+      "credentials.timeoutMs is not known: write timeout with a unit, such as 10s",
+    ],
+    ["credentials: {directory: d, timeout: 5s}", "credentials.timeout has no meaning without command"],
+    ["credentials: {environment: [A]}", "credentials.environment has no meaning without command"],
+    [
+      "credentials: {command: [c], environment: [A=b]}",
+      "credentials.environment.0 must be the name of an environment variable",
     ],
     ["ipmi: {kgFile: f, kgEnv: P}", "ipmi.kgEnv and kgFile are both given: give one of them"],
     [

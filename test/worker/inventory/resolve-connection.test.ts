@@ -8,8 +8,10 @@ import { BmcError } from "../../../shared/bmc/errors.ts";
 import { type Connection, serialiseConnection } from "../../../shared/contract/connection.ts";
 import { readTextFile } from "../../../worker/document/read-text-file.ts";
 import { parseInventory } from "../../../worker/inventory/parse-inventory.ts";
+import { SecretCommands } from "../../../worker/inventory/secret-commands.ts";
 
 const CANARY = "canary-51d0";
+const READING = { commands: new SecretCommands(), signal: new AbortController().signal };
 
 let folder: string;
 beforeAll(() => {
@@ -27,7 +29,7 @@ function resolver(
   const text = `machines: [{name: node-1, host: 192.0.2.1, credentials: ${credentials}}]`;
   const parsed = parseInventory({ path: path("inventory.yaml"), text, env, readFile: readTextFile });
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
-  return () => parsed.value.resolveConnection({ name: "node-1", lockKey: "192.0.2.1" });
+  return () => parsed.value.resolveConnection({ name: "node-1", lockKey: "192.0.2.1" }, READING);
 }
 
 async function failure(resolve: () => Promise<Connection>): Promise<BmcError> {
@@ -132,8 +134,39 @@ describe("a connection is refused, with the place and never the content", () => 
     const parsed = parseInventory({ path: "i.yaml", text: "machines: []", env: {}, readFile: readTextFile });
     if (!parsed.ok) throw new Error("not parsed");
 
-    const error = await failure(() => parsed.value.resolveConnection({ name: "ghost", lockKey: "h" }));
+    const error = await failure(() =>
+      parsed.value.resolveConnection({ name: "ghost", lockKey: "h" }, READING),
+    );
 
     expect(error.message).toBe("there is no machine ghost in the inventory");
+  });
+
+  it("when the machine has got another BMC since its turn was taken", async () => {
+    const text = "machines: [{name: node-1, host: 192.0.2.1}]";
+    const parsed = parseInventory({ path: "i.yaml", text, env: {}, readFile: readTextFile });
+    if (!parsed.ok) throw new Error("not parsed");
+
+    const error = await failure(() =>
+      parsed.value.resolveConnection({ name: "node-1", lockKey: "192.0.2.9" }, READING),
+    );
+
+    expect(error.message).toBe(
+      "machine node-1: it was given another BMC in the inventory while the action waited",
+    );
+  });
+
+  it("when the worker stops, as stopped", async () => {
+    const text =
+      "machines: [{name: node-1, host: 192.0.2.1, credentials: {username: u, passwordFile: rotated}}]";
+    const parsed = parseInventory({ path: path("i.yaml"), text, env: {}, readFile: readTextFile });
+    if (!parsed.ok) throw new Error("not parsed");
+    const signal = AbortSignal.abort(new Error("the worker stops"));
+
+    const reading = parsed.value.resolveConnection(
+      { name: "node-1", lockKey: "192.0.2.1" },
+      { ...READING, signal },
+    );
+
+    await expect(reading).rejects.toThrow("the worker stops");
   });
 });

@@ -4,6 +4,7 @@ import { agentIdOf, machineNameOf } from "../../../worker/inventory/agent-id.ts"
 import { lockKeyOf } from "../../../worker/inventory/lock-key.ts";
 import { parseInventory } from "../../../worker/inventory/parse-inventory.ts";
 import { resolveMachine } from "../../../worker/inventory/resolve-machine.ts";
+import { SecretCommands } from "../../../worker/inventory/secret-commands.ts";
 
 const PATTERN = "pbnj-{machine}";
 
@@ -29,7 +30,8 @@ describe("the machine of an action", () => {
 
     expect(resolved).toMatchObject({ ok: true, machine: "node-2", lockKey: "2001:db8::2" });
     if (!resolved.ok || !("connect" in resolved)) throw new Error("no connection");
-    expect(await resolved.connect()).toMatchObject({ machine: "node-2", host: "2001:db8::2" });
+    const reading = { commands: new SecretCommands(), signal: new AbortController().signal };
+    expect(await resolved.connect(reading)).toMatchObject({ machine: "node-2", host: "2001:db8::2" });
   });
 
   it("is else the one of the agent ID", () => {
@@ -115,6 +117,60 @@ describe("an action is refused", () => {
     expect(resolve("pbnj", { BMC_CONNECTION_FILE: "/mounted/connection" })).toEqual({
       ok: false,
       reason: "BMC_CONNECTION_FILE is the worker's to set: name a machine with MACHINE",
+    });
+  });
+});
+
+describe("a machine that the action may not use", () => {
+  const mayUse = (...names: readonly string[]) => {
+    return (machine: string) =>
+      names.includes(machine)
+        ? ({ allowed: true } as const)
+        : ({ allowed: false, reason: `not ${machine}` } as const);
+  };
+  const resolveFor = (
+    names: readonly string[],
+    agentId: string,
+    environment: Readonly<Record<string, string>> = {},
+  ) => resolveMachine({ agentId, environment, command: [] }, inventory(), PATTERN, mayUse(...names));
+
+  it("is refused whether it is named or the agent ID's", () => {
+    expect(resolveFor(["node-1"], "pbnj", { MACHINE: "node-1" })).toMatchObject({ machine: "node-1" });
+    expect(resolveFor(["node-1"], "pbnj", { MACHINE: "node-2" })).toEqual({
+      ok: false,
+      reason: "not node-2",
+    });
+    expect(resolveFor(["node-1"], "pbnj-node-2")).toEqual({ ok: false, reason: "not node-2" });
+    expect(resolveFor([], "pbnj")).toEqual({ ok: true });
+  });
+
+  it("is refused in the same words when it does not exist", () => {
+    expect(resolveFor(["node-1"], "pbnj", { MACHINE: "node-3" })).toEqual({
+      ok: false,
+      reason: "not node-3",
+    });
+  });
+
+  it("is not what a misspelt name was probably meant to be", () => {
+    const asked = { MACHINE: "node-11" };
+
+    expect(resolveFor(["node-11", "node-1"], "pbnj", asked)).toMatchObject({
+      reason: "MACHINE is node-11, which the inventory does not have, did you mean node-1?",
+    });
+    expect(resolveFor(["node-11"], "pbnj", asked)).toEqual({
+      ok: false,
+      reason: "MACHINE is node-11, which the inventory does not have",
+    });
+  });
+
+  it("is refused before anything is said of it that does not fit the action", () => {
+    expect(resolveFor(["node-1"], "pbnj-node-2", { MACHINE: "node-1" })).toEqual({
+      ok: false,
+      reason: "not node-2",
+    });
+    expect(resolveFor([], "pbnj-node-1", { BMC_HOST: "192.0.2.9" })).toEqual({
+      ok: false,
+      reason: "not node-1",
     });
   });
 });

@@ -20,7 +20,11 @@ async function ask(path: string, more: readonly object[] = []): Promise<string> 
     ...more,
   ];
   const full = path.startsWith("+") ? join(folder, path.slice(1)) : path;
-  const decision = await decideFile(Policy.parse({ volumes }), { name: "RESULT_FILE", path: full });
+  const decision = await decideFile(
+    Policy.parse({ volumes }),
+    { workflowId: "default/w" },
+    { name: "RESULT_FILE", path: full },
+  );
   return decision.allowed ? "allowed" : decision.reason.replaceAll(folder, "+");
 }
 
@@ -95,7 +99,11 @@ describe("a file that an action without a container is to use", () => {
   });
 
   it("is none without a policy", async () => {
-    const decision = await decideFile(Policy.parse({}), { name: "--result-file", path: "/tmp/x" });
+    const decision = await decideFile(
+      Policy.parse({}),
+      { workflowId: "default/w" },
+      { name: "--result-file", path: "/tmp/x" },
+    );
 
     expect(decision).toEqual({
       allowed: false,

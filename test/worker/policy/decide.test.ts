@@ -1,9 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { decide } from "../../../worker/policy/decide.ts";
+import { decide, decideFile, decideMachine } from "../../../worker/policy/decide.ts";
 import { defaultPolicy, Policy } from "../../../worker/policy/policy.ts";
 
 const DIGEST = `sha256:${"a".repeat(64)}`;
-const ACTION = { image: "registry.example/acme/power-on:v1", volumes: [], environment: {} };
+const ACTION = {
+  workflowId: "default/w",
+  image: "registry.example/acme/power-on:v1",
+  command: [],
+  volumes: [],
+  environment: {},
+};
 
 type Asked = Parameters<typeof decide>[1];
 
@@ -174,5 +180,173 @@ describe("the other rules", () => {
     );
     expect(ask(policy, { environment: { HTTP_PROXY: "" } })).toContain("HTTP_PROXY");
     expect(ask(policy, { environment: { HTTP_PROXY_2: "x", OLD_LD_PATH: "x" } })).toBe("allowed");
+  });
+
+  it.each([[{ command: ["--soft-timeout", "9s"] }], [{ command: ["--mode", "soft", "--soft-timeout=9s"] }]])(
+    "refuse the flag that means the same: %j",
+    (action) => {
+      expect(ask({ environmentDenied: ["SOFT_*"] }, action)).toBe(
+        "policy environmentDenied: --soft-timeout must not be set",
+      );
+    },
+  );
+
+  it("allow the volumes of a namespace to its workflows alone", async () => {
+    const policy = Policy.parse({
+      volumes: [
+        { path: "/data", access: "rw" },
+        { path: "/data/a", access: "rw" },
+        { path: "/team", access: "rw", namespaces: ["team-a-*"] },
+      ],
+    });
+    const volumes = ["/team:/team"];
+    const file = { name: "RESULT_FILE", path: "/team/x" };
+
+    for (const [workflowId, allowed] of [
+      ["team-a-1/w", true],
+      ["team-a/w", false],
+      ["team-b/team-a-1/w", false],
+      ["team-a-1", false],
+    ] as const) {
+      expect(decide(policy, { ...ACTION, workflowId, volumes }).allowed, workflowId).toBe(allowed);
+      expect((await decideFile(policy, { workflowId }, file)).allowed, workflowId).toBe(allowed);
+      expect(decide(policy, { ...ACTION, workflowId, volumes: ["/data/a:/a"] }).allowed).toBe(true);
+    }
+  });
+});
+
+describe("connections that actions bring themselves", () => {
+  const own = { environment: { BMC_HOST: "192.0.2.1" } };
+  const tenants = [{ namespaces: ["default"], machines: ["*"] }];
+
+  it("are allowed, unless the policy denies them or has tenants", () => {
+    const denied = "policy ownConnections: BMC_HOST must not be set: name a machine with MACHINE";
+
+    expect(ask({}, own)).toBe("allowed");
+    expect(ask({ ownConnections: "deny" }, own)).toBe(denied);
+    expect(ask({ tenants }, own)).toBe(denied);
+    expect(ask({ tenants, ownConnections: "allow" }, own)).toBe("allowed");
+  });
+
+  it.each([
+    [{ environment: { RPC_URL: "http://x" } }],
+    [{ environment: { IPMI_PORT: "6230" } }],
+    [{ command: ["--bmc-host", "192.0.2.1"] }],
+    [{ command: ["--bmc-host=192.0.2.1"] }],
+    [{ command: ["--mode", "hard", "--homeassistant-url", "http://x"] }],
+  ])("are seen wherever they are: %j", (action) => {
+    expect(ask({ ownConnections: "deny" }, action)).toMatch(
+      /^policy ownConnections: [A-Z_]+ must not be set/,
+    );
+  });
+
+  it("are none where the variable is empty, or about something else", () => {
+    const action = {
+      environment: { BMC_HOST: "", MODE: "soft", MACHINE: "node-1" },
+      command: ["--mode=soft"],
+    };
+
+    expect(ask({ ownConnections: "deny" }, action)).toBe("allowed");
+  });
+});
+
+describe("tenants", () => {
+  const policy = Policy.parse({
+    tenants: [
+      { namespaces: ["ops"], machines: ["*"] },
+      { namespaces: ["team-a", "team-a-*"], machines: ["rack-1-*", "node-7"], images: ["**/power-*"] },
+      { namespaces: ["team-a"], machines: ["lab.*"] },
+    ],
+  });
+  const power = "registry.example/acme/power-on:v1";
+  const users = "registry.example/acme/create-user:v1";
+
+  function use(namespace: string, machine: string, image = power): string {
+    const action = { ...ACTION, workflowId: `${namespace}/w`, agentId: "pbnj", image };
+    const first = decide(policy, action);
+    const decision = first.allowed ? decideMachine(policy, action, machine) : first;
+    return decision.allowed ? "allowed" : decision.reason;
+  }
+
+  it.each([
+    ["ops", "node-7", users, "allowed"],
+    ["team-a", "node-7", power, "allowed"],
+    ["team-a", "rack-1-2", power, "allowed"],
+    ["team-a-dev", "rack-1-2", power, "allowed"],
+    ["team-a", "lab.x", users, "allowed"],
+    ["team-a", "node-8", power, "namespace team-a may not use machine node-8"],
+    ["team-a", "node-77", power, "namespace team-a may not use machine node-77"],
+    ["team-a", "rack-10-2", power, "namespace team-a may not use machine rack-10-2"],
+    ["team-a-dev", "lab.x", power, "namespace team-a-dev may not use machine lab.x"],
+    ["team-a", "node-7", users, `namespace team-a may not run the image ${users} on machine node-7`],
+    ["team-a-dev", "node-7", users, `namespace team-a-dev may not run the image ${users}`],
+    ["team-b", "node-7", power, "namespace team-b is no tenant's"],
+    ["team-ab", "node-7", power, "namespace team-ab is no tenant's"],
+    ["", "node-7", power, "the workflow has no namespace"],
+  ])("%s and %s with %s: %s", (namespace, machine, image, verdict) => {
+    expect(use(namespace, machine, image)).toBe(
+      verdict === "allowed" ? verdict : `policy tenants: ${verdict}`,
+    );
+  });
+
+  it("never come into the reach of a workflow whose ID has no namespace", () => {
+    const action = { ...ACTION, agentId: "pbnj" };
+    const open = Policy.parse({ tenants: [{ namespaces: ["*"], machines: ["*"] }] });
+
+    for (const workflowId of ["w", "/w", ""]) {
+      expect(decide(open, { ...action, workflowId })).toMatchObject({ allowed: false, rule: "tenants" });
+      expect(decideMachine(open, { ...action, workflowId }, "node-1").allowed).toBe(false);
+    }
+    expect(decide(open, { ...action, workflowId: "any/w" })).toEqual({ allowed: true });
+  });
+
+  it.each([
+    [{ environment: { NODE_OPTIONS: "--import=data:text/javascript,0" } }, "NODE_OPTIONS"],
+    [{ environment: { LD_PRELOAD: "/x.so" } }, "LD_PRELOAD"],
+    [{ environment: { PATH: "/x" } }, "PATH"],
+    [{ command: ["--ipmitool-program=/x"] }, "--ipmitool-program"],
+  ])("may load nothing into an image that is given a password: %j", (action, name) => {
+    const asked = { ...ACTION, workflowId: "ops/w", ...action };
+    const withConnections = { ...policy, ownConnections: "allow" } as const;
+
+    expect(decide(withConnections, asked)).toEqual({
+      allowed: false,
+      rule: "tenants",
+      reason: `policy tenants: ${name} must not be set: it can lead to the machine's credentials`,
+    });
+    expect(decide(defaultPolicy, asked)).toEqual({ allowed: true });
+  });
+});
+
+describe("agent IDs", () => {
+  const policy = Policy.parse({
+    agents: [
+      { agentIds: ["pbnj-lab"], machines: ["lab-*"] },
+      { agentIds: ["edge/*", "pbnj-node-*"], machines: ["node-*"] },
+    ],
+  });
+
+  it.each([
+    ["pbnj-lab", "lab-1", true],
+    ["pbnj-lab", "node-1", false],
+    ["pbnj-node-1", "node-1", true],
+    ["edge/a/b", "node-1", true],
+    ["pbnj", "node-1", false],
+  ])("%s and machine %s: %s", (agentId, machine, allowed) => {
+    const decision = decideMachine(policy, { ...ACTION, agentId }, machine);
+
+    expect(decision).toEqual(
+      allowed
+        ? { allowed: true }
+        : {
+            allowed: false,
+            rule: "agents",
+            reason: `policy agents: agent ID ${agentId} may not act on machine ${machine}`,
+          },
+    );
+  });
+
+  it("act on every machine without such a rule", () => {
+    expect(decideMachine(defaultPolicy, { ...ACTION, agentId: "any" }, "node-1")).toEqual({ allowed: true });
   });
 });

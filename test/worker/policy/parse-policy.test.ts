@@ -45,8 +45,76 @@ privileged: true
       "policy.yaml:8: volumes.2.access must be one of ro, rw",
       "policy.yaml:9: networkNamespaces must be a list, not text",
       "policy.yaml:10: environmentDenied.0 must be the name of a variable, in which * may stand for a part",
-      "policy.yaml:11: privileged is not known: no action runs privileged",
+      "policy.yaml:11: privileged must be a list of images, each with its digest: nothing else runs privileged",
     ]);
+  });
+
+  it("is told of machines, tenants and containers in the same way", () => {
+    const text = `ownConnections: denny
+tenants:
+  - namespace: [team-a]
+    machines: []
+  - namespaces: [Team A]
+    machines: [node_1]
+    images: [a b]
+agents:
+  - agentIds: ["a b"]
+    machine: [node-1]
+agnets: []
+containers:
+  - images: ["**"]
+  - {images: [a], memory: 1k, cpus: 0, pids: many, pull: allways}
+  - memory: 64Mi
+privileged:
+  - registry.example/acme/tool:v1
+  - registry.example/acme/*
+limits: {}
+volumes:
+  - {path: /a, namespaces: team-a}
+`;
+
+    expect(problems(text)).toEqual([
+      "policy.yaml:1: ownConnections must be one of allow, deny, did you mean deny?",
+      "policy.yaml:3: tenants.0.namespaces is missing",
+      "policy.yaml:3: tenants.0.namespace is not known, did you mean namespaces?",
+      "policy.yaml:4: tenants.0.machines is empty",
+      "policy.yaml:5: tenants.1.namespaces.0 must be the name of a namespace, in which * may stand for a part, such as team-a-*",
+      "policy.yaml:6: tenants.1.machines.0 must be a machine's name, in which * may stand for a part, such as rack-1-*",
+      "policy.yaml:7: tenants.1.images.0 must be an image name, in which * and ** may stand for parts, such as registry.example/acme/*",
+      "policy.yaml:9: agents.0.agentIds.0 must be an agent ID, in which * may stand for a part, such as pbnj-*",
+      "policy.yaml:9: agents.0.machines is missing",
+      "policy.yaml:10: agents.0.machine is not known, did you mean machines?",
+      "policy.yaml:11: agnets is not known, did you mean agents?",
+      "policy.yaml:13: containers.0 says nothing about these images: add pull, memory, cpus or pids",
+      "policy.yaml:14: containers.1.pull must be one of always, if-missing, never, did you mean always?",
+      "policy.yaml:14: containers.1.memory must be a size such as 256Mi or 1Gi",
+      "policy.yaml:14: containers.1.cpus must be a number from 0.01 to 1024",
+      "policy.yaml:14: containers.1.pids must be a whole number from 1 to 4194304",
+      "policy.yaml:15: containers.2.images is missing",
+      "policy.yaml:17: privileged.0 must be one image with its digest, such as registry.example/acme/tool@sha256:…",
+      "policy.yaml:18: privileged.1 must be one image with its digest, such as registry.example/acme/tool@sha256:…",
+      "policy.yaml:19: limits is not known: limits belong to images, write them below containers",
+      "policy.yaml:21: volumes.0.namespaces must be a list, not text",
+    ]);
+  });
+
+  it.each([
+    [
+      "tenants: [{namespaces: [a], machines: ['*']}]",
+      [
+        "policy.yaml:1: tenants.0 may run any image, and an image is given its machine's credentials: name the trusted ones with images",
+      ],
+    ],
+    ["images: [a/*]\ntenants: [{namespaces: [a], machines: ['*']}]", []],
+    ["tenants: [{namespaces: [a], machines: ['*'], images: [a/*]}]", []],
+    [
+      `images: [a/*]\ntenants: [{namespaces: [a], machines: ['*']}]\nprivileged: ["a/b@sha256:${"0".repeat(64)}"]`,
+      ["policy.yaml:3: privileged gives every tenant who may run such an image the worker's host"],
+    ],
+  ])("with a way around its tenants is taken with a warning: %j", (text, expected) => {
+    const parsed = parsePolicy("policy.yaml", text);
+
+    expect(parsed.ok && parsed.warnings.map(formatProblem)).toEqual(expected);
   });
 
   it.each(["registry.example/acme/?", "a b", ""])("refuses the image pattern %j", (pattern) => {

@@ -45,10 +45,10 @@ export interface ContainerSpec {
   readonly Tty: false;
   readonly HostConfig: {
     readonly AutoRemove: false;
-    readonly Privileged: false;
+    readonly Privileged: boolean;
     readonly ReadonlyRootfs: true;
-    readonly CapDrop: readonly ["ALL"];
-    readonly SecurityOpt: readonly ["no-new-privileges"];
+    readonly CapDrop: readonly string[];
+    readonly SecurityOpt: readonly string[];
     readonly RestartPolicy: { readonly Name: "no" };
     readonly Init: boolean;
     readonly Memory: number;
@@ -79,15 +79,16 @@ export const LABEL = {
 
 /**
  * The container of an action. `imageUser` is what the image itself says: an image that names no user, or
- * root, runs as non-root nevertheless. The entrypoint stays the image's own.
+ * root, runs as non-root nevertheless, unless the policy lets it run privileged. The entrypoint stays the image's own.
  */
 export function containerSpec(
-  request: Pick<LaunchRequest, "action" | "connection" | "timeoutMs">,
+  request: Pick<LaunchRequest, "action" | "connection" | "terms" | "timeoutMs">,
   imageUser: string | undefined,
   options: ContainerOptions,
 ): ContainerSpec {
-  const { action } = request;
-  const memory = options.memoryBytes ?? 256 * 1024 * 1024;
+  const { action, terms = {} } = request;
+  const { privileged = false } = terms;
+  const memory = terms.memoryBytes ?? options.memoryBytes ?? 256 * 1024 * 1024;
   const takesInput = request.connection !== undefined;
   const environment = {
     ...action.environment,
@@ -97,7 +98,7 @@ export function containerSpec(
     Image: action.image,
     ...(action.command.length > 0 ? { Cmd: action.command } : {}),
     Env: Object.entries(environment).map(([name, value]) => `${name}=${value}`),
-    ...(isRoot(imageUser) ? { User: options.user ?? NON_ROOT } : {}),
+    ...(isRoot(imageUser) && !privileged ? { User: options.user ?? NON_ROOT } : {}),
     Labels: actionLabels(action, options, new Date(Date.now() + request.timeoutMs)),
     OpenStdin: takesInput,
     StdinOnce: takesInput,
@@ -107,16 +108,16 @@ export function containerSpec(
     Tty: false,
     HostConfig: {
       AutoRemove: false,
-      Privileged: false,
+      Privileged: privileged,
       ReadonlyRootfs: true,
-      CapDrop: ["ALL"],
-      SecurityOpt: ["no-new-privileges"],
+      CapDrop: privileged ? [] : ["ALL"],
+      SecurityOpt: privileged ? [] : ["no-new-privileges"],
       RestartPolicy: { Name: "no" },
       Init: options.init ?? false,
       Memory: memory,
       MemorySwap: memory,
-      NanoCpus: Math.round((options.cpus ?? 1) * 1_000_000_000),
-      PidsLimit: options.pids ?? 128,
+      NanoCpus: Math.round((terms.cpus ?? options.cpus ?? 1) * 1_000_000_000),
+      PidsLimit: terms.pids ?? options.pids ?? 128,
       Tmpfs: { "/tmp": `rw,noexec,nosuid,nodev,mode=1777,size=${options.tmpBytes ?? 64 * 1024 * 1024}` },
       NetworkMode: action.networkNamespace || options.network || "bridge",
       ...(action.pidNamespace ? { PidMode: action.pidNamespace } : {}),

@@ -5,8 +5,16 @@ import { serialiseConnection } from "../../../shared/contract/connection.ts";
 import type { ErrorClass } from "../../../shared/contract/error-class.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import type { Action, ActionId } from "../../action.ts";
+import { inputBrokeOff } from "../leftover.ts";
 import { concludeOutcome, failedLaunch, nothingLeft } from "../outcome.ts";
-import type { Adoption, EndedAction, LaunchRequest, LeftAction, Runtime } from "../runtime.ts";
+import {
+  type Adoption,
+  type EndedAction,
+  LaunchNotRecorded,
+  type LaunchRequest,
+  type LeftAction,
+  type Runtime,
+} from "../runtime.ts";
 import {
   type ContainerOptions,
   type ContainerSpec,
@@ -20,10 +28,12 @@ import { EngineError } from "./engine-error.ts";
 import type { ContainerDetails } from "./engine-schema.ts";
 import { followContainer } from "./follow-container.ts";
 import { ImageStore, type PullPolicy, type RegistryCredentials } from "./image-store.ts";
-import { isLeftover } from "./leftovers.ts";
+import { isLeftContainer } from "./leftovers.ts";
 
 /** A name that was taken may be free a moment later; more than a few times in a row is a defect. */
-const CREATE_ATTEMPTS = 3;
+const CREATE_ATTEMPTS = 5;
+/** How long a container that is being started or removed is left alone. */
+const STARTING_PAUSE_MS = 200;
 const CLEAN_UP_MS = 60_000;
 /** An engine that does not answer may be starting, as after a reboot, together with this worker. */
 const ENGINE_BACKOFF: Backoff = { firstMs: 500, maxMs: 10_000 };
@@ -89,14 +99,16 @@ export class DockerRuntime implements Runtime {
     const askedAt = new Date();
     let id: string | undefined;
     try {
-      const image = await this.#images.provide(request.action.image, signal);
+      const image = await this.#images.provide(request.action.image, signal, request.terms?.pull);
       const spec = containerSpec(request, image.Config?.User ?? undefined, this.#container);
       const claim = await this.#claim(request.action, spec, signal);
       id = claim.id;
-      return claim.kind === "adopted"
-        ? await this.#adopt(claim, request, signal)
-        : await this.#launch(claim.id, request, signal);
+      if (claim.kind === "created") return await this.#launch(claim.id, request, signal);
+      // It runs already: going on with it is right, whether that can be written down or not.
+      await request.onLaunch?.({ container: claim.id }).catch(() => undefined);
+      return await this.#adopt(claim, request, signal);
     } catch (thrown) {
+      if (thrown instanceof LaunchNotRecorded) throw thrown;
       const [errorClass, reason] = failureOf(thrown, signal);
       const outcome = failedLaunch(errorClass, reason, askedAt, new Date());
       const left = id;
@@ -106,40 +118,55 @@ export class DockerRuntime implements Runtime {
   }
 
   async adopt(left: LeftAction, signal: AbortSignal): Promise<Adoption> {
-    const details = await this.#find(left, signal);
-    if (!details || !isContainerOf(left.action, details.Config.Labels ?? {})) {
-      return left.handle ? this.#lost(left, signal) : { kind: "not-launched" };
-    }
-    // A start follows the creation; one that never came may be made anew.
-    if (details.State.Status === "created" || details.State.Status === "removing") {
-      await this.#discard(details.Id);
-      return { kind: "not-launched" };
-    }
+    const details = await this.#findStarted(left, signal);
+    if (details === "never-started") return { kind: "not-launched" };
+    if (details === undefined || details.State.Status === "removing") return this.#lost(left, signal);
     const claim = { kind: "adopted", id: details.Id, details } as const;
+    let ended: EndedAction;
     try {
-      return { kind: "ended", ended: await this.#adopt(claim, left, signal) };
+      ended = await this.#adopt(claim, left, signal);
     } catch (thrown) {
       const [errorClass, reason] = failureOf(thrown, signal);
       const outcome = failedLaunch(errorClass, reason, left.startedAt, new Date());
-      return {
-        kind: "ended",
-        ended: { outcome, remove: (bound) => this.#engine.removeContainer(claim.id, bound) },
-      };
+      ended = { outcome, remove: (bound) => this.#engine.removeContainer(claim.id, bound) };
+    }
+    if (!inputBrokeOff(left.connected, ended.outcome.result)) return { kind: "ended", ended };
+    await this.#discard(claim.id);
+    return { kind: "not-launched" };
+  }
+
+  async sweep(keep: (key: string) => boolean, signal: AbortSignal): Promise<number> {
+    const { state, instance } = this.#container;
+    const listed = await this.#engine.listContainers(LABEL.key, signal);
+    const sweeper = { state, instance, keep, nowMs: Date.now() };
+    const leftovers = listed.filter((container) => isLeftContainer(container, sweeper));
+    for (const { Id } of leftovers) await this.#discard(Id);
+    return leftovers.length;
+  }
+
+  /**
+   * The container of an action of before, if it was started; undefined when it was and is gone. The launch is on record
+   * before the start: without a handle there was none.
+   */
+  async #findStarted(
+    left: LeftAction,
+    signal: AbortSignal,
+  ): Promise<ContainerDetails | "never-started" | undefined> {
+    for (;;) {
+      const details = await this.#find(left, signal);
+      if (!details || !isContainerOf(left.action, details.Config.Labels ?? {})) {
+        return left.handle ? undefined : "never-started";
+      }
+      if (details.State.StartedAt) return details;
+      if (await this.#removeUnlessStarted(details.Id, signal)) return "never-started";
     }
   }
 
-  async sweep(keep: ReadonlySet<string>, signal: AbortSignal): Promise<number> {
-    const { state, instance } = this.#container;
-    const sweeper = {
-      ...(state === undefined ? {} : { state }),
-      ...(instance === undefined ? {} : { instance }),
-      keep,
-      nowMs: Date.now(),
-    };
-    const listed = await this.#engine.listContainers(LABEL.key, signal);
-    const leftovers = listed.filter((container) => isLeftover(container, sweeper));
-    for (const { Id } of leftovers) await this.#engine.removeContainer(Id, signal);
-    return leftovers.length;
+  /** False when its start, asked for by a worker that died meanwhile, was on its way. */
+  async #removeUnlessStarted(id: string, signal: AbortSignal): Promise<boolean> {
+    if (await this.#engine.removeIdleContainer(id, signal)) return true;
+    await systemClock.sleep(STARTING_PAUSE_MS, signal);
+    return false;
   }
 
   /** The container of an action of before; asks until the engine answers. Rejects when the signal aborts. */
@@ -151,7 +178,9 @@ export class DockerRuntime implements Runtime {
       } catch (thrown) {
         bound.throwIfAborted();
         const error = thrown instanceof Error ? thrown.message : String(thrown);
-        this.#log.warn({ ...identityOf(action), error }, "engine does not answer, will look again");
+        // An outage is said once; what follows is only its repetition.
+        const say = attempt === 1 ? this.#log.warn : this.#log.debug;
+        say.call(this.#log, { ...identityOf(action), error }, "engine does not answer, will look again");
       }
       await systemClock.sleep(backoffMs(ENGINE_BACKOFF, attempt), bound);
     }
@@ -187,11 +216,12 @@ export class DockerRuntime implements Runtime {
         throw new EngineError("state", text);
       }
       // Never started, so nothing was done; its stdin may be used up.
-      if (details.State.Status === "created" || details.State.Status === "removing") {
+      if (details.State.StartedAt === undefined) await this.#removeUnlessStarted(details.Id, signal);
+      else if (details.State.Status === "removing") await systemClock.sleep(STARTING_PAUSE_MS, signal);
+      // What ended under an ID that may return belongs to a workflow of before.
+      else if (action.idMayReturn && hasEnded(details))
         await this.#engine.removeContainer(details.Id, signal);
-        continue;
-      }
-      return { kind: "adopted", id: details.Id, details };
+      else return { kind: "adopted", id: details.Id, details };
     }
     throw new EngineError("state", `the container name ${name} stays taken`);
   }
@@ -220,12 +250,12 @@ export class DockerRuntime implements Runtime {
   async #launch(id: string, request: LaunchRequest, signal: AbortSignal): Promise<EndedAction> {
     let attachment: Duplex;
     try {
+      await request.onLaunch?.({ container: id });
       attachment = await this.#start(id, request, signal);
     } catch (thrown) {
       await this.#discard(id);
       throw thrown;
     }
-    await request.onLaunched?.({ container: id });
     return this.#follow({ id, attachment, timeoutMs: request.timeoutMs }, request, signal);
   }
 
@@ -253,7 +283,7 @@ export class DockerRuntime implements Runtime {
     const { Status: status, StartedAt: startedAt, FinishedAt: finishedAt } = details.State;
     this.#log.info({ ...identityOf(request.action), container: id.slice(0, 12), status }, "action adopted");
     const { timeoutMs } = request;
-    if (status === "exited" || status === "dead") {
+    if (hasEnded(details)) {
       // The worker that started it may have stopped it for its time, and died before it said so.
       const ranMs = startedAt && finishedAt ? finishedAt.getTime() - startedAt.getTime() : 0;
       return this.#follow({ id, timeoutMs, overdue: ranMs >= timeoutMs }, request, signal);
@@ -315,6 +345,10 @@ function failureOf(thrown: unknown, signal: AbortSignal): readonly [ErrorClass, 
   if (thrown instanceof EngineError) return [thrown.class, thrown.message];
   if (signal.aborted) return ["cancelled", "cancelled before it started"];
   return ["internal", thrown instanceof Error ? thrown.message : String(thrown)];
+}
+
+function hasEnded({ State: { Status: status } }: ContainerDetails): boolean {
+  return status === "exited" || status === "dead";
 }
 
 function identityOf({ workflowId, actionId, name }: ActionId) {

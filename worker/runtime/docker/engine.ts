@@ -152,6 +152,20 @@ export class Engine {
     await unlessMissing(this.#connection.ask({ method: "DELETE", path, doing }, signal));
   }
 
+  /** Takes away one that does not run. False when it does, or is just being started or removed. */
+  async removeIdleContainer(id: string, signal: AbortSignal): Promise<boolean> {
+    const doing = "removing the container";
+    try {
+      await unlessMissing(
+        this.#connection.ask({ method: "DELETE", path: `/containers/${id}?v=1`, doing }, signal),
+      );
+      return true;
+    } catch (thrown) {
+      if (thrown instanceof EngineError && thrown.status === 409) return false;
+      throw thrown;
+    }
+  }
+
   async close(): Promise<void> {
     await this.#connection.close();
   }

@@ -50,12 +50,16 @@ export class ImageStore {
    * The image, pulled when the policy wants it. An image that is there is used when its pull fails: a
    * registry that is down must not stop the machines.
    */
-  async provide(image: string, signal: AbortSignal): Promise<ImageDetails> {
+  async provide(
+    image: string,
+    signal: AbortSignal,
+    policy: PullPolicy = this.#policy,
+  ): Promise<ImageDetails> {
     const reference = parseImageReference(image);
     if (!reference) throw new EngineError("usage", `${JSON.stringify(image)} is no image reference`);
     const present = await this.#engine.inspectImage(image, signal);
-    if (present && this.#policy !== "always") return present;
-    if (this.#policy === "never") {
+    if (present && policy !== "always") return present;
+    if (policy === "never") {
       throw new EngineError("usage", `the image ${image} is not there, and the worker pulls none`);
     }
     try {

@@ -81,8 +81,9 @@ export class InProcessRuntime implements Runtime {
     }
   }
 
-  /** What an earlier worker ran died with it. */
-  async adopt({ action }: LeftAction): Promise<Adoption> {
+  /** What an earlier worker ran died with it; what is not on record as launched did not run. */
+  async adopt({ action, handle }: LeftAction): Promise<Adoption> {
+    if (!handle) return { kind: "not-launched" };
     const idempotent = (await this.#find(action.image))?.idempotent ?? false;
     return { kind: "lost", reason: "the worker that ran it inside itself was restarted", idempotent };
   }
@@ -108,8 +109,8 @@ export class InProcessRuntime implements Runtime {
     startedAt: Date,
     stop: AbortSignal,
   ): Promise<EndedAction> {
-    const { action, connection, timeoutMs, onLog, onLaunched } = request;
-    await onLaunched?.({});
+    const { action, connection, timeoutMs, onLog, onLaunch } = request;
+    await onLaunch?.({});
     const told = new AbortController();
     const ended = found.run({
       env: { ...action.environment, ...(connection ? { BMC_CONNECTION_FILE: "-" } : {}) },

@@ -1,5 +1,14 @@
 import { WORKER_RESULT_FILE } from "../../../shared/contract/result.ts";
-import { DEADLINE_VARIABLE } from "./left-processes.ts";
+
+/** By which a process is found that a worker launched and did not see end. */
+export const MARK_VARIABLE = {
+  /** The ID of the worker's state directory. */
+  state: "PBNJ_WORKER_STATE",
+  /** The action's `actionKey`. */
+  key: "PBNJ_ACTION_KEY",
+  /** When its time is over, ISO 8601: long after that it is nobody's. */
+  deadline: "PBNJ_ACTION_DEADLINE",
+} as const;
 
 /** What a child needs of the worker's environment to find programs, certificates and its language. */
 const INHERITED = [
@@ -19,10 +28,12 @@ export interface ChildEnvironment {
   readonly inherited: Readonly<Record<string, string | undefined>>;
   readonly action: Readonly<Record<string, string>>;
   readonly connectionOnStdin: boolean;
-  /** Where it leaves its result for a worker that comes back. */
-  readonly resultFile?: string;
+  /** The action's `actionKey`. */
+  readonly key: string;
   /** When its time is over. */
-  readonly deadline?: Date;
+  readonly deadline: Date;
+  /** Of a worker that may come back: its state directory's ID, and where the child leaves its result. */
+  readonly state?: { readonly id: string; readonly resultFile: string };
   readonly compileCacheDirectory?: string;
 }
 
@@ -34,8 +45,12 @@ export function childEnvironment(from: ChildEnvironment): Record<string, string>
   }
   if (from.compileCacheDirectory) environment["NODE_COMPILE_CACHE"] = from.compileCacheDirectory;
   Object.assign(environment, from.action);
-  if (from.deadline) environment[DEADLINE_VARIABLE] = from.deadline.toISOString();
-  if (from.resultFile) environment[WORKER_RESULT_FILE] = from.resultFile;
+  environment[MARK_VARIABLE.key] = from.key;
+  environment[MARK_VARIABLE.deadline] = from.deadline.toISOString();
+  if (from.state) {
+    environment[MARK_VARIABLE.state] = from.state.id;
+    environment[WORKER_RESULT_FILE] = from.state.resultFile;
+  }
   if (from.connectionOnStdin) environment["BMC_CONNECTION_FILE"] = "-";
   return environment;
 }

@@ -1,20 +1,26 @@
 import { readdir, readFile, rm } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { join } from "node:path";
 import { type Clock, systemClock } from "../../../shared/clock.ts";
-import { type ActionResult, parseResultLine, WORKER_RESULT_FILE } from "../../../shared/contract/result.ts";
+import { type ActionResult, parseResultLine } from "../../../shared/contract/result.ts";
+import { isLeftover, type Mark, type Sweeper } from "../leftover.ts";
 import type { LaunchHandle } from "../runtime.ts";
+import { MARK_VARIABLE } from "./child-environment.ts";
 import { endGroup } from "./process-group.ts";
-import { isRunning, processesWith, processHandle } from "./process-table.ts";
+import { isRunning, type MarkedProcess, processesWith, processHandle } from "./process-table.ts";
 
-/** When a child's time is over, ISO 8601: long after that it is nobody's. */
-export const DEADLINE_VARIABLE = "PBNJ_ACTION_DEADLINE";
-
-const ABANDONED_AFTER_MS = 60 * 60_000;
 const POLL_MS = 100;
 const ENDING = ".json";
 
-export function resultFileOf(directory: string, key: string): string {
-  return join(directory, `${key}${ENDING}`);
+/** Where the children of one state directory leave what a worker that comes back needs of them. */
+export interface ProcessState {
+  /** The ID of the state directory. */
+  readonly id: string;
+  /** The folder of their results. */
+  readonly results: string;
+}
+
+export function resultFileOf({ results }: ProcessState, key: string): string {
+  return join(results, `${key}${ENDING}`);
 }
 
 /** The result that a child left; undefined when it left none, or not all of it. */
@@ -23,57 +29,80 @@ export async function readResultFile(path: string): Promise<ActionResult | undef
   return parseResultLine(text.trimEnd());
 }
 
-/** The process that was told to leave its result there, if it is still running. */
-export async function processFor(resultFile: string): Promise<LaunchHandle | undefined> {
-  const found = await processesWith(WORKER_RESULT_FILE);
-  const leader = found.find(({ environment }) => environment[WORKER_RESULT_FILE] === resultFile);
+/** The process that was launched for an action, if it is still running. */
+export async function processFor({ id }: ProcessState, key: string): Promise<LaunchHandle | undefined> {
+  const leader = (await processesOf(id, key)).find(({ pid, groupId }) => pid === groupId);
   return leader && processHandle(leader.pid);
+}
+
+/** Ends all that still runs of an action, such as programs that it started and that outlived it. */
+export async function endProcessesOf({ id }: ProcessState, key: string, stopGraceMs: number): Promise<void> {
+  await endGroups(await processesOf(id, key), stopGraceMs);
 }
 
 /** Resolves when that process is gone. It is not this process's child, so there is nothing to wait on but looks. */
 export async function untilGone(
   handle: LaunchHandle,
-  signal: AbortSignal,
+  signal?: AbortSignal,
   clock: Clock = systemClock,
 ): Promise<void> {
   while (await isRunning(handle)) await clock.sleep(POLL_MS, signal);
 }
 
-export interface SweepOptions {
-  readonly resultsDirectory: string;
-  /** Keys of actions that will be adopted, or that this worker runs itself. */
-  readonly keep: ReadonlySet<string>;
+export interface ProcessSweep extends Sweeper {
+  /** Absent for a worker that keeps no state. */
+  readonly results?: string | undefined;
   readonly stopGraceMs: number;
-  readonly nowMs: number;
 }
 
 /**
  * Ends processes that no worker will come back for, and removes results nobody will read. Resolves to how many
- * processes there were.
+ * actions the processes were of.
  */
-export async function sweepProcesses(options: SweepOptions, signal: AbortSignal): Promise<number> {
-  const { resultsDirectory, keep, stopGraceMs } = options;
-  const left = (await processesWith(WORKER_RESULT_FILE)).filter((found) =>
-    isLeftover(found.environment, options),
-  );
-  await Promise.all(
-    left.map(async ({ pid }) => {
-      const handle = await processHandle(pid);
-      await endGroup(pid, stopGraceMs, untilGone(handle, signal));
-    }),
-  );
-  for (const name of await readdir(resultsDirectory)) {
-    if (!keep.has(basename(name, ENDING))) await rm(join(resultsDirectory, name), { force: true });
+export async function sweepProcesses(sweep: ProcessSweep): Promise<number> {
+  const marked = await processesWith(MARK_VARIABLE.deadline);
+  const left = marked.filter(({ environment }) => isLeftover(markOf(environment), sweep));
+  const ended = await endGroups(left, sweep.stopGraceMs);
+  if (sweep.results !== undefined) {
+    for (const name of await readdir(sweep.results)) {
+      // A result that is being written bears the key in its name, too.
+      const key = name.split(".", 1)[0] ?? "";
+      if (!sweep.keep(key)) await rm(join(sweep.results, name), { recursive: true, force: true });
+    }
   }
-  return left.length;
+  return ended;
 }
 
-function isLeftover(
-  environment: Readonly<Record<string, string>>,
-  { resultsDirectory, keep, nowMs }: SweepOptions,
-): boolean {
-  const file = environment[WORKER_RESULT_FILE] ?? "";
-  if (dirname(file) === resultsDirectory) return !keep.has(basename(file, ENDING));
-  const deadlineMs = Date.parse(environment[DEADLINE_VARIABLE] ?? "");
-  return !Number.isNaN(deadlineMs) && nowMs > deadlineMs + ABANDONED_AFTER_MS;
+async function processesOf(stateId: string, key: string): Promise<readonly MarkedProcess[]> {
+  const marked = await processesWith(MARK_VARIABLE.key);
+  return marked.filter(({ environment }) => {
+    const mark = markOf(environment);
+    return mark.state === stateId && mark.key === key;
+  });
+}
+
+/** Whole groups, because a program may clear the environment of those it starts. Resolves to how many there were. */
+async function endGroups(processes: readonly MarkedProcess[], stopGraceMs: number): Promise<number> {
+  const groups = Map.groupBy(processes, ({ groupId }) => groupId);
+  await Promise.all(
+    [...groups].map(async ([groupId, members]) => {
+      const handles = await Promise.all(members.map(({ pid }) => processHandle(pid)));
+      const limit = AbortSignal.timeout(stopGraceMs);
+      const gone = Promise.all(handles.map((handle) => untilGone(handle, limit)));
+      await endGroup(
+        groupId,
+        stopGraceMs,
+        gone.catch(() => undefined),
+      );
+    }),
+  );
+  return groups.size;
+}
+
+function markOf(environment: Readonly<Record<string, string>>): Mark {
+  return {
+    state: environment[MARK_VARIABLE.state],
+    key: environment[MARK_VARIABLE.key],
+    deadline: environment[MARK_VARIABLE.deadline],
+  };
 }

@@ -14,7 +14,7 @@ export interface TemplateText {
 /**
  * Variables that load code into a process, name programs it runs, or say where its connection and secrets are. A
  * child runs with the worker's own rights, so a template that could set them would hold those rights too; in a
- * container they are harmless.
+ * container they reach no further than what that was given.
  */
 const REACHES_OUT =
   /^(NODE_|LD_|DYLD_|OPENSSL_|SSL_CERT_)|_PROGRAM$|^(PATH|HOME|TMPDIR)$|^(BMC|REDFISH|IPMI|IPMITOOL|AMT|RPC|HOMEASSISTANT)_(\w+_)?FILE$/;

@@ -9,12 +9,29 @@ import type { Outcome } from "../../action.ts";
 import { actionKey } from "../../action-key.ts";
 import { parseImageReference } from "../../image-reference.ts";
 import { waitUntilDeadline } from "../deadline.ts";
+import { inputBrokeOff } from "../leftover.ts";
 import { LogStream } from "../log-stream.ts";
 import { concludeOutcome, failedLaunch, nothingLeft, type StopReason } from "../outcome.ts";
-import type { Adoption, EndedAction, LaunchHandle, LaunchRequest, LeftAction, Runtime } from "../runtime.ts";
+import {
+  type Adoption,
+  type EndedAction,
+  type LaunchHandle,
+  LaunchNotRecorded,
+  type LaunchRequest,
+  type LeftAction,
+  type Runtime,
+} from "../runtime.ts";
 import type { ActionProgram, ActionPrograms } from "./action-program.ts";
 import { childEnvironment } from "./child-environment.ts";
-import { processFor, readResultFile, resultFileOf, sweepProcesses, untilGone } from "./left-processes.ts";
+import {
+  endProcessesOf,
+  type ProcessState,
+  processFor,
+  readResultFile,
+  resultFileOf,
+  sweepProcesses,
+  untilGone,
+} from "./left-processes.ts";
 import { endGroup, killGroup, signalGroup } from "./process-group.ts";
 import { isRunning, processHandle } from "./process-table.ts";
 import { type FilePermit, refusalOf } from "./refusal.ts";
@@ -32,8 +49,8 @@ export interface ProcessRuntimeOptions {
   readonly stopGraceMs?: number;
   /** Where Node keeps compiled code between runs. */
   readonly compileCacheDirectory?: string;
-  /** Where children leave their results for a worker that comes back; without it nothing is adopted. */
-  readonly resultsDirectory?: string;
+  /** Of a worker that may come back; without it nothing is adopted. */
+  readonly state?: ProcessState;
 }
 
 interface Exit {
@@ -61,8 +78,8 @@ export class ProcessRuntime implements Runtime {
   constructor(options: ProcessRuntimeOptions) {
     this.#programs = options.programs;
     this.#options = { environment: process.env, stopGraceMs: 10_000, ...options };
-    // A worker that exits in a hurry must not leave actions that nobody hears.
-    process.on("exit", this.#stopRunning);
+    // A worker that exits in a hurry and never comes back must not leave actions that nobody hears.
+    if (options.state === undefined) process.on("exit", this.#stopRunning);
   }
 
   async run(request: LaunchRequest, signal: AbortSignal): Promise<EndedAction> {
@@ -76,26 +93,25 @@ export class ProcessRuntime implements Runtime {
         return nothingLeft(failedLaunch("usage", await this.#unknown(request), asked, new Date()));
       return await this.#runProgram(program, request, AbortSignal.any([signal, this.#closing.signal]));
     } catch (thrown) {
+      if (thrown instanceof LaunchNotRecorded) throw thrown;
       const message = thrown instanceof Error ? thrown.message : String(thrown);
       return nothingLeft(failedLaunch("internal", `could not run the action: ${message}`, asked, new Date()));
     }
   }
 
   async adopt(left: LeftAction, signal: AbortSignal): Promise<Adoption> {
+    const { state, stopGraceMs } = this.#options;
     const key = actionKey(left.action);
-    const file = this.#resultFile(key);
-    const handle = left.handle ?? (file === undefined ? undefined : await processFor(file));
-    const stopReason =
-      handle && (await isRunning(handle)) ? await this.#waitForLeft(handle, left, signal) : undefined;
-    const result = file === undefined ? undefined : await readResultFile(file);
-    // Its input broke off with the worker that was writing it: it did nothing.
-    if (result?.class === "usage") return { kind: "not-launched" };
-    if (!result && !stopReason) {
-      const name = parseImageReference(left.action.image)?.name;
-      const program = name === undefined ? undefined : await this.#programs.find(name);
-      const reason = "the worker was restarted, and its process is gone without a result";
-      return { kind: "lost", reason, idempotent: (await program?.isIdempotent()) ?? false };
-    }
+    if (state === undefined) return this.#lost(left);
+    // Its launch is on record before its connection is handed over: without a handle it has got none.
+    if (left.connected && !left.handle) return this.#notLaunched(state, key);
+    const handle = left.handle ?? (await processFor(state, key));
+    const runs = handle !== undefined && (await isRunning(handle));
+    const stopReason = runs ? await this.#waitForLeft(handle, left, signal) : undefined;
+    await endProcessesOf(state, key, stopGraceMs);
+    const result = await readResultFile(resultFileOf(state, key));
+    if (inputBrokeOff(left.connected, result)) return this.#notLaunched(state, key);
+    if (!result && !stopReason) return this.#lost(left);
     const outcome = concludeOutcome({
       ...(result ? { result, exitCode: result.class ? exitCodeOf(result.class) : EXIT_OK } : {}),
       ...(stopReason === undefined ? {} : { stopReason }),
@@ -107,12 +123,29 @@ export class ProcessRuntime implements Runtime {
     return { kind: "ended", ended: this.#ended(outcome, key) };
   }
 
-  async sweep(keep: ReadonlySet<string>, signal: AbortSignal): Promise<number> {
-    const { resultsDirectory, stopGraceMs } = this.#options;
-    if (resultsDirectory === undefined) return 0;
-    // What runs by now was launched after the list of what to keep was made.
-    const kept = new Set([...keep, ...this.#keys]);
-    return sweepProcesses({ resultsDirectory, keep: kept, stopGraceMs, nowMs: Date.now() }, signal);
+  async sweep(keep: (key: string) => boolean): Promise<number> {
+    const { state, stopGraceMs } = this.#options;
+    return sweepProcesses({
+      state: state?.id,
+      results: state?.results,
+      keep: (key) => this.#keys.has(key) || keep(key),
+      stopGraceMs,
+      nowMs: Date.now(),
+    });
+  }
+
+  /** What was started for it cannot do anything, and is taken away. */
+  async #notLaunched(state: ProcessState, key: string): Promise<Adoption> {
+    await endProcessesOf(state, key, this.#options.stopGraceMs);
+    await rm(resultFileOf(state, key), { force: true });
+    return { kind: "not-launched" };
+  }
+
+  async #lost({ action }: LeftAction): Promise<Adoption> {
+    const name = parseImageReference(action.image)?.name;
+    const program = name === undefined ? undefined : await this.#programs.find(name);
+    const reason = "the worker was restarted, and the action's process is gone without a result";
+    return { kind: "lost", reason, idempotent: (await program?.isIdempotent()) ?? false };
   }
 
   /** Waits for a process that is another worker's child; why it was stopped, if it was. */
@@ -121,29 +154,27 @@ export class ProcessRuntime implements Runtime {
     { startedAt, timeoutMs }: LeftAction,
     signal: AbortSignal,
   ): Promise<StopReason | undefined> {
-    const groupId = Number(handle["pid"]);
+    const { stopGraceMs } = this.#options;
     const leftMs = startedAt.getTime() + timeoutMs - Date.now();
     const stop = AbortSignal.any([signal, this.#closing.signal]);
     const stopReason = await waitUntilDeadline(leftMs, stop, (bound) => untilGone(handle, bound));
-    const gone = untilGone(handle, AbortSignal.timeout(this.#options.stopGraceMs * 2 + DRAIN_MS));
-    if (stopReason)
+    if (stopReason) {
+      const gone = untilGone(handle, AbortSignal.timeout(stopGraceMs));
       await endGroup(
-        groupId,
-        this.#options.stopGraceMs,
+        Number(handle["pid"]),
+        stopGraceMs,
         gone.catch(() => undefined),
       );
-    else await killGroup(groupId);
+    }
     return stopReason;
   }
 
-  #resultFile(key: string): string | undefined {
-    const { resultsDirectory } = this.#options;
-    return resultsDirectory === undefined ? undefined : resultFileOf(resultsDirectory, key);
-  }
-
   #ended(outcome: Outcome, key: string): EndedAction {
-    const file = this.#resultFile(key);
-    return { outcome, remove: async () => (file === undefined ? undefined : rm(file, { force: true })) };
+    const { state } = this.#options;
+    return {
+      outcome,
+      remove: async () => (state ? rm(resultFileOf(state, key), { force: true }) : undefined),
+    };
   }
 
   /** Stops what runs and waits for it. */
@@ -163,13 +194,15 @@ export class ProcessRuntime implements Runtime {
     request: LaunchRequest,
     signal: AbortSignal,
   ): Promise<EndedAction> {
-    const { environment, compileCacheDirectory, stopGraceMs } = this.#options;
+    const { environment, compileCacheDirectory, state, stopGraceMs } = this.#options;
     const startedAt = new Date();
     if (signal.aborted) {
       return nothingLeft(failedLaunch("cancelled", "cancelled before it started", startedAt, startedAt));
     }
     const key = actionKey(request.action);
-    const resultFile = this.#resultFile(key);
+    const resultFile = state && resultFileOf(state, key);
+    // A result that is there is another run's.
+    if (resultFile !== undefined) await rm(resultFile, { force: true });
     const child = execa(
       process.execPath,
       [program.file, ...program.leadingArguments, ...request.action.command],
@@ -178,8 +211,9 @@ export class ProcessRuntime implements Runtime {
           inherited: environment,
           action: request.action.environment,
           connectionOnStdin: request.connection !== undefined,
-          ...(resultFile === undefined ? {} : { resultFile }),
+          key,
           deadline: new Date(startedAt.getTime() + request.timeoutMs),
+          ...(state && resultFile !== undefined ? { state: { id: state.id, resultFile } } : {}),
           ...(compileCacheDirectory === undefined ? {} : { compileCacheDirectory }),
         }),
         extendEnv: false,
@@ -198,7 +232,6 @@ export class ProcessRuntime implements Runtime {
     child.stderr.on("data", (chunk: Uint8Array) => log.write("stderr", chunk));
     // An action that ends without reading its input breaks the pipe: its exit code tells why.
     child.stdin.on("error", () => undefined);
-    child.stdin.end(request.connection ? serialiseConnection(request.connection) : "");
     const exited = new Promise<Exit>((resolve) => {
       child.nodeChildProcess.once("exit", (code, by) =>
         resolve({ ...(code === null ? {} : { exitCode: code }), ...(by === null ? {} : { signal: by }) }),
@@ -208,7 +241,8 @@ export class ProcessRuntime implements Runtime {
     this.#running.set(groupId, over);
     this.#keys.add(key);
     try {
-      await request.onLaunched?.(await processHandle(groupId));
+      await this.#record(request, groupId);
+      child.stdin.end(request.connection ? serialiseConnection(request.connection) : "");
       const stopReason = await waitUntilDeadline(request.timeoutMs, signal, () => exited);
       if (stopReason) await endGroup(groupId, stopGraceMs, exited);
       const exit = await Promise.race([exited, sleep(DRAIN_MS, {}, { ref: false })]);
@@ -227,6 +261,21 @@ export class ProcessRuntime implements Runtime {
       this.#running.delete(groupId);
       this.#keys.delete(key);
       markOver();
+    }
+  }
+
+  /**
+   * An action waits for its connection, so that one whose launch is not on record has done nothing and is ended. One that
+   * brings its own runs already: it goes on, and its mark finds it.
+   */
+  async #record({ connection, onLaunch }: LaunchRequest, groupId: number): Promise<void> {
+    if (!onLaunch) return;
+    try {
+      await onLaunch(await processHandle(groupId));
+    } catch (thrown) {
+      if (!connection) return;
+      await killGroup(groupId);
+      throw thrown;
     }
   }
 }

@@ -1,35 +1,45 @@
 import { readdir, readFile } from "node:fs/promises";
+import { execa } from "execa";
 import type { LaunchHandle } from "../runtime.ts";
 
-/** Process IDs are given out anew; with its start time and the system's boot, one means one process for ever. */
+/** Process IDs are given out anew; with its start and the system's boot, one means one process for ever. */
 export async function processHandle(pid: number): Promise<LaunchHandle> {
-  return { pid, startTicks: (await startTicks(pid)) ?? null, boot: (await bootId()) ?? null };
+  const boot = await bootId();
+  const start = boot === undefined ? await startByPs(pid) : (await statOf(pid))?.startTicks;
+  return { pid, start: start ?? null, boot: boot ?? null };
 }
 
 /** Whether that very process is still there; a zombie, which nobody has reaped yet, is not. */
-export async function isRunning({ pid, startTicks: ticks, boot }: LaunchHandle): Promise<boolean> {
-  if (typeof pid !== "number" || boot !== ((await bootId()) ?? null)) return false;
-  // Without /proc there is no start time to compare, and the ID alone must do.
-  if (ticks === null) return exists(pid);
-  return (await startTicks(pid)) === ticks;
+export async function isRunning({ pid, start, boot: bootThen }: LaunchHandle): Promise<boolean> {
+  const boot = await bootId();
+  // One that had ended before it could be looked at has no start: whatever bears its ID now is another.
+  if (typeof pid !== "number" || (start ?? null) === null || bootThen !== (boot ?? null)) return false;
+  if (boot === undefined) return (await startByPs(pid)) === start;
+  const stat = await statOf(pid);
+  return stat !== undefined && !stat.ended && stat.startTicks === start;
 }
 
 /** A process of this user, as its environment at its start shows it. */
 export interface MarkedProcess {
   readonly pid: number;
+  readonly groupId: number;
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** Every process whose environment holds the variable. Those of other users, and systems without /proc, give none. */
+/**
+ * Every process that runs and whose environment holds the variable, but for this one. Those of other users, and systems
+ * without /proc, give none.
+ */
 export async function processesWith(variable: string): Promise<readonly MarkedProcess[]> {
   const names = await readdir("/proc").catch(() => []);
   const found: MarkedProcess[] = [];
-  for (const name of names) {
-    if (!/^\d+$/.test(name)) continue;
-    const text = await readFile(`/proc/${name}/environ`, "utf8").catch(() => "");
+  for (const pid of names.filter((name) => /^\d+$/.test(name)).map(Number)) {
+    if (pid === process.pid) continue;
+    const text = await readFile(`/proc/${pid}/environ`, "utf8").catch(() => "");
     if (!text.includes(`${variable}=`)) continue;
     const environment = Object.fromEntries(text.split("\0").map(variableOf));
-    if (environment[variable] !== undefined) found.push({ pid: Number(name), environment });
+    const stat = environment[variable] === undefined ? undefined : await statOf(pid);
+    if (stat && !stat.ended) found.push({ pid, groupId: stat.groupId, environment });
   }
   return found;
 }
@@ -39,13 +49,21 @@ function variableOf(entry: string): readonly [string, string] {
   return [entry.slice(0, Math.max(equals, 0)), entry.slice(equals + 1)];
 }
 
-/** Since the boot, in clock ticks (proc_pid_stat(5), field 22); undefined for one that is gone or a zombie. */
-async function startTicks(pid: number): Promise<number | undefined> {
+interface ProcessStat {
+  readonly ended: boolean;
+  readonly groupId: number;
+  /** Since the boot. */
+  readonly startTicks: number;
+}
+
+/** The fields 3, 5 and 22 of proc_pid_stat(5); undefined for one that is gone. */
+async function statOf(pid: number): Promise<ProcessStat | undefined> {
   const text = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
   // The name, in parentheses, may hold anything; what follows it starts with field 3.
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
-  const [state, ticks] = [fields[0], Number(fields[19])];
-  return text === "" || state === "Z" || state === "X" || Number.isNaN(ticks) ? undefined : ticks;
+  const [groupId, startTicks] = [Number(fields[2]), Number(fields[19])];
+  if (text === "" || Number.isNaN(groupId) || Number.isNaN(startTicks)) return undefined;
+  return { ended: fields[0] === "Z" || fields[0] === "X", groupId, startTicks };
 }
 
 async function bootId(): Promise<string | undefined> {
@@ -53,10 +71,13 @@ async function bootId(): Promise<string | undefined> {
   return text.trim() || undefined;
 }
 
-function exists(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
+/** The time of its start as `ps` of POSIX systems without /proc prints it; undefined for one that is gone. */
+export async function startByPs(pid: number): Promise<string | undefined> {
+  const { exitCode, stdout } = await execa("ps", ["-o", "lstart=", "-p", String(pid)], {
+    env: { LC_ALL: "C" },
+    reject: false,
+    stdin: "ignore",
+    timeout: 5_000,
+  });
+  return (exitCode === 0 && stdout.trim()) || undefined;
 }

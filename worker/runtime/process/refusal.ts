@@ -5,6 +5,7 @@ import { type NamedFile, namedFiles, refusedNames } from "./named-files.ts";
 /** Whether an action may use a file of the host, with the worker's own rights. */
 export type FilePermit = (
   file: NamedFile,
+  action: Pick<Action, "workflowId">,
 ) => Promise<{ readonly allowed: true } | { readonly allowed: false; readonly reason: string }>;
 
 export interface Refusal {
@@ -14,7 +15,10 @@ export interface Refusal {
 
 /** Why this runtime cannot, or must not, give an action what it asks for; undefined when it can. */
 export async function refusalOf(
-  action: Pick<Action, "command" | "environment" | "networkNamespace" | "pidNamespace" | "volumes">,
+  action: Pick<
+    Action,
+    "command" | "environment" | "networkNamespace" | "pidNamespace" | "volumes" | "workflowId"
+  >,
   permitFile: FilePermit = refuseFile,
 ): Promise<Refusal | undefined> {
   const moved = action.volumes.find((volume) => !staysInPlace(volume));
@@ -25,7 +29,7 @@ export async function refusalOf(
   const refused = refusedNames(action);
   if (refused.length > 0) return unsupported(`takes no ${refused.join(", ")} from a template`);
   for (const file of namedFiles(action)) {
-    const permission = await permitFile(file);
+    const permission = await permitFile(file, action);
     if (!permission.allowed) return { class: "usage", reason: permission.reason };
   }
   return undefined;

@@ -29,6 +29,11 @@ export class Channel implements SessionManager {
     this.#keepAlive = keepAlive;
   }
 
+  /** Whether the next call goes to the server that answered before: a server is not replaced on an open connection. */
+  get connected(): boolean {
+    return this.#connections.some(({ retired }) => !retired);
+  }
+
   async request(method: string, path: string, headers: OutgoingHttpHeaders): Promise<ClientHttp2Stream> {
     let connection = this.#withRoom();
     while (connection === undefined) {

@@ -20,6 +20,12 @@ export function pollOfError(thrown: unknown): Exclude<Poll, { kind: "action" }> 
   }
 }
 
+/** Anything a call threw whose errors never mean that there is nothing to do. */
+export function failedPollOfError(thrown: unknown): Poll & { readonly kind: "failed" } {
+  const error = rpcErrorOf(thrown);
+  return { kind: "failed", code: codeName(error.code), reason: reasonOf(error) };
+}
+
 /** Anything `ReportActionStatus` threw as an acknowledgement. */
 export function acknowledgementOfError(thrown: unknown): Exclude<Acknowledgement, { kind: "acknowledged" }> {
   const error = rpcErrorOf(thrown);

@@ -95,7 +95,13 @@ async function login(context: LoginContext, account: Account, signal: AbortSigna
   const body = { UserName: account.username, Password: account.password };
   const request = { method: "POST", path: SESSIONS, body } as const;
   const answer = await context.http.exchange(request, signal);
-  if (answer.status >= 300) throw answerError(answer, request, context.clock.now());
+  if (answer.status >= 300) {
+    const error = answerError(answer, request, context.clock.now());
+    // Whatever the status says, it answers a login.
+    throw error.class === "auth"
+      ? new BmcError("auth", error.message, { cause: error, refused: "login" })
+      : error;
+  }
   const token = answer.headers["x-auth-token"];
   if (!token)
     throw new BmcError("protocol", `${describe(request)} answered ${answer.status} without X-Auth-Token`);

@@ -4,6 +4,7 @@ import {
   containerSpec,
   isContainerOf,
 } from "../../../../worker/runtime/docker/container-spec.ts";
+import type { LaunchTerms } from "../../../../worker/runtime/runtime.ts";
 import { canary, scriptedRequest } from "../launch-request.ts";
 
 const options = { worker: "w" };
@@ -90,6 +91,44 @@ describe("the container of an action", () => {
       Init: true,
     });
     expect(spec.User).toBe("7:7");
+  });
+});
+
+describe("the terms that the policy sets", () => {
+  const limits = { worker: "w", memoryBytes: 1_000, cpus: 0.5, pids: 7 };
+  const specOn = (terms: LaunchTerms, user?: string) =>
+    containerSpec({ ...scriptedRequest([]).request, terms }, user, limits);
+
+  it("go before the options, each by itself", () => {
+    expect(specOn({ memoryBytes: 2_000, cpus: 0.25, pids: 3 }).HostConfig).toMatchObject({
+      Memory: 2_000,
+      MemorySwap: 2_000,
+      NanoCpus: 250_000_000,
+      PidsLimit: 3,
+    });
+    expect(specOn({ pids: 3 }).HostConfig).toMatchObject({
+      Memory: 1_000,
+      NanoCpus: 500_000_000,
+      PidsLimit: 3,
+    });
+    expect(specOn({ pull: "never" })).toMatchObject({
+      User: "65532:65532",
+      HostConfig: { Privileged: false, CapDrop: ["ALL"], SecurityOpt: ["no-new-privileges"], PidsLimit: 7 },
+    });
+  });
+
+  it("alone make a container privileged, with the image's own user and within the limits", () => {
+    const spec = specOn({ privileged: true }, "root");
+
+    expect(spec.User).toBeUndefined();
+    expect(spec.HostConfig).toMatchObject({
+      Privileged: true,
+      CapDrop: [],
+      SecurityOpt: [],
+      ReadonlyRootfs: true,
+      Memory: 1_000,
+      PidsLimit: 7,
+    });
   });
 });
 

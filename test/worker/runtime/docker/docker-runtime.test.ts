@@ -92,6 +92,26 @@ describeWithDocker("the docker runtime", () => {
     });
   });
 
+  it("holds a container to the policy's terms", async () => {
+    const runtime = newRuntime();
+    const { request, lines } = scriptedRequest(["user"]);
+    const terms = { memoryBytes: 96 * 1024 * 1024, cpus: 0.5, pids: 40, pull: "never" } as const;
+
+    const ended = await runtime.run({ ...request, terms }, never);
+    const [inspected] = JSON.parse(await dockerCli("inspect", containerName(request.action)));
+    await ended.remove(never);
+    await runtime.close();
+
+    expect(lines.map(({ line }) => line)).toEqual(["user 65532"]);
+    expect(inspected.HostConfig).toMatchObject({
+      Memory: terms.memoryBytes,
+      MemorySwap: terms.memoryBytes,
+      NanoCpus: 500_000_000,
+      PidsLimit: 40,
+      Privileged: false,
+    });
+  });
+
   it("shows the password nowhere: not in inspect, not in /proc", async () => {
     const runtime = newRuntime();
     const controller = new AbortController();

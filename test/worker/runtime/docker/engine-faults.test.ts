@@ -425,6 +425,28 @@ describe("pulling an image", () => {
     expect(engine.requests.some((line) => line.startsWith("POST"))).toBe(false);
   });
 
+  it.each([
+    ["never", "always", 0],
+    ["if-missing", "always", 0],
+    ["always", "never", 1],
+    [undefined, "always", 1],
+  ] as const)(
+    "pulls as the policy says (%s), whatever the setting says (%s)",
+    async (pull, pullPolicy, pulls) => {
+      const { engine, runtime } = await start(
+        { "POST /images/create": (response) => response.end("{}\n") },
+        sendResult,
+        { pullPolicy },
+      );
+      const terms = pull === undefined ? {} : { pull };
+
+      const { outcome } = await runtime.run({ ...scriptedRequest([], { action }).request, terms }, never);
+
+      expect(outcome).toMatchObject({ ok: true });
+      expect(engine.requests.filter((line) => line.startsWith("POST /images/create"))).toHaveLength(pulls);
+    },
+  );
+
   it("refuses what is no image reference before it asks the engine", async () => {
     const { engine, runtime } = await start({});
 

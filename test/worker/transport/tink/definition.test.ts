@@ -1,51 +1,6 @@
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { type DescEnum, type DescMessage, ScalarType } from "@bufbuild/protobuf";
-import { execa } from "execa";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { file_workflow } from "../../../../worker/transport/tink/gen/workflow_pb.ts";
-
-const root = join(import.meta.dirname, "../../../..");
-
-async function contents(folder: string): Promise<Record<string, string>> {
-  const names = (await readdir(folder)).sort();
-  const files = names.map(async (name) => [name, await readFile(join(folder, name), "utf8")] as const);
-  return Object.fromEntries(await Promise.all(files));
-}
-
-describe("the generated code", () => {
-  let fresh: string;
-
-  beforeAll(async () => {
-    fresh = await mkdtemp(join(tmpdir(), "pbnj-generate-"));
-  });
-
-  afterAll(async () => {
-    await rm(fresh, { recursive: true });
-  });
-
-  it("is what the definition generates", async () => {
-    await execa("node", ["scripts/generate.ts", fresh], { cwd: root, preferLocal: true });
-
-    expect(await contents(join(fresh, "gen"))).toEqual(
-      await contents(join(root, "worker/transport/tink/gen")),
-    );
-  });
-});
-
-/** Every field as `number name type`, as the API's documentation lists them. */
-function fieldsOf(message: DescMessage): string[] {
-  return message.fields.map((field) => {
-    const scalar = field.scalar === undefined ? "" : ScalarType[field.scalar].toLowerCase();
-    const type = field.message?.name ?? field.enum?.name ?? scalar;
-    return `${field.number} ${field.name} ${field.fieldKind === "list" ? "repeated " : ""}${type}`;
-  });
-}
-
-function valuesOf(desc: DescEnum): string[] {
-  return desc.values.map(({ number, name }) => `${number} ${name}`);
-}
+import { fieldsOf, valuesOf } from "../wire-names.ts";
 
 describe("the tink API's definition", () => {
   const messages = new Map(file_workflow.messages.map((message) => [message.name, message]));

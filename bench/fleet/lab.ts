@@ -1,0 +1,161 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { openSync } from "node:fs";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { bundleProgram } from "../../scripts/bundle/bundle.ts";
+import { type FarmCount, FarmCount as FarmCountSchema, type FarmOrder, FarmReady } from "./bmc-farm.ts";
+import { ChildProgram } from "./child-program.ts";
+import { type ActionTimes, BatchOver, HostReady, Polled } from "./tink-host.ts";
+
+export interface LabOptions {
+  readonly machines: number;
+  readonly latencyMs: number;
+  readonly transitionMs: number;
+  /** Further arguments of `pbnj-worker start`. */
+  readonly workerArgv: readonly string[];
+  /** Of Node, for the worker. */
+  readonly nodeArgv?: readonly string[];
+}
+
+export interface Batch {
+  readonly name: string;
+  readonly template: string;
+  readonly machines: readonly number[];
+  readonly everyMs?: number;
+  /** After so long it has failed. */
+  readonly withinMs: number;
+}
+
+/** A worker, the tink server it polls and the BMCs of its machines, in processes of their own. */
+export interface Lab {
+  readonly workerPid: number;
+  readonly hostPid: number;
+  readonly farmPids: readonly number[];
+  run(batch: Batch): Promise<readonly ActionTimes[]>;
+  counts(): Promise<readonly FarmCount[]>;
+  /** Ends everything, and removes its folder. The worker may take its time to write what it was told to. */
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+const PROGRAM = "pbnj-worker.mjs";
+const FARM = fileURLToPath(new URL("bmc-farm.ts", import.meta.url));
+const HOST = fileURLToPath(new URL("tink-host.ts", import.meta.url));
+const LOG_FILE = "worker.log";
+const PASSWORD = "calvin";
+/** So many BMCs one process carries without being what is waited for. */
+const BMCS_A_PROCESS = 500;
+const LANES_TIMEOUT_MS = 60_000;
+const STOP_TIMEOUT_MS = 15_000;
+/** Characters of the worker's log that tell why it ended. */
+const LOG_TAIL = 2_000;
+
+/** Resolves when every lane polls. */
+export async function startLab(options: LabOptions): Promise<Lab> {
+  const { machines, latencyMs, transitionMs } = options;
+  await using stack = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(tmpdir(), "pbnj-worker-bench-"));
+  stack.defer(() => rm(folder, { recursive: true, force: true }));
+  // As it is installed: from source a worker is larger and starts its actions more slowly.
+  await bundleProgram(folder);
+  const farms = Array.from({ length: Math.ceil(machines / BMCS_A_PROCESS) }, (_, index) => {
+    const count = Math.min(BMCS_A_PROCESS, machines - index * BMCS_A_PROCESS);
+    const order: FarmOrder = { machines: count, password: PASSWORD, latencyMs, transitionMs };
+    return stack.use(new ChildProgram("the BMC farm", FARM, [JSON.stringify(order)]));
+  });
+  const host = stack.use(new ChildProgram("the tink server", HOST));
+  const [{ address }, ...ready] = await Promise.all([
+    host.hear(HostReady),
+    ...farms.map((farm) => farm.hear(FarmReady)),
+  ]);
+  const inventory = await writeInventory(
+    folder,
+    ready.flatMap(({ ports }) => ports),
+  );
+  const worker = stack.adopt(startWorker(folder, address, inventory, options), stopWorker);
+  const workerGone = once(worker, "exit").then(async ([code]): Promise<never> => {
+    const log = await readFile(join(folder, LOG_FILE), "utf8");
+    throw new Error(`the worker ended with ${code}: ${log.slice(-LOG_TAIL)}`);
+  });
+  workerGone.catch(() => undefined);
+  await Promise.race([untilPolled(host, machines), workerGone]);
+  const owned = stack.move();
+  return {
+    workerPid: worker.pid ?? 0,
+    hostPid: host.pid,
+    farmPids: farms.map(({ pid }) => pid),
+    async run({ name, template, machines: chosen, everyMs = 0, withinMs }) {
+      const agentIds = chosen.map((index) => `pbnj-${machineName(index)}`);
+      const over = host.hear(BatchOver, withinMs);
+      host.tell({ kind: "submit", batch: name, template, agentIds, everyMs });
+      return (await Promise.race([over, workerGone])).actions;
+    },
+    counts: () =>
+      Promise.all(
+        farms.map((farm) => {
+          const count = farm.hear(FarmCountSchema);
+          farm.tell({ kind: "count" });
+          return count;
+        }),
+      ),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+export function machineName(index: number): string {
+  return `node-${String(index).padStart(4, "0")}`;
+}
+
+/** JSON is YAML as well. */
+async function writeInventory(folder: string, ports: readonly number[]): Promise<string> {
+  const passwordFile = join(folder, "password");
+  await writeFile(passwordFile, `${PASSWORD}\n`);
+  const machines = ports.map((port, index) => ({
+    name: machineName(index),
+    host: "127.0.0.1",
+    redfish: { port, scheme: "http" },
+  }));
+  const defaults = { credentials: { username: "admin", passwordFile }, providers: ["redfish"] };
+  const file = join(folder, "inventory.yaml");
+  await writeFile(file, JSON.stringify({ defaults, machines }, undefined, 1));
+  return file;
+}
+
+function startWorker(
+  folder: string,
+  address: string,
+  inventory: string,
+  { workerArgv, nodeArgv = [] }: LabOptions,
+) {
+  const log = openSync(join(folder, LOG_FILE), "w");
+  const argv = ["start", "--grpc-server", address, "--inventory", inventory];
+  return spawn(process.execPath, [...nodeArgv, join(folder, PROGRAM), ...argv, ...workerArgv], {
+    env: { PATH: process.env["PATH"], XDG_STATE_HOME: folder, XDG_CACHE_HOME: folder },
+    stdio: ["ignore", "ignore", log],
+  });
+}
+
+type WorkerChild = ReturnType<typeof startWorker>;
+
+async function stopWorker(worker: WorkerChild): Promise<void> {
+  if (worker.exitCode !== null || worker.signalCode !== null) return;
+  const ended = once(worker, "exit");
+  const kill = setTimeout(() => worker.kill("SIGKILL"), STOP_TIMEOUT_MS);
+  worker.kill("SIGTERM");
+  await ended;
+  clearTimeout(kill);
+}
+
+async function untilPolled(host: ChildProgram, lanes: number): Promise<void> {
+  const giveUpMs = performance.now() + LANES_TIMEOUT_MS;
+  for (;;) {
+    const polled = host.hear(Polled);
+    host.tell({ kind: "ask-polled" });
+    if ((await polled).agentIds >= lanes) return;
+    if (performance.now() > giveUpMs) throw new Error(`the worker does not poll with all ${lanes} lanes`);
+    await sleep(100);
+  }
+}

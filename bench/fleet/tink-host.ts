@@ -1,0 +1,115 @@
+import { z } from "zod";
+import { startTinkServer } from "../../test/simulators/tink/server.ts";
+import { createWorkflow, isOver, type Workflow } from "../../test/simulators/tink/workflow.ts";
+import { parseTemplate } from "../../worker/template/parse-template.ts";
+
+export const HostReady = z.object({ kind: z.literal("ready"), address: z.string() });
+
+/** Asks how many agent IDs have been polled with so far. */
+export const AskPolled = z.object({ kind: z.literal("ask-polled") });
+export const Polled = z.object({ kind: z.literal("polled"), agentIds: z.int() });
+
+/** One workflow for each agent ID, made ready first and then submitted `everyMs` apart, 0 at once. */
+export const Submit = z.object({
+  kind: z.literal("submit"),
+  batch: z.string(),
+  /** With `{{ .agent }}` for the agent ID. */
+  template: z.string(),
+  agentIds: z.array(z.string()),
+  everyMs: z.number(),
+});
+export type Submit = z.infer<typeof Submit>;
+
+/** When the server saw what of an action, in milliseconds of its own clock, which starts with the batch. */
+export const ActionTimes = z.object({
+  agentId: z.string(),
+  name: z.string(),
+  state: z.string(),
+  message: z.string(),
+  /** Submitted, or the action before it had ended. */
+  readyMs: z.number(),
+  runningMs: z.number().optional(),
+  endedMs: z.number().optional(),
+  /** From its start to its end as the worker reported them. */
+  tookMs: z.number().optional(),
+});
+export type ActionTimes = z.infer<typeof ActionTimes>;
+
+/** Every workflow of the batch is over. */
+export const BatchOver = z.object({ kind: z.literal("over"), batch: z.string(), actions: z.array(ActionTimes) });
+
+/** What is noted of one action while it goes on. */
+type Noted = { -readonly [Key in keyof ActionTimes]: ActionTimes[Key] };
+
+/** The program: a tink server that holds its polls, as the real one does. It ends with the process that started it. */
+if (import.meta.main) {
+  const server = await startTinkServer();
+  const noted = new Map<string, Noted>();
+  let startMs = performance.now();
+
+  server.board.on("change", ({ workflow, action }) => {
+    const times = action && noted.get(action.id);
+    if (!action || !times) return;
+    const nowMs = performance.now() - startMs;
+    times.state = action.state;
+    times.message = action.message;
+    if (action.state === "RUNNING") {
+      times.runningMs ??= nowMs;
+      return;
+    }
+    times.endedMs ??= nowMs;
+    if (action.startedAt && action.stoppedAt) {
+      times.tookMs = action.stoppedAt.getTime() - action.startedAt.getTime();
+    }
+    const actions = workflow.tasks.flatMap((task) => task.actions);
+    const next = actions[actions.indexOf(action) + 1];
+    const after = next && noted.get(next.id);
+    if (after) after.readyMs = nowMs;
+  });
+
+  const run = async ({ batch, template, agentIds, everyMs }: Submit) => {
+    const workflows = agentIds.map((agent, index) => {
+      const parsed = parseTemplate(template, { agent });
+      if (!parsed.ok) throw new Error(parsed.problems.map(({ message }) => message).join("; "));
+      return createWorkflow(`default/${batch}-${index}`, parsed.template);
+    });
+    const actions = workflows.flatMap((workflow) => note(workflow));
+    const ready = (workflow: Workflow) => {
+      const [first] = workflow.tasks.flatMap((task) => task.actions);
+      const times = first && noted.get(first.id);
+      if (times) times.readyMs = performance.now() - startMs;
+      server.board.add(workflow);
+    };
+    startMs = performance.now();
+    for (const [index, workflow] of workflows.entries()) {
+      if (everyMs > 0) setTimeout(() => ready(workflow), index * everyMs);
+      else ready(workflow);
+    }
+    const check = () => {
+      if (!workflows.every(isOver)) return;
+      server.board.off("change", check);
+      process.send?.({ kind: "over", batch, actions });
+      for (const workflow of workflows) server.board.delete(workflow);
+    };
+    server.board.on("change", check);
+  };
+
+  const note = (workflow: Workflow): readonly Noted[] =>
+    workflow.tasks.flatMap((task) =>
+      task.actions.map(({ id, name, state, message }) => {
+        const times: Noted = { agentId: task.agentId, name, state, message, readyMs: 0 };
+        noted.set(id, times);
+        return times;
+      }),
+    );
+
+  process.on("message", (message: unknown) => {
+    const submit = Submit.safeParse(message);
+    if (submit.success) void run(submit.data);
+    else if (AskPolled.safeParse(message).success) {
+      process.send?.({ kind: "polled", agentIds: new Set(server.polls).size });
+    }
+  });
+  process.on("disconnect", () => process.exit());
+  process.send?.({ kind: "ready", address: server.address });
+}

@@ -1,0 +1,100 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { formatTable } from "../shared/table.ts";
+import { startLab } from "./fleet/lab.ts";
+import { percentile } from "./fleet/percentile.ts";
+import { figuresOf } from "./fleet/process-figures.ts";
+
+/**
+ * `npm run bench:idle`: what a worker of many lanes costs while nothing is to be done, and how soon it begins what
+ * comes. The tink server and the BMCs are processes of their own; the server holds each poll for a minute. Figures
+ * are for comparing, not for passing.
+ */
+const { values } = parseArgs({
+  options: {
+    lanes: { type: "string", default: "1000" },
+    seconds: { type: "string", default: "90" },
+    actions: { type: "string", default: "200" },
+    runtime: { type: "string", default: "process" },
+    "node-option": { type: "string", multiple: true, default: [] },
+  },
+});
+const lanes = Number(values.lanes);
+const seconds = Number(values.seconds);
+const actionCount = Math.min(Number(values.actions), lanes);
+/** Actions come apart, as those of different people do: the time to begin is measured, not the time to do. */
+const APART_MS = 150;
+/** What starting up costs is not what idling costs. */
+const SETTLE_MS = 5_000;
+const TARGET = { residentMb: 150, corePercent: 2, pickUpMs: 1_500 };
+
+const template = JSON.stringify({
+  version: "0.1",
+  name: "read",
+  global_timeout: 600,
+  tasks: [
+    {
+      name: "bmc",
+      worker: "{{ .agent }}",
+      actions: [{ name: "status", image: "bench/power-status:v1", timeout: 120 }],
+    },
+  ],
+});
+
+await using lab = await startLab({
+  machines: lanes,
+  latencyMs: 20,
+  transitionMs: 100,
+  workerArgv: ["--runtime", values.runtime, "--log-level", "warn"],
+  nodeArgv: values["node-option"],
+});
+await sleep(SETTLE_MS);
+const before = await figuresOf(lab.workerPid);
+const beforeMs = performance.now();
+await sleep(seconds * 1_000);
+const after = await figuresOf(lab.workerPid);
+const tookMs = performance.now() - beforeMs;
+
+const chosen = shuffled(Array.from({ length: lanes }, (_, index) => index)).slice(0, actionCount);
+const times = await lab.run({
+  name: "pick-up",
+  template,
+  machines: chosen,
+  everyMs: APART_MS,
+  withinMs: actionCount * APART_MS + 120_000,
+});
+const waits = times.map(({ readyMs, runningMs }) => (runningMs ?? Number.POSITIVE_INFINITY) - readyMs);
+const busy = await figuresOf(lab.workerPid);
+
+const rows: (readonly [string, string, string])[] = [];
+if (before && after && busy) {
+  const mb = (bytes: number) => (bytes / 1_048_576).toFixed(0);
+  const percent = (100 * (after.cpuMs - before.cpuMs)) / tookMs;
+  rows.push(
+    ["resident, idle", `${mb(after.residentBytes)} MiB`, `below ${TARGET.residentMb}`],
+    ["processor, idle", `${percent.toFixed(2)} % of a core`, `below ${TARGET.corePercent}`],
+    ["resident, after the actions", `${mb(busy.residentBytes)} MiB, ${mb(busy.peakBytes)} at most`, ""],
+  );
+} else rows.push(["memory and processor", "only Linux tells them", ""]);
+for (const share of [0.5, 0.95, 0.99]) {
+  const target = share === 0.99 ? `below ${TARGET.pickUpMs}` : "";
+  rows.push([
+    `pick-up, ${100 * share} % within`,
+    `${percentile(waits, share).toFixed(0)} ms`,
+    target,
+  ]);
+}
+const head = [`${lanes} lanes, ${seconds} s, ${times.length} actions ${APART_MS} ms apart`, "figure", "target"];
+process.stdout.write(`${formatTable(head, rows, [1])}\n`);
+const failed = times.filter(({ state }) => state !== "SUCCESS");
+if (failed.length > 0) {
+  process.stdout.write(`${failed.length} actions failed, such as: ${failed[0]?.message}\n`);
+  process.exitCode = 1;
+}
+
+function shuffled<T>(items: readonly T[]): readonly T[] {
+  return items
+    .map((item) => ({ item, key: Math.random() }))
+    .toSorted((a, b) => a.key - b.key)
+    .map(({ item }) => item);
+}

@@ -1,0 +1,198 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { create } from "@bufbuild/protobuf";
+import { Code, ConnectError, type ConnectRouter } from "@connectrpc/connect";
+import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { parseTemplate } from "../../../worker/template/parse-template.ts";
+import {
+  State,
+  type WorkflowActionStatus,
+  WorkflowContextSchema,
+  WorkflowService,
+} from "../../../worker/transport/tink-legacy/gen/workflow_pb.ts";
+import { Faults, type Method } from "../tink/faults.ts";
+import { Listener } from "../tink/listener.ts";
+import type { Submission } from "../tink/server.ts";
+import { unimplemented } from "../tink/unimplemented.ts";
+import { type ActionState, createWorkflow, type Workflow } from "../tink/workflow.ts";
+import { type Context, LegacyBoard, type LegacyReport } from "./legacy-board.ts";
+
+export interface LegacyTinkServerOptions {
+  readonly host?: string;
+  /** 0, the default, takes a free one. */
+  readonly port?: number;
+  /** How many calls a connection may hold at once; by default any number. */
+  readonly maxConcurrentStreams?: number;
+}
+
+/** A call as it came in; `about` is the worker ID or the workflow ID it named. */
+export interface Call {
+  readonly method: Method;
+  readonly about: string;
+}
+
+/** A simulated tink-server of the deprecated API. It has no TLS, as the real one has none. */
+export interface LegacyTinkServer {
+  readonly port: number;
+  /** `host:port`. */
+  readonly address: string;
+  readonly board: LegacyBoard;
+  readonly faults: Faults;
+  /** Every report that reached the server, also those it refused, in order. */
+  readonly reports: readonly LegacyReport[];
+  readonly calls: readonly Call[];
+  readonly connections: { readonly accepted: number; readonly open: number };
+  /** In place of a workflow with the same name. Throws when the template is not sound, with every problem in the message. */
+  submit(submission: Submission): Workflow;
+  workflows(): readonly Workflow[];
+  /** Resolves when the condition holds. Rejects after `timeoutMs`. */
+  until(condition: () => boolean, timeoutMs?: number): Promise<void>;
+  dropConnections(how?: "goaway" | "destroy"): void;
+  /** Stops listening and cuts all connections, or ends them with an answer to every call. Workflows stay. */
+  stop(how?: "cut" | "orderly"): Promise<void>;
+  /** Listens again on the same port. */
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const UNTIL_TIMEOUT_MS = 20_000;
+
+export async function startLegacyTinkServer(
+  options: LegacyTinkServerOptions = {},
+): Promise<LegacyTinkServer> {
+  const host = options.host ?? "127.0.0.1";
+  const board = new LegacyBoard();
+  const faults = new Faults();
+  const reports: LegacyReport[] = [];
+  const calls: Call[] = [];
+
+  const routes = (router: ConnectRouter) =>
+    router.service(WorkflowService, {
+      async *getWorkflowContexts({ workerId }, { signal }) {
+        calls.push({ method: "GetWorkflowContexts", about: workerId });
+        await faults.apply("GetWorkflowContexts", "before", signal);
+        for (const context of board.contexts(workerId)) yield contextMessageOf(context);
+      },
+      async getWorkflowActions({ workflowId }, { signal }) {
+        calls.push({ method: "GetWorkflowActions", about: workflowId });
+        await faults.apply("GetWorkflowActions", "before", signal);
+        return { actionList: board.actions(workflowId).map(actionMessageOf) };
+      },
+      async reportActionStatus(request, { signal }) {
+        const report = reportOf(request);
+        calls.push({ method: "ReportActionStatus", about: report.workflowId });
+        reports.push(report);
+        await faults.apply("ReportActionStatus", "before", signal);
+        board.report(report);
+        await faults.apply("ReportActionStatus", "after", signal);
+        return {};
+      },
+    });
+  const listener = new Listener(
+    { ...options, host, port: options.port ?? 0 },
+    connectNodeAdapter({ routes, grpcWeb: false, connect: false, fallback: unimplemented }),
+  );
+  await listener.start();
+
+  return {
+    board,
+    faults,
+    reports,
+    calls,
+    get port() {
+      return listener.port;
+    },
+    get address() {
+      return `${host.includes(":") ? `[${host}]` : host}:${listener.port}`;
+    },
+    get connections() {
+      return listener.connections;
+    },
+    submit({ name = `workflow-${board.all().length + 1}`, namespace = "default", template, values = {} }) {
+      const parsed = parseTemplate(template, values);
+      if (!parsed.ok) {
+        const lines = parsed.problems.map(({ line, column, message }) => `${line}:${column}: ${message}`);
+        throw new Error(`the template of ${name} is not sound:\n${lines.join("\n")}`);
+      }
+      const workflow = createWorkflow(`${namespace}/${name}`, parsed.template);
+      board.add(workflow);
+      return workflow;
+    },
+    workflows: () => board.all(),
+    async until(condition, timeoutMs = UNTIL_TIMEOUT_MS) {
+      const giveUpAt = performance.now() + timeoutMs;
+      while (!condition()) {
+        if (performance.now() > giveUpAt) {
+          const states = board.all().map(({ id, state }) => `${id} ${state}`);
+          throw new Error(`not within ${timeoutMs} ms; the workflows are: ${states.join(", ") || "none"}`);
+        }
+        await sleep(10);
+      }
+    },
+    dropConnections: (how = "destroy") => listener.dropConnections(how),
+    stop: (how = "cut") => listener.stop(how),
+    start: () => listener.start(),
+    async close() {
+      await listener.stop("cut");
+      board.close();
+    },
+  };
+}
+
+function contextMessageOf({ workflow, worker, task, action, index, state, total }: Context) {
+  return create(WorkflowContextSchema, {
+    workflowId: workflow.id,
+    currentWorker: worker,
+    currentTask: task,
+    currentAction: action,
+    currentActionIndex: BigInt(index),
+    currentActionState: state === undefined ? State.PENDING : NUMBERS[state],
+    totalNumberOfActions: BigInt(total),
+  });
+}
+
+function actionMessageOf({ task, action }: ReturnType<LegacyBoard["actions"]>[number]) {
+  return {
+    taskName: task.name,
+    name: action.name,
+    image: action.image,
+    timeout: BigInt(action.timeoutMs / 1_000),
+    command: [...action.command],
+    onTimeout: [...(action.onTimeout ?? [])],
+    onFailure: [...(action.onFailure ?? [])],
+    workerId: task.agentId,
+    volumes: [...action.volumes],
+    environment: Object.entries(action.environment).map(([key, value]) => `${key}=${value}`),
+    pid: action.pidNamespace ?? "",
+  };
+}
+
+function reportOf(request: WorkflowActionStatus): LegacyReport {
+  const state = NAMES[request.actionStatus];
+  if (state === undefined) throw new ConnectError("invalid workflow id", Code.InvalidArgument);
+  return {
+    workflowId: request.workflowId,
+    workerId: request.workerId,
+    taskName: request.taskName,
+    actionName: request.actionName,
+    state,
+    seconds: Number(request.seconds),
+    message: request.message,
+  };
+}
+
+const NAMES: Readonly<Record<State, ActionState>> = {
+  [State.PENDING]: "PENDING",
+  [State.RUNNING]: "RUNNING",
+  [State.FAILED]: "FAILED",
+  [State.TIMEOUT]: "TIMEOUT",
+  [State.SUCCESS]: "SUCCESS",
+};
+
+const NUMBERS: Readonly<Record<ActionState, State>> = {
+  UNSPECIFIED: State.PENDING,
+  PENDING: State.PENDING,
+  RUNNING: State.RUNNING,
+  FAILED: State.FAILED,
+  TIMEOUT: State.TIMEOUT,
+  SUCCESS: State.SUCCESS,
+};

@@ -1,0 +1,153 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { PlannedFault } from "./fault-plan.ts";
+import type { Lab, LabWorker } from "./lab.ts";
+import type { Finding } from "./records.ts";
+
+/** Longer than a worker's grace for what it runs, and what cancelling that takes. */
+export const STOP_PATIENCE_MS = 35_000;
+/**
+ * A worker takes what is an hour beyond its time for abandoned, whoever launched it. Workers outside the soak follow the
+ * true clock: neither may take the other's.
+ */
+const MOST_OFFSET_MS = 45 * 60_000;
+
+/** A time in which a worker that starts may refuse to, because what it needs is broken. */
+interface Trouble {
+  readonly worker: string;
+  readonly fromMs: number;
+  toMs: number;
+}
+
+/** Carries faults out on a lab, each for its time, beside each other. */
+export class FaultRunner {
+  readonly findings: Finding[] = [];
+  readonly troubles: Trouble[] = [];
+  readonly counts = new Map<string, number>();
+  readonly #lab: Lab;
+  readonly #note: (line: string) => void;
+  readonly #running = new Set<Promise<void>>();
+  #clockOffsetMs = 0;
+
+  /** `note` is given a line for each fault as it begins. */
+  constructor(lab: Lab, note: (line: string) => void) {
+    this.#lab = lab;
+    this.#note = note;
+  }
+
+  /** Begins it, and does not wait for its end. */
+  begin(fault: PlannedFault): void {
+    const kind = fault.kind === "BMC fault" ? `BMC ${fault.fault.kind}` : fault.kind;
+    this.counts.set(kind, (this.counts.get(kind) ?? 0) + 1);
+    this.#note(JSON.stringify({ time: new Date().toISOString(), ...fault }));
+    const carriedOut = this.#carryOut(fault)
+      .catch((thrown: unknown) => {
+        // The soak could not do what it wanted to do: its figures mean nothing then.
+        this.findings.push({ rule: "the soak itself", text: `${kind}: ${String(thrown)}` });
+      })
+      .finally(() => this.#running.delete(carriedOut));
+    this.#running.add(carriedOut);
+  }
+
+  /** Resolves when nothing goes wrong any more and everything is there again. */
+  async calm(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all(this.#running);
+    await this.#lab.tink({ kind: "heal" });
+    await this.#lab.healBmcs();
+    for (const { process } of this.#lab.workers) process.start();
+  }
+
+  async #carryOut(fault: PlannedFault): Promise<void> {
+    const lab = this.#lab;
+    switch (fault.kind) {
+      case "worker killed": {
+        const { process } = this.#worker(fault.worker);
+        await process.kill();
+        await sleep(fault.downMs);
+        return process.start();
+      }
+      case "worker stopped": {
+        const { process, name } = this.#worker(fault.worker);
+        if (!(await process.stop(STOP_PATIENCE_MS))) {
+          const text = `${name} had not ended ${STOP_PATIENCE_MS / 1_000} s after SIGTERM`;
+          this.findings.push({ rule: "a worker that is told to stop ends", text });
+        }
+        await sleep(fault.downMs);
+        return process.start();
+      }
+      case "worker frozen":
+        return this.#worker(fault.worker).process.freeze(fault.forMs);
+      case "server down":
+        await lab.tink({ kind: "stop", how: fault.how });
+        await sleep(fault.forMs);
+        return lab.tink({ kind: "start" });
+      case "connections cut":
+        return lab.tink({ kind: "drop", how: fault.how });
+      case "calls held":
+      case "calls refused":
+      case "acknowledgements lost":
+        return lab.tink(fault.order);
+      case "BMC fault":
+        return lab.hurtBmc({ kind: "hurt", machine: fault.machine, fault: fault.fault });
+      case "disk full": {
+        const { disk } = this.#worker(fault.worker);
+        if (!disk) return;
+        return this.#inTrouble(
+          fault.worker,
+          fault.forMs,
+          () => disk.fill(),
+          () => disk.free(),
+        );
+      }
+      case "clock jumps": {
+        // The workers share a machine, and so a clock.
+        const offsetMs = this.#clockOffsetMs + fault.byMs;
+        this.#clockOffsetMs = Math.max(-MOST_OFFSET_MS, Math.min(offsetMs, MOST_OFFSET_MS));
+        for (const { process } of lab.workers) process.setClock(this.#clockOffsetMs);
+        return;
+      }
+      case "machine taken out": {
+        const { inventory } = this.#workerOf(fault.machine);
+        await inventory.takeOut(fault.machine);
+        await sleep(fault.forMs);
+        return inventory.putBack(fault.machine);
+      }
+      case "machine changed":
+        return this.#workerOf(fault.machine).inventory.change(fault.machine);
+      case "inventory broken": {
+        const { inventory } = this.#worker(fault.worker);
+        return this.#inTrouble(
+          fault.worker,
+          fault.forMs,
+          () => inventory.breakOff(),
+          () => inventory.mend(),
+        );
+      }
+      default:
+        return fault satisfies never;
+    }
+  }
+
+  async #inTrouble(worker: string, forMs: number, begin: () => Promise<void>, end: () => Promise<void>) {
+    const trouble: Trouble = { worker, fromMs: Date.now(), toMs: Number.POSITIVE_INFINITY };
+    this.troubles.push(trouble);
+    await begin();
+    try {
+      await sleep(forMs);
+    } finally {
+      await end();
+      trouble.toMs = Date.now();
+    }
+  }
+
+  #worker(name: string): LabWorker {
+    const found = this.#lab.workers.find((worker) => worker.name === name);
+    if (!found) throw new Error(`no worker ${name}`);
+    return found;
+  }
+
+  #workerOf(machine: string): LabWorker {
+    const found = this.#lab.workers.find(({ inventory }) => inventory.has(machine));
+    if (!found) throw new Error(`no worker has the machine ${machine}`);
+    return found;
+  }
+}

@@ -1,0 +1,142 @@
+import type { BmcFault } from "./bmc-host.ts";
+import type { TinkOrder } from "./tink-host.ts";
+
+/** Something that goes wrong, and when: milliseconds since the faults begin. */
+export type PlannedFault = { readonly atMs: number } & (
+  | { readonly kind: "worker killed"; readonly worker: string; readonly downMs: number }
+  | { readonly kind: "worker stopped"; readonly worker: string; readonly downMs: number }
+  | { readonly kind: "worker frozen"; readonly worker: string; readonly forMs: number }
+  | { readonly kind: "server down"; readonly how: "cut" | "orderly"; readonly forMs: number }
+  | { readonly kind: "connections cut"; readonly how: "goaway" | "destroy" }
+  | { readonly kind: "calls held" | "calls refused" | "acknowledgements lost"; readonly order: TinkOrder }
+  | { readonly kind: "BMC fault"; readonly machine: string; readonly fault: BmcFault }
+  | { readonly kind: "disk full"; readonly worker: string; readonly forMs: number }
+  | { readonly kind: "clock jumps"; readonly byMs: number }
+  | { readonly kind: "machine taken out"; readonly machine: string; readonly forMs: number }
+  | { readonly kind: "machine changed"; readonly machine: string }
+  | { readonly kind: "inventory broken"; readonly worker: string; readonly forMs: number }
+);
+export type FaultKind = PlannedFault["kind"];
+
+export interface FaultTargets {
+  /** Workers that may be killed and stopped. */
+  readonly mortal: readonly string[];
+  readonly workers: readonly string[];
+  /** Workers whose state directory may be filled. */
+  readonly withDisk: readonly string[];
+  readonly machines: readonly string[];
+}
+
+/** How often of 100; a kind whose target is missing gives its place to the others. */
+const WEIGHTS: Readonly<Record<FaultKind, number>> = {
+  "worker killed": 14,
+  "worker stopped": 4,
+  "worker frozen": 3,
+  "server down": 5,
+  "connections cut": 6,
+  "calls held": 6,
+  "calls refused": 6,
+  "acknowledgements lost": 8,
+  "BMC fault": 32,
+  "disk full": 5,
+  "clock jumps": 4,
+  "machine taken out": 3,
+  "machine changed": 2,
+  "inventory broken": 2,
+};
+
+/** Between two faults, on the average. */
+const APART_MS = 900;
+/** Of the clock, in one go; a worker's journal remembers what ended for a shorter time. */
+const JUMPS_MS = [2_000, 60_000, 10 * 60_000, 30 * 60_000];
+
+/** The same faults for the same dice: all begin within `durationMs`, and none lasts longer than ten seconds. */
+export function planFaults(
+  roll: () => number,
+  durationMs: number,
+  targets: FaultTargets,
+): readonly PlannedFault[] {
+  const plan: PlannedFault[] = [];
+  for (let atMs = APART_MS * roll(); atMs < durationMs; atMs += 2 * APART_MS * roll()) {
+    plan.push(...plannedFault(roll, Math.round(atMs), targets));
+  }
+  return plan;
+}
+
+function plannedFault(roll: () => number, atMs: number, targets: FaultTargets): readonly PlannedFault[] {
+  const between = (from: number, to: number) => Math.round(from + roll() * (to - from));
+  const oneOf = <T>(items: readonly T[]): T | undefined => items[Math.floor(roll() * items.length)];
+  const method = () => (roll() < 0.3 ? "GetAction" : "ReportActionStatus");
+  const kind = weighted(roll);
+  const mortal = oneOf(targets.mortal);
+  const worker = oneOf(targets.workers);
+  const machine = oneOf(targets.machines);
+  const disk = oneOf(targets.withDisk);
+  switch (kind) {
+    case "worker killed": {
+      if (mortal === undefined) return [];
+      const first = { kind, atMs, worker: mortal, downMs: between(0, 2_500) };
+      if (roll() < 0.6) return [first];
+      // Once more, while it goes on with what the first left.
+      const again = { kind, atMs: atMs + first.downMs + between(300, 3_000), worker: mortal };
+      return [first, { ...again, downMs: between(0, 500) }];
+    }
+    case "worker stopped":
+      return mortal === undefined ? [] : [{ kind, atMs, worker: mortal, downMs: between(0, 1_500) }];
+    case "worker frozen":
+      return worker === undefined ? [] : [{ kind, atMs, worker, forMs: between(500, 6_000) }];
+    case "server down":
+      return [{ kind, atMs, how: roll() < 0.5 ? "cut" : "orderly", forMs: between(200, 6_000) }];
+    case "connections cut":
+      return [{ kind, atMs, how: roll() < 0.5 ? "goaway" : "destroy" }];
+    case "calls held": {
+      const order = {
+        kind: "delay",
+        method: method(),
+        delayMs: between(200, 5_000),
+        times: between(1, 6),
+      } as const;
+      return [{ kind, atMs, order }];
+    }
+    case "calls refused": {
+      const code = oneOf(["Unavailable", "Internal", "ResourceExhausted"] as const) ?? "Unavailable";
+      return [{ kind, atMs, order: { kind: "refuse", method: method(), code, times: between(1, 5) } }];
+    }
+    case "acknowledgements lost":
+      return [{ kind, atMs, order: { kind: "lose-acknowledgements", times: between(1, 4) } }];
+    case "BMC fault":
+      return machine === undefined ? [] : [{ kind, atMs, machine, fault: bmcFault(roll, between) }];
+    case "disk full":
+      return disk === undefined ? [] : [{ kind, atMs, worker: disk, forMs: between(300, 6_000) }];
+    case "clock jumps": {
+      const reach = oneOf(JUMPS_MS) ?? 0;
+      return [{ kind, atMs, byMs: between(-reach, reach) }];
+    }
+    case "machine taken out":
+      return machine === undefined ? [] : [{ kind, atMs, machine, forMs: between(1_000, 8_000) }];
+    case "machine changed":
+      return machine === undefined ? [] : [{ kind, atMs, machine }];
+    case "inventory broken":
+      return worker === undefined ? [] : [{ kind, atMs, worker, forMs: between(500, 5_000) }];
+    default:
+      return kind satisfies never;
+  }
+}
+
+function bmcFault(roll: () => number, between: (from: number, to: number) => number): BmcFault {
+  const kinds = ["slow", "busy", "mute", "deaf", "garbled", "forgetful", "restart"] as const;
+  const kind = kinds[Math.floor(roll() * kinds.length)] ?? "busy";
+  if (kind === "slow") return { kind, latencyMs: between(100, 1_200), forMs: between(500, 5_000) };
+  if (kind === "restart") return { kind, downMs: between(500, 5_000) };
+  return { kind, times: kind === "forgetful" ? 1 : between(1, 4) };
+}
+
+function weighted(roll: () => number): FaultKind {
+  const all = Object.entries(WEIGHTS) as [FaultKind, number][];
+  let left = roll() * all.reduce((sum, [, weight]) => sum + weight, 0);
+  for (const [kind, weight] of all) {
+    left -= weight;
+    if (left < 0) return kind;
+  }
+  return "BMC fault";
+}

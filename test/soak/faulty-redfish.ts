@@ -1,0 +1,75 @@
+import type { SimulatedMachine } from "../simulators/machine.ts";
+import { startRedfishBmc } from "../simulators/redfish/bmc.ts";
+import type { BmcFault, FaultyBmc } from "./bmc-host.ts";
+
+/** What a lost login or logout leaves behind is nobody's fault, so sessions are left alone: those that stay are leaks. */
+const OUTSIDE_SESSIONS = /^(?!.*\/SessionService\/Sessions)/;
+/** More than any run opens: slots that run out would hide how many are left open. */
+const SESSION_LIMIT = 100_000;
+/** How long after a restart a login from before it may still be carried out. */
+const LATE_LOGIN_MS = 1_500;
+
+export async function startFaultyRedfish(machine: SimulatedMachine, password: string): Promise<FaultyBmc> {
+  const bmc = await startRedfishBmc({
+    machines: [machine],
+    tls: "http",
+    password,
+    sessionLimit: SESSION_LIMIT,
+  });
+  let restarting: Promise<void> = Promise.resolve();
+  const restart = async (downMs: number) => {
+    bmc.latencyMs = 0;
+    await bmc.restart(Math.max(downMs, LATE_LOGIN_MS));
+    // A request that the BMC had before may have opened one meanwhile.
+    bmc.sessions.expireAll();
+  };
+  const forget = setInterval(() => bmc.forget(), 10_000);
+  forget.unref();
+  return {
+    port: bmc.port,
+    sessions: () => bmc.sessions.count,
+    hurt(fault: BmcFault) {
+      switch (fault.kind) {
+        case "slow":
+          bmc.latencyMs = fault.latencyMs;
+          setTimeout(() => {
+            bmc.latencyMs = 0;
+          }, fault.forMs);
+          return;
+        case "busy":
+          bmc.fail({
+            kind: "refuse",
+            status: 503,
+            retryAfter: "1",
+            times: fault.times,
+            path: OUTSIDE_SESSIONS,
+          });
+          return;
+        case "mute":
+          bmc.fail({ kind: "silent", times: fault.times, path: OUTSIDE_SESSIONS });
+          return;
+        case "deaf":
+          bmc.fail({ kind: "reset-before", times: fault.times, path: OUTSIDE_SESSIONS });
+          return;
+        case "garbled":
+          bmc.fail({ kind: "truncated", times: fault.times, path: OUTSIDE_SESSIONS });
+          return;
+        case "forgetful":
+          for (const method of ["POST", "PATCH"]) {
+            bmc.fail({ kind: "forget", times: fault.times, method, path: OUTSIDE_SESSIONS });
+          }
+          return;
+        case "restart":
+          restarting = restarting.then(() => restart(fault.downMs));
+          return;
+        default:
+          fault satisfies never;
+      }
+    },
+    async heal() {
+      await restarting;
+      bmc.heal();
+      bmc.latencyMs = 0;
+    },
+  };
+}

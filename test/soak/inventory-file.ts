@@ -1,0 +1,88 @@
+import { rename, writeFile } from "node:fs/promises";
+
+/** What an inventory says of one machine here. */
+export interface SoakMachine {
+  readonly name: string;
+  readonly protocol: "redfish" | "ipmi";
+  readonly port: number;
+  /** How it logs in to a Redfish BMC. */
+  readonly auth: "basic" | "session";
+}
+
+/** One worker's inventory, which changes while it runs. */
+export class InventoryFile {
+  readonly path: string;
+  readonly #passwordFile: string;
+  readonly #machines: readonly SoakMachine[];
+  readonly #out = new Map<string, number>();
+  readonly #changes = new Map<string, number>();
+  #broken = 0;
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(path: string, passwordFile: string, machines: readonly SoakMachine[]) {
+    this.path = path;
+    this.#passwordFile = passwordFile;
+    this.#machines = machines;
+  }
+
+  has(machine: string): boolean {
+    return this.#machines.some(({ name }) => name === machine);
+  }
+
+  /** Each time it is taken out it is to be put back. */
+  async takeOut(machine: string): Promise<void> {
+    this.#out.set(machine, (this.#out.get(machine) ?? 0) + 1);
+    await this.write();
+  }
+
+  async putBack(machine: string): Promise<void> {
+    this.#out.set(machine, (this.#out.get(machine) ?? 1) - 1);
+    await this.write();
+  }
+
+  /** Another value for something that does not matter here. */
+  async change(machine: string): Promise<void> {
+    this.#changes.set(machine, (this.#changes.get(machine) ?? 0) + 1);
+    await this.write();
+  }
+
+  async breakOff(): Promise<void> {
+    this.#broken += 1;
+    await this.write();
+  }
+
+  async mend(): Promise<void> {
+    this.#broken -= 1;
+    await this.write();
+  }
+
+  /** At once, as an editor's rename does; one writer after the other. */
+  write(): Promise<void> {
+    const written = this.#writing.then(() => this.#replace());
+    this.#writing = written.catch(() => undefined);
+    return written;
+  }
+
+  async #replace(): Promise<void> {
+    const machines = this.#machines
+      .filter(({ name }) => (this.#out.get(name) ?? 0) === 0)
+      .map((machine) => this.#entryOf(machine));
+    const defaults = {
+      credentials: { username: "admin", passwordFile: this.#passwordFile },
+      connectTimeout: "2s",
+    };
+    // JSON is YAML as well.
+    const text = JSON.stringify({ defaults, machines }, undefined, 1);
+    const part = `${this.path}.part`;
+    await writeFile(part, this.#broken > 0 ? text.slice(0, text.length / 2) : text);
+    await rename(part, this.path);
+  }
+
+  #entryOf({ name, protocol, port, auth }: SoakMachine) {
+    const seconds = 4 + ((this.#changes.get(name) ?? 0) % 2);
+    const common = { name, host: "127.0.0.1", providers: [protocol], requestTimeout: `${seconds}s` };
+    return protocol === "redfish"
+      ? { ...common, redfish: { port, scheme: "http", auth } }
+      : { ...common, ipmi: { port } };
+  }
+}

@@ -1,0 +1,255 @@
+import { randomBytes } from "node:crypto";
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { z } from "zod";
+import { BmcFacts, type BmcOrder, type BmcSetup } from "./bmc-host.ts";
+import { Host } from "./host.ts";
+import { InventoryFile, type SoakMachine } from "./inventory-file.ts";
+import { containersOf, processesMarked, removeContainers } from "./leftovers.ts";
+import type { SoakOptions, SoakRuntime } from "./options.ts";
+import { ActionRecord, MachineRecord, WorkflowRecord } from "./records.ts";
+import { StateDisk } from "./state-disk.ts";
+import { TinkFacts, type TinkOrder } from "./tink-host.ts";
+import { WorkerProcess } from "./worker-process.ts";
+
+const TINK_HOST = fileURLToPath(new URL("tink-host.ts", import.meta.url));
+const BMC_HOST = fileURLToPath(new URL("bmc-host.ts", import.meta.url));
+/** The server holds a poll this long: some end by themselves, most while something happens. */
+const HOLD_MS = 10_000;
+const TRANSITIONS = { powerOnMs: 300, powerOffMs: 200 };
+/** A supervisor's pause before it starts again what ended by itself. */
+const RESTART_PAUSE_MS = 500;
+
+/** A worker with all that is its own. */
+export interface LabWorker {
+  readonly name: string;
+  readonly runtime: SoakRuntime;
+  /** Whether it is killed and stopped; the other one lives on, so that what it gathers shows. */
+  readonly mortal: boolean;
+  readonly process: WorkerProcess;
+  readonly inventory: InventoryFile;
+  readonly disk?: StateDisk;
+  /** The state directory, as this process sees it. */
+  readonly stateDirectory: string;
+  readonly logFile: string;
+  readonly sharedAgentId: string;
+  readonly machines: readonly SoakMachine[];
+}
+
+export interface Counts {
+  readonly submitted: number;
+  readonly over: number;
+}
+
+/** What the simulators know. */
+export interface Records {
+  readonly workflows: readonly WorkflowRecord[];
+  readonly actions: readonly ActionRecord[];
+  readonly machines: readonly MachineRecord[];
+}
+
+/** Everything that runs, and the ways to reach it. Disposing of it ends and removes all of it. */
+export interface Lab extends AsyncDisposable {
+  readonly workers: readonly LabWorker[];
+  /** Why state directories cannot be made full; undefined when they can. */
+  readonly noDisk: string | undefined;
+  readonly password: string;
+  tink(order: TinkOrder): Promise<void>;
+  count(): Promise<Counts>;
+  /** To the host of that machine's BMC. */
+  hurtBmc(order: Extract<BmcOrder, { kind: "hurt" }>): Promise<void>;
+  healBmcs(): Promise<void>;
+  records(): Promise<Records>;
+  /** Workers that end by themselves are started again until this is called. */
+  leaveDown(): void;
+  /** A file among the workers' logs, for what was done to them. */
+  readonly faultLog: string;
+  /** Another one, for what the simulators know. */
+  readonly recordsFile: string;
+  /** Actions that run, as processes or containers. */
+  running(): Promise<readonly string[]>;
+}
+
+export async function startLab(options: SoakOptions): Promise<Lab> {
+  await using stack = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(tmpdir(), "pbnj-worker-soak-"));
+  stack.defer(() => rm(folder, { recursive: true, force: true }));
+  // IPMI takes 20 bytes at most.
+  const password = `soak-${randomBytes(7).toString("hex")}`;
+  const passwordFile = join(folder, "password");
+  await writeFile(passwordFile, `${password}\n`, { mode: 0o600 });
+  const names = Array.from(
+    { length: options.machines },
+    (_, index) => `node-${String(index + 1).padStart(3, "0")}`,
+  );
+
+  const roles = options.runtimes.flatMap((runtime) => [
+    { runtime, mortal: true },
+    { runtime, mortal: false },
+  ]);
+
+  const { host: tink, facts } = await Host.start(
+    "the tink server",
+    TINK_HOST,
+    { holdMs: HOLD_MS },
+    TinkFacts,
+  );
+  stack.use(tink);
+  const hosts = new Map<string, Host>();
+  const machines: SoakMachine[] = [];
+  for (const protocol of ["redfish", "ipmi"] as const) {
+    const mine = names.filter((_, index) => (index % 2 === 0) === (protocol === "redfish"));
+    const setup: BmcSetup = { protocol, machines: mine, password, ...TRANSITIONS };
+    const started = await Host.start(`the ${protocol} BMCs`, BMC_HOST, setup, BmcFacts);
+    stack.use(started.host);
+    for (const [index, name] of mine.entries()) {
+      hosts.set(name, started.host);
+      // Not in step with the way that machines are dealt out to workers.
+      const auth = Math.floor(index / roles.length) % 2 === 0 ? "session" : "basic";
+      machines.push({ name, protocol, port: started.facts.ports[index] ?? 0, auth });
+    }
+  }
+
+  let noDisk: string | undefined;
+  let closing = false;
+  const workers: LabWorker[] = [];
+  for (const [index, { runtime, mortal }] of roles.entries()) {
+    const name = `${runtime}-${mortal ? "mortal" : "lasting"}`;
+    const own = join(folder, name);
+    const state = join(own, "state");
+    await mkdir(state, { recursive: true });
+    const mine = machines.filter((_, place) => place % roles.length === index);
+    const inventory = new InventoryFile(join(own, "inventory.yaml"), passwordFile, mine);
+    await inventory.write();
+    const disk = await StateDisk.mount(state);
+    if (typeof disk === "string") noDisk = disk;
+    else stack.use(disk);
+    const sharedAgentId = `soak-${name}`;
+    const logFile = join(own, "worker.log");
+    const process = new WorkerProcess({
+      name,
+      logFile,
+      argv: [
+        ...[
+          "start",
+          "--grpc-server",
+          facts.address,
+          "--inventory",
+          inventory.path,
+          "--state-directory",
+          state,
+        ],
+        ...["--agent-id", sharedAgentId, "--reload-interval", "300ms", "--backoff-max-interval", "2s"],
+        ...["--stop-grace", "3s", "--shutdown-grace", "20s", "--runtime", runtime, "--log-format", "json"],
+        ...(runtime === "docker" ? ["--pull-policy", "never", "--docker-network", "host"] : []),
+      ],
+      ...(typeof disk === "string" ? {} : { prefix: disk.prefix }),
+    });
+    workers.push({
+      name,
+      runtime,
+      mortal,
+      process,
+      inventory,
+      ...(typeof disk === "string" ? {} : { disk }),
+      stateDirectory: typeof disk === "string" ? state : disk.pathFromOutside,
+      logFile,
+      sharedAgentId,
+      machines: mine,
+    });
+  }
+
+  const marks = new Map<LabWorker, string>();
+  /** The ID of a state directory is on all that was launched from it. */
+  const markOf = async (worker: LabWorker): Promise<string | undefined> => {
+    const text = await readFile(join(worker.stateDirectory, "state.json"), "utf8").catch(() => "{}");
+    const id = marks.get(worker) ?? z.object({ id: z.string().optional() }).parse(JSON.parse(text)).id;
+    if (id !== undefined) marks.set(worker, id);
+    return id;
+  };
+  const leftOf = async (worker: LabWorker) => {
+    const mark = await markOf(worker);
+    if (mark === undefined) return { processes: [], containers: [] };
+    const known = new Set([globalThis.process.pid, ...workers.flatMap(({ process }) => process.pid ?? [])]);
+    const processes = worker.runtime === "docker" ? [] : await processesMarked(mark, known);
+    return { processes, containers: worker.runtime === "docker" ? await containersOf(mark) : [] };
+  };
+
+  const logs = options.logs;
+  const faultLog = join(folder, "faults.log");
+  const recordsFile = join(folder, "records.json");
+  for (const file of [faultLog, recordsFile]) await writeFile(file, "");
+  if (logs !== undefined) {
+    stack.defer(async () => {
+      await mkdir(logs, { recursive: true });
+      for (const { name, logFile } of workers) await cp(logFile, join(logs, `${name}.log`), { force: true });
+      for (const file of [faultLog, recordsFile]) await cp(file, join(logs, basename(file)), { force: true });
+    });
+  }
+  stack.defer(async () => {
+    closing = true;
+    for (const worker of workers) {
+      await worker.process.kill();
+      const { processes, containers } = await leftOf(worker);
+      for (const pid of processes) kill(pid);
+      await removeContainers(containers);
+    }
+  });
+  const supervise = async ({ process }: LabWorker) => {
+    while (!closing) {
+      await sleep(RESTART_PAUSE_MS);
+      if (!closing && process.endedByItself) process.start();
+    }
+  };
+  for (const worker of workers) {
+    worker.process.start();
+    void supervise(worker);
+  }
+
+  const owned = stack.move();
+  return {
+    workers,
+    noDisk,
+    password,
+    faultLog,
+    recordsFile,
+    tink: (order) => tink.tell(order),
+    count: () => tink.ask({ kind: "count" }, z.object({ submitted: z.int(), over: z.int() })),
+    async hurtBmc(order) {
+      await hosts.get(order.machine)?.tell(order);
+    },
+    async healBmcs() {
+      for (const host of new Set(hosts.values())) await host.tell({ kind: "heal" });
+    },
+    async records() {
+      const schema = z.object({ workflows: z.array(WorkflowRecord), actions: z.array(ActionRecord) });
+      const told = await tink.ask({ kind: "records" }, schema);
+      const done = await Promise.all(
+        [...new Set(hosts.values())].map((host) => host.ask({ kind: "records" }, z.array(MachineRecord))),
+      );
+      return { ...told, machines: done.flat() };
+    },
+    leaveDown() {
+      closing = true;
+    },
+    async running() {
+      const left = await Promise.all(workers.map(async (worker) => ({ worker, ...(await leftOf(worker)) })));
+      return left.flatMap(({ worker, processes, containers }) => [
+        ...processes.map((pid) => `${worker.name}: process ${pid}`),
+        ...containers.map((id) => `${worker.name}: container ${id}`),
+      ]);
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It has ended meanwhile.
+  }
+}

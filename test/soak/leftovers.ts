@@ -1,0 +1,60 @@
+import { readdir, readFile, readlink } from "node:fs/promises";
+import { join } from "node:path";
+import { containerEngine } from "../../scripts/images/container-engine.ts";
+import { LABEL } from "../../worker/runtime/docker/container-spec.ts";
+import type { Finding } from "./records.ts";
+
+/** Processes other than `known` that bear a text in their environment, such as the ID of a state directory. */
+export async function processesMarked(mark: string, known: ReadonlySet<number>): Promise<readonly number[]> {
+  const found: number[] = [];
+  for (const name of await readdir("/proc").catch(() => [])) {
+    const pid = Number(name);
+    if (!Number.isInteger(pid) || known.has(pid)) continue;
+    const environment = await readFile(`/proc/${pid}/environ`, "utf8").catch(() => "");
+    if (environment.includes(mark)) found.push(pid);
+  }
+  return found;
+}
+
+/** Every container that the workers of a state directory launched, whatever state it is in. */
+export async function containersOf(stateId: string): Promise<readonly string[]> {
+  const list = ["ps", "--all", "--quiet", "--filter", `label=${LABEL.state}=${stateId}`];
+  return (await containerEngine("docker").run(list)).split("\n").filter((id) => id !== "");
+}
+
+export async function removeContainers(ids: readonly string[]): Promise<void> {
+  if (ids.length > 0) await containerEngine("docker").run(["rm", "--force", "--volumes", ...ids]);
+}
+
+/** What a state directory holds that nobody needs any more once every action is over. */
+export async function filesLeft(worker: string, directory: string): Promise<readonly Finding[]> {
+  const findings: Finding[] = [];
+  const left = (rule: string, text: string) => findings.push({ rule, text: `${worker}: ${text}` });
+  for (const name of await list(join(directory, "results")))
+    left("no result file is left", `results/${name}`);
+  for (const name of await list(join(directory, "journal"))) {
+    const path = join("journal", name);
+    if (name.endsWith(".json")) {
+      const entry = await readFile(join(directory, path), "utf8").catch(() => "");
+      // One that was forgotten meanwhile is none that is left.
+      if (entry !== "" && !/"phase":\s*"acknowledged"/.test(entry))
+        left("no journal entry is left", `${path} ${entry}`);
+    } else if (name === "set-aside") {
+      for (const each of await list(join(directory, path)))
+        left("no journal entry is damaged", join(path, each));
+    } else left("no journal entry is left", path);
+  }
+  return findings;
+}
+
+/** What the file descriptors of a process are, without the numbers that make each one of its kind. */
+export async function descriptorsOf(pid: number): Promise<readonly string[]> {
+  const folder = `/proc/${pid}/fd`;
+  const names = await list(folder);
+  const targets = await Promise.all(names.map((name) => readlink(join(folder, name)).catch(() => "")));
+  return targets.filter((target) => target !== "").map((target) => target.replace(/:\[\d+\]$/, ""));
+}
+
+async function list(directory: string): Promise<readonly string[]> {
+  return (await readdir(directory).catch(() => [])).toSorted();
+}

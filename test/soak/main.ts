@@ -1,0 +1,52 @@
+import { randomInt } from "node:crypto";
+import { readOptions, type SoakOptions, USAGE } from "./options.ts";
+import { soakReport } from "./report.ts";
+import { runSoak } from "./run-soak.ts";
+
+/**
+ * `npm run soak`: workers, a tink server and BMCs, of which things go wrong at random for some minutes. Exits 0 when
+ * every promise was kept, 1 with what is wrong when not, 2 for flags it does not understand.
+ */
+
+/** Beside the time that was asked for, with every round taking all the time it may to come to rest. */
+const OVERHEAD_MS = 10 * 60_000;
+const OVERHEAD_FACTOR = 6;
+/** What ends nothing by then is not waited for. */
+const CLEAN_UP_MS = 90_000;
+
+process.exitCode = await main();
+
+async function main(): Promise<number> {
+  let options: SoakOptions;
+  try {
+    options = readOptions(process.argv.slice(2), () => randomInt(1_000_000));
+  } catch (thrown) {
+    process.stderr.write(`${messageOf(thrown)}\n${USAGE}\n`);
+    return 2;
+  }
+  const say = (line: string) => void process.stderr.write(`${line}\n`);
+  say(`soak with --seed ${options.seed}`);
+  const stop = new AbortController();
+  const limitMs = OVERHEAD_MS + OVERHEAD_FACTOR * options.durationMs;
+  const limit = setTimeout(() => stop.abort(new Error("the soak did not come to its end in time")), limitMs);
+  const onSignal = () => stop.abort(new Error("the soak was stopped"));
+  process.once("SIGINT", onSignal).once("SIGTERM", onSignal);
+  stop.signal.addEventListener("abort", () => {
+    setTimeout(() => process.exit(1), CLEAN_UP_MS).unref();
+  });
+  try {
+    const result = await runSoak(options, say, stop.signal);
+    process.stdout.write(`${soakReport(options, result)}\n`);
+    return result.findings.length === 0 ? 0 : 1;
+  } catch (thrown) {
+    say(`WRONG the soak itself: ${messageOf(stop.signal.aborted ? stop.signal.reason : thrown)}`);
+    return 1;
+  } finally {
+    clearTimeout(limit);
+    process.off("SIGINT", onSignal).off("SIGTERM", onSignal);
+  }
+}
+
+function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}

@@ -1,0 +1,84 @@
+import { formatTable } from "../../shared/table.ts";
+import type { SoakOptions } from "./options.ts";
+import type { ActionRecord } from "./records.ts";
+import type { SoakResult } from "./run-soak.ts";
+
+/** How a soak went, as a table of figures and what is wrong. */
+export function soakReport(options: SoakOptions, result: SoakResult): string {
+  const rows = [...figures(options, result)];
+  const table = formatTable(["soak", "figure", ""], rows, [1]);
+  const wrong = result.findings.map(({ rule, text }) => `WRONG ${rule}: ${text}`);
+  return [table, "", ...(wrong.length === 0 ? ["nothing is wrong"] : wrong)].join("\n");
+}
+
+function* figures(options: SoakOptions, result: SoakResult): Generator<readonly string[]> {
+  const { records, log } = result;
+  const { workflows, actions } = records;
+  const minutes = (options.durationMs / 60_000).toFixed(1);
+  yield ["seed", String(options.seed), `${options.machines} machines, ${options.runtimes.join(", ")}`];
+  yield ["minutes with faults", minutes, `${(result.tookMs / 60_000).toFixed(1)} in all`];
+  for (const [state, of] of byCount(workflows, ({ state }) => state)) {
+    yield [`workflows ${state}`, String(of.length), ""];
+  }
+  const ended = actions.flatMap((action) => action.ends[0] ?? []);
+  yield [
+    "actions",
+    String(ended.length),
+    `${ended.filter(({ state }) => state === "SUCCESS").length} succeeded`,
+  ];
+  const failed = ended.filter(({ state }) => state !== "SUCCESS");
+  for (const [kind, of] of byCount(failed, classOf))
+    yield [`failed: ${kind}`, String(of.length), of[0]?.message ?? ""];
+  for (const [kind, count] of [...result.faults].toSorted((a, b) => b[1] - a[1])) {
+    yield [`fault: ${kind}`, String(count), ""];
+  }
+  if (result.noDisk !== undefined) yield ["fault: disk full", "0", `left out: ${result.noDisk}`];
+  yield* recovery(result);
+  for (const { worker, ...growth } of result.growth) {
+    const megabytes = (bytes: number) => `${(bytes / 1_048_576).toFixed(1)} MiB`;
+    const slope = growth.residentBytes / Math.max(growth.minutes, 1 / 60);
+    const over = `${growth.descriptors} descriptors, in ${growth.minutes.toFixed(1)} minutes`;
+    const resident = `resident ${megabytes(growth.residentBytes)} (${megabytes(slope)} a minute)`;
+    yield [`growth: ${worker}`, megabytes(growth.heldBytes), `${resident}, ${over}`];
+  }
+  for (const [message, count] of log.errors) yield [`logged: ${message}`, String(count), ""];
+}
+
+function* recovery({
+  exits,
+  log,
+  longestRecoveryMs,
+  sessionsLost,
+}: SoakResult): Generator<readonly string[]> {
+  for (const [worker, all] of exits) {
+    const unasked = all.filter(({ asked }) => !asked).length;
+    yield [`ends of ${worker}`, String(all.length), unasked === 0 ? "" : `${unasked} by itself`];
+  }
+  const { unfinished, notLaunched, lostAndRunAgain, lostAndFailed, reported } = log;
+  const adopted = unfinished - notLaunched - lostAndRunAgain.length - lostAndFailed.length - reported;
+  yield ["found after a restart", String(unfinished), `${adopted} adopted or found again by a later restart`];
+  yield ["... already ended", String(reported), "reported"];
+  yield ["... not launched", String(notLaunched), "run later"];
+  yield ["... lost, idempotent", String(lostAndRunAgain.length), "run again"];
+  yield ["... lost, not idempotent", String(lostAndFailed.length), "failed"];
+  yield ["run again", String(log.launches - log.launched), "launches beyond the first of an action"];
+  yield [
+    "longest recovery",
+    `${(longestRecoveryMs / 1_000).toFixed(1)} s`,
+    "from a worker's end to its action's end",
+  ];
+  if (sessionsLost > 0)
+    yield ["sessions lost", String(sessionsLost), "with workers that ran actions inside themselves"];
+}
+
+/** As the worker writes it: `power-off node-1 failed (timeout, exit 16): not off after 25 s`. */
+function classOf({ state, message }: ActionRecord["ends"][number]): string {
+  return /failed \(([a-z]+)/.exec(message)?.[1] ?? state.toLowerCase();
+}
+
+function byCount<T>(
+  items: readonly T[],
+  keyOf: (item: T) => string,
+): readonly (readonly [string, readonly T[]])[] {
+  return [...Map.groupBy(items, keyOf)].toSorted((a, b) => b[1].length - a[1].length);
+}

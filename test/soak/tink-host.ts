@@ -1,0 +1,102 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import { z } from "zod";
+import { parseImageReference } from "../../worker/image-reference.ts";
+import { startTinkServer } from "../simulators/tink/server.ts";
+import { isOver } from "../simulators/tink/workflow.ts";
+import { serveOrders, setupOf } from "./host.ts";
+import type { ActionRecord } from "./records.ts";
+
+export const TinkSetup = z.object({ holdMs: z.number() });
+export type TinkSetup = z.infer<typeof TinkSetup>;
+
+export const TinkFacts = z.object({ address: z.string() });
+
+const Method = z.enum(["GetAction", "ReportActionStatus"]);
+
+export const TinkOrder = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("submit"), name: z.string(), template: z.string() }),
+  z.object({ kind: z.literal("count") }),
+  z.object({ kind: z.literal("records") }),
+  z.object({ kind: z.literal("stop"), how: z.enum(["cut", "orderly"]) }),
+  z.object({ kind: z.literal("start") }),
+  z.object({ kind: z.literal("drop"), how: z.enum(["goaway", "destroy"]) }),
+  z.object({ kind: z.literal("delay"), method: Method, delayMs: z.number(), times: z.int() }),
+  z.object({
+    kind: z.literal("refuse"),
+    method: Method,
+    code: z.enum(["Unavailable", "Internal", "ResourceExhausted"]),
+    times: z.int(),
+  }),
+  z.object({ kind: z.literal("lose-acknowledgements"), times: z.int() }),
+  z.object({ kind: z.literal("heal") }),
+]);
+export type TinkOrder = z.infer<typeof TinkOrder>;
+
+/** The program: a tink server with its controller, and a record of what it was told. */
+if (import.meta.main) {
+  const server = await startTinkServer(setupOf(TinkSetup));
+  const records = new Map<string, ActionRecord>();
+
+  server.board.on("change", ({ action }) => {
+    const record = action && records.get(action.id);
+    if (!action || !record) return;
+    const at = Date.now();
+    if (action.state === "RUNNING") record.startedAt.push(at);
+    else record.ends.push({ at, state: action.state, message: action.message });
+  });
+
+  const submit = (name: string, template: string) => {
+    const workflow = server.submit({ name, template });
+    for (const task of workflow.tasks) {
+      for (const [index, { id, image, environment }] of task.actions.entries()) {
+        records.set(id, {
+          workflow: name,
+          index,
+          agentId: task.agentId,
+          machine: environment["MACHINE"] ?? "",
+          name: parseImageReference(image)?.name ?? image,
+          environment: { ...environment },
+          startedAt: [],
+          ends: [],
+        });
+      }
+    }
+  };
+
+  const carryOut = async (order: TinkOrder): Promise<unknown> => {
+    switch (order.kind) {
+      case "submit":
+        return submit(order.name, order.template);
+      case "count": {
+        const all = server.workflows();
+        return { submitted: all.length, over: all.filter(isOver).length };
+      }
+      case "records": {
+        const workflows = server
+          .workflows()
+          .map(({ id, state }) => ({ name: id.replace(/^.*\//, ""), state }));
+        return { workflows, actions: [...records.values()] };
+      }
+      case "stop":
+        return server.stop(order.how);
+      case "start":
+        return server.start();
+      case "drop":
+        return server.dropConnections(order.how);
+      case "delay":
+        return server.faults.delay(order.method, order.delayMs, order.times);
+      case "refuse": {
+        const error = new ConnectError("the soak refuses this call", Code[order.code]);
+        return server.faults.fail(order.method, error, order.times);
+      }
+      case "lose-acknowledgements":
+        return server.faults.loseAcknowledgement(order.times);
+      case "heal":
+        server.faults.clear();
+        return server.start();
+      default:
+        return order satisfies never;
+    }
+  };
+  serveOrders({ address: server.address }, TinkOrder, carryOut);
+}

@@ -1,0 +1,75 @@
+import { z } from "zod";
+
+const Line = z.looseObject({ level: z.union([z.string(), z.number()]), msg: z.string() });
+
+/** What the workers' logs tell that nobody else knows. */
+export interface WorkerLog {
+  /** Actions that a worker found at its start, still to be gone on with. */
+  readonly unfinished: number;
+  /** Of these, not launched, so that the server serves them again. */
+  readonly notLaunched: number;
+  /** Of these, lost and served again, as `workflow/action`. */
+  readonly lostAndRunAgain: readonly string[];
+  /** Of these, lost and failed. */
+  readonly lostAndFailed: readonly string[];
+  /** Of these, ended already and reported. */
+  readonly reported: number;
+  /** Launches, and how many actions they were of. */
+  readonly launches: number;
+  readonly launched: number;
+  /** Lines that tell of something wrong, by message. */
+  readonly errors: ReadonlyMap<string, number>;
+  /** Lines that are no log, such as a crash. */
+  readonly foreign: readonly string[];
+}
+
+const ERROR_LEVEL = 50;
+
+export function readWorkerLogs(texts: readonly string[]): WorkerLog {
+  let unfinished = 0;
+  const counts = new Map<string, number>();
+  const errors = new Map<string, number>();
+  const launched = new Set<string>();
+  const foreign: string[] = [];
+  const lostAndRunAgain: string[] = [];
+  const lostAndFailed: string[] = [];
+  for (const text of texts) {
+    for (const line of text.split("\n").filter((each) => each !== "")) {
+      const parsed = Line.safeParse(jsonOf(line));
+      if (!parsed.success) {
+        foreign.push(line);
+        continue;
+      }
+      const { level, msg } = parsed.data;
+      counts.set(msg, (counts.get(msg) ?? 0) + 1);
+      if (level === "error" || level === ERROR_LEVEL) errors.set(msg, (errors.get(msg) ?? 0) + 1);
+      if (msg === "worker started") unfinished += Number(parsed.data["unfinished"] ?? 0);
+      const action = `${parsed.data["workflow"]}/${parsed.data["action"]}`.replace(/^default\//, "");
+      if (msg === "action started") launched.add(action);
+      if (msg.startsWith("action of an earlier run was lost and is idempotent")) lostAndRunAgain.push(action);
+      if (msg.startsWith("action of an earlier run was lost and is not idempotent"))
+        lostAndFailed.push(action);
+    }
+  }
+  const count = (start: string) =>
+    [...counts].reduce((sum, [msg, times]) => sum + (msg.startsWith(start) ? times : 0), 0);
+  return {
+    unfinished,
+    notLaunched: count("action of an earlier run was not launched"),
+    lostAndRunAgain,
+    lostAndFailed,
+    reported: count("report of an earlier run is still to be made"),
+    launches: count("action started"),
+    launched: launched.size,
+    errors,
+    foreign,
+  };
+}
+
+function jsonOf(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,271 @@
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { execa } from "execa";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Clock } from "../../../shared/clock.ts";
+import type { LogFields, Logger } from "../../../shared/logger.ts";
+import { mustLast } from "../../../worker/journal/entry.ts";
+import { Journal } from "../../../worker/journal/journal.ts";
+import { entryOf } from "./entries.ts";
+
+const NOW = Date.parse("2030-01-02T03:04:10.000Z");
+const MINUTE = 60_000;
+
+let root: string;
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), "pbnj-journal-"));
+});
+afterAll(() => rm(root, { recursive: true, force: true }));
+
+/** A clock that stands still until it is moved, its two readings apart. */
+class StandingClock implements Clock {
+  wallMs = NOW;
+  monotonic = 1_000;
+
+  now(): number {
+    return this.wallMs;
+  }
+  monotonicMs(): number {
+    return this.monotonic;
+  }
+  async sleep(): Promise<void> {
+    throw new Error("a journal does not wait");
+  }
+}
+
+/** A journal's directory, and what opening it warns of. */
+async function lab() {
+  const directory = join(await mkdtemp(join(root, "lab-")), "journal");
+  await mkdir(directory);
+  const warnings: LogFields[] = [];
+  const ignore = () => undefined;
+  const log: Logger = {
+    debug: ignore,
+    info: ignore,
+    warn: (fields) => void warnings.push(fields),
+    error: ignore,
+  };
+  const clock = new StandingClock();
+  return {
+    directory,
+    warnings,
+    clock,
+    open: () => Journal.open({ directory, clock, log }),
+    files: async () => (await readdir(directory)).filter((name) => name !== "set-aside"),
+    setAside: () => readdir(join(directory, "set-aside")),
+  };
+}
+
+describe("the journal", () => {
+  it("keeps each action in a file of its own that its owner alone may read, and a person can", async () => {
+    const { directory, open, files } = await lab();
+    const entry = entryOf("a1", "launched");
+
+    await (await open()).write(entry);
+
+    const path = join(directory, `${entry.key}.json`);
+    expect(await files()).toEqual([`${entry.key}.json`]);
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    expect(await readFile(path, "utf8")).toBe(`${JSON.stringify(entry, undefined, 2)}\n`);
+  });
+
+  it("gives back what an earlier one wrote, the oldest first, but for what was removed", async () => {
+    const { open } = await lab();
+    const entries = [
+      entryOf("a1", "launching"),
+      entryOf("a2", "launched"),
+      entryOf("a3", "ended"),
+      entryOf("a4", "acknowledged"),
+    ];
+    const before = await open();
+    for (const entry of entries) await before.write(entry);
+    const gone = entryOf("a5");
+    await before.write(gone);
+    await before.remove(gone.key);
+
+    const after = await open();
+
+    expect(entries.map(({ key }) => after.find(key))).toEqual(entries);
+    expect(after.find(gone.key)).toBeUndefined();
+    expect(new Set(after.unfinished())).toEqual(new Set(entries.slice(0, 3)));
+  });
+
+  const whole = `${JSON.stringify(entryOf("a9"), undefined, 2)}\n`;
+  const damaged: readonly (readonly [string, string, string, RegExp])[] = [
+    ["empty", `${entryOf("a9").key}.json`, "", /is not JSON/],
+    ["half-written", `${entryOf("a9").key}.json`, whole.slice(0, whole.length / 2), /is not JSON/],
+    [
+      "of a future version",
+      `${entryOf("a9").key}.json`,
+      whole.replace('"version": 1', '"version": 2'),
+      /^version: /,
+    ],
+    ["with a field it does not know", `${entryOf("a9").key}.json`, whole.replace("{", '{"x": 1,'), /x/],
+    [
+      "with a phase it does not know",
+      `${entryOf("a9").key}.json`,
+      whole.replace('"launching"', '"flying"'),
+      /phase/,
+    ],
+    ["of another action", `${entryOf("a8").key}.json`, whole, /another action's key/],
+    ["of somebody else", "notes.txt", "buy milk", /is not JSON/],
+    ["too large", `${entryOf("a9").key}.json`, whole + " ".repeat(70_000), /larger than 65536 bytes/],
+  ];
+
+  it.each(damaged)(
+    "sets an entry aside that is %s, with one warning, and goes on",
+    async (_, name, text, problem) => {
+      const { directory, open, files, setAside, warnings } = await lab();
+      const good = entryOf("a1", "launched");
+      await (await open()).write(good);
+      await writeFile(join(directory, name), text);
+
+      const journal = await open();
+      await open();
+
+      expect(journal.unfinished()).toEqual([good]);
+      expect(await files()).toEqual([`${good.key}.json`]);
+      expect(await setAside()).toEqual([
+        expect.stringMatching(new RegExp(`^2030-01-02T030410\\.000Z-${name}$`)),
+      ]);
+      expect(warnings).toEqual([{ file: join(directory, name), problem: expect.stringMatching(problem) }]);
+    },
+  );
+
+  it("waits for no pipe and reads no folder that stands where an entry should", async () => {
+    const { directory, open, files, setAside, warnings } = await lab();
+    await execa("mkfifo", [join(directory, "pipe.json")]);
+    await mkdir(join(directory, "folder.json"));
+
+    await open();
+
+    expect(await files()).toEqual([]);
+    expect(await setAside()).toHaveLength(2);
+    expect(warnings.map(({ problem }) => problem)).toEqual(["is no file", "is no file"]);
+  });
+
+  it("removes what a killed worker did not finish writing", async () => {
+    const { directory, open, files, warnings } = await lab();
+    const good = entryOf("a1", "launched");
+    await (await open()).write(good);
+    await writeFile(join(directory, `${good.key}.json.part`), "{");
+
+    const journal = await open();
+
+    expect(journal.find(good.key)).toEqual(good);
+    expect(await files()).toEqual([`${good.key}.json`]);
+    expect(warnings).toEqual([]);
+  });
+
+  it("keeps no more than the newest hundred of what it set aside", async () => {
+    const { directory, open, clock, setAside } = await lab();
+    for (let round = 0; round < 3; round += 1) {
+      clock.wallMs += 1_000;
+      for (let n = 0; n < 40; n += 1) await writeFile(join(directory, `round-${round}-${n}.json`), "x");
+      await open();
+    }
+
+    const names = await setAside();
+
+    expect(names).toHaveLength(100);
+    expect(names.filter((name) => name.includes("round-0"))).toHaveLength(20);
+    expect(names.filter((name) => name.includes("round-2"))).toHaveLength(40);
+  });
+
+  it("forgets what was acknowledged after five minutes, whatever becomes of the system's time", async () => {
+    const { open, clock, files } = await lab();
+    const journal = await open();
+    const entry = entryOf("a1", "acknowledged", { acknowledgedAt: new Date(NOW).toISOString() });
+    await journal.write(entry);
+
+    clock.wallMs += 24 * 60 * MINUTE;
+    const jumpedOn = journal.find(entry.key);
+    clock.wallMs -= 48 * 60 * MINUTE;
+    clock.monotonic += 4 * MINUTE;
+    const jumpedBack = journal.find(entry.key);
+    clock.monotonic += 2 * MINUTE;
+    const later = journal.find(entry.key);
+    await journal.write(entryOf("a2", "acknowledged"));
+
+    expect([jumpedOn, jumpedBack, later]).toEqual([entry, entry, undefined]);
+    expect(await files()).toEqual([`${entryOf("a2").key}.json`]);
+  });
+
+  it("remembers what an earlier worker was acknowledged for the rest of the five minutes", async () => {
+    const { open, clock, files } = await lab();
+    const old = entryOf("a1", "acknowledged", { acknowledgedAt: new Date(NOW - 6 * MINUTE).toISOString() });
+    const recent = entryOf("a2", "acknowledged", {
+      acknowledgedAt: new Date(NOW - 3 * MINUTE).toISOString(),
+    });
+    const before = await open();
+    await before.write(old);
+    await before.write(recent);
+
+    const journal = await open();
+    const found = [journal.find(old.key), journal.find(recent.key), journal.ageMs(recent.key)];
+    clock.monotonic += 3 * MINUTE;
+
+    expect(found).toEqual([undefined, recent, 3 * MINUTE]);
+    expect(journal.find(recent.key)).toBeUndefined();
+    expect(await files()).toEqual([`${recent.key}.json`]);
+  });
+
+  it("remembers no more than the 5,000 newest", async () => {
+    const { open, files } = await lab();
+    const journal = await open();
+    const open1 = entryOf("still-open", "launched");
+    await journal.write(open1);
+
+    for (let n = 0; n < 5_002; n += 1) await journal.write(entryOf(`a${n}`, "acknowledged"));
+
+    expect(await files()).toHaveLength(5_001);
+    expect(journal.find(entryOf("a1").key)).toBeUndefined();
+    expect(journal.find(entryOf("a2").key)).toBeDefined();
+    expect(journal.find(open1.key)).toEqual(open1);
+  }, 60_000);
+
+  it("rejects what it cannot write, and knows all the same what has happened", async () => {
+    const { directory, open } = await lab();
+    const journal = await open();
+    const [launching, launched] = [entryOf("a1"), entryOf("a2", "launching")];
+    await journal.write(launched);
+    await rename(directory, `${directory}.away`);
+    await writeFile(directory, "in the way");
+
+    const writes = [launching, entryOf("a2", "ended"), entryOf("a3", "acknowledged")].map((entry) =>
+      journal.write(entry),
+    );
+    const settled = await Promise.allSettled(writes);
+
+    expect(settled.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
+    expect(journal.find(launching.key)).toBeUndefined();
+    expect(journal.find(launched.key)).toMatchObject({ phase: "ended" });
+    expect(journal.find(entryOf("a3").key)).toMatchObject({ phase: "acknowledged" });
+  });
+
+  it("rejects an entry that is too large to be read again", async () => {
+    const { open, files } = await lab();
+    const journal = await open();
+
+    const written = journal.write(entryOf("a1", "launching", { name: "x".repeat(70_000) }));
+
+    await expect(written).rejects.toThrow(/larger than 65536 bytes/);
+    expect(await files()).toEqual([]);
+  });
+});
+
+describe("an entry outlasts a loss of power", () => {
+  it.each([
+    ["launching", true, false],
+    ["launching", false, true],
+    ["launched", true, true],
+    ["ended", true, true],
+    ["acknowledged", true, false],
+  ] as const)(
+    "in the phase %s of an action whose being connected is %s: %s",
+    (phase, connected, expected) => {
+      expect(mustLast({ phase, connected })).toBe(expected);
+    },
+  );
+});

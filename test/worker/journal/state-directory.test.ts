@@ -1,0 +1,105 @@
+import { chmod, mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openStateDirectory, StateDirectoryProblem } from "../../../worker/journal/state-directory.ts";
+
+let root: string;
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), "pbnj-state-directory-"));
+});
+afterAll(() => rm(root, { recursive: true, force: true }));
+
+async function problemOf(path: string): Promise<string> {
+  const thrown: unknown = await openStateDirectory(path).then(
+    (state) => state.close(),
+    (error: unknown) => error,
+  );
+  if (!(thrown instanceof StateDirectoryProblem))
+    throw new Error(`expected a problem, got ${String(thrown)}`);
+  return thrown.message;
+}
+
+describe("a state directory", () => {
+  it("is made with its folders, for its owner alone, and has the same ID ever after", async () => {
+    const path = join(root, "deep", "new");
+
+    const first = await openStateDirectory(path);
+    first.close();
+    const second = await openStateDirectory(path);
+    second.close();
+
+    expect(second).toMatchObject({
+      id: first.id,
+      path,
+      journal: join(path, "journal"),
+      results: join(path, "results"),
+    });
+    for (const folder of [path, first.journal, first.results]) {
+      expect((await stat(folder)).mode & 0o777).toBe(0o700);
+    }
+    expect(JSON.parse(await readFile(join(path, "state.json"), "utf8"))).toEqual({
+      version: 1,
+      id: first.id,
+    });
+  });
+
+  it("is the same by whatever way it is reached", async () => {
+    const path = join(root, "real");
+    const link = join(root, "link");
+    const first = await openStateDirectory(path);
+    first.close();
+    await symlink(path, link);
+
+    const second = await openStateDirectory(link);
+    const meanwhile = await problemOf(path);
+    second.close();
+
+    expect(second).toEqual({ ...first, close: expect.any(Function) });
+    expect(meanwhile).toMatch(/^another worker uses the state directory .*real/);
+  });
+
+  it("is refused while another has it, and free once that closed it", async () => {
+    const path = join(root, "taken");
+    const first = await openStateDirectory(path);
+
+    const refused = await problemOf(path);
+    first.close();
+    const second = await openStateDirectory(path);
+    second.close();
+
+    expect(refused).toBe(
+      `another worker uses the state directory ${path}: stop it, or give this one a directory of its own`,
+    );
+  });
+
+  it.each([
+    ["{", "damaged"],
+    ['{"version":2,"id":"x"}', "of another version"],
+  ])("whose state.json holds %s is refused, naming the file, and is not locked", async (text) => {
+    const path = await mkdtemp(join(root, "damaged-"));
+    await writeFile(join(path, "state.json"), text);
+
+    const problems = [await problemOf(path), await problemOf(path)];
+
+    for (const problem of problems)
+      expect(problem).toContain(`${path}/state.json is damaged or of another version`);
+  });
+
+  it("that cannot be one is refused in one line that names it", async () => {
+    const file = join(root, "file");
+    await writeFile(file, "");
+    const strange = await mkdtemp(join(root, "strange-"));
+    await writeFile(
+      join(strange, "lock"),
+      "this is no database, but long enough to be read as one".repeat(100),
+    );
+    await chmod(strange, 0o700);
+
+    const problems = [await problemOf(file), await problemOf(strange)];
+
+    expect(problems[0]).toMatch(new RegExp(`^the state directory ${file} cannot be used: `));
+    expect(problems[1]).toMatch(new RegExp(`^the state directory ${strange} cannot be locked: `));
+    for (const problem of problems) expect(problem).not.toContain("\n");
+  });
+});

@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+import { legacyLab, standingWorker, templateOf } from "./legacy-lab.ts";
+
+const MACHINES = Array.from({ length: 20 }, (_, index) => `node-${String(index).padStart(2, "0")}`);
+const WORKFLOWS_A_MACHINE = 5;
+
+test("a hundred workflows on one worker ID go on beside each other, one action a machine at a time", async () => {
+  const machines = Object.fromEntries(MACHINES.map((name) => [name, { power: "on" as const }]));
+  await using lab = await legacyLab({ machines });
+  const { server } = lab;
+  const steps = (machine: string) =>
+    templateOf([
+      { name: "power-reset", environment: { MACHINE: machine } },
+      { name: "power-status", environment: { MACHINE: machine } },
+    ]);
+  // What is over, and what somebody left open by hand, lies about.
+  for (const state of ["FAILED", "TIMEOUT", "SUCCESS", "RUNNING"] as const) {
+    for (let index = 0; index < 5; index += 1) {
+      const old = server.submit({ name: `a-${state}-${index}`, template: steps("node-00") });
+      for (const action of old.tasks.flatMap(({ actions }) => actions)) action.state = "FAILED";
+      server.board.set(old, state);
+    }
+  }
+  const workflows = MACHINES.flatMap((machine) =>
+    Array.from({ length: WORKFLOWS_A_MACHINE }, (_, index) => ({
+      machine,
+      workflow: server.submit({ name: `${index}-${machine}`, template: steps(machine) }),
+    })),
+  );
+  const machineOf = new Map(workflows.map(({ machine, workflow }) => [workflow, machine]));
+  const running = new Map<string, number>();
+  const most = { atOneMachine: 0, machines: 0 };
+  server.board.on("change", ({ workflow, action }) => {
+    const machine = machineOf.get(workflow);
+    if (!action || machine === undefined) return;
+    running.set(machine, (running.get(machine) ?? 0) + (action.state === "RUNNING" ? 1 : -1));
+    most.atOneMachine = Math.max(most.atOneMachine, running.get(machine) ?? 0);
+    most.machines = Math.max(most.machines, [...running.values()].filter((count) => count > 0).length);
+  });
+
+  await using _worker = await standingWorker(lab);
+  await server.until(() => workflows.every(({ workflow }) => workflow.state === "SUCCESS"), 25_000);
+  const calls = server.calls.length;
+
+  expect(most.atOneMachine).toBe(1);
+  expect(most.machines).toBeGreaterThan(10);
+  expect(lab.machines.map((machine) => machine.count("reset"))).toEqual(MACHINES.map(() => 5));
+  // Of each action its start, its end, its workflow's list, and twice the contexts: before it and when it has ended.
+  expect(server.reports).toHaveLength(400);
+  expect(calls).toBeLessThan(200 * 5 * 1.5);
+});

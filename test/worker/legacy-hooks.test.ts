@@ -1,0 +1,144 @@
+import { writeFile } from "node:fs/promises";
+import { describe, expect, test } from "vitest";
+import { WorkerProgram } from "../support/worker-program.ts";
+import { type LabOptions, legacyLab, type Step, standingWorker, templateOf } from "./legacy-lab.ts";
+
+/** One action of a workflow on one machine, from its start to its reported end. */
+async function ran(step: Step, machine: LabOptions["machines"][string] = {}) {
+  const lab = await legacyLab({ machines: { "node-01": machine, "node-02": {} } });
+  const worker = await standingWorker(lab);
+  const workflow = lab.server.submit({
+    name: "w",
+    template: templateOf([{ environment: { MACHINE: "node-01" }, ...step }]),
+  });
+  await lab.server.until(() => ["FAILED", "TIMEOUT", "SUCCESS"].includes(workflow.state));
+  return {
+    lab,
+    workflow,
+    message: workflow.tasks[0]?.actions[0]?.message,
+    hooks: worker.logged.filter(({ msg }) => msg === "hook started").map(({ hook }) => hook),
+    done: lab.machines.map((each) => each.commands.map(({ action }) => action)),
+    async [Symbol.asyncDispose]() {
+      await worker[Symbol.asyncDispose]();
+      await lab[Symbol.asyncDispose]();
+    },
+  };
+}
+
+describe("an action that fails", () => {
+  test("runs its on-failure with the same machine, before the failure is reported", async () => {
+    await using run = await ran(
+      { name: "power-reset", onFailure: ["--on-if-off"], onTimeout: ["--help"] },
+      { power: "off" },
+    );
+
+    expect(run.workflow.state).toBe("FAILED");
+    expect(run.message).toMatch(/^power-reset .*failed \(state, exit 17\): .*; on-failure succeeded: .*on/);
+    expect(run.done[0]).toEqual(["on"]);
+  });
+
+  test("stays as it failed when its on-failure fails as well", async () => {
+    await using run = await ran({ name: "power-reset", onFailure: [], command: [] }, { power: "off" });
+    await using both = await ran(
+      { name: "power-reset", onFailure: ["--request-timeout", "never"] },
+      { power: "off" },
+    );
+
+    expect(run.message).not.toContain("on-failure");
+    expect(both.workflow.state).toBe("FAILED");
+    expect(both.message).toMatch(/failed \(state, exit 17\): .*; on-failure failed: /);
+  });
+
+  test("by a time-out runs its on-timeout, and is reported as timed out", async () => {
+    await using run = await ran(
+      { name: "wait-for-power-state", command: ["--state=off"], timeout: 1, onTimeout: ["--state=on"] },
+      { power: "on" },
+    );
+
+    expect(run.workflow.state).toBe("TIMEOUT");
+    expect(run.message).toMatch(/timed out.*; on-timeout succeeded: already on via redfish$/);
+  });
+
+  test("by a time-out without an on-timeout runs its on-failure", async () => {
+    await using run = await ran(
+      { name: "wait-for-power-state", command: ["--state=off"], timeout: 1, onFailure: ["--state=on"] },
+      { power: "on" },
+    );
+
+    expect(run.workflow.state).toBe("TIMEOUT");
+    expect(run.message).toMatch(/timed out.*; on-failure succeeded: already on via redfish$/);
+  });
+});
+
+describe("no hook is run", () => {
+  test("after a refused action", async () => {
+    await using run = await ran({
+      name: "power-reset",
+      environment: { MACHINE: "node-99" },
+      onFailure: ["--on-if-off"],
+    });
+
+    expect(run.message).toMatch(/which the inventory does not have/);
+    expect(run.hooks).toEqual([]);
+  });
+
+  test("that is for another machine: the action is refused before anything is done", async () => {
+    await using run = await ran({
+      name: "power-off",
+      environment: {},
+      command: ["--machine=node-01"],
+      onFailure: ["--machine=node-02"],
+    });
+
+    expect(run.workflow.state).toBe("FAILED");
+    expect(run.message).toMatch(/on-failure: is for another machine than the action/);
+    expect(run.done).toEqual([[], []]);
+  });
+
+  test("with a password that was refused", async () => {
+    await using lab = await legacyLab({ machines: { "node-01": { power: "off" } } });
+    await writeFile(lab.passwordFile, "wrong\n");
+    await using worker = await standingWorker(lab);
+    const workflow = lab.server.submit({
+      name: "w",
+      template: templateOf([
+        { name: "power-reset", environment: { MACHINE: "node-01" }, onFailure: ["--on-if-off"] },
+      ]),
+    });
+    await lab.server.until(() => workflow.state === "FAILED");
+
+    expect(workflow.tasks[0]?.actions[0]?.message).toMatch(/\(auth, exit 10\)/);
+    expect(worker.logged.map(({ msg }) => msg)).not.toContain("hook started");
+  });
+});
+
+test("a worker that is killed in a hook reports the failure, and neither repeats nor keeps the hook", async () => {
+  await using lab = await legacyLab({ machines: { "node-01": { power: "off" } } });
+  const step = {
+    name: "wait-for-power-state",
+    command: ["--state=on", "--state-timeout=100ms"],
+    onFailure: ["--state=on", "--state-timeout=10m"],
+    environment: { MACHINE: "node-01" },
+    timeout: 600,
+  };
+  const workflow = lab.server.submit({ name: "w", template: templateOf([step]) });
+  {
+    await using first = new WorkerProgram(lab.argv);
+    await first.untilLogged("hook started", { hook: "on-failure" });
+    // It is there for certain once it talks to the BMC.
+    const before = lab.bmcs[0]?.requests.length ?? 0;
+    await lab.server.until(() => (lab.bmcs[0]?.requests.length ?? 0) > before);
+    first.kill("SIGKILL");
+    await first.ended;
+  }
+  expect(workflow.state).toBe("RUNNING");
+
+  await using second = new WorkerProgram(lab.argv);
+  await lab.server.until(() => workflow.state === "FAILED");
+  await second.untilLogged("leftovers of earlier workers removed");
+
+  expect(workflow.tasks[0]?.actions[0]?.message).toMatch(
+    /^wait-for-power-state .*failed \(timeout, exit 16\)/,
+  );
+  expect(second.log.map(({ msg }) => msg)).not.toContain("hook started");
+});

@@ -1,0 +1,193 @@
+import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { SimulatedMachine, type SimulatedMachineOptions } from "../../simulators/machine.ts";
+import { startRedfishBmc } from "../../simulators/redfish/bmc.ts";
+import { startTinkServer } from "../../simulators/tink/server.ts";
+import type { Workflow } from "../../simulators/tink/workflow.ts";
+import { WorkerProgram } from "../../support/worker-program.ts";
+
+const CANARY = "canary-7c2d1";
+const IMAGES = "registry.example/pbnj-worker";
+
+let folder = "";
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "pbnj-tenants-"));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+const TENANTS = [
+  { namespaces: ["team-a"], machines: ["node-a"], images: [`${IMAGES}/power-*`] },
+  { namespaces: ["team-b"], machines: ["node-b", "node-bb"], images: [`${IMAGES}/power-*`] },
+];
+
+/** A rack of two machines behind BMCs with one password, and a worker that serves two teams. */
+async function rack(machines: SimulatedMachineOptions = { power: "off" }) {
+  const server = await startTinkServer({ holdMs: 2_000 });
+  const directory = await mkdtemp(join(folder, "rack-"));
+  const path = (name: string) => join(directory, name);
+  await writeFile(path("password"), CANARY);
+  const labs = await Promise.all(
+    ["node-a", "node-b"].map(async (name) => {
+      const machine = new SimulatedMachine({ name, ...machines });
+      return { machine, bmc: await startRedfishBmc({ machines: [machine], tls: "http", password: CANARY }) };
+    }),
+  );
+  const inventory = {
+    defaults: {
+      credentials: { username: "admin", passwordFile: path("password") },
+      providers: ["redfish"],
+    },
+    machines: labs.map(({ machine, bmc }) => ({
+      name: machine.name,
+      host: "127.0.0.1",
+      redfish: { port: bmc.port, scheme: "http" },
+    })),
+  };
+  await writeFile(path("inventory.yaml"), JSON.stringify(inventory));
+  const setTenants = async (tenants: readonly object[]) => {
+    await writeFile(path("new.yaml"), JSON.stringify({ images: [`${IMAGES}/*`], tenants }));
+    await rename(path("new.yaml"), path("policy.yaml"));
+  };
+  await setTenants(TENANTS);
+  const program = new WorkerProgram([
+    ...["start", "--grpc-server", server.address, "--agent-id", "any", "--reload-interval", "50ms"],
+    ...["--inventory", path("inventory.yaml"), "--policy", path("policy.yaml")],
+  ]);
+  const [a, b] = labs;
+  if (!a || !b) throw new Error("the rack has two machines");
+  return {
+    server,
+    program,
+    setTenants,
+    a: a.machine,
+    b: b.machine,
+    requests: () => labs.flatMap(({ bmc }) => bmc.log),
+    /** Submits a workflow of one action, waits for its end, and makes room for the next one. */
+    async run(namespace: string, worker: string, step: Step): Promise<Workflow> {
+      const { name, environment = {}, image = `${IMAGES}/${name}:v1` } = step;
+      const workflow = server.submit({ namespace, template: template(worker, { name, image, environment }) });
+      await server.until(() => ["SUCCESS", "FAILED"].includes(workflow.state));
+      server.board.delete(workflow);
+      return workflow;
+    },
+    async [Symbol.asyncDispose]() {
+      await program[Symbol.asyncDispose]();
+      await server.close();
+      for (const { bmc } of labs) await bmc.close();
+    },
+  };
+}
+
+interface Step {
+  readonly name: string;
+  readonly image?: string;
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+function template(worker: string, action: Required<Step>): string {
+  const tasks = [{ name: "bmc", worker, actions: [{ ...action, timeout: 60 }] }];
+  return JSON.stringify({ version: "0.1", name: "t", global_timeout: 600, tasks });
+}
+
+function messageOf({ tasks }: Workflow): string | undefined {
+  return tasks[0]?.actions[0]?.message;
+}
+
+const powerOn: Step = { name: "power-on" };
+
+describe("two tenants of one rack", () => {
+  test("each use their own machine, without a password of their own", async () => {
+    await using lab = await rack();
+
+    const own = [
+      await lab.run("team-a", "pbnj-node-a", powerOn),
+      await lab.run("team-b", "any", {
+        ...powerOn,
+        environment: { MACHINE: "node-b" },
+      }),
+    ];
+
+    expect(own.map(({ state }) => state)).toEqual(["SUCCESS", "SUCCESS"]);
+    expect([lab.a.power, lab.b.power]).toEqual(["on", "on"]);
+  });
+
+  test("fail at the other's machine with the rule's name, whichever way they ask for it", async () => {
+    await using lab = await rack();
+    const refused = (machine: string) =>
+      `power-on failed (usage): policy tenants: namespace team-b may not use machine ${machine}`;
+
+    const byAgentId = await lab.run("team-b", "pbnj-node-a", powerOn);
+    const byName = await lab.run("team-b", "any", { ...powerOn, environment: { MACHINE: "node-a" } });
+    const absent = await lab.run("team-b", "any", { ...powerOn, environment: { MACHINE: "node-c" } });
+    const misspelt = await lab.run("team-b", "any", { ...powerOn, environment: { MACHINE: "node-bb" } });
+
+    expect([byAgentId, byName, absent].map(messageOf)).toEqual([
+      refused("node-a"),
+      refused("node-a"),
+      refused("node-c"),
+    ]);
+    expect(messageOf(misspelt)).toBe(
+      "power-on failed (usage): MACHINE is node-bb, which the inventory does not have, did you mean node-b?",
+    );
+    expect(lab.requests()).toEqual([]);
+  });
+
+  test("come to no BMC and no credentials by other ways", async () => {
+    await using lab = await rack();
+    const b = { MACHINE: "node-b" };
+
+    const messages = [
+      await lab.run("team-b", "any", { ...powerOn, environment: { BMC_HOST: "127.0.0.1" } }),
+      await lab.run("team-b", "any", { ...powerOn, image: "evil.example/power-on:v1", environment: b }),
+      await lab.run("team-b", "any", { name: "create-user", environment: b }),
+      await lab.run("team-b", "any", { ...powerOn, environment: { ...b, NODE_OPTIONS: "--inspect" } }),
+      await lab.run("team-c", "any", { ...powerOn, environment: b }),
+    ].map(messageOf);
+
+    expect(messages).toEqual([
+      expect.stringContaining("policy ownConnections: BMC_HOST must not be set"),
+      expect.stringContaining("policy images: evil.example/power-on:v1 is not allowed"),
+      expect.stringContaining(
+        `policy tenants: namespace team-b may not run the image ${IMAGES}/create-user:v1`,
+      ),
+      expect.stringContaining("policy tenants: NODE_OPTIONS must not be set"),
+      expect.stringContaining("policy tenants: namespace team-c is no tenant's"),
+    ]);
+    expect(lab.requests()).toEqual([]);
+    expect(lab.program.stderr + JSON.stringify(lab.server.reports)).not.toContain(CANARY);
+  });
+
+  test("who lost a machine while an action waited for it do not come to it", async () => {
+    await using lab = await rack({ power: "on", softOffMs: "never" });
+    const off = { name: "power-off", image: `${IMAGES}/power-off:v1`, environment: { MODE: "soft" } };
+    const on = { name: "power-on", image: `${IMAGES}/power-on:v1`, environment: { MACHINE: "node-a" } };
+    const first = lab.server.submit({ namespace: "team-a", template: template("pbnj-node-a", off) });
+    await lab.program.untilLogged("action started");
+    const second = lab.server.submit({ namespace: "team-a", template: template("any", on) });
+    await lab.server.until(() => second.current !== undefined);
+
+    await lab.setTenants([{ namespaces: ["team-b"], machines: ["*"] }]);
+    await lab.program.untilLogged("policy reloaded");
+    lab.a.do("off");
+    await lab.server.until(() => first.state === "SUCCESS" && second.state === "FAILED");
+
+    expect(messageOf(second)).toContain("policy tenants: namespace team-a is no tenant's");
+    expect(lab.a.count("on")).toBe(0);
+  });
+
+  test("change hands of a machine without a restart", async () => {
+    await using lab = await rack();
+    const before = await lab.run("team-b", "pbnj-node-a", powerOn);
+
+    await lab.setTenants([{ namespaces: ["team-b"], machines: ["*"] }]);
+    await lab.program.untilLogged("policy reloaded");
+    const after = await lab.run("team-b", "pbnj-node-a", powerOn);
+    const former = await lab.run("team-a", "pbnj-node-a", powerOn);
+
+    expect([before, after, former].map(({ state }) => state)).toEqual(["FAILED", "SUCCESS", "FAILED"]);
+    expect(messageOf(former)).toContain("policy tenants: namespace team-a is no tenant's");
+    expect(lab.a.count("on")).toBe(1);
+  });
+});

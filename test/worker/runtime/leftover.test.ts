@@ -1,0 +1,66 @@
+import { describe, expect, it } from "vitest";
+import type { ActionResult } from "../../../shared/contract/result.ts";
+import { inputBrokeOff, isLeftover, type Mark } from "../../../worker/runtime/leftover.ts";
+
+const DEADLINE = "2030-01-02T03:00:00.000Z";
+const HOUR_MS = 60 * 60_000;
+const atDeadline = Date.parse(DEADLINE);
+
+function leftover(
+  mark: Mark,
+  more: { readonly state?: string | undefined; readonly afterMs?: number; readonly kept?: string } = {},
+) {
+  const { afterMs = 0, kept } = more;
+  return isLeftover(
+    { key: "k1", deadline: DEADLINE, ...mark },
+    {
+      state: "state" in more ? more.state : "mine",
+      keep: (key) => key === kept,
+      nowMs: atDeadline + afterMs,
+    },
+  );
+}
+
+describe("what is left over", () => {
+  it("is what this worker's state directory launched and nobody wants to keep, at any time", () => {
+    expect(leftover({ state: "mine" }, { afterMs: -HOUR_MS })).toBe(true);
+    expect(leftover({ state: "mine" }, { kept: "k1", afterMs: 24 * HOUR_MS })).toBe(false);
+  });
+
+  it("is another worker's only when it is more than an hour past its time", () => {
+    expect(leftover({ state: "other" }, { afterMs: HOUR_MS })).toBe(false);
+    expect(leftover({ state: "other" }, { afterMs: HOUR_MS + 1 })).toBe(true);
+    expect(leftover({}, { afterMs: HOUR_MS })).toBe(false);
+    expect(leftover({}, { afterMs: HOUR_MS + 1 })).toBe(true);
+  });
+
+  it("is for a worker without a state only what is more than an hour past its time, whoever kept no state either", () => {
+    expect(leftover({}, { state: undefined })).toBe(false);
+    expect(leftover({ state: "other" }, { state: undefined })).toBe(false);
+    expect(leftover({}, { state: undefined, afterMs: HOUR_MS + 1 })).toBe(true);
+  });
+
+  it("is never what bears no whole mark", () => {
+    const late = { afterMs: 24 * HOUR_MS };
+
+    expect(leftover({ state: "mine", key: undefined }, late)).toBe(false);
+    expect(leftover({ state: "mine", deadline: undefined }, late)).toBe(false);
+    expect(leftover({ state: "mine", deadline: "soon" }, late)).toBe(false);
+  });
+});
+
+describe("input that broke off", () => {
+  const result: ActionResult = {
+    ...{ action: "power-cycle", ok: false, class: "usage", message: "no connection" },
+    ...{ durationMs: 0, roundTrips: 0 },
+  };
+
+  it("is what an action that waited for its connection calls wrong use, before anything was sent", () => {
+    expect(inputBrokeOff(true, result)).toBe(true);
+    expect(inputBrokeOff(false, result)).toBe(false);
+    expect(inputBrokeOff(true, { ...result, roundTrips: 1 })).toBe(false);
+    expect(inputBrokeOff(true, { ...result, class: "auth" })).toBe(false);
+    expect(inputBrokeOff(true, { ...result, ok: true, class: undefined })).toBe(false);
+    expect(inputBrokeOff(true, undefined)).toBe(false);
+  });
+});

@@ -1,0 +1,158 @@
+import { BmcError } from "../../shared/bmc/errors.ts";
+import { providersOf, requiredCredentials } from "../../shared/contract/connection.ts";
+import { fileProblemOf } from "../document/read-text-file.ts";
+import { type PrintedSecrets, parsePrinted } from "./printed-secrets.ts";
+import type { MachineEntry, SecretPlace } from "./schema.ts";
+import type { SecretCommand } from "./secret-commands.ts";
+import {
+  readDirectory,
+  readSecret,
+  readWholeDirectory,
+  type SecretReading,
+  type SecretSource,
+  type SingleSource,
+} from "./secret-source.ts";
+
+const COMMAND_TIMEOUT_MS = 10_000;
+
+/** What logs in to a BMC. */
+export interface ReadCredentials {
+  readonly username?: string | undefined;
+  readonly password?: string | undefined;
+  readonly ipmiKg?: string | undefined;
+  readonly ipmitoolKg?: string | undefined;
+}
+
+/**
+ * Reads a machine's user name, password and Kg now, and nothing that it does not need: the defaults' credentials
+ * may not exist for a machine behind a service. Throws a `BmcError` of class `usage` that holds none of them.
+ */
+export async function readCredentials(entry: MachineEntry, reading: SecretReading): Promise<ReadCredentials> {
+  const required = requiredCredentials(entry);
+  const pair = required.length > 0 ? pairSource(entry) : undefined;
+  const together = pair === undefined ? undefined : await readPair(pair, entry, reading);
+  const one = (source: SingleSource | undefined) => source && readSecret(source, reading);
+  const kg = (own: SingleSource | undefined) => (own ? readSecret(own, reading) : together?.kg);
+  return {
+    username: together
+      ? together.username
+      : (entry.credentials.username ?? (await one(usernameSource(entry)))),
+    password: together ? together.password : await one(passwordSource(entry)),
+    ipmiKg: await kg(kgSource(entry.ipmi)),
+    ipmitoolKg: await kg(kgSource(entry.ipmitool)),
+  };
+}
+
+/** Reads the secrets at one place of a webhook's list, under the same terms. */
+export async function readPlace(source: SecretSource, reading: SecretReading): Promise<readonly string[]> {
+  if ("directory" in source) return readWholeDirectory(source.key, source.directory, reading.signal);
+  if (!("command" in source)) return [await readSecret(source, reading)];
+  const { secrets } = await readCommand(source.key, source.command, reading);
+  if (!secrets) throw commandError(source.key, source.command, "printed no secrets");
+  return secrets;
+}
+
+/** Where a machine's user name, password and Kg are; none of those that are not needed or not given. */
+export function credentialSources(entry: MachineEntry): readonly SecretSource[] {
+  const pair = requiredCredentials(entry).length > 0 ? pairSource(entry) : undefined;
+  const sources = [
+    ...(pair ? [pair] : [usernameSource(entry), passwordSource(entry)]),
+    kgSource(entry.ipmi),
+    kgSource(entry.ipmitool),
+  ];
+  return sources.filter((found) => found !== undefined);
+}
+
+/** The files that a directory must have for this machine. */
+export function requiredFiles(entry: MachineEntry): readonly string[] {
+  return requiredCredentials(entry);
+}
+
+export function placeSource(key: string, place: SecretPlace): SecretSource {
+  const { file, env, directory } = place;
+  const command = commandOf(place);
+  if (command) return { key: `${key} command`, command };
+  if (directory !== undefined) return { key: `${key} directory`, directory };
+  return file === undefined ? { key: `${key} env`, variable: env ?? "" } : { key: `${key} file`, file };
+}
+
+type PairSource = Exclude<SecretSource, SingleSource>;
+
+/** What gives user name and password together. */
+function pairSource({ credentials }: MachineEntry): PairSource | undefined {
+  const command = commandOf(credentials);
+  if (command) return { key: "credentials.command", command };
+  const { directory } = credentials;
+  return directory === undefined ? undefined : { key: "credentials.directory", directory };
+}
+
+async function readPair(
+  source: PairSource,
+  entry: MachineEntry,
+  reading: SecretReading,
+): Promise<PrintedSecrets> {
+  const required = requiredCredentials(entry);
+  const optional = providersOf(entry).some((name) => name === "ipmi" || name === "ipmitool") ? ["kg"] : [];
+  if ("directory" in source) {
+    return readDirectory(source.key, source.directory, { required, optional }, reading.signal);
+  }
+  const printed = await readCommand(source.key, source.command, reading);
+  const missing = required.find((name) => printed[name] === undefined);
+  if (missing) throw commandError(source.key, source.command, `printed no ${missing}`);
+  return printed;
+}
+
+async function readCommand(
+  key: string,
+  command: SecretCommand,
+  { env, commands, signal }: SecretReading,
+): Promise<PrintedSecrets> {
+  try {
+    return parsePrinted(await commands.run(command, env, signal));
+  } catch (thrown) {
+    signal.throwIfAborted();
+    throw commandError(key, command, fileProblemOf(thrown));
+  }
+}
+
+/** Names the program alone: arguments are the operator's, who may have put anything there. */
+function commandError(key: string, { argv: [program] }: SecretCommand, problem: string): BmcError {
+  return new BmcError("usage", `${key} ${program} ${problem}`);
+}
+
+function commandOf({
+  command,
+  timeout,
+  environment,
+}: Pick<SecretPlace, "command" | "timeout" | "environment">): SecretCommand | undefined {
+  if (command === undefined) return undefined;
+  return { argv: command, timeoutMs: timeout ?? COMMAND_TIMEOUT_MS, environment: environment ?? [] };
+}
+
+function usernameSource(entry: MachineEntry): SingleSource | undefined {
+  const { credentials } = entry;
+  if (!requiredCredentials(entry).includes("username")) return undefined;
+  return singleSource("username", credentials.usernameFile, credentials.usernameEnv);
+}
+
+function passwordSource(entry: MachineEntry): SingleSource | undefined {
+  const { credentials } = entry;
+  if (!requiredCredentials(entry).includes("password")) return undefined;
+  return singleSource("password", credentials.passwordFile, credentials.passwordEnv);
+}
+
+function kgSource({
+  kgFile,
+  kgEnv,
+}: MachineEntry["ipmi"] | MachineEntry["ipmitool"]): SingleSource | undefined {
+  return singleSource("kg", kgFile, kgEnv);
+}
+
+function singleSource(
+  name: string,
+  file: string | undefined,
+  variable: string | undefined,
+): SingleSource | undefined {
+  if (file !== undefined) return { key: `${name}File`, file };
+  return variable === undefined ? undefined : { key: `${name}Env`, variable };
+}

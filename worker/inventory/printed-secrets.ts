@@ -1,0 +1,51 @@
+import { z } from "zod";
+import { FileProblem } from "../document/read-text-file.ts";
+import { readSecretText } from "./secret-text.ts";
+
+/** What a command prints; which of it is needed is the machine's matter. */
+const PrintedSecrets = z.strictObject({
+  username: z.string().optional(),
+  password: z.string().optional(),
+  kg: z.string().optional(),
+  /** Of a webhook, to sign with all of them. */
+  secrets: z.array(z.string()).min(1).max(16).optional(),
+});
+export type PrintedSecrets = z.infer<typeof PrintedSecrets>;
+
+/** Reads what a command printed. Throws a `FileProblem` in words for after the command's name, without any of it. */
+export function parsePrinted(text: string): PrintedSecrets {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new FileProblem(text.trim() === "" ? "printed nothing" : "printed what is not JSON");
+  }
+  const parsed = PrintedSecrets.safeParse(value);
+  if (!parsed.success) throw new FileProblem(shapeProblem(parsed.error.issues[0]));
+  const { username, password, kg, secrets } = parsed.data;
+  return {
+    ...(username === undefined ? {} : { username: checked("user name", username) }),
+    ...(password === undefined ? {} : { password: checked("password", password) }),
+    ...(kg === undefined ? {} : { kg: checked("Kg", kg) }),
+    ...(secrets === undefined ? {} : { secrets: secrets.map((secret) => checked("secret", secret)) }),
+  };
+}
+
+/** A key that is not known may itself be a secret, so it is not named. */
+function shapeProblem(issue: z.core.$ZodIssue | undefined): string {
+  const [key] = issue?.path ?? [];
+  if (key !== undefined)
+    return `printed JSON whose ${String(key)} is not ${key === "secrets" ? "a list of " : ""}text`;
+  return issue?.code === "unrecognized_keys"
+    ? "printed JSON with keys other than username, password, kg and secrets"
+    : "printed JSON that is not an object";
+}
+
+function checked(what: string, text: string): string {
+  try {
+    return readSecretText(text);
+  } catch (thrown) {
+    if (thrown instanceof FileProblem) throw new FileProblem(`printed a ${what} that ${thrown.message}`);
+    throw thrown;
+  }
+}

@@ -1,0 +1,56 @@
+import { accessSync, constants } from "node:fs";
+import { join } from "node:path";
+import { fileProblemOf, type ReadTextFile } from "../document/read-text-file.ts";
+import { credentialSources, requiredFiles } from "./credentials.ts";
+import type { MachineEntry } from "./schema.ts";
+import type { Environment } from "./secret-commands.ts";
+import type { SecretSource } from "./secret-source.ts";
+import { rpcSecretSources } from "./service-options.ts";
+
+interface Surroundings {
+  readonly env: Environment;
+  readonly readFile: ReadTextFile;
+}
+
+/** What is missing now of the places where a machine's secrets are. No command is run. */
+export function secretWarnings(entry: MachineEntry, surroundings: Surroundings): readonly string[] {
+  return [
+    ...credentialSources(entry).flatMap((source) => missingAt(source, requiredFiles(entry), surroundings)),
+    ...rpcSecretSources(entry.rpc).flatMap((source) => missingAt(source, [], surroundings)),
+  ];
+}
+
+function missingAt(
+  source: SecretSource,
+  files: readonly string[],
+  { env, readFile }: Surroundings,
+): readonly string[] {
+  const { key } = source;
+  if ("variable" in source) return env[source.variable] ? [] : [`${key} ${source.variable} is not set`];
+  if ("command" in source) {
+    const { argv, environment } = source.command;
+    const unset = environment.filter((name) => env[name] === undefined);
+    return [
+      ...problemWith(() => checkProgram(argv[0])).map((problem) => `${key} ${argv[0]} ${problem}`),
+      ...unset.map((name) => `${key} ${argv[0]}: its variable ${name} is not set`),
+    ];
+  }
+  const paths = "file" in source ? [source.file] : files.map((name) => join(source.directory, name));
+  return paths.flatMap((path) =>
+    problemWith(() => readFile(path)).map((problem) => `${key} ${path} ${problem}`),
+  );
+}
+
+/** One without a path is looked for when it is run. */
+function checkProgram(program: string): void {
+  if (program.startsWith("/")) accessSync(program, constants.X_OK);
+}
+
+function problemWith(look: () => unknown): readonly string[] {
+  try {
+    look();
+    return [];
+  } catch (thrown) {
+    return [fileProblemOf(thrown)];
+  }
+}

@@ -1,0 +1,206 @@
+import type { Action } from "../action.ts";
+import { ownConnection } from "../given-names.ts";
+import { hooksOf } from "../hooks.ts";
+import type { Inventory } from "../inventory/inventory.ts";
+import { type ResolvedMachine, resolveMachine } from "../inventory/resolve-machine.ts";
+import { refusalOf } from "../runtime/process/refusal.ts";
+import type { LaunchTerms } from "../runtime/runtime.ts";
+import { decideFile, decideMachine, type Refusal, refusals } from "./decide.ts";
+import { imageProblem } from "./image-rule.ts";
+import { containerRuleFor, launchTerms } from "./launch-terms.ts";
+import { namespaceOf } from "./namespace.ts";
+import type { Policy } from "./policy.ts";
+import { agentProblem, tenantMachineProblem } from "./tenant-rule.ts";
+import { holdsFor, volumeProblem } from "./volume-rule.ts";
+
+/** What decides about actions. */
+export interface Deciding {
+  readonly policy: Policy;
+  readonly inventory: Inventory;
+  readonly agentIdPattern: string;
+  readonly runtime: "docker" | "in-process" | "process";
+  /** How containers run where the policy does not say. */
+  readonly settings: Required<Omit<LaunchTerms, "privileged">>;
+}
+
+/** A rule's verdict: `rule` is a key of the policy, `machine` for the inventory's part, or `runtime`. */
+export interface Finding {
+  readonly rule: string;
+  /** One line. */
+  readonly reason: string;
+}
+
+/** A value, and what says so: an entry of the policy, such as `containers.0`, or `settings`. */
+export interface Chosen<Value> {
+  readonly value: Value;
+  readonly by: string;
+}
+
+/** How an action's container would run. */
+export type ContainerTerms = {
+  readonly [Name in Exclude<keyof LaunchTerms, "privileged">]-?: Chosen<Required<LaunchTerms>[Name]>;
+} & { readonly privileged: boolean };
+
+export interface Explanation {
+  readonly machine?: string;
+  readonly allowed: boolean;
+  /** Everything that is against it. */
+  readonly refusals: readonly Finding[];
+  /** What lets it run; of interest only where nothing is against it. */
+  readonly grants: readonly Finding[];
+  /** What would apply to it and does not with this runtime. */
+  readonly unenforced: readonly Finding[];
+  /** Absent without containers. */
+  readonly container?: ContainerTerms;
+}
+
+/** What would become of an action: the rules that decide about one that is run, all of them, and nothing is run. */
+export async function explain(action: Action, deciding: Deciding): Promise<Explanation> {
+  const { policy, runtime } = deciding;
+  const judged = await judge(action, deciding);
+  const { located, against } = judged;
+  const machine = located.ok && "machine" in located ? located.machine : undefined;
+  const refused = [...against, ...(await againstHooks(action, judged, deciding))];
+  return {
+    ...(machine === undefined ? {} : { machine }),
+    allowed: refused.length === 0,
+    refusals: refused,
+    grants: grantsOf(action, machine, policy),
+    unenforced: runtime === "docker" ? [] : unenforcedFor(action, policy, runtime),
+    ...(runtime === "docker" ? { container: containerTerms(action, deciding) } : {}),
+  };
+}
+
+interface Judgement {
+  readonly located: ResolvedMachine;
+  readonly against: readonly Finding[];
+}
+
+async function judge(action: Action, deciding: Deciding): Promise<Judgement> {
+  const { policy, inventory, agentIdPattern, runtime } = deciding;
+  let byPolicy: Refusal | undefined;
+  const located = resolveMachine(action, inventory, agentIdPattern, (machine) => {
+    const decision = decideMachine(policy, action, machine);
+    if (!decision.allowed) byPolicy ??= { rule: decision.rule, reason: decision.reason };
+    return decision;
+  });
+  const against: Finding[] = [...refusals(policy, action)];
+  if (!located.ok) {
+    const found = located.reason === byPolicy?.reason ? byPolicy : ofMachine(located.reason);
+    // A namespace that may use nothing may not use this machine either.
+    if (!against.some(({ rule }) => rule === found.rule)) against.push(found);
+  }
+  if (runtime !== "docker") against.push(...(await refusedByRuntime(action, policy)));
+  return { located, against };
+}
+
+/** What follows a failure has other arguments and must be for the same machine. */
+async function againstHooks(
+  action: Action,
+  { located, against }: Judgement,
+  deciding: Deciding,
+): Promise<readonly Finding[]> {
+  const found: Finding[] = [];
+  for (const { name, action: hook } of hooksOf(action)) {
+    const other = await judge(hook, deciding);
+    const further = other.against.filter(({ reason }) => !against.some((same) => same.reason === reason));
+    if (located.ok && other.located.ok && lockKeyIn(located) !== lockKeyIn(other.located)) {
+      further.push(ofMachine("is for another machine than the action"));
+    }
+    found.push(...further.map(({ rule, reason }) => ({ rule, reason: `${name}: ${reason}` })));
+  }
+  return found;
+}
+
+function lockKeyIn(located: ResolvedMachine): string | undefined {
+  return "lockKey" in located ? located.lockKey : undefined;
+}
+
+function ofMachine(reason: string): Finding {
+  return { rule: "machine", reason };
+}
+
+async function refusedByRuntime(action: Action, policy: Policy): Promise<readonly Finding[]> {
+  const refusal = await refusalOf(action, (file) => decideFile(policy, action, file));
+  if (!refusal) return [];
+  return [{ rule: refusal.class === "usage" ? "volumes" : "runtime", reason: refusal.reason }];
+}
+
+/** Which entry of each rule lets the action do what it asks for. */
+function grantsOf(action: Action, machine: string | undefined, policy: Policy): readonly Finding[] {
+  const { images, volumes, tenants = [], agents = [] } = policy;
+  const pattern = images.find((image) => !imageProblem(action.image, { images: [image], digestOnly: false }));
+  const namespace = namespaceOf(action);
+  const granted = (rule: string, index: number, reason: string): readonly Finding[] =>
+    index < 0 ? [] : [{ rule: `${rule}.${index}`, reason }];
+  const forMachine = (name: string): readonly Finding[] => [
+    ...granted(
+      "tenants",
+      tenants.findIndex((tenant) => !tenantMachineProblem(action, name, [tenant])),
+      `namespace ${namespace} may use machine ${name}`,
+    ),
+    ...granted(
+      "agents",
+      agents.findIndex((agent) => !agentProblem(action, name, [agent])),
+      `agent ID ${action.agentId} may act on machine ${name}`,
+    ),
+  ];
+  return [
+    ...granted(
+      "images",
+      pattern === undefined ? -1 : images.indexOf(pattern),
+      `${pattern} fits ${action.image}`,
+    ),
+    ...(machine === undefined ? [] : forMachine(machine)),
+    ...ownConnection(action)
+      .slice(0, 1)
+      .map((name) => ({ rule: "ownConnections", reason: `${name} may be set` })),
+    ...action.volumes.flatMap((volume) =>
+      granted(
+        "volumes",
+        volumes.findIndex((rule) => holdsFor(rule, action) && !volumeProblem(volume, [rule])),
+        `${volume} may be mounted`,
+      ),
+    ),
+    ...granted(
+      "networkNamespaces",
+      policy.networkNamespaces.indexOf(action.networkNamespace ?? ""),
+      `${action.networkNamespace} may be joined`,
+    ),
+    ...granted(
+      "pidNamespaces",
+      policy.pidNamespaces.indexOf(action.pidNamespace ?? ""),
+      `${action.pidNamespace} may be joined`,
+    ),
+  ];
+}
+
+function containerTerms({ image }: Action, { policy, settings }: Deciding): ContainerTerms {
+  const rule = containerRuleFor(policy, image);
+  const entry = `containers.${rule === undefined ? -1 : policy.containers.indexOf(rule)}`;
+  const terms = launchTerms(policy, image);
+  const chosen = <Value>(value: Value | undefined, setting: Value): Chosen<Value> =>
+    value === undefined ? { value: setting, by: "settings" } : { value, by: entry };
+  return {
+    pull: chosen(terms.pull, settings.pull),
+    memoryBytes: chosen(terms.memoryBytes, settings.memoryBytes),
+    cpus: chosen(terms.cpus, settings.cpus),
+    pids: chosen(terms.pids, settings.pids),
+    privileged: terms.privileged ?? false,
+  };
+}
+
+function unenforcedFor({ image }: Action, policy: Policy, runtime: string): readonly Finding[] {
+  const rule = containerRuleFor(policy, image);
+  const found: Finding[] = [];
+  if (rule !== undefined) {
+    found.push({
+      rule: `containers.${policy.containers.indexOf(rule)}`,
+      reason: `not enforced: the ${runtime} runtime pulls no images and sets no limits`,
+    });
+  }
+  if (launchTerms(policy, image).privileged) {
+    found.push({ rule: "privileged", reason: `has no effect: the ${runtime} runtime has no containers` });
+  }
+  return found;
+}

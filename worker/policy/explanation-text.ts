@@ -1,0 +1,68 @@
+import { formatTable } from "../../shared/table.ts";
+import type { ContainerTerms, Explanation } from "./explain.ts";
+
+/** An action of a template, and what would become of it. */
+export interface ExplainedAction extends Explanation {
+  readonly task: string;
+  readonly action: string;
+  readonly agentId: string;
+  readonly image: string;
+}
+
+/** For people: a line for each rule that has something to say, the action's name on the first of its lines. */
+export function explanationTable(explained: readonly ExplainedAction[]): string {
+  const rows = explained.flatMap(({ task, action, machine = "-", ...explanation }) => {
+    const said = findings(explanation);
+    return said.map(([rule, reason], index) =>
+      index === 0
+        ? [task, action, machine, explanation.allowed ? "allowed" : "refused", rule, reason]
+        : ["", "", "", "", rule, reason],
+    );
+  });
+  return formatTable(["task", "action", "machine", "verdict", "rule", "why"], rows);
+}
+
+type Line = readonly [rule: string, reason: string];
+
+function findings({
+  allowed,
+  refusals,
+  grants,
+  unenforced,
+  container,
+}: Pick<Explanation, "allowed" | "container" | "grants" | "refusals" | "unenforced">): readonly Line[] {
+  if (!allowed) {
+    // The rule stands in a column of its own.
+    return refusals.map(({ rule, reason }) => [rule, reason.replace(`policy ${rule}: `, "")]);
+  }
+  return [
+    ...[...grants, ...unenforced].map(({ rule, reason }): Line => [rule, reason]),
+    ...(container ? termLines(container) : []),
+  ];
+}
+
+/** The terms of one origin on one line. */
+function termLines({ pull, memoryBytes, cpus, pids, privileged }: ContainerTerms): readonly Line[] {
+  const terms: readonly Line[] = [
+    [pull.by, `pull ${pull.value}`],
+    [memoryBytes.by, `memory ${sizeText(memoryBytes.value)}`],
+    [cpus.by, `cpus ${cpus.value}`],
+    [pids.by, `pids ${pids.value}`],
+  ];
+  const grouped = Map.groupBy(terms, ([by]) => by);
+  return [
+    ...[...grouped].map(([by, lines]): Line => [by, lines.map(([, text]) => text).join(", ")]),
+    ...(privileged ? [["privileged", "runs with every right on the worker's host"] satisfies Line] : []),
+  ];
+}
+
+/** As it would be written: `256Mi`. */
+function sizeText(bytes: number): string {
+  const units = [
+    ["Gi", 1_024 ** 3],
+    ["Mi", 1_024 ** 2],
+    ["Ki", 1_024],
+  ] as const;
+  const unit = units.find(([, size]) => bytes >= size && bytes % size === 0);
+  return unit ? `${bytes / unit[1]}${unit[0]}` : String(bytes);
+}

@@ -1,0 +1,68 @@
+import type { Action } from "../action.ts";
+import { parseImageReference } from "../image-reference.ts";
+import { refusedNames } from "../runtime/process/named-files.ts";
+import { matchesAnyImage } from "./image-rule.ts";
+import { isInNamespace, namespaceOf } from "./namespace.ts";
+import type { AgentRule, TenantRule } from "./policy.ts";
+import { matchesName } from "./wildcard.ts";
+
+export type TenantAction = Pick<Action, "image" | "workflowId">;
+
+/** Why no machine at all may be used by an action of this namespace; undefined when there may be one. */
+export function tenantProblem(
+  action: TenantAction & Pick<Action, "command" | "environment">,
+  tenants: readonly TenantRule[] | undefined,
+): string | undefined {
+  if (tenants === undefined) return undefined;
+  const namespace = namespaceOf(action);
+  if (namespace === undefined) return "the workflow has no namespace";
+  const own = tenants.filter(({ namespaces }) => isInNamespace(action, namespaces));
+  if (own.length === 0) return `namespace ${namespace} is no tenant's`;
+  if (!own.some((tenant) => allowsImage(tenant, action))) {
+    return `namespace ${namespace} may not run the image ${action.image}`;
+  }
+  // Whoever may load code into an allowed image reads what that is given on its stdin.
+  const [refused] = refusedNames(action);
+  return refused === undefined
+    ? undefined
+    : `${refused} must not be set: it can lead to the machine's credentials`;
+}
+
+/** Why an action must not use a machine of this name; undefined when it may. Looks at the name alone. */
+export function tenantMachineProblem(
+  action: TenantAction,
+  machine: string,
+  tenants: readonly TenantRule[] | undefined,
+): string | undefined {
+  if (tenants === undefined) return undefined;
+  const namespace = namespaceOf(action);
+  const own = tenants.filter(
+    ({ namespaces, machines }) => isInNamespace(action, namespaces) && isAmong(machine, machines),
+  );
+  if (own.length === 0) return `namespace ${namespace ?? '""'} may not use machine ${machine}`;
+  if (own.some((tenant) => allowsImage(tenant, action))) return undefined;
+  return `namespace ${namespace} may not run the image ${action.image} on machine ${machine}`;
+}
+
+/** Why a task of this agent ID must not act on a machine of this name; undefined when it may. */
+export function agentProblem(
+  { agentId }: Pick<Action, "agentId">,
+  machine: string,
+  agents: readonly AgentRule[] | undefined,
+): string | undefined {
+  if (agents === undefined) return undefined;
+  const allowed = agents.some(
+    ({ agentIds, machines }) =>
+      agentIds.some((pattern) => matchesName(pattern, agentId)) && isAmong(machine, machines),
+  );
+  return allowed ? undefined : `agent ID ${agentId} may not act on machine ${machine}`;
+}
+
+function allowsImage({ images }: TenantRule, { image }: TenantAction): boolean {
+  const reference = parseImageReference(image);
+  return images === undefined || (reference !== undefined && matchesAnyImage(images, reference));
+}
+
+function isAmong(machine: string, patterns: readonly string[]): boolean {
+  return patterns.some((pattern) => matchesName(pattern, machine));
+}

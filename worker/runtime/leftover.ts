@@ -1,0 +1,41 @@
+import type { ActionResult } from "../../shared/contract/result.ts";
+
+/** How long after its time another worker's action is nobody's: that worker would have stopped it. */
+const ABANDONED_AFTER_MS = 60 * 60_000;
+
+/** What everything that a worker launches bears: labels on containers, variables in processes. */
+export interface Mark {
+  /** The ID of the state directory of the worker that launched it; absent where that kept no state. */
+  readonly state?: string | undefined;
+  /** The action's `actionKey`. */
+  readonly key?: string | undefined;
+  /** When its time is over, ISO 8601. */
+  readonly deadline?: string | undefined;
+}
+
+export interface Sweeper {
+  /** Absent for a worker that keeps no state and so owns nothing of before. */
+  readonly state?: string | undefined;
+  /** The actions that run, or will be adopted. Asked after the listing, so that it knows all that was launched before. */
+  readonly keep: (key: string) => boolean;
+  readonly nowMs: number;
+}
+
+/**
+ * Whether no worker will come back for what bears this mark: one of the sweeper's own state directory that is not to
+ * be kept; or another worker's, long after its time. What bears no whole mark is never taken.
+ */
+export function isLeftover({ state, key, deadline }: Mark, sweeper: Sweeper): boolean {
+  const deadlineMs = Date.parse(deadline ?? "");
+  if (key === undefined || Number.isNaN(deadlineMs)) return false;
+  if (state !== undefined && state === sweeper.state) return !sweeper.keep(key);
+  return sweeper.nowMs > deadlineMs + ABANDONED_AFTER_MS;
+}
+
+/**
+ * Whether the worker died while it was handing the connection over, as the end of an action tells that had to wait for
+ * all of it: the input was not right, and nothing was sent to a BMC.
+ */
+export function inputBrokeOff(connected: boolean, result: ActionResult | undefined): boolean {
+  return connected && result?.class === "usage" && result.roundTrips === 0;
+}

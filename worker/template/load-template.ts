@@ -1,0 +1,38 @@
+import { readFile } from "node:fs/promises";
+import type { Checked, Problem } from "../../shared/document/problem.ts";
+import { parseTemplate } from "./parse-template.ts";
+import type { Template } from "./template.ts";
+
+/** Reads a template's file and renders it with `map`, the `key=value` texts of a command line. */
+export async function loadTemplate(path: string, map: unknown): Promise<Checked<Template>> {
+  const { values, problems } = readMap(map);
+  let text: string;
+  try {
+    text = await readFile(path, "utf8");
+  } catch (thrown) {
+    const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : String(thrown);
+    return { ok: false, problems: [...problems, { source: path, message: `cannot be read (${code})` }] };
+  }
+  const parsed = parseTemplate(text, values);
+  if (parsed.ok && problems.length === 0) return { ok: true, value: parsed.template, warnings: [] };
+  const wrong = parsed.ok ? [] : parsed.problems;
+  const placed = wrong.map(({ line, column, message }) => ({ source: `${path}:${line}:${column}`, message }));
+  return { ok: false, problems: [...problems, ...placed] };
+}
+
+function readMap(map: unknown): {
+  readonly values: Readonly<Record<string, string>>;
+  readonly problems: readonly Problem[];
+} {
+  const pairs = Array.isArray(map) ? map.map(String) : [];
+  const values: Record<string, string> = {};
+  const problems: Problem[] = [];
+  for (const pair of pairs) {
+    const at = pair.indexOf("=");
+    const key = pair.slice(0, Math.max(at, 0));
+    if (at < 1) problems.push({ source: "--map", message: `${JSON.stringify(pair)} is not key=value` });
+    else if (Object.hasOwn(values, key)) problems.push({ source: "--map", message: `gives ${key} twice` });
+    else values[key] = pair.slice(at + 1);
+  }
+  return { values, problems };
+}
