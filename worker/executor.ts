@@ -539,9 +539,9 @@ export class Executor {
 
   /** Whether what was launched for an action runs now, or tells how it ended. */
   #isNeeded(key: string): boolean {
-    if (this.#endedBefore.has(key)) return false;
     const phase = this.#options.journal.find(key)?.phase;
-    return this.#atHand.has(key) || phase === "launching" || phase === "launched";
+    if (phase === "launching" || phase === "launched") return true;
+    return phase !== "acknowledged" && this.#atHand.has(key) && !this.#endedBefore.has(key);
   }
 
   /** A refused action starts and fails, as the server expects of every action. */

@@ -13,12 +13,14 @@ export interface SoakOptions {
   readonly runtimes: readonly SoakRuntime[];
   /** Workflows that are under way at a time. */
   readonly load: number;
+  /** Whether images are built for containers; those of before serve otherwise. */
+  readonly build: boolean;
   /** Where the workers' logs stay; they go with everything else when absent. */
   readonly logs?: string;
 }
 
 export const USAGE = `npm run soak -- [--minutes 5] [--machines 40] [--seed N] [--runtime process,in-process,docker]
-                    [--load 8] [--logs FOLDER]`;
+                    [--load 8] [--no-build] [--logs FOLDER]`;
 
 const positive = (name: string) =>
   z.coerce.number({ error: `${name} is not a number` }).positive(`${name} must be above 0`);
@@ -41,6 +43,7 @@ export function readOptions(argv: readonly string[], anySeed: () => number): Soa
       seed: { type: "string" },
       runtime: { type: "string", default: "process" },
       load: { type: "string", default: "8" },
+      "no-build": { type: "boolean", default: false },
       logs: { type: "string" },
     },
   });
@@ -60,6 +63,7 @@ export function readOptions(argv: readonly string[], anySeed: () => number): Soa
     seed,
     runtimes,
     load,
+    build: !values["no-build"],
     ...(logs === undefined ? {} : { logs }),
   };
 }

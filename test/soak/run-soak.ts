@@ -6,6 +6,7 @@ import { figuresOf } from "../../bench/fleet/process-figures.ts";
 import { dice } from "../support/dice.ts";
 import { FaultRunner, STOP_PATIENCE_MS } from "./apply-fault.ts";
 import { type FaultTargets, type PlannedFault, planFaults } from "./fault-plan.ts";
+import { buildImages, REGISTRY, TAG } from "./images.ts";
 import { judgeActions } from "./judge-actions.ts";
 import { type Growth, growthOf, judgeGrowth, type Reading } from "./judge-growth.ts";
 import { type Lab, type LabWorker, type Records, startLab } from "./lab.ts";
@@ -42,7 +43,6 @@ const CLEAN_UP_MS = 20_000;
 const LOOK_MS = 200;
 const PROGRESS_MS = 15_000;
 const SESSIONS_RULE = "no session is left on a BMC";
-const SERVICE_IMAGES = "localhost/pbnj-worker-soak";
 /** The dice of faults and work are different ones: a fault more must not change the work. */
 const WORK_SEED = 0x5eed;
 
@@ -56,6 +56,10 @@ export async function runSoak(
   signal: AbortSignal,
 ): Promise<SoakResult> {
   const startedMs = performance.now();
+  if (options.build && options.runtimes.includes("docker")) {
+    say("building the images of the actions");
+    await buildImages(signal);
+  }
   await using lab = await startLab(options);
   if (lab.noDisk !== undefined) say(`full disks are left out: ${lab.noDisk}`);
   const soak = new Soak(options, lab, say, signal);
@@ -108,7 +112,7 @@ class Soak {
     const agentIds = lab.workers.flatMap(({ machines, sharedAgentId }) =>
       machines.map(({ name }) => [name, { own: `pbnj-${name}`, shared: sharedAgentId }] as const),
     );
-    this.#targets = { agentIds: new Map(agentIds), registry: SERVICE_IMAGES };
+    this.#targets = { agentIds: new Map(agentIds), registry: REGISTRY, tag: TAG };
   }
 
   /** False once something hangs, after which going on tells nothing new. */

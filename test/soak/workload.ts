@@ -9,6 +9,7 @@ export interface WorkloadTargets {
   readonly agentIds: ReadonlyMap<string, { readonly own: string; readonly shared: string }>;
   /** What image names begin with. */
   readonly registry: string;
+  readonly tag: string;
 }
 
 interface Step {
@@ -31,7 +32,7 @@ export function planWorkflow(roll: () => number, index: number, targets: Workloa
   const worker = roll() < SHARED_SHARE ? agentIds.shared : agentIds.own;
   const actions = steps(roll).map(({ name, environment }, place) => ({
     name: `${place + 1}-${name}`,
-    image: `${targets.registry}/${name}:soak`,
+    image: `${targets.registry}/${name}:${targets.tag}`,
     timeout: ACTION_TIMEOUT_SECONDS,
     environment: { ...environment, MACHINE: machine },
   }));

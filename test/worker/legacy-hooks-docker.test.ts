@@ -1,30 +1,13 @@
-import { join } from "node:path";
-import { execa } from "execa";
 import { beforeAll, expect, test } from "vitest";
 import { actionKey } from "../../worker/action-key.ts";
 import { LABEL } from "../../worker/runtime/docker/container-spec.ts";
-import {
-  buildTestBase,
-  describeWithDocker,
-  dockerCli,
-  dockerSocketPath,
-  testBaseImage,
-} from "../support/docker.ts";
+import { buildActionImages, describeWithDocker, dockerCli, dockerSocketPath } from "../support/docker.ts";
 import { legacyLab, standingWorker, templateOf } from "./legacy-lab.ts";
 
+const REGISTRY = "localhost/pbnj-worker-legacy-test";
+
 describeWithDocker("a hook with the docker runtime", () => {
-  beforeAll(async () => {
-    await buildTestBase();
-    await execa(
-      process.execPath,
-      [
-        join(import.meta.dirname, "../../scripts/images.ts"),
-        ...["--action", "power-reset", "--registry", "registry.example/pbnj-worker"],
-        ...["--node-image", testBaseImage],
-      ],
-      { timeout: 280_000 },
-    );
-  }, 300_000);
+  beforeAll(() => buildActionImages(REGISTRY, ["power-reset"]), 300_000);
 
   test("is a container of the same image, of which nothing is left", { timeout: 60_000 }, async () => {
     await using lab = await legacyLab({ machines: { "node-01": { power: "off" } } });
@@ -40,7 +23,12 @@ describeWithDocker("a hook with the docker runtime", () => {
     const workflow = lab.server.submit({
       name: lab.folder.slice(lab.folder.lastIndexOf("/") + 1).toLowerCase(),
       template: templateOf([
-        { name: "power-reset", environment: { MACHINE: "node-01" }, onFailure: ["--on-if-off"] },
+        {
+          name: "power-reset",
+          image: `${REGISTRY}/power-reset:test`,
+          environment: { MACHINE: "node-01" },
+          onFailure: ["--on-if-off"],
+        },
       ]),
     });
     await lab.server.until(() => workflow.state === "FAILED", 40_000);

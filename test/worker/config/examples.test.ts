@@ -16,6 +16,8 @@ it("the example configuration, with its inventory and policy, starts a worker", 
     "node-2",
     "node-3",
     "old-1.lab",
+    "mounted-1",
+    "vaulted-1",
     "lab-1",
   ]);
   expect(config.runtime).toMatchObject({ kind: "docker", cpus: 0.5 });

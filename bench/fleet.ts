@@ -1,0 +1,78 @@
+import { parseArgs } from "node:util";
+import { formatTable } from "../shared/table.ts";
+import { type FleetFigures, measureFleet, type Spread } from "./fleet/measure.ts";
+
+/**
+ * `npm run bench:fleet`: machines that are all to be powered off, set to boot from the network once and powered on,
+ * as one workflow each, all submitted at once: how long that takes beside the ideal schedule for the same number of
+ * actions at a time. Figures are for comparing, not for passing.
+ */
+const { values } = parseArgs({
+  options: {
+    machines: { type: "string", default: "1000" },
+    runtime: { type: "string", default: "in-process,process" },
+    "max-actions": { type: "string" },
+    latency: { type: "string", default: "200" },
+    transition: { type: "string", default: "2000" },
+    "node-option": { type: "string", multiple: true, default: [] },
+  },
+});
+/** The worker's own defaults. */
+const MAX_ACTIONS: Readonly<Record<string, number>> = { "in-process": 128, process: 16 };
+const TARGET_RATIO = 1.3;
+
+const runtimes = values.runtime.split(",");
+const measured: (readonly [string, number, FleetFigures])[] = [];
+for (const runtime of runtimes) {
+  const maxActions = Number(values["max-actions"] ?? MAX_ACTIONS[runtime] ?? 16);
+  const figures = await measureFleet({
+    machines: Number(values.machines),
+    runtime,
+    maxActions,
+    latencyMs: Number(values.latency),
+    transitionMs: Number(values.transition),
+    nodeArgv: values["node-option"],
+  });
+  measured.push([runtime, maxActions, figures]);
+}
+
+const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
+const milliseconds = (ms: number) => `${ms.toFixed(0)} ms`;
+const mebibytes = (bytes: number) => `${(bytes / 1_048_576).toFixed(0)} MiB`;
+const spread = (of: Spread, unit: (ms: number) => string) => of.map(unit).join(" / ");
+const rows: readonly (readonly [string, (figures: FleetFigures) => string])[] = [
+  ["total time", ({ totalMs }) => seconds(totalMs)],
+  ["ideal schedule", ({ idealMs }) => seconds(idealMs)],
+  [`ratio, at most ${TARGET_RATIO}`, ({ totalMs, idealMs }) => `${(totalMs / idealMs).toFixed(2)} x`],
+  ["actions a second", ({ actions, totalMs }) => (actions / (totalMs / 1_000)).toFixed(1)],
+  ["queueing, 50 / 95 / 99 %", ({ queueingMs }) => spread(queueingMs, seconds)],
+  ["overhead, 50 / 95 / 99 %", ({ overheadMs }) => spread(overheadMs, milliseconds)],
+  ["memory of the worker, peak", ({ memory }) => mebibytes(memory.workerBytes)],
+  ["memory of its children, peak", ({ memory }) => mebibytes(memory.childrenBytes)],
+  ["processor time of the worker", ({ cpuMs }) => seconds(cpuMs.worker - cpuMs.children)],
+  ["processor time of its children", ({ cpuMs }) => seconds(cpuMs.children)],
+  ["processor time an action", ({ cpuMs, actions }) => milliseconds(cpuMs.worker / actions)],
+  ["processor time of tink server and BMCs", ({ othersCpuMs }) => seconds(othersCpuMs)],
+  ["failed actions", ({ failed }) => String(failed.length)],
+  ["machines with a repeated power command", ({ repeated }) => String(repeated)],
+];
+const head = [
+  `${values.machines} machines, ${values.latency} ms a request, ${values.transition} ms a power transition`,
+  ...measured.map(([runtime, maxActions]) => `${runtime}, ${maxActions} at a time`),
+];
+const table = rows.map(([title, figure]) => [title, ...measured.map(([, , figures]) => figure(figures))]);
+process.stdout.write(`${formatTable(head, table, measured.map((_, index) => index + 1))}\n`);
+for (const [runtime, , { ownMs, failed }] of measured) {
+  const own = Object.entries(ownMs).map(([name, ms]) => `${name} ${seconds(ms)}`);
+  process.stdout.write(`${runtime}: an action's own time: ${own.join(", ")}\n`);
+  if (failed[0] !== undefined) process.stdout.write(`${runtime}: failed, such as: ${failed[0]}\n`);
+}
+process.stdout.write(`
+An action's own time is the median, over three machines one after the other on the otherwise idle worker of the same
+run, from its start to its end as reported: launch, the requests to the BMC, the machine's transition, the result.
+The ideal schedule is a list schedule of these times on as many slots, with nothing between them.
+Queueing is from ready (submitted, or the action before it ended) to RUNNING, overhead what an action took from
+RUNNING to its end beyond its own time, both as the server sees them. The worker, the tink server and the BMCs share
+this machine's processors.
+`);
+if (measured.some(([, , { failed, repeated }]) => failed.length + repeated > 0)) process.exitCode = 1;

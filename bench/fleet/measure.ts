@@ -1,0 +1,162 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { median } from "../figures.ts";
+import { type Lab, startLab } from "./lab.ts";
+import { percentile } from "./percentile.ts";
+import { childrenBytes, figuresOf } from "./process-figures.ts";
+import { idealMs } from "./schedule.ts";
+import type { ActionTimes } from "./tink-host.ts";
+
+export interface FleetOptions {
+  readonly machines: number;
+  readonly runtime: string;
+  /** The worker's own default when absent. */
+  readonly maxActions: number;
+  readonly latencyMs: number;
+  readonly transitionMs: number;
+  readonly nodeArgv: readonly string[];
+}
+
+export interface FleetFigures {
+  readonly actions: number;
+  readonly failed: readonly string[];
+  /** Machines at which a power command was carried out twice. */
+  readonly repeated: number;
+  readonly totalMs: number;
+  readonly idealMs: number;
+  /** Of each action on the idle worker. */
+  readonly ownMs: Readonly<Record<string, number>>;
+  readonly queueingMs: Spread;
+  readonly overheadMs: Spread;
+  readonly memory: { readonly workerBytes: number; readonly childrenBytes: number };
+  /** Of the worker and, of that, of the processes it started. */
+  readonly cpuMs: { readonly worker: number; readonly children: number };
+  /** Of the tink server and the BMCs, which share the machine with it. */
+  readonly othersCpuMs: number;
+}
+
+/** The shares of a half, 95 % and 99 %. */
+export type Spread = readonly [number, number, number];
+
+/** As the issue has it: each machine is taken down and brought up from the network. */
+const STEPS = [
+  { name: "power-off", environment: { MODE: "hard" } },
+  { name: "set-pxe-once", environment: {} },
+  { name: "power-on", environment: {} },
+];
+const SOLO_RUNS = 3;
+const SAMPLE_EVERY_MS = 1_000;
+/** Beyond this many times the ideal something is broken. */
+const GIVE_UP_FACTOR = 10;
+const ACTION_TIMEOUT_S = 3_000;
+
+const template = JSON.stringify({
+  version: "0.1",
+  name: "reprovision",
+  global_timeout: 36_000,
+  tasks: [
+    {
+      name: "bmc",
+      worker: "{{ .agent }}",
+      actions: STEPS.map((step) => ({
+        ...step,
+        image: `bench/${step.name}:v1`,
+        timeout: ACTION_TIMEOUT_S,
+      })),
+    },
+  ],
+});
+
+/**
+ * Reprovisions some machines one after the other on the otherwise idle worker, which gives each action's own time,
+ * and then all others at once.
+ */
+export async function measureFleet(options: FleetOptions): Promise<FleetFigures> {
+  const { machines, runtime, maxActions, latencyMs, transitionMs, nodeArgv } = options;
+  await using lab = await startLab({
+    machines: machines + SOLO_RUNS,
+    latencyMs,
+    transitionMs,
+    workerArgv: ["--runtime", runtime, "--max-actions", String(maxActions), "--log-level", "info"],
+    nodeArgv,
+  });
+  const ownMs = await ownTimes(lab, latencyMs, transitionMs);
+  const steps = STEPS.map(({ name }) => ownMs[name] ?? 0);
+  const ideal = idealMs(machines, steps, maxActions);
+
+  const pids = [lab.hostPid, ...lab.farmPids];
+  const before = await figuresOf(lab.workerPid);
+  const othersBefore = await cpuOf(pids);
+  const sampling = new AbortController();
+  const children = sampleChildren(lab.workerPid, sampling.signal);
+  const actions = await lab.run({
+    name: "fleet",
+    template,
+    machines: Array.from({ length: machines }, (_, index) => SOLO_RUNS + index),
+    withinMs: ideal * GIVE_UP_FACTOR + 60_000,
+  });
+  const after = await figuresOf(lab.workerPid);
+  sampling.abort();
+  const counts = await lab.counts();
+  return {
+    actions: actions.length,
+    failed: actions
+      .filter(({ state }) => state !== "SUCCESS")
+      .map(({ name, state, message }) => `${name} ${state}: ${message}`),
+    repeated: counts.reduce((sum, { repeated }) => sum + repeated, 0),
+    totalMs: Math.max(...actions.map(({ endedMs }) => endedMs ?? 0)),
+    idealMs: ideal,
+    ownMs,
+    queueingMs: spread(actions.flatMap(({ readyMs, runningMs }) => (runningMs ?? Number.NaN) - readyMs)),
+    overheadMs: spread(actions.map((action) => heldMs(action) - (ownMs[action.name] ?? 0))),
+    memory: { workerBytes: after?.peakBytes ?? 0, childrenBytes: await children },
+    cpuMs: {
+      worker: (after?.cpuMs ?? 0) - (before?.cpuMs ?? 0),
+      children: (after?.childrenCpuMs ?? 0) - (before?.childrenCpuMs ?? 0),
+    },
+    othersCpuMs: (await cpuOf(pids)) - othersBefore,
+  };
+}
+
+/** The median of what each action took from its start to its end as the worker reported them. */
+async function ownTimes(
+  lab: Lab,
+  latencyMs: number,
+  transitionMs: number,
+): Promise<Readonly<Record<string, number>>> {
+  const times: ActionTimes[] = [];
+  for (let run = 0; run < SOLO_RUNS; run += 1) {
+    const withinMs = 120_000 + 100 * latencyMs + 20 * transitionMs;
+    times.push(...(await lab.run({ name: `solo-${run}`, template, machines: [run], withinMs })));
+  }
+  const failed = times.find(({ state }) => state !== "SUCCESS");
+  if (failed) throw new Error(`${failed.name} failed on the idle worker: ${failed.message}`);
+  return Object.fromEntries(
+    STEPS.map(({ name }) => [
+      name,
+      median(times.flatMap((each) => (each.name === name ? [each.tookMs ?? heldMs(each)] : []))),
+    ]),
+  );
+}
+
+function heldMs({ runningMs, endedMs }: ActionTimes): number {
+  return (endedMs ?? Number.NaN) - (runningMs ?? Number.NaN);
+}
+
+function spread(values: readonly number[]): Spread {
+  return [percentile(values, 0.5), percentile(values, 0.95), percentile(values, 0.99)];
+}
+
+async function cpuOf(pids: readonly number[]): Promise<number> {
+  const figures = await Promise.all(pids.map(figuresOf));
+  return figures.reduce((sum, each) => sum + (each?.cpuMs ?? 0), 0);
+}
+
+/** The most memory that the worker's children had together at one time. */
+async function sampleChildren(pid: number, signal: AbortSignal): Promise<number> {
+  let most = 0;
+  while (!signal.aborted) {
+    most = Math.max(most, await childrenBytes(pid));
+    await sleep(SAMPLE_EVERY_MS, undefined, { signal }).catch(() => undefined);
+  }
+  return most;
+}

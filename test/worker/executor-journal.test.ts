@@ -1,0 +1,199 @@
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { silentLogger } from "../../shared/logger.ts";
+import type { Action, ActionStatus } from "../../worker/action.ts";
+import { actionKey } from "../../worker/action-key.ts";
+import { ActionSlots } from "../../worker/action-slots.ts";
+import { AuthGate } from "../../worker/auth-gate.ts";
+import { Executor } from "../../worker/executor.ts";
+import { SecretCommands } from "../../worker/inventory/secret-commands.ts";
+import type { JournalEntry, JournalPhase } from "../../worker/journal/entry.ts";
+import type { ActionJournal } from "../../worker/journal/journal.ts";
+import { MemoryJournal } from "../../worker/journal/memory-journal.ts";
+import { MachineLocks } from "../../worker/machine-locks.ts";
+import { Reporter } from "../../worker/reporter.ts";
+import { actionLabels } from "../../worker/runtime/docker/container-spec.ts";
+import { DockerRuntime } from "../../worker/runtime/docker/docker-runtime.ts";
+import { ActionFolder } from "../../worker/runtime/process/action-program.ts";
+import { ProcessRuntime } from "../../worker/runtime/process/process-runtime.ts";
+import type { Runtime } from "../../worker/runtime/runtime.ts";
+import { scaledClock } from "../support/scaled-clock.ts";
+import { entryOf } from "./journal/entries.ts";
+import { empty, FakeEngine, inTurn, json } from "./runtime/docker/fake-engine.ts";
+import { scriptedRequest, testConnection } from "./runtime/launch-request.ts";
+
+const programs = new ActionFolder(join(import.meta.dirname, "../support/fixtures/actions"));
+
+/** An executor at a server that takes every report, fifty times as fast. */
+function lab(runtime: Runtime, journal: ActionJournal) {
+  const clock = scaledClock(50);
+  const reports: ActionStatus[] = [];
+  const sink = {
+    async report(status: ActionStatus) {
+      reports.push(status);
+      return { kind: "acknowledged" } as const;
+    },
+  };
+  const stop = new AbortController();
+  const executor = new Executor({
+    permit: () => ({ allowed: true }),
+    locate: () => ({
+      ok: true,
+      machine: "m1",
+      lockKey: "bmc.example",
+      connect: async () => testConnection(),
+    }),
+    runtime,
+    reporter: new Reporter({ sink, clock, log: silentLogger, maxBackoffMs: 1_000 }),
+    locks: new MachineLocks(),
+    slots: new ActionSlots(4),
+    authGate: new AuthGate(),
+    secretCommands: new SecretCommands(),
+    journal,
+    clock,
+    log: silentLogger,
+    defaultTimeoutMs: 60_000,
+  });
+  return { executor, reports, stop, signals: { stop: stop.signal, cancel: new AbortController().signal } };
+}
+
+/** A journal in memory whose next entry in some phase finds no room. */
+class FullJournal extends MemoryJournal {
+  #refused: JournalPhase | undefined;
+  readonly written: JournalPhase[] = [];
+
+  constructor(refused: JournalPhase) {
+    super();
+    this.#refused = refused;
+  }
+
+  override async write(entry: JournalEntry): Promise<void> {
+    if (entry.phase === this.#refused) {
+      this.#refused = undefined;
+      throw new Error("ENOSPC: no space left on device");
+    }
+    this.written.push(entry.phase);
+    await super.write(entry);
+  }
+}
+
+/** One that an earlier worker left. */
+class LeftJournal extends MemoryJournal {
+  override unfinished(): readonly JournalEntry[] {
+    return this.#left;
+  }
+  readonly #left: readonly JournalEntry[];
+
+  constructor(left: readonly JournalEntry[]) {
+    super();
+    this.#left = left;
+  }
+}
+
+describe("an action whose step cannot be written down", () => {
+  it.each([
+    ["launching", []],
+    ["launched", ["running"]],
+  ] as const)("%s is not run and not failed, and runs when it is served again", async (phase, before) => {
+    const runtime = new ProcessRuntime({ programs });
+    const journal = new FullJournal(phase);
+    const { executor, reports, signals } = lab(runtime, journal);
+    const { action } = scriptedRequest(["host"]).request;
+
+    const first = await executor.execute(action, signals);
+    const told = reports.map(({ state }) => state);
+    const known = journal.find(actionKey(action));
+    const second = await executor.execute(action, signals);
+    await runtime.close();
+
+    expect(first).toBeUndefined();
+    expect(told).toEqual(before);
+    expect(known).toBeUndefined();
+    expect(second).toMatchObject({ ok: true, message: "reached bmc.example" });
+    expect(journal.find(actionKey(action))).toMatchObject({ phase: "acknowledged" });
+  });
+
+  it.each(["ended", "acknowledged"] as const)("%s is reported all the same", async (phase) => {
+    const runtime = new ProcessRuntime({ programs });
+    const journal = new FullJournal(phase);
+    const { executor, reports, signals } = lab(runtime, journal);
+
+    const outcome = await executor.execute(scriptedRequest(["host"]).request.action, signals);
+    await runtime.close();
+
+    expect(outcome).toMatchObject({ ok: true });
+    expect(reports.map(({ state }) => state)).toEqual(["running", "success"]);
+    expect(journal.written).not.toContain(phase);
+  });
+});
+
+describe("an engine that is not ready when the worker comes back", () => {
+  const entry = entryOf("a1", "launched");
+  const { idMayReturn: _idMayReturn, ...identity } = entry.action;
+  const action: Action = { ...identity, timeoutMs: 60_000, command: [], volumes: [], environment: {} };
+  const zero = "0001-01-01T00:00:00Z";
+  const created = json(200, {
+    Id: "c1",
+    State: { Status: "created", ExitCode: 0, StartedAt: zero, FinishedAt: zero },
+    Config: { Labels: actionLabels(action, { worker: "w" }, new Date()) },
+  });
+  const failing = json(500, { message: "the storage driver is starting" });
+
+  function runtimeAt(engine: FakeEngine): DockerRuntime {
+    return new DockerRuntime({
+      log: silentLogger,
+      socketPath: engine.socketPath,
+      container: { worker: "w", state: "s1" },
+    });
+  }
+
+  it("is asked for leftovers until it answers, and what it names is removed", async () => {
+    const leftover = { "pbnj-worker.state": "s1", "pbnj-worker.key": "k", "pbnj-worker.deadline": zero };
+    const engine = await FakeEngine.start({
+      "GET /containers/json": inTurn(failing, failing, json(200, [{ Id: "c9", Labels: leftover }])),
+      "DELETE /containers/*": empty(204),
+    });
+    const runtime = runtimeAt(engine);
+    const { executor, stop, signals } = lab(runtime, new MemoryJournal());
+
+    const recovered = executor.recover(signals);
+    await expect.poll(() => engine.requests).toContain("DELETE /containers/c9?force=1&v=1");
+    stop.abort();
+    await recovered;
+    await runtime.close();
+    await engine.stop();
+
+    expect(engine.requests.filter((request) => request.startsWith("GET /containers/json"))).toHaveLength(3);
+  });
+
+  it("keeps an action on record that cannot be taken up, which is taken up when it is served again", async () => {
+    const engine = await FakeEngine.start({
+      "GET /containers/json": json(200, []),
+      "GET /containers/*/json": created,
+      "DELETE /containers/*": inTurn(failing, empty(204)),
+    });
+    const runtime = runtimeAt(engine);
+    const journal = new LeftJournal([{ ...entry, runtime: "docker" }]);
+    await journal.write({ ...entry, runtime: "docker" });
+    const { executor, reports, stop, signals } = lab(runtime, journal);
+    const removals = () =>
+      engine.requests.filter((request) => request === "DELETE /containers/c1?v=1").length;
+
+    const recovered = executor.recover(signals);
+    await expect.poll(removals).toBe(1);
+    // It waits for what is at hand, which then has failed to be taken up.
+    await executor.execute(action, signals);
+    const kept = journal.find(entry.key)?.phase;
+    await executor.execute(action, signals);
+    const after = journal.find(entry.key);
+    stop.abort();
+    await recovered;
+    await runtime.close();
+    await engine.stop();
+
+    expect(kept).toBe("launched");
+    expect(after).toBeUndefined();
+    expect(removals()).toBe(2);
+    expect(reports).toEqual([]);
+  });
+});
