@@ -4,12 +4,14 @@ import type { ActionReference } from "../actions/harness/reference.ts";
 import { ProviderName } from "../shared/contract/vocabulary.ts";
 import { renderConfigurationPage } from "../worker/config/reference.ts";
 import { refreshActionReadme } from "./action-readme/action-readme.ts";
+import { refreshBetweenMarks } from "./marked-part.ts";
 import { refreshProviderPage, refreshProviderTable } from "./provider-pages.ts";
 
 type Render = (current: string) => string | Promise<string>;
 
 /** Pages made, in whole or in part, from the code they describe: by path from the project's root, out of their present text. */
 export const pages: Readonly<Record<string, Render>> = {
+  "README.md": refreshActionList,
   "docs/configuration.md": renderConfigurationPage,
   "docs/providers/README.md": refreshProviderTable,
   ...Object.fromEntries(
@@ -24,6 +26,16 @@ export const pages: Readonly<Record<string, Render>> = {
 export async function loadReference(name: string): Promise<ActionReference> {
   const { reference } = await import(`../actions/${name}/reference.ts`);
   return reference;
+}
+
+/** The list of all actions in the project's README. */
+async function refreshActionList(current: string): Promise<string> {
+  const loaded = await Promise.all(catalogue.map(loadAction));
+  const rows = loaded.flatMap((action) =>
+    action ? [`| [${action.name}](actions/${action.name}/README.md) | ${action.summary} |`] : [],
+  );
+  const table = ["| action | does |", "| --- | --- |", ...rows].join("\n");
+  return refreshBetweenMarks(current, "<!-- generated from the catalogue: npm run docs -->", table);
 }
 
 function actionReadme(name: string): Render {
