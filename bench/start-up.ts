@@ -6,7 +6,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { bundleActions } from "../scripts/bundle/bundle.ts";
+import { ACTION_FILE, bundleActions } from "../scripts/bundle/bundle.ts";
 import { formatTable } from "../shared/table.ts";
 import { median } from "./figures.ts";
 
@@ -26,7 +26,7 @@ interface Listener {
 export async function startUpTable(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), "pbnj-worker-bench-"));
   await bundleActions([ACTION], directory);
-  const bundled = join(directory, `${ACTION}.mjs`);
+  const bundled = join(directory, ACTION, ACTION_FILE);
   const source = fileURLToPath(new URL("../actions/main.ts", import.meta.url));
   const redfish = await listenTcp();
   const ipmi = await listenUdp();

@@ -5,7 +5,7 @@ import { catalogue } from "../actions/catalogue.ts";
 import { bundleActions, bundleProgram, projectRoot } from "./bundle/bundle.ts";
 
 const { action, actions, program, output } = new Command("bundle")
-  .description("Bundles the command line, and every action into one file for its image, in dist/.")
+  .description("Bundles the command line, and every action into a folder for its image, in dist/.")
   .option("--action <name...>", "only these actions, and no command line", process.env["ACTION"]?.split(","))
   .option("--no-program", "actions only")
   .option("--no-actions", "the command line only")

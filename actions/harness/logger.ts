@@ -1,7 +1,7 @@
 import type { LogFields, Logger } from "../../shared/logger.ts";
 
 const LEVELS = ["debug", "info", "warn", "error"] as const;
-type Level = (typeof LEVELS)[number];
+export type Level = (typeof LEVELS)[number];
 
 /** A logger that loads pino with the first line it writes: most of an action's start is what it imports. */
 export interface ActionLogger extends Logger {
@@ -17,11 +17,11 @@ interface Line {
 
 /** JSON lines on stderr, readable text when that is a terminal. `context` goes with every line. */
 export function createActionLogger(least: Level, context: LogFields): ActionLogger {
-  let sink: ReturnType<typeof openPino> | undefined;
+  let sink: Promise<{ readonly logger: Logger }> | undefined;
   let last: Promise<void> = Promise.resolve();
   const write = (line: Line) => {
     if (LEVELS.indexOf(line.level) < LEVELS.indexOf(least)) return;
-    sink ??= openPino(least, context);
+    sink ??= import("./open-pino.ts").then(({ openPino }) => openPino(least, context));
     const opened = sink;
     last = last.then(async () => (await opened).logger[line.level](line.fields, line.message));
   };
@@ -33,18 +33,4 @@ export function createActionLogger(least: Level, context: LogFields): ActionLogg
     error: log("error"),
     flush: () => last,
   };
-}
-
-async function openPino(level: Level, context: LogFields): Promise<{ readonly logger: Logger }> {
-  const { pino } = await import("pino");
-  const options = { level, base: context, timestamp: pino.stdTimeFunctions.isoTime };
-  if (!process.stderr.isTTY) return { logger: pino(options, pino.destination({ fd: 2, sync: true })) };
-  const { default: pretty } = await import("pino-pretty");
-  const stream = pretty({
-    destination: 2,
-    sync: true,
-    ignore: "action,machine",
-    translateTime: "SYS:HH:MM:ss",
-  });
-  return { logger: pino(options, stream) };
 }

@@ -33,28 +33,42 @@ const COMMON: BuildOptions = {
   logLevel: "silent",
 };
 
+const SPLIT = {
+  splitting: true,
+  chunkNames: "parts/[name]-[hash]",
+  outExtension: { ".js": ".mjs" },
+} satisfies BuildOptions;
+
+/** The program of a bundled action, in the action's folder. */
+export const ACTION_FILE = "action.mjs";
+
 /**
- * Bundles each action into `<directory>/<name>.mjs`, one file without dependencies, and the licences of what
- * is in them beside it. Rejects with esbuild's own messages.
+ * Bundles each action into a folder of its own without dependencies, `<directory>/<name>`, and the licences of what is in
+ * them beside the folders. Rejects with esbuild's own messages.
  */
 export async function bundleActions(names: readonly string[], directory: string): Promise<void> {
-  const metafiles = await Promise.all(
-    names.map((name) => bundleAction(name, join(directory, `${name}.mjs`))),
-  );
+  const metafiles = await Promise.all(names.map((name) => bundleAction(name, join(directory, name))));
   await writeLicenses(directory, metafiles);
 }
 
-/** Bundles one action, given by its name or as the text of an entry module at the project's root. */
+/**
+ * Bundles one action, given by its name or as the text of an entry module at the project's root, into
+ * `<folder>/action.mjs` and the parts that it loads when they are needed, `<folder>/parts/*.mjs`: a single file would
+ * import at its start what all of them import.
+ */
 export async function bundleAction(
   name: string,
-  outfile: string,
+  folder: string,
   entry = actionEntry(name),
 ): Promise<Metafile> {
+  await rm(folder, { recursive: true, force: true });
   const { metafile } = await build({
     ...COMMON,
     metafile: true,
     stdin: { contents: entry, resolveDir: projectRoot, sourcefile: `${name}.entry.ts`, loader: "ts" },
-    outfile,
+    outdir: folder,
+    ...SPLIT,
+    entryNames: "action",
     plugins: [slimUndici, leaveOutUnreachable],
   });
   return metafile;
@@ -72,9 +86,7 @@ export async function bundleProgram(directory: string): Promise<Metafile> {
     metafile: true,
     entryPoints: { "pbnj-worker": "cli/main.ts" },
     outdir: directory,
-    outExtension: { ".js": ".mjs" },
-    splitting: true,
-    chunkNames: "parts/[name]-[hash]",
+    ...SPLIT,
     plugins: [leanUndici],
   });
   await writeLicenses(directory, [metafile]);

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
 import { createSecureServer } from "node:http2";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,7 +7,13 @@ import { execa } from "execa";
 import * as undici from "undici";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { catalogue } from "../../actions/catalogue.ts";
-import { bundleAction, bundleActions, LICENSES_FILE, projectRoot } from "../../scripts/bundle/bundle.ts";
+import {
+  ACTION_FILE,
+  bundleAction,
+  bundleActions,
+  LICENSES_FILE,
+  projectRoot,
+} from "../../scripts/bundle/bundle.ts";
 import { OWN_LIMIT_BYTES } from "../../scripts/images/image-sizes.ts";
 import { parseResultLine } from "../../shared/contract/result.ts";
 import { createCertificate, fingerprintOf } from "../support/certificate.ts";
@@ -18,7 +24,7 @@ let directory: string;
 const environment = { PATH: process.env["PATH"] ?? "" };
 
 function runBundle(name: string, args: readonly string[] = [], env: Record<string, string> = {}) {
-  return execa(process.execPath, [join(directory, `${name}.mjs`), ...args], {
+  return execa(process.execPath, [join(directory, name, ACTION_FILE), ...args], {
     cwd: tmpdir(),
     env: { ...environment, ...env },
     extendEnv: false,
@@ -26,6 +32,11 @@ function runBundle(name: string, args: readonly string[] = [], env: Record<strin
     stdin: "ignore",
     timeout: 20_000,
   });
+}
+
+async function filesIn(folder: string): Promise<readonly string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
 }
 
 beforeAll(async () => {
@@ -105,14 +116,12 @@ describe("a bundled action", () => {
   it.each(catalogue)(
     "%s has room in its layer, and holds a YAML parser only where it needs one",
     async (name) => {
-      const layer = [
-        join(directory, `${name}.mjs`),
-        join(directory, LICENSES_FILE),
-        join(projectRoot, "LICENSE"),
-      ];
+      const programs = await filesIn(join(directory, name));
+      const layer = [...programs, join(directory, LICENSES_FILE), join(projectRoot, "LICENSE")];
 
       const sizes = await Promise.all(layer.map(async (file) => (await stat(file)).size));
-      const text = await readFile(join(directory, `${name}.mjs`), "utf8");
+      const texts = await Promise.all(programs.map((file) => readFile(file, "utf8")));
+      const text = texts.join("\n");
 
       expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(OWN_LIMIT_BYTES);
       expect(text.includes("Source contains multiple documents")).toBe(name === "run-tasks");
@@ -140,7 +149,7 @@ describe("the slim undici", () => {
   });
 
   it("keeps the rest of undici out of an action", async () => {
-    const metafile = await bundleAction("power-off", join(directory, "inspected.mjs"));
+    const metafile = await bundleAction("power-off", join(directory, "inspected"));
 
     const inputs = Object.keys(metafile.inputs);
     expect(inputs).toContain("node_modules/undici/lib/dispatcher/client.js");
@@ -153,16 +162,17 @@ describe("the slim undici", () => {
     [`import * as undici from "undici"; console.log(undici.Pool);`, /"Pool" .*undefined/],
     [`const { Pool } = await import("undici"); console.log(Pool);`, /import undici by name and statically/],
   ])("fails the build on %j", async (entry, message) => {
-    await expect(bundleAction("probe", join(directory, "probe.mjs"), entry)).rejects.toThrow(message);
+    await expect(bundleAction("probe", join(directory, "probe"), entry)).rejects.toThrow(message);
   });
 });
 
 describe("what no action reaches", () => {
   it("is not in its bundle", async () => {
-    const { outputs } = await bundleAction("power-off", join(directory, "inspected.mjs"));
+    const { outputs } = await bundleAction("power-off", join(directory, "inspected"));
 
-    const [output] = Object.values(outputs);
-    const bytesOf = (file: string) => output?.inputs[`node_modules/${file}`]?.bytesInOutput;
+    const inputs = Object.values(outputs).map((output) => output.inputs);
+    const bytesOf = (file: string) =>
+      inputs.flatMap((input) => input[`node_modules/${file}`]?.bytesInOutput ?? [])[0];
     expect(bytesOf("undici/lib/llhttp/llhttp_simd-wasm.js")).toBeGreaterThan(50_000);
     for (const file of [
       "undici/lib/llhttp/llhttp-wasm.js",
@@ -188,7 +198,7 @@ describe("what no action reaches", () => {
       "no action offers HTTP/2 to a BMC (allowH2 is false), so none can choose it",
     ],
   ])("says so where it is used after all: %s", async (entry, reason) => {
-    await bundleAction("probe", join(directory, "probe.mjs"), entry);
+    await bundleAction("probe", join(directory, "probe"), entry);
 
     const { exitCode, stderr } = await runBundle("probe");
 

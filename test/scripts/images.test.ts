@@ -109,6 +109,7 @@ describeWithDocker("the image of an action", () => {
         "LICENSE",
         "THIRD-PARTY-LICENSES",
         "action.mjs",
+        "parts",
       ]);
     } finally {
       await dockerCli("rm", "--force", container);

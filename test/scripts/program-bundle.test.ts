@@ -63,6 +63,18 @@ describe("the bundled program", () => {
     expect(exitCode).toBe(0);
   });
 
+  it("logs an action's lines as JSON", async () => {
+    const way = ["--bmc-host", "127.0.0.1", "--bmc-providers", "redfish", "--redfish-port", "1"];
+    const secret = join(directory, "password");
+    await writeFile(secret, "secret");
+
+    const login = ["--bmc-username", "admin", "--bmc-password-file", secret];
+    const { stderr } = await runBundle("action", "power-status", ...way, ...login, "--log-level", "debug");
+    await rm(secret);
+
+    expect(JSON.parse(stderr.split("\n")[0] ?? "")).toMatchObject({ level: 20, action: "power-status" });
+  });
+
   it("runs a template whose actions are the program itself", async () => {
     await using lab = await closing(startLab({ times: { powerOnMs: 40, powerOffMs: 40, softOffMs: 40 } }));
     const steps = ["power-off", "power-on"].map((name) => ({

@@ -40,7 +40,7 @@ export class OwnActions implements ActionPrograms {
 
 /**
  * The actions a directory holds. Two layouts: the sources (`main.ts` and a folder with `action.ts` for each
- * action), and bundles (`<name>.mjs` each).
+ * action), and bundles (a folder with `action.mjs` for each).
  */
 export class ActionFolder implements ActionPrograms {
   readonly #directory: string;
@@ -63,17 +63,15 @@ export class ActionFolder implements ActionPrograms {
     const fromSource = entries.some((entry) => entry.isFile() && entry.name === "main.ts");
     const found = new Map<string, ActionProgram>();
     for (const entry of entries) {
-      if (fromSource && entry.isDirectory() && (await this.#holdsAction(entry.name))) {
+      if (!entry.isDirectory() || entry.name === HARNESS) continue;
+      const folder = join(this.#directory, entry.name);
+      const files = await readdir(folder);
+      if (fromSource && files.includes("action.ts")) {
         found.set(entry.name, { file: main, leadingArguments: [entry.name] });
-      } else if (!fromSource && entry.isFile() && entry.name.endsWith(".mjs")) {
-        const name = entry.name.slice(0, -".mjs".length);
-        found.set(name, { file: join(this.#directory, entry.name), leadingArguments: [] });
+      } else if (!fromSource && files.includes("action.mjs")) {
+        found.set(entry.name, { file: join(folder, "action.mjs"), leadingArguments: [] });
       }
     }
     return found;
-  }
-
-  async #holdsAction(folder: string): Promise<boolean> {
-    return folder !== HARNESS && (await readdir(join(this.#directory, folder))).includes("action.ts");
   }
 }

@@ -1,6 +1,6 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { catalogue } from "../../../../actions/catalogue.ts";
 import { ActionFolder, OwnActions } from "../../../../worker/runtime/process/action-program.ts";
@@ -27,14 +27,16 @@ describe("the programs of a folder of actions", () => {
   });
 
   it("finds bundles, and nothing else that lies beside them", async () => {
-    for (const file of ["power-off.mjs", "power-on.mjs", "THIRD-PARTY-LICENSES"]) {
+    for (const file of ["power-off/action.mjs", "power-on/action.mjs", "other/part.mjs"]) {
+      await mkdir(join(bundles, dirname(file)));
       await writeFile(join(bundles, file), "");
     }
+    await writeFile(join(bundles, "THIRD-PARTY-LICENSES"), "");
     const programs = new ActionFolder(bundles);
 
     expect(await programs.names()).toEqual(["power-off", "power-on"]);
     expect(await programs.find("power-off")).toEqual({
-      file: join(bundles, "power-off.mjs"),
+      file: join(bundles, "power-off", "action.mjs"),
       leadingArguments: [],
     });
   });
