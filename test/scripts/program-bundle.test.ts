@@ -69,10 +69,10 @@ describe("the bundled program", () => {
     await writeFile(secret, "secret");
 
     const login = ["--bmc-username", "admin", "--bmc-password-file", secret];
-    const { stderr } = await runBundle("action", "power-status", ...way, ...login, "--log-level", "debug");
+    const { stderr } = await runBundle("action", "power-status", ...way, ...login);
     await rm(secret);
 
-    expect(JSON.parse(stderr.split("\n")[0] ?? "")).toMatchObject({ level: 20, action: "power-status" });
+    expect(JSON.parse(stderr.split("\n")[0] ?? "")).toMatchObject({ level: 30, action: "power-status" });
   });
 
   it("runs a template whose actions are the program itself", async () => {
