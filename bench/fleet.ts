@@ -61,7 +61,13 @@ const head = [
   ...measured.map(([runtime, maxActions]) => `${runtime}, ${maxActions} at a time`),
 ];
 const table = rows.map(([title, figure]) => [title, ...measured.map(([, , figures]) => figure(figures))]);
-process.stdout.write(`${formatTable(head, table, measured.map((_, index) => index + 1))}\n`);
+process.stdout.write(
+  `${formatTable(
+    head,
+    table,
+    measured.map((_, index) => index + 1),
+  )}\n`,
+);
 for (const [runtime, , { ownMs, failed }] of measured) {
   const own = Object.entries(ownMs).map(([name, ms]) => `${name} ${seconds(ms)}`);
   process.stdout.write(`${runtime}: an action's own time: ${own.join(", ")}\n`);

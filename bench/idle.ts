@@ -78,13 +78,13 @@ if (before && after && busy) {
 } else rows.push(["memory and processor", "only Linux tells them", ""]);
 for (const share of [0.5, 0.95, 0.99]) {
   const target = share === 0.99 ? `below ${TARGET.pickUpMs}` : "";
-  rows.push([
-    `pick-up, ${100 * share} % within`,
-    `${percentile(waits, share).toFixed(0)} ms`,
-    target,
-  ]);
+  rows.push([`pick-up, ${100 * share} % within`, `${percentile(waits, share).toFixed(0)} ms`, target]);
 }
-const head = [`${lanes} lanes, ${seconds} s, ${times.length} actions ${APART_MS} ms apart`, "figure", "target"];
+const head = [
+  `${lanes} lanes, ${seconds} s, ${times.length} actions ${APART_MS} ms apart`,
+  "figure",
+  "target",
+];
 process.stdout.write(`${formatTable(head, rows, [1])}\n`);
 const failed = times.filter(({ state }) => state !== "SUCCESS");
 if (failed.length > 0) {

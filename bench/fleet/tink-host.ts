@@ -36,7 +36,11 @@ export const ActionTimes = z.object({
 export type ActionTimes = z.infer<typeof ActionTimes>;
 
 /** Every workflow of the batch is over. */
-export const BatchOver = z.object({ kind: z.literal("over"), batch: z.string(), actions: z.array(ActionTimes) });
+export const BatchOver = z.object({
+  kind: z.literal("over"),
+  batch: z.string(),
+  actions: z.array(ActionTimes),
+});
 
 /** What is noted of one action while it goes on. */
 type Noted = { -readonly [Key in keyof ActionTimes]: ActionTimes[Key] };

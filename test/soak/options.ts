@@ -11,7 +11,7 @@ export interface SoakOptions {
   readonly seed: number;
   /** Each has two workers: one that is killed again and again, and one that is left alive. */
   readonly runtimes: readonly SoakRuntime[];
-  /** Workflows that are under way at a time. */
+  /** Workflows that are under way at a time, for each worker. */
   readonly load: number;
   /** Whether images are built for containers; those of before serve otherwise. */
   readonly build: boolean;
@@ -20,7 +20,7 @@ export interface SoakOptions {
 }
 
 export const USAGE = `npm run soak -- [--minutes 5] [--machines 40] [--seed N] [--runtime process,in-process,docker]
-                    [--load 8] [--no-build] [--logs FOLDER]`;
+                    [--load 4] [--no-build] [--logs FOLDER]`;
 
 const positive = (name: string) =>
   z.coerce.number({ error: `${name} is not a number` }).positive(`${name} must be above 0`);
@@ -42,7 +42,7 @@ export function readOptions(argv: readonly string[], anySeed: () => number): Soa
       machines: { type: "string", default: "40" },
       seed: { type: "string" },
       runtime: { type: "string", default: "process" },
-      load: { type: "string", default: "8" },
+      load: { type: "string", default: "4" },
       "no-build": { type: "boolean", default: false },
       logs: { type: "string" },
     },

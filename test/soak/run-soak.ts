@@ -133,7 +133,7 @@ class Soak {
         if (fault) this.faults.begin(fault);
       }
       const { submitted, over } = await this.#count();
-      for (let live = submitted - over; live < this.#options.load; live += 1) {
+      for (let live = submitted - over; live < this.#options.load * this.#lab.workers.length; live += 1) {
         this.#submitted += 1;
         await this.#lab.tink({ kind: "submit", ...planWorkflow(this.#roll, this.#submitted, this.#targets) });
       }

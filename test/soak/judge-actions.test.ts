@@ -1,0 +1,248 @@
+import { expect, test } from "vitest";
+import { type Evidence, judgeActions } from "./judge-actions.ts";
+import type { ActionRecord, MachineRecord, PowerCommandName } from "./records.ts";
+
+const SECOND = 1_000;
+
+/** An action that was started at `from` and succeeded at `to`, in seconds. */
+function action(name: string, from: number, to: number, more: Partial<ActionRecord> = {}): ActionRecord {
+  return {
+    workflow: "soak-1",
+    index: 0,
+    agentId: "pbnj-node-1",
+    machine: "node-1",
+    name,
+    environment: { MODE: "hard", OFF_DURATION: "0s" },
+    startedAt: [from * SECOND],
+    ends: [{ at: to * SECOND, state: "SUCCESS", message: "done" }],
+    ...more,
+  };
+}
+
+/** What was done to the machine, each at its second, and what its power was from when on. */
+function machine(
+  commands: readonly (readonly [number, PowerCommandName])[],
+  power: readonly (readonly [number, "on" | "off"])[],
+  more: Partial<MachineRecord> = {},
+): MachineRecord {
+  return {
+    name: "node-1",
+    commands: commands.map(([at, name]) => ({ at: at * SECOND, action: name })),
+    power: power.map(([at, state]) => ({ at: at * SECOND, state })),
+    overrides: [{ at: 0, device: "none", enabled: "disabled" }],
+    boots: [],
+    sessions: 0,
+    ...more,
+  };
+}
+
+function judge(actions: readonly ActionRecord[], at: MachineRecord, more: Partial<Evidence> = {}) {
+  const workflows = [{ name: "soak-1", state: "SUCCESS" }];
+  const evidence = { workflows, actions, machines: [at], interruptions: new Map(), ...more };
+  return judgeActions(evidence).map(({ rule, text }) => `${rule}: ${text}`);
+}
+
+const failed = (at: number, message = "failed") => ({
+  ends: [{ at: at * SECOND, state: "FAILED", message }],
+});
+
+test("finds nothing where each command belongs to an action and each success has happened", () => {
+  const actions = [
+    action("power-off", 10, 12),
+    action("set-pxe-once", 12, 13, { index: 1 }),
+    action("power-on", 13, 15, { index: 2 }),
+    action("power-cycle", 20, 25, { workflow: "soak-2" }),
+  ];
+  const at = machine(
+    [
+      [11, "off"],
+      [14, "on"],
+      [21, "cycle"],
+    ],
+    [
+      [0, "on"],
+      [11, "off"],
+      [14, "on"],
+    ],
+    {
+      overrides: [
+        { at: 0, device: "none", enabled: "disabled" },
+        { at: 12.5 * SECOND, device: "pxe", enabled: "once" },
+      ],
+      boots: [{ at: 14 * SECOND, device: "pxe", overridden: true }],
+    },
+  );
+
+  expect(judge(actions, at)).toEqual([]);
+});
+
+test("finds a cycle that was done twice in one action", () => {
+  const at = machine(
+    [
+      [11, "cycle"],
+      [14, "cycle"],
+    ],
+    [[0, "on"]],
+  );
+
+  expect(judge([action("power-cycle", 10, 20, { startedAt: [10_000, 13_000], ...failed(20) })], at)).toEqual([
+    "no command more often than its action: soak-1/1-power-cycle (node-1) had node-1 do cycle, cycle, started 2 times",
+  ]);
+});
+
+test("takes a machine that is asked twice to shut down, and not one that is forced off twice", () => {
+  const soft = { environment: { MODE: "soft-then-hard" }, startedAt: [10_000, 14_000] };
+  const power = [
+    [0, "on"],
+    [16, "off"],
+  ] as const;
+
+  expect(
+    judge(
+      [action("power-off", 10, 20, soft)],
+      machine(
+        [
+          [11, "soft-off"],
+          [15, "soft-off"],
+        ],
+        power,
+      ),
+    ),
+  ).toEqual([]);
+  expect(
+    judge(
+      [action("power-off", 10, 20, soft)],
+      machine(
+        [
+          [11, "off"],
+          [15, "off"],
+        ],
+        power,
+      ),
+    ),
+  ).toHaveLength(1);
+});
+
+test("finds a command that no action was there for", () => {
+  const at = machine([[30, "off"]], [[0, "on"]]);
+
+  expect(judge([action("power-on", 10, 20)], at)).toEqual([
+    "no command without its action: node-1 was told off at 00:00:30.000, when no action was at it",
+  ]);
+});
+
+test("lets a failed action's command come late, for a short time", () => {
+  const late = (at: number) =>
+    judge([action("power-cycle", 10, 20, failed(20))], machine([[at, "cycle"]], [[0, "on"]]));
+
+  expect(late(22)).toEqual([]);
+  expect(late(24)).toHaveLength(1);
+});
+
+test("gives a command to the action that was begun last before it", () => {
+  // The first was cut off before it was launched, and went on after the second.
+  const actions = [
+    action("power-off", 10, 40, { startedAt: [10_000, 30_000] }),
+    action("power-cycle", 15, 25, { workflow: "soak-2", environment: { OFF_DURATION: "1s" } }),
+  ];
+  const power = [
+    [0, "on"],
+    [31, "off"],
+  ] as const;
+  const at = machine(
+    [
+      [16, "off"],
+      [17, "on"],
+      [31, "off"],
+    ],
+    power,
+  );
+
+  expect(judge(actions, at, { interruptions: new Map([["node-1", [12_000]]]) })).toEqual([]);
+});
+
+test.each([
+  ["power-off", "succeeded, but node-1 was on"],
+  ["power-cycle", "succeeded, but node-1 did nothing"],
+  ["set-pxe-once", "succeeded, but the boot override was none disabled"],
+])("finds a success of %s that has not happened", (name, text) => {
+  expect(judge([action(name, 10, 20)], machine([], [[0, "on"]]))).toEqual([
+    `success means that it happened: soak-1/1-${name} (node-1) ${text}`,
+  ]);
+});
+
+test("finds a power-on that succeeded at a machine that is off", () => {
+  expect(judge([action("power-on", 10, 20)], machine([], [[0, "off"]]))).toHaveLength(1);
+});
+
+test("finds a whole workflow after which the machine did not boot from the network", () => {
+  const actions = [
+    action("power-off", 10, 12),
+    action("set-pxe-once", 12, 13, { index: 1 }),
+    action("power-on", 13, 15, { index: 2 }),
+  ];
+  const at = machine(
+    [
+      [11, "off"],
+      [14, "on"],
+    ],
+    [
+      [0, "on"],
+      [11, "off"],
+      [14, "on"],
+    ],
+    {
+      overrides: [{ at: 12 * SECOND, device: "pxe", enabled: "once" }],
+      boots: [{ at: 14 * SECOND, device: "disk", overridden: false }],
+    },
+  );
+
+  expect(judge(actions, at)).toEqual([
+    "success means that it happened: soak-1 succeeded, but node-1 booted disk",
+  ]);
+});
+
+test("finds an action that was started after its end, and one with two ends", () => {
+  const twice = action("power-on", 10, 12, {
+    startedAt: [10_000, 13_000],
+    ends: [
+      { at: 12_000, state: "SUCCESS", message: "already on" },
+      { at: 14_000, state: "FAILED", message: "lost" },
+    ],
+  });
+
+  expect(judge([twice], machine([], [[0, "on"]]))).toEqual([
+    "an action that ended is not run again: soak-1/1-power-on (node-1) was started after its end",
+    "one end an action: soak-1/1-power-on (node-1) ended as SUCCESS: already on and as FAILED: lost",
+  ]);
+});
+
+test("takes one end that was told twice", () => {
+  const end = { state: "SUCCESS", message: "already on" };
+  const told = action("power-on", 10, 12, {
+    ends: [
+      { at: 12_000, ...end },
+      { at: 13_000, ...end },
+    ],
+  });
+
+  expect(judge([told], machine([], [[0, "on"]]))).toEqual([]);
+});
+
+test("finds two actions at one machine at a time, unless a worker ended and left one behind", () => {
+  const actions = [action("power-on", 10, 30), action("power-on", 20, 25, { workflow: "soak-2" })];
+  const at = machine([], [[0, "on"]]);
+
+  expect(judge(actions, at)).toEqual([
+    "one action a machine at a time: soak-2/1-power-on (node-1) began while soak-1/1-power-on (node-1) was at node-1",
+  ]);
+  expect(judge(actions, at, { interruptions: new Map([["node-1", [15_000]]]) })).toEqual([]);
+});
+
+test("finds a workflow that does not end", () => {
+  const workflows = [{ name: "soak-9", state: "RUNNING" }];
+
+  expect(judge([], machine([], [[0, "on"]]), { workflows })).toEqual([
+    "every workflow ends: soak-9 is RUNNING",
+  ]);
+});

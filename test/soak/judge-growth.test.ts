@@ -1,0 +1,50 @@
+import { expect, test } from "vitest";
+import { judgeGrowth, type Reading } from "./judge-growth.ts";
+
+const MIB = 1_048_576;
+
+function reading(more: Partial<Reading> = {}): Reading {
+  return {
+    at: 0,
+    pid: 1,
+    actions: 0,
+    heldBytes: 20 * MIB,
+    residentBytes: 100 * MIB,
+    descriptors: ["socket", "pipe"],
+    ...more,
+  };
+}
+
+const later = { at: 120_000, actions: 100 };
+
+test("finds nothing where everything stays about the same", () => {
+  const end = reading({ ...later, heldBytes: 21 * MIB, descriptors: ["socket", "socket", "pipe"] });
+
+  expect(judgeGrowth("w", [reading(), end])).toEqual([]);
+});
+
+test("finds memory that grows with the actions", () => {
+  expect(judgeGrowth("w", [reading(), reading({ ...later, heldBytes: 30 * MIB })])).toEqual([
+    { rule: "memory does not grow", text: "w holds 10.0 MiB more in 2.0 minutes and 100 actions" },
+  ]);
+  expect(judgeGrowth("w", [reading(), reading({ ...later, residentBytes: 400 * MIB })])).toHaveLength(1);
+});
+
+test("finds file descriptors that stay open, and says what they are", () => {
+  const descriptors = ["socket", "pipe", "pipe", "pipe", "pipe", "pipe", "/tmp/a"];
+
+  expect(judgeGrowth("w", [reading(), reading({ ...later, descriptors })])).toEqual([
+    {
+      rule: "no file descriptor is left open",
+      text: "w has 5 file descriptors more in 2.0 minutes and 100 actions: 1 socket, 5 pipe, 1 /tmp/a",
+    },
+  ]);
+});
+
+test("compares a process with itself alone", () => {
+  const grown = reading({ ...later, pid: 2, heldBytes: 90 * MIB });
+
+  expect(judgeGrowth("w", [reading(), grown])).toEqual([]);
+  expect(judgeGrowth("w", [reading(), grown, { ...grown, heldBytes: 190 * MIB }])).toHaveLength(1);
+  expect(judgeGrowth("w", [])).toEqual([]);
+});
