@@ -1,36 +1,36 @@
-import { type Backoff, backoffMs } from "../shared/backoff.ts";
 import { BmcError } from "../shared/bmc/errors.ts";
 import type { Clock } from "../shared/clock.ts";
 import type { Connection } from "../shared/contract/connection.ts";
 import type { ErrorClass } from "../shared/contract/error-class.ts";
-import { oneLine } from "../shared/contract/result.ts";
 import { formatSeconds } from "../shared/duration.ts";
 import type { Logger } from "../shared/logger.ts";
 import { redactor } from "../shared/secret-forms.ts";
-import type { Action, ActionId, ActionState, ActionStatus, Outcome } from "./action.ts";
+import type { Action, Outcome } from "./action.ts";
 import { actionKey } from "./action-key.ts";
 import { ActionRecorder, type RecorderParts } from "./action-recorder.ts";
 import type { ActionSlots } from "./action-slots.ts";
+import { endStatus, fieldsOf, type LogFields, statusOf, textOf } from "./action-status.ts";
 import type { AuthGate } from "./auth-gate.ts";
+import { Conclusion } from "./conclusion.ts";
 import { type Hook, hookFor, hookReport, hooksOf } from "./hooks.ts";
 import type { ConnectionReading } from "./inventory/inventory.ts";
 import type { SecretCommands } from "./inventory/secret-commands.ts";
 import type { JournalEntry } from "./journal/entry.ts";
 import type { ActionJournal } from "./journal/journal.ts";
+import { LeftoverSweep } from "./leftover-sweep.ts";
 import type { MachineLocks } from "./machine-locks.ts";
-import { type Reporter, reportFields } from "./reporter.ts";
-import { readLogLine } from "./runtime/log-line.ts";
+import { Recovery } from "./recovery.ts";
+import type { Reporter } from "./reporter.ts";
+import { logActionLine } from "./runtime/log-line.ts";
 import { failedLaunch, nothingLeft } from "./runtime/outcome.ts";
 import {
-  type Adoption,
   type EndedAction,
-  type LaunchHandle,
   LaunchNotRecorded,
   type LaunchRequest,
   type LaunchTerms,
-  type LogLine,
   type Runtime,
 } from "./runtime/runtime.ts";
+import { Turns } from "./turns.ts";
 
 /** Whether an action may run, and the rule that says no. */
 export type Permission = { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
@@ -77,17 +77,12 @@ export interface StopSignals {
 
 /** The longest time a Node timer can wait; a longer one would fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
-/** For reports and clean-up once the worker is being stopped the hard way. */
-const LAST_WORDS_MS = 10_000;
-const REMOVE_TIMEOUT_MS = 30_000;
 /** A server that still serves what it was told the end of reads from a cache, which is seconds behind. */
 const STALE_PAUSE_MS = 1_000;
 /** How long a cache may serve an action whose end was acknowledged. */
 const STALE_AT_MOST_MS = 15_000;
 /** A disk that is full may be made free; until then the server serves the action again. */
 const UNWRITABLE_PAUSE_MS = 5_000;
-const SWEEP_INTERVAL_MS = 60 * 60_000;
-const SWEEP_BACKOFF: Backoff = { firstMs: 1_000, maxMs: 60_000 };
 const UNWRITABLE = "action not started: the journal cannot be written";
 
 /**
@@ -98,18 +93,34 @@ const UNWRITABLE = "action not started: the journal cannot be written";
 export class Executor {
   readonly #options: ExecutorOptions;
   readonly #recording: RecorderParts;
+  readonly #turns: Turns;
+  readonly #conclusion: Conclusion;
+  readonly #recovery: Recovery;
   /** What actions learned about each machine, for the next one's connection. */
   readonly #hints = new Map<string, unknown>();
   /** Actions at hand, by key: one that the server serves again meanwhile is not another one. */
   readonly #atHand = new Map<string, Promise<Outcome | undefined>>();
   /** Actions whose end an earlier worker wrote down, by key: nothing of theirs is needed any more. */
   readonly #endedBefore = new Set<string>();
-  /** Resolves when what nobody will come back for was looked for, and is gone. */
-  #swept: Promise<void> = Promise.resolve();
+  readonly #sweep: LeftoverSweep;
 
   constructor(options: ExecutorOptions) {
     this.#options = options;
-    this.#recording = { journal: options.journal, clock: options.clock, log: options.log };
+    const { clock, journal, log, reporter, runtime } = options;
+    this.#recording = { journal, clock, log };
+    this.#sweep = new LeftoverSweep({ runtime, isNeeded: (key) => this.#isNeeded(key), clock, log });
+    this.#conclusion = new Conclusion({ reporter, log });
+    this.#turns = new Turns(options.locks, options.slots);
+    this.#recovery = new Recovery({
+      runtime,
+      turns: this.#turns,
+      conclusion: this.#conclusion,
+      recording: this.#recording,
+      sweep: this.#sweep,
+      learn: (machine, outcome) => this.#learn(machine, outcome),
+      clock,
+      log,
+    });
   }
 
   /** Resolves to the outcome, or undefined when the action was not run: the server then serves it again. */
@@ -126,10 +137,8 @@ export class Executor {
   async recover(signals: StopSignals): Promise<void> {
     const left = this.#options.journal.unfinished();
     for (const { key, phase } of left) if (phase === "ended") this.#endedBefore.add(key);
-    const swept = Promise.withResolvers<void>();
-    this.#swept = swept.promise;
-    const recovered = left.map((entry) => this.#keepAtHand(entry.key, this.#recoverOrSayWhy(entry, signals)));
-    await Promise.all([...recovered, this.#sweepNowAndThen(signals.stop, swept.resolve)]);
+    const recovered = left.map((entry) => this.#keepAtHand(entry.key, this.#recovery.takeUp(entry, signals)));
+    await Promise.all([...recovered, this.#sweep.run(signals.stop)]);
   }
 
   #keepAtHand(key: string, work: Promise<Outcome | undefined>): Promise<Outcome | undefined> {
@@ -143,10 +152,10 @@ export class Executor {
     if (known?.phase === "acknowledged") {
       if (this.#isSameRun(known, action)) return this.#repeat(known, action, signals);
       if (!(await this.#forget(known, signals))) return undefined;
-    } else if (known) return this.#recoverOrSayWhy(known, signals);
+    } else if (known) return this.#recovery.takeUp(known, signals);
     const target = this.#target(action);
     if (!target.ok) return this.#refuse(action, target.reason, signals);
-    return this.#inTurn(target.lockKey, signals, async () => {
+    return this.#turns.take(target.lockKey, signals.stop, async () => {
       // Policy and inventory may have changed while it waited, which may take hours.
       const now = this.#target(action);
       if (!now.ok) return this.#refuse(action, now.reason, signals);
@@ -172,27 +181,6 @@ export class Executor {
   #targetOf(action: Action): Target {
     const permission = this.#options.permit(action);
     return permission.allowed ? this.#options.locate(action) : { ok: false, reason: permission.reason };
-  }
-
-  /** One action at a time at a BMC, and so many at a time in all. Undefined when the worker stopped meanwhile. */
-  async #inTurn<T>(
-    lockKey: string | undefined,
-    { stop }: StopSignals,
-    work: () => Promise<T>,
-  ): Promise<T | undefined> {
-    const held: (() => void)[] = [];
-    try {
-      try {
-        if (lockKey !== undefined) held.push(await this.#options.locks.acquire(lockKey, stop));
-        held.push(await this.#options.slots.acquire(stop));
-      } catch (thrown) {
-        if (stop.aborted) return undefined;
-        throw thrown;
-      }
-      return await work();
-    } finally {
-      for (const release of held.toReversed()) release();
-    }
   }
 
   async #launch(action: Action, target: Located, signals: StopSignals): Promise<Outcome | undefined> {
@@ -240,7 +228,9 @@ export class Executor {
     }
     const hook = hookFor(action, ended.outcome);
     const after = hook && (() => this.#runHook(hook, target, { timeoutMs, fields }, signals.cancel));
-    return this.#conclude(action, ended, { startedAt, recorder, fields, ...(after && { after }) }, signals);
+    this.#learn(machine, ended.outcome);
+    const concluding = { startedAt, recorder, fields, ...(after && { after }) };
+    return this.#conclusion.conclude(action, ended, concluding, signals.cancel);
   }
 
   /** Nothing was done. The server serves the action again, and by then there may be room. */
@@ -259,7 +249,7 @@ export class Executor {
     },
     cancel: AbortSignal,
   ): Promise<EndedAction> {
-    const { clock, runtime, authGate } = this.#options;
+    const { clock, log, runtime, authGate } = this.#options;
     const { machine, lockKey } = target;
     const failed = (errorClass: ErrorClass, reason: string) =>
       nothingLeft(failedLaunch(errorClass, reason, run.startedAt, new Date(clock.now())));
@@ -284,7 +274,7 @@ export class Executor {
         ...(target.terms && { terms: target.terms }),
         ...(connection && { connection: hint === undefined ? connection : { ...connection, hint } }),
         timeoutMs: run.timeoutMs,
-        onLog: ({ stream, line }) => this.#log(run.fields, { stream, line: redact(line) }),
+        onLog: ({ stream, line }) => logActionLine(log, run.fields, { stream, line: redact(line) }),
         ...(run.onLaunch && { onLaunch: run.onLaunch }),
       },
       cancel,
@@ -308,47 +298,6 @@ export class Executor {
       if (!deadline.aborted) throw thrown;
       throw new BmcError("timeout", `its credentials were not read within its ${formatSeconds(timeoutMs)}`);
     }
-  }
-
-  /** From the end of an action to its acknowledged report and the removal of what is left of it. */
-  async #conclude(
-    action: ActionId,
-    ended: EndedAction,
-    { startedAt, recorder, fields, after }: Concluding,
-    signals: StopSignals,
-  ): Promise<Outcome> {
-    const { outcome } = ended;
-    this.#learn(fields["machine"], outcome);
-    this.#logEnd(outcome, startedAt, fields);
-    let status = endStatus(action, outcome, startedAt);
-    await recorder.ended(status);
-    if (after) {
-      status = { ...status, message: oneLine(`${status.message}; ${await after()}`) };
-      await recorder.ended(status);
-    }
-    await this.#reportEnd(status, ended, { recorder, fields }, signals.cancel);
-    return outcome;
-  }
-
-  async #reportEnd(
-    status: ActionStatus,
-    ended: Pick<EndedAction, "remove">,
-    { recorder, fields }: Pick<Concluding, "recorder" | "fields">,
-    cancel: AbortSignal,
-  ): Promise<void> {
-    const delivery = await this.#deliver(status, cancel);
-    // What is not acknowledged is kept, so that a restarted worker finds it instead of running it again.
-    if (delivery === "unanswered") return;
-    if (await recorder.acknowledged()) await this.#remove(ended, fields);
-  }
-
-  async #deliver(status: ActionStatus, cancel: AbortSignal) {
-    const { reporter } = this.#options;
-    if (!cancel.aborted) {
-      const delivery = await reporter.final(status, cancel);
-      if (delivery !== "unanswered") return delivery;
-    }
-    return reporter.final(status, AbortSignal.timeout(LAST_WORDS_MS));
   }
 
   /**
@@ -417,124 +366,8 @@ export class Executor {
     const ended = await this.#run(hook.action, target, { ...run, fields, startedAt }, cancel);
     const { ok, message } = ended.outcome;
     log[ok ? "info" : "warn"]({ ...fields, result: message }, ok ? "hook succeeded" : "hook failed");
-    await this.#remove(ended, fields);
+    await this.#conclusion.remove(ended, fields);
     return hookReport(hook, ended.outcome);
-  }
-
-  /** What goes wrong with one action of an earlier run keeps no other from being taken up. */
-  async #recoverOrSayWhy(entry: JournalEntry, signals: StopSignals): Promise<Outcome | undefined> {
-    const { clock, log } = this.#options;
-    try {
-      return await this.#recoverOne(entry, signals);
-    } catch (thrown) {
-      if (signals.stop.aborted) return undefined;
-      const fields = { ...fieldsOf(entry.action), error: textOf(thrown) };
-      log.error(fields, "action of an earlier run not taken up, will try again when the server serves it");
-      await clock.sleep(UNWRITABLE_PAUSE_MS, signals.stop).catch(() => undefined);
-      return undefined;
-    }
-  }
-
-  async #recoverOne(entry: JournalEntry, signals: StopSignals): Promise<Outcome | undefined> {
-    const recorder = ActionRecorder.resume(this.#recording, entry);
-    const fields = { ...fieldsOf(entry.action), ...(entry.machine ? { machine: entry.machine } : {}) };
-    if (entry.phase === "ended") {
-      this.#options.log.info(
-        { ...fields, state: entry.end.state },
-        "report of an earlier run is still to be made",
-      );
-      // A hook of it may still run, and is a leftover: until it is gone, the machine is not free.
-      const free = this.#inTurn(entry.lockKey, signals, () => this.#swept);
-      await this.#reportEnd(statusOf(entry), sweptAway, { recorder, fields }, signals.cancel);
-      await free;
-      return undefined;
-    }
-    return this.#inTurn(entry.lockKey, signals, () => this.#adopt(entry, recorder, fields, signals));
-  }
-
-  async #adopt(
-    entry: JournalEntry,
-    recorder: ActionRecorder,
-    fields: LogFields,
-    signals: StopSignals,
-  ): Promise<Outcome | undefined> {
-    const { clock, log, runtime } = this.#options;
-    const startedAt = new Date(entry.startedAt);
-    const adoption = await this.#adoption(entry, fields, signals.cancel);
-    switch (adoption.kind) {
-      case "ended":
-        return this.#conclude(entry.action, adoption.ended, { startedAt, recorder, fields }, signals);
-      case "not-launched":
-        log.info(fields, "action of an earlier run was not launched: the server serves it again");
-        await recorder.forget();
-        return undefined;
-      case "lost": {
-        const facts = { ...fields, runtime: runtime.name, reason: adoption.reason };
-        if (adoption.idempotent) {
-          log.warn(facts, "action of an earlier run was lost and is idempotent: the server serves it again");
-          await recorder.forget();
-          return undefined;
-        }
-        log.warn(facts, "action of an earlier run was lost and is not idempotent: not run again");
-        const reason = `${adoption.reason}; it may have been carried out and is not idempotent, so it is not run again`;
-        const lost = nothingLeft(failedLaunch("internal", reason, startedAt, new Date(clock.now())));
-        return this.#conclude(entry.action, lost, { startedAt, recorder, fields }, signals);
-      }
-      default:
-        return adoption satisfies never;
-    }
-  }
-
-  async #adoption(entry: JournalEntry, fields: LogFields, cancel: AbortSignal): Promise<Adoption> {
-    const { runtime } = this.#options;
-    const { connected } = entry;
-    const handle: LaunchHandle | undefined = entry.phase === "launched" ? entry.handle : undefined;
-    if (entry.runtime !== runtime.name) {
-      if (connected && !handle) return { kind: "not-launched" };
-      const reason = `the worker was restarted with the runtime ${runtime.name}, it ran with ${entry.runtime}`;
-      return { kind: "lost", reason, idempotent: false };
-    }
-    return runtime.adopt(
-      {
-        action: entry.action,
-        ...(handle === undefined ? {} : { handle }),
-        connected,
-        startedAt: new Date(entry.startedAt),
-        timeoutMs: entry.timeoutMs,
-        onLog: (line) => this.#log(fields, line),
-      },
-      cancel,
-    );
-  }
-
-  /** Again and again until the first time that it can look, which an engine that is starting may delay; then rarely. */
-  async #sweepNowAndThen(stop: AbortSignal, onFirst: () => void): Promise<void> {
-    const { clock } = this.#options;
-    for (let failures = 0; !stop.aborted; ) {
-      failures = (await this.#sweep(stop, failures === 0)) ? 0 : failures + 1;
-      if (failures === 0) onFirst();
-      const pauseMs = failures === 0 ? SWEEP_INTERVAL_MS : backoffMs(SWEEP_BACKOFF, failures);
-      await clock.sleep(pauseMs, stop).catch(() => undefined);
-    }
-    onFirst();
-  }
-
-  /** Resolves to whether it could look. */
-  async #sweep(stop: AbortSignal, sayWhy: boolean): Promise<boolean> {
-    const { log, runtime } = this.#options;
-    try {
-      const removed = await runtime.sweep((key) => this.#isNeeded(key), stop);
-      if (removed > 0) log.info({ removed }, "leftovers of earlier workers removed");
-      return true;
-    } catch (thrown) {
-      if (sayWhy && !stop.aborted) {
-        log.warn(
-          { error: textOf(thrown) },
-          "leftovers of earlier workers could not be looked for, will retry",
-        );
-      }
-      return false;
-    }
   }
 
   /** Whether what was launched for an action runs now, or tells how it ended. */
@@ -555,102 +388,13 @@ export class Executor {
       signals.stop,
     );
     if (begun !== "acknowledged") return undefined;
-    await this.#deliver(endStatus(action, outcome, now), signals.cancel);
+    await this.#conclusion.deliver(endStatus(action, outcome, now), signals.cancel);
     return outcome;
-  }
-
-  async #remove(ended: Pick<EndedAction, "remove">, fields: LogFields): Promise<void> {
-    try {
-      await ended.remove(AbortSignal.timeout(REMOVE_TIMEOUT_MS));
-    } catch (thrown) {
-      const error = thrown instanceof Error ? thrown.message : String(thrown);
-      this.#options.log.error({ ...fields, error }, "what is left of the action could not be removed");
-    }
   }
 
   #learn(machine: string | undefined, { result }: Outcome): void {
     if (machine !== undefined && result?.hint !== undefined) this.#hints.set(machine, result.hint);
   }
-
-  #logEnd(outcome: Outcome, startedAt: Date, fields: LogFields): void {
-    const facts = {
-      ...fields,
-      ...(outcome.class ? { class: outcome.class } : {}),
-      ...(outcome.exitCode === undefined ? {} : { exitCode: outcome.exitCode }),
-      durationMs: outcome.stoppedAt.getTime() - startedAt.getTime(),
-      result: outcome.message,
-    };
-    if (outcome.ok) this.#options.log.info(facts, "action succeeded");
-    else this.#options.log.warn(facts, "action failed");
-  }
-
-  #log(fields: LogFields, { stream, line }: LogLine): void {
-    const { severity, message, fields: said } = readLogLine(line);
-    // The worker's own fields win: an action must not pass for another one.
-    this.#options.log[severity]({ ...said, ...fields, stream }, message);
-  }
 }
-
-/** What is left of an action that ended under an earlier worker is a leftover like others. */
-const sweptAway: Pick<EndedAction, "remove"> = { remove: async () => undefined };
 
 type Acknowledged = JournalEntry & { phase: "acknowledged" };
-type LogFields = Readonly<Record<string, string>>;
-
-interface Concluding {
-  readonly startedAt: Date;
-  readonly recorder: ActionRecorder;
-  readonly fields: LogFields;
-  /**
-   * Runs once the end is on record: a worker that dies in it reports the end and does not repeat it. Resolves to what
-   * the status message says of it.
-   */
-  readonly after?: () => Promise<string>;
-}
-
-function endStatus(action: ActionId, outcome: Outcome, startedAt: Date): ActionStatus {
-  return {
-    action,
-    state: stateOf(outcome),
-    startedAt,
-    stoppedAt: outcome.stoppedAt,
-    message: statusMessage(action, outcome),
-  };
-}
-
-function statusOf({
-  action,
-  startedAt,
-  end,
-}: JournalEntry & { phase: "ended" | "acknowledged" }): ActionStatus {
-  const { state, message, stoppedAt } = end;
-  return { action, state, message, startedAt: new Date(startedAt), stoppedAt: new Date(stoppedAt) };
-}
-
-function stateOf(outcome: Outcome): ActionState {
-  if (outcome.ok) return "success";
-  return outcome.timedOut ? "timeout" : "failed";
-}
-
-/** What stands in the workflow: the action's own reason, with its class and exit code when it failed. */
-export function statusMessage(action: Pick<ActionId, "name">, outcome: Outcome): string {
-  if (outcome.ok) return outcome.message;
-  const code = outcome.exitCode === undefined ? "" : `, exit ${outcome.exitCode}`;
-  const machine = outcome.result?.machine ? ` ${outcome.result.machine}` : "";
-  return oneLine(
-    `${action.name}${machine} failed (${outcome.class ?? "internal"}${code}): ${outcome.message}`,
-  );
-}
-
-function fieldsOf(action: ActionId): LogFields {
-  return reportFields({ action });
-}
-
-/** For people: how long an action took. */
-export function elapsed(outcome: Outcome): string {
-  return formatSeconds(outcome.stoppedAt.getTime() - outcome.startedAt.getTime());
-}
-
-function textOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
-}

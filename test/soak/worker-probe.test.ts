@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { CLOCK_OFFSET_VARIABLE } from "./worker-probe.ts";
+import { CLOCK_OFFSET_VARIABLE } from "./probe-order.ts";
 
 const PROBE = new URL("worker-probe.ts", import.meta.url).href;
 const HOUR_MS = 60 * 60_000;

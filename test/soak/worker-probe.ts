@@ -1,15 +1,9 @@
+import { CLOCK_OFFSET_VARIABLE, type ProbeOrder } from "./probe-order.ts";
+
 /**
  * Loaded into a worker before its own code (`node --import`): lets its wall clock jump, tells what it holds in memory,
  * and stops the worker when the soak is gone. The worker knows nothing of it.
  */
-
-/** What the soak tells a worker. */
-export type ProbeOrder =
-  | { readonly probe: "clock"; readonly offsetMs: number }
-  | { readonly probe: "memory" };
-
-/** Where the clock stands when the worker starts, in milliseconds beside the true time. */
-export const CLOCK_OFFSET_VARIABLE = "SOAK_CLOCK_OFFSET_MS";
 
 const realNow = Date.now.bind(Date);
 const RealDate = Date;

@@ -4,7 +4,7 @@ import { closeSync, openSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
-import { CLOCK_OFFSET_VARIABLE, type ProbeOrder } from "./worker-probe.ts";
+import { CLOCK_OFFSET_VARIABLE, type ProbeOrder } from "./probe-order.ts";
 
 const WORKER = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
 const PROBE = fileURLToPath(new URL("worker-probe.ts", import.meta.url));

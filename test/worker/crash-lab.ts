@@ -113,7 +113,8 @@ export async function crashLab(
           died += 1;
           worker = start();
         }
-        if (performance.now() > giveUpAt) {
+        const failed = isOver(workflow) && workflow.state !== "SUCCESS";
+        if (failed || performance.now() > giveUpAt) {
           throw new Error(`the workflow is ${workflow.state} after ${died} deaths:\n${worker.stderr}`);
         }
       }

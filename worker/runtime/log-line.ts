@@ -1,3 +1,6 @@
+import type { Logger } from "../../shared/logger.ts";
+import type { LogLine } from "./runtime.ts";
+
 export type Severity = "debug" | "info" | "warn" | "error";
 
 /** One line of an action's log, understood. */
@@ -52,4 +55,14 @@ function parseRecord(line: string): Record<string, unknown> | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Puts one line of an action's own log into the worker's. The worker's fields win: an action must not pass for another. */
+export function logActionLine(
+  log: Logger,
+  fields: Readonly<Record<string, unknown>>,
+  { stream, line }: LogLine,
+): void {
+  const { severity, message, fields: said } = readLogLine(line);
+  log[severity]({ ...said, ...fields, stream }, message);
 }

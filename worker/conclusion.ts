@@ -1,0 +1,95 @@
+import { oneLine } from "../shared/contract/result.ts";
+import type { Logger } from "../shared/logger.ts";
+import type { ActionId, ActionStatus, Outcome } from "./action.ts";
+import type { ActionRecorder } from "./action-recorder.ts";
+import { endStatus, type LogFields } from "./action-status.ts";
+import type { Reporter } from "./reporter.ts";
+import type { EndedAction } from "./runtime/runtime.ts";
+
+/** What is known of an action when it ends. */
+export interface Concluding {
+  readonly startedAt: Date;
+  readonly recorder: ActionRecorder;
+  readonly fields: LogFields;
+  /**
+   * Runs once the end is on record: a worker that dies in it reports the end and does not repeat it. Resolves to what
+   * the status message says of it.
+   */
+  readonly after?: () => Promise<string>;
+}
+
+/** For reports and clean-up once the worker is being stopped the hard way. */
+const LAST_WORDS_MS = 10_000;
+const REMOVE_TIMEOUT_MS = 30_000;
+
+/** How an action's end is written down, reported, and cleared away, in this order. */
+export class Conclusion {
+  readonly #options: { readonly reporter: Reporter; readonly log: Logger };
+
+  constructor(options: { readonly reporter: Reporter; readonly log: Logger }) {
+    this.#options = options;
+  }
+
+  /** From the end of an action to its acknowledged report and the removal of what is left of it. */
+  async conclude(
+    action: ActionId,
+    ended: EndedAction,
+    { startedAt, recorder, fields, after }: Concluding,
+    cancel: AbortSignal,
+  ): Promise<Outcome> {
+    const { outcome } = ended;
+    this.#logEnd(outcome, startedAt, fields);
+    let status = endStatus(action, outcome, startedAt);
+    await recorder.ended(status);
+    if (after) {
+      status = { ...status, message: oneLine(`${status.message}; ${await after()}`) };
+      await recorder.ended(status);
+    }
+    await this.reportEnd(status, ended, { recorder, fields }, cancel);
+    return outcome;
+  }
+
+  /** Reports an end that is on record, and then removes what is left of the action. */
+  async reportEnd(
+    status: ActionStatus,
+    ended: Pick<EndedAction, "remove">,
+    { recorder, fields }: Pick<Concluding, "recorder" | "fields">,
+    cancel: AbortSignal,
+  ): Promise<void> {
+    const delivery = await this.deliver(status, cancel);
+    // What is not acknowledged is kept, so that a restarted worker finds it instead of running it again.
+    if (delivery === "unanswered") return;
+    if (await recorder.acknowledged()) await this.remove(ended, fields);
+  }
+
+  /** The final report: until it is acknowledged, and a little longer once the worker is told to stop at once. */
+  async deliver(status: ActionStatus, cancel: AbortSignal) {
+    const { reporter } = this.#options;
+    if (!cancel.aborted) {
+      const delivery = await reporter.final(status, cancel);
+      if (delivery !== "unanswered") return delivery;
+    }
+    return reporter.final(status, AbortSignal.timeout(LAST_WORDS_MS));
+  }
+
+  async remove(ended: Pick<EndedAction, "remove">, fields: LogFields): Promise<void> {
+    try {
+      await ended.remove(AbortSignal.timeout(REMOVE_TIMEOUT_MS));
+    } catch (thrown) {
+      const error = thrown instanceof Error ? thrown.message : String(thrown);
+      this.#options.log.error({ ...fields, error }, "what is left of the action could not be removed");
+    }
+  }
+
+  #logEnd(outcome: Outcome, startedAt: Date, fields: LogFields): void {
+    const facts = {
+      ...fields,
+      ...(outcome.class ? { class: outcome.class } : {}),
+      ...(outcome.exitCode === undefined ? {} : { exitCode: outcome.exitCode }),
+      durationMs: outcome.stoppedAt.getTime() - startedAt.getTime(),
+      result: outcome.message,
+    };
+    if (outcome.ok) this.#options.log.info(facts, "action succeeded");
+    else this.#options.log.warn(facts, "action failed");
+  }
+}

@@ -1,0 +1,132 @@
+import type { Clock } from "../shared/clock.ts";
+import type { Logger } from "../shared/logger.ts";
+import type { Outcome } from "./action.ts";
+import { ActionRecorder, type RecorderParts } from "./action-recorder.ts";
+import { fieldsOf, type LogFields, statusOf, textOf } from "./action-status.ts";
+import type { Conclusion } from "./conclusion.ts";
+import type { StopSignals } from "./executor.ts";
+import type { JournalEntry } from "./journal/entry.ts";
+import type { LeftoverSweep } from "./leftover-sweep.ts";
+import { logActionLine } from "./runtime/log-line.ts";
+import { failedLaunch, nothingLeft } from "./runtime/outcome.ts";
+import type { Adoption, EndedAction, LaunchHandle, Runtime } from "./runtime/runtime.ts";
+import type { Turns } from "./turns.ts";
+
+export interface RecoveryOptions {
+  readonly runtime: Runtime;
+  readonly turns: Turns;
+  readonly conclusion: Conclusion;
+  readonly recording: RecorderParts;
+  readonly sweep: Pick<LeftoverSweep, "done">;
+  /** Keeps what an action learned about its machine. */
+  readonly learn: (machine: string | undefined, outcome: Outcome) => void;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** After a failure the server serves the action again, and by then it may go. */
+const TRY_AGAIN_MS = 5_000;
+
+/** Takes up the actions that an earlier worker left, from whatever step the journal has them at. */
+export class Recovery {
+  readonly #options: RecoveryOptions;
+
+  constructor(options: RecoveryOptions) {
+    this.#options = options;
+  }
+
+  /** What goes wrong with one action of an earlier run keeps no other from being taken up. */
+  async takeUp(entry: JournalEntry, signals: StopSignals): Promise<Outcome | undefined> {
+    const { clock, log } = this.#options;
+    try {
+      return await this.#recoverOne(entry, signals);
+    } catch (thrown) {
+      if (signals.stop.aborted) return undefined;
+      const fields = { ...fieldsOf(entry.action), error: textOf(thrown) };
+      log.error(fields, "action of an earlier run not taken up, will try again when the server serves it");
+      await clock.sleep(TRY_AGAIN_MS, signals.stop).catch(() => undefined);
+      return undefined;
+    }
+  }
+
+  async #recoverOne(entry: JournalEntry, signals: StopSignals): Promise<Outcome | undefined> {
+    const { conclusion, log, recording, sweep } = this.#options;
+    const recorder = ActionRecorder.resume(recording, entry);
+    const fields = { ...fieldsOf(entry.action), ...(entry.machine ? { machine: entry.machine } : {}) };
+    if (entry.phase === "ended") {
+      log.info({ ...fields, state: entry.end.state }, "report of an earlier run is still to be made");
+      // A hook of it may still run, and is a leftover: until it is gone, the machine is not free.
+      const free = this.#options.turns.take(entry.lockKey, signals.stop, () => sweep.done);
+      await conclusion.reportEnd(statusOf(entry), sweptAway, { recorder, fields }, signals.cancel);
+      await free;
+      return undefined;
+    }
+    return this.#options.turns.take(entry.lockKey, signals.stop, () =>
+      this.#adopt(entry, recorder, fields, signals),
+    );
+  }
+
+  async #adopt(
+    entry: JournalEntry,
+    recorder: ActionRecorder,
+    fields: LogFields,
+    signals: StopSignals,
+  ): Promise<Outcome | undefined> {
+    const { clock, conclusion, learn, log, runtime } = this.#options;
+    const startedAt = new Date(entry.startedAt);
+    const adoption = await this.#adoption(entry, fields, signals.cancel);
+    switch (adoption.kind) {
+      case "ended":
+        learn(entry.machine, adoption.ended.outcome);
+        return conclusion.conclude(
+          entry.action,
+          adoption.ended,
+          { startedAt, recorder, fields },
+          signals.cancel,
+        );
+      case "not-launched":
+        log.info(fields, "action of an earlier run was not launched: the server serves it again");
+        await recorder.forget();
+        return undefined;
+      case "lost": {
+        const facts = { ...fields, runtime: runtime.name, reason: adoption.reason };
+        if (adoption.idempotent) {
+          log.warn(facts, "action of an earlier run was lost and is idempotent: the server serves it again");
+          await recorder.forget();
+          return undefined;
+        }
+        log.warn(facts, "action of an earlier run was lost and is not idempotent: not run again");
+        const reason = `${adoption.reason}; it may have been carried out and is not idempotent, so it is not run again`;
+        const lost = nothingLeft(failedLaunch("internal", reason, startedAt, new Date(clock.now())));
+        return conclusion.conclude(entry.action, lost, { startedAt, recorder, fields }, signals.cancel);
+      }
+      default:
+        return adoption satisfies never;
+    }
+  }
+
+  async #adoption(entry: JournalEntry, fields: LogFields, cancel: AbortSignal): Promise<Adoption> {
+    const { log, runtime } = this.#options;
+    const { connected } = entry;
+    const handle: LaunchHandle | undefined = entry.phase === "launched" ? entry.handle : undefined;
+    if (entry.runtime !== runtime.name) {
+      if (connected && !handle) return { kind: "not-launched" };
+      const reason = `the worker was restarted with the runtime ${runtime.name}, it ran with ${entry.runtime}`;
+      return { kind: "lost", reason, idempotent: false };
+    }
+    return runtime.adopt(
+      {
+        action: entry.action,
+        ...(handle === undefined ? {} : { handle }),
+        connected,
+        startedAt: new Date(entry.startedAt),
+        timeoutMs: entry.timeoutMs,
+        onLog: (line) => logActionLine(log, fields, line),
+      },
+      cancel,
+    );
+  }
+}
+
+/** What is left of an action that ended under an earlier worker is a leftover like others. */
+const sweptAway: Pick<EndedAction, "remove"> = { remove: async () => undefined };
