@@ -1,5 +1,5 @@
 import { catalogue, loadAction } from "../actions/catalogue.ts";
-import type { ActionLibrary } from "../worker/runtime/in-process/in-process-runtime.ts";
+import type { ActionLibrary } from "../worker/runtime/in-process/action-library.ts";
 
 /** This project's actions, each loaded when it is first asked for. */
 export const actionLibrary: ActionLibrary = {

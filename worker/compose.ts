@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { type Clock, systemClock } from "../shared/clock.ts";
-import type { Logger } from "../shared/logger.ts";
+import type { LogFields, Logger } from "../shared/logger.ts";
 import { ActionSlots } from "./action-slots.ts";
 import { AuthGate } from "./auth-gate.ts";
 import type { ExecutionConfig, WorkerConfig } from "./config/worker-config.ts";
@@ -31,7 +31,7 @@ import { type FilePermit, refusalOf } from "./runtime/process/refusal.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 import { connectServer } from "./transport/connect-server.ts";
 import type { StatusSink } from "./transport/transport.ts";
-import { Worker } from "./worker.ts";
+import { type LaneChanges, Worker } from "./worker.ts";
 
 /** What a standing worker is given beside its configuration. */
 export interface WorkerSurroundings {
@@ -73,7 +73,7 @@ export function composeWorker(
           ? Promise.resolve()
           : reloadFiles(
               {
-                files: watchedFiles(config, current, () => worker.setAgentIds(agentIds())),
+                files: watchedFiles(config, current, () => laneFields(worker.setAgentIds(agentIds()))),
                 intervalMs: config.reloadIntervalMs,
                 readFile: readTextFile,
                 clock,
@@ -90,7 +90,7 @@ export function composeWorker(
 function watchedFiles(
   { watched: { inventory, policy }, runtime }: WorkerConfig,
   current: Current,
-  machinesChanged: () => void,
+  machinesChanged: () => LogFields,
 ): readonly WatchedFile[] {
   const files: WatchedFile[] = [];
   if (inventory) {
@@ -100,11 +100,9 @@ function watchedFiles(
       take(text) {
         const { path } = inventory;
         const parsed = parseInventory({ path, text, env: process.env, readFile: readTextFile });
-        if (parsed.ok) {
-          current.inventory.replace(parsed.value);
-          machinesChanged();
-        }
-        return parsed;
+        if (!parsed.ok) return parsed;
+        current.inventory.replace(parsed.value);
+        return { ...parsed, value: { machines: parsed.value.machines().length, ...machinesChanged() } };
       },
     });
   }
@@ -116,11 +114,26 @@ function watchedFiles(
         const parsed = parsePolicy(policy.path, text);
         if (!parsed.ok) return parsed;
         current.policy = parsed.value;
-        return { ...parsed, warnings: [...parsed.warnings, ...unenforced(parsed.value, runtime.kind)] };
+        return {
+          ok: true,
+          value: {},
+          warnings: [...parsed.warnings, ...unenforced(parsed.value, runtime.kind)],
+        };
       },
     });
   }
   return files;
+}
+
+/** So many of them are named in a line of the log. */
+const MOST_NAMED = 20;
+
+function laneFields({ added, removed }: LaneChanges): LogFields {
+  const named = (agentIds: readonly string[]) =>
+    agentIds.length <= MOST_NAMED
+      ? agentIds
+      : [...agentIds.slice(0, MOST_NAMED), `${agentIds.length - MOST_NAMED} more`];
+  return { lanesAdded: named(added), lanesRemoved: named(removed) };
 }
 
 /** What takes an action from permission to report. */
@@ -189,6 +202,7 @@ export function composeRuntime(
       return new InProcessRuntime({
         actions: library,
         refuse: (action) => refusalOf(action, permitFile),
+        log,
         stopGraceMs,
       });
     case "docker": {

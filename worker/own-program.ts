@@ -1,4 +1,4 @@
-import type { ActionLibrary } from "./runtime/in-process/in-process-runtime.ts";
+import type { ActionLibrary } from "./runtime/in-process/action-library.ts";
 
 /** The program that this worker is a part of: it runs every action as well, as `<file> action <name>`. */
 export interface OwnProgram {

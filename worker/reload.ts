@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import type { Clock } from "../shared/clock.ts";
-import type { Checked } from "../shared/document/problem.ts";
-import type { Logger } from "../shared/logger.ts";
+import type { Checked, Problem } from "../shared/document/problem.ts";
+import type { LogFields, Logger } from "../shared/logger.ts";
 import { fileProblemOf, type ReadTextFile } from "./document/read-text-file.ts";
 
 /** A file of the operator's that is taken in anew whenever it changes. */
@@ -11,8 +11,8 @@ export interface WatchedFile {
   readonly path: string;
   /** As read at start. */
   readonly text: string;
-  /** Checks the whole text, and takes it over only when all of it is right. */
-  readonly take: (text: string) => Checked<unknown>;
+  /** Checks the whole text, and takes it over only when all of it is right; the value is what the log says of it. */
+  readonly take: (text: string) => Checked<LogFields>;
 }
 
 export interface ReloadOptions {
@@ -23,59 +23,121 @@ export interface ReloadOptions {
   readonly log: Logger;
 }
 
-interface Seen {
-  readonly file: WatchedFile;
-  text: string;
-  mark: string;
-  problem: string | undefined;
-}
+/** What is wrong with a file may be another one that it names, which its own time stamp does not tell. */
+const RETRY_MS = 30_000;
 
 /**
- * Looks at the files now and then until the signal aborts. A changed one is checked as a whole; with a problem the
- * last good one stays in force, and the problem is logged once. Looking works on every file system, and through the
- * links that a Kubernetes ConfigMap is changed by, where notifications do not.
+ * Looks at the files now and then until the signal aborts; never rejects. A changed one is taken over as a whole once
+ * two looks have found the same, as not everybody writes a file at once; with a problem the last good one stays in
+ * force, and each problem is logged once. Looking works on every file system, and through the links that a
+ * Kubernetes ConfigMap is changed by, where notifications do not.
  */
 export async function reloadFiles(options: ReloadOptions, signal: AbortSignal): Promise<void> {
   const { files, intervalMs, clock } = options;
   if (files.length === 0) return;
-  const all: Seen[] = files.map((file) => ({ file, text: file.text, mark: "", problem: undefined }));
+  const watches = files.map((file) => new FileWatch(file, options));
   while (!signal.aborted) {
     try {
       await clock.sleep(intervalMs, signal);
     } catch {
       return;
     }
-    for (const seen of all) await look(seen, options);
+    for (const watch of watches) await watch.look();
   }
 }
 
-async function look(seen: Seen, { readFile, log }: ReloadOptions): Promise<void> {
-  const { name, path, take } = seen.file;
-  const fields = { file: path };
-  let text: string;
-  try {
-    const { mtimeMs, ctimeMs, size, ino } = await stat(path);
-    const mark = [mtimeMs, ctimeMs, size, ino].join(" ");
-    if (mark === seen.mark) return;
-    text = readFile(path);
-    seen.mark = mark;
-  } catch (thrown) {
-    seen.mark = "";
-    const problem = fileProblemOf(thrown);
-    if (problem !== seen.problem)
-      log.error({ ...fields, problem }, `${name} not reloaded, the last one stays`);
-    seen.problem = problem;
-    return;
+class FileWatch {
+  readonly #file: WatchedFile;
+  readonly #options: Pick<ReloadOptions, "readFile" | "clock" | "log">;
+  /** Of the file as it was last dealt with, and the text it had. */
+  #settledMark = "";
+  #settledText: string;
+  /** What the last look found, when that was something else. */
+  #candidate: string | undefined;
+  /** Since when the file as it is has problems. */
+  #refusedMs: number | undefined;
+  /** What was last said to be wrong. */
+  #said = "";
+
+  constructor(file: WatchedFile, options: Pick<ReloadOptions, "readFile" | "clock" | "log">) {
+    this.#file = file;
+    this.#options = options;
+    this.#settledText = file.text;
   }
-  seen.problem = undefined;
-  if (text === seen.text) return;
-  seen.text = text;
-  const taken = take(text);
-  if (taken.ok) {
+
+  async look(): Promise<void> {
+    const { name, path } = this.#file;
+    const { readFile, log } = this.#options;
+    let mark: string;
+    let text: string;
+    try {
+      mark = await markOf(path);
+      if (mark === this.#settledMark && !this.#isToRetry()) return;
+      text = readFile(path);
+    } catch (thrown) {
+      this.#settledMark = "";
+      this.#candidate = undefined;
+      this.#complain([{ source: path, message: fileProblemOf(thrown) }]);
+      return;
+    }
+    if (text === this.#settledText && this.#refusedMs === undefined) {
+      // It was touched, or is back as it was.
+      if (this.#said !== "") log.info({ file: path }, `${name} can be read again, as it was`);
+      this.#settle(mark, text);
+    } else if (text === this.#candidate || text === this.#settledText) this.#take(mark, text);
+    else this.#candidate = text;
+  }
+
+  #take(mark: string, text: string): void {
+    const { name, path, take } = this.#file;
+    const { clock, log } = this.#options;
+    let taken: Checked<LogFields>;
+    try {
+      taken = take(text);
+    } catch (thrown) {
+      const message = thrown instanceof Error ? thrown.message : String(thrown);
+      taken = { ok: false, problems: [{ source: path, message }] };
+    }
+    if (!taken.ok) {
+      this.#complain(taken.problems);
+      this.#settle(mark, text);
+      this.#refusedMs = clock.monotonicMs();
+      return;
+    }
+    this.#settle(mark, text);
+    this.#said = "";
     for (const { source, message } of taken.warnings) log.warn({ source }, message);
-    log.info(fields, `${name} reloaded`);
-    return;
+    log.info({ file: path, ...taken.value }, `${name} reloaded`);
   }
-  const problems = taken.problems.map(({ source, message }) => `${source}: ${message}`);
-  log.error({ ...fields, problems }, `${name} has problems and is not taken over, the last one stays`);
+
+  #settle(mark: string, text: string): void {
+    this.#settledMark = mark;
+    this.#settledText = text;
+    this.#candidate = undefined;
+    this.#refusedMs = undefined;
+  }
+
+  #isToRetry(): boolean {
+    return this.#refusedMs !== undefined && this.#options.clock.monotonicMs() - this.#refusedMs >= RETRY_MS;
+  }
+
+  /** Each problem in a line of its own, and once as long as they are the same. */
+  #complain(problems: readonly Problem[]): void {
+    const said = problems.map(({ source, message }) => `${source}: ${message}`).join("\n");
+    if (said === this.#said) return;
+    this.#said = said;
+    const { name, path } = this.#file;
+    const { log } = this.#options;
+    for (const { source, message } of problems) log.error({ source }, message);
+    log.error(
+      { file: path, problems: problems.length },
+      `${name} not taken over, the last good one stays in force`,
+    );
+  }
+}
+
+/** Differs whenever the file does, or another one has its name. Nanoseconds do not fit into a number. */
+async function markOf(path: string): Promise<string> {
+  const { mtimeNs, ctimeNs, size, ino, dev } = await stat(path, { bigint: true });
+  return [mtimeNs, ctimeNs, size, ino, dev].join(" ");
 }

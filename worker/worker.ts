@@ -23,6 +23,12 @@ export interface WorkerParts {
 /** How the worker ended: by itself with everything done, or with actions cut short. */
 export type WorkerEnd = "drained" | "cancelled";
 
+/** Agent IDs that are polled with since, or no longer. */
+export interface LaneChanges {
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+}
+
 interface Lane {
   readonly stop: AbortController;
   readonly ended: Promise<void>;
@@ -60,14 +66,17 @@ export class Worker {
     return this.#cancel.signal.aborted ? "cancelled" : "drained";
   }
 
-  /** Polls as these from now on: lanes come and go, each after the action that it is at. */
-  setAgentIds(agentIds: readonly string[]): void {
-    if (this.#stop.signal.aborted) return;
+  /** Polls as these from now on: lanes come and go, each after the action that it is at. Gives what has changed. */
+  setAgentIds(agentIds: readonly string[]): LaneChanges {
+    if (this.#stop.signal.aborted) return { added: [], removed: [] };
+    const before = this.#agentIds;
     this.#agentIds = new Set(agentIds);
-    for (const [agentId, { stop }] of this.#lanes) {
-      if (!this.#agentIds.has(agentId)) stop.abort(new Error("the agent ID is no longer this worker's"));
-    }
-    for (const agentId of this.#agentIds) this.#ensureLane(agentId);
+    const added = [...this.#agentIds].filter((agentId) => !before.has(agentId));
+    const removed = [...before].filter((agentId) => !this.#agentIds.has(agentId));
+    const reason = new Error("the agent ID is no longer this worker's");
+    for (const agentId of removed) this.#lanes.get(agentId)?.stop.abort(reason);
+    for (const agentId of added) this.#ensureLane(agentId);
+    return { added, removed };
   }
 
   /** Takes no more actions; those that run may end by themselves, for a time. */
@@ -78,7 +87,9 @@ export class Worker {
       { running: this.#running, graceMs: shutdownGraceMs },
       "stopping: no new actions, waiting for running ones",
     );
-    this.#stop.abort(new Error("the worker is stopping"));
+    const reason = new Error("the worker is stopping");
+    this.#stop.abort(reason);
+    for (const lane of this.#lanes.values()) lane.stop.abort(reason);
     void clock.sleep(shutdownGraceMs, AbortSignal.any([this.#cancel.signal, this.#ended.signal])).then(
       () => this.cancel(),
       () => undefined,
@@ -102,8 +113,6 @@ export class Worker {
     if (this.#lanes.has(agentId) || this.#stop.signal.aborted) return;
     const { transport, clock, log, maxBackoffMs } = this.#parts;
     const stop = new AbortController();
-    const onStop = () => stop.abort(this.#stop.signal.reason);
-    this.#stop.signal.addEventListener("abort", onStop, { once: true });
     const ended = runLane(
       {
         agentId,
@@ -115,7 +124,6 @@ export class Worker {
       },
       stop.signal,
     ).finally(() => {
-      this.#stop.signal.removeEventListener("abort", onStop);
       this.#lanes.delete(agentId);
       // It may have been taken away and given back while its last action ran.
       if (this.#agentIds.has(agentId)) this.#ensureLane(agentId);

@@ -41,8 +41,19 @@ export function createActionLogger(least: Level, context: LogFields): ActionLogg
 export function createLineLogger(least: Level, context: LogFields, onLine: (line: string) => void): Logger {
   const write = (level: Level) => (fields: LogFields, message: string) => {
     if (LEVELS.indexOf(level) < LEVELS.indexOf(least)) return;
-    const time = new Date().toISOString();
-    onLine(JSON.stringify({ level: PINO_LEVELS[level], time, ...context, ...fields, msg: message }));
+    const about = { level: PINO_LEVELS[level], time: new Date().toISOString(), ...context };
+    onLine(asJson({ ...about, ...fields, msg: message }) ?? asJson({ ...about, msg: message }) ?? message);
   };
   return { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
+}
+
+/** Undefined for what JSON cannot say; a line of the log is no reason to fail. Errors are written as pino writes them. */
+function asJson(line: LogFields): string | undefined {
+  try {
+    return JSON.stringify(line, (_, value: unknown) =>
+      value instanceof Error ? { type: value.name, message: value.message, stack: value.stack } : value,
+    );
+  } catch {
+    return undefined;
+  }
 }

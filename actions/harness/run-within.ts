@@ -4,11 +4,15 @@ import { BmcError } from "../../shared/bmc/errors.ts";
 import { EXIT_OK, exitCodeOf, type StopSignal } from "../../shared/contract/exit-code.ts";
 import type { ActionResult } from "../../shared/contract/result.ts";
 import type { Action } from "./action.ts";
+import { commonInput } from "./common-input.ts";
 import { failedResult } from "./failed-result.ts";
-import { parseFlags } from "./flags.ts";
+import type { ParsedFlags } from "./flags.ts";
+import { givenFor, type ValueSources } from "./given-values.ts";
 import { createLineLogger } from "./logger.ts";
 import { readInput } from "./read-input.ts";
+import { replaceFile } from "./replace-file.ts";
 import { runAction } from "./run-action.ts";
+import { resultLine } from "./write-result.ts";
 
 /** What a process would be given. */
 export interface WithinRequest {
@@ -35,35 +39,63 @@ export async function runWithin(
   return { exitCode, result };
 }
 
-async function run(action: Action, request: WithinRequest): Promise<ActionResult> {
-  const { env, argv, stdin, signal, stoppedBy, onLine } = request;
-  z.config(en());
+async function run(action: Action, { signal, stoppedBy, ...request }: WithinRequest): Promise<ActionResult> {
   // As the program's own handler of the signal does.
   const stop = new AbortController();
   const onStop = () => stop.abort(new BmcError("cancelled", `cancelled by ${stoppedBy}`));
   if (signal.aborted) onStop();
   signal.addEventListener("abort", onStop, { once: true });
   try {
-    const flags = parseFlags(action, argv);
+    z.config(en());
+    const { env, argv } = request;
+    const flags = argv.length === 0 ? NO_FLAGS : (await import("./flags.ts")).parseFlags(action, argv);
     const given = { env, flags: flags.values };
-    const read = await readInput(action, { ...given, stdin: () => once(stdin), signal: stop.signal });
-    if (stop.signal.aborted) return failedResult(action.name, BmcError.from(stop.signal.reason));
-    const problems = [...flags.problems, ...(read.ok ? [] : read.problems)];
-    if (!read.ok || problems.length > 0) {
-      return failedResult(action.name, new BmcError("usage", problems.join("; ")));
-    }
-    const { common, connection } = read.input;
-    const log = createLineLogger(
-      common.logLevel,
-      { action: action.name, machine: connection.machine },
-      onLine,
-    );
-    return await runAction(action, read.input, { signal: stop.signal, log });
+    const result = await runWith(action, { ...request, given, flags }, stop.signal);
+    await writeResultFile(result, given, request.onLine);
+    return result;
   } catch (thrown) {
     return failedResult(action.name, BmcError.from(thrown));
   } finally {
     signal.removeEventListener("abort", onStop);
   }
+}
+
+async function runWith(
+  action: Action,
+  {
+    given,
+    flags,
+    stdin,
+    onLine,
+  }: Pick<WithinRequest, "stdin" | "onLine"> & { readonly given: ValueSources; readonly flags: ParsedFlags },
+  signal: AbortSignal,
+): Promise<ActionResult> {
+  const read = await readInput(action, { ...given, stdin: () => once(stdin), signal });
+  if (signal.aborted) return failedResult(action.name, BmcError.from(signal.reason));
+  const problems = [...flags.problems, ...(read.ok ? [] : read.problems)];
+  // A program shows its help instead of doing anything; here nobody would see it.
+  if (flags.help) problems.push("--help asks for help, which a worker shows to nobody");
+  if (!read.ok || problems.length > 0) {
+    return failedResult(action.name, new BmcError("usage", problems.join("; ")));
+  }
+  const { common, connection } = read.input;
+  const context = { action: action.name, machine: connection.machine };
+  const log = createLineLogger(common.logLevel, context, onLine);
+  return runAction(action, read.input, { signal, log });
+}
+
+const NO_FLAGS: ParsedFlags = { values: {}, help: false, problems: [] };
+
+/** As a program does whatever it came to; one that cannot be written is said in the log. */
+async function writeResultFile(
+  result: ActionResult,
+  given: ValueSources,
+  onLine: WithinRequest["onLine"],
+): Promise<void> {
+  const file = givenFor(commonInput.resultFile, given)?.text;
+  if (file === undefined) return;
+  const problem = await replaceFile(file, resultLine(result));
+  if (problem !== undefined) onLine(`RESULT_FILE ${file} cannot be written: ${problem}`);
 }
 
 async function* once(text: string): AsyncGenerator<Uint8Array> {

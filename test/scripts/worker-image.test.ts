@@ -1,5 +1,5 @@
 import { execa } from "execa";
-import { beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it, vi } from "vitest";
 import { catalogue } from "../../actions/catalogue.ts";
 import { buildImage } from "../../scripts/images/build-image.ts";
 import { containerEngine } from "../../scripts/images/container-engine.ts";
@@ -26,6 +26,24 @@ describeWithDocker("the image of the worker", () => {
 
     expect(stderr).toContain("--grpc-server: is missing");
     expect(exitCode).toBe(2);
+  });
+
+  it("starts without being told where its state is, as a user without a home", async () => {
+    const confined = ["--read-only", "--cap-drop", "ALL", "--network", "none"];
+    const start = ["start", "--grpc-server", "127.0.0.1:1", "--agent-id", "a"];
+    const { stdout: id } = await execa("docker", ["run", "--detach", ...confined, image, ...start]);
+    try {
+      const logged = async () => (await execa("docker", ["logs", id])).stderr;
+      await vi.waitFor(async () => expect(await logged()).toContain("worker started"), 20_000);
+
+      await execa("docker", ["stop", id]);
+
+      const { stdout: exitCode } = await execa("docker", ["wait", id]);
+      expect(await logged()).toContain('"stateDirectory":"/var/lib/pbnj-worker"');
+      expect(exitCode).toBe("0");
+    } finally {
+      await execa("docker", ["rm", "--force", "--volumes", id]);
+    }
   });
 
   it("holds every action for the process runtime, and runs them", async () => {

@@ -30,7 +30,7 @@ export async function startFaultyIpmi(machine: SimulatedMachine, password: strin
   bmc.faults.ignores = (name) => !SESSION_MESSAGES.has(name) && (Date.now() < deafUntil || take("deaf"));
   bmc.faults.losesAnswer = (name) => !SESSION_MESSAGES.has(name) && take("mute");
   bmc.faults.refuses = (name) => {
-    if (take("busy")) return NODE_BUSY;
+    if (take("busy", !SESSION_MESSAGES.has(name))) return NODE_BUSY;
     return take("forgetful", WRITES.has(name)) ? OUT_OF_SPACE : undefined;
   };
   bmc.faults.rewrites = (name, datagram) =>

@@ -41,6 +41,7 @@ const ROUND_MS = 60_000;
 const SETTLE_MS = 240_000;
 const CLEAN_UP_MS = 20_000;
 const LOOK_MS = 200;
+const CRASH_LINES = 8;
 const PROGRESS_MS = 15_000;
 const SESSIONS_RULE = "no session is left on a BMC";
 /** The dice of faults and work are different ones: a fault more must not change the work. */
@@ -211,7 +212,7 @@ class Soak {
       ...judgeActions({ ...records, interruptions }),
       ...sessions.findings,
       ...this.#lostWithoutReason(records, read),
-      ...workers.flatMap((worker) => this.#endedByThemselves(worker)),
+      ...workers.flatMap((worker, index) => this.#endedByThemselves(worker, logs[index] ?? "")),
       ...workers.flatMap((worker) => judgeGrowth(worker.name, this.#readings.get(worker) ?? [])),
       ...(await this.#passwordTold(records, logs)),
       ...this.faults.findings,
@@ -268,7 +269,8 @@ class Soak {
     return { findings, lost };
   }
 
-  #endedByThemselves({ name, process }: LabWorker): readonly Finding[] {
+  #endedByThemselves({ name, process }: LabWorker, log: string): readonly Finding[] {
+    const lastWords = readWorkerLogs([log]).foreign.slice(-CRASH_LINES).join(" | ");
     return process.exits
       .filter(({ asked }) => !asked)
       .filter(
@@ -279,7 +281,7 @@ class Soak {
           ),
       )
       .map(({ code, signal, at }) => {
-        const text = `${name} ended with ${signal ?? `code ${code}`} at ${new Date(at).toISOString()}`;
+        const text = `${name} ended with ${signal ?? `code ${code}`} at ${new Date(at).toISOString()}: ${lastWords}`;
         return { rule: "a worker lives until it is told to stop", text };
       });
   }

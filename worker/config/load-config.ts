@@ -103,10 +103,18 @@ export function loadRules({ flags, env, readFile = readTextFile }: LoadConfigInp
   return { ok: true, config: { settings, inventory, policy }, warnings };
 }
 
+/** For users that have no home, as in containers. */
+const SYSTEM_STATE_DIRECTORY = "/var/lib/pbnj-worker";
+
 /** Where the XDG Base Directory Specification has a user's state. */
 function defaultStateDirectory(env: LoadConfigInput["env"]): string {
   const base = env["XDG_STATE_HOME"] ?? "";
-  return join(isAbsolute(base) ? base : join(env["HOME"] || homedir(), ".local/state"), "pbnj-worker");
+  if (isAbsolute(base)) return join(base, "pbnj-worker");
+  try {
+    return join(env["HOME"] || homedir(), ".local/state/pbnj-worker");
+  } catch {
+    return SYSTEM_STATE_DIRECTORY;
+  }
 }
 
 type ReadAll =

@@ -1,3 +1,4 @@
+import { BmcError } from "../../shared/bmc/errors.ts";
 import type { Connection } from "../../shared/contract/connection.ts";
 import type { ConnectionReading, Inventory, Machine } from "./inventory.ts";
 
@@ -21,7 +22,16 @@ export class CurrentInventory implements Inventory {
     return this.#inventory.find(name);
   }
 
-  resolveConnection(machine: Machine, reading: ConnectionReading): Promise<Connection> {
+  /**
+   * As the inventory is now, so that a corrected entry counts for an action that waited. It has waited for its turn
+   * at the BMC the machine had then: with another one since, two could be at one BMC.
+   */
+  async resolveConnection(machine: Machine, reading: ConnectionReading): Promise<Connection> {
+    const now = this.#inventory.find(machine.name);
+    if (now && now.lockKey !== machine.lockKey) {
+      const change = "the inventory gave it another BMC while the action waited: nothing was sent";
+      throw new BmcError("usage", `machine ${machine.name}: ${change}`);
+    }
     return this.#inventory.resolveConnection(machine, reading);
   }
 }

@@ -60,7 +60,7 @@ export class LogStream {
   }
 
   #emit(stream: LogLine["stream"], line: string): void {
-    const bounded = line.length <= LONGEST_LOG_LINE ? line : `${line.slice(0, LONGEST_LOG_LINE)}…`;
+    const bounded = boundedLine(line);
     if (bounded.trim() !== "") {
       const last = this.#last[stream];
       last.push(bounded);
@@ -68,4 +68,9 @@ export class LogStream {
     }
     this.#onLog({ stream, line: bounded });
   }
+}
+
+/** A log line as long as one may be. */
+export function boundedLine(line: string): string {
+  return line.length <= LONGEST_LOG_LINE ? line : `${line.slice(0, LONGEST_LOG_LINE)}…`;
 }

@@ -1,55 +1,46 @@
 import { serialiseConnection } from "../../../shared/contract/connection.ts";
-import type { StopSignal } from "../../../shared/contract/exit-code.ts";
-import type { ActionResult } from "../../../shared/contract/result.ts";
+import type { ErrorClass } from "../../../shared/contract/error-class.ts";
+import type { Logger } from "../../../shared/logger.ts";
 import { parseImageReference } from "../../image-reference.ts";
 import { waitUntilDeadline } from "../deadline.ts";
+import { boundedLine } from "../log-stream.ts";
 import { concludeOutcome, failedLaunch, nothingLeft } from "../outcome.ts";
 import type { Refusal } from "../process/refusal.ts";
-import type { Adoption, EndedAction, LaunchRequest, LeftAction, LogLine, Runtime } from "../runtime.ts";
-
-/** What a process would be given, without the process. */
-export interface InProcessRequest {
-  /** The whole environment: nothing of the worker's own is seen. */
-  readonly env: Readonly<Record<string, string>>;
-  readonly argv: readonly string[];
-  readonly stdin: string;
-  readonly onLog: (line: LogLine) => void;
-  readonly signal: AbortSignal;
-  /** What the cancelled action says ended it. */
-  readonly stoppedBy: StopSignal;
-}
-
-/** One of this project's own actions, as whoever puts the program together hands it over. */
-export interface InProcessAction {
-  /** Whether running it a second time leaves the machine as after the first. */
-  readonly idempotent: boolean;
-  /** Resolves to the end of the action, as its process would have told it; never rejects. */
-  run(request: InProcessRequest): Promise<{ readonly exitCode: number; readonly result: ActionResult }>;
-}
-
-export interface ActionLibrary {
-  names(): readonly string[];
-  find(name: string): Promise<InProcessAction | undefined>;
-}
+import {
+  type Adoption,
+  type EndedAction,
+  LaunchNotRecorded,
+  type LaunchRequest,
+  type LeftAction,
+  type Runtime,
+} from "../runtime.ts";
+import type { ActionLibrary, InProcessAction, InProcessEnd } from "./action-library.ts";
+import { StrayErrors } from "./stray-errors.ts";
 
 export interface InProcessRuntimeOptions {
   readonly actions: ActionLibrary;
   /** Why a template's environment, arguments and mounts are refused; undefined when they are not. */
   readonly refuse: (action: LaunchRequest["action"]) => Promise<Refusal | undefined>;
+  readonly log: Logger;
   /** How long an action may clean up after it was told to stop. */
   readonly stopGraceMs?: number;
 }
 
 /**
  * Runs this project's actions inside the worker, for fleets where a process each is what limits it. Each run has
- * its own connection, log and signal, and shares nothing with another; what it does not have is a process to be
- * killed, so an action that does not end when told to is left behind and said to be so. An action dies with its worker.
+ * its own environment, connection, log and signal, and shares nothing with another; an error of its own that nobody
+ * caught ends it and not the worker. What it does not have is a process to be killed: an action that does not end
+ * when told to is said to have timed out, and nothing else is done at its BMC while it may still go on. An action
+ * dies with its worker.
  */
 export class InProcessRuntime implements Runtime {
   readonly name = "in-process";
   readonly #options: InProcessRuntimeOptions & { readonly stopGraceMs: number };
+  readonly #strayErrors = new StrayErrors();
   readonly #closing = new AbortController();
   readonly #running = new Set<Promise<unknown>>();
+  /** By BMC, what was told to end and did not. */
+  readonly #leftBehind = new Map<string, string>();
 
   constructor(options: InProcessRuntimeOptions) {
     this.#options = { stopGraceMs: 10_000, ...options };
@@ -57,27 +48,28 @@ export class InProcessRuntime implements Runtime {
 
   async run(request: LaunchRequest, signal: AbortSignal): Promise<EndedAction> {
     const startedAt = new Date();
-    const refused = (errorClass: Refusal["class"] | "cancelled", reason: string) =>
+    const failed = (errorClass: ErrorClass, reason: string) =>
       nothingLeft(failedLaunch(errorClass, reason, startedAt, new Date()));
     const { action } = request;
-    const refusal = await this.#options.refuse(action);
-    if (refusal) return refused(refusal.class, refusal.reason);
-    const found = await this.#find(action.image);
-    if (!found) {
-      const names = this.#options.actions.names().join(", ");
-      return refused(
-        "usage",
-        `the in-process runtime has no action for the image ${action.image}; it knows ${names}`,
-      );
-    }
-    const stop = AbortSignal.any([signal, this.#closing.signal]);
-    if (stop.aborted) return refused("cancelled", "cancelled before it started");
-    const work = this.#run(found, request, startedAt, stop);
-    this.#running.add(work);
     try {
-      return await work;
-    } finally {
-      this.#running.delete(work);
+      const refusal = await this.#options.refuse(action);
+      if (refusal) return failed(refusal.class, refusal.reason);
+      const found = await this.#find(action.image);
+      if (!found) {
+        const names = this.#options.actions.names().toSorted().join(", ");
+        return failed(
+          "usage",
+          `the in-process runtime has no action for the image ${action.image}; it knows ${names}`,
+        );
+      }
+      const busy = this.#leftBehind.get(bmcOf(request));
+      if (busy !== undefined) return failed("busy", `${busy}, and may still be at work there`);
+      const stop = AbortSignal.any([signal, this.#closing.signal]);
+      if (stop.aborted) return failed("cancelled", "cancelled before it started");
+      return await this.#keepRunning(this.#run(found, request, startedAt, stop));
+    } catch (thrown) {
+      if (thrown instanceof LaunchNotRecorded) throw thrown;
+      return failed("internal", `could not run the action: ${messageOf(thrown)}`);
     }
   }
 
@@ -94,8 +86,18 @@ export class InProcessRuntime implements Runtime {
   }
 
   async close(): Promise<void> {
-    this.#closing.abort();
+    this.#closing.abort(new Error("the runtime is closing"));
     await Promise.allSettled(this.#running);
+    this.#strayErrors.close();
+  }
+
+  async #keepRunning<T>(work: Promise<T>): Promise<T> {
+    this.#running.add(work);
+    try {
+      return await work;
+    } finally {
+      this.#running.delete(work);
+    }
   }
 
   #find(image: string): Promise<InProcessAction | undefined> {
@@ -109,22 +111,24 @@ export class InProcessRuntime implements Runtime {
     startedAt: Date,
     stop: AbortSignal,
   ): Promise<EndedAction> {
-    const { action, connection, timeoutMs, onLog, onLaunch } = request;
+    const { timeoutMs, onLaunch } = request;
     await onLaunch?.({});
     const told = new AbortController();
-    const ended = found.run({
-      env: { ...action.environment, ...(connection ? { BMC_CONNECTION_FILE: "-" } : {}) },
-      argv: action.command,
-      stdin: connection ? serialiseConnection(connection) : "",
-      onLog,
-      signal: told.signal,
-      stoppedBy: "SIGTERM",
+    const escaped = Promise.withResolvers<string>();
+    const ended = this.#start(found, request, told.signal, escaped.resolve);
+    let stray: string | undefined;
+    const stopReason = await waitUntilDeadline(timeoutMs, stop, async () => {
+      stray = await Promise.race([ended.then(() => undefined), escaped.promise]);
     });
-    const stopReason = await waitUntilDeadline(timeoutMs, stop, () => ended);
-    if (stopReason) told.abort(new Error(`stopped: ${stopReason}`));
-    const end = stopReason ? await within(ended, this.#options.stopGraceMs) : await ended;
+    const isToStop = stopReason !== undefined || stray !== undefined;
+    if (isToStop) told.abort(new Error(`stopped: ${stopReason ?? stray}`));
+    const end = isToStop ? await within(ended, this.#options.stopGraceMs) : await ended;
+    if (end === undefined) this.#leave(ended, request);
+    if (stray !== undefined) {
+      return nothingLeft(failedLaunch("internal", `an error escaped it: ${stray}`, startedAt, new Date()));
+    }
     const outcome = concludeOutcome({
-      ...(end === undefined ? {} : { exitCode: end.exitCode, result: end.result }),
+      ...end,
       ...(stopReason === undefined ? {} : { stopReason }),
       lastLines: end === undefined ? ["it did not end when it was told to"] : [],
       timeoutMs,
@@ -133,6 +137,48 @@ export class InProcessRuntime implements Runtime {
     });
     return nothingLeft(outcome);
   }
+
+  /** Resolves to its end. An error that escapes it is logged, and given to `onEscape` while it has not ended. */
+  #start(
+    found: InProcessAction,
+    { action, connection, onLog }: LaunchRequest,
+    signal: AbortSignal,
+    onEscape: (error: string) => void,
+  ): Promise<InProcessEnd> {
+    const onStray = (thrown: unknown) => {
+      const error = messageOf(thrown);
+      const fields = { workflow: action.workflowId, task: action.taskId, action: action.name, error };
+      this.#options.log.error(fields, "an error escaped an action");
+      onEscape(error);
+    };
+    return this.#strayErrors.run(onStray, async () =>
+      found.run({
+        env: { ...action.environment, ...(connection ? { BMC_CONNECTION_FILE: "-" } : {}) },
+        argv: action.command,
+        stdin: connection ? serialiseConnection(connection) : "",
+        onLog: ({ stream, line }) => onLog({ stream, line: boundedLine(line) }),
+        signal,
+        stoppedBy: "SIGTERM",
+      }),
+    );
+  }
+
+  #leave(ended: Promise<unknown>, request: LaunchRequest): void {
+    const { action } = request;
+    const bmc = bmcOf(request);
+    this.#options.log.error(
+      { workflow: action.workflowId, action: action.name },
+      "action did not end when it was told to: nothing else is done at its BMC until it does",
+    );
+    this.#leftBehind.set(bmc, `the action ${action.name} of ${action.workflowId} did not end when told to`);
+    const forget = () => this.#leftBehind.delete(bmc);
+    ended.then(forget, forget);
+  }
+}
+
+/** As much as tells that two actions are at the same one; the worker lets only one at a time begin there. */
+function bmcOf({ action, connection }: LaunchRequest): string {
+  return connection?.machine ?? connection?.host ?? action.environment["BMC_HOST"] ?? action.workflowId;
 }
 
 async function within<T>(work: Promise<T>, ms: number): Promise<T | undefined> {
@@ -143,4 +189,8 @@ async function within<T>(work: Promise<T>, ms: number): Promise<T | undefined> {
   } finally {
     clearTimeout(timer);
   }
+}
+
+function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
 }

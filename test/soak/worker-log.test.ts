@@ -1,0 +1,43 @@
+import { expect, test } from "vitest";
+import { readWorkerLogs } from "./worker-log.ts";
+
+const line = (msg: string, more: Readonly<Record<string, unknown>> = {}, level = 30) =>
+  JSON.stringify({ level, time: "2026-01-01T00:00:00.000Z", ...more, msg });
+const cut = { workflow: "default/soak-1", action: "1-power-cycle" };
+
+test("counts what workers found after a restart, and what became of it", () => {
+  const first = [line("worker started", { unfinished: 0 }), line("action started", cut)];
+  const second = [
+    line("worker started", { unfinished: 3 }),
+    line("action of an earlier run was not launched: the server serves it again", cut),
+    line("action started", cut),
+    line("action of an earlier run was lost and is not idempotent: not run again", {
+      ...cut,
+      workflow: "default/soak-2",
+    }),
+    line("report of an earlier run is still to be made", { ...cut, workflow: "default/soak-3" }),
+  ];
+
+  expect(readWorkerLogs([first.join("\n"), second.join("\n")])).toMatchObject({
+    unfinished: 3,
+    notLaunched: 1,
+    lostAndRunAgain: [],
+    lostAndFailed: ["soak-2/1-power-cycle"],
+    reported: 1,
+    launches: 2,
+    launched: 1,
+  });
+});
+
+test("counts errors by what they say, and keeps what is no log", () => {
+  const text = [
+    line("journal not written", {}, 50),
+    line("journal not written", {}, 50),
+    "Error: crashed",
+  ].join("\n");
+
+  const { errors, foreign } = readWorkerLogs([text]);
+
+  expect([...errors]).toEqual([["journal not written", 2]]);
+  expect(foreign).toEqual(["Error: crashed"]);
+});
