@@ -239,7 +239,13 @@ describe("the in-process runtime keeps the runtime contract", () => {
 
   it("says of an earlier worker's action that it is lost, or was never launched", async () => {
     const { request } = scriptedRequest([], { action: { image: "localhost/power-cycle:v1" } });
-    const left = { action: request.action, startedAt: new Date(), timeoutMs: 1_000, onLog: () => undefined };
+    const left = {
+      action: request.action,
+      connected: true,
+      startedAt: new Date(),
+      timeoutMs: 1_000,
+      onLog: () => undefined,
+    };
 
     const adoptions = [await runtime.adopt({ ...left, handle: {} }), await runtime.adopt(left)];
 
