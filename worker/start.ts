@@ -11,6 +11,7 @@ import { Journal } from "./journal/journal.ts";
 import { openStateDirectory, type StateDirectory, StateDirectoryProblem } from "./journal/state-directory.ts";
 import { createLogger } from "./logger.ts";
 import type { OwnProgram } from "./own-program.ts";
+import { keepHeapSmall } from "./small-heap.ts";
 import type { Worker } from "./worker.ts";
 
 /**
@@ -22,6 +23,7 @@ export async function start(
   unknown: readonly Problem[],
   own: OwnProgram,
 ): Promise<number> {
+  keepHeapSmall();
   const loaded = loadConfig({ flags, env: process.env });
   if (!loaded.ok || unknown.length > 0) {
     process.stderr.write(

@@ -1,5 +1,3 @@
-import { createClient } from "@connectrpc/connect";
-import { createGrpcTransport } from "@connectrpc/connect-node";
 import { withTimeout } from "../../../shared/timeout.ts";
 import type { Action } from "../../action.ts";
 import { MalformedAction } from "../action-fields.ts";
@@ -9,6 +7,7 @@ import { createDialer, type ServerOptions } from "./dial.ts";
 import { acknowledgementOfError, pollOfError } from "./errors.ts";
 import { type ActionResponse, WorkflowService } from "./gen/workflow_pb.ts";
 import { actionOf, statusRequestOf } from "./messages.ts";
+import { callUnary } from "./unary-call.ts";
 
 export interface TinkTransportOptions extends ServerOptions {
   /** Must exceed the minute for which the server holds a call. */
@@ -49,25 +48,24 @@ export function createTinkTransport(options: TinkTransportOptions): Transport {
 /** The tink workflow API of Tinkerbell 0.17 and later, for any number of agent IDs. The channel is the caller's. */
 export function currentApi(
   channel: Channel,
-  options: Pick<TinkTransportOptions, "pollTimeoutMs" | "reportTimeoutMs"> = {},
+  {
+    pollTimeoutMs = POLL_TIMEOUT_MS,
+    reportTimeoutMs = REPORT_TIMEOUT_MS,
+  }: Pick<TinkTransportOptions, "pollTimeoutMs" | "reportTimeoutMs"> = {},
 ): Omit<Transport, "close"> {
-  const pollTimeoutMs = options.pollTimeoutMs ?? POLL_TIMEOUT_MS;
-  const reportTimeoutMs = options.reportTimeoutMs ?? REPORT_TIMEOUT_MS;
-  const client = createClient(
-    WorkflowService,
-    createGrpcTransport({
-      baseUrl: channel.authority,
-      sessionManager: channel,
-      readMaxBytes: LARGEST_MESSAGE_BYTES,
-    }),
-  );
+  const { getAction, reportActionStatus } = WorkflowService.method;
+  const options = (timeoutMs: number, signal: AbortSignal) => ({
+    timeoutMs,
+    signal,
+    readMaxBytes: LARGEST_MESSAGE_BYTES,
+  });
 
   return {
     async next(agentId, signal) {
       signal.throwIfAborted();
       try {
         const response = await withTimeout(pollTimeoutMs, signal, (callSignal) =>
-          client.getAction({ agentId }, { signal: callSignal, timeoutMs: pollTimeoutMs }),
+          callUnary(channel, getAction, { agentId }, options(pollTimeoutMs, callSignal)),
         );
         return pollOf(response, agentId);
       } catch (thrown) {
@@ -82,10 +80,12 @@ export function currentApi(
       signal.throwIfAborted();
       try {
         await withTimeout(reportTimeoutMs, signal, (callSignal) =>
-          client.reportActionStatus(statusRequestOf(status), {
-            signal: callSignal,
-            timeoutMs: reportTimeoutMs,
-          }),
+          callUnary(
+            channel,
+            reportActionStatus,
+            statusRequestOf(status),
+            options(reportTimeoutMs, callSignal),
+          ),
         );
         return { kind: "acknowledged" };
       } catch (thrown) {

@@ -102,17 +102,49 @@ describe("a server that misbehaves", () => {
     ],
     [
       "ends in the middle of a message",
-      "InvalidArgument",
+      "DataLoss",
       (stream) => {
         stream.respond(HEADERS, { waitForTrailers: true });
         stream.once("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
         stream.end(framed(ACTION, 1_000));
       },
     ],
+    [
+      "sends two messages",
+      "Unimplemented",
+      (stream) => {
+        stream.respond(HEADERS, { waitForTrailers: true });
+        stream.once("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
+        stream.write(framed(ACTION));
+        stream.end(framed(ACTION));
+      },
+    ],
+    [
+      "sends no message",
+      "Unimplemented",
+      (stream) => {
+        stream.respond(HEADERS, { waitForTrailers: true });
+        stream.once("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
+        stream.end();
+      },
+    ],
+    [
+      "compresses without being asked to",
+      "Internal",
+      (stream) => {
+        stream.respond(HEADERS, { waitForTrailers: true });
+        stream.once("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
+        const message = framed(ACTION);
+        message[0] = 1;
+        stream.end(message);
+      },
+    ],
     ["resets the call", "Internal", (stream) => stream.close(2)],
+    ["is asked too much", "ResourceExhausted", (stream) => stream.close(11)],
+    ["wants more security", "PermissionDenied", (stream) => stream.close(12)],
     ["cancels the call", "Canceled", (stream) => stream.close(8)],
     ["resets the call without an error", "Unavailable", (stream) => stream.close(0)],
-    ["refuses the call", "Internal", (stream) => stream.close(7)],
+    ["refuses the call", "Unavailable", (stream) => stream.close(7)],
     ["destroys the session", "Unavailable", (_, session) => session.destroy()],
     ["is killed", "Unavailable", (_, session) => session.socket.destroy()],
     [
