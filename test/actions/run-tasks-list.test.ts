@@ -105,7 +105,7 @@ describe("a list of tasks", () => {
     ["just text", ["TASKS: must be a list of tasks, or a document whose tasks or spec.tasks is such a list"]],
     ["# nothing", ["TASKS: must be a list of tasks, or a document whose tasks or spec.tasks is such a list"]],
     ["- powerAction: on\n  powerAction: off", ["TASKS:2: map keys must be unique"]],
-    ["- powerAction: !secret on", ["TASKS:1: unresolved tag: !secret"]],
+    ["- powerAction: !secret on", ["TASKS:1: unresolved tag: put text that begins with ! in quotes"]],
     [
       "- {powerAction: on}\n---\n- {powerAction: off}",
       [expect.stringMatching(/^TASKS:2: source contains multiple documents/)],

@@ -40,7 +40,8 @@ describe("the arguments of a build with buildx", () => {
       ...["--file", join(projectRoot, "Dockerfile.action"), "--tag", "registry.example/bmc/power-off:v1.2.3"],
       ...["--build-arg", "NODE_IMAGE=node:24-slim", "--build-arg", "BASE_IMAGE=base:1"],
       ...["--build-arg", "ACTION=power-off", "--build-arg", "VERSION=1.2.3"],
-      ...["--build-arg", `DESCRIPTION=${build.description}`, "--build-arg", "REVISION=abc", projectRoot],
+      ...["--build-arg", `DESCRIPTION=${build.description}`, "--build-arg", "REVISION=abc"],
+      ...["--build-arg", "IDEMPOTENT=true", projectRoot],
     ]);
   });
 

@@ -36,14 +36,20 @@ test("a hundred workflows on one worker ID go on beside each other, one action a
     running.set(machine, (running.get(machine) ?? 0) + (action.state === "RUNNING" ? 1 : -1));
     most.atOneMachine = Math.max(most.atOneMachine, running.get(machine) ?? 0);
     most.machines = Math.max(most.machines, [...running.values()].filter((count) => count > 0).length);
+    // Once so many are at it beside each other, there is no need to be slow any more.
+    if (most.machines > MACHINES.length / 2) setLatency(0);
   });
+  const setLatency = (ms: number) => {
+    for (const bmc of lab.bmcs) bmc.latencyMs = ms;
+  };
+  setLatency(1_000);
 
   await using _worker = await standingWorker(lab);
   await server.until(() => workflows.every(({ workflow }) => workflow.state === "SUCCESS"), 25_000);
   const calls = server.calls.length;
 
   expect(most.atOneMachine).toBe(1);
-  expect(most.machines).toBeGreaterThan(10);
+  expect(most.machines).toBeGreaterThan(MACHINES.length / 2);
   expect(lab.machines.map((machine) => machine.count("reset"))).toEqual(MACHINES.map(() => 5));
   // Of each action its start, its end, its workflow's list, and twice the contexts: before it and when it has ended.
   expect(server.reports).toHaveLength(400);

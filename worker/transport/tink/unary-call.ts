@@ -1,0 +1,181 @@
+import type { ClientHttp2Stream, IncomingHttpHeaders } from "node:http2";
+import { constants } from "node:http2";
+import {
+  create,
+  type DescMessage,
+  type DescMethodUnary,
+  fromBinary,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+} from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import {
+  contentTypeProto,
+  headerContentType,
+  headerGrpcStatus,
+  headerTimeout,
+  headerUserAgent,
+  validateResponse,
+  validateTrailer,
+} from "@connectrpc/connect/protocol-grpc";
+import { version } from "../../../shared/version.ts";
+import type { Channel } from "./channel.ts";
+
+export interface UnaryCallOptions {
+  /** Ends the call at once; it rejects with the signal's reason. */
+  readonly signal: AbortSignal;
+  /** Told to the server, which gives up by then. The caller keeps the time itself. */
+  readonly timeoutMs: number;
+  /** A larger answer is refused. */
+  readonly readMaxBytes: number;
+}
+
+/** A flag for compression and the length of the message, before each message (gRPC over HTTP/2, Length-Prefixed-Message). */
+const PREFIX_BYTES = 5;
+
+/**
+ * One unary gRPC call on a channel, for calls that are held by the thousand: it takes a ninth of the memory of a call
+ * through a Connect client, which holds its streams, iterators and promises ready for all that a call may be. Rejects
+ * with a `ConnectError`, or with the signal's reason.
+ */
+export async function callUnary<I extends DescMessage, O extends DescMessage>(
+  channel: Channel,
+  method: DescMethodUnary<I, O>,
+  input: MessageInitShape<I>,
+  { signal, timeoutMs, readMaxBytes }: UnaryCallOptions,
+): Promise<MessageShape<O>> {
+  signal.throwIfAborted();
+  let stream: ClientHttp2Stream;
+  try {
+    stream = await channel.request("POST", `/${method.parent.typeName}/${method.name}`, {
+      [headerContentType]: contentTypeProto,
+      [headerUserAgent]: `pbnj-worker/${version}`,
+      [headerTimeout]: `${timeoutMs}m`,
+      // Proxies that drop trailers are to fail early (gRPC over HTTP/2, Requests).
+      te: "trailers",
+    });
+  } catch (thrown) {
+    throw networkError(thrown);
+  }
+  const answer = answerOf(stream, signal, readMaxBytes);
+  stream.end(enveloped(toBinary(method.input, create(method.input, input))));
+  const message = messageOf(await answer);
+  channel.notifyResponseByteRead(stream);
+  try {
+    return fromBinary(method.output, message);
+  } catch (thrown) {
+    throw new ConnectError("the answer cannot be read", Code.Internal, undefined, undefined, thrown);
+  }
+}
+
+interface Answer {
+  readonly header: IncomingHttpHeaders & { readonly ":status"?: number | undefined };
+  readonly trailer: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+/** Resolves when the stream has ended well, whatever the answer says. */
+function answerOf(stream: ClientHttp2Stream, signal: AbortSignal, readMaxBytes: number): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    let header: Answer["header"] = {};
+    let trailer: Answer["trailer"] = {};
+    let body: Buffer = Buffer.alloc(0);
+    const give = (reason: unknown) => {
+      signal.removeEventListener("abort", onAbort);
+      reject(reason);
+    };
+    const cancel = (reason: unknown) => {
+      stream.close(constants.NGHTTP2_CANCEL);
+      give(reason);
+    };
+    const onAbort = () => cancel(signal.reason);
+    stream.on("response", (received) => {
+      header = received;
+    });
+    stream.on("trailers", (received) => {
+      trailer = received;
+    });
+    stream.on("data", (chunk: Buffer) => {
+      body = body.length === 0 ? chunk : Buffer.concat([body, chunk]);
+      // What is announced counts as well: a server that never sends it would be waited for.
+      const announced = body.length < PREFIX_BYTES ? 0 : body.readUInt32BE(1);
+      if (Math.max(announced, body.length - PREFIX_BYTES) <= readMaxBytes) return;
+      cancel(new ConnectError(`an answer of more than ${readMaxBytes} bytes`, Code.ResourceExhausted));
+    });
+    // When a connection is lost, Node makes the code up; the connection knows better.
+    stream.on("error", (error) => {
+      const reset = error instanceof ConnectError ? undefined : resetError(stream.rstCode);
+      give(reset ?? networkError(error));
+    });
+    stream.on("close", () => {
+      signal.removeEventListener("abort", onAbort);
+      const reset = resetError(stream.rstCode);
+      if (reset) reject(reset);
+      else if (header[":status"] === undefined) {
+        reject(new ConnectError("the server ended the stream without an answer", Code.Unavailable));
+      } else resolve({ header, trailer, body });
+    });
+    signal.addEventListener("abort", onAbort, { once: true });
+    if (signal.aborted) onAbort();
+  });
+}
+
+/** The one message of an answer. Throws what the server said instead of it. */
+function messageOf({ header, trailer, body }: Answer): Uint8Array {
+  const headers = webHeaders(header);
+  const { headerError } = validateResponse(header[":status"] ?? 0, headers);
+  if (headerError) throw headerError;
+  const trailers = webHeaders(trailer);
+  validateTrailer(trailers, headers);
+  if (body.length < PREFIX_BYTES) {
+    const code = trailers.has(headerGrpcStatus) ? Code.Unimplemented : Code.Unknown;
+    throw new ConnectError("an answer without a message", code);
+  }
+  if (body[0] !== 0) throw new ConnectError("a compressed answer, not asked for", Code.Internal);
+  const length = body.readUInt32BE(1);
+  const message = body.subarray(PREFIX_BYTES);
+  if (message.length > length) throw new ConnectError("more than one message", Code.Unimplemented);
+  if (message.length < length) throw new ConnectError("half a message", Code.DataLoss);
+  return message;
+}
+
+function enveloped(message: Uint8Array): Uint8Array {
+  const envelope = new Uint8Array(PREFIX_BYTES + message.length);
+  new DataView(envelope.buffer).setUint32(1, message.length);
+  envelope.set(message, PREFIX_BYTES);
+  return envelope;
+}
+
+function webHeaders(fields: IncomingHttpHeaders): Headers {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(fields)) {
+    if (name.startsWith(":") || value === undefined) continue;
+    for (const one of Array.isArray(value) ? value : [value]) headers.append(name, one);
+  }
+  return headers;
+}
+
+/** What a stream's end means (gRPC over HTTP/2, Errors); nothing where it ended well. */
+function resetError(rstCode: number | undefined): ConnectError | undefined {
+  switch (rstCode) {
+    case undefined:
+    case constants.NGHTTP2_NO_ERROR:
+      return undefined;
+    case constants.NGHTTP2_REFUSED_STREAM:
+      return new ConnectError("the server refused the stream", Code.Unavailable);
+    case constants.NGHTTP2_CANCEL:
+      return new ConnectError("the server cancelled the stream", Code.Canceled);
+    case constants.NGHTTP2_ENHANCE_YOUR_CALM:
+      return new ConnectError("the server is asked too much", Code.ResourceExhausted);
+    case constants.NGHTTP2_INADEQUATE_SECURITY:
+      return new ConnectError("the connection is not secure enough for the server", Code.PermissionDenied);
+    default:
+      return new ConnectError(`the server reset the stream with code ${rstCode}`, Code.Internal);
+  }
+}
+
+/** A connection that cannot be had, or was lost, is worth another attempt. */
+function networkError(thrown: unknown): ConnectError {
+  return thrown instanceof ConnectError ? thrown : ConnectError.from(thrown, Code.Unavailable);
+}
