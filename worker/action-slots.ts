@@ -1,11 +1,18 @@
 /** Lets so many actions run at a time, those that asked first before those that asked later. */
 export class ActionSlots {
+  readonly limit: number;
   #free: number;
   /** In the order in which they asked; a set, as any of them may stop waiting. */
   readonly #waiting = new Set<() => void>();
 
   constructor(slots: number) {
+    this.limit = slots;
     this.#free = slots;
+  }
+
+  /** How many are taken now. */
+  get taken(): number {
+    return this.limit - this.#free;
   }
 
   /** Waits for a slot; resolves to what gives it back, once however often it is called. Rejects when the signal aborts. */

@@ -15,6 +15,7 @@ import { SecretCommands } from "./inventory/secret-commands.ts";
 import type { ActionJournal } from "./journal/journal.ts";
 import type { StateDirectory } from "./journal/state-directory.ts";
 import { MachineLocks } from "./machine-locks.ts";
+import { nobody, type Observer, type SeenAction } from "./observer.ts";
 import type { OwnProgram } from "./own-program.ts";
 import { decide, decideFile, decideMachine } from "./policy/decide.ts";
 import { launchTerms } from "./policy/launch-terms.ts";
@@ -40,7 +41,14 @@ export interface WorkerSurroundings {
   readonly state: StateDirectory;
   readonly journal: ActionJournal;
   readonly clock?: Clock;
+  readonly observer?: Observer;
+  /** Variables that join an action to its trace. */
+  readonly traceEnvironment?: TraceEnvironment;
 }
+
+type TraceEnvironment = (action: SeenAction) => Readonly<Record<string, string>>;
+
+const noTrace: TraceEnvironment = () => ({});
 
 /** What may change while a worker runs. */
 interface Current {
@@ -51,18 +59,37 @@ interface Current {
 /** Builds a standing worker with everything in it. Opens nothing yet. */
 export function composeWorker(
   config: WorkerConfig,
-  { log, own, state, journal, clock = systemClock }: WorkerSurroundings,
+  {
+    log,
+    own,
+    state,
+    journal,
+    clock = systemClock,
+    observer = nobody,
+    traceEnvironment = noTrace,
+  }: WorkerSurroundings,
 ): Worker {
   const current: Current = { inventory: new CurrentInventory(config.inventory), policy: config.policy };
   const transport = connectServer(config.server, log);
   const runtime = composeRuntime(config, { log, own, state, policy: () => current.policy });
   const agentIds = () =>
     agentIdsOf(config.fixedAgentIds, config.agentIdPattern, current.inventory.machines());
+  const slots = new ActionSlots(config.maxActions);
   const worker: Worker = new Worker({
     agentIds: agentIds(),
     transport,
     runtime,
-    executor: composeExecutor(config, { current, sink: transport, runtime, journal, log, clock }),
+    executor: composeExecutor(config, {
+      ...{ current, sink: transport, runtime, slots, journal, log, clock, observer, traceEnvironment },
+    }),
+    observer,
+    facts: {
+      machines: () => current.inventory.machines().map(({ name }) => name),
+      agentIds,
+      slots: () => slots,
+      unfinished: () => journal.unfinished().length,
+      checkRuntime: (signal) => runtime.check(signal),
+    },
     clock,
     log,
     maxBackoffMs: config.backoffMaxIntervalMs,
@@ -78,6 +105,7 @@ export function composeWorker(
                 readFile: readTextFile,
                 clock,
                 log,
+                observer,
               },
               stop,
             ),
@@ -143,12 +171,16 @@ export function composeExecutor(
     readonly current?: Pick<Current, "inventory" | "policy">;
     readonly sink: StatusSink;
     readonly runtime: Runtime;
+    readonly slots?: ActionSlots;
     readonly journal: ActionJournal;
     readonly log: Logger;
     readonly clock: Clock;
+    readonly observer?: Observer;
+    readonly traceEnvironment?: TraceEnvironment;
   },
 ): Executor {
   const { current = config, sink, runtime, journal, log, clock } = parts;
+  const { observer = nobody, traceEnvironment = noTrace, slots = new ActionSlots(config.maxActions) } = parts;
   return new Executor({
     permit: (action) => decide(current.policy, action),
     locate: (action) => {
@@ -159,15 +191,17 @@ export function composeExecutor(
       return located.ok ? { ...located, terms: launchTerms(policy, action.image) } : located;
     },
     runtime,
-    reporter: new Reporter({ sink, clock, log, maxBackoffMs: config.backoffMaxIntervalMs }),
+    reporter: new Reporter({ sink, clock, log, maxBackoffMs: config.backoffMaxIntervalMs, observer }),
     locks: new MachineLocks(),
-    slots: new ActionSlots(config.maxActions),
+    slots,
     authGate: new AuthGate(),
     secretCommands: new SecretCommands(),
     journal,
     clock,
     log,
     defaultTimeoutMs: config.defaultActionTimeoutMs,
+    observer,
+    traceEnvironment,
   });
 }
 

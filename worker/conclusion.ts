@@ -1,21 +1,36 @@
+import type { Clock } from "../shared/clock.ts";
 import { oneLine } from "../shared/contract/result.ts";
 import type { Logger } from "../shared/logger.ts";
-import type { ActionId, ActionStatus, Outcome } from "./action.ts";
+import type { Action, ActionId, ActionStatus, Outcome } from "./action.ts";
 import type { ActionRecorder } from "./action-recorder.ts";
 import { endStatus, type LogFields } from "./action-status.ts";
-import type { Reporter } from "./reporter.ts";
+import { type Observer, seenAction } from "./observer.ts";
+import type { Delivery, Reporter } from "./reporter.ts";
 import type { EndedAction } from "./runtime/runtime.ts";
+
+/** What is left to know of an action at its end. */
+type EndedId = ActionId & Pick<Action, "image">;
 
 /** What is known of an action when it ends. */
 export interface Concluding {
   readonly startedAt: Date;
   readonly recorder: ActionRecorder;
   readonly fields: LogFields;
+  readonly machine?: string;
   /**
    * Runs once the end is on record: a worker that dies in it reports the end and does not repeat it. Resolves to what
    * the status message says of it.
    */
   readonly after?: () => Promise<string>;
+}
+
+export interface ConclusionOptions {
+  readonly reporter: Reporter;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** The runtime's name. */
+  readonly runtime: string;
+  readonly observer: Pick<Observer, "action">;
 }
 
 /** For reports and clean-up once the worker is being stopped the hard way. */
@@ -24,52 +39,67 @@ const REMOVE_TIMEOUT_MS = 30_000;
 
 /** How an action's end is written down, reported, and cleared away, in this order. */
 export class Conclusion {
-  readonly #options: { readonly reporter: Reporter; readonly log: Logger };
+  readonly #options: ConclusionOptions;
 
-  constructor(options: { readonly reporter: Reporter; readonly log: Logger }) {
+  constructor(options: ConclusionOptions) {
     this.#options = options;
   }
 
   /** From the end of an action to its acknowledged report and the removal of what is left of it. */
   async conclude(
-    action: ActionId,
+    action: EndedId,
     ended: EndedAction,
-    { startedAt, recorder, fields, after }: Concluding,
+    { startedAt, recorder, fields, machine, after }: Concluding,
     cancel: AbortSignal,
   ): Promise<Outcome> {
     const { outcome } = ended;
     this.#logEnd(outcome, startedAt, fields);
+    this.#tellEnd(action, outcome, machine);
     let status = endStatus(action, outcome, startedAt);
     await recorder.ended(status);
     if (after) {
       status = { ...status, message: oneLine(`${status.message}; ${await after()}`) };
       await recorder.ended(status);
     }
-    await this.reportEnd(status, ended, { recorder, fields }, cancel);
+    await this.reportEnd(action, status, ended, { recorder, fields }, cancel);
     return outcome;
+  }
+
+  /** The end of an action of which nothing was done. */
+  async refused(action: EndedId, outcome: Outcome, startedAt: Date, cancel: AbortSignal): Promise<void> {
+    this.#tellEnd(action, outcome);
+    await this.#deliver(action, endStatus(action, outcome, startedAt), cancel);
   }
 
   /** Reports an end that is on record, and then removes what is left of the action. */
   async reportEnd(
+    action: EndedId,
     status: ActionStatus,
     ended: Pick<EndedAction, "remove">,
     { recorder, fields }: Pick<Concluding, "recorder" | "fields">,
     cancel: AbortSignal,
   ): Promise<void> {
-    const delivery = await this.deliver(status, cancel);
+    const delivery = await this.#deliver(action, status, cancel);
     // What is not acknowledged is kept, so that a restarted worker finds it instead of running it again.
     if (delivery === "unanswered") return;
     if (await recorder.acknowledged()) await this.remove(ended, fields);
   }
 
   /** The final report: until it is acknowledged, and a little longer once the worker is told to stop at once. */
-  async deliver(status: ActionStatus, cancel: AbortSignal) {
-    const { reporter } = this.#options;
-    if (!cancel.aborted) {
-      const delivery = await reporter.final(status, cancel);
-      if (delivery !== "unanswered") return delivery;
-    }
-    return reporter.final(status, AbortSignal.timeout(LAST_WORDS_MS));
+  async #deliver(action: EndedId, status: ActionStatus, cancel: AbortSignal): Promise<Delivery> {
+    const { clock, observer, reporter } = this.#options;
+    let delivery: Delivery = "unanswered";
+    if (!cancel.aborted) delivery = await reporter.final(status, cancel);
+    if (delivery === "unanswered")
+      delivery = await reporter.final(status, AbortSignal.timeout(LAST_WORDS_MS));
+    observer.action({ kind: "reported", action: seenAction(action), delivery, at: new Date(clock.now()) });
+    return delivery;
+  }
+
+  #tellEnd(action: EndedId, outcome: Outcome, machine?: string): void {
+    const { observer, runtime } = this.#options;
+    const about = { action: seenAction(action), runtime, outcome };
+    observer.action({ kind: "ended", ...about, ...(machine && { machine }) });
   }
 
   async remove(ended: Pick<EndedAction, "remove">, fields: LogFields): Promise<void> {

@@ -9,7 +9,7 @@ import type { Action, Outcome } from "./action.ts";
 import { actionKey } from "./action-key.ts";
 import { ActionRecorder, type RecorderParts } from "./action-recorder.ts";
 import type { ActionSlots } from "./action-slots.ts";
-import { endStatus, fieldsOf, type LogFields, statusOf, textOf } from "./action-status.ts";
+import { fieldsOf, type LogFields, statusOf, textOf } from "./action-status.ts";
 import type { AuthGate } from "./auth-gate.ts";
 import { Conclusion } from "./conclusion.ts";
 import { type Hook, hookFor, hookReport, hooksOf } from "./hooks.ts";
@@ -19,6 +19,7 @@ import type { JournalEntry } from "./journal/entry.ts";
 import type { ActionJournal } from "./journal/journal.ts";
 import { LeftoverSweep } from "./leftover-sweep.ts";
 import type { MachineLocks } from "./machine-locks.ts";
+import { type Observer, type SeenAction, seenAction } from "./observer.ts";
 import { Recovery } from "./recovery.ts";
 import type { Reporter } from "./reporter.ts";
 import { logActionLine } from "./runtime/log-line.ts";
@@ -66,6 +67,9 @@ export interface ExecutorOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly defaultTimeoutMs: number;
+  readonly observer: Pick<Observer, "action">;
+  /** Variables that join an action to its trace. */
+  readonly traceEnvironment: (action: SeenAction) => Readonly<Record<string, string>>;
 }
 
 export interface StopSignals {
@@ -106,10 +110,10 @@ export class Executor {
 
   constructor(options: ExecutorOptions) {
     this.#options = options;
-    const { clock, journal, log, reporter, runtime } = options;
+    const { clock, journal, log, observer, reporter, runtime } = options;
     this.#recording = { journal, clock, log };
     this.#sweep = new LeftoverSweep({ runtime, isNeeded: (key) => this.#isNeeded(key), clock, log });
-    this.#conclusion = new Conclusion({ reporter, log });
+    this.#conclusion = new Conclusion({ reporter, clock, log, runtime: runtime.name, observer });
     this.#turns = new Turns(options.locks, options.slots);
     this.#recovery = new Recovery({
       runtime,
@@ -120,6 +124,7 @@ export class Executor {
       learn: (machine, outcome) => this.#learn(machine, outcome),
       clock,
       log,
+      observer,
     });
   }
 
@@ -153,8 +158,16 @@ export class Executor {
       if (this.#isSameRun(known, action)) return this.#repeat(known, action, signals);
       if (!(await this.#forget(known, signals))) return undefined;
     } else if (known) return this.#recovery.takeUp(known, signals);
+    return this.#observed(seenAction(action), () => this.#run(action, signals));
+  }
+
+  async #run(action: Action, signals: StopSignals): Promise<Outcome | undefined> {
     const target = this.#target(action);
     if (!target.ok) return this.#refuse(action, target.reason, signals);
+    const { clock, observer } = this.#options;
+    const { machine } = target;
+    const at = new Date(clock.now());
+    observer.action({ kind: "taken", action: seenAction(action), ...(machine && { machine }), at });
     return this.#turns.take(target.lockKey, signals.stop, async () => {
       // Policy and inventory may have changed while it waited, which may take hours.
       const now = this.#target(action);
@@ -162,6 +175,21 @@ export class Executor {
       // Another BMC has another turn: the server serves the action again.
       return now.lockKey === target.lockKey ? this.#launch(action, now, signals) : undefined;
     });
+  }
+
+  /** Says when an action was let go of without an end. */
+  async #observed(
+    action: SeenAction,
+    work: () => Promise<Outcome | undefined>,
+  ): Promise<Outcome | undefined> {
+    let outcome: Outcome | undefined;
+    try {
+      outcome = await work();
+      return outcome;
+    } finally {
+      const { clock, observer } = this.#options;
+      if (!outcome) observer.action({ kind: "left", action, at: new Date(clock.now()) });
+    }
   }
 
   /** Where the action and every hook of it may act; one that may not is found out before anything is done. */
@@ -214,9 +242,13 @@ export class Executor {
       return undefined;
     }
     log.info({ ...fields, image: action.image, runtime: runtime.name }, "action started");
+    this.#options.observer.action({
+      ...{ kind: "started", action: seenAction(action), ...(machine && { machine }), runtime: runtime.name },
+      ...{ startedAt, timeoutMs, adopted: false },
+    });
     let ended: EndedAction;
     try {
-      ended = await this.#run(
+      ended = await this.#carryOut(
         action,
         target,
         { startedAt, timeoutMs, fields, onLaunch: (handle) => recorder.launched(handle) },
@@ -229,7 +261,7 @@ export class Executor {
     const hook = hookFor(action, ended.outcome);
     const after = hook && (() => this.#runHook(hook, target, { timeoutMs, fields }, signals.cancel));
     this.#learn(machine, ended.outcome);
-    const concluding = { startedAt, recorder, fields, ...(after && { after }) };
+    const concluding = { startedAt, recorder, fields, ...(machine && { machine }), ...(after && { after }) };
     return this.#conclusion.conclude(action, ended, concluding, signals.cancel);
   }
 
@@ -240,7 +272,7 @@ export class Executor {
     await this.#options.clock.sleep(UNWRITABLE_PAUSE_MS, stop).catch(() => undefined);
   }
 
-  async #run(
+  async #carryOut(
     action: Action,
     target: Located,
     run: Pick<LaunchRequest, "onLaunch" | "timeoutMs"> & {
@@ -249,7 +281,7 @@ export class Executor {
     },
     cancel: AbortSignal,
   ): Promise<EndedAction> {
-    const { clock, log, runtime, authGate } = this.#options;
+    const { clock, log, runtime, authGate, observer, traceEnvironment } = this.#options;
     const { machine, lockKey } = target;
     const failed = (errorClass: ErrorClass, reason: string) =>
       nothingLeft(failedLaunch(errorClass, reason, run.startedAt, new Date(clock.now())));
@@ -274,7 +306,12 @@ export class Executor {
         ...(target.terms && { terms: target.terms }),
         ...(connection && { connection: hint === undefined ? connection : { ...connection, hint } }),
         timeoutMs: run.timeoutMs,
-        onLog: ({ stream, line }) => logActionLine(log, run.fields, { stream, line: redact(line) }),
+        environment: traceEnvironment(seenAction(action)),
+        onLog: ({ stream, line: raw }) => {
+          const line = { stream, line: redact(raw) };
+          logActionLine(log, run.fields, line);
+          observer.action({ kind: "line", action: seenAction(action), line, at: new Date(clock.now()) });
+        },
         ...(run.onLaunch && { onLaunch: run.onLaunch }),
       },
       cancel,
@@ -363,7 +400,7 @@ export class Executor {
     const fields = { ...run.fields, hook: hook.name };
     log.info(fields, "hook started");
     const startedAt = new Date(clock.now());
-    const ended = await this.#run(hook.action, target, { ...run, fields, startedAt }, cancel);
+    const ended = await this.#carryOut(hook.action, target, { ...run, fields, startedAt }, cancel);
     const { ok, message } = ended.outcome;
     log[ok ? "info" : "warn"]({ ...fields, result: message }, ok ? "hook succeeded" : "hook failed");
     await this.#conclusion.remove(ended, fields);
@@ -379,16 +416,17 @@ export class Executor {
 
   /** A refused action starts and fails, as the server expects of every action. */
   async #refuse(action: Action, reason: string, signals: StopSignals): Promise<Outcome | undefined> {
-    const { clock, log, reporter } = this.#options;
+    const { clock, log, observer, reporter } = this.#options;
     log.warn({ ...fieldsOf(action), image: action.image, reason }, "action refused");
     const now = new Date(clock.now());
+    observer.action({ kind: "refused", action: seenAction(action), reason, at: now });
     const outcome = failedLaunch("usage", reason, now, now);
     const begun = await reporter.running(
       { action, state: "running", startedAt: now, message: "running" },
       signals.stop,
     );
     if (begun !== "acknowledged") return undefined;
-    await this.#conclusion.deliver(endStatus(action, outcome, now), signals.cancel);
+    await this.#conclusion.refused(action, outcome, now, signals.cancel);
     return outcome;
   }
 

@@ -2,6 +2,7 @@ import { type Backoff, backoffMs } from "../shared/backoff.ts";
 import type { Clock } from "../shared/clock.ts";
 import type { Logger } from "../shared/logger.ts";
 import type { Action } from "./action.ts";
+import type { Observer } from "./observer.ts";
 import type { ActionSource } from "./transport/transport.ts";
 
 export interface LaneOptions {
@@ -13,6 +14,7 @@ export interface LaneOptions {
   readonly log: Logger;
   /** The longest wait between two polls while the server does not answer. */
   readonly maxBackoffMs: number;
+  readonly observer: Pick<Observer, "lane" | "poll">;
 }
 
 /** A server that holds polls is asked again at once; one that answers at once is not asked all the time. */
@@ -28,7 +30,7 @@ const NOT_RUN_PAUSE: Backoff = { firstMs: 250, maxMs: 30_000, jitter: 0.5 };
  * connection never ends it.
  */
 export async function runLane(options: LaneOptions, stop: AbortSignal): Promise<void> {
-  const { agentId, source, clock, log } = options;
+  const { agentId, source, clock, log, observer } = options;
   const failing: Backoff = { firstMs: 500, maxMs: options.maxBackoffMs, jitter: 0.5 };
   /** By workflow; they never reject. */
   const atHand = new Map<string, Promise<void>>();
@@ -76,10 +78,18 @@ export async function runLane(options: LaneOptions, stop: AbortSignal): Promise<
 
   while (!stop.aborted) {
     try {
+      if (failures === 0) observer.lane(agentId, atHand.size > 0 ? "busy" : "polling");
       const askedMs = clock.monotonicMs();
       const poll = await source.next(agentId, stop, atHand);
+      observer.poll({
+        agentId,
+        code: poll.kind === "failed" ? poll.code : "OK",
+        kind: poll.kind,
+        durationMs: clock.monotonicMs() - askedMs,
+      });
       if (poll.kind === "failed") {
         failures += 1;
+        observer.lane(agentId, "failing");
         const waitMs = backoffMs(failing, failures);
         // An outage is said once; what follows is only its repetition.
         const say = failures === 1 ? log.warn : log.debug;
@@ -91,6 +101,7 @@ export async function runLane(options: LaneOptions, stop: AbortSignal): Promise<
       failures = 0;
       if (poll.kind === "action") {
         quickIdles = 0;
+        observer.lane(agentId, "busy");
         const { workflowId } = poll.action;
         const served = serve(poll.action);
         if (!source.servesSeveral()) await served;
@@ -114,4 +125,5 @@ export async function runLane(options: LaneOptions, stop: AbortSignal): Promise<
     }
   }
   await Promise.all(atHand.values());
+  observer.lane(agentId, undefined);
 }

@@ -7,6 +7,7 @@ import type { Conclusion } from "./conclusion.ts";
 import type { StopSignals } from "./executor.ts";
 import type { JournalEntry } from "./journal/entry.ts";
 import type { LeftoverSweep } from "./leftover-sweep.ts";
+import { type Observer, seenAction } from "./observer.ts";
 import { logActionLine } from "./runtime/log-line.ts";
 import { failedLaunch, nothingLeft } from "./runtime/outcome.ts";
 import type { Adoption, EndedAction, LaunchHandle, Runtime } from "./runtime/runtime.ts";
@@ -22,6 +23,7 @@ export interface RecoveryOptions {
   readonly learn: (machine: string | undefined, outcome: Outcome) => void;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly observer: Pick<Observer, "action">;
 }
 
 /** After a failure the server serves the action again, and by then it may go. */
@@ -57,7 +59,13 @@ export class Recovery {
       log.info({ ...fields, state: entry.end.state }, "report of an earlier run is still to be made");
       // A hook of it may still run, and is a leftover: until it is gone, the machine is not free.
       const free = this.#options.turns.take(entry.lockKey, signals.stop, () => sweep.done);
-      await conclusion.reportEnd(statusOf(entry), sweptAway, { recorder, fields }, signals.cancel);
+      await conclusion.reportEnd(
+        entry.action,
+        statusOf(entry),
+        sweptAway,
+        { recorder, fields },
+        signals.cancel,
+      );
       await free;
       return undefined;
     }
@@ -74,46 +82,54 @@ export class Recovery {
   ): Promise<Outcome | undefined> {
     const { clock, conclusion, learn, log, runtime } = this.#options;
     const startedAt = new Date(entry.startedAt);
+    const about = { startedAt, recorder, fields, ...(entry.machine && { machine: entry.machine }) };
     const adoption = await this.#adoption(entry, fields, signals.cancel);
     switch (adoption.kind) {
       case "ended":
         learn(entry.machine, adoption.ended.outcome);
-        return conclusion.conclude(
-          entry.action,
-          adoption.ended,
-          { startedAt, recorder, fields },
-          signals.cancel,
-        );
+        return conclusion.conclude(entry.action, adoption.ended, about, signals.cancel);
       case "not-launched":
         log.info(fields, "action of an earlier run was not launched: the server serves it again");
-        await recorder.forget();
+        await this.#leave(entry, recorder);
         return undefined;
       case "lost": {
         const facts = { ...fields, runtime: runtime.name, reason: adoption.reason };
         if (adoption.idempotent) {
           log.warn(facts, "action of an earlier run was lost and is idempotent: the server serves it again");
-          await recorder.forget();
+          await this.#leave(entry, recorder);
           return undefined;
         }
         log.warn(facts, "action of an earlier run was lost and is not idempotent: not run again");
         const reason = `${adoption.reason}; it may have been carried out and is not idempotent, so it is not run again`;
         const lost = nothingLeft(failedLaunch("internal", reason, startedAt, new Date(clock.now())));
-        return conclusion.conclude(entry.action, lost, { startedAt, recorder, fields }, signals.cancel);
+        return conclusion.conclude(entry.action, lost, about, signals.cancel);
       }
       default:
         return adoption satisfies never;
     }
   }
 
+  async #leave({ action }: JournalEntry, recorder: ActionRecorder): Promise<void> {
+    const { clock, observer } = this.#options;
+    await recorder.forget();
+    observer.action({ kind: "left", action: seenAction(action), at: new Date(clock.now()) });
+  }
+
   async #adoption(entry: JournalEntry, fields: LogFields, cancel: AbortSignal): Promise<Adoption> {
-    const { log, runtime } = this.#options;
+    const { clock, log, observer, runtime } = this.#options;
     const { connected } = entry;
+    const action = seenAction(entry.action);
     const handle: LaunchHandle | undefined = entry.phase === "launched" ? entry.handle : undefined;
     if (entry.runtime !== runtime.name) {
       if (connected && !handle) return { kind: "not-launched" };
       const reason = `the worker was restarted with the runtime ${runtime.name}, it ran with ${entry.runtime}`;
       return { kind: "lost", reason, idempotent: false };
     }
+    observer.action({
+      ...{ kind: "started", action, ...(entry.machine && { machine: entry.machine }) },
+      ...{ runtime: entry.runtime, startedAt: new Date(entry.startedAt) },
+      ...{ timeoutMs: entry.timeoutMs, adopted: true },
+    });
     return runtime.adopt(
       {
         action: entry.action,
@@ -121,7 +137,10 @@ export class Recovery {
         connected,
         startedAt: new Date(entry.startedAt),
         timeoutMs: entry.timeoutMs,
-        onLog: (line) => logActionLine(log, fields, line),
+        onLog: (line) => {
+          logActionLine(log, fields, line);
+          observer.action({ kind: "line", action, line, at: new Date(clock.now()) });
+        },
       },
       cancel,
     );

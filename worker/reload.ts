@@ -3,11 +3,11 @@ import type { Clock } from "../shared/clock.ts";
 import type { Checked, Problem } from "../shared/document/problem.ts";
 import type { LogFields, Logger } from "../shared/logger.ts";
 import { fileProblemOf, type ReadTextFile } from "./document/read-text-file.ts";
+import type { FileSeen, Observer } from "./observer.ts";
 
 /** A file of the operator's that is taken in anew whenever it changes. */
 export interface WatchedFile {
-  /** For the log: `inventory`, `policy`. */
-  readonly name: string;
+  readonly name: FileSeen["name"];
   readonly path: string;
   /** As read at start. */
   readonly text: string;
@@ -21,6 +21,7 @@ export interface ReloadOptions {
   readonly readFile: ReadTextFile;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly observer: Pick<Observer, "file">;
 }
 
 /** What is wrong with a file may be another one that it names, which its own time stamp does not tell. */
@@ -48,7 +49,7 @@ export async function reloadFiles(options: ReloadOptions, signal: AbortSignal): 
 
 class FileWatch {
   readonly #file: WatchedFile;
-  readonly #options: Pick<ReloadOptions, "readFile" | "clock" | "log">;
+  readonly #options: Pick<ReloadOptions, "readFile" | "clock" | "log" | "observer">;
   /** Of the file as it was last dealt with, and the text it had. */
   #settledMark = "";
   #settledText: string;
@@ -59,7 +60,7 @@ class FileWatch {
   /** What was last said to be wrong. */
   #said = "";
 
-  constructor(file: WatchedFile, options: Pick<ReloadOptions, "readFile" | "clock" | "log">) {
+  constructor(file: WatchedFile, options: Pick<ReloadOptions, "readFile" | "clock" | "log" | "observer">) {
     this.#file = file;
     this.#options = options;
     this.#settledText = file.text;
@@ -90,7 +91,7 @@ class FileWatch {
 
   #take(mark: string, text: string): void {
     const { name, path, take } = this.#file;
-    const { clock, log } = this.#options;
+    const { clock, log, observer } = this.#options;
     let taken: Checked<LogFields>;
     try {
       taken = take(text);
@@ -98,6 +99,7 @@ class FileWatch {
       const message = thrown instanceof Error ? thrown.message : String(thrown);
       taken = { ok: false, problems: [{ source: path, message }] };
     }
+    observer.file({ name, taken: taken.ok });
     if (!taken.ok) {
       this.#complain(taken.problems);
       this.#settle(mark, text);

@@ -2,6 +2,7 @@ import { type Backoff, backoffMs } from "../shared/backoff.ts";
 import type { Clock } from "../shared/clock.ts";
 import type { Logger } from "../shared/logger.ts";
 import type { ActionStatus } from "./action.ts";
+import type { Observer } from "./observer.ts";
 import type { StatusSink } from "./transport/transport.ts";
 
 /** Whether a report arrived: `rejected` means that it never will, `unanswered` that the time for it was over. */
@@ -12,6 +13,7 @@ export interface ReporterOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly maxBackoffMs: number;
+  readonly observer: Pick<Observer, "report">;
 }
 
 /** A RUNNING that did not arrive in this time is given up: asking again tells whether the action still stands. */
@@ -38,14 +40,21 @@ export class Reporter {
   }
 
   async #deliver(status: ActionStatus, withinMs: number, signal: AbortSignal): Promise<Delivery> {
-    const { sink, clock, log, maxBackoffMs } = this.#options;
+    const { sink, clock, log, maxBackoffMs, observer } = this.#options;
     const backoff: Backoff = { firstMs: 500, maxMs: maxBackoffMs, jitter: 0.3 };
     const fields = { ...reportFields(status), state: status.state };
     const endMs = clock.monotonicMs() + withinMs;
     let boundedAnswers = 0;
     for (let attempt = 1; ; attempt += 1) {
       try {
+        const askedMs = clock.monotonicMs();
         const answer = await sink.report(status, signal);
+        observer.report({
+          action: status.action,
+          state: status.state,
+          code: answer.kind === "acknowledged" ? "OK" : answer.code,
+          durationMs: clock.monotonicMs() - askedMs,
+        });
         if (answer.kind === "acknowledged") {
           log.debug({ ...fields, attempt }, "report acknowledged");
           return "acknowledged";

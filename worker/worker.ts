@@ -3,6 +3,7 @@ import type { Logger } from "../shared/logger.ts";
 import type { Action } from "./action.ts";
 import type { Executor } from "./executor.ts";
 import { runLane } from "./lane.ts";
+import type { Observer, WorkerFacts } from "./observer.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 import type { Transport } from "./transport/transport.ts";
 
@@ -14,6 +15,8 @@ export interface WorkerParts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly maxBackoffMs: number;
+  readonly observer: Pick<Observer, "lane" | "poll">;
+  readonly facts: WorkerFacts;
   /** How long running actions may take to end by themselves once the worker is told to stop. */
   readonly shutdownGraceMs: number;
   /** What goes on beside the lanes until the worker stops; they never reject. */
@@ -46,6 +49,10 @@ export class Worker {
 
   constructor(parts: WorkerParts) {
     this.#parts = parts;
+  }
+
+  get facts(): WorkerFacts {
+    return this.#parts.facts;
   }
 
   /** Resolves when all lanes have ended and everything is released. */
@@ -111,7 +118,7 @@ export class Worker {
 
   #ensureLane(agentId: string): void {
     if (this.#lanes.has(agentId) || this.#stop.signal.aborted) return;
-    const { transport, clock, log, maxBackoffMs } = this.#parts;
+    const { transport, clock, log, maxBackoffMs, observer } = this.#parts;
     const stop = new AbortController();
     const ended = runLane(
       {
@@ -121,6 +128,7 @@ export class Worker {
         clock,
         log,
         maxBackoffMs,
+        observer,
       },
       stop.signal,
     ).finally(() => {

@@ -11,6 +11,7 @@ import type { JournalEntry, JournalPhase } from "../../worker/journal/entry.ts";
 import type { ActionJournal } from "../../worker/journal/journal.ts";
 import { MemoryJournal } from "../../worker/journal/memory-journal.ts";
 import { MachineLocks } from "../../worker/machine-locks.ts";
+import { nobody } from "../../worker/observer.ts";
 import { Reporter } from "../../worker/reporter.ts";
 import { actionLabels } from "../../worker/runtime/docker/container-spec.ts";
 import { DockerRuntime } from "../../worker/runtime/docker/docker-runtime.ts";
@@ -44,7 +45,7 @@ function lab(runtime: Runtime, journal: ActionJournal) {
       connect: async () => testConnection(),
     }),
     runtime,
-    reporter: new Reporter({ sink, clock, log: silentLogger, maxBackoffMs: 1_000 }),
+    reporter: new Reporter({ sink, clock, log: silentLogger, maxBackoffMs: 1_000, observer: nobody }),
     locks: new MachineLocks(),
     slots: new ActionSlots(4),
     authGate: new AuthGate(),
@@ -53,6 +54,8 @@ function lab(runtime: Runtime, journal: ActionJournal) {
     clock,
     log: silentLogger,
     defaultTimeoutMs: 60_000,
+    observer: nobody,
+    traceEnvironment: () => ({}),
   });
   return { executor, reports, stop, signals: { stop: stop.signal, cancel: new AbortController().signal } };
 }

@@ -3,6 +3,7 @@ import type { Clock } from "../../shared/clock.ts";
 import { type Logger, silentLogger } from "../../shared/logger.ts";
 import type { Action } from "../../worker/action.ts";
 import { runLane } from "../../worker/lane.ts";
+import { nobody } from "../../worker/observer.ts";
 import type { ActionSource, Poll, WorkflowsAtHand } from "../../worker/transport/transport.ts";
 import { scaledClock } from "../support/scaled-clock.ts";
 
@@ -81,7 +82,10 @@ function run(
   { clock = scaledClock(100), log = silentLogger }: { clock?: Clock; log?: Logger } = {},
 ): Running {
   const stop = new AbortController();
-  const ended = runLane({ agentId: "pbnj", source, execute, clock, log, maxBackoffMs: 1_000 }, stop.signal);
+  const ended = runLane(
+    { agentId: "pbnj", source, execute, clock, log, maxBackoffMs: 1_000, observer: nobody },
+    stop.signal,
+  );
   return { stop, ended };
 }
 

@@ -7,6 +7,7 @@ import type { Checked } from "../../shared/document/problem.ts";
 import type { LogFields, Logger } from "../../shared/logger.ts";
 import { readTextFile } from "../../worker/document/read-text-file.ts";
 import { parseInventory } from "../../worker/inventory/parse-inventory.ts";
+import { nobody } from "../../worker/observer.ts";
 import { reloadFiles } from "../../worker/reload.ts";
 
 let folder = "";
@@ -62,7 +63,7 @@ async function watching(take: (text: string) => Checked<LogFields> = takeInvento
   const clock = new SteppedClock();
   const stop = new AbortController();
   const file = {
-    name: "inventory",
+    name: "inventory" as const,
     path,
     text: GOOD,
     take(text: string) {
@@ -72,7 +73,7 @@ async function watching(take: (text: string) => Checked<LogFields> = takeInvento
     },
   };
   const ended = reloadFiles(
-    { files: [file], intervalMs: 1_000, readFile: readTextFile, clock, log },
+    { files: [file], intervalMs: 1_000, readFile: readTextFile, clock, log, observer: nobody },
     stop.signal,
   );
   return {
@@ -267,7 +268,7 @@ test("nothing to watch is nothing to wait for", async () => {
   const log: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 
   const ended = reloadFiles(
-    { files: [], intervalMs: 1_000, readFile: readTextFile, clock, log },
+    { files: [], intervalMs: 1_000, readFile: readTextFile, clock, log, observer: nobody },
     new AbortController().signal,
   );
 

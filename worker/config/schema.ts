@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { Secret } from "../../shared/secret.ts";
 import { ContainerCpus, ContainerMemory, ContainerPids } from "../document/container-limits.ts";
-import { Count, Duration, List, Text, Toggle } from "../document/value-types.ts";
+import { ByteSize, Count, Duration, List, Text, Toggle } from "../document/value-types.ts";
 import { AgentId, AgentIdPattern } from "../inventory/agent-id.ts";
+import { HttpAddress } from "./http-address.ts";
 import { ServerAddress } from "./server-address.ts";
 import { settingMeta, settingsOf } from "./setting.ts";
 
@@ -269,6 +270,34 @@ export const Settings = z.object({
     type: "file",
     path: true,
   }),
+
+  httpAddress: HttpAddress.optional().register(settingMeta, {
+    group: "Operating",
+    description: "Where the status page, metrics and health are served; off serves nothing",
+    type: "host:port|off",
+    defaultText: "127.0.0.1:42180",
+  }),
+  actionLogDirectory: Text.optional().register(settingMeta, {
+    group: "Operating",
+    description: "Folder with a file for each action's own log",
+    type: "folder",
+    path: true,
+    defaultText: "`logs` in the state directory",
+  }),
+  actionLogMaxAge: Duration(MINUTE, 365 * 24 * HOUR)
+    .prefault("336h")
+    .register(settingMeta, {
+      group: "Operating",
+      description: "Logs of actions that are older are removed",
+      type: "duration",
+    }),
+  actionLogMaxSize: ByteSize(0, 1_024 ** 4)
+    .prefault("256Mi")
+    .register(settingMeta, {
+      group: "Operating",
+      description: "When all logs of actions together are larger, the oldest are removed; 0 keeps none",
+      type: "size",
+    }),
 
   logLevel: LogLevel.prefault("info").register(settingMeta, {
     group: "Log",

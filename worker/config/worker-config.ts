@@ -1,8 +1,10 @@
 import { availableParallelism } from "node:os";
+import { join, resolve } from "node:path";
 import type { Secret } from "../../shared/secret.ts";
 import { agentIdsOf } from "../inventory/agent-id.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import type { Policy } from "../policy/policy.ts";
+import { DEFAULT_HTTP_ADDRESS, type ListenAddress } from "./http-address.ts";
 import type { NamedFiles } from "./named-files.ts";
 import type { Settings } from "./schema.ts";
 
@@ -81,6 +83,24 @@ export interface WorkerConfig extends ExecutionConfig {
   readonly reloadIntervalMs: number;
   readonly server: ServerConfig;
   readonly shutdownGraceMs: number;
+  /** Absent where nothing is to be served. */
+  readonly http?: HttpConfig;
+  /** Absent where none are kept. */
+  readonly actionLog?: ActionLogConfig;
+}
+
+export interface HttpConfig extends ListenAddress {
+  /** Somebody asked for this address: the worker does not start without it. */
+  readonly required: boolean;
+}
+
+/** Where the actions' own logs are kept, and how many of them. */
+export interface ActionLogConfig {
+  /** Absolute. */
+  readonly directory: string;
+  readonly maxAgeMs: number;
+  /** Of all together. */
+  readonly maxBytes: number;
 }
 
 export interface ExecutionConfigParts {
@@ -119,7 +139,22 @@ export function composeConfig(parts: ConfigParts): WorkerConfig {
       api: settings.grpcApi,
     },
     shutdownGraceMs: settings.shutdownGrace,
+    ...httpConfig(settings),
+    ...actionLogConfig(settings, stateDirectory),
   };
+}
+
+function httpConfig({ httpAddress }: Settings): Pick<WorkerConfig, "http"> {
+  if (httpAddress === "off") return {};
+  if (httpAddress === undefined) return { http: { ...DEFAULT_HTTP_ADDRESS, required: false } };
+  return { http: { ...httpAddress, required: true } };
+}
+
+function actionLogConfig(settings: Settings, stateDirectory: string): Pick<WorkerConfig, "actionLog"> {
+  const { actionLogDirectory, actionLogMaxAge: maxAgeMs, actionLogMaxSize: maxBytes } = settings;
+  if (maxBytes === 0) return {};
+  const directory = resolve(actionLogDirectory ?? join(stateDirectory, "logs"));
+  return { actionLog: { directory, maxAgeMs, maxBytes } };
 }
 
 export function composeExecutionConfig(parts: ExecutionConfigParts): ExecutionConfig {

@@ -2,6 +2,7 @@ import { mkdir, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
+import type { JournalSeen, Observer } from "../observer.ts";
 import { PART, replaceTextFile } from "./durable-file.ts";
 import { type JournalEntry, mustLast } from "./entry.ts";
 import { ENTRY_ENDING, LARGEST_ENTRY_BYTES, readEntry } from "./read-entry.ts";
@@ -26,6 +27,7 @@ export interface JournalOptions {
   readonly directory: string;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly observer?: Pick<Observer, "journal">;
 }
 
 /** A server's cache is seconds behind; an action that it serves again later is another run of it. */
@@ -97,6 +99,10 @@ export class Journal implements ActionJournal {
   }
 
   async write(entry: JournalEntry): Promise<void> {
+    return this.#seen("write", () => this.#write(entry));
+  }
+
+  async #write(entry: JournalEntry): Promise<void> {
     if (entry.phase === "ended" || entry.phase === "acknowledged") this.#keep(entry);
     const text = `${JSON.stringify(entry, undefined, 2)}\n`;
     if (Buffer.byteLength(text) > LARGEST_ENTRY_BYTES) {
@@ -115,7 +121,19 @@ export class Journal implements ActionJournal {
 
   async remove(key: string): Promise<void> {
     this.#entries.delete(key);
-    await rm(this.#path(key), { force: true });
+    await this.#seen("remove", () => rm(this.#path(key), { force: true }));
+  }
+
+  async #seen(step: JournalSeen["step"], work: () => Promise<void>): Promise<void> {
+    const { clock, observer } = this.#options;
+    const startedMs = clock.monotonicMs();
+    let ok = false;
+    try {
+      await work();
+      ok = true;
+    } finally {
+      observer?.journal({ step, ok, durationMs: clock.monotonicMs() - startedMs });
+    }
   }
 
   #keep(entry: JournalEntry, agoMs = 0): void {

@@ -29,6 +29,8 @@ export interface LaunchRequest {
   readonly timeoutMs: number;
   /** Called for each line as it comes. */
   readonly onLog: (line: LogLine) => void;
+  /** The worker's own variables for the action, such as those that join its trace. No secrets. */
+  readonly environment?: Readonly<Record<string, string>>;
   /**
    * Called with what a worker that comes back finds it by, before the action can do anything, where the runtime can hold
    * it back until then. Rejects with `LaunchNotRecorded`: what is held back is then taken away again.
@@ -96,5 +98,7 @@ export interface Runtime {
    * many; rejects when it cannot look.
    */
   sweep(keep: (key: string) => boolean, signal: AbortSignal): Promise<number>;
+  /** Whether actions could be launched now: resolves to what it found, in a few words; rejects with one line. */
+  check(signal: AbortSignal): Promise<string>;
   close(): Promise<void>;
 }

@@ -196,6 +196,12 @@ export class DockerRuntime implements Runtime {
     };
   }
 
+  /** Asks the engine anew. */
+  async check(signal: AbortSignal): Promise<string> {
+    const { Version, ApiVersion } = await this.#engine.describe(signal);
+    return `engine ${Version ?? "of an unknown version"}, API ${ApiVersion}`;
+  }
+
   /** Lets go of containers that still run and leaves them as they are: a worker that comes back adopts them. */
   async close(): Promise<void> {
     this.#closing.abort(new EngineError("cancelled", "the worker let go of the action, which runs on"));

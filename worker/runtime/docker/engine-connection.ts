@@ -11,9 +11,11 @@ const OLDEST_USABLE = "1.40";
 const LONGEST_ANSWER_BYTES = 16 * 1024 * 1024;
 
 const EngineVersion = z.object({
+  Version: z.string().optional(),
   ApiVersion: z.string().regex(/^\d+\.\d+$/),
   MinAPIVersion: z.string().optional(),
 });
+export type EngineVersion = z.infer<typeof EngineVersion>;
 const ErrorMessage = z.object({ message: z.string() });
 
 export interface EngineConnectionOptions {
@@ -92,17 +94,22 @@ export class EngineConnection {
     }
   }
 
+  /** What the engine says of itself, asked anew. */
+  async describe(signal: AbortSignal): Promise<EngineVersion> {
+    const doing = "asking the engine's version";
+    const text = await this.#bounded(doing, signal, this.requestTimeoutMs, (bound) =>
+      this.#exchange(undefined, { method: "GET", path: "/version", doing }, bound),
+    );
+    return parseAnswer(EngineVersion, text, doing);
+  }
+
   async close(): Promise<void> {
     await this.#pool.destroy();
   }
 
   async #negotiatedVersion(signal: AbortSignal): Promise<string> {
     if (this.#version) return this.#version;
-    const doing = "asking the engine's version";
-    const text = await this.#bounded(doing, signal, this.requestTimeoutMs, (bound) =>
-      this.#exchange(undefined, { method: "GET", path: "/version", doing }, bound),
-    );
-    const { ApiVersion, MinAPIVersion } = parseAnswer(EngineVersion, text, doing);
+    const { ApiVersion, MinAPIVersion } = await this.describe(signal);
     this.#version = negotiateVersion(ApiVersion, MinAPIVersion);
     return this.#version;
   }

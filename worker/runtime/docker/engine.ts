@@ -3,7 +3,12 @@ import type { z } from "zod";
 import type { ErrorClass } from "../../../shared/contract/error-class.ts";
 import { LineSplitter } from "../line-splitter.ts";
 import type { ContainerSpec } from "./container-spec.ts";
-import { EngineConnection, type EngineConnectionOptions, parseAnswer } from "./engine-connection.ts";
+import {
+  EngineConnection,
+  type EngineConnectionOptions,
+  type EngineVersion,
+  parseAnswer,
+} from "./engine-connection.ts";
 import { EngineError } from "./engine-error.ts";
 import {
   ContainerDetails,
@@ -35,6 +40,11 @@ export class Engine {
 
   constructor(options: EngineConnectionOptions) {
     this.#connection = new EngineConnection(options);
+  }
+
+  /** What the engine says of itself, asked anew. */
+  describe(signal: AbortSignal): Promise<EngineVersion> {
+    return this.#connection.describe(signal);
   }
 
   /** Undefined when the engine holds no such image. */

@@ -85,6 +85,10 @@ export class InProcessRuntime implements Runtime {
     return 0;
   }
 
+  async check(): Promise<string> {
+    return `Node ${process.versions.node}`;
+  }
+
   async close(): Promise<void> {
     this.#closing.abort(new Error("the runtime is closing"));
     await Promise.allSettled(this.#running);

@@ -177,6 +177,13 @@ export class ProcessRuntime implements Runtime {
     };
   }
 
+  /** Whether the actions that it has can be found. */
+  async check(): Promise<string> {
+    const names = await this.#programs.names();
+    if (names.length === 0) throw new Error("the process runtime finds no action to run");
+    return `Node ${process.versions.node}, ${names.length} actions`;
+  }
+
   /** Stops what runs and waits for it. */
   async close(): Promise<void> {
     this.#closing.abort();

@@ -1,0 +1,26 @@
+import { z } from "zod";
+import { Host } from "../../shared/contract/connection.ts";
+
+const EXPECTATION = "must be host:port, such as 127.0.0.1:42180 or [::1]:42180, or off";
+
+/** Where to listen. */
+export interface ListenAddress {
+  /** A name or an address, IPv6 without brackets. */
+  readonly host: string;
+  /** 0 lets the system choose. */
+  readonly port: number;
+}
+
+/** Loopback, because the status page asks nobody who they are. */
+export const DEFAULT_HTTP_ADDRESS: ListenAddress = { host: "127.0.0.1", port: 42_180 };
+
+/** `host:port`, or `off`. */
+export const HttpAddress = z.string().transform((text, context): ListenAddress | "off" => {
+  if (text.trim().toLowerCase() === "off") return "off";
+  const [, bracketed, host = bracketed ?? "", port = ""] =
+    /^(?:\[([^\]]*)\]|([^:]*)):(\d{1,5})$/.exec(text.trim()) ?? [];
+  const literal = bracketed === undefined ? host : `[${host}]`;
+  if (Host.safeParse(literal).success && Number(port) <= 65_535) return { host, port: Number(port) };
+  context.issues.push({ code: "custom", message: EXPECTATION, input: text });
+  return z.NEVER;
+});
