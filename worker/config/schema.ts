@@ -284,13 +284,11 @@ export const Settings = z.object({
     path: true,
     defaultText: "`logs` in the state directory",
   }),
-  actionLogMaxAge: Duration(MINUTE, 365 * 24 * HOUR)
-    .prefault("336h")
-    .register(settingMeta, {
-      group: "Operating",
-      description: "Logs of actions that are older are removed",
-      type: "duration",
-    }),
+  actionLogDays: Count(1, 3_650).prefault(14).register(settingMeta, {
+    group: "Operating",
+    description: "Logs of actions are removed after so many days",
+    type: "days",
+  }),
   actionLogMaxSize: ByteSize(0, 1_024 ** 4)
     .prefault("256Mi")
     .register(settingMeta, {

@@ -144,6 +144,8 @@ export function composeConfig(parts: ConfigParts): WorkerConfig {
   };
 }
 
+const DAY_MS = 24 * 3_600_000;
+
 function httpConfig({ httpAddress }: Settings): Pick<WorkerConfig, "http"> {
   if (httpAddress === "off") return {};
   if (httpAddress === undefined) return { http: { ...DEFAULT_HTTP_ADDRESS, required: false } };
@@ -151,10 +153,10 @@ function httpConfig({ httpAddress }: Settings): Pick<WorkerConfig, "http"> {
 }
 
 function actionLogConfig(settings: Settings, stateDirectory: string): Pick<WorkerConfig, "actionLog"> {
-  const { actionLogDirectory, actionLogMaxAge: maxAgeMs, actionLogMaxSize: maxBytes } = settings;
+  const { actionLogDirectory, actionLogDays, actionLogMaxSize: maxBytes } = settings;
   if (maxBytes === 0) return {};
   const directory = resolve(actionLogDirectory ?? join(stateDirectory, "logs"));
-  return { actionLog: { directory, maxAgeMs, maxBytes } };
+  return { actionLog: { directory, maxAgeMs: actionLogDays * DAY_MS, maxBytes } };
 }
 
 export function composeExecutionConfig(parts: ExecutionConfigParts): ExecutionConfig {
