@@ -10,6 +10,8 @@ import { problemReport } from "./document/problem-report.ts";
 import { Journal } from "./journal/journal.ts";
 import { openStateDirectory, type StateDirectory, StateDirectoryProblem } from "./journal/state-directory.ts";
 import { createLogger } from "./logger.ts";
+import type { Observer } from "./observer.ts";
+import { openOperating } from "./operating.ts";
 import type { OwnProgram } from "./own-program.ts";
 import { keepHeapSmall } from "./small-heap.ts";
 import type { Worker } from "./worker.ts";
@@ -34,17 +36,26 @@ export async function start(
   const { config, warnings } = loaded;
   const log = createLogger(config.log);
   for (const { source, message } of warnings) log.warn({ source }, message);
+  const operating = openOperating(config, { log, clock: systemClock });
   let state: StateDirectory;
   let journal: Journal;
   try {
     state = await openStateDirectory(config.stateDirectory);
-    journal = await openJournal(state, log);
+    journal = await openJournal(state, log, operating.observer);
   } catch (thrown) {
     if (!(thrown instanceof StateDirectoryProblem)) throw thrown;
     process.stderr.write(`pbnj-worker start: ${thrown.message}\n`);
     return exitCodeOf("usage");
   }
-  const worker = composeWorker(config, { log, own, state, journal });
+  const { observer, traceEnvironment } = operating;
+  const worker = composeWorker(config, { log, own, state, journal, observer, traceEnvironment });
+  try {
+    await operating.serve(worker.facts);
+  } catch (thrown) {
+    process.stderr.write(`pbnj-worker start: ${thrown instanceof Error ? thrown.message : String(thrown)}\n`);
+    state.close();
+    return exitCodeOf("usage");
+  }
   const received = stopOnSignals(worker);
   log.info(
     {
@@ -62,13 +73,14 @@ export async function start(
   );
   const end = await worker.run();
   state.close();
+  await operating.close();
   log.info({ end }, "worker stopped");
   return end === "drained" ? EXIT_OK : exitCodeOf("cancelled", received());
 }
 
-async function openJournal(state: StateDirectory, log: Logger): Promise<Journal> {
+async function openJournal(state: StateDirectory, log: Logger, observer: Observer): Promise<Journal> {
   try {
-    return await Journal.open({ directory: state.journal, clock: systemClock, log });
+    return await Journal.open({ directory: state.journal, clock: systemClock, log, observer });
   } catch (thrown) {
     const error = thrown instanceof Error ? thrown.message : String(thrown);
     throw new StateDirectoryProblem(`the journal ${state.journal} cannot be read: ${error}`);
