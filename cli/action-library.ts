@@ -11,7 +11,11 @@ export const actionLibrary: ActionLibrary = {
       idempotent: action.idempotent,
       async run({ onLog, ...request }) {
         const { runWithin } = await import("../actions/harness/run-within.ts");
-        return runWithin(action, { ...request, onLine: (line) => onLog({ stream: "stderr", line }) });
+        return runWithin(action, {
+          ...request,
+          onLine: (line) => onLog({ stream: "stderr", line }),
+          onSpans: (line) => onLog({ stream: "stdout", line }),
+        });
       },
     };
   },

@@ -8,6 +8,10 @@ import { compileCacheDirectory } from "./compile-cache.ts";
 const file = import.meta.filename;
 const NODE_MAJOR = 24;
 
+// At SIGUSR1 Node opens a debugger, which would show passwords to every user of the machine. SIGUSR2 is for the standing
+// worker, and must not end one that is starting, nor the actions that a service manager sends it to as well.
+for (const signal of ["SIGUSR1", "SIGUSR2"] as const) process.on(signal, () => undefined);
+
 if (Number.parseInt(process.versions.node, 10) < NODE_MAJOR) {
   process.stderr.write(`pbnj-worker needs Node ${NODE_MAJOR} or later, this is ${process.version}\n`);
   process.exit(2);

@@ -3,7 +3,9 @@ import { catalogue, loadAction } from "../actions/catalogue.ts";
 import type { ActionReference } from "../actions/harness/reference.ts";
 import { ProviderName } from "../shared/contract/vocabulary.ts";
 import { renderConfigurationPage } from "../worker/config/reference.ts";
+import { renderMetricsPage } from "../worker/metrics/reference.ts";
 import { refreshActionReadme } from "./action-readme/action-readme.ts";
+import { refreshDoctorPage } from "./doctor-page.ts";
 import { refreshBetweenMarks } from "./marked-part.ts";
 import { refreshProviderPage, refreshProviderTable } from "./provider-pages.ts";
 
@@ -13,6 +15,8 @@ type Render = (current: string) => string | Promise<string>;
 export const pages: Readonly<Record<string, Render>> = {
   "README.md": refreshActionList,
   "docs/configuration.md": renderConfigurationPage,
+  "docs/doctor.md": refreshDoctorPage,
+  "docs/metrics.md": renderMetricsPage,
   "docs/providers/README.md": refreshProviderTable,
   ...Object.fromEntries(
     ProviderName.options.map((name) => [

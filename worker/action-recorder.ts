@@ -2,6 +2,7 @@ import type { Clock } from "../shared/clock.ts";
 import type { Logger } from "../shared/logger.ts";
 import type { Action, ActionStatus } from "./action.ts";
 import { actionKey } from "./action-key.ts";
+import { fieldsOf, textOf } from "./action-status.ts";
 import { ENTRY_VERSION, type JournalEntry } from "./journal/entry.ts";
 import type { ActionJournal } from "./journal/journal.ts";
 import { type LaunchHandle, LaunchNotRecorded } from "./runtime/runtime.ts";
@@ -83,10 +84,9 @@ export class ActionRecorder {
       await step;
       return true;
     } catch (thrown) {
-      const { key, phase, action } = this.#entry;
-      const error = thrown instanceof Error ? thrown.message : String(thrown);
+      const { key, phase, action, machine } = this.#entry;
       this.#log.error(
-        { workflow: action.workflowId, action: action.name, key, phase, error },
+        { ...fieldsOf(action, machine), key, phase, error: textOf(thrown) },
         "journal not written, the action goes on",
       );
       return false;

@@ -1,14 +1,19 @@
 import { oneLine } from "../shared/contract/result.ts";
 import type { ActionId, ActionState, ActionStatus, Outcome } from "./action.ts";
 import type { JournalEntry } from "./journal/entry.ts";
-import { reportFields } from "./reporter.ts";
 
 export type LogFields = Readonly<Record<string, string>>;
 
 /** The report of an end. */
-export function endStatus(action: ActionId, outcome: Outcome, startedAt: Date): ActionStatus {
+export function endStatus(
+  action: ActionId,
+  outcome: Outcome,
+  startedAt: Date,
+  machine?: string,
+): ActionStatus {
   return {
     action,
+    ...(machine && { machine }),
     state: stateOf(outcome),
     startedAt,
     stoppedAt: outcome.stoppedAt,
@@ -19,11 +24,13 @@ export function endStatus(action: ActionId, outcome: Outcome, startedAt: Date): 
 /** The report of an end that is on record. */
 export function statusOf({
   action,
+  machine,
   startedAt,
   end,
 }: JournalEntry & { phase: "ended" | "acknowledged" }): ActionStatus {
   const { state, message, stoppedAt } = end;
-  return { action, state, message, startedAt: new Date(startedAt), stoppedAt: new Date(stoppedAt) };
+  const times = { startedAt: new Date(startedAt), stoppedAt: new Date(stoppedAt) };
+  return { action, ...(machine && { machine }), state, message, ...times };
 }
 
 function stateOf(outcome: Outcome): ActionState {
@@ -42,8 +49,9 @@ export function statusMessage(action: Pick<ActionId, "name">, outcome: Outcome):
 }
 
 /** What every log line about an action says of it. */
-export function fieldsOf(action: ActionId): LogFields {
-  return reportFields({ action });
+export function fieldsOf(action: ActionId, machine?: string): LogFields {
+  const { workflowId: workflow, taskId: task, name, agentId } = action;
+  return { workflow, task, action: name, agentId, ...(machine && { machine }) };
 }
 
 export function textOf(thrown: unknown): string {

@@ -37,6 +37,8 @@ export type ActionState = "running" | "success" | "failed" | "timeout";
 /** A report about an action; `stoppedAt` is there once it ended. */
 export interface ActionStatus {
   readonly action: ActionId;
+  /** For the log alone, where it is known. */
+  readonly machine?: string;
   readonly state: ActionState;
   readonly startedAt: Date;
   readonly stoppedAt?: Date;

@@ -27,6 +27,12 @@ export function workerCommands(own: OwnProgram): readonly WorkerCommand[] {
       define: async (command) => (await import("./run-command.ts")).defineRun(command, own),
     },
     {
+      name: "doctor",
+      usage: "[options]",
+      summary: "say what is wrong with a worker's surroundings, and how to mend it",
+      define: async (command) => (await import("./doctor-command.ts")).defineDoctor(command, own),
+    },
+    {
       name: "policy",
       usage: "test [options] <template>",
       summary: "explain what a policy would let a template do",

@@ -88,6 +88,7 @@ export function composeWorker(
       agentIds,
       slots: () => slots,
       unfinished: () => journal.unfinished().length,
+      connected: () => transport.connected(),
       checkRuntime: (signal) => runtime.check(signal),
     },
     clock,

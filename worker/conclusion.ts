@@ -55,7 +55,7 @@ export class Conclusion {
     const { outcome } = ended;
     this.#logEnd(outcome, startedAt, fields);
     this.#tellEnd(action, outcome, machine);
-    let status = endStatus(action, outcome, startedAt);
+    let status = endStatus(action, outcome, startedAt, machine);
     await recorder.ended(status);
     if (after) {
       status = { ...status, message: oneLine(`${status.message}; ${await after()}`) };
@@ -92,7 +92,8 @@ export class Conclusion {
     if (!cancel.aborted) delivery = await reporter.final(status, cancel);
     if (delivery === "unanswered")
       delivery = await reporter.final(status, AbortSignal.timeout(LAST_WORDS_MS));
-    observer.action({ kind: "reported", action: seenAction(action), delivery, at: new Date(clock.now()) });
+    const at = new Date(clock.now());
+    observer.action({ kind: "reported", action: seenAction(action), delivery, status, at });
     return delivery;
   }
 

@@ -2,9 +2,11 @@ import { BmcError } from "../shared/bmc/errors.ts";
 import type { Clock } from "../shared/clock.ts";
 import type { Connection } from "../shared/contract/connection.ts";
 import type { ErrorClass } from "../shared/contract/error-class.ts";
+import { oneLine } from "../shared/contract/result.ts";
 import { formatSeconds } from "../shared/duration.ts";
 import type { Logger } from "../shared/logger.ts";
 import { redactor } from "../shared/secret-forms.ts";
+import { isSpansLine } from "../shared/tracing/variables.ts";
 import type { Action, Outcome } from "./action.ts";
 import { actionKey } from "./action-key.ts";
 import { ActionRecorder, type RecorderParts } from "./action-recorder.ts";
@@ -17,6 +19,7 @@ import type { ConnectionReading } from "./inventory/inventory.ts";
 import type { SecretCommands } from "./inventory/secret-commands.ts";
 import type { JournalEntry } from "./journal/entry.ts";
 import type { ActionJournal } from "./journal/journal.ts";
+import { LastLines } from "./last-lines.ts";
 import { LeftoverSweep } from "./leftover-sweep.ts";
 import type { MachineLocks } from "./machine-locks.ts";
 import { type Observer, type SeenAction, seenAction } from "./observer.ts";
@@ -67,7 +70,7 @@ export interface ExecutorOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly defaultTimeoutMs: number;
-  readonly observer: Pick<Observer, "action">;
+  readonly observer: Pick<Observer, "action" | "spans">;
   /** Variables that join an action to its trace. */
   readonly traceEnvironment: (action: SeenAction) => Readonly<Record<string, string>>;
 }
@@ -214,7 +217,7 @@ export class Executor {
   async #launch(action: Action, target: Located, signals: StopSignals): Promise<Outcome | undefined> {
     const { clock, log, reporter, runtime, defaultTimeoutMs } = this.#options;
     const { machine, lockKey } = target;
-    const fields = { ...fieldsOf(action), ...(machine ? { machine } : {}) };
+    const fields = fieldsOf(action, machine);
     const startedAt = new Date(clock.now());
     const timeoutMs = action.timeoutMs > 0 ? action.timeoutMs : defaultTimeoutMs;
     const launching = {
@@ -233,7 +236,7 @@ export class Executor {
       return this.#notRecorded(thrown, fields, signals);
     }
     const begun = await reporter.running(
-      { action, state: "running", startedAt, message: "running" },
+      { action, ...(machine && { machine }), state: "running", startedAt, message: "running" },
       signals.stop,
     );
     if (begun !== "acknowledged") {
@@ -299,6 +302,7 @@ export class Executor {
     const refusal = offer && authGate.refusal(offer);
     if (refusal !== undefined) return failed("auth", refusal);
     const redact = redactor(connection ?? {});
+    const lastLines = new LastLines();
     const hint = machine === undefined ? undefined : this.#hints.get(machine);
     const ended = await runtime.run(
       {
@@ -309,6 +313,11 @@ export class Executor {
         environment: traceEnvironment(seenAction(action)),
         onLog: ({ stream, line: raw }) => {
           const line = { stream, line: redact(raw) };
+          if (isSpansLine(line.line)) {
+            observer.spans({ action: seenAction(action), text: line.line });
+            return;
+          }
+          lastLines.take(line);
           logActionLine(log, run.fields, line);
           observer.action({ kind: "line", action: seenAction(action), line, at: new Date(clock.now()) });
         },
@@ -317,7 +326,8 @@ export class Executor {
       cancel,
     );
     if (offer) authGate.learn(offer, ended.outcome);
-    return { ...ended, outcome: { ...ended.outcome, message: redact(ended.outcome.message) } };
+    const outcome = { ...ended.outcome, message: oneLine(redact(ended.outcome.message)) };
+    return { ...ended, outcome: lastLines.addTo(outcome) };
   }
 
   /** Reads the credentials within the action's time. Throws a `BmcError`. */
@@ -352,7 +362,7 @@ export class Executor {
   /** An action whose end the server was told and which it serves all the same: it is told again, not run again. */
   async #repeat(entry: Acknowledged, served: Action, signals: StopSignals): Promise<undefined> {
     const { clock, journal, log, reporter } = this.#options;
-    const fields = { ...fieldsOf(entry.action), state: entry.end.state };
+    const fields = { ...fieldsOf(entry.action, entry.machine), state: entry.end.state };
     if (entry.action.idMayReturn && this.#isRecent(entry.key)) {
       log.debug(fields, "action served out of a cache after its end: not run");
       return undefined;
@@ -374,13 +384,13 @@ export class Executor {
    * Forgets a run before another one with the same IDs begins: from then on, whatever the server has begun is the new one,
    * which must not be told the old one's end. False when that cannot be written, and so nothing may begin.
    */
-  async #forget({ key, action }: Acknowledged, { stop }: StopSignals): Promise<boolean> {
+  async #forget({ key, action, machine }: Acknowledged, { stop }: StopSignals): Promise<boolean> {
     const { clock, journal, log } = this.#options;
     try {
       await journal.remove(key);
       return true;
     } catch (thrown) {
-      log.error({ ...fieldsOf(action), error: textOf(thrown) }, UNWRITABLE);
+      log.error({ ...fieldsOf(action, machine), error: textOf(thrown) }, UNWRITABLE);
       await clock.sleep(UNWRITABLE_PAUSE_MS, stop).catch(() => undefined);
       return false;
     }

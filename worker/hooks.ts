@@ -1,4 +1,4 @@
-import type { Action, Outcome } from "./action.ts";
+import type { Action, ActionId, Outcome } from "./action.ts";
 
 /** What the deprecated API lets a template say for the case that an action fails: the same image with other arguments. */
 export interface Hook {
@@ -32,6 +32,22 @@ export function hookFor(action: Action, outcome: Outcome): Hook | undefined {
 /** For the status message of the action: what became of its hook. */
 export function hookReport({ name }: Hook, { ok, message }: Outcome): string {
   return `${name} ${ok ? "succeeded" : "failed"}: ${message}`;
+}
+
+/** Which hook of which action an ID is that of; undefined for an action's own. */
+export function hookNamed(
+  action: ActionId,
+): { readonly name: Hook["name"]; readonly owner: ActionId } | undefined {
+  for (const name of ["on-timeout", "on-failure"] as const) {
+    if (!action.actionId.endsWith(`/${name}`)) continue;
+    return { name, owner: { ...action, actionId: action.actionId.slice(0, -`/${name}`.length) } };
+  }
+  return undefined;
+}
+
+/** The ID of the action whose hook this one is; its own where it is none. */
+export function hookedActionId(actionId: string): string {
+  return actionId.replace(/\/on-(timeout|failure)$/, "");
 }
 
 function hookWith(name: Hook["name"], action: Action, command: readonly string[]): Hook {

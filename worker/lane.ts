@@ -2,6 +2,7 @@ import { type Backoff, backoffMs } from "../shared/backoff.ts";
 import type { Clock } from "../shared/clock.ts";
 import type { Logger } from "../shared/logger.ts";
 import type { Action } from "./action.ts";
+import { fieldsOf, textOf } from "./action-status.ts";
 import type { Observer } from "./observer.ts";
 import type { ActionSource } from "./transport/transport.ts";
 
@@ -14,7 +15,7 @@ export interface LaneOptions {
   readonly log: Logger;
   /** The longest wait between two polls while the server does not answer. */
   readonly maxBackoffMs: number;
-  readonly observer: Pick<Observer, "lane" | "poll">;
+  readonly observer: Pick<Observer, "lane" | "asking" | "poll">;
 }
 
 /** A server that holds polls is asked again at once; one that answers at once is not asked all the time. */
@@ -39,9 +40,9 @@ export async function runLane(options: LaneOptions, stop: AbortSignal): Promise<
   let failures = 0;
   let quickIdles = 0;
 
-  function stumble(thrown: unknown): void {
-    const error = thrown instanceof Error ? thrown.message : String(thrown);
-    log.error({ agentId, error }, "lane stumbled, goes on");
+  function stumble(thrown: unknown, action?: Action): void {
+    const about = action ? fieldsOf(action) : { agentId };
+    log.error({ ...about, error: textOf(thrown) }, "lane stumbled, goes on");
   }
 
   /** An action from its start to the time when its workflow may be served again. Never rejects. */
@@ -51,7 +52,7 @@ export async function runLane(options: LaneOptions, stop: AbortSignal): Promise<
     try {
       ran = await options.execute(action);
     } catch (thrown) {
-      if (!stop.aborted) stumble(thrown);
+      if (!stop.aborted) stumble(thrown, action);
     }
     if (ran || stop.aborted) {
       notRun.delete(workflowId);
@@ -80,6 +81,7 @@ export async function runLane(options: LaneOptions, stop: AbortSignal): Promise<
     try {
       if (failures === 0) observer.lane(agentId, atHand.size > 0 ? "busy" : "polling");
       const askedMs = clock.monotonicMs();
+      observer.asking(agentId);
       const poll = await source.next(agentId, stop, atHand);
       observer.poll({
         agentId,

@@ -1,19 +1,49 @@
+import { styleText } from "node:util";
 import { type Logger as Pino, pino } from "pino";
-import pretty from "pino-pretty";
 import type { Logger } from "../shared/logger.ts";
+import { type LinePart, type Paint, prettyLine } from "./pretty-line.ts";
+
+export type LogLevel = "debug" | "info" | "warn" | "error";
 
 export interface LogOptions {
-  readonly level: "debug" | "info" | "warn" | "error";
+  readonly level: LogLevel;
   /** `auto` is text for people on a terminal and JSON lines elsewhere. */
   readonly format: "auto" | "json" | "pretty";
 }
 
-/** The worker's log, on stderr: stdout belongs to what a command prints. */
-export function createLogger({ level, format }: LogOptions): Logger {
-  const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
-  const readable = format === "pretty" || (format === "auto" && process.stderr.isTTY);
-  const logger: Pino = readable
-    ? pino(options, pretty({ destination: 2, sync: true, translateTime: "SYS:HH:MM:ss" }))
-    : pino(options, pino.destination({ fd: 2, sync: true }));
-  return logger;
+/** A log whose least level may change while it is written. */
+export interface WorkerLog extends Logger {
+  setLevel(level: LogLevel): void;
 }
+
+/** The worker's log, on stderr: stdout belongs to what a command prints. */
+export function createLogger({ level, format }: LogOptions): WorkerLog {
+  const stderr = pino.destination({ fd: 2, sync: true });
+  const readable = format === "pretty" || (format === "auto" && process.stderr.isTTY);
+  const stream = readable
+    ? { write: (json: string) => void stderr.write(`${prettyLine(JSON.parse(json), paint)}\n`) }
+    : stderr;
+  const logger: Pino = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, stream);
+  return {
+    debug: (fields, message) => logger.debug(fields, message),
+    info: (fields, message) => logger.info(fields, message),
+    warn: (fields, message) => logger.warn(fields, message),
+    error: (fields, message) => logger.error(fields, message),
+    setLevel(next) {
+      logger.level = next;
+    },
+  };
+}
+
+const STYLES: Readonly<Record<LinePart, Parameters<typeof styleText>[0]>> = {
+  time: "gray",
+  debug: "gray",
+  info: "green",
+  warn: "yellow",
+  error: ["bold", "red"],
+  subject: "cyan",
+  facts: "gray",
+};
+
+/** In colour on a terminal that has it, and where nobody set `NO_COLOR`. */
+const paint: Paint = (part, text) => styleText(STYLES[part], text, { stream: process.stderr });

@@ -1,4 +1,4 @@
-import type { ActionId, ActionState, Outcome } from "./action.ts";
+import type { ActionId, ActionState, ActionStatus, Outcome } from "./action.ts";
 import { actionKey } from "./action-key.ts";
 import type { Delivery } from "./reporter.ts";
 import type { LogLine } from "./runtime/runtime.ts";
@@ -69,9 +69,23 @@ export type ActionEvent =
       readonly outcome: Outcome;
     }
   /** The final report was taken, refused for good, or given up because the worker stops. */
-  | { readonly kind: "reported"; readonly action: SeenAction; readonly delivery: Delivery; readonly at: Date }
+  | {
+      readonly kind: "reported";
+      readonly action: SeenAction;
+      readonly delivery: Delivery;
+      /** What was reported. */
+      readonly status?: Pick<ActionStatus, "state" | "message" | "startedAt">;
+      readonly at: Date;
+    }
   /** It was not run, or is no longer waited for: the server serves it again. */
   | { readonly kind: "left"; readonly action: SeenAction; readonly at: Date };
+
+/** What an action traced of itself. */
+export interface SpansSeen {
+  readonly action: SeenAction;
+  /** One line, OTLP as JSON, without secrets. */
+  readonly text: string;
+}
 
 export interface JournalSeen {
   readonly step: "write" | "remove";
@@ -93,9 +107,12 @@ export interface FileSeen {
 export interface Observer {
   /** Undefined when the lane has ended. */
   lane(agentId: string, state: LaneState | undefined): void;
+  /** The question for an action is sent; `poll` tells what came of it. */
+  asking(agentId: string): void;
   poll(poll: PollSeen): void;
   action(event: ActionEvent): void;
   report(report: ReportSeen): void;
+  spans(spans: SpansSeen): void;
   journal(step: JournalSeen): void;
   file(file: FileSeen): void;
 }
@@ -109,6 +126,8 @@ export interface WorkerFacts {
   slots(): { readonly limit: number; readonly taken: number };
   /** Entries of the journal whose end the server may not know yet. */
   unfinished(): number;
+  /** Whether the tink server is at the other end of an open connection; it holds polls, so that its answers come late. */
+  connected(): boolean;
   /** `Runtime.check`. */
   checkRuntime(signal: AbortSignal): Promise<string>;
 }
@@ -129,9 +148,11 @@ export function observers(all: readonly Partial<Observer>[], complain: (thrown: 
   }
   return {
     lane: (agentId, state) => tellAll((one) => one.lane?.(agentId, state)),
+    asking: (agentId) => tellAll((one) => one.asking?.(agentId)),
     poll: (poll) => tellAll((one) => one.poll?.(poll)),
     action: (event) => tellAll((one) => one.action?.(event)),
     report: (report) => tellAll((one) => one.report?.(report)),
+    spans: (spans) => tellAll((one) => one.spans?.(spans)),
     journal: (step) => tellAll((one) => one.journal?.(step)),
     file: (file) => tellAll((one) => one.file?.(file)),
   };

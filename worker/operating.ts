@@ -1,7 +1,15 @@
 import type { Clock } from "../shared/clock.ts";
 import type { Logger } from "../shared/logger.ts";
+import { ActionLogs } from "./action-log/action-logs.ts";
 import type { WorkerConfig } from "./config/worker-config.ts";
+import { Health, longestWaitMs } from "./health/health.ts";
+import type { HttpListener } from "./http/http-listener.ts";
+import type { Route } from "./http/route.ts";
+import { serveHttp } from "./http/serve-http.ts";
+import { Metrics } from "./metrics/metrics.ts";
 import { type Observer, observers, type SeenAction, type WorkerFacts } from "./observer.ts";
+import { openStatusPage } from "./status/status-page.ts";
+import { openTracing } from "./tracing/tracing.ts";
 
 /** Everything by which an operator sees what the worker does. */
 export interface Operating {
@@ -17,19 +25,44 @@ export interface Operating {
 export interface OperatingParts {
   readonly log: Logger;
   readonly clock: Clock;
+  /** Those of the catalogue. */
+  readonly actionNames: readonly string[];
 }
 
 /** Opens nothing that can fail; what needs a worker waits for `serve`. */
 export function openOperating(
-  _config: Pick<WorkerConfig, "http" | "actionLog">,
-  { log }: OperatingParts,
+  config: Pick<WorkerConfig, "http" | "actionLog" | "server" | "backoffMaxIntervalMs">,
+  { log, clock, actionNames }: OperatingParts,
 ): Operating {
   const complain = (thrown: unknown) =>
     log.error({ error: thrown instanceof Error ? thrown.message : String(thrown) }, "an onlooker stumbled");
+  const actionLogs = config.actionLog && new ActionLogs({ ...config.actionLog, clock, log });
+  const statusPage = config.http && openStatusPage({ clock });
+  const metrics = config.http && new Metrics({ clock, actionNames });
+  const health = config.http && new Health({ clock, longestWaitMs: longestWaitMs(config) });
+  const tracing = openTracing(process.env, { log, clock });
+  let listener: HttpListener | undefined;
   return {
-    observer: observers([], complain),
-    traceEnvironment: () => ({}),
-    serve: async () => undefined,
-    close: async () => undefined,
+    observer: observers(
+      [statusPage, metrics, health, actionLogs, tracing].flatMap((part) => (part ? [part.observer] : [])),
+      complain,
+    ),
+    traceEnvironment: (action) => tracing?.environmentOf(action) ?? {},
+    async serve(facts) {
+      const routes: readonly Route[] = [
+        ...(metrics && health ? [metrics.route(facts, health)] : []),
+        ...(health?.routes(facts) ?? []),
+        ...(statusPage?.routes(facts) ?? []),
+      ];
+      if (config.http) listener = await serveHttp(config.http, routes, log);
+      actionLogs?.start();
+      await tracing?.start();
+    },
+    async close() {
+      statusPage?.close();
+      await listener?.close();
+      metrics?.close();
+      await Promise.all([actionLogs?.close(), tracing?.close()]);
+    },
   };
 }

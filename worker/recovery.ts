@@ -1,11 +1,14 @@
 import type { Clock } from "../shared/clock.ts";
+import { oneLine } from "../shared/contract/result.ts";
 import type { Logger } from "../shared/logger.ts";
+import { isSpansLine } from "../shared/tracing/variables.ts";
 import type { Outcome } from "./action.ts";
 import { ActionRecorder, type RecorderParts } from "./action-recorder.ts";
 import { fieldsOf, type LogFields, statusOf, textOf } from "./action-status.ts";
 import type { Conclusion } from "./conclusion.ts";
 import type { StopSignals } from "./executor.ts";
 import type { JournalEntry } from "./journal/entry.ts";
+import { LastLines } from "./last-lines.ts";
 import type { LeftoverSweep } from "./leftover-sweep.ts";
 import { type Observer, seenAction } from "./observer.ts";
 import { logActionLine } from "./runtime/log-line.ts";
@@ -23,7 +26,7 @@ export interface RecoveryOptions {
   readonly learn: (machine: string | undefined, outcome: Outcome) => void;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly observer: Pick<Observer, "action">;
+  readonly observer: Pick<Observer, "action" | "spans">;
 }
 
 /** After a failure the server serves the action again, and by then it may go. */
@@ -39,12 +42,13 @@ export class Recovery {
 
   /** What goes wrong with one action of an earlier run keeps no other from being taken up. */
   async takeUp(entry: JournalEntry, signals: StopSignals): Promise<Outcome | undefined> {
-    const { clock, log } = this.#options;
+    const { clock, log, observer } = this.#options;
     try {
       return await this.#recoverOne(entry, signals);
     } catch (thrown) {
+      observer.action({ kind: "left", action: seenAction(entry.action), at: new Date(clock.now()) });
       if (signals.stop.aborted) return undefined;
-      const fields = { ...fieldsOf(entry.action), error: textOf(thrown) };
+      const fields = { ...fieldsOf(entry.action, entry.machine), error: textOf(thrown) };
       log.error(fields, "action of an earlier run not taken up, will try again when the server serves it");
       await clock.sleep(TRY_AGAIN_MS, signals.stop).catch(() => undefined);
       return undefined;
@@ -54,7 +58,7 @@ export class Recovery {
   async #recoverOne(entry: JournalEntry, signals: StopSignals): Promise<Outcome | undefined> {
     const { conclusion, log, recording, sweep } = this.#options;
     const recorder = ActionRecorder.resume(recording, entry);
-    const fields = { ...fieldsOf(entry.action), ...(entry.machine ? { machine: entry.machine } : {}) };
+    const fields = fieldsOf(entry.action, entry.machine);
     if (entry.phase === "ended") {
       log.info({ ...fields, state: entry.end.state }, "report of an earlier run is still to be made");
       // A hook of it may still run, and is a leftover: until it is gone, the machine is not free.
@@ -130,7 +134,8 @@ export class Recovery {
       ...{ runtime: entry.runtime, startedAt: new Date(entry.startedAt) },
       ...{ timeoutMs: entry.timeoutMs, adopted: true },
     });
-    return runtime.adopt(
+    const lastLines = new LastLines();
+    const adoption = await runtime.adopt(
       {
         action: entry.action,
         ...(handle === undefined ? {} : { handle }),
@@ -138,12 +143,21 @@ export class Recovery {
         startedAt: new Date(entry.startedAt),
         timeoutMs: entry.timeoutMs,
         onLog: (line) => {
+          if (isSpansLine(line.line)) {
+            observer.spans({ action, text: line.line });
+            return;
+          }
+          lastLines.take(line);
           logActionLine(log, fields, line);
           observer.action({ kind: "line", action, line, at: new Date(clock.now()) });
         },
       },
       cancel,
     );
+    if (adoption.kind !== "ended") return adoption;
+    const { ended } = adoption;
+    const outcome = { ...ended.outcome, message: oneLine(ended.outcome.message) };
+    return { kind: "ended", ended: { ...ended, outcome: lastLines.addTo(outcome) } };
   }
 }
 

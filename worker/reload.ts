@@ -68,7 +68,7 @@ class FileWatch {
 
   async look(): Promise<void> {
     const { name, path } = this.#file;
-    const { readFile, log } = this.#options;
+    const { readFile, log, observer } = this.#options;
     let mark: string;
     let text: string;
     try {
@@ -78,12 +78,17 @@ class FileWatch {
     } catch (thrown) {
       this.#settledMark = "";
       this.#candidate = undefined;
-      this.#complain([{ source: path, message: fileProblemOf(thrown) }]);
+      const isNew = this.#complain([{ source: path, message: fileProblemOf(thrown) }]);
+      if (isNew) observer.file({ name, taken: false });
       return;
     }
     if (text === this.#settledText && this.#refusedMs === undefined) {
       // It was touched, or is back as it was.
-      if (this.#said !== "") log.info({ file: path }, `${name} can be read again, as it was`);
+      if (this.#said !== "") {
+        log.info({ file: path }, `${name} can be read again, as it was`);
+        observer.file({ name, taken: true });
+      }
+      this.#said = "";
       this.#settle(mark, text);
     } else if (text === this.#candidate || text === this.#settledText) this.#take(mark, text);
     else this.#candidate = text;
@@ -123,10 +128,10 @@ class FileWatch {
     return this.#refusedMs !== undefined && this.#options.clock.monotonicMs() - this.#refusedMs >= RETRY_MS;
   }
 
-  /** Each problem in a line of its own, and once as long as they are the same. */
-  #complain(problems: readonly Problem[]): void {
+  /** Each problem in a line of its own, and once as long as they are the same: false when nothing was said. */
+  #complain(problems: readonly Problem[]): boolean {
     const said = problems.map(({ source, message }) => `${source}: ${message}`).join("\n");
-    if (said === this.#said) return;
+    if (said === this.#said) return false;
     this.#said = said;
     const { name, path } = this.#file;
     const { log } = this.#options;
@@ -135,6 +140,7 @@ class FileWatch {
       { file: path, problems: problems.length },
       `${name} not taken over, the last good one stays in force`,
     );
+    return true;
   }
 }
 

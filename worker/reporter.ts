@@ -2,6 +2,7 @@ import { type Backoff, backoffMs } from "../shared/backoff.ts";
 import type { Clock } from "../shared/clock.ts";
 import type { Logger } from "../shared/logger.ts";
 import type { ActionStatus } from "./action.ts";
+import { fieldsOf } from "./action-status.ts";
 import type { Observer } from "./observer.ts";
 import type { StatusSink } from "./transport/transport.ts";
 
@@ -42,7 +43,7 @@ export class Reporter {
   async #deliver(status: ActionStatus, withinMs: number, signal: AbortSignal): Promise<Delivery> {
     const { sink, clock, log, maxBackoffMs, observer } = this.#options;
     const backoff: Backoff = { firstMs: 500, maxMs: maxBackoffMs, jitter: 0.3 };
-    const fields = { ...reportFields(status), state: status.state };
+    const fields = { ...fieldsOf(status.action, status.machine), state: status.state };
     const endMs = clock.monotonicMs() + withinMs;
     let boundedAnswers = 0;
     for (let attempt = 1; ; attempt += 1) {
@@ -79,8 +80,4 @@ export class Reporter {
       }
     }
   }
-}
-
-export function reportFields({ action }: Pick<ActionStatus, "action">): Readonly<Record<string, string>> {
-  return { workflow: action.workflowId, task: action.taskId, action: action.name, agentId: action.agentId };
 }

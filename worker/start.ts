@@ -9,6 +9,7 @@ import { loadConfig } from "./config/load-config.ts";
 import { problemReport } from "./document/problem-report.ts";
 import { Journal } from "./journal/journal.ts";
 import { openStateDirectory, type StateDirectory, StateDirectoryProblem } from "./journal/state-directory.ts";
+import { switchLevelOnSignal } from "./log-level-signal.ts";
 import { createLogger } from "./logger.ts";
 import type { Observer } from "./observer.ts";
 import { openOperating } from "./operating.ts";
@@ -35,8 +36,9 @@ export async function start(
   }
   const { config, warnings } = loaded;
   const log = createLogger(config.log);
+  switchLevelOnSignal(log, config.log.level);
   for (const { source, message } of warnings) log.warn({ source }, message);
-  const operating = openOperating(config, { log, clock: systemClock });
+  const operating = openOperating(config, { log, clock: systemClock, actionNames: own.actions });
   let state: StateDirectory;
   let journal: Journal;
   try {

@@ -15,7 +15,7 @@ export interface WorkerParts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly maxBackoffMs: number;
-  readonly observer: Pick<Observer, "lane" | "poll">;
+  readonly observer: Pick<Observer, "lane" | "asking" | "poll">;
   readonly facts: WorkerFacts;
   /** How long running actions may take to end by themselves once the worker is told to stop. */
   readonly shutdownGraceMs: number;

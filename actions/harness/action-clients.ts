@@ -1,9 +1,10 @@
-import { BmcClient } from "../../shared/bmc/client.ts";
+import { BmcClient, type BmcClientOptions } from "../../shared/bmc/client.ts";
 import { BmcError } from "../../shared/bmc/errors.ts";
 import { mergeHints } from "../../shared/bmc/hint.ts";
 import type { Connection } from "../../shared/contract/connection.ts";
 import type { ProviderName } from "../../shared/contract/vocabulary.ts";
 import type { Logger } from "../../shared/logger.ts";
+import type { ActionTrace } from "./action-trace.ts";
 
 /** The clients of one action, counted and closed together, whatever the action comes to. */
 export class ActionClients {
@@ -11,13 +12,15 @@ export class ActionClients {
   readonly bmc: BmcClient;
   readonly #connection: Connection;
   readonly #log: Logger;
+  readonly #trace: ActionTrace | undefined;
   readonly #single: BmcClient[] = [];
   #closed = false;
 
-  constructor(connection: Connection, log: Logger) {
+  constructor(connection: Connection, log: Logger, trace?: ActionTrace) {
     this.#connection = connection;
     this.#log = log;
-    this.bmc = new BmcClient(connection, { log });
+    this.#trace = trace;
+    this.bmc = this.#client(connection, { log });
   }
 
   /** See `ActionContext.clientFor`. */
@@ -25,7 +28,7 @@ export class ActionClients {
     if (this.#closed) throw new BmcError("cancelled", "the action is over");
     const { hint: _, ...connection } = this.#connection;
     const only = { ...connection, providers: [provider] };
-    const client = new BmcClient(only, { log: this.#log, retriesSilence: false });
+    const client = this.#client(only, { log: this.#log, retriesSilence: false });
     this.#single.push(client);
     return client;
   }
@@ -49,6 +52,11 @@ export class ActionClients {
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.all(this.#all.map((client) => client.close()));
+  }
+
+  #client(connection: Connection, options: BmcClientOptions): BmcClient {
+    if (!this.#trace) return new BmcClient(connection, options);
+    return this.#trace.watch(new BmcClient(connection, { ...options, tracer: this.#trace.tracer }));
   }
 
   get #all(): readonly BmcClient[] {

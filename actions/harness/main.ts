@@ -9,6 +9,7 @@ import { failedResult } from "./failed-result.ts";
 import { givenFor } from "./given-values.ts";
 import type { InputFields } from "./input.ts";
 import { createActionLogger } from "./logger.ts";
+import { openTrace } from "./open-trace.ts";
 import { readInput } from "./read-input.ts";
 import { runAction } from "./run-action.ts";
 import { writeResult } from "./write-result.ts";
@@ -28,8 +29,17 @@ export async function main<Fields extends InputFields>(
     process.exit(EXIT_OK);
   }
   const given = { env: process.env, flags: flags?.values ?? {} };
-  const end = (result: ActionResult, table?: string) =>
-    endWith({ result, table }, givenFor(commonInput.resultFile, given)?.text, stop.by());
+  const trace = await openTrace({
+    action: action.name,
+    env: process.env,
+    startedMs: Date.now() - performance.now(),
+    write: (text) => writeText(process.stdout, text),
+  });
+  const end = async (result: ActionResult, table?: string) => {
+    const untold = await trace?.finish(result);
+    if (untold !== undefined) await writeText(process.stderr, `${untold}\n`);
+    return endWith({ result, table }, givenFor(commonInput.resultFile, given)?.text, stop.by());
+  };
   process.on("uncaughtException", async (thrown) => {
     await writeText(process.stderr, `${thrown.stack ?? thrown.message}\n`);
     await end(failedResult(action.name, new BmcError("internal", thrown.message)));
@@ -45,7 +55,7 @@ export async function main<Fields extends InputFields>(
 
   const { common, connection } = read.input;
   const log = createActionLogger(common.logLevel, { action: action.name, machine: connection.machine });
-  const result = await runAction(action, read.input, { signal: stop.signal, log });
+  const result = await runAction(action, read.input, { signal: stop.signal, log, trace });
   const table = tableOf(action, result, read.input.output);
   // A table on a terminal stands in place of the result, and so of its message.
   if (process.stderr.isTTY || (table !== undefined && process.stdout.isTTY)) {

@@ -6,6 +6,7 @@ import { redactor } from "../../shared/secret-forms.ts";
 import { TimeoutReached, withTimeout } from "../../shared/timeout.ts";
 import { type Action, ActionFailure, type ActionReport } from "./action.ts";
 import { ActionClients } from "./action-clients.ts";
+import type { ActionTrace } from "./action-trace.ts";
 import type { InputFields } from "./input.ts";
 import type { ActionInput } from "./read-input.ts";
 import { redactedLogger } from "./redacted-logger.ts";
@@ -14,13 +15,18 @@ import { redactedLogger } from "./redacted-logger.ts";
 export async function runAction<Fields extends InputFields>(
   action: Action<Fields>,
   { own, common, connection }: ActionInput<Fields>,
-  { signal, log: wholeLog }: { readonly signal: AbortSignal; readonly log: Logger },
+  {
+    signal,
+    log: wholeLog,
+    trace,
+  }: { readonly signal: AbortSignal; readonly log: Logger; readonly trace?: ActionTrace | undefined },
 ): Promise<ActionResult> {
   // BMCs quote what they refuse, down to the header with the password.
   const redact = redactor({ username: connection.username, connection, own });
   const log = redactedLogger(wholeLog, redact);
+  trace?.hide(redact, connection.username);
   const startedMs = performance.now();
-  const clients = new ActionClients(connection, log);
+  const clients = new ActionClients(connection, log, trace);
   const { bmc } = clients;
   let report: Partial<ActionReport> | undefined;
   let soFar: ActionReport | undefined;

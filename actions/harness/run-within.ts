@@ -3,12 +3,16 @@ import * as z from "zod/mini";
 import { BmcError } from "../../shared/bmc/errors.ts";
 import { EXIT_OK, exitCodeOf, type StopSignal } from "../../shared/contract/exit-code.ts";
 import type { ActionResult } from "../../shared/contract/result.ts";
+import { TRACE_PARENT } from "../../shared/tracing/trace-parent.ts";
+import { ACTION_TRACES, type Environment } from "../../shared/tracing/variables.ts";
 import type { Action } from "./action.ts";
+import type { ActionTrace } from "./action-trace.ts";
 import { commonInput } from "./common-input.ts";
 import { failedResult } from "./failed-result.ts";
 import type { ParsedFlags } from "./flags.ts";
 import { givenFor, type ValueSources } from "./given-values.ts";
 import { createLineLogger } from "./logger.ts";
+import { openTrace } from "./open-trace.ts";
 import { readInput } from "./read-input.ts";
 import { replaceFile } from "./replace-file.ts";
 import { runAction } from "./run-action.ts";
@@ -21,6 +25,8 @@ export interface WithinRequest {
   readonly stdin: string;
   /** Called with each log line, as JSON. */
   readonly onLine: (line: string) => void;
+  /** Called with each line of spans, where `env` asks for them. */
+  readonly onSpans?: (line: string) => void;
   readonly signal: AbortSignal;
   /** What `signal` stands for. */
   readonly stoppedBy: StopSignal;
@@ -50,7 +56,13 @@ async function run(action: Action, { signal, stoppedBy, ...request }: WithinRequ
     const { env, argv } = request;
     const flags = argv.length === 0 ? NO_FLAGS : (await import("./flags.ts")).parseFlags(action, argv);
     const given = { env, flags: flags.values };
-    const result = await runWith(action, { ...request, given, flags }, stop.signal);
+    const trace = await openTrace({
+      action: action.name,
+      env: withoutCollector(env),
+      write: async (text) => request.onSpans?.(text.trimEnd()),
+    });
+    const result = await runWith(action, { ...request, given, flags, trace }, stop.signal);
+    await trace?.finish(result);
     await writeResultFile(result, given, request.onLine);
     return result;
   } catch (thrown) {
@@ -67,7 +79,12 @@ async function runWith(
     flags,
     stdin,
     onLine,
-  }: Pick<WithinRequest, "stdin" | "onLine"> & { readonly given: ValueSources; readonly flags: ParsedFlags },
+    trace,
+  }: Pick<WithinRequest, "stdin" | "onLine"> & {
+    readonly given: ValueSources;
+    readonly flags: ParsedFlags;
+    readonly trace: ActionTrace | undefined;
+  },
   signal: AbortSignal,
 ): Promise<ActionResult> {
   const read = await readInput(action, { ...given, stdin: () => once(stdin), signal });
@@ -81,7 +98,12 @@ async function runWith(
   const { common, connection } = read.input;
   const context = { action: action.name, machine: connection.machine };
   const log = createLineLogger(common.logLevel, context, onLine);
-  return runAction(action, read.input, { signal, log });
+  return runAction(action, read.input, { signal, log, trace });
+}
+
+/** What shares a process with its worker sends nothing to a collector that a template names. */
+function withoutCollector(env: WithinRequest["env"]): Environment {
+  return { [ACTION_TRACES]: env[ACTION_TRACES], [TRACE_PARENT]: env[TRACE_PARENT] };
 }
 
 const NO_FLAGS: ParsedFlags = { values: {}, help: false, problems: [] };

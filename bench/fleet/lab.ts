@@ -133,7 +133,12 @@ function startWorker(
   const log = openSync(join(folder, LOG_FILE), "w");
   const argv = ["start", "--grpc-server", address, "--inventory", inventory];
   return spawn(process.execPath, [...nodeArgv, join(folder, PROGRAM), ...argv, ...workerArgv], {
-    env: { PATH: process.env["PATH"], XDG_STATE_HOME: folder, XDG_CACHE_HOME: folder },
+    env: {
+      PATH: process.env["PATH"],
+      XDG_STATE_HOME: folder,
+      XDG_CACHE_HOME: folder,
+      PBNJ_HTTP_ADDRESS: "off",
+    },
     stdio: ["ignore", "ignore", log],
   });
 }

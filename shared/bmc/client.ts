@@ -3,6 +3,7 @@ import type { Connection } from "../contract/connection.ts";
 import type { PowerState, ProviderName } from "../contract/vocabulary.ts";
 import { type Logger, silentLogger } from "../logger.ts";
 import { withTimeout } from "../timeout.ts";
+import { type Tracer, untraced } from "../tracing/tracer.ts";
 import { type BootReport, setBoot, UNREAD_OVERRIDE } from "./boot.ts";
 import { BmcError } from "./errors.ts";
 import { type Access, BmcLink } from "./link.ts";
@@ -49,6 +50,8 @@ export interface BmcClientOptions {
   readonly loadProvider?: ProviderLoader;
   /** False, for whoever wants to know what works now, takes silence for an answer. Default true. */
   readonly retriesSilence?: boolean;
+  /** Is told of every provider that is opened and every request. */
+  readonly tracer?: Tracer;
 }
 
 /** What would be sent, and the state it would meet. */
@@ -79,6 +82,7 @@ export class BmcClient {
       log: this.#log,
       loadProvider: options.loadProvider ?? loadProvider,
       retriesSilence: options.retriesSilence ?? true,
+      tracer: options.tracer ?? untraced,
     });
   }
 

@@ -3,6 +3,7 @@ import type { Connection } from "../contract/connection.ts";
 import type { ProviderName } from "../contract/vocabulary.ts";
 import type { Logger } from "../logger.ts";
 import type { Secret } from "../secret.ts";
+import type { SpanStart, Tracer } from "../tracing/tracer.ts";
 import { BmcError } from "./errors.ts";
 import { composeHint, readHint } from "./hint.ts";
 import type { Capability, Provider, Session } from "./provider.ts";
@@ -16,6 +17,7 @@ export interface LinkDeps {
   readonly loadProvider: ProviderLoader;
   /** False takes silence for an answer; a BMC that says that it is busy is asked again all the same. */
   readonly retriesSilence: boolean;
+  readonly tracer: Tracer;
 }
 
 const ONE_ATTEMPT: RetryRule = { ...OPEN_RETRY, attempts: 1 };
@@ -208,7 +210,7 @@ export class BmcLink {
 
   async #open(names: readonly ProviderName[], signal: AbortSignal, rule: RetryRule): Promise<Session> {
     this.#provider = undefined;
-    const { clock, log, loadProvider } = this.#deps;
+    const { clock, log, loadProvider, tracer } = this.#deps;
     const hints = readHint(this.#hint);
     const ordered = inOrder(names, hints.provider);
     // Loading is not the BMC's silence, so it is over before the race begins.
@@ -221,8 +223,10 @@ export class BmcLink {
           const hint = this.#distrusted.has(name) ? undefined : hints.providers[name];
           return this.#retrying(rule, raceSignal, async () => {
             try {
-              const context = { clock, log, hint, onReached: progress.reached };
-              return await provider.open(this.#credentialed(), context, raceSignal);
+              const context = { clock, log, hint, tracer, onReached: progress.reached };
+              return await tracer.span(opening(name), () =>
+                provider.open(this.#credentialed(), context, raceSignal),
+              );
             } catch (thrown) {
               progress.failing(thrown);
               throw thrown;
@@ -292,6 +296,10 @@ export class BmcLink {
 /** Preferred order, with the provider that answered last time first. */
 function inOrder(names: readonly ProviderName[], remembered: string | undefined): readonly ProviderName[] {
   return names.toSorted((a, b) => Number(b === remembered) - Number(a === remembered));
+}
+
+function opening(provider: ProviderName): SpanStart {
+  return { name: `open ${provider}`, kind: "internal", attributes: { "pbnj.provider": provider } };
 }
 
 function allOf(errors: readonly BmcError[]): BmcError {

@@ -9,6 +9,7 @@ import type {
 } from "../contract/vocabulary.ts";
 import type { Logger } from "../logger.ts";
 import type { Secret } from "../secret.ts";
+import type { Tracer } from "../tracing/tracer.ts";
 
 /** One command to a BMC, with the provider's own best way to carry it out. */
 export type PowerCommand = "on" | "off" | "soft-off" | "cycle" | "reset";
@@ -311,6 +312,8 @@ export interface ProviderContext {
   readonly log: Logger;
   /** This provider's part of an earlier hint; anything, validated by the provider. */
   readonly hint?: unknown;
+  /** Is told of every request. */
+  readonly tracer?: Tracer;
   /** To be called when the BMC first gives any sign of life to `open`: a connection, an answer. */
   readonly onReached?: () => void;
 }

@@ -54,11 +54,16 @@ export function parseResultLine(line: string): ActionResult | undefined {
   return parsed.success ? parsed.data : undefined;
 }
 
-/** Folds any text into one printable line within `MESSAGE_LIMIT`. */
-export function oneLine(text: string): string {
-  const folded = text
+/** Folds any text into one printable line. */
+export function foldLine(text: string): string {
+  return text
     .replace(/\p{Cc}+/gu, " ")
     .replace(/ {2,}/g, " ")
     .trim();
+}
+
+/** The same within `MESSAGE_LIMIT`. */
+export function oneLine(text: string): string {
+  const folded = foldLine(text);
   return folded.length <= MESSAGE_LIMIT ? folded : `${folded.slice(0, MESSAGE_LIMIT - 1)}…`;
 }

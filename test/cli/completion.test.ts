@@ -22,7 +22,7 @@ function complete({ home, env }: Home, words: readonly string[]) {
   });
 }
 
-const COMMANDS = ["start", "run", "policy", "action", "actions", "completion", "help"];
+const COMMANDS = ["start", "run", "doctor", "policy", "action", "actions", "completion", "help"];
 
 describe("bash completion", () => {
   it.each<[readonly string[], readonly string[]]>([
@@ -62,6 +62,12 @@ describe("bash completion", () => {
     [["start", "--runtime", "d"], ["docker"]],
     [["start", "--grpc-tls", "t"], ["true"]],
     [["run", "t.yaml", "--ta"], ["--task"]],
+    [
+      ["doctor", "--output", ""],
+      ["text", "json"],
+    ],
+    [["doctor", "--bm"], ["--bmc"]],
+    [["doctor", "--runtime", "d"], ["docker"]],
     [["policy", ""], ["test"]],
     [["policy", "test", "t.yaml", "--name"], ["--namespace"]],
     [["policy", "test", "--pull-policy", "n"], ["never"]],

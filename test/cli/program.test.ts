@@ -7,7 +7,7 @@ describe("the command line", () => {
     const { exitCode, stdout, stderr } = await runProgram(["--help"]);
 
     const listed = stdout.split("\n").flatMap((line) => /^ {2}([a-z]+) .* {2}\w/.exec(line)?.[1] ?? []);
-    expect(listed).toEqual(["start", "run", "policy", "action", "actions", "completion", "help"]);
+    expect(listed).toEqual(["start", "run", "doctor", "policy", "action", "actions", "completion", "help"]);
     expect(stderr).toBe("");
     expect(exitCode).toBe(0);
   });
@@ -30,6 +30,7 @@ describe("the command line", () => {
   it.each([
     [["start"], "--grpc-server <host:port>"],
     [["run"], "--map <key=value>"],
+    [["doctor"], "--bmc [machine...]"],
     [["policy"], "test [options] <template>"],
     [["policy", "test"], "--namespace <name>"],
     [["action"], "power-off"],

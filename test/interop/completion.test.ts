@@ -110,7 +110,16 @@ describeWithProgram("zsh", "completion on a terminal", () => {
       ]);
 
       const words = (completed?: Completed) => completed?.offered.flatMap((line) => line.split(/ (?<!\\ )/));
-      expect(words(commands)).toEqual(["start", "run", "policy", "action", "actions", "completion", "help"]);
+      expect(words(commands)).toEqual([
+        "start",
+        "run",
+        "doctor",
+        "policy",
+        "action",
+        "actions",
+        "completion",
+        "help",
+      ]);
       expect(words(modes)?.toSorted()).toEqual(["hard", "soft", "soft-then-hard"]);
       expect(words(files)).toEqual(["my\\ file", "my\\ folder"]);
     },

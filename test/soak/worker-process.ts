@@ -64,7 +64,11 @@ export class WorkerProcess implements AsyncDisposable {
     const [program = process.execPath, ...rest] = command;
     const log = openSync(logFile, "a");
     const child = spawn(program, rest, {
-      env: { PATH: process.env["PATH"], [CLOCK_OFFSET_VARIABLE]: String(this.#clockOffsetMs) },
+      env: {
+        PATH: process.env["PATH"],
+        PBNJ_HTTP_ADDRESS: "off",
+        [CLOCK_OFFSET_VARIABLE]: String(this.#clockOffsetMs),
+      },
       stdio: ["ignore", log, log, "ipc"],
     });
     closeSync(log);

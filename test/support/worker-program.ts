@@ -27,7 +27,13 @@ export class WorkerProgram {
   ) {
     const [program = process.execPath, ...rest] = [...by, process.execPath, WORKER, ...argv];
     this.child = spawn(program, rest, {
-      env: { PATH: process.env["PATH"] ?? "", XDG_STATE_HOME: this.#stateHome, ...env },
+      env: {
+        PATH: process.env["PATH"] ?? "",
+        XDG_STATE_HOME: this.#stateHome,
+        // Many workers run at once; one whose pages are wanted is told `--http-address 127.0.0.1:0`.
+        PBNJ_HTTP_ADDRESS: "off",
+        ...env,
+      },
       stdio: ["ignore", "pipe", "pipe"],
     });
     this.child.stdout?.setEncoding("utf8").on("data", (text: string) => {

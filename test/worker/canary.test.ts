@@ -40,6 +40,7 @@ const TRACES: readonly (readonly [name: string, trace: string])[] = Object.entri
       const traces = [
         text,
         JSON.stringify(text).slice(1, -1),
+        text.replaceAll("&", "&amp;").replaceAll('"', "&quot;"),
         encodeURIComponent(text),
         bytes.toString("base64").replace(/=+$/, ""),
         bytes.toString("base64url"),
@@ -60,6 +61,11 @@ beforeAll(async () => {
 });
 afterAll(() => rm(root, { recursive: true, force: true }));
 
+/** Times on the status page that go on, which would make every look another one. */
+const TICKING = /<time data-elapsed[^>]*>[^<]*<\/time>/g;
+/** Every page that the worker serves, but for those of actions. */
+const SERVED = ["/metrics", "/healthz", "/readyz", "/", "/actions", "/lanes"];
+
 /**
  * Looks, for as long as it lives, at all of a worker that other users of its machine, or a backup, could see: its
  * processes with those of its children and containers, its state directory, its containers.
@@ -68,17 +74,21 @@ class Observer {
   readonly seen = new Set<string>();
   readonly #stateDirectory: string;
   readonly #worker: number;
+  /** Where the worker serves what everybody on its machine may read. */
+  readonly #pages: Promise<string>;
   readonly #work: Promise<unknown>;
   /** The containers' own processes, which are no children of the worker. */
   #contained: readonly number[] = [];
   #over = false;
 
-  constructor(stateDirectory: string, worker: number, withDocker: boolean) {
+  constructor(stateDirectory: string, worker: number, pages: Promise<string>, withDocker: boolean) {
     this.#stateDirectory = stateDirectory;
     this.#worker = worker;
+    this.#pages = pages;
     this.#work = Promise.all([
       this.#untilOver(() => this.#lookAtProcesses()),
       this.#untilOver(() => this.#lookAtFiles(this.#stateDirectory)),
+      this.#untilOver(() => this.#lookAtPages()),
       ...(withDocker ? [this.#untilOver(() => this.#lookAtContainers())] : []),
     ]);
   }
@@ -114,6 +124,28 @@ class Observer {
   async #lookAtFiles(directory: string): Promise<void> {
     const entries = await readdir(directory, { recursive: true, withFileTypes: true }).catch(() => []);
     for (const entry of entries) if (entry.isFile()) await this.#read(join(entry.parentPath, entry.name));
+  }
+
+  async #lookAtPages(): Promise<void> {
+    const pages = await this.#pages.catch(() => "");
+    for (const path of SERVED) await this.#get(`${pages}${path}`);
+    const status = await this.#get(`${pages}/status.json`);
+    for (const [, key] of status.matchAll(/"key":"([0-9a-f]{32})"/g))
+      await this.#get(`${pages}/actions/${key}`);
+    // They are long, and differ every time.
+    await sleep(100);
+  }
+
+  async #get(url: string): Promise<string> {
+    try {
+      const response = await fetch(url);
+      const text = (await response.text()).replace(TICKING, "").replace(/"\w*(?:Ms|MsAgo)":\d+,?/g, "");
+      this.seen.add(JSON.stringify([...response.headers])).add(text);
+      return text;
+    } catch {
+      // It has stopped, or never started; what is expected to be seen tells.
+      return "";
+    }
   }
 
   async #lookAtContainers(): Promise<void> {
@@ -356,12 +388,15 @@ async function standing(runtime: string, argv: readonly string[]) {
       ...["--agent-id", [...scenarios, "registry"].map((_, index) => `lane-${index}`).join()],
       ...["--backoff-max-interval", "300ms", "--reload-interval", "100ms", "--log-level", "debug"],
       ...["--state-directory", stateDirectory, "--registry-name", "127.0.0.1:1", "--registry-user", USER],
-      ...["--registry-pass-file", join(directory, registryFile), ...argv],
+      ...["--registry-pass-file", join(directory, registryFile), "--http-address", "127.0.0.1:0", ...argv],
     ],
     // What programs would otherwise tell of themselves.
     { BMC_SECRET: CANARIES.variable, NODE_DEBUG: "execa,undici,http,net" },
   );
-  const observer = new Observer(stateDirectory, program.child.pid ?? 0, runtime === "docker");
+  const pages = program
+    .untilLogged("serving the status page, metrics and health")
+    .then(({ address }) => String(address));
+  const observer = new Observer(stateDirectory, program.child.pid ?? 0, pages, runtime === "docker");
   return {
     server,
     program,
@@ -416,7 +451,11 @@ function endOf({ machine, state, message }: Scenario) {
 }
 
 /** What shows that the observer looked where something was to be seen. */
-const SEEN = ["acknowledged", "failing-vault.cjs", "PATH="];
+const SEEN = [
+  ...["acknowledged", "failing-vault.cjs", "PATH="],
+  ...['pbnj_tasks_total{action="power-off",provider="redfish",class="none"} 1', '"name": "tink_server"'],
+  ...['<ol class="log"', '"phase":"failed"', '"phase":"succeeded"'],
+];
 const SEEN_OF_PROCESSES = ["\naction\npower-off", "BMC_CONNECTION_FILE=-", '"roundTrips":'];
 
 function notSeen(observed: string, expected: readonly string[]): readonly string[] {

@@ -57,6 +57,7 @@ async function watching(take: (text: string) => Checked<LogFields> = takeInvento
   await writeFile(path, GOOD);
   const taken: string[] = [];
   const logged: string[] = [];
+  const seen: boolean[] = [];
   const say = (level: string) => (fields: LogFields, message: string) =>
     logged.push(`${level} ${fields["source"] ?? ""}: ${message}`.replaceAll(folder, ""));
   const log: Logger = { debug: say("debug"), info: say("info"), warn: say("warn"), error: say("error") };
@@ -73,11 +74,16 @@ async function watching(take: (text: string) => Checked<LogFields> = takeInvento
     },
   };
   const ended = reloadFiles(
-    { files: [file], intervalMs: 1_000, readFile: readTextFile, clock, log, observer: nobody },
+    {
+      ...{ files: [file], intervalMs: 1_000, readFile: readTextFile, clock, log },
+      observer: { file: ({ taken: isTaken }) => void seen.push(isTaken) },
+    },
     stop.signal,
   );
   return {
     taken,
+    /** Whether it was taken over, each time that onlookers were told of it. */
+    seen,
     logged,
     look: (moreMs?: number) => clock.pass(moreMs),
     async [Symbol.asyncDispose]() {
@@ -215,6 +221,28 @@ test("a file that is gone is complained about once, and its last text stays unti
     "error : inventory not taken over, the last good one stays in force",
     "info : inventory can be read again, as it was",
   ]);
+});
+
+test("onlookers are told of a change, of a refusal, and of a file that is gone and comes back, each once", async () => {
+  await using watch = await watching();
+
+  for (const text of [OTHER, BROKEN, OTHER]) {
+    await writeFile(path, text);
+    await watch.look();
+    await watch.look();
+    await watch.look();
+  }
+  for (let time = 0; time < 2; time += 1) {
+    await rm(path);
+    await watch.look();
+    await watch.look();
+    await writeFile(path, OTHER);
+    await watch.look();
+    await watch.look();
+  }
+
+  expect(watch.seen).toEqual([true, false, true, false, true, false, true]);
+  expect(watch.logged.filter((line) => line.endsWith("does not exist"))).toHaveLength(2);
 });
 
 test("a file whose problem is another file is tried again, and says nothing new meanwhile", async () => {

@@ -17,7 +17,7 @@ import {
   peerProblems,
   settingProblem,
 } from "./given-values.ts";
-import { readNamedFiles } from "./named-files.ts";
+import { type NamedFiles, readNamedFiles } from "./named-files.ts";
 import { RULE_SETTINGS } from "./rule-settings.ts";
 import { type SettingName, Settings, settings as table } from "./schema.ts";
 import {
@@ -56,7 +56,7 @@ export function loadConfig(input: LoadConfigInput): LoadedConfig {
     ...parts,
     settings: { ...parts.settings, grpcServer },
     watched: read.watched,
-    stateDirectory: resolve(parts.settings.stateDirectory ?? defaultStateDirectory(input.env)),
+    stateDirectory: read.stateDirectory,
   });
   return { ok: true, config, warnings };
 }
@@ -122,50 +122,101 @@ type ReadAll =
       readonly ok: true;
       readonly parts: ExecutionConfigParts;
       readonly watched: WorkerConfig["watched"];
+      readonly stateDirectory: string;
       readonly warnings: readonly Problem[];
     }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
-function readAll(
+function readAll(input: LoadConfigInput, command: "start" | "run"): ReadAll {
+  const { settings, files, inventory, policy, found, ...places } = readParts(input, command);
+  const areas = [found.settings, found.inventory, found.policy];
+  const problems = areas.flatMap((area) => area.problems);
+  if (problems.length > 0 || !inventory || !policy) return { ok: false, problems };
+  const warnings = areas.flatMap((area) => area.warnings);
+  const { watched, stateDirectory } = places;
+  return { ok: true, parts: { settings, files, inventory, policy }, watched, stateDirectory, warnings };
+}
+
+/** What is wrong with something, and what is probably not meant. */
+export interface AreaFindings {
+  readonly problems: readonly Problem[];
+  readonly warnings: readonly Problem[];
+}
+
+export type ConfigArea = "settings" | "inventory" | "policy";
+
+/** All that could be read, whatever is wrong with the rest. */
+export interface ExaminedConfig {
+  /** Those in `invalid` hold their default in place of what was given. */
+  readonly settings: Settings;
+  readonly invalid: ReadonlySet<string>;
+  readonly given: ReadonlyMap<string, GivenValue>;
+  /** False when there is a configuration file that cannot be read: nothing is certain then of what it would set. */
+  readonly complete: boolean;
+  readonly files: NamedFiles;
+  readonly inventory: Inventory | undefined;
+  readonly policy: Policy | undefined;
+  readonly watched: WorkerConfig["watched"];
+  /** Absolute. */
+  readonly stateDirectory: string;
+  readonly found: Readonly<Record<ConfigArea, AreaFindings>>;
+}
+
+/** The same as `loadConfig` for whoever looks at every part by itself. */
+export function examineConfig(input: LoadConfigInput): ExaminedConfig {
+  return readParts(input, "start");
+}
+
+function readParts(
   { flags, env, readFile = readTextFile }: LoadConfigInput,
   command: "start" | "run",
-): ReadAll {
-  const problems: Problem[] = [...peerProblems(env)];
-  const warnings: Problem[] = [...environmentWarnings(table, env)];
-  const take = <T>(checked: Checked<T>): T | undefined => {
-    if (checked.ok) warnings.push(...checked.warnings);
-    else problems.push(...checked.problems);
+): ExaminedConfig {
+  const found = { settings: areaFindings(), inventory: areaFindings(), policy: areaFindings() };
+  const { problems, warnings } = found.settings;
+  problems.push(...peerProblems(env));
+  warnings.push(...environmentWarnings(table, env));
+  const take = <T>(area: ConfigArea, checked: Checked<T>): T | undefined => {
+    if (checked.ok) found[area].warnings.push(...checked.warnings);
+    else found[area].problems.push(...checked.problems);
     return checked.ok ? checked.value : undefined;
   };
 
-  const file = take(configFile({ flags, env }, readFile));
+  const file = take("settings", configFile({ flags, env }, readFile));
   if (file) problems.push(...fileProblems(table, file));
   const given = givenValues(table, { flags, env, ...(file ? { file } : {}) });
   const { settings, invalid, problems: wrong } = parseSettings(given);
   problems.push(...wrong);
 
   // A configuration file that could not be read leaves nothing certain about what is missing or goes together.
-  const input = { settings, invalid, given, table, command };
-  if (file !== undefined || !given.has("config")) problems.push(...crossProblems(input));
-  warnings.push(...crossWarnings(input));
+  const complete = file !== undefined || !given.has("config");
+  const cross = { settings, invalid, given, table, command };
+  if (complete) problems.push(...crossProblems(cross));
+  warnings.push(...crossWarnings(cross));
   const named = readNamedFiles({ settings, given, readFile });
   problems.push(...named.problems);
   const watched: { inventory?: NamedText; policy?: NamedText } = {};
   const inventory = take(
+    "inventory",
     openNamed("inventory", settings.inventory, emptyInventory, given, readFile, (path, text) => {
       watched.inventory = { path, text };
       return parseInventory({ path, text, env, readFile });
     }),
   );
   const policy = take(
+    "policy",
     openNamed("policy", settings.policy, defaultPolicy, given, readFile, (path, text) => {
       watched.policy = { path, text };
       return parsePolicy(path, text);
     }),
   );
-  if (command === "start") problems.push(...noAgentIds(settings, inventory, given));
-  if (problems.length > 0 || !inventory || !policy) return { ok: false, problems };
-  return { ok: true, parts: { settings, files: named.files, inventory, policy }, watched, warnings };
+  if (command === "start") found.inventory.problems.push(...noAgentIds(settings, inventory, given));
+  const stateDirectory = resolve(settings.stateDirectory ?? defaultStateDirectory(env));
+  const { files } = named;
+  return { settings, invalid, given, complete, files, inventory, policy, watched, stateDirectory, found };
+}
+
+function areaFindings(): { readonly problems: Problem[]; readonly warnings: Problem[] } {
+  return { problems: [], warnings: [] };
 }
 
 /** The file that `--config` or `PBNJ_CONFIG` names; no file is no problem. */

@@ -70,18 +70,8 @@ function lock(file: string, path: string): () => void {
 }
 
 async function identity(file: string): Promise<string> {
-  const text = await readFile(file, "utf8").catch((thrown: unknown) => {
-    if (thrown instanceof Error && "code" in thrown && thrown.code === "ENOENT") return undefined;
-    throw new StateDirectoryProblem(`${file} cannot be read: ${reasonOf(thrown)}`);
-  });
-  if (text !== undefined) {
-    const parsed = State.safeParse(jsonOf(text));
-    if (parsed.success) return parsed.data.id;
-    throw new StateDirectoryProblem(
-      `${file} is damaged or of another version: without it, the worker starts with a new ID and does not know ` +
-        "the containers of the old one as its own",
-    );
-  }
+  const known = await readIdentity(file);
+  if (known !== undefined) return known;
   const id = randomUUID();
   try {
     await replaceTextFile(file, `${JSON.stringify({ version: STATE_VERSION, id })}\n`, true);
@@ -89,6 +79,21 @@ async function identity(file: string): Promise<string> {
     throw new StateDirectoryProblem(`${file} cannot be written: ${reasonOf(thrown)}`);
   }
   return id;
+}
+
+/** The ID that a directory's `state.json` holds; undefined when there is none yet. Rejects with a `StateDirectoryProblem`. */
+export async function readIdentity(file: string): Promise<string | undefined> {
+  const text = await readFile(file, "utf8").catch((thrown: unknown) => {
+    if (thrown instanceof Error && "code" in thrown && thrown.code === "ENOENT") return undefined;
+    throw new StateDirectoryProblem(`${file} cannot be read: ${reasonOf(thrown)}`);
+  });
+  if (text === undefined) return undefined;
+  const parsed = State.safeParse(jsonOf(text));
+  if (parsed.success) return parsed.data.id;
+  throw new StateDirectoryProblem(
+    `${file} is damaged or of another version: without it, the worker starts with a new ID and does not know ` +
+      "the containers of the old one as its own",
+  );
 }
 
 function jsonOf(text: string): unknown {

@@ -9,6 +9,10 @@ export interface ReadLogLine {
   readonly message: string;
   /** What a structured line says besides; empty for plain text. */
   readonly fields: Readonly<Record<string, unknown>>;
+  /** It has a level of its own. */
+  readonly structured: boolean;
+  /** When it was written, where it says so. */
+  readonly time?: Date;
 }
 
 const NAMED_SEVERITY: Readonly<Record<string, Severity>> = {
@@ -28,14 +32,27 @@ const NAMED_SEVERITY: Readonly<Record<string, Severity>> = {
  */
 export function readLogLine(line: string): ReadLogLine {
   const record = parseRecord(line);
-  if (!record) return { severity: "info", message: line, fields: {} };
-  const { level, msg, message, time: _time, pid: _pid, hostname: _hostname, ...rest } = record;
+  if (!record) return plainLine(line, "info");
+  const { level, msg, message, time, pid: _pid, hostname: _hostname, ...rest } = record;
   const severity = severityOf(level);
+  const writtenAt = timeOf(time);
+  const about = { severity, structured: true, ...(writtenAt && { time: writtenAt }) };
   if (typeof msg === "string") {
-    return { severity, message: msg, fields: message === undefined ? rest : { ...rest, message } };
+    return { ...about, message: msg, fields: message === undefined ? rest : { ...rest, message } };
   }
-  if (typeof message === "string") return { severity, message, fields: rest };
-  return { severity, message: line, fields: {} };
+  if (typeof message === "string") return { ...about, message, fields: rest };
+  return plainLine(line, severity);
+}
+
+function plainLine(line: string, severity: Severity): ReadLogLine {
+  return { severity, message: line, fields: {}, structured: false };
+}
+
+/** Milliseconds since the epoch, or a text such as ISO 8601 has. */
+function timeOf(value: unknown): Date | undefined {
+  if (typeof value !== "number" && typeof value !== "string") return undefined;
+  const time = new Date(value);
+  return Number.isNaN(time.getTime()) ? undefined : time;
 }
 
 /** pino's levels: 10 trace, 20 debug, 30 info, 40 warn, 50 error, 60 fatal. */

@@ -1,4 +1,5 @@
 import { type ActionResult, parseResultLine } from "../../shared/contract/result.ts";
+import { isSpansLine } from "../../shared/tracing/variables.ts";
 import { LineSplitter } from "./line-splitter.ts";
 import type { LogLine } from "./runtime.ts";
 
@@ -49,6 +50,10 @@ export class LogStream {
   }
 
   #takeStdout(line: string): void {
+    if (isSpansLine(line)) {
+      this.#onLog({ stream: "stdout", line });
+      return;
+    }
     if (this.#candidate) {
       if (line.trim() === "") return;
       this.#emit("stdout", this.#candidate.line);

@@ -1,6 +1,6 @@
 import type { ErrorClass } from "../../shared/contract/error-class.ts";
 import { errorClassOf } from "../../shared/contract/exit-code.ts";
-import { type ActionResult, oneLine } from "../../shared/contract/result.ts";
+import { type ActionResult, foldLine, oneLine } from "../../shared/contract/result.ts";
 import { formatSeconds } from "../../shared/duration.ts";
 import type { Outcome } from "../action.ts";
 import { readLogLine } from "./log-line.ts";
@@ -29,6 +29,7 @@ export interface Ending {
  * What to conclude from the way an action ended. Success needs both voices: the exit code says so, and so
  * does the result, where there is one (an image of someone else leaves none). An action that said ok and left
  * with 0 while it was being stopped had reached its end, and is a success: the machine is in that state.
+ * The message is one line of any length: its secrets are still to be taken out, and part of one would not be known.
  */
 export function concludeOutcome(ending: Ending): Outcome {
   const { exitCode, result, startedAt, stoppedAt } = ending;
@@ -42,13 +43,13 @@ export function concludeOutcome(ending: Ending): Outcome {
     killed: endedBySignal(ending),
   };
   if (finished) {
-    return { ...common, ok: true, message: oneLine(result?.message ?? "exited 0"), timedOut: false };
+    return { ...common, ok: true, message: foldLine(result?.message ?? "exited 0"), timedOut: false };
   }
   return {
     ...common,
     ok: false,
     class: classOf(ending),
-    message: oneLine(messageOf(ending)),
+    message: foldLine(messageOf(ending)),
     timedOut: ending.stopReason === "timeout",
   };
 }

@@ -27,7 +27,7 @@ export interface LaunchRequest {
   readonly connection?: Connection;
   /** The action's time, already with the default applied. */
   readonly timeoutMs: number;
-  /** Called for each line as it comes. */
+  /** Called for each line as it comes; a line of spans (`isSpansLine`) comes whole, and is none of the log. */
   readonly onLog: (line: LogLine) => void;
   /** The worker's own variables for the action, such as those that join its trace. No secrets. */
   readonly environment?: Readonly<Record<string, string>>;
@@ -59,6 +59,7 @@ export interface LeftAction {
   readonly connected: boolean;
   readonly startedAt: Date;
   readonly timeoutMs: number;
+  /** As in `LaunchRequest`. */
   readonly onLog: (line: LogLine) => void;
 }
 

@@ -9,17 +9,25 @@ export interface ConnectOptions extends TinkTransportOptions {
   readonly api: ApiName | "auto";
 }
 
+/** A transport that tells whether the server is there. */
+export interface ConnectedTransport extends Transport {
+  /** Whether the connection that the next call takes is open. */
+  connected(): boolean;
+}
+
 /** The tink server, by whichever API it speaks. Throws a `TypeError` for what is no address; connects with the first call. */
-export function connectServer({ api, ...options }: ConnectOptions, log: Logger): Transport {
+export function connectServer({ api, ...options }: ConnectOptions, log: Logger): ConnectedTransport {
   const channel = createChannel(options);
   const apis = { current: currentApi(channel, options), legacy: legacyApi(channel) };
   const close = () => channel.close();
-  if (api !== "auto") return { ...apis[api], close };
-  return chooseApi({
+  const connected = () => channel.connected;
+  if (api !== "auto") return { ...apis[api], close, connected };
+  const chosen = chooseApi({
     apis,
     ask: async (agentId) => ((await speaksLegacy(channel, agentId)) ? "legacy" : "current"),
-    stillConnected: () => channel.connected,
+    stillConnected: connected,
     close,
     log,
   });
+  return { ...chosen, connected };
 }

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import type { Connection } from "../../contract/connection.ts";
+import { untraced } from "../../tracing/tracer.ts";
 import { BmcError } from "../errors.ts";
 import { HttpConnection } from "../http/http-connection.ts";
 import type { Provider, ProviderContext, Session } from "../provider.ts";
@@ -20,12 +21,12 @@ export const amt: Provider = { name: "amt", capabilities: new Set(), open };
 
 async function open(connection: Connection, context: ProviderContext, signal: AbortSignal): Promise<Session> {
   const { host, tls, connectTimeoutMs, requestTimeoutMs, amt: options } = connection;
-  const { clock } = context;
+  const { clock, tracer = untraced } = context;
   const { scheme, port = PORTS[scheme] } = options;
   const account = accountOf(connection);
   const hint = Hint.safeParse(context.hint);
   const limits = { connectTimeoutMs, requestTimeoutMs, maxBodyBytes: MAX_BODY_BYTES };
-  const http = new HttpConnection({ scheme, host, port, tls, ...limits });
+  const http = new HttpConnection({ scheme, host, port, tls, ...limits, tracer });
   const wsman = new WsmanClient(http, account, clock);
   try {
     const opened = await readPowerStatus(wsman, hint.success ? hint.data.reading : "get", signal);

@@ -1,4 +1,5 @@
 import type { Connection } from "../../contract/connection.ts";
+import { untraced } from "../../tracing/tracer.ts";
 import { BmcError } from "../errors.ts";
 import { HttpConnection } from "../http/http-connection.ts";
 import { serviceEndpoint } from "../http/service-endpoint.ts";
@@ -15,7 +16,7 @@ export const homeAssistant: Provider = { name: "homeassistant", capabilities: ne
 
 async function open(
   connection: Connection,
-  { clock }: ProviderContext,
+  { clock, tracer = untraced }: ProviderContext,
   signal: AbortSignal,
 ): Promise<Session> {
   const { requestTimeoutMs, homeassistant: options, password: token } = connection;
@@ -25,7 +26,7 @@ async function open(
     throw new BmcError("usage", "password is no access token: it must be one word of plain ASCII");
   }
   const endpoint = serviceEndpoint(new URL(options.url), connection);
-  const http = new HttpConnection({ ...endpoint, requestTimeoutMs, maxBodyBytes: MAX_BODY_BYTES });
+  const http = new HttpConnection({ ...endpoint, requestTimeoutMs, maxBodyBytes: MAX_BODY_BYTES, tracer });
   const api = new HomeAssistantApi(http, options.url, token, clock);
   try {
     const state = await api.readState(options.entity, signal);

@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import { Client, type Dispatcher } from "undici";
 import { TimeoutReached } from "../../timeout.ts";
+import { type SpanStart, type Tracer, untraced } from "../../tracing/tracer.ts";
 import { BmcError } from "../errors.ts";
 import { exchangeError } from "./connection-error.ts";
 import { authority, type Endpoint, openSocket } from "./tls.ts";
@@ -35,6 +36,7 @@ export interface HttpConnectionOptions extends Endpoint {
   readonly maxBodyBytes: number;
   /** False takes a new connection for each request, for peers that close after an answer unannounced. */
   readonly keepAlive?: boolean;
+  readonly tracer?: Tracer;
 }
 
 /** Longer than the longest pause between two polls, so that polling keeps its connection. */
@@ -111,11 +113,24 @@ export class HttpConnection {
   /** RFC 9112 section 9.3.1: a read that met the end of an old connection is sent once more on a new one. */
   async send(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
     try {
-      return await this.#sendOnce(request, signal);
+      return await this.#sendTraced(request, signal);
     } catch (error) {
       if (!(error instanceof StaleConnection)) throw error;
-      return await this.#sendOnce(request, signal);
+      return await this.#sendTraced(request, signal);
     }
+  }
+
+  #sendTraced(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
+    const { host, port, tracer = untraced } = this.#options;
+    return tracer.span(spanOf(request, host, port), async (span) => {
+      const answer = await this.#sendOnce(request, signal);
+      const { status } = answer;
+      span.note({
+        "http.response.status_code": status,
+        "error.type": status < 400 ? undefined : String(status),
+      });
+      return answer;
+    });
   }
 
   #noteSuddenClose(): void {
@@ -224,6 +239,17 @@ export class HttpConnection {
     this.#connecting?.destroy();
     await this.#client.destroy();
   }
+}
+
+/** Of what stands below these in a path, a session's ID opens a BMC and an account's may be a user's name. */
+const PRIVATE_MEMBERS = /(\/(?:Sessions|Accounts)\/)[^/?#]+/gi;
+
+/** As OpenTelemetry's conventions have an HTTP client's span. The URL itself may hold a webhook's secret; `doing` never does. */
+function spanOf({ method, doing }: HttpRequest, host: string, port: number): SpanStart {
+  const name = doing.replace(/[?#].*/s, "").replace(PRIVATE_MEMBERS, "$1{id}");
+  const [, path] = /^[A-Z]+ (\/\S*)$/.exec(name) ?? [];
+  const peer = { "server.address": host, "server.port": port };
+  return { name, kind: "client", attributes: { "http.request.method": method, "url.path": path, ...peer } };
 }
 
 function flatten(incoming: NodeJS.Dict<string | string[]>): Headers {

@@ -1,3 +1,4 @@
+import type { SpanAttributes } from "../../tracing/tracer.ts";
 import { BmcError } from "../errors.ts";
 import type { Command } from "./command.ts";
 import { COMPLETED, completionError } from "./completion-code.ts";
@@ -7,6 +8,15 @@ export interface Answer {
   readonly command: Command;
   readonly completionCode: number;
   readonly data: Buffer;
+}
+
+/** For a span: the completion code as the specification writes it. */
+export function codeOf({ completionCode }: Answer): SpanAttributes {
+  const code = `0x${completionCode.toString(16).padStart(2, "0")}`;
+  return {
+    "pbnj.ipmi.completion_code": code,
+    "error.type": completionCode === COMPLETED ? undefined : code,
+  };
 }
 
 /** What carries commands to one BMC: a session of this project's own, or a program. */

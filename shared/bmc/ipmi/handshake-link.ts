@@ -1,5 +1,6 @@
 import type { Clock } from "../../clock.ts";
 import type { TimeoutReached } from "../../timeout.ts";
+import type { Tracer } from "../../tracing/tracer.ts";
 import { BmcError } from "../errors.ts";
 import { parseHandshakeAnswer } from "./open-session.ts";
 import { buildRakp3Refusal } from "./rakp.ts";
@@ -13,11 +14,19 @@ export interface MatchedAnswer {
   readonly payload: Buffer;
 }
 
+export interface HandshakeDeps {
+  readonly transport: UdpTransport;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly tracer: Tracer;
+}
+
 /** What the messages of one handshake share: the wire, the time that is left, and the message tags. */
 export class HandshakeLink {
   readonly transport: UdpTransport;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  readonly #tracer: Tracer;
   readonly #limitMs: number;
   readonly #startedMs: number;
   /** Tags tell the answers to one message from late ones to an earlier. */
@@ -25,10 +34,12 @@ export class HandshakeLink {
   #flights = 0;
   #heard = false;
 
-  constructor(transport: UdpTransport, clock: Clock, limitMs: number, signal: AbortSignal) {
+  constructor(deps: HandshakeDeps, limitMs: number) {
+    const { transport, clock, signal, tracer } = deps;
     this.transport = transport;
     this.clock = clock;
     this.signal = signal;
+    this.#tracer = tracer;
     this.#limitMs = limitMs;
     this.#startedMs = clock.monotonicMs();
   }
@@ -51,8 +62,9 @@ export class HandshakeLink {
     this.transport.send(buildHandshakePacket(payloadType, payload));
   }
 
-  /** One round trip of at most `limitMs`. Throws `TimeoutReached`. */
+  /** One round trip of at most `limitMs`; `name` is the message's. Throws `TimeoutReached`. */
   async exchange<T>(
+    name: string,
     send: () => void,
     match: (datagram: Buffer) => T | undefined,
     limits: { readonly limitMs: number; readonly repeat: boolean },
@@ -60,7 +72,9 @@ export class HandshakeLink {
     const { answer, stop } = this.transport.first(match);
     this.#flights += 1;
     try {
-      const value = await sendUntilAnswered({ send, answer, ...limits }, this.clock, this.signal);
+      const value = await this.#tracer.span({ name, kind: "client" }, () =>
+        sendUntilAnswered({ send, answer, ...limits }, this.clock, this.signal),
+      );
       this.#heard = true;
       return value;
     } finally {

@@ -1,12 +1,11 @@
 import { randomBytes } from "node:crypto";
-import type { Clock } from "../../clock.ts";
 import type { Logger } from "../../logger.ts";
 import { TimeoutReached } from "../../timeout.ts";
 import { BmcError } from "../errors.ts";
 import type { CipherSuite, CipherSuiteId } from "./cipher-suite.ts";
 import { closeSession } from "./command.ts";
 import type { Credentials } from "./credentials.ts";
-import { HandshakeLink, matchAnswer } from "./handshake-link.ts";
+import { type HandshakeDeps, HandshakeLink, matchAnswer } from "./handshake-link.ts";
 import {
   forgotSession,
   handshakeError,
@@ -33,7 +32,6 @@ import {
 import { waitAfterCopyMs } from "./retransmission.ts";
 import { PayloadType } from "./rmcp.ts";
 import { sealMessage } from "./sealed-packet.ts";
-import type { UdpTransport } from "./transport.ts";
 
 export interface HandshakeRequest {
   readonly credentials: Credentials;
@@ -56,11 +54,8 @@ export interface Established {
   readonly preferredSuite: CipherSuiteId | undefined;
 }
 
-interface Deps {
-  readonly transport: UdpTransport;
-  readonly clock: Clock;
+interface Deps extends HandshakeDeps {
   readonly log: Logger;
-  readonly signal: AbortSignal;
 }
 
 /**
@@ -68,8 +63,8 @@ interface Deps {
  * message is lost. Throws `BmcError`s; a handshake that fails gives the BMC's session slot back.
  */
 export async function shakeHands(request: HandshakeRequest, deps: Deps): Promise<Established> {
-  const { transport, clock, log, signal } = deps;
-  const link = new HandshakeLink(transport, clock, request.limitMs, signal);
+  const { log } = deps;
+  const link = new HandshakeLink(deps, request.limitMs);
   const opening = new Opening(link, log, request.privilege, request.suites);
   try {
     for (let attempt = 0; ; attempt += 1) {
@@ -177,6 +172,7 @@ class Authentication {
     const limitMs = Math.min(this.#windowMs, leftMs);
     try {
       const { status, payload } = await link.exchange(
+        name,
         () => link.send(type, message),
         (datagram) => matchAnswer(datagram, type + 1, { tag, consoleId }),
         { limitMs, repeat: false },

@@ -123,7 +123,10 @@ export class Opening {
     // Each copy that is answered takes a slot of its own, and BMCs have few.
     const watch = this.#abandonAllBut(match);
     try {
-      const answered = await link.exchange(send, match, { limitMs: link.leftMs, repeat: true });
+      const answered = await link.exchange("Open Session", send, match, {
+        limitMs: link.leftMs,
+        repeat: true,
+      });
       watch.keep(answered.asked);
       return answered;
     } catch (thrown) {

@@ -1,4 +1,5 @@
 import type { Connection } from "../../contract/connection.ts";
+import { untraced } from "../../tracing/tracer.ts";
 import type { Provider, ProviderContext, Session } from "../provider.ts";
 import { type CipherSuiteId, cipherSuitesToTry } from "./cipher-suite.ts";
 import { readCredentials } from "./credentials.ts";
@@ -15,7 +16,7 @@ export const ipmi: Provider = { name: "ipmi", capabilities: IPMI_CAPABILITIES, o
 
 async function open(connection: Connection, context: ProviderContext, signal: AbortSignal): Promise<Session> {
   const { host, connectTimeoutMs, requestTimeoutMs, ipmi: options } = connection;
-  const { clock, log } = context;
+  const { clock, log, tracer = untraced } = context;
   const { privilege } = options;
   const credentials = readCredentials(connection, options.kg);
   const hint = parseHint(context.hint);
@@ -24,9 +25,9 @@ async function open(connection: Connection, context: ProviderContext, signal: Ab
 
   const establish = async (remembered: CipherSuiteId | undefined, limitMs: number, until: AbortSignal) => {
     const suites = cipherSuitesToTry(options.cipherSuite, remembered);
-    const deps = { transport, clock, log, signal: until };
+    const deps = { transport, clock, log, tracer, signal: until };
     const established = await shakeHands({ credentials, privilege, suites, limitMs }, deps);
-    const session = new IpmiSession({ established, privilege, route, transport, clock });
+    const session = new IpmiSession({ established, privilege, route, transport, clock, tracer });
     return { established, session };
   };
 

@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../../clock.ts";
 import { TimeoutReached } from "../../timeout.ts";
+import type { Tracer } from "../../tracing/tracer.ts";
 import { BmcError } from "../errors.ts";
-import type { Answer } from "./channel.ts";
+import { type Answer, codeOf } from "./channel.ts";
 import { type Command, closeSession, setSessionPrivilege } from "./command.ts";
 import {
   COMPLETED,
@@ -30,6 +31,7 @@ export interface SessionOptions {
   readonly route: Route;
   readonly transport: UdpTransport;
   readonly clock: Clock;
+  readonly tracer: Tracer;
 }
 
 interface Asked {
@@ -131,10 +133,19 @@ export class IpmiSession {
 
   async #flight(asked: readonly Asked[], limits: FlightLimits): Promise<Answer[]> {
     this.#flights += 1;
-    const outcomes = await Promise.allSettled(asked.map((one) => this.#exchange(one, limits)));
+    const outcomes = await Promise.allSettled(asked.map((one) => this.#traced(one, limits)));
     return outcomes.map((outcome) => {
       if (outcome.status === "rejected") throw outcome.reason;
       return outcome.value;
+    });
+  }
+
+  #traced(asked: Asked, limits: FlightLimits): Promise<Answer> {
+    const { tracer } = this.#options;
+    return tracer.span({ name: asked.command.name, kind: "client" }, async (span) => {
+      const answer = await this.#exchange(asked, limits);
+      span.note(codeOf(answer));
+      return answer;
     });
   }
 

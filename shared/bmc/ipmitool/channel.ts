@@ -1,7 +1,8 @@
 import type { Connection } from "../../contract/connection.ts";
 import { TimeoutReached } from "../../timeout.ts";
+import type { Tracer } from "../../tracing/tracer.ts";
 import { BmcError } from "../errors.ts";
-import type { Answer, CommandChannel } from "../ipmi/channel.ts";
+import { type Answer, type CommandChannel, codeOf } from "../ipmi/channel.ts";
 import type { CipherSuiteId } from "../ipmi/cipher-suite.ts";
 import type { Command } from "../ipmi/command.ts";
 import { COMPLETED } from "../ipmi/completion-code.ts";
@@ -16,16 +17,19 @@ export class IpmitoolChannel implements CommandChannel {
   readonly #environment: Readonly<Record<string, string>>;
   /** Best first; what the BMC refused is dropped. */
   #suites: readonly CipherSuiteId[];
+  readonly #tracer: Tracer;
   #runs = 0;
 
   constructor(
     connection: Connection,
     environment: Readonly<Record<string, string>>,
     suites: readonly CipherSuiteId[],
+    tracer: Tracer,
   ) {
     this.#connection = connection;
     this.#environment = environment;
     this.#suites = suites;
+    this.#tracer = tracer;
   }
 
   /** The packets of a run cannot be seen from here, so a run counts once. */
@@ -40,8 +44,16 @@ export class IpmitoolChannel implements CommandChannel {
 
   async run(commands: readonly Command[], signal: AbortSignal): Promise<readonly Answer[]> {
     const answers: Answer[] = [];
-    for (const command of commands) answers.push(await this.#runOne(command, signal));
+    for (const command of commands) answers.push(await this.#traced(command, signal));
     return answers;
+  }
+
+  #traced(command: Command, signal: AbortSignal): Promise<Answer> {
+    return this.#tracer.span({ name: `ipmitool ${command.name}`, kind: "client" }, async (span) => {
+      const answer = await this.#runOne(command, signal);
+      span.note(codeOf(answer));
+      return answer;
+    });
   }
 
   async #runOne(command: Command, signal: AbortSignal): Promise<Answer> {

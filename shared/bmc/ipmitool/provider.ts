@@ -1,4 +1,5 @@
 import type { Connection } from "../../contract/connection.ts";
+import { type SpanStart, untraced } from "../../tracing/tracer.ts";
 import { dataOf, exchange } from "../ipmi/channel.ts";
 import { GET_CHASSIS_STATUS } from "../ipmi/chassis.ts";
 import { cipherSuitesToTry } from "../ipmi/cipher-suite.ts";
@@ -14,18 +15,19 @@ import { probe } from "./probe.ts";
 export const ipmitool: Provider = { name: "ipmitool", capabilities: IPMI_CAPABILITIES, open };
 
 const PROBE_ROUND_TRIPS = 1;
+const PROBING: SpanStart = { name: "Get Channel Authentication Capabilities", kind: "client" };
 
 async function open(connection: Connection, context: ProviderContext, signal: AbortSignal): Promise<Session> {
   const hint = parseHint(context.hint);
+  const { clock, tracer = untraced } = context;
   const suites = cipherSuitesToTry(connection.ipmitool.cipherSuite, hint.cipherSuite).map(({ id }) => id);
   const environment = ipmitoolEnvironment(connection, process.env["PATH"]);
-  const channel = new IpmitoolChannel(connection, environment, suites);
-  await probe(connection, context, signal);
+  const channel = new IpmitoolChannel(connection, environment, suites, tracer);
+  await tracer.span(PROBING, () => probe(connection, context, signal));
   context.onReached?.();
   // Nothing stays open between runs; one that reads proves address, cipher suite and credentials.
   const status = await exchange(channel, GET_CHASSIS_STATUS, signal);
   dataOf(status);
-  const { clock } = context;
   const { privilege } = connection.ipmitool;
   const fresh = new ChannelWithFreshAnswer(channel, status, clock);
   const drivers = ipmiDrivers(fresh, { clock, hint, privilege });

@@ -1,4 +1,5 @@
 import { revealJson } from "../../secret.ts";
+import type { Tracer } from "../../tracing/tracer.ts";
 import { BmcError } from "../errors.ts";
 import { HttpConnection, type HttpAnswer as RawAnswer } from "../http/http-connection.ts";
 import { authority, type Endpoint } from "../http/tls.ts";
@@ -39,6 +40,7 @@ export interface HttpClientOptions extends Endpoint {
   readonly identityEncoding: boolean;
   /** False takes a new connection for each request, for BMCs that close after an answer unannounced. */
   readonly keepAlive: boolean;
+  readonly tracer?: Tracer;
 }
 
 /**

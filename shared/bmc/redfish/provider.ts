@@ -61,7 +61,7 @@ async function open(connection: Connection, context: ProviderContext, signal: Ab
     requestTimeoutMs: connection.requestTimeoutMs,
     identityEncoding: hint?.identityEncoding ?? true,
     keepAlive: hint?.keepAlive ?? true,
-    ...present({ onReached: context.onReached }),
+    ...present({ onReached: context.onReached, tracer: context.tracer }),
   });
   const release = releaseOnce(http);
   try {

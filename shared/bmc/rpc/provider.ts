@@ -1,4 +1,5 @@
 import type { Connection } from "../../contract/connection.ts";
+import { untraced } from "../../tracing/tracer.ts";
 import { BmcError } from "../errors.ts";
 import { HttpConnection } from "../http/http-connection.ts";
 import { serviceEndpoint } from "../http/service-endpoint.ts";
@@ -15,13 +16,13 @@ export const rpc: Provider = { name: "rpc", capabilities: new Set(["media"]), op
 
 async function open(
   connection: Connection,
-  { clock }: ProviderContext,
+  { clock, tracer = untraced }: ProviderContext,
   signal: AbortSignal,
 ): Promise<Session> {
   const { host, requestTimeoutMs, rpc: options } = connection;
   if (!options) throw new BmcError("usage", "rpc.url is missing");
   const endpoint = serviceEndpoint(new URL(options.url), connection);
-  const http = new HttpConnection({ ...endpoint, requestTimeoutMs, maxBodyBytes: MAX_BODY_BYTES });
+  const http = new HttpConnection({ ...endpoint, requestTimeoutMs, maxBodyBytes: MAX_BODY_BYTES, tracer });
   const consumer = new RpcConsumer(http, options, host, clock);
   try {
     await consumer.ping(signal);

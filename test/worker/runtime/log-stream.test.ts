@@ -126,7 +126,23 @@ describe("reading a log line", () => {
   it("keeps what a line says besides, without the logger's own fields", () => {
     const line = '{"level":30,"time":1,"pid":2,"hostname":"h","machine":"m1","msg":"hello"}';
 
-    expect(readLogLine(line)).toEqual({ severity: "info", message: "hello", fields: { machine: "m1" } });
+    expect(readLogLine(line)).toEqual({
+      severity: "info",
+      message: "hello",
+      fields: { machine: "m1" },
+      structured: true,
+      time: new Date(1),
+    });
+  });
+
+  it.each([
+    ['"2026-11-21T16:13:08.123Z"', new Date("2026-11-21T16:13:08.123Z")],
+    ["1795277588123", new Date(1_795_277_588_123)],
+    ['"yesterday"', undefined],
+    ["1e300", undefined],
+    ["{}", undefined],
+  ])("takes %s for the time that it is", (time, expected) => {
+    expect(readLogLine(`{"time":${time},"msg":"m"}`).time).toEqual(expected);
   });
 
   it.each(["plain text", '{"broken', '{"level":50}', "[1]", "{}"])("takes %s as it is", (line) => {

@@ -90,10 +90,9 @@ describe("concluding an outcome", () => {
     });
   });
 
-  it("folds the message into one bounded line", () => {
+  it("folds the message into one line and cuts nothing, because part of a secret would not be known as one", () => {
     const { message } = conclude({ exitCode: 1, lastLines: ["x\ny".repeat(1_000)] });
 
-    expect(message).not.toContain("\n");
-    expect(message.length).toBeLessThanOrEqual(1_000);
+    expect(message).toBe(`exited 1: ${"x y".repeat(1_000)}`);
   });
 });

@@ -82,7 +82,7 @@ export const LABEL = {
  * root, runs as non-root nevertheless, unless the policy lets it run privileged. The entrypoint stays the image's own.
  */
 export function containerSpec(
-  request: Pick<LaunchRequest, "action" | "connection" | "terms" | "timeoutMs">,
+  request: Pick<LaunchRequest, "action" | "connection" | "environment" | "terms" | "timeoutMs">,
   imageUser: string | undefined,
   options: ContainerOptions,
 ): ContainerSpec {
@@ -92,6 +92,7 @@ export function containerSpec(
   const takesInput = request.connection !== undefined;
   const environment = {
     ...action.environment,
+    ...request.environment,
     ...(takesInput ? { BMC_CONNECTION_FILE: "-" } : {}),
   };
   return {

@@ -5,6 +5,7 @@ import { serialiseConnection } from "../../../shared/contract/connection.ts";
 import type { ErrorClass } from "../../../shared/contract/error-class.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import type { Action, ActionId } from "../../action.ts";
+import { fieldsOf } from "../../action-status.ts";
 import { inputBrokeOff } from "../leftover.ts";
 import { concludeOutcome, failedLaunch, nothingLeft } from "../outcome.ts";
 import {
@@ -24,6 +25,7 @@ import {
   LABEL,
 } from "./container-spec.ts";
 import { Engine } from "./engine.ts";
+import { negotiateVersion } from "./engine-connection.ts";
 import { EngineError } from "./engine-error.ts";
 import type { ContainerDetails } from "./engine-schema.ts";
 import { followContainer } from "./follow-container.ts";
@@ -56,7 +58,7 @@ export interface DockerRuntimeOptions {
 const IDEMPOTENT_LABEL = "pbnj-worker.idempotent";
 
 /** What following a container to its end takes, whoever launched it. */
-type Followed = Pick<LaunchRequest, "timeoutMs" | "onLog"> & { readonly action: ActionId };
+type Followed = Pick<LaunchRequest, "timeoutMs" | "onLog" | "connection"> & { readonly action: ActionId };
 
 /** A container of the action at hand: fresh and not yet started, or found from before. */
 type Claim =
@@ -131,7 +133,7 @@ export class DockerRuntime implements Runtime {
       ended = { outcome, remove: (bound) => this.#engine.removeContainer(claim.id, bound) };
     }
     if (!inputBrokeOff(left.connected, ended.outcome.result)) return { kind: "ended", ended };
-    await this.#discard(claim.id);
+    await this.#discard(claim.id, left.action);
     return { kind: "not-launched" };
   }
 
@@ -180,7 +182,7 @@ export class DockerRuntime implements Runtime {
         const error = thrown instanceof Error ? thrown.message : String(thrown);
         // An outage is said once; what follows is only its repetition.
         const say = attempt === 1 ? this.#log.warn : this.#log.debug;
-        say.call(this.#log, { ...identityOf(action), error }, "engine does not answer, will look again");
+        say.call(this.#log, { ...fieldsOf(action), error }, "engine does not answer, will look again");
       }
       await systemClock.sleep(backoffMs(ENGINE_BACKOFF, attempt), bound);
     }
@@ -196,9 +198,10 @@ export class DockerRuntime implements Runtime {
     };
   }
 
-  /** Asks the engine anew. */
+  /** Asks the engine anew; one that is too old to be used is none. */
   async check(signal: AbortSignal): Promise<string> {
-    const { Version, ApiVersion } = await this.#engine.describe(signal);
+    const { Version, ApiVersion, MinAPIVersion } = await this.#engine.describe(signal);
+    negotiateVersion(ApiVersion, MinAPIVersion);
     return `engine ${Version ?? "of an unknown version"}, API ${ApiVersion}`;
   }
 
@@ -247,7 +250,7 @@ export class DockerRuntime implements Runtime {
       const details = await this.#engine.inspectContainer(name, cleanUp).catch(() => undefined);
       const labels = details?.Config.Labels ?? {};
       if (details?.State.Status === "created" && isContainerOf(action, labels)) {
-        await this.#discard(details.Id);
+        await this.#discard(details.Id, action);
       }
       throw thrown;
     }
@@ -259,7 +262,7 @@ export class DockerRuntime implements Runtime {
       await request.onLaunch?.({ container: id });
       attachment = await this.#start(id, request, signal);
     } catch (thrown) {
-      await this.#discard(id);
+      await this.#discard(id, request.action);
       throw thrown;
     }
     return this.#follow({ id, attachment, timeoutMs: request.timeoutMs }, request, signal);
@@ -286,8 +289,12 @@ export class DockerRuntime implements Runtime {
     request: Followed,
     signal: AbortSignal,
   ): Promise<EndedAction> {
+    const machine = request.connection?.machine;
     const { Status: status, StartedAt: startedAt, FinishedAt: finishedAt } = details.State;
-    this.#log.info({ ...identityOf(request.action), container: id.slice(0, 12), status }, "action adopted");
+    this.#log.info(
+      { ...fieldsOf(request.action, machine), container: id.slice(0, 12), status },
+      "action adopted",
+    );
     const { timeoutMs } = request;
     if (hasEnded(details)) {
       // The worker that started it may have stopped it for its time, and died before it said so.
@@ -337,12 +344,13 @@ export class DockerRuntime implements Runtime {
   }
 
   /** Takes away a container that did not get as far as an outcome of its own. */
-  async #discard(id: string): Promise<void> {
+  async #discard(id: string, action?: ActionId): Promise<void> {
     try {
       await this.#engine.removeContainer(id, AbortSignal.timeout(CLEAN_UP_MS));
     } catch (thrown) {
       const error = thrown instanceof Error ? thrown.message : String(thrown);
-      this.#log.warn({ container: id.slice(0, 12), error }, "container could not be removed");
+      const about = action ? fieldsOf(action) : {};
+      this.#log.warn({ ...about, container: id.slice(0, 12), error }, "container could not be removed");
     }
   }
 }
@@ -355,8 +363,4 @@ function failureOf(thrown: unknown, signal: AbortSignal): readonly [ErrorClass, 
 
 function hasEnded({ State: { Status: status } }: ContainerDetails): boolean {
   return status === "exited" || status === "dead";
-}
-
-function identityOf({ workflowId, actionId, name }: ActionId) {
-  return { workflow: workflowId, action: actionId, name };
 }

@@ -1,6 +1,8 @@
 import { serialiseConnection } from "../../../shared/contract/connection.ts";
 import type { ErrorClass } from "../../../shared/contract/error-class.ts";
 import type { Logger } from "../../../shared/logger.ts";
+import { isSpansLine } from "../../../shared/tracing/variables.ts";
+import { fieldsOf } from "../../action-status.ts";
 import { parseImageReference } from "../../image-reference.ts";
 import { waitUntilDeadline } from "../deadline.ts";
 import { boundedLine } from "../log-stream.ts";
@@ -145,22 +147,28 @@ export class InProcessRuntime implements Runtime {
   /** Resolves to its end. An error that escapes it is logged, and given to `onEscape` while it has not ended. */
   #start(
     found: InProcessAction,
-    { action, connection, onLog }: LaunchRequest,
+    { action, connection, environment, onLog }: LaunchRequest,
     signal: AbortSignal,
     onEscape: (error: string) => void,
   ): Promise<InProcessEnd> {
     const onStray = (thrown: unknown) => {
       const error = messageOf(thrown);
-      const fields = { workflow: action.workflowId, task: action.taskId, action: action.name, error };
-      this.#options.log.error(fields, "an error escaped an action");
+      this.#options.log.error(
+        { ...fieldsOf(action, connection?.machine), error },
+        "an error escaped an action",
+      );
       onEscape(error);
     };
     return this.#strayErrors.run(onStray, async () =>
       found.run({
-        env: { ...action.environment, ...(connection ? { BMC_CONNECTION_FILE: "-" } : {}) },
+        env: {
+          ...action.environment,
+          ...environment,
+          ...(connection ? { BMC_CONNECTION_FILE: "-" } : {}),
+        },
         argv: action.command,
         stdin: connection ? serialiseConnection(connection) : "",
-        onLog: ({ stream, line }) => onLog({ stream, line: boundedLine(line) }),
+        onLog: ({ stream, line }) => onLog({ stream, line: isSpansLine(line) ? line : boundedLine(line) }),
         signal,
         stoppedBy: "SIGTERM",
       }),
@@ -168,10 +176,10 @@ export class InProcessRuntime implements Runtime {
   }
 
   #leave(ended: Promise<unknown>, request: LaunchRequest): void {
-    const { action } = request;
+    const { action, connection } = request;
     const bmc = bmcOf(request);
     this.#options.log.error(
-      { workflow: action.workflowId, action: action.name },
+      fieldsOf(action, connection?.machine),
       "action did not end when it was told to: nothing else is done at its BMC until it does",
     );
     this.#leftBehind.set(bmc, `the action ${action.name} of ${action.workflowId} did not end when told to`);

@@ -216,7 +216,7 @@ export class ProcessRuntime implements Runtime {
       {
         env: childEnvironment({
           inherited: environment,
-          action: request.action.environment,
+          action: { ...request.action.environment, ...request.environment },
           connectionOnStdin: request.connection !== undefined,
           key,
           deadline: new Date(startedAt.getTime() + request.timeoutMs),

@@ -1,0 +1,90 @@
+import { readFile } from "node:fs/promises";
+import { Command } from "commander";
+import { catalogue, loadAction } from "../../actions/catalogue.ts";
+import { parseFlags } from "../../actions/harness/flags.ts";
+import { actionLibrary } from "../../cli/action-library.ts";
+import { programCommands } from "../../cli/commands.ts";
+import { unknownArgumentProblems } from "../../shared/unknown-arguments.ts";
+import type { ShellCommand } from "./shell-words.ts";
+
+/** Programs of others that the manuals use. A name that is not here is most likely a mistake. */
+const OTHERS = [
+  ...[
+    "cp",
+    "curl",
+    "docker",
+    "echo",
+    "git",
+    "install",
+    "jq",
+    "rm",
+    "sh",
+    "source",
+    "ssh",
+    "stat",
+    "systemctl",
+  ],
+  ...["systemd-sysusers", "tar", "tee"],
+];
+
+/** What is wrong with a command of a manual: the program itself parses what is meant for it. */
+export async function commandProblems(command: ShellCommand): Promise<readonly string[]> {
+  const [program = "", ...words] = withoutWrapper(command);
+  if (program === "pbnj-worker") return pbnjWorkerProblems(words);
+  if (program === "npm") return npmProblems(words);
+  return OTHERS.includes(program) ? [] : [`no program ${program} is known here`];
+}
+
+/** Without variables that are set before it, and without sudo. */
+function withoutWrapper(command: ShellCommand): ShellCommand {
+  const start = command.findIndex((word) => !/^\w+=/.test(word));
+  const [first, second, , ...rest] = command.slice(start);
+  if (first !== "sudo") return command.slice(start);
+  return second === "-u" ? rest : command.slice(start + 1);
+}
+
+async function npmProblems(words: readonly string[]): Promise<readonly string[]> {
+  const [verb, ...rest] = words;
+  if (verb !== "run") return ["ci", "install", "publish", "test"].includes(verb ?? "") ? [] : [`npm ${verb}`];
+  const { scripts } = JSON.parse(await readFile("package.json", "utf8"));
+  const at = rest.findIndex((word) => !word.startsWith("-"));
+  const script = rest[at] ?? "";
+  if (!(script in scripts)) return [`there is no script ${script}`];
+  const after = rest.slice(at + 1);
+  return script === "pbnj-worker" ? pbnjWorkerProblems(after[0] === "--" ? after.slice(1) : after) : [];
+}
+
+async function pbnjWorkerProblems(words: readonly string[]): Promise<readonly string[]> {
+  const [name = "", ...rest] = words;
+  if (["--version", "--help"].includes(name)) return [];
+  if (name === "help") return helpProblems(rest);
+  if (name === "action") return actionProblems(rest);
+  const found = programCommands({ file: "pbnj-worker", actions: catalogue, library: actionLibrary }).find(
+    (one) => one.name === name,
+  );
+  if (!found) return [`there is no command ${name}`];
+  const command = new Command(name).exitOverride();
+  await found.define(command);
+  const [sub] = rest;
+  const nested = command.commands.find((one) => one.name() === sub);
+  return nested ? argumentProblems(nested, rest.slice(1)) : argumentProblems(command, rest);
+}
+
+async function helpProblems([name = "", action = ""]: readonly string[]): Promise<readonly string[]> {
+  if (name !== "action") return pbnjWorkerProblems([name]);
+  return catalogue.includes(action) ? [] : [`there is no action ${action}`];
+}
+
+async function actionProblems([name = "", ...flags]: readonly string[]): Promise<readonly string[]> {
+  const action = await loadAction(name);
+  return action ? parseFlags(action, flags).problems : [`there is no action ${name}`];
+}
+
+function argumentProblems(command: Command, words: readonly string[]): readonly string[] {
+  command.exitOverride();
+  const { operands, unknown } = command.parseOptions([...words]);
+  const expected = command.registeredArguments.length;
+  const known = command.options.flatMap(({ long }) => long ?? []);
+  const few = operands.length < expected ? [`${command.name()} lacks an argument`] : [];
+  return [...few, ...unknownArgumentProblems([...operands.slice(expected), ...unknown], known)];
+}

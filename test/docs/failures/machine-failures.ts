@@ -1,0 +1,232 @@
+import { REFUSING_PORT, tcpBlackHole, udpBlackHole } from "../../actions/lab.ts";
+import { redfishProfiles } from "../../simulators/redfish/profiles.ts";
+import { createCertificate } from "../../support/certificate.ts";
+import type { Failure, Seen } from "./failure.ts";
+import { REFUSING, SERVED_BY_HTTPS, SERVED_BY_IPMI, SERVED_BY_REDFISH } from "./machines.ts";
+import type { Stage, Step } from "./stage.ts";
+
+/** One action at a machine, with what the workflow says of it in the end. */
+async function actionFailure(
+  stage: Stage,
+  machine: object,
+  step: Step,
+  ...argv: readonly string[]
+): Promise<Seen> {
+  const server = await stage.tink();
+  const inventory = await stage.inventory(machine);
+  stage.start(["--grpc-server", server.address, "--inventory", inventory, ...argv]);
+  return stage.statusOf(await stage.ending(server, step));
+}
+
+const STATUS: Step = { name: "power-status" };
+const HARD_OFF: Step = { name: "power-off", environment: { MODE: "hard", STATE_TIMEOUT: "1s" } };
+const PXE: Step = { name: "set-pxe-once", environment: { MODE: "uefi" } };
+
+function genericWith(changes: object) {
+  const { generic } = redfishProfiles;
+  if (!generic) throw new Error("the simulator has no generic profile");
+  return { ...generic, ...changes };
+}
+
+/** What is between an action and its BMC, or wrong with the machine. */
+export const machineFailures: readonly Failure[] = [
+  {
+    name: "machine-unknown",
+    provoke: async (stage) => {
+      const step = { name: "power-on", agentId: "pbnj", environment: { MACHINE: "node-1" } };
+      return actionFailure(stage, REFUSING, step, "--agent-id", "pbnj");
+    },
+  },
+  {
+    name: "machine-of-another-agent",
+    provoke: (stage) =>
+      actionFailure(stage, REFUSING, { name: "power-on", environment: { MACHINE: "node-2" } }),
+  },
+  {
+    name: "machine-not-named",
+    provoke: (stage) => {
+      const step = { name: "power-on", agentId: "pbnj" };
+      return actionFailure(stage, REFUSING, step, "--agent-id", "pbnj");
+    },
+  },
+  {
+    name: "secret-missing",
+    provoke: (stage) => {
+      const credentials = { username: "admin", passwordFile: `${stage.folder}/node-01/password` };
+      return actionFailure(stage, { ...REFUSING, credentials }, STATUS);
+    },
+  },
+  {
+    name: "bad-input",
+    provoke: (stage) =>
+      actionFailure(stage, REFUSING, { name: "power-off", environment: { MODE: "gently" } }),
+  },
+  {
+    name: "bmc-unreachable",
+    provoke: (stage) => {
+      stage.hide(`127.0.0.1:${REFUSING_PORT}`, "192.0.2.11:443");
+      return actionFailure(stage, REFUSING, STATUS);
+    },
+  },
+  {
+    name: "bmc-unknown-host",
+    provoke: (stage) => {
+      stage.hide(`bmc-01.invalid:${REFUSING_PORT}`, "bmc-01.invalid:443");
+      return actionFailure(stage, { ...REFUSING, host: "bmc-01.invalid" }, STATUS);
+    },
+  },
+  {
+    name: "bmc-silent",
+    provoke: async (stage) => {
+      const hole = stage.use(await tcpBlackHole());
+      stage.hide(`127.0.0.1:${hole.port}`, "192.0.2.11:443");
+      const machine = { ...SERVED_BY_REDFISH(hole), requestTimeout: "500ms" };
+      return actionFailure(stage, machine, STATUS);
+    },
+  },
+  {
+    name: "bmc-certificate-unknown",
+    provoke: async (stage) => {
+      const tls = createCertificate({ commonName: "bmc", altNames: ["127.0.0.1"] });
+      return actionFailure(stage, SERVED_BY_HTTPS(await stage.redfish({ tls })), STATUS);
+    },
+  },
+  {
+    name: "bmc-certificate-other-name",
+    provoke: async (stage) => {
+      const tls = createCertificate({ commonName: "bmc", altNames: ["bmc-01.example.org"] });
+      const machine = SERVED_BY_HTTPS(await stage.redfish({ tls }));
+      stage.hide("127.0.0.1", "192.0.2.11");
+      const caFile = await stage.file("company-ca.pem", tls.cert);
+      return actionFailure(stage, { ...machine, tls: { caFile } }, STATUS);
+    },
+  },
+  {
+    name: "bmc-fingerprint",
+    provoke: async (stage) => {
+      const bmc = await stage.redfish({ tls: createCertificate({ commonName: "bmc" }) });
+      stage.hide(bmc.fingerprint, "5a1f0c9e773bd2448e60f19a2c7db805e34691af0d52c8176bf4398ae0215d93");
+      stage.hide(
+        (bmc.fingerprint.toUpperCase().match(/../g) ?? []).join(":"),
+        "5A:1F:0C:9E:77:3B:D2:44:8E:60:F1:9A:2C:7D:B8:05:E3:46:91:AF:0D:52:C8:17:6B:F4:39:8A:E0:21:5D:93",
+      );
+      return actionFailure(stage, { ...SERVED_BY_HTTPS(bmc), tls: { fingerprint: "ab".repeat(32) } }, STATUS);
+    },
+  },
+  {
+    name: "password-refused",
+    provoke: async (stage) => {
+      const bmc = await stage.redfish({ password: "another" });
+      return actionFailure(stage, SERVED_BY_REDFISH(bmc), STATUS);
+    },
+  },
+  {
+    name: "password-not-offered-again",
+    provoke: async (stage) => {
+      const bmc = await stage.redfish({ password: "another" });
+      const server = await stage.tink();
+      const inventory = await stage.inventory(SERVED_BY_REDFISH(bmc));
+      stage.start(["--grpc-server", server.address, "--inventory", inventory]);
+      server.board.delete(await stage.ending(server, STATUS));
+      const second = await stage.ending(server, { name: "power-on" });
+      if (bmc.refusedCredentials !== 1) throw new Error(`offered ${bmc.refusedCredentials} times`);
+      const { status } = stage.statusOf(second);
+      const message = status.message.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/, "2026-01-01T03:00:00.000Z");
+      return { status: { ...status, message } };
+    },
+  },
+  {
+    name: "ipmi-silent",
+    provoke: async (stage) => {
+      const hole = stage.use(await udpBlackHole());
+      stage.hide(`127.0.0.1:${hole.port}`, "192.0.2.11:623");
+      return actionFailure(stage, { ...SERVED_BY_IPMI(hole), connectTimeout: "500ms" }, STATUS);
+    },
+  },
+  {
+    name: "ipmi-password-refused",
+    provoke: async (stage) => {
+      const bmc = await stage.ipmi({ users: [{ name: "admin", password: "another" }] });
+      return actionFailure(stage, SERVED_BY_IPMI(bmc), STATUS);
+    },
+  },
+  {
+    name: "ipmi-kg",
+    provoke: async (stage) =>
+      actionFailure(stage, SERVED_BY_IPMI(await stage.ipmi({ kg: "secret" })), STATUS),
+  },
+  {
+    name: "ipmi-cipher-suite",
+    provoke: async (stage) => {
+      const { ipmi, ...machine } = SERVED_BY_IPMI(await stage.ipmi({ cipherSuites: [3] }));
+      return actionFailure(stage, { ...machine, ipmi: { ...ipmi, cipherSuite: 17 } }, STATUS);
+    },
+  },
+  {
+    name: "nothing-happens",
+    provoke: async (stage) => {
+      const bmc = await stage.redfish({}, { power: "on", powerOffMs: 60_000 });
+      return actionFailure(stage, SERVED_BY_REDFISH(bmc), HARD_OFF);
+    },
+  },
+  {
+    name: "boot-override-not-kept",
+    provoke: async (stage) => {
+      const bmc = await stage.redfish();
+      bmc.fail({ kind: "forget", method: "PATCH", times: 10 });
+      return actionFailure(stage, SERVED_BY_REDFISH(bmc), PXE);
+    },
+  },
+  {
+    name: "not-offered",
+    provoke: async (stage) => {
+      const bmc = await stage.redfish({ profile: genericWith({ resetTypes: ["On", "ForceOff"] }) });
+      return actionFailure(stage, SERVED_BY_REDFISH(bmc), {
+        name: "power-off",
+        environment: { MODE: "soft" },
+      });
+    },
+  },
+  {
+    name: "wrong-state",
+    provoke: async (stage) => {
+      const bmc = await stage.redfish({}, { power: "off" });
+      return actionFailure(stage, SERVED_BY_REDFISH(bmc), { name: "power-reset" });
+    },
+  },
+  {
+    name: "bmc-busy",
+    provoke: async (stage) => {
+      const bmc = await stage.redfish();
+      bmc.fail({ kind: "refuse", status: 503, times: 100, method: "GET", path: /Systems/ });
+      return actionFailure(stage, SERVED_BY_REDFISH(bmc), STATUS);
+    },
+  },
+  {
+    name: "bmc-refuses",
+    provoke: async (stage) => {
+      const bmc = await stage.redfish({}, { power: "off" });
+      bmc.fail({
+        ...{ kind: "refuse", status: 500, times: 100, method: "POST", path: /Reset$/ },
+        messageId: "Base.1.8.InternalError",
+      });
+      return actionFailure(stage, SERVED_BY_REDFISH(bmc), { name: "power-on" });
+    },
+  },
+  {
+    name: "no-redfish",
+    provoke: async (stage) => {
+      const bmc = await stage.redfish();
+      bmc.fail({ kind: "wrong-type", times: 100 });
+      return actionFailure(stage, SERVED_BY_REDFISH(bmc), STATUS);
+    },
+  },
+  {
+    name: "action-timeout",
+    provoke: async (stage) => {
+      const bmc = await stage.redfish({}, { power: "on", softOffMs: "never" });
+      const step = { name: "power-off", environment: { MODE: "soft" }, timeout: 2 };
+      return actionFailure(stage, SERVED_BY_REDFISH(bmc), step);
+    },
+  },
+];

@@ -1,0 +1,114 @@
+import { chmod } from "node:fs/promises";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { startLegacyTinkServer } from "../../simulators/tink-legacy/server.ts";
+import { createCertificate } from "../../support/certificate.ts";
+import type { Failure } from "./failure.ts";
+import { REFUSING, SERVED_BY_REDFISH } from "./machines.ts";
+import type { Stage } from "./stage.ts";
+
+const POLL_FAILED = "poll failed, will retry";
+
+/** A worker that cannot talk to its server, and what it says of it. */
+async function pollFailure(stage: Stage, ...argv: readonly string[]) {
+  const inventory = await stage.inventory(REFUSING);
+  return stage.logged(stage.start(["--inventory", inventory, ...argv]), POLL_FAILED);
+}
+
+function serverCertificate() {
+  return createCertificate({ commonName: "tink", altNames: ["127.0.0.1"] });
+}
+
+/** What is between the worker and its tink server. */
+export const serverFailures: readonly Failure[] = [
+  {
+    name: "tink-unreachable",
+    provoke: async (stage) => {
+      const server = await stage.tink();
+      await server.stop();
+      return pollFailure(stage, "--grpc-server", server.address);
+    },
+  },
+  {
+    name: "tink-unknown-host",
+    provoke: (stage) => pollFailure(stage, "--grpc-server", "tinkerbell.invalid"),
+  },
+  {
+    name: "tink-wants-tls",
+    provoke: async (stage) => {
+      const server = await stage.tink({ tls: serverCertificate() });
+      return pollFailure(stage, "--grpc-server", server.address);
+    },
+  },
+  {
+    name: "tink-has-no-tls",
+    provoke: async (stage) => {
+      const server = await stage.tink();
+      return pollFailure(stage, "--grpc-server", server.address, "--grpc-tls", "true");
+    },
+  },
+  {
+    name: "doctor",
+    provoke: async (stage) => {
+      const server = await stage.tink();
+      stage.hide(process.versions.node, "24.0.0");
+      const settings = {
+        ...{ grpcServer: server.address, grpcTls: true, stateDirectory: stage.state },
+        inventory: await stage.inventory(REFUSING),
+      };
+      await chmod(`${stage.folder}/password`, 0o600);
+      const config = await stage.file("worker.yaml", settings);
+      return stage.terminal(
+        ["doctor", "--config", config],
+        "pbnj-worker doctor --config /etc/pbnj-worker/worker.yaml",
+      );
+    },
+  },
+  {
+    name: "tink-unknown-authority",
+    provoke: async (stage) => {
+      const server = await stage.tink({ tls: serverCertificate() });
+      return pollFailure(stage, "--grpc-server", server.address, "--grpc-tls", "true");
+    },
+  },
+  {
+    name: "tink-other-name",
+    provoke: async (stage) => {
+      const certificate = createCertificate({ commonName: "tink", altNames: ["tink.example.org"] });
+      const server = await stage.tink({ tls: certificate });
+      stage.hide("127.0.0.1", "192.0.2.1");
+      const ca = await stage.file("ca.pem", certificate.cert);
+      return pollFailure(stage, "--grpc-server", server.address, "--grpc-tls", "true", "--grpc-ca-file", ca);
+    },
+  },
+  {
+    name: "tink-deprecated-api",
+    provoke: async (stage) => {
+      const server = await startLegacyTinkServer();
+      stage.defer(() => server.close());
+      stage.hide(server.address, "192.0.2.1:42113");
+      return pollFailure(stage, "--grpc-server", server.address, "--grpc-api", "current");
+    },
+  },
+  {
+    name: "tink-asks-for-login",
+    provoke: async (stage) => {
+      const server = await stage.tink();
+      server.faults.fail("GetAction", new ConnectError("missing token", Code.Unauthenticated), 1_000);
+      return pollFailure(stage, "--grpc-server", server.address, "--grpc-api", "current");
+    },
+  },
+  {
+    name: "workflow-deleted",
+    provoke: async (stage) => {
+      // The real one holds a report that it cannot take for a minute.
+      const server = await stage.tink({ holdMs: 50 });
+      const bmc = await stage.redfish({}, { power: "off", powerOnMs: 500 });
+      const inventory = await stage.inventory(SERVED_BY_REDFISH(bmc));
+      const worker = stage.start(["--grpc-server", server.address, "--inventory", inventory]);
+      const workflow = stage.submit(server, { name: "power-on" });
+      bmc.machine.once("command", () => server.board.delete(workflow));
+      const messages = ["action succeeded", "report not taken, will repeat"];
+      return stage.logged(worker, ...messages, "report refused for good, the worker goes on without it");
+    },
+  },
+];

@@ -1,0 +1,154 @@
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { Command } from "commander";
+import { describe, expect, it } from "vitest";
+import { catalogue, loadAction } from "../../actions/catalogue.ts";
+import { fieldGroups } from "../../actions/harness/flags.ts";
+import { flagOf } from "../../actions/harness/input.ts";
+import { addConfigOptions } from "../../worker/config/options.ts";
+import { settings } from "../../worker/config/schema.ts";
+import { definePolicy } from "../../worker/policy-command.ts";
+import { commandProblems } from "./command-line.ts";
+import { codeBlocks, headingAnchors, inlineCode, localLinks } from "./markdown.ts";
+import { shellCommands } from "./shell-words.ts";
+import { yamlProblems } from "./yaml-blocks.ts";
+
+const inDocs = (await readdir("docs")).filter((name) => name.endsWith(".md")).map((name) => `docs/${name}`);
+const pages = await Promise.all(
+  ["README.md", ...inDocs].map(async (path) => ({ path, page: await readFile(path, "utf8") })),
+);
+const blocks = pages.flatMap(({ path, page }) => codeBlocks(path, page));
+const ofLanguage = (...languages: readonly string[]) =>
+  blocks.filter(({ language }) => languages.includes(language));
+
+describe("a command in a manual", () => {
+  it.each(ofLanguage("sh"))(
+    "at $at is one that a shell and the program itself understand",
+    async ({ text }) => {
+      await promisify(execFile)("bash", ["-n", "-c", text]);
+      const commands = shellCommands(text);
+      const problems = await Promise.all(commands.map(commandProblems));
+
+      expect(commands.length).toBeGreaterThan(0);
+      expect(problems.flat()).toEqual([]);
+    },
+  );
+
+  it.each(ofLanguage("sh"))("at $at names files of this project that are there", ({ text }) => {
+    const named = shellCommands(text)
+      .flat()
+      .filter((word) => /^(?:deploy|docs|examples|scripts|test)\//.test(word));
+
+    expect(named.filter((path) => !existsSync(path))).toEqual([]);
+  });
+
+  it.each([
+    ["pbnj-worker start --runtiem docker", ["unknown flag --runtiem, did you mean --runtime?"]],
+    ["sudo -u pbnj-worker pbnj-worker dcotor", ["there is no command dcotor"]],
+    ["pbnj-worker run --inventory inventory.yaml", ["run lacks an argument"]],
+    ["npm run -s pbnj-worker -- action power-of", ["there is no action power-of"]],
+    ["pbnj-worker action power-off --mode-of off", ["unknown flag --mode-of, did you mean --mode?"]],
+    ["npm run simulatr", ["there is no script simulatr"]],
+    ["systemclt start pbnj-worker", ["no program systemclt is known here"]],
+  ])("would be found out when it were %s", async (text, problems) => {
+    const [command = []] = shellCommands(text);
+
+    expect(await commandProblems(command)).toEqual(problems);
+  });
+});
+
+describe("a file in a manual", () => {
+  it.each(ofLanguage("yaml"))("at $at is taken by the parser that it is for", ({ at, text }) => {
+    const [path] = at.split(":");
+    const own = blocks.filter((block) => block.at.startsWith(`${path}:`));
+    const files = new Map(own.flatMap(({ file, text: held }) => (file ? [[file, held] as const] : [])));
+
+    expect(yamlProblems(text, files)).toEqual([]);
+  });
+
+  it.each(ofLanguage("json"))("at $at is JSON", ({ text }) => {
+    const lines = text.startsWith("{\n") ? [text] : text.trimEnd().split("\n");
+
+    expect(lines.map((line) => typeof JSON.parse(line))).toEqual(lines.map(() => "object"));
+  });
+
+  it.each([
+    ["machines:\n  - name: node-1\n    hots: x\n", /hots is not known/],
+    ["images: [a]\ntenant: []\n", /tenant/],
+    ["grpcServer: 192.0.2.1\nloglevel: info\n", /loglevel/],
+    [
+      'version: "0.1"\nname: t\nglobal_timeout: 1\ntasks:\n  - name: a\n    actions: []\n',
+      /no actions|worker/,
+    ],
+  ])("would be found out when it were %j", (text, problem) => {
+    expect(yamlProblems(text, new Map()).join("\n")).toMatch(problem);
+  });
+});
+
+describe("the running text", () => {
+  /** Every flag of every command, of the actions, and of the programs of others that are spoken of. */
+  async function knownFlags(): Promise<ReadonlySet<string>> {
+    const start = addConfigOptions(new Command());
+    const policy = new Command();
+    definePolicy(policy);
+    const { defineDoctor } = await import("../../worker/doctor-command.ts");
+    const doctor = new Command();
+    defineDoctor(doctor, {
+      file: "",
+      actions: [],
+      library: { names: () => [], find: async () => undefined },
+    });
+    const commands = [start, doctor, ...policy.commands];
+    const actions = await Promise.all(catalogue.map(loadAction));
+    const fields = actions.flatMap((action) =>
+      action ? fieldGroups(action).flatMap(([, members]) => members) : [],
+    );
+    const others = ["--group-add", "--help", "--map", "--namespace", "--task", "--dry-run", "--version"];
+    return new Set([
+      ...commands.flatMap(({ options }) => options.flatMap(({ long }) => long ?? [])),
+      ...fields.map(flagOf),
+      ...others,
+    ]);
+  }
+
+  const mine = pages.filter(({ path }) => /(operating|templates|troubleshooting)\.md$/.test(path));
+
+  it.each(mine)("of $path names flags that exist", async ({ page }) => {
+    const known = await knownFlags();
+    const named = inlineCode(page).flatMap((code) =>
+      code.startsWith("--") ? [code.split(/[ =]/)[0] ?? ""] : [],
+    );
+
+    expect(named.length).toBeGreaterThan(0);
+    expect(named.filter((flag) => !known.has(flag))).toEqual([]);
+  });
+
+  it.each([...mine, ...pages.filter(({ path }) => path === "README.md")])(
+    "of $path names variables of the worker that exist",
+    ({ page }) => {
+      const known = settings.map(({ env }) => env);
+      const compose = ["PBNJ_WORKER_IMAGE", "PBNJ_FOLDER"];
+      const named = [...page.matchAll(/\bPBNJ_[A-Z_]+\b/g)].map(([name]) => name);
+
+      expect(named.filter((name) => ![...known, ...compose].includes(name))).toEqual([]);
+    },
+  );
+
+  it.each(pages)("of $path leads to files and headings that are there", async ({ path, page }) => {
+    const broken: string[] = [];
+    for (const link of localLinks(page)) {
+      const [file = "", fragment] = link.split("#");
+      const target = file === "" ? path : join(dirname(path), file);
+      if (!existsSync(target)) broken.push(link);
+      else if (fragment && target.endsWith(".md")) {
+        const anchors = headingAnchors(await readFile(target, "utf8"));
+        if (!anchors.includes(fragment)) broken.push(link);
+      }
+    }
+
+    expect(broken).toEqual([]);
+  });
+});

@@ -1,0 +1,67 @@
+import { parse } from "yaml";
+import { loadConfig } from "../../worker/config/load-config.ts";
+import { readTextFile } from "../../worker/document/read-text-file.ts";
+import { parseInventory } from "../../worker/inventory/parse-inventory.ts";
+import { parsePolicy } from "../../worker/policy/parse-policy.ts";
+import { parseTemplate } from "../../worker/template/parse-template.ts";
+
+const POLICY_KEYS = ["images", "tenants", "agents", "containers", "volumes"];
+/** A secret, an authority or a program that a manual names is not on this machine. */
+const ABSENT = /(does not exist|is not set|cannot be found|not found in PATH)/;
+
+/**
+ * What is wrong with a YAML block of a manual, by the parser of whatever it is. A part of an inventory's machine or of a
+ * template is put where it belongs. `files` are those that the page has, by name.
+ */
+export function yamlProblems(text: string, files: ReadonlyMap<string, string>): readonly string[] {
+  const content: unknown = parse(quotedPlaceholders(text));
+  if (typeof content !== "object" || content === null) return ["it holds nothing"];
+  const has = (...names: readonly string[]) => names.some((name) => name in content);
+  if (has("tasks")) return templateProblems(has("version") ? text : `${ABOUT_TEMPLATE}${text}`);
+  if (has("grpcServer")) return settingsProblems(text, files);
+  if (has("machines")) return inventoryProblems(text);
+  if (has("credentials", "rpc")) return inventoryProblems(asMachine(content));
+  if (has(...POLICY_KEYS)) return policyProblems(text);
+  return [`of no known kind: ${Object.keys(content).join(", ")}`];
+}
+
+const ABOUT_TEMPLATE = 'version: "0.1"\nname: part\nglobal_timeout: 3600\n';
+
+/** Braces of a template are YAML's own where no quotes are around them. */
+function quotedPlaceholders(text: string): string {
+  return text.replaceAll(/\{\{ *\.(\w+) *\}\}/g, "$1");
+}
+
+function templateProblems(text: string): readonly string[] {
+  const values = Object.fromEntries(
+    [...text.matchAll(/\{\{ *\.(\w+) *\}\}/g)].map(([, key]) => [key, "node-1"]),
+  );
+  const parsed = parseTemplate(text, values);
+  return parsed.ok ? [] : parsed.problems.map(({ line, message }) => `${line}: ${message}`);
+}
+
+function inventoryProblems(text: string): readonly string[] {
+  const read = (path: string) => (path.startsWith("/") ? readTextFile(path) : "secret\n");
+  const parsed = parseInventory({ path: "/etc/pbnj-worker/inventory.yaml", text, env: {}, readFile: read });
+  const found = parsed.ok ? parsed.warnings : parsed.problems;
+  return found.flatMap(({ source, message }) => (ABSENT.test(message) ? [] : [`${source}: ${message}`]));
+}
+
+function asMachine(part: object): string {
+  return JSON.stringify({ machines: [{ name: "node-1", host: "192.0.2.11", ...part }] });
+}
+
+function policyProblems(text: string): readonly string[] {
+  const parsed = parsePolicy("policy.yaml", text);
+  return parsed.ok ? [] : parsed.problems.map(({ source, message }) => `${source}: ${message}`);
+}
+
+function settingsProblems(text: string, files: ReadonlyMap<string, string>): readonly string[] {
+  const folder = "/etc/pbnj-worker/";
+  const readFile = (path: string) => {
+    if (path === `${folder}worker.yaml`) return text;
+    return files.get(path.replace(folder, "")) ?? readTextFile(path);
+  };
+  const loaded = loadConfig({ flags: { config: `${folder}worker.yaml` }, env: {}, readFile });
+  return loaded.ok ? [] : loaded.problems.map(({ source, message }) => `${source}: ${message}`);
+}

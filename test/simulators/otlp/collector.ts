@@ -1,0 +1,97 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type CollectedSpan, spansOfJson } from "./read-json.ts";
+import { spansOfProtobuf } from "./read-protobuf.ts";
+
+const WAIT_MS = 30_000;
+
+export interface SeenExport {
+  readonly path: string;
+  readonly headers: IncomingMessage["headers"];
+  readonly body: Buffer;
+}
+
+/** What the collector does with what it gets: `hang` never answers. */
+export type CollectorMood = "well" | "hang" | number;
+
+/** A collector that takes traces over OTLP/HTTP, as JSON and as protobuf, and keeps all that it was sent. */
+export class Collector {
+  readonly exports: SeenExport[] = [];
+  readonly spans: CollectedSpan[] = [];
+  mood: CollectorMood = "well";
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  #port = 0;
+
+  constructor() {
+    this.#server = createServer((request, response) => void this.#take(request, response));
+    this.#server.on("connection", (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.on("close", () => this.#sockets.delete(socket)).on("error", () => undefined);
+    });
+  }
+
+  get endpoint(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  async listen(): Promise<void> {
+    await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
+    this.#port = (this.#server.address() as AddressInfo).port;
+  }
+
+  named(name: string): readonly CollectedSpan[] {
+    return this.spans.filter((span) => span.name === name);
+  }
+
+  below(parent: CollectedSpan): readonly CollectedSpan[] {
+    return this.spans.filter(({ parentSpanId }) => parentSpanId === parent.spanId);
+  }
+
+  /** Everything that came, as text, for whoever looks for what must not be there. */
+  everything(): string {
+    return this.exports
+      .map(({ headers, body }) => JSON.stringify(headers) + body.toString("utf8"))
+      .join("\n");
+  }
+
+  async until(condition: () => boolean, why: () => string = () => ""): Promise<void> {
+    const giveUpAt = performance.now() + WAIT_MS;
+    while (!condition()) {
+      if (performance.now() > giveUpAt) {
+        const names = this.spans.map(({ name }) => name).join(", ");
+        throw new Error(`it never came true; the collector has ${names || "nothing"}\n${why()}`);
+      }
+      await sleep(10);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    for (const socket of this.#sockets) socket.destroy();
+    await closed;
+  }
+
+  async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const body = Buffer.concat(chunks);
+    this.exports.push({ path: request.url ?? "", headers: request.headers, body });
+    if (this.mood === "hang") return;
+    if (this.mood === "well") {
+      const isJson = request.headers["content-type"] === "application/json";
+      this.spans.push(...(isJson ? spansOfJson(body) : spansOfProtobuf(body)));
+      response.writeHead(200, { "Content-Type": request.headers["content-type"] ?? "" });
+      response.end(isJson ? "{}" : "");
+      return;
+    }
+    response.writeHead(this.mood).end();
+  }
+}
+
+export async function startCollector(): Promise<Collector> {
+  const collector = new Collector();
+  await collector.listen();
+  return collector;
+}

@@ -1,0 +1,296 @@
+import { chmod } from "node:fs/promises";
+import { userInfo } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createCertificate } from "../../support/certificate.ts";
+import { doctorLab } from "./doctor-lab.ts";
+
+/** Nothing listens there, which is another check's matter. */
+const SERVER = ["--grpc-server", "127.0.0.1:1"];
+const node = (number: number, more: object = {}) => ({
+  name: `node-${number}`,
+  host: `192.0.2.${number}`,
+  ...more,
+});
+const known = { username: "admin", passwordEnv: "BMC_PASSWORD" };
+const secret = { BMC_PASSWORD: "canary-7" };
+
+describe("the settings", () => {
+  it("are all judged at once, each where it was given, and the other checks go on", async () => {
+    await using lab = await doctorLab();
+    const config = await lab.write("worker.yaml", "grpcSever: tink\nmaxActions: many\n");
+
+    const report = await lab.report(["--config", config, "--runtime", "dokcer"], { PBNJ_GRPC_TLS: "maybe" });
+
+    expect(report.of("settings")).toMatchObject(
+      expect.arrayContaining([
+        expect.objectContaining({ subject: "worker.yaml:1", cause: "setting-wrong" }),
+        expect.objectContaining({ subject: "worker.yaml:2" }),
+        expect.objectContaining({ subject: "--runtime" }),
+        expect.objectContaining({ subject: "PBNJ_GRPC_TLS" }),
+        expect.objectContaining({ subject: "--grpc-server", detail: expect.stringContaining("is missing") }),
+      ]),
+    );
+    expect(report.of("tink-server")).toMatchObject([{ state: "skipped" }]);
+    expect(report.of("runtime")).toMatchObject([{ state: "skipped" }]);
+    expect(report.of("state-directory")).toMatchObject([{ state: "ok" }]);
+    expect(report).toMatchObject({ ok: false, exitCode: 2, endedWith: 2 });
+  });
+
+  it("leave everything open when their file cannot be read", async () => {
+    await using lab = await doctorLab();
+
+    const report = await lab.report([...SERVER, "--config", join(lab.folder, "nowhere.yaml")]);
+
+    expect(report.of("settings")).toMatchObject([
+      { state: "problem", subject: "--config", detail: expect.stringContaining("does not exist") },
+    ]);
+    expect(report.of("tink-server")).toMatchObject([{ state: "skipped" }]);
+  });
+
+  it("keep a server from being asked whose certificate file cannot be read", async () => {
+    await using lab = await doctorLab();
+
+    const report = await lab.report([
+      ...SERVER,
+      ...["--agent-id", "a", "--grpc-tls", "--grpc-ca-file", join(lab.folder, "nowhere.pem")],
+    ]);
+
+    expect(report.of("settings")).toMatchObject([{ subject: "--grpc-ca-file", cause: "setting-wrong" }]);
+    expect(report.of("tink-server")).toMatchObject([{ state: "skipped" }]);
+    expect(report.of("runtime")).toMatchObject([{ state: "ok" }]);
+  });
+
+  it("warn of what is probably not meant", async () => {
+    await using lab = await doctorLab();
+
+    const report = await lab.report([...SERVER, "--agent-id", "a", "--poll-timeout", "5s"], {
+      PBNJ_GRPC_SERVR: "tink",
+    });
+
+    expect(report.of("settings")).toMatchObject([
+      { state: "warning", cause: "setting-doubtful", subject: "PBNJ_GRPC_SERVR" },
+      { state: "warning", subject: "--poll-timeout" },
+      { state: "ok", detail: "4 settings given" },
+    ]);
+  });
+});
+
+describe("the inventory and the policy", () => {
+  it("are judged by themselves, every problem with its line", async () => {
+    await using lab = await doctorLab();
+    const inventory = await lab.write(
+      "rack.yaml",
+      "machines:\n  - name: node-1\n    hots: 192.0.2.1\n  - name: Node_2\n    host: 192.0.2.2\n",
+    );
+    const policy = await lab.write("policy.yaml", "images: []\npull: never\n");
+
+    const report = await lab.report([...SERVER, "--inventory", inventory, "--policy", policy]);
+
+    expect(report.of("inventory").map(({ subject }) => subject)).toEqual(
+      expect.arrayContaining(["rack.yaml:3", "rack.yaml:4"]),
+    );
+    expect(report.of("policy").map(({ subject }) => subject)).toEqual(["policy.yaml:1", "policy.yaml:2"]);
+    expect(report.of("inventory").every(({ cause }) => cause === "inventory-wrong")).toBe(true);
+    expect(report.of("agent-ids")).toMatchObject([{ state: "skipped" }]);
+    expect(report.of("secrets")).toMatchObject([{ state: "skipped" }]);
+    expect(report.of("tink-server")).toMatchObject([{ cause: "server-refuses-connections" }]);
+    expect(report.endedWith).toBe(2);
+  });
+
+  it("are well, and say what is doubtful", async () => {
+    await using lab = await doctorLab();
+    const inventory = await lab.write("rack.yaml", {
+      defaults: { credentials: known },
+      machines: [node(1), { name: "node-2", host: "192.0.2.1" }],
+    });
+    const policy = await lab.write("policy.yaml", { digestOnly: true });
+
+    const report = await lab.report([...SERVER, "--inventory", inventory, "--policy", policy], secret);
+
+    expect(report.of("inventory")).toMatchObject([
+      {
+        state: "warning",
+        cause: "inventory-doubtful",
+        detail: expect.stringContaining("has the BMC of node-1"),
+      },
+      { state: "ok", detail: `${inventory}: 2 machines` },
+    ]);
+    expect(report.of("policy")).toMatchObject([
+      { state: "warning", cause: "policy-doubtful", subject: "policy digestOnly" },
+      { state: "ok", detail: policy },
+    ]);
+    expect(report.of("secrets")).toMatchObject([{ state: "ok" }]);
+  });
+
+  it("warn of containers without a policy, and not of actions without containers", async () => {
+    await using lab = await doctorLab();
+    const engine = ["--docker-socket", join(lab.folder, "engine.sock")];
+
+    const [docker, own] = await Promise.all([
+      lab.report([...SERVER, "--agent-id", "a", "--runtime", "docker", ...engine]),
+      lab.report([...SERVER, "--agent-id", "a"]),
+    ]);
+
+    expect(docker.of("policy")).toMatchObject([{ state: "warning", cause: "policy-absent" }]);
+    expect(own.of("policy")).toMatchObject([{ state: "ok" }]);
+  });
+});
+
+describe("agent IDs", () => {
+  it("know of the machines, and the policy's rules of both", async () => {
+    await using lab = await doctorLab();
+    const inventory = await lab.write("rack.yaml", {
+      defaults: { credentials: known },
+      machines: [node(1), node(2), node(3)],
+    });
+    const policy = await lab.write("policy.yaml", {
+      tenants: [{ namespaces: ["a"], machines: ["node-1", "node-2", "nod-3"], images: ["reg.example/x/*"] }],
+      agents: [{ agentIds: ["pbnj-*"], machines: ["node-1"] }],
+    });
+
+    const report = await lab.report(
+      [
+        ...[...SERVER, "--inventory", inventory, "--policy", policy],
+        ...["--agent-id", "pbnj-node-11", "--agent-id", "rack-1"],
+      ],
+      secret,
+    );
+
+    expect(report.of("agent-ids")).toMatchObject([
+      {
+        cause: "agent-id-without-machine",
+        subject: "pbnj-node-11",
+        detail: "is that of a machine node-11, which the inventory does not have, did you mean node-1?",
+      },
+      { cause: "machine-without-tenant", detail: "no tenant may use node-3" },
+      {
+        cause: "machine-without-agent",
+        detail: "their own agent IDs may not act on node-2, node-3",
+        remedy: expect.stringContaining(policy),
+      },
+      {
+        cause: "pattern-without-machine",
+        detail: "tenants.0.machines names nod-3, which is no machine of the inventory, did you mean node-3?",
+      },
+      { cause: "agent-id-without-rule", subject: "rack-1" },
+    ]);
+    expect(report.of("agent-ids").every(({ state }) => state === "warning")).toBe(true);
+  });
+
+  it("are counted when all is well", async () => {
+    await using lab = await doctorLab();
+    const inventory = await lab.write("rack.yaml", {
+      defaults: { credentials: known },
+      machines: [node(1), node(2)],
+    });
+
+    const report = await lab.report(
+      [...SERVER, "--inventory", inventory, "--agent-id", "rack", "--agent-id-pattern", "bmc/{machine}"],
+      secret,
+    );
+
+    expect(report.of("agent-ids")).toMatchObject([
+      { state: "ok", detail: "1 fixed, 2 machines' own (bmc/{machine})" },
+    ]);
+  });
+});
+
+describe("secrets", () => {
+  it("are read as for an action, and each that cannot be is a problem of its machine", async () => {
+    await using lab = await doctorLab();
+    const two = await lab.write("two-lines", "one\ntwo\n");
+    const inventory = await lab.write("rack.yaml", {
+      machines: [
+        node(1, { credentials: known }),
+        node(2, { credentials: { username: "admin", passwordFile: "nowhere" } }),
+        node(3, { credentials: { username: "admin", passwordFile: "two-lines" } }),
+        node(4, { credentials: { username: "admin", passwordEnv: "NOT_SET" } }),
+      ],
+    });
+
+    const report = await lab.report([...SERVER, "--inventory", inventory], secret);
+
+    expect(report.of("secrets")).toMatchObject([
+      {
+        cause: "secret-unreadable",
+        detail: `machine node-2: passwordFile ${lab.folder}/nowhere does not exist`,
+      },
+      { detail: `machine node-3: passwordFile ${two} holds more than one line` },
+      { detail: "machine node-4: passwordEnv NOT_SET is not set", class: "usage" },
+    ]);
+    expect(report.of("secrets")[0]?.remedy).toContain(`the user ${userInfo().username} `);
+    expect(report.of("inventory")).toMatchObject([{ state: "ok" }]);
+    expect(report.endedWith).toBe(2);
+  });
+
+  it("from commands are not asked for, only whether the command is there", async () => {
+    await using lab = await doctorLab();
+    const program = await lab.write("vault", `#!/bin/sh\ntouch ${lab.folder}/asked\n`, 0o755);
+    const inventory = await lab.write("rack.yaml", {
+      machines: [
+        node(1, { credentials: { command: [program] } }),
+        node(2, { credentials: { command: [join(lab.folder, "nowhere")] } }),
+        node(3, { credentials: { command: [program], environment: ["VAULT_TOKEN"] } }),
+      ],
+    });
+
+    const report = await lab.report([...SERVER, "--inventory", inventory]);
+
+    expect(report.of("secrets")).toMatchObject([
+      {
+        cause: "secret-command-doubtful",
+        detail: expect.stringMatching(/^machine node-2: .*does not exist$/),
+      },
+      { cause: "secret-command-doubtful", detail: expect.stringContaining("VAULT_TOKEN is not set") },
+      { state: "ok", detail: expect.stringContaining("3 machines have them from a command") },
+    ]);
+    await expect(chmod(join(lab.folder, "asked"), 0o600)).rejects.toThrow("ENOENT");
+  });
+
+  it("that every user of the host can read are named, those in a closed folder are not", async () => {
+    await using lab = await doctorLab();
+    const open = await lab.write("open", "canary-8", 0o644);
+    await lab.write("closed", "canary-9", 0o600);
+    const inventory = await lab.write("rack.yaml", {
+      machines: [
+        node(1, { credentials: { username: "admin", passwordFile: "open" } }),
+        node(2, { credentials: { username: "admin", passwordFile: "closed" } }),
+      ],
+    });
+    const asked = [...SERVER, "--inventory", inventory];
+
+    const inside = await lab.report(asked);
+    await chmod(lab.folder, 0o755);
+    const outside = await lab.report(asked);
+
+    expect(inside.of("secrets")).toMatchObject([{ state: "ok" }]);
+    expect(outside.of("secrets")).toMatchObject([
+      {
+        state: "warning",
+        cause: "secret-readable-by-all",
+        detail: `every user of this host can read ${open}`,
+        remedy: expect.stringContaining("chmod o-rwx"),
+      },
+      { state: "ok", detail: "all can be read, 2 files with one each" },
+    ]);
+  });
+
+  it("are also the worker's own key, and no certificate is one", async () => {
+    await using lab = await doctorLab();
+    const { cert, key } = createCertificate({ commonName: "worker" });
+    const certificate = await lab.write("worker.crt", cert, 0o644);
+    const both = await lab.write("worker.pem", `${cert}${key}`, 0o644);
+    await chmod(lab.folder, 0o755);
+
+    const report = await lab.report([
+      ...[...SERVER, "--agent-id", "a", "--grpc-tls", "--grpc-ca-file", certificate],
+      ...["--grpc-client-cert-file", certificate, "--grpc-client-key-file", both],
+    ]);
+
+    expect(report.of("secrets")).toMatchObject([
+      { cause: "secret-readable-by-all", detail: `every user of this host can read ${both}` },
+      { state: "ok" },
+    ]);
+  });
+});

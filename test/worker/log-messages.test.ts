@@ -1,0 +1,56 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { type LogMessage, logMessages } from "../support/log-messages.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+
+const MANUAL = readFileSync(join(ROOT, "docs/logs.md"), "utf8");
+
+/** Files that pass on what others log. */
+const sources: readonly LogMessage[] = [
+  ...logMessages(join(ROOT, "worker"), ["logger.ts"]),
+  ...logMessages(join(ROOT, "shared")),
+  ...logMessages(join(ROOT, "actions"), ["harness/redacted-logger.ts", "harness/main.ts"]),
+];
+
+/** Rows that begin with a message: its levels and what is said of it. */
+const documented = new Map(
+  [...MANUAL.matchAll(/^\| `([^`]+)` \| ([a-z, ]+) \| ([^|]+) \|/gm)].map(
+    ([, message = "", level = "", meaning = ""]) => [message, { level, meaning }],
+  ),
+);
+
+describe("the manual of the logs", () => {
+  it("has every message that the worker and its actions write, with its level", () => {
+    const wrong = sources.filter(({ message, level }) => {
+      const row = documented.get(message);
+      return !row || (level !== undefined && !row.level.split(", ").includes(level));
+    });
+
+    expect(sources.length).toBeGreaterThan(70);
+    expect(wrong).toEqual([]);
+  });
+
+  it("has no message that nothing writes", () => {
+    const written = new Set(sources.map(({ message }) => message));
+
+    expect([...documented.keys()].filter((message) => !written.has(message))).toEqual([]);
+  });
+
+  it("says what each means", () => {
+    expect([...documented.values()].filter(({ meaning }) => meaning.trim().length < 5)).toEqual([]);
+  });
+});
+
+describe("reading messages out of source", () => {
+  it("finds those in the ways that the source has them", () => {
+    const found = new Map(sources.map(({ message, level }) => [message, level]));
+
+    expect(found.get("action started")).toBe("info");
+    expect(found.get("action not started: the journal cannot be written")).toBe("error");
+    expect(found.get("<name> reloaded")).toBe("info");
+    expect(found.has("hook succeeded") && found.has("hook failed")).toBe(true);
+    expect(found.has("poll failed, will retry")).toBe(true);
+  });
+});

@@ -1,0 +1,126 @@
+import { constants } from "node:fs";
+import { type FileHandle, lstat, mkdir, open } from "node:fs/promises";
+import { dirname } from "node:path";
+import { noteText } from "./text.ts";
+
+export const FOLDER_MODE = 0o700;
+const FILE_MODE = 0o600;
+const CHUNK_BYTES = 64 * 1024;
+const NEWLINE = 0x0a;
+const MOST_ATTEMPTS = 3;
+
+/** Nothing is followed, and a pipe that somebody put there is not waited for. Windows has neither. */
+const { O_APPEND, O_CREAT, O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDWR, O_WRONLY } = constants;
+
+/**
+ * Appends to a file of at most `mostBytes`, which the text alone must not reach. What would make it longer takes the middle
+ * away: a quarter stays of the beginning and a quarter of the end, and a line between them says how many lines
+ * are not there. The file is open for this alone. `header` goes before everything where the file is new.
+ */
+export async function appendBounded(
+  path: string,
+  { text, header, mostBytes }: { readonly text: string; readonly header: string; readonly mostBytes: number },
+): Promise<void> {
+  const { file, size } = await openToAppend(path);
+  try {
+    const bytes = Buffer.from(size === 0 ? header + text : text);
+    if (size > 0 && size + bytes.length > mostBytes)
+      await takeMiddleAway(path, size, Math.floor(mostBytes / 4));
+    await file.appendFile(bytes);
+  } finally {
+    await file.close();
+  }
+}
+
+async function openToAppend(path: string): Promise<{ readonly file: FileHandle; readonly size: number }> {
+  const file = await openInFolder(path, dirname(path));
+  try {
+    const stats = await file.stat();
+    if (!stats.isFile()) throw new Error(`${path} is not a regular file`);
+    return { file, size: stats.size };
+  } catch (thrown) {
+    await file.close();
+    throw thrown;
+  }
+}
+
+/** A clean-up may take the folder away again before there is anything in it. */
+async function openInFolder(path: string, folder: string): Promise<FileHandle> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      // A link in the folder's place would lead elsewhere.
+      if (!(await lstat(folder)).isDirectory()) throw new Error(`${folder} is not a folder`);
+      return await open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, FILE_MODE);
+    } catch (thrown) {
+      if (attempt > MOST_ATTEMPTS || !isMissing(thrown)) throw thrown;
+      await mkdir(folder, { recursive: true, mode: FOLDER_MODE });
+    }
+  }
+}
+
+/** In place, so that who reads it goes on reading the same file. */
+async function takeMiddleAway(path: string, size: number, keepBytes: number): Promise<void> {
+  // What was opened to append would append here, too.
+  const file = await open(path, O_RDWR | O_NOFOLLOW);
+  try {
+    const headEnd = await lineEndAfter(file, keepBytes, size);
+    const tailStart = await lineEndAfter(file, size - keepBytes, size);
+    if (tailStart <= headEnd) return;
+    const leftOut = await countLeftOut(file, headEnd, tailStart);
+    const tail = Buffer.alloc(size - tailStart);
+    const { bytesRead } = await file.read(tail, 0, tail.length, tailStart);
+    const rest = Buffer.concat([Buffer.from(leftOutText(leftOut)), tail.subarray(0, bytesRead)]);
+    await writeAll(file, rest, headEnd);
+    await file.truncate(headEnd + rest.length);
+  } finally {
+    await file.close();
+  }
+}
+
+const LEFT_OUT = /^# (\d+) lines left out here/;
+
+function leftOutText(lines: number): string {
+  return noteText(`${lines} lines left out here: the log is longer than its file may be`);
+}
+
+/** Lines between two places; the note of an earlier time counts for those that it tells of. */
+async function countLeftOut(file: FileHandle, from: number, to: number): Promise<number> {
+  const chunk = Buffer.alloc(CHUNK_BYTES);
+  let lines = 0;
+  for (let at = from; at < to; ) {
+    const { bytesRead } = await file.read(chunk, 0, Math.min(CHUNK_BYTES, to - at), at);
+    if (bytesRead === 0) break;
+    const read = chunk.subarray(0, bytesRead);
+    if (at === from) {
+      const told = LEFT_OUT.exec(read.toString("latin1", 0, 100))?.[1];
+      if (told !== undefined) lines += Number(told) - 1;
+    }
+    for (const byte of read) if (byte === NEWLINE) lines += 1;
+    at += bytesRead;
+  }
+  return lines;
+}
+
+/** Where the line that stands at `at` ends, line end included; the end of the file where none does. */
+async function lineEndAfter(file: FileHandle, at: number, size: number): Promise<number> {
+  const chunk = Buffer.alloc(CHUNK_BYTES);
+  for (let from = at; from < size; ) {
+    const { bytesRead } = await file.read(chunk, 0, Math.min(CHUNK_BYTES, size - from), from);
+    if (bytesRead === 0) break;
+    const end = chunk.subarray(0, bytesRead).indexOf(NEWLINE);
+    if (end >= 0) return from + end + 1;
+    from += bytesRead;
+  }
+  return size;
+}
+
+async function writeAll(file: FileHandle, bytes: Buffer, position: number): Promise<void> {
+  for (let written = 0; written < bytes.length; ) {
+    const { bytesWritten } = await file.write(bytes, written, bytes.length - written, position + written);
+    written += bytesWritten;
+  }
+}
+
+function isMissing(thrown: unknown): boolean {
+  return thrown instanceof Error && "code" in thrown && thrown.code === "ENOENT";
+}

@@ -1,0 +1,102 @@
+import { formatSeconds } from "../../shared/duration.ts";
+import { version } from "../../shared/version.ts";
+import type { Outcome } from "../action.ts";
+import type { ActionEvent } from "../observer.ts";
+import type { Delivery } from "../reporter.ts";
+import { readLogLine } from "../runtime/log-line.ts";
+import type { LogLine } from "../runtime/runtime.ts";
+
+type Started = ActionEvent & { readonly kind: "started" };
+
+/** What comes from the server may be of any length. */
+const LONGEST_VALUE = 300;
+/** An action's line is 16 KiB at most before what cannot be printed is spelled out. */
+const LONGEST_LINE = 20 * 1024;
+/** An action's clock and the worker's differ by less than this, unless the line is told again later. */
+const SAME_TIME_MS = 1_000;
+
+/** What a file begins with: what it is the log of. Lines of the worker begin with `#`, the action's with a time. */
+export function headerText({ action, machine, runtime, startedAt, timeoutMs }: Started): string {
+  const { workflowId, taskId, name, agentId, actionId, image } = action;
+  const who = [
+    ["workflow", workflowId],
+    ["task", taskId],
+    ["action", name],
+    ...(machine === undefined ? [] : [["machine", machine]]),
+    ["agentId", agentId],
+    ["actionId", actionId],
+  ];
+  const how = [
+    ["image", image],
+    ["runtime", runtime],
+    ["started", startedAt.toISOString()],
+    ["timeout", formatSeconds(timeoutMs)],
+    ["worker", `pbnj-worker ${version}`],
+  ];
+  return `${noteText(pairs(who))}${noteText(pairs(how))}`;
+}
+
+/** A structured line is written as text and what it says besides as JSON; any other stays as it is. */
+export function lineText({ stream, line }: LogLine, at: Date, hook?: string): string {
+  const { severity, message, fields, structured, time } = readLogLine(line);
+  const { action: _action, machine: _machine, ...rest } = fields;
+  const late = time !== undefined && Math.abs(time.getTime() - at.getTime()) > SAME_TIME_MS;
+  const besides = late ? { time: time.toISOString(), ...rest } : rest;
+  const told = structured
+    ? `${severity.padEnd(5)} ${message}${Object.keys(besides).length > 0 ? ` ${JSON.stringify(besides)}` : ""}`
+    : message;
+  const by = hook === undefined ? stream : `${stream} ${hook}`;
+  return `${printable(`${at.toISOString()} ${by} ${told}`, LONGEST_LINE)}\n`;
+}
+
+export function outcomeText(
+  { ok, class: errorClass, exitCode, message, stoppedAt }: Outcome,
+  startedAt: Date,
+): string {
+  const facts = [
+    ...(errorClass === undefined ? [] : [errorClass]),
+    ...(exitCode === undefined ? [] : [`exit ${exitCode}`]),
+  ];
+  const about = facts.length > 0 ? ` (${facts.join(", ")})` : "";
+  const duration = formatSeconds(Math.max(0, stoppedAt.getTime() - startedAt.getTime()));
+  return noteText(
+    `ended ${stoppedAt.toISOString()} after ${duration}: ${ok ? "succeeded" : "failed"}${about}: ${message}`,
+  );
+}
+
+const DELIVERIES: Readonly<Record<Delivery, string>> = {
+  acknowledged: "the server has the report of it",
+  rejected: "the server refused the report of it for good",
+  unanswered: "the report of it was not taken before the worker stopped",
+};
+
+export function deliveryText(delivery: Delivery, at: Date): string {
+  return noteText(`${at.toISOString()} ${DELIVERIES[delivery]}`);
+}
+
+/** In the place of lines that gave way before the disk took them. */
+export function lostText(lines: number): string {
+  return noteText(`${lines === 1 ? "1 line is" : `${lines} lines are`} missing here: not written in time`);
+}
+
+/** One line of the worker's own. */
+export function noteText(text: string): string {
+  return `# ${printable(text, LONGEST_LINE)}\n`;
+}
+
+function pairs(named: readonly (readonly string[])[]): string {
+  return named.map(([name = "", value = ""]) => `${name}=${quoted(value)}`).join(" ");
+}
+
+function quoted(value: string): string {
+  const cut = value.length > LONGEST_VALUE ? `${value.slice(0, LONGEST_VALUE)}…` : value;
+  return /^[^\s"=]+$/.test(cut) ? cut : JSON.stringify(cut);
+}
+
+/** A file that is shown on a terminal must not command it: what cannot be printed is spelled out, but for tabs. */
+function printable(text: string, longest: number): string {
+  const spelled = text.replaceAll(/[\p{Cc}\u2028\u2029]/gu, (character) =>
+    character === "\t" ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+  return spelled.length <= longest ? spelled : `${spelled.slice(0, longest)}…`;
+}

@@ -1,0 +1,50 @@
+import type { Problem } from "../../shared/document/problem.ts";
+import { unenforced } from "../policy/unenforced.ts";
+import type { CauseName } from "./causes.ts";
+import type { Examined } from "./examine.ts";
+import { count, type Finding, isWell, isWrong } from "./finding.ts";
+
+/** The settings, wherever they were given. */
+export function checkSettings({ given, found }: Examined): readonly Finding[] {
+  const { problems, warnings } = found.settings;
+  const wrong = [...findings(problems, "setting-wrong"), ...findings(warnings, "setting-doubtful")];
+  if (problems.length > 0) return wrong;
+  const path = given.get("config")?.value;
+  const file = typeof path === "string" ? `, with the file ${path}` : "";
+  return [...wrong, isWell("settings", `${count(given.size, "setting", "settings")} given${file}`)];
+}
+
+/** The inventory's file, without the secrets that it names. */
+export function checkInventory({
+  found,
+  inventory,
+  inventoryWarnings,
+  settings,
+}: Examined): readonly Finding[] {
+  const { problems } = found.inventory;
+  const wrong = [
+    ...findings(problems, "inventory-wrong"),
+    ...findings(inventoryWarnings, "inventory-doubtful"),
+  ];
+  if (problems.length > 0 || !inventory) return wrong;
+  const detail =
+    settings.inventory === undefined
+      ? "none is given: no machine is known"
+      : `${settings.inventory}: ${count(inventory.machines().length, "machine", "machines")}`;
+  return [...wrong, isWell("inventory", detail)];
+}
+
+export function checkPolicy({ found, policy, settings }: Examined): readonly Finding[] {
+  const { problems, warnings } = found.policy;
+  const wrong = [...findings(problems, "policy-wrong"), ...findings(warnings, "policy-doubtful")];
+  if (problems.length > 0 || !policy) return wrong;
+  const idle = findings(unenforced(policy, settings.runtime), "policy-doubtful");
+  if (settings.policy !== undefined) return [...wrong, ...idle, isWell("policy", settings.policy)];
+  const none = "none is given: every image, no volumes, no namespaces of the host";
+  if (settings.runtime === "docker") return [isWrong("policy-absent", none)];
+  return [isWell("policy", `${none}; without containers only this installation's actions run`)];
+}
+
+function findings(problems: readonly Problem[], cause: CauseName): readonly Finding[] {
+  return problems.map(({ source, message }) => isWrong(cause, message, { subject: source }));
+}

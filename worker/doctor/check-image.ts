@@ -1,0 +1,199 @@
+import { randomUUID } from "node:crypto";
+import { formatSeconds } from "../../shared/duration.ts";
+import { type Logger, silentLogger } from "../../shared/logger.ts";
+import { TimeoutReached } from "../../shared/timeout.ts";
+import type { Action, Outcome } from "../action.ts";
+import type { RuntimeConfig } from "../config/worker-config.ts";
+import { parseImageReference } from "../image-reference.ts";
+import type { OwnProgram } from "../own-program.ts";
+import { imageProblem } from "../policy/image-rule.ts";
+import { launchTerms } from "../policy/launch-terms.ts";
+import type { Policy } from "../policy/policy.ts";
+import { containerName } from "../runtime/docker/container-spec.ts";
+import { Engine } from "../runtime/docker/engine.ts";
+import { EngineError } from "../runtime/docker/engine-error.ts";
+import { ImageStore } from "../runtime/docker/image-store.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import type { CauseName } from "./causes.ts";
+import { DOCTOR_AGENT_ID } from "./check-server.ts";
+import { type Finding, isSkipped, isWell, isWrong } from "./finding.ts";
+
+export interface ImageTrial {
+  /** What `--image` said. */
+  readonly image: string | undefined;
+  readonly config: RuntimeConfig;
+  readonly policy: Policy;
+  readonly runtime: Pick<Runtime, "run">;
+  readonly own: OwnProgram;
+  readonly timeoutMs: number;
+}
+
+/** What every action answers without asking for anything. */
+const HARMLESS = ["--help"];
+/** The action that is tried where none is named and none has to be pulled. */
+const OWN_ACTION = "check";
+const REMOVE_MS = 20_000;
+
+/** Runs an action image as the worker would, but never privileged, asking it for its help. Nothing of it stays. */
+export async function checkImage(trial: ImageTrial, signal: AbortSignal): Promise<readonly Finding[]> {
+  const { config, own, policy } = trial;
+  if (trial.image === undefined && config.kind === "docker") {
+    return [isSkipped("action-image", "name one with --image to have it run")];
+  }
+  const image = trial.image ?? OWN_ACTION;
+  const name = parseImageReference(image)?.name;
+  if (name === undefined) return [isWrong("image-name-wrong", `${JSON.stringify(image)} is no image`)];
+  // What nobody named is this installation's own, and the policy is about what templates name.
+  const refusal = trial.image === undefined ? undefined : imageProblem(image, policy);
+  if (refusal) {
+    const detail = `policy ${refusal.rule}: ${refusal.message}`;
+    return [isWrong("image-refused", detail, { subject: image })];
+  }
+  const bound = AbortSignal.any([signal, AbortSignal.timeout(trial.timeoutMs)]);
+  switch (config.kind) {
+    case "docker": {
+      const provided = await provide(image, config, trial, bound);
+      signal.throwIfAborted();
+      if (!provided.ok) return [provided.finding];
+      return [...provided.findings, ...(await run(image, provided.words, trial, signal, bound))];
+    }
+    case "process":
+      return run(image, "", trial, signal, bound);
+    case "in-process":
+      return [
+        own.library.names().includes(name)
+          ? isWell("action-image", `the action ${name} is there`, image)
+          : isWrong("image-name-wrong", `there is no action ${name}`, { subject: image }),
+      ];
+    default:
+      return config satisfies never;
+  }
+}
+
+type DockerConfig = RuntimeConfig & { readonly kind: "docker" };
+type Provided =
+  | { readonly ok: true; readonly words: string; readonly findings: readonly Finding[] }
+  | { readonly ok: false; readonly finding: Finding };
+
+/** Has the image pulled where settings and policy say so. */
+async function provide(
+  image: string,
+  config: DockerConfig,
+  { policy, timeoutMs }: ImageTrial,
+  bound: AbortSignal,
+): Promise<Provided> {
+  const pull = launchTerms(policy, image).pull ?? config.pullPolicy;
+  const engine = new Engine({ socketPath: config.socketPath });
+  const failures: string[] = [];
+  const images = new ImageStore({
+    engine,
+    log: noting(failures),
+    policy: pull,
+    credentials: config.registryLogin ? [config.registryLogin] : [],
+    pullTimeoutMs: timeoutMs,
+  });
+  const startedAt = performance.now();
+  try {
+    const present = await engine.inspectImage(image, bound);
+    await images.provide(image, bound);
+    const took = formatSeconds(performance.now() - startedAt);
+    const findings = failures.map((reason) => isWrong("pull-failed", reason, { subject: image }));
+    const isPulled = !present || (pull === "always" && failures.length === 0);
+    return { ok: true, words: isPulled ? `pulled in ${took}, ` : "there already, ", findings };
+  } catch (thrown) {
+    const detail = thrown instanceof Error ? thrown.message : String(thrown);
+    return { ok: false, finding: isWrong(pullCause(thrown, pull), detail, { subject: image }) };
+  } finally {
+    images.close();
+    await engine.close();
+  }
+}
+
+function pullCause(thrown: unknown, pull: DockerConfig["pullPolicy"]): CauseName {
+  if (isTimeout(thrown) || !(thrown instanceof EngineError)) return "image-timeout";
+  if (isTimeout(thrown.cause)) return "image-timeout";
+  switch (thrown.class) {
+    case "auth":
+      return "registry-refuses";
+    case "usage":
+      return pull === "never" ? "image-absent" : "image-not-found";
+    default:
+      return "registry-unreachable";
+  }
+}
+
+async function run(
+  image: string,
+  provided: string,
+  { policy, runtime, timeoutMs }: ImageTrial,
+  signal: AbortSignal,
+  bound: AbortSignal,
+): Promise<readonly Finding[]> {
+  const action = helpAction(image);
+  const { privileged: _, ...terms } = launchTerms(policy, image);
+  const { outcome, remove } = await runtime.run(
+    {
+      action,
+      // It is there by now, whatever the registry has.
+      terms: { ...terms, pull: "never" },
+      timeoutMs,
+      onLog: () => undefined,
+    },
+    bound,
+  );
+  const left = await remove(AbortSignal.timeout(REMOVE_MS)).then(
+    () => [],
+    (thrown: unknown) => [leftBehind(image, action, thrown)],
+  );
+  signal.throwIfAborted();
+  const took = formatSeconds(outcome.stoppedAt.getTime() - outcome.startedAt.getTime());
+  if (outcome.ok) {
+    return [isWell("action-image", `${provided}ran with ${HARMLESS.join(" ")} in ${took}`, image), ...left];
+  }
+  return [isWrong(runCause(outcome, bound), outcome.message, { subject: image }), ...left];
+}
+
+function helpAction(image: string): Action {
+  return {
+    // No workflow has this ID, nor will another run of the doctor.
+    workflowId: `doctor/${randomUUID()}`,
+    taskId: "doctor",
+    agentId: DOCTOR_AGENT_ID,
+    actionId: "doctor",
+    name: "doctor",
+    image,
+    timeoutMs: 0,
+    command: HARMLESS,
+    volumes: [],
+    environment: {},
+  };
+}
+
+function runCause(outcome: Outcome, bound: AbortSignal): CauseName {
+  if (outcome.timedOut || bound.aborted) return "image-timeout";
+  if (/^killed, out of memory/.test(outcome.message)) return "container-out-of-memory";
+  if (outcome.exitCode !== undefined || outcome.killed) return "container-failed";
+  return outcome.class === "usage" && /has no action for/.test(outcome.message)
+    ? "image-name-wrong"
+    : "container-refused";
+}
+
+function leftBehind(image: string, action: Action, thrown: unknown): Finding {
+  const reason = thrown instanceof Error ? thrown.message : String(thrown);
+  const container = containerName(action);
+  return isWrong("container-left", `${container}: ${reason}`, { subject: image, facts: { container } });
+}
+
+/** Keeps the reasons of pulls that failed and did not matter. */
+function noting(failures: string[]): Logger {
+  return {
+    ...silentLogger,
+    warn: ({ error }) => {
+      if (error !== undefined) failures.push(String(error));
+    },
+  };
+}
+
+function isTimeout(thrown: unknown): boolean {
+  return thrown instanceof TimeoutReached || (thrown instanceof Error && thrown.name === "TimeoutError");
+}

@@ -1,0 +1,82 @@
+import { stat } from "node:fs/promises";
+import { oneLine } from "../../shared/contract/result.ts";
+import { TimeoutReached, withTimeout } from "../../shared/timeout.ts";
+import type { RuntimeConfig } from "../config/worker-config.ts";
+import { EngineError } from "../runtime/docker/engine-error.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import type { CauseName } from "./causes.ts";
+import { type Finding, isWell, isWrong } from "./finding.ts";
+import { currentUser, groupName } from "./user.ts";
+
+/** Whether the runtime could launch actions now. */
+export async function checkRuntime(
+  config: RuntimeConfig,
+  runtime: Pick<Runtime, "name" | "check">,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<Finding> {
+  const subject = config.kind === "docker" ? `docker ${config.socketPath}` : config.kind;
+  try {
+    const found = await withTimeout(timeoutMs, signal, (bound) => runtime.check(bound));
+    return isWell("runtime", found, subject);
+  } catch (thrown) {
+    signal.throwIfAborted();
+    const detail = thrown instanceof Error ? thrown.message : String(thrown);
+    if (config.kind !== "docker") return isWrong("actions-absent", detail, { subject });
+    return engineFailure(thrown, config.socketPath, subject);
+  }
+}
+
+async function engineFailure(thrown: unknown, socketPath: string, subject: string): Promise<Finding> {
+  const cause = causeOf(thrown);
+  const facts = cause === "engine-forbidden" ? { how: await howToPermit(socketPath) } : {};
+  return isWrong(cause, oneLine(thrown instanceof Error ? thrown.message : String(thrown)), {
+    subject,
+    facts,
+  });
+}
+
+function causeOf(thrown: unknown): CauseName {
+  if (thrown instanceof TimeoutReached || !(thrown instanceof EngineError)) return "engine-silent";
+  if (thrown.class === "unsupported") return "engine-too-old";
+  if (thrown.cause instanceof TimeoutReached) return "engine-silent";
+  switch (codeOf(thrown.cause)) {
+    case "ENOENT":
+    case "ENOTDIR":
+      return "engine-absent";
+    case "ECONNREFUSED":
+      return "engine-down";
+    case "EACCES":
+    case "EPERM":
+      return "engine-forbidden";
+    default:
+      return "engine-strange";
+  }
+}
+
+const GROUP_MAY = 0o060;
+
+/** Names the group that has the right, where one has it. */
+async function howToPermit(socketPath: string): Promise<string> {
+  const user = currentUser();
+  let gid: number;
+  try {
+    const { gid: group, mode } = await stat(socketPath);
+    if ((mode & GROUP_MAY) !== GROUP_MAY) {
+      return `let a group use ${socketPath} (chgrp, chmod g+rw) and add the user ${user} to it`;
+    }
+    gid = group;
+  } catch {
+    return `let the user ${user} pass through every folder of ${socketPath}`;
+  }
+  const name = groupName(gid);
+  const group = name === undefined ? `the group ${gid}` : `the group ${name} (${gid})`;
+  return (
+    `add the user ${user} to ${group} and log in again: usermod -aG ${name ?? gid} ${user}; for a container: ` +
+    `--group-add ${gid}. Whoever may use the engine is as good as root on this host`
+  );
+}
+
+function codeOf(thrown: unknown): string {
+  return thrown instanceof Error && "code" in thrown ? String(thrown.code) : "";
+}

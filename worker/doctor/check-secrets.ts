@@ -1,0 +1,112 @@
+import { realpath, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import { BmcError } from "../../shared/bmc/errors.ts";
+import { FileProblem } from "../document/read-text-file.ts";
+import type { Inventory, Machine } from "../inventory/inventory.ts";
+import { SecretCommands } from "../inventory/secret-commands.ts";
+import { eachOf } from "./each-of.ts";
+import type { Examined } from "./examine.ts";
+import { count, type Finding, isSkipped, isWell, isWrong, named } from "./finding.ts";
+import { currentUser } from "./user.ts";
+
+/** A process may have some thousand files open. */
+const MOST_OPEN_FILES = 100;
+
+/**
+ * Whether each machine's secrets can be read now, as the worker reads them, and by nobody else. Commands are looked at and not
+ * run: a vault may hand out something new each time.
+ */
+export async function checkSecrets(examined: Examined, signal: AbortSignal): Promise<readonly Finding[]> {
+  const { inventory, secretFiles, secretWarnings } = examined;
+  const open = await filesOpenToAll(secretFiles);
+  const exposed =
+    open.length === 0
+      ? []
+      : [isWrong("secret-readable-by-all", `every user of this host can read ${named(open)}`)];
+  if (!inventory) return [...exposed, isSkipped("secrets", "the inventory must be right first")];
+  const read = await eachOf(
+    inventory.machines(),
+    MOST_OPEN_FILES,
+    (machine) => readOf(inventory, machine, signal),
+    signal,
+  );
+  const unreadable = read.flatMap(({ problem }) => (problem === undefined ? [] : [problem]));
+  const byCommand = read.filter(({ hasCommand }) => hasCommand).map(({ name }) => name);
+  const doubtful = secretWarnings.filter(({ message }) =>
+    byCommand.some((name) => message.startsWith(`machine ${name}: `)),
+  );
+  const wrong = [
+    ...unreadable,
+    ...doubtful.map(({ source, message }) =>
+      isWrong("secret-command-doubtful", message, { subject: source }),
+    ),
+    ...exposed,
+  ];
+  if (unreadable.length > 0) return wrong;
+  const files = count(secretFiles.length, "file", "files");
+  const commands =
+    byCommand.length === 0
+      ? ""
+      : `; ${count(byCommand.length, "machine has them", "machines have them")} from a command, which only --bmc runs`;
+  if (secretFiles.length === 0 && read.length === 0) return [isWell("secrets", "none are named")];
+  return [...wrong, isWell("secrets", `all can be read, ${files} with one each${commands}`)];
+}
+
+interface Read {
+  readonly name: string;
+  readonly hasCommand: boolean;
+  readonly problem?: Finding;
+}
+
+async function readOf(inventory: Inventory, machine: Machine, signal: AbortSignal): Promise<Read> {
+  const { name } = machine;
+  const commands = new CommandsNotRun();
+  try {
+    await inventory.resolveConnection(machine, { commands, signal });
+  } catch (thrown) {
+    signal.throwIfAborted();
+    // What comes after a command is not known without it.
+    if (!commands.wereAsked) {
+      const facts = { user: currentUser() };
+      return {
+        name,
+        hasCommand: false,
+        problem: isWrong("secret-unreadable", BmcError.from(thrown).message, { facts }),
+      };
+    }
+  }
+  return { name, hasCommand: commands.wereAsked };
+}
+
+class CommandsNotRun extends SecretCommands {
+  wereAsked = false;
+
+  override async run(): Promise<string> {
+    this.wereAsked = true;
+    throw new FileProblem("was not run");
+  }
+}
+
+/** Those that any user of the host gets at: the file is readable and every folder on the way can be passed. */
+async function filesOpenToAll(paths: readonly string[]): Promise<readonly string[]> {
+  const open: string[] = [];
+  for (const path of paths) if (await isOpenToAll(path)) open.push(path);
+  return open;
+}
+
+const READ_BY_OTHERS = 0o004;
+const PASSED_BY_OTHERS = 0o001;
+
+async function isOpenToAll(path: string): Promise<boolean> {
+  try {
+    const real = await realpath(path);
+    if (((await stat(real)).mode & READ_BY_OTHERS) === 0) return false;
+    for (let folder = dirname(real); ; folder = dirname(folder)) {
+      if (((await stat(folder)).mode & PASSED_BY_OTHERS) === 0) return false;
+      if (folder === dirname(folder)) return true;
+    }
+  } catch {
+    // What is gone, or may not be looked at, is nothing that others read.
+    return false;
+  }
+}

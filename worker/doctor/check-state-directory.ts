@@ -1,0 +1,175 @@
+import { randomUUID } from "node:crypto";
+import { access, constants, open, readdir, rm, stat, statfs } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { execa } from "execa";
+import { readIdentity, StateDirectoryProblem } from "../journal/state-directory.ts";
+import { type Finding, isSkipped, isWell, isWrong } from "./finding.ts";
+import { currentUser } from "./user.ts";
+
+/** statfs(2): NFS, SMB in its three ages, and Ceph. */
+const NETWORK_FILE_SYSTEMS = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x00c36400]);
+
+/** A second process that tries a lock: 0 says that it got it, 3 that it did not. */
+const SECOND = `
+const { DatabaseSync } = require("node:sqlite");
+try {
+  new DatabaseSync(process.argv[1], { timeout: 0 }).exec("BEGIN EXCLUSIVE");
+} catch (thrown) {
+  process.exit(/database is locked/.test(thrown.message) ? 3 : 4);
+}`;
+const SECOND_WAS_REFUSED = 3;
+
+/** Whether a worker could have the directory, or has it. Makes nothing in it that outlives the check. */
+export async function checkStateDirectory(
+  path: string,
+  signal: AbortSignal,
+  second: string = SECOND,
+): Promise<readonly Finding[]> {
+  const kind = await kindOf(path);
+  if (kind === "absent") return [await toBeMade(path)];
+  if (kind === "other") return [isWrong("state-not-a-directory", `${path} is not a directory`)];
+  const denied = (await denialOf(path, path)) ?? (await denialInside(path));
+  if (denied) return [denied];
+  const identity = await identityOf(path);
+  if (identity) return [identity];
+  const lock = await lockOf(path, signal, second);
+  if (lock.state === "problem" || !(await isOnNetwork(path))) return [lock];
+  return [lock, isWrong("state-on-network", `${path} is on a network file system`)];
+}
+
+async function kindOf(path: string): Promise<"directory" | "other" | "absent"> {
+  try {
+    return (await stat(path)).isDirectory() ? "directory" : "other";
+  } catch (thrown) {
+    return codeOf(thrown) === "ENOTDIR" ? "other" : "absent";
+  }
+}
+
+/** The first start makes it, below the nearest folder that is there. */
+async function toBeMade(path: string): Promise<Finding> {
+  let folder = dirname(path);
+  while ((await kindOf(folder)) === "absent" && folder !== dirname(folder)) folder = dirname(folder);
+  const denied = await denialOf(folder, path);
+  return denied ?? isWell("state-directory", `${path} is not there yet: the first start makes it`);
+}
+
+const FULL = new Set(["ENOSPC", "EDQUOT"]);
+
+/** Why this user cannot make a file in a folder, found out by making one; undefined when it can. */
+async function denialOf(folder: string, path: string): Promise<Finding | undefined> {
+  const file = join(folder, `doctor-${randomUUID()}`);
+  try {
+    await readdir(folder);
+    await (await open(file, "wx", 0o600)).close();
+    return undefined;
+  } catch (thrown) {
+    return notUsable(path, folder, codeOf(thrown));
+  } finally {
+    // A folder that may not be looked into says so once more.
+    await rm(file, { force: true }).catch(() => undefined);
+  }
+}
+
+/** The same for what an earlier worker, perhaps another user's, left in it. */
+async function denialInside(path: string): Promise<Finding | undefined> {
+  const needed = [
+    ["lock", constants.R_OK | constants.W_OK],
+    ["state.json", constants.R_OK | constants.W_OK],
+    ["journal", constants.R_OK | constants.W_OK | constants.X_OK],
+    ["results", constants.R_OK | constants.W_OK | constants.X_OK],
+  ] as const;
+  for (const [name, rights] of needed) {
+    try {
+      await access(join(path, name), rights);
+    } catch (thrown) {
+      if (codeOf(thrown) !== "ENOENT") return notUsable(path, join(path, name), codeOf(thrown));
+    }
+  }
+  return undefined;
+}
+
+function notUsable(path: string, place: string, code: string): Finding {
+  const user = currentUser();
+  if (FULL.has(code)) return isWrong("disk-full", `${place}: no space is left`);
+  const words =
+    code === "EROFS" ? "is on a read-only file system" : `may not be read and written by the user ${user}`;
+  const detail = place === path ? `${path} ${words}` : `${path} cannot be used: ${place} ${words}`;
+  return isWrong("state-not-usable", detail, { facts: { user, path } });
+}
+
+async function identityOf(path: string): Promise<Finding | undefined> {
+  const file = join(path, "state.json");
+  try {
+    await readIdentity(file);
+    return undefined;
+  } catch (thrown) {
+    if (!(thrown instanceof StateDirectoryProblem)) throw thrown;
+    return isWrong("state-damaged", thrown.message, { facts: { file } });
+  }
+}
+
+async function lockOf(path: string, signal: AbortSignal, second: string): Promise<Finding> {
+  if (isTaken(join(path, "lock"))) {
+    return isWell("state-directory", `${path} is a running worker's, as it should be while one runs`);
+  }
+  return tryLocks(path, signal, second);
+}
+
+/**
+ * Whether a worker has the directory. Only reads: a lock of our own, however short, could make a worker that starts right
+ * now believe that there is another one.
+ */
+function isTaken(file: string): boolean {
+  try {
+    using database = new DatabaseSync(file, { readOnly: true, timeout: 0 });
+    database.exec("SELECT count(*) FROM sqlite_schema");
+    return false;
+  } catch (thrown) {
+    // No file is nobody's; what cannot be read for another reason shows when locks are tried.
+    return isLocked(thrown);
+  }
+}
+
+/** Locks a file of its own there, and has a second process try the same. */
+async function tryLocks(path: string, signal: AbortSignal, program: string): Promise<Finding> {
+  const file = join(path, `doctor-${randomUUID()}`);
+  try {
+    using database = new DatabaseSync(file, { timeout: 0 });
+    database.exec("PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE");
+    const second = await execa(process.execPath, ["-e", program, file], {
+      cancelSignal: signal,
+      reject: false,
+      stdin: "ignore",
+      stdout: "ignore",
+      stderr: "ignore",
+    });
+    signal.throwIfAborted();
+    if (second.exitCode === SECOND_WAS_REFUSED) {
+      return isWell("state-directory", `${path} can be written and locked; no worker uses it now`);
+    }
+    if (second.exitCode === 0) {
+      return isWrong("locks-do-not-hold", `${path}: a second process got the lock that one had`);
+    }
+    return isSkipped("state-directory", `${path} can be written; a second process to try the lock failed`);
+  } catch (thrown) {
+    signal.throwIfAborted();
+    const reason = thrown instanceof Error ? thrown.message : String(thrown);
+    return isWrong("locks-fail", `${path} cannot be locked: ${reason}`);
+  } finally {
+    await rm(file, { force: true });
+  }
+}
+
+async function isOnNetwork(path: string): Promise<boolean> {
+  const { type } = await statfs(path);
+  return NETWORK_FILE_SYSTEMS.has(type);
+}
+
+function isLocked(thrown: unknown): boolean {
+  return thrown instanceof Error && /database is locked/.test(thrown.message);
+}
+
+function codeOf(thrown: unknown): string {
+  return thrown instanceof Error && "code" in thrown ? String(thrown.code) : "";
+}

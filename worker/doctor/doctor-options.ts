@@ -1,0 +1,50 @@
+import type { Problem } from "../../shared/document/problem.ts";
+import { parseDurationMs } from "../../shared/duration.ts";
+import { suggestion } from "../../shared/nearest-name.ts";
+
+/** What `doctor` is told beside the settings of `start`. */
+export interface DoctorOptions {
+  /** Names of machines, or all; undefined looks at no BMC. */
+  readonly bmc: "all" | readonly string[] | undefined;
+  /** The action image to try. */
+  readonly image: string | undefined;
+  readonly output: "text" | "json";
+  /** For each check, and for each machine. */
+  readonly timeoutMs: number;
+}
+
+export const DEFAULT_TIMEOUT = "1m";
+const OUTPUTS = ["text", "json"] as const;
+const LEAST_TIMEOUT_MS = 100;
+const MOST_TIMEOUT_MS = 3_600_000;
+
+/** Reads the flags as commander has them; every problem, not just the first. */
+export function readDoctorOptions(flags: Readonly<Record<string, unknown>>): {
+  readonly options: DoctorOptions;
+  readonly problems: readonly Problem[];
+} {
+  const problems: Problem[] = [];
+  const asked = String(flags["output"] ?? "text");
+  const output = OUTPUTS.find((name) => name === asked);
+  if (output === undefined) {
+    const message = `must be one of ${OUTPUTS.join(", ")}${suggestion(asked, OUTPUTS)}`;
+    problems.push({ source: "--output", message });
+  }
+  const timeoutMs = parseDurationMs(String(flags["timeout"] ?? DEFAULT_TIMEOUT));
+  if (timeoutMs === undefined || timeoutMs < LEAST_TIMEOUT_MS || timeoutMs > MOST_TIMEOUT_MS) {
+    problems.push({ source: "--timeout", message: "must be a duration such as 30s or 5m, from 100ms to 1h" });
+  }
+  const image = typeof flags["image"] === "string" ? flags["image"].trim() : undefined;
+  if (image === "") problems.push({ source: "--image", message: "must name an image" });
+  return {
+    options: { bmc: machinesOf(flags["bmc"]), image, output: output ?? "text", timeoutMs: timeoutMs ?? 0 },
+    problems,
+  };
+}
+
+function machinesOf(given: unknown): DoctorOptions["bmc"] {
+  if (given === true) return "all";
+  if (!Array.isArray(given)) return undefined;
+  const names = given.flatMap((text) => String(text).split(",")).map((name) => name.trim());
+  return [...new Set(names.filter((name) => name !== ""))];
+}

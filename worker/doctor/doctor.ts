@@ -1,0 +1,72 @@
+import { exitCodeOf, type StopSignal } from "../../shared/contract/exit-code.ts";
+import type { Problem } from "../../shared/document/problem.ts";
+import { problemReport } from "../document/problem-report.ts";
+import type { OwnProgram } from "../own-program.ts";
+import { composeChecks } from "./checks.ts";
+import { readDoctorOptions } from "./doctor-options.ts";
+import { examine } from "./examine.ts";
+import type { Finding } from "./finding.ts";
+import { lookFor, renderCounts, renderFinding } from "./render.ts";
+import { reportOf } from "./report.ts";
+import { runChecks } from "./run-checks.ts";
+
+const COMMAND = "pbnj-worker doctor";
+
+/**
+ * `pbnj-worker doctor`. Resolves to the exit code: 0 when nothing is wrong that would keep a worker from its work, that of
+ * the first problem's class otherwise (1 where none fits), 2 for flags that it does not understand, 130 or 143 when it was
+ * stopped.
+ */
+export async function doctor(
+  flags: Readonly<Record<string, unknown>>,
+  unknown: readonly Problem[],
+  own: OwnProgram,
+): Promise<number> {
+  const { bmc, image, output, timeout, ...settingFlags } = flags;
+  const { options, problems } = readDoctorOptions({ bmc, image, output, timeout });
+  const wrong = [...unknown, ...problems];
+  if (wrong.length > 0) {
+    process.stderr.write(problemReport(COMMAND, wrong));
+    return exitCodeOf("usage");
+  }
+  const stop = stopSignal();
+  const look = lookFor(process.stdout, process.env);
+  const found: Finding[] = [];
+  const isText = options.output === "text";
+  // A reader that has seen enough and goes away is no failure of ours.
+  process.stdout.on("error", () => undefined);
+  try {
+    const checks = composeChecks(examine(settingFlags, process.env), options, own);
+    await runChecks(
+      checks,
+      (findings) => {
+        found.push(...findings);
+        if (isText) for (const finding of findings) process.stdout.write(renderFinding(finding, look));
+      },
+      stop.signal,
+    );
+  } catch (thrown) {
+    const by = stop.by();
+    if (by === undefined) throw thrown;
+    process.stderr.write(`${COMMAND}: stopped by ${by}\n`);
+    return exitCodeOf("cancelled", by);
+  }
+  const report = reportOf(found);
+  const last = isText ? renderCounts(report.counts) : `${JSON.stringify(report, undefined, 2)}\n`;
+  await new Promise((resolve) => process.stdout.write(last, resolve));
+  return report.exitCode;
+}
+
+/** The first signal ends every check, which then cleans up; the second ends the process. */
+function stopSignal(): { readonly signal: AbortSignal; by(): StopSignal | undefined } {
+  const controller = new AbortController();
+  let received: StopSignal | undefined;
+  const onSignal = (signal: StopSignal) => {
+    if (received) process.exit(exitCodeOf("cancelled", signal));
+    received = signal;
+    controller.abort(new Error(`stopped by ${signal}`));
+  };
+  process.on("SIGTERM", () => onSignal("SIGTERM"));
+  process.on("SIGINT", () => onSignal("SIGINT"));
+  return { signal: controller.signal, by: () => received };
+}

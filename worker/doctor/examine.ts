@@ -1,0 +1,54 @@
+import type { Problem } from "../../shared/document/problem.ts";
+import { type ExaminedConfig, examineConfig } from "../config/load-config.ts";
+import { readTextFile } from "../document/read-text-file.ts";
+import { parseInventory } from "../inventory/parse-inventory.ts";
+
+/** What the checks look at: all that could be read, and which files hold secrets. */
+export interface Examined extends ExaminedConfig {
+  /** Paths of files with one secret each, those of the inventory and of settings. */
+  readonly secretFiles: readonly string[];
+  /** What is doubtful about the inventory by itself, and about the secrets that it names. */
+  readonly inventoryWarnings: readonly Problem[];
+  readonly secretWarnings: readonly Problem[];
+}
+
+/** A bundle of certificates is read like a secret, and is none unless a key is in it, too. */
+function isPublic(text: string): boolean {
+  return /-----BEGIN CERTIFICATE-----/.test(text) && !/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text);
+}
+
+export function examine(
+  flags: Readonly<Record<string, unknown>>,
+  env: Readonly<Record<string, string | undefined>>,
+): Examined {
+  const read = new Map<string, string>();
+  const config = examineConfig({
+    flags,
+    env,
+    readFile: (path) => {
+      const text = readTextFile(path);
+      read.set(path, text);
+      return text;
+    },
+  });
+  const { settings, watched, found, given } = config;
+  const configuration = given.get("config")?.value;
+  const others = [configuration, settings.inventory, settings.policy];
+  const secretFiles = [...read].flatMap(([path, text]) =>
+    others.includes(path) || isPublic(text) ? [] : [path],
+  );
+  const inventoryWarnings = watched.inventory ? warningsOfItself(watched.inventory, env) : [];
+  const own = new Set(inventoryWarnings.map(({ source, message }) => `${source} ${message}`));
+  const secretWarnings = found.inventory.warnings.filter(
+    ({ source, message }) => !own.has(`${source} ${message}`),
+  );
+  return { ...config, secretFiles, inventoryWarnings, secretWarnings };
+}
+
+function warningsOfItself(
+  { path, text }: { readonly path: string; readonly text: string },
+  env: Readonly<Record<string, string | undefined>>,
+): readonly Problem[] {
+  const parsed = parseInventory({ path, text, env, readFile: readTextFile, alone: true });
+  return parsed.ok ? parsed.warnings : [];
+}

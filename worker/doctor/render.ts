@@ -1,0 +1,58 @@
+import { CHECK_NAMES, count, FINDING_STATES, type Finding, type FindingState } from "./finding.ts";
+import type { DoctorReport } from "./report.ts";
+
+/** How lines look: with marks and colour on a terminal, plain elsewhere. */
+export type Look = "plain" | "coloured";
+
+/** `NO_COLOR` as no-color.org has it: present and not empty. */
+export function lookFor(
+  stream: { readonly isTTY?: boolean },
+  env: Readonly<Record<string, string | undefined>>,
+): Look {
+  return stream.isTTY === true && !env["NO_COLOR"] && env["TERM"] !== "dumb" ? "coloured" : "plain";
+}
+
+const WIDEST_STATE = Math.max(...FINDING_STATES.map(({ length }) => length));
+const WIDEST_CHECK = Math.max(...CHECK_NAMES.map(({ length }) => length));
+const MEND = "mend: ";
+
+const MARKS: Readonly<Record<FindingState, string>> = { problem: "✗", warning: "!", skipped: "-", ok: "✓" };
+/** SGR: red, yellow, grey, green. */
+const COLOURS: Readonly<Record<FindingState, number>> = { problem: 31, warning: 33, skipped: 90, ok: 32 };
+
+/** A line for what was found and, where something is wrong, one for how to mend it; each ends with a line feed. */
+export function renderFinding(
+  {
+    check,
+    state,
+    subject,
+    detail,
+    remedy,
+  }: Pick<Finding, "check" | "state" | "subject" | "detail" | "remedy">,
+  look: Look,
+): string {
+  const isPlain = look === "plain";
+  const padded = state.padEnd(WIDEST_STATE);
+  const head = isPlain ? padded : `\u001b[${COLOURS[state]}m${MARKS[state]} ${padded}\u001b[0m`;
+  const about = subject === undefined ? "" : `${printable(subject)}: `;
+  const line = `${head}  ${check.padEnd(WIDEST_CHECK)}  ${about}${printable(detail)}\n`;
+  if (remedy === undefined) return line;
+  const indent = " ".repeat(WIDEST_STATE + WIDEST_CHECK + (isPlain ? 4 : 6));
+  return `${line}${indent}${MEND}${printable(remedy)}\n`;
+}
+
+/** The last line: `1 problem, 2 warnings, 6 ok, 1 skipped`. */
+export function renderCounts({ problem, warning, skipped, ok }: DoctorReport["counts"]): string {
+  const parts = [
+    problem === 0 ? "no problem" : count(problem, "problem", "problems"),
+    ...(warning === 0 ? [] : [count(warning, "warning", "warnings")]),
+    `${ok} ok`,
+    ...(skipped === 0 ? [] : [`${skipped} skipped`]),
+  ];
+  return `${parts.join(", ")}\n`;
+}
+
+/** What a server or a BMC says may hold anything, escape sequences and changes of the writing direction among it. */
+function printable(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu, " ");
+}

@@ -1,0 +1,76 @@
+import { z } from "zod";
+import { ErrorClass } from "../../shared/contract/error-class.ts";
+import { EXIT_OK, exitCodeOf } from "../../shared/contract/exit-code.ts";
+import { version } from "../../shared/version.ts";
+import { CAUSES, type CauseName } from "./causes.ts";
+import { CHECK_NAMES, FINDING_STATES, type Finding, type FindingState } from "./finding.ts";
+
+/** Of a problem that no error class fits. */
+const EXIT_PROBLEM = 1;
+
+const CauseNames = z.enum(Object.keys(CAUSES) as [CauseName, ...CauseName[]]);
+const Count = z.int().min(0);
+
+/** What `--output json` prints: one object. What is absent is null. */
+export const DoctorReport = z.strictObject({
+  version: z.string().describe("Of pbnj-worker"),
+  ok: z.boolean().describe("Whether there is no problem; warnings are none"),
+  exitCode: z.int().describe("The one that the command ends with"),
+  counts: z
+    .strictObject({ problem: Count, warning: Count, skipped: Count, ok: Count })
+    .describe("How many findings are in each state"),
+  findings: z
+    .array(
+      z.strictObject({
+        check: z.enum(CHECK_NAMES).describe("What was looked at"),
+        state: z
+          .enum(FINDING_STATES)
+          .describe("Skipped says that something else must be right first, or was not asked for"),
+        subject: z
+          .string()
+          .nullable()
+          .describe("A machine, a line of a file, an address, where a check looks at several"),
+        detail: z.string().describe("What was found, in one line"),
+        cause: CauseNames.nullable().describe("What a problem or a warning is, for programs"),
+        remedy: z.string().nullable().describe("How to mend it, in one line"),
+        class: z
+          .enum(ErrorClass.options)
+          .nullable()
+          .describe("The error class of a problem, where one fits; it decides about the exit code"),
+      }),
+    )
+    .describe("In the order of the checks; machines with the worst first"),
+});
+export type DoctorReport = z.infer<typeof DoctorReport>;
+
+export function reportOf(findings: readonly Finding[]): DoctorReport {
+  const exitCode = exitCodeFor(findings);
+  const inState = (state: FindingState) => findings.filter((finding) => finding.state === state).length;
+  return {
+    version,
+    ok: exitCode === EXIT_OK,
+    exitCode,
+    counts: {
+      problem: inState("problem"),
+      warning: inState("warning"),
+      skipped: inState("skipped"),
+      ok: inState("ok"),
+    },
+    findings: findings.map(({ check, state, subject, detail, cause, remedy, class: errorClass }) => ({
+      check,
+      state,
+      subject: subject ?? null,
+      detail,
+      cause: cause ?? null,
+      remedy: remedy ?? null,
+      class: errorClass ?? null,
+    })),
+  };
+}
+
+/** That of the first problem. */
+function exitCodeFor(findings: readonly Finding[]): number {
+  const first = findings.find(({ state }) => state === "problem");
+  if (!first) return EXIT_OK;
+  return first.class === undefined ? EXIT_PROBLEM : exitCodeOf(first.class);
+}

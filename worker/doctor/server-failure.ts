@@ -1,0 +1,195 @@
+import { X509Certificate } from "node:crypto";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { TimeoutReached } from "../../shared/timeout.ts";
+import type { ServerConfig } from "../config/worker-config.ts";
+import type { CauseName } from "./causes.ts";
+import { certificateFacts } from "./certificate-facts.ts";
+import { type Finding, isWrong } from "./finding.ts";
+import { type LookBounds, lookAtCertificate, speaksPlainly } from "./second-look.ts";
+import type { Seen } from "./watched-channel.ts";
+
+/** Why a tink server could not be asked, where the error's code alone says it. */
+const BY_CODE: Readonly<Record<string, readonly [cause: CauseName, words: string]>> = {
+  ENOTFOUND: ["name-not-found", "the name has no address"],
+  EAI_NODATA: ["name-not-found", "the name has no address"],
+  EAI_AGAIN: ["name-lookup-failed", "the DNS gives no answer about the name"],
+  ECONNREFUSED: ["server-refuses-connections", "connection refused"],
+  EHOSTUNREACH: ["no-route", "no route to the host"],
+  ENETUNREACH: ["no-route", "the network cannot be reached"],
+  CERT_HAS_EXPIRED: ["tls-expired", "the certificate has expired"],
+  CERT_NOT_YET_VALID: ["tls-not-yet-valid", "the certificate is not valid yet"],
+  ERR_TLS_CERT_ALTNAME_INVALID: ["tls-wrong-name", "the certificate is for another name"],
+  DEPTH_ZERO_SELF_SIGNED_CERT: ["tls-unknown-authority", "the certificate is signed by itself"],
+  SELF_SIGNED_CERT_IN_CHAIN: ["tls-unknown-authority", "the certificate is of an authority not trusted here"],
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: [
+    "tls-unknown-authority",
+    "the certificate is of an authority not trusted here",
+  ],
+  UNABLE_TO_GET_ISSUER_CERT: ["tls-unknown-authority", "the certificate is of an authority not trusted here"],
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: [
+    "tls-unknown-authority",
+    "the certificate is of an authority not trusted here",
+  ],
+  ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: ["client-certificate-wanted", "it wants a client certificate"],
+  ERR_SSL_TLSV1_ALERT_UNKNOWN_CA: ["client-certificate-refused", "it does not trust the client certificate"],
+  ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE: [
+    "client-certificate-refused",
+    "it does not take the client certificate",
+  ],
+  ERR_SSL_SSLV3_ALERT_CERTIFICATE_EXPIRED: [
+    "client-certificate-refused",
+    "to it the client certificate has expired",
+  ],
+  ERR_SSL_SSLV3_ALERT_CERTIFICATE_UNKNOWN: [
+    "client-certificate-refused",
+    "it does not take the client certificate",
+  ],
+  ERR_SSL_SSLV3_ALERT_CERTIFICATE_REVOKED: [
+    "client-certificate-refused",
+    "to it the client certificate is revoked",
+  ],
+  ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL: ["server-without-http2", "its TLS offers no HTTP/2"],
+};
+
+/** Causes whose detail is better with what the certificate says. */
+const ABOUT_CERTIFICATE: ReadonlySet<CauseName> = new Set([
+  "tls-expired",
+  "tls-not-yet-valid",
+  "tls-wrong-name",
+  "tls-unknown-authority",
+]);
+
+/** Says why the server could not be asked; `look` is for a second look at it where that tells more. */
+export async function serverFailure(
+  thrown: unknown,
+  server: ServerConfig,
+  seen: Seen,
+  look: LookBounds,
+): Promise<Finding> {
+  const [cause, words] = await causeOf(thrown, server, seen, look);
+  const certificate =
+    seen.tls?.certificate ??
+    (ABOUT_CERTIFICATE.has(cause) ? await lookAtCertificate(server, look) : undefined);
+  const shown = certificate && certificateFacts(certificate, Date.now());
+  const about =
+    shown && ABOUT_CERTIFICATE.has(cause)
+      ? ` (for ${shown.names.join(", ")}; issued by ${shown.issuer}; valid ${shown.from} to ${shown.until})`
+      : "";
+  const [, host = server.server, port = ""] = /^(.*):(\d+)$/.exec(server.server) ?? [];
+  return isWrong(cause, `${words}${about}`, {
+    subject: server.server,
+    facts: {
+      host: host.replace(/^\[|\]$/g, ""),
+      port,
+      issuer: shown?.issuer ?? "see openssl s_client -showcerts",
+      names: shown?.names.join(", ") ?? "see openssl s_client",
+      subject: server.clientCertificate === undefined ? "it" : subjectOf(server.clientCertificate),
+    },
+  });
+}
+
+type CauseAndWords = readonly [cause: CauseName, words: string];
+
+async function causeOf(
+  thrown: unknown,
+  server: ServerConfig,
+  seen: Seen,
+  look: LookBounds,
+): Promise<CauseAndWords> {
+  const codes = codesOf(thrown);
+  if (codes.includes("ETIMEDOUT") || thrown instanceof TimeoutReached) return silent(server, seen);
+  for (const code of codes) {
+    const found = BY_CODE[code];
+    if (found) return found;
+  }
+  if (thrown instanceof ConnectError && thrown.isWireError) return answered(thrown);
+  if (server.tls) {
+    if (!seen.tls) return withoutHandshake(codes, server, seen, look);
+    if (isSilence(thrown)) return silent(server, seen);
+    if (!seen.answer) return droppedAfterHandshake(server);
+  } else if (seen.connected && !seen.answer) {
+    // The answer to HTTP/2 is none, or is no HTTP/2.
+    if (await lookAtCertificate(server, look)) return ["server-with-tls", "the server speaks TLS"];
+    if (isSilence(thrown)) return silent(server, seen);
+    return isEnd(thrown, codes)
+      ? ["connection-broken", "it takes the connection and hangs up"]
+      : ["server-without-http2", "what answers there does not speak HTTP/2"];
+  }
+  if (isSilence(thrown)) return silent(server, seen);
+  if (seen.answer) return ["no-workflow-api", `what answers there is no gRPC server: ${messageOf(thrown)}`];
+  return ["connection-broken", messageOf(thrown)];
+}
+
+function silent({ tls }: ServerConfig, seen: Seen): CauseAndWords {
+  const words = !seen.connected
+    ? "no connection within the time"
+    : tls && !seen.tls
+      ? "it takes the connection and does not begin TLS"
+      : "it takes the connection and says nothing";
+  return ["server-silent", words];
+}
+
+/** TLS began and did not come to its end. */
+async function withoutHandshake(
+  codes: readonly string[],
+  server: ServerConfig,
+  seen: Seen,
+  look: LookBounds,
+): Promise<CauseAndWords> {
+  if (await speaksPlainly(server.server, look)) return ["server-without-tls", "the server speaks no TLS"];
+  const ssl = codes.find((code) => code.startsWith("ERR_SSL_"));
+  if (ssl === "ERR_SSL_WRONG_VERSION_NUMBER") {
+    return ["server-without-tls", "what answers there speaks no TLS"];
+  }
+  if (ssl !== undefined) {
+    const words = ssl.slice("ERR_SSL_".length).toLowerCase().replaceAll("_", " ");
+    return ["tls-failed", `the TLS handshake failed: ${words}`];
+  }
+  return seen.connected
+    ? ["connection-broken", "the connection ended in the TLS handshake"]
+    : ["connection-broken", "the connection ended before the TLS handshake"];
+}
+
+/** With TLS 1.3 a client is done before the server has looked at its certificate; many then just hang up. */
+function droppedAfterHandshake(server: ServerConfig): CauseAndWords {
+  return server.clientCertificate === undefined
+    ? [
+        "client-certificate-wanted",
+        "it hangs up right after the TLS handshake, as one does that wants a client certificate",
+      ]
+    : [
+        "client-certificate-refused",
+        "it hangs up right after the TLS handshake, as one does that does not take the client certificate",
+      ];
+}
+
+/** The server's own word, or a proxy's. */
+function answered({ code, rawMessage }: ConnectError): CauseAndWords {
+  return ["server-error", `it answers ${Code[code] ?? code}${rawMessage === "" ? "" : `: ${rawMessage}`}`];
+}
+
+function isSilence(thrown: unknown): boolean {
+  return thrown instanceof ConnectError && /does not speak HTTP\/2|does not answer/.test(thrown.rawMessage);
+}
+
+function isEnd(thrown: unknown, codes: readonly string[]): boolean {
+  if (codes.includes("ECONNRESET") || codes.includes("EPIPE")) return true;
+  return thrown instanceof ConnectError && /the connection was closed/.test(thrown.rawMessage);
+}
+
+/** Codes of an error and of what it comes from; a host with several addresses fails with an error for each. */
+function codesOf(thrown: unknown, depth = 0): readonly string[] {
+  if (!(thrown instanceof Error) || depth > 5) return [];
+  const own = "code" in thrown && typeof thrown.code === "string" ? [thrown.code] : [];
+  const inner = thrown instanceof AggregateError ? thrown.errors : [];
+  return [...own, ...[...inner, thrown.cause].flatMap((error) => codesOf(error, depth + 1))];
+}
+
+function subjectOf(certificate: string): string {
+  return new X509Certificate(certificate).subject.replaceAll("\n", ", ");
+}
+
+function messageOf(thrown: unknown): string {
+  if (thrown instanceof ConnectError) return thrown.rawMessage || (Code[thrown.code] ?? String(thrown.code));
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}

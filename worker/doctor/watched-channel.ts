@@ -1,0 +1,59 @@
+import type { ClientHttp2Stream, IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http2";
+import type { Socket } from "node:net";
+import { type PeerCertificate, TLSSocket } from "node:tls";
+import { Channel } from "../transport/tink/channel.ts";
+import type { KeepAlive } from "../transport/tink/connection.ts";
+import type { Dialer } from "../transport/tink/dial.ts";
+
+/** What a server showed of itself while it was asked. */
+export interface Seen {
+  /** The TCP connection was there. */
+  connected: boolean;
+  /** Of a finished TLS handshake: `TLSv1.3`, and the server's certificate. */
+  tls?: { readonly version: string; readonly certificate: PeerCertificate };
+  /** Header fields of the answer, `date` and `grpc-message` among them, with the wall clock before and after. */
+  answer?: { readonly fields: IncomingHttpHeaders; readonly beforeMs: number; readonly afterMs: number };
+}
+
+/** The channel that a worker has, which notes what it sees of the server. */
+export class WatchedChannel extends Channel {
+  readonly seen: Seen;
+
+  constructor(dialer: Dialer, keepAlive: KeepAlive) {
+    const seen: Seen = { connected: false };
+    super({ url: dialer.url, dial: () => watched(dialer.dial(), seen) }, keepAlive);
+    this.seen = seen;
+  }
+
+  override async request(
+    method: string,
+    path: string,
+    headers: OutgoingHttpHeaders,
+  ): Promise<ClientHttp2Stream> {
+    const stream = await super.request(method, path, headers);
+    const beforeMs = Date.now();
+    const note = (fields: IncomingHttpHeaders) => {
+      this.seen.answer = {
+        fields: { ...this.seen.answer?.fields, ...fields },
+        beforeMs,
+        afterMs: this.seen.answer?.afterMs ?? Date.now(),
+      };
+    };
+    stream.once("response", note);
+    stream.once("trailers", note);
+    return stream;
+  }
+}
+
+function watched(socket: Socket, seen: Seen): Socket {
+  socket.once("connect", () => {
+    seen.connected = true;
+  });
+  if (socket instanceof TLSSocket) {
+    socket.once("secureConnect", () => {
+      seen.connected = true;
+      seen.tls = { version: socket.getProtocol() ?? "TLS", certificate: socket.getPeerCertificate() };
+    });
+  }
+  return socket;
+}

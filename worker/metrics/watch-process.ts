@@ -1,0 +1,58 @@
+import { readdir, readFile } from "node:fs/promises";
+import { monitorEventLoopDelay, performance } from "node:perf_hooks";
+import type { MetricSet } from "./metric-set.ts";
+
+/** How often the event loop is looked at: often enough for what people notice, and a worker that idles stays idle. */
+const LOOK_MS = 100;
+const NANOSECONDS = 1_000_000_000;
+const MICROSECONDS = 1_000_000;
+
+export interface ProcessWatch {
+  sample(): Promise<void>;
+  close(): void;
+}
+
+/** Measures this process, by the names that every exporter has for it. */
+export function watchProcess(metrics: MetricSet): ProcessWatch {
+  const delay = monitorEventLoopDelay({ resolution: LOOK_MS });
+  delay.enable();
+  metrics.set("startTime", {}, performance.timeOrigin / 1_000);
+  let countedCpu = 0;
+
+  /** Seconds that anything waited at the most; each look is late by that much. */
+  function takeLag(): number {
+    const longest = delay.count === 0 ? 0 : delay.max / NANOSECONDS - LOOK_MS / 1_000;
+    delay.reset();
+    return Math.max(0, longest);
+  }
+
+  return {
+    async sample() {
+      const { user, system } = process.cpuUsage();
+      const cpu = (user + system) / MICROSECONDS;
+      metrics.add("cpu", {}, Math.max(0, cpu - countedCpu));
+      countedCpu = cpu;
+      metrics.set("memory", {}, process.memoryUsage.rss());
+      metrics.set("heap", {}, process.memoryUsage().heapUsed);
+      metrics.set("lag", {}, takeLag());
+      const [open, most] = await Promise.all([openFiles(), mostFiles()]);
+      if (open !== undefined) metrics.set("openFiles", {}, open);
+      if (most !== undefined) metrics.set("mostFiles", {}, most);
+    },
+    close: () => void delay.disable(),
+  };
+}
+
+/** Undefined where the system does not tell (proc_pid_fd(5)). */
+async function openFiles(): Promise<number | undefined> {
+  const names = await readdir("/proc/self/fd").catch(() => undefined);
+  // One of them is the folder itself, which is open for this.
+  return names && names.length - 1;
+}
+
+/** Undefined where the system does not tell, or sets none (proc_pid_limits(5)). */
+async function mostFiles(): Promise<number | undefined> {
+  const limits = await readFile("/proc/self/limits", "utf8").catch(() => "");
+  const [, most] = /^Max open files +(\d+)/m.exec(limits) ?? [];
+  return most === undefined ? undefined : Number(most);
+}

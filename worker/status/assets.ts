@@ -1,0 +1,52 @@
+import { createHash } from "node:crypto";
+import type { Route } from "../http/route.ts";
+import { clientScript } from "./client-script.ts";
+import { PAGE_HEADERS } from "./headers.ts";
+import { style } from "./style.ts";
+
+/** A file of the page's that never changes under its name, which says what is in it. */
+interface Asset {
+  readonly path: string;
+  readonly type: string;
+  readonly text: string;
+  readonly etag: string;
+}
+
+const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0b57b7"/>
+<path d="M16 6v10M10 10a9 9 0 1 0 12 0" fill="none" stroke="#fff" stroke-width="3" stroke-linecap="round"/></svg>`;
+
+export const assets = {
+  style: asset("style", "css", "text/css", style),
+  script: asset("script", "js", "text/javascript", clientScript),
+  icon: asset("icon", "svg", "image/svg+xml", icon),
+};
+
+function asset(name: string, extension: string, type: string, text: string): Asset {
+  const hash = createHash("sha256").update(text).digest("hex").slice(0, 16);
+  return {
+    path: `/assets/${name}-${hash}.${extension}`,
+    type: `${type}; charset=utf-8`,
+    text,
+    etag: `"${hash}"`,
+  };
+}
+
+export const assetRoutes: readonly Route[] = Object.values(assets).map(({ path, type, text, etag }) => ({
+  path,
+  handle(request, response) {
+    const headers = {
+      ...PAGE_HEADERS,
+      "Cache-Control": "public, max-age=31536000, immutable",
+      ETag: etag,
+    };
+    const known = request.headers["if-none-match"]
+      ?.split(",")
+      .some((tag) => tag.trim().replace(/^W\//, "") === etag);
+    if (known) {
+      response.writeHead(304, headers).end();
+      return;
+    }
+    response.writeHead(200, { ...headers, "Content-Type": type, "Content-Length": Buffer.byteLength(text) });
+    response.end(text);
+  },
+}));

@@ -1,0 +1,68 @@
+import { isEnded } from "../action-record.ts";
+import { html } from "../html.ts";
+import { pager, renderTable, searchForm, sectionsOf, stateLinks, tablePart } from "../parts.ts";
+import { actionMatches, matches, pageOf, type Query } from "../query.ts";
+import { ACTION_COLUMNS, actionRow, LANE_COLUMNS, laneRow, noRow } from "../rows.ts";
+import type { Surroundings } from "../surroundings.ts";
+import { orNone, type View } from "../view.ts";
+
+const ROWS_A_PAGE = 100;
+const ACTION_STATES = ["waiting", "running", "ended", "succeeded", "failed"];
+const LANE_STATES = ["failing", "busy", "polling"];
+
+/** Every action that is kept: those at hand first, then those that ended, the newest first. */
+export function actionList(query: Query, { board, clock }: Surroundings): View {
+  const { state } = query;
+  const records = [...board.active(), ...board.ended()].filter(
+    (record) =>
+      actionMatches(query, record) &&
+      (state === "" || record.phase === state || (state === "ended" && isEnded(record))),
+  );
+  const page = pageOf(records, ROWS_A_PAGE, query);
+  const nowMs = clock.monotonicMs();
+  const table = tablePart({
+    ...{ id: "actions", heading: "Actions", columns: ACTION_COLUMNS, count: page.all },
+    rows: orNone(
+      page.items.map((record) => actionRow(record, nowMs)),
+      noRow(ACTION_COLUMNS.length, "None."),
+    ),
+    more: pager("/actions", query, page),
+  });
+  return {
+    status: 200,
+    title: "Actions",
+    sections: sectionsOf([table]),
+    render: () => html`<h1 class="quiet">Actions</h1>
+${searchForm("/actions", query, "Machine, action, workflow or agent ID")}
+${stateLinks("/actions", query, ACTION_STATES)}
+${renderTable(table)}`,
+  };
+}
+
+/** Every lane, those without an answer first. */
+export function laneList(query: Query, { board, clock }: Surroundings): View {
+  const rank = (state: string) => LANE_STATES.indexOf(state);
+  const lanes = board
+    .lanes()
+    .filter(({ agentId, state }) => matches(query, agentId) && (query.state === "" || state === query.state))
+    .sort((a, b) => rank(a.state) - rank(b.state));
+  const page = pageOf(lanes, ROWS_A_PAGE, query);
+  const nowMs = clock.monotonicMs();
+  const table = tablePart({
+    ...{ id: "lanes", heading: "Lanes", columns: LANE_COLUMNS, count: page.all },
+    rows: orNone(
+      page.items.map((lane) => laneRow(lane, nowMs)),
+      noRow(LANE_COLUMNS.length, "None."),
+    ),
+    more: pager("/lanes", query, page),
+  });
+  return {
+    status: 200,
+    title: "Lanes",
+    sections: sectionsOf([table]),
+    render: () => html`<h1 class="quiet">Lanes</h1>
+${searchForm("/lanes", query, "Agent ID")}
+${stateLinks("/lanes", query, LANE_STATES)}
+${renderTable(table)}`,
+  };
+}

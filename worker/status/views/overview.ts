@@ -1,0 +1,163 @@
+import { type ActionRecord, isEnded } from "../action-record.ts";
+import type { LaneRecord, MachineRecord } from "../board.ts";
+import { html } from "../html.ts";
+import {
+  allLink,
+  pager,
+  renderTable,
+  searchForm,
+  sectionsOf,
+  stateLinks,
+  type TablePart,
+  tablePart,
+} from "../parts.ts";
+import { actionMatches, addressOf, matches, pageOf, type Query } from "../query.ts";
+import {
+  ACTION_COLUMNS,
+  actionRow,
+  LANE_COLUMNS,
+  laneRow,
+  MACHINE_COLUMNS,
+  machineRow,
+  noRow,
+  tile,
+} from "../rows.ts";
+import type { Surroundings } from "../surroundings.ts";
+import { orNone, renderRows, type Section, type View } from "../view.ts";
+
+const MACHINES_A_PAGE = 100;
+const MOST_URGENT = 25;
+const MOST_AT_HAND = 50;
+const MOST_RECENT = 25;
+const POWER_STATES = ["on", "off", "unknown"];
+
+/** The first page: what needs somebody first, then what goes on, then everything. */
+export function overview(query: Query, { board, facts, clock }: Surroundings): View {
+  const nowMs = clock.monotonicMs();
+  const active = board.active();
+  const failures = board.failures();
+  const lanes = board.lanes();
+  const machines = facts.machines().map((name) => ({ name, record: board.machine(name) }));
+  const counts: Section = {
+    id: "counts",
+    rows: countTiles(
+      { active, failures, lanes, machines: machines.map(({ record }) => record) },
+      facts.slots(),
+    ),
+  };
+  const found = {
+    failures: failures.filter((record) => actionMatches(query, record)),
+    failing: lanes.filter(({ state, agentId }) => state === "failing" && matches(query, agentId)),
+    running: active.filter((record) => record.phase === "running" && actionMatches(query, record)),
+    waiting: active.filter((record) => record.phase === "waiting" && actionMatches(query, record)),
+    recent: board.ended().filter((record) => actionMatches(query, record)),
+    machines: machines.filter(
+      ({ name, record }) => matches(query, name) && isPower(query.state, record?.power?.state),
+    ),
+  };
+  const list = (state: string) => addressOf("/actions", { ...query, state, page: 1 });
+  const actions = (
+    [id, heading]: readonly [string, string],
+    records: readonly ActionRecord[],
+    [most, none]: readonly [number, string],
+    state: string,
+  ) =>
+    tablePart({
+      ...{ id, heading, columns: ACTION_COLUMNS, count: records.length },
+      rows: orNone(
+        records.slice(0, most).map((record) => actionRow(record, nowMs)),
+        noRow(ACTION_COLUMNS.length, none),
+      ),
+      more: allLink(records.length, most, list(state), "actions"),
+    });
+  const failing = tablePart({
+    ...{ id: "lanes-failing", heading: "Lanes that get no answer", columns: LANE_COLUMNS },
+    rows: orNone(
+      found.failing.slice(0, MOST_URGENT).map((lane) => laneRow(lane, nowMs)),
+      noRow(LANE_COLUMNS.length, "The server answers every lane."),
+    ),
+    count: found.failing.length,
+    more: allLink(
+      found.failing.length,
+      MOST_URGENT,
+      addressOf("/lanes", { ...query, state: "failing", page: 1 }),
+      "lanes",
+    ),
+  });
+  const page = pageOf(found.machines, MACHINES_A_PAGE, query);
+  const machineTable = tablePart({
+    ...{ id: "machines", heading: "Machines", columns: MACHINE_COLUMNS, count: page.all },
+    rows: orNone(
+      page.items.map(({ name, record }) => machineRow(name, record, (key) => board.find(key), nowMs)),
+      noRow(MACHINE_COLUMNS.length, machines.length === 0 ? "The inventory has none." : "None fits."),
+    ),
+    more: pager("/", query, page, "#machines"),
+  });
+  const attention = actions(
+    ["failures", "Failed and not made good since"],
+    found.failures,
+    [MOST_URGENT, "Nothing."],
+    "failed",
+  );
+  const running = actions(["running", "Running"], found.running, [MOST_AT_HAND, "Nothing runs."], "running");
+  const waiting = actions(
+    ["waiting", "Waiting for their turn"],
+    found.waiting,
+    [MOST_RECENT, "Nothing waits."],
+    "waiting",
+  );
+  const recent = actions(["recent", "Ended"], found.recent, [MOST_RECENT, "Nothing has ended yet."], "ended");
+  const parts: readonly TablePart[] = [attention, failing, running, waiting, machineTable, recent];
+  return {
+    status: 200,
+    title: "Overview",
+    sections: [counts, ...sectionsOf(parts)],
+    render: () => html`<h1 class="quiet">Overview</h1>
+<ul class="counts" aria-label="Counts" data-section="counts">${renderRows(counts)}</ul>
+${searchForm("/", query, "Machine, action, workflow or agent ID")}
+${parts.map((part) =>
+  part === machineTable
+    ? html`<div class="beside">${stateLinks("/", query, POWER_STATES)}</div>${renderTable(part)}`
+    : renderTable(part),
+)}`,
+  };
+}
+
+/** What was never seen is not known either. */
+function isPower(wanted: string, state: string | undefined): boolean {
+  return wanted === "" || (state ?? "unknown") === wanted;
+}
+
+function countTiles(
+  seen: {
+    readonly active: readonly ActionRecord[];
+    readonly failures: readonly ActionRecord[];
+    readonly lanes: readonly LaneRecord[];
+    readonly machines: readonly (MachineRecord | undefined)[];
+  },
+  slots: { readonly limit: number; readonly taken: number },
+) {
+  const number = <T>(all: readonly T[], fits: (one: T) => boolean) => all.filter(fits).length;
+  const waiting = number(seen.active, (record) => !isEnded(record) && record.phase === "waiting");
+  const lanes = (state: string) => number(seen.lanes, (lane) => lane.state === state);
+  const power = (state: string) => number(seen.machines, (machine) => isPower(state, machine?.power?.state));
+  const bad = (count: number) => (count > 0 ? { tone: "bad" } : {});
+  const of = (label: string, count: number, href: string) => ({ label, value: String(count), href });
+  const failed = seen.failures.length;
+  const failing = lanes("failing");
+  return [
+    tile("failed", { ...of("failed", failed, "#failures"), ...bad(failed) }),
+    tile("failing", { ...of("lanes without an answer", failing, "#lanes-failing"), ...bad(failing) }),
+    tile("running", {
+      label: `running, of ${slots.limit}`,
+      value: String(seen.active.length - waiting),
+      href: "#running",
+    }),
+    tile("waiting", of("waiting", waiting, "#waiting")),
+    tile("lanes", of("lanes", seen.lanes.length, "/lanes")),
+    tile("machines", of("machines", seen.machines.length, "#machines")),
+    tile("on", of("on", power("on"), "/?state=on#machines")),
+    tile("off", of("off", power("off"), "/?state=off#machines")),
+    tile("unknown", of("power not known", power("unknown"), "/?state=unknown#machines")),
+  ];
+}

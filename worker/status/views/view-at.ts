@@ -1,0 +1,46 @@
+import { queryOf } from "../query.ts";
+import type { Surroundings } from "../surroundings.ts";
+import type { View } from "../view.ts";
+import { actionView, machineView, notFound } from "./details.ts";
+import { actionList, laneList } from "./lists.ts";
+import { overview } from "./overview.ts";
+
+/** What is at an address of the status page. */
+export function viewAt(url: URL, surroundings: Surroundings): View {
+  const query = queryOf(url);
+  const [, kind = "", name, ...rest] = url.pathname.split("/").map(decoded);
+  if (rest.length === 0 && name !== undefined) {
+    const view =
+      kind === "machines"
+        ? machineView(name, surroundings)
+        : kind === "actions"
+          ? actionView(name, surroundings)
+          : undefined;
+    return (
+      view ??
+      notFound(
+        `There is no ${kind === "machines" ? "machine" : "action"} ${name}, or it is no longer kept here.`,
+      )
+    );
+  }
+  if (name !== undefined) return notFound("There is no such page.");
+  switch (kind) {
+    case "":
+      return overview(query, surroundings);
+    case "actions":
+      return actionList(query, surroundings);
+    case "lanes":
+      return laneList(query, surroundings);
+    default:
+      return notFound("There is no such page.");
+  }
+}
+
+/** A part of a path as it was before it was put into an address; what is none stays as it is. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
