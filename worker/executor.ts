@@ -11,6 +11,7 @@ import { ActionRecorder, type RecorderParts } from "./action-recorder.ts";
 import type { ActionSlots } from "./action-slots.ts";
 import { endStatus, fieldsOf, type LogFields, statusOf, textOf } from "./action-status.ts";
 import type { AuthGate } from "./auth-gate.ts";
+import { bootTime } from "./boot-time.ts";
 import { Conclusion } from "./conclusion.ts";
 import { type Hook, hookFor, hookReport, hooksOf } from "./hooks.ts";
 import type { ConnectionReading } from "./inventory/inventory.ts";
@@ -197,6 +198,7 @@ export class Executor {
       connected: target.connect !== undefined,
       timeoutMs,
       startedAt,
+      startedBootTime: bootTime(),
     };
     let recorder: ActionRecorder;
     try {

@@ -3,6 +3,7 @@ import type { Logger } from "../shared/logger.ts";
 import type { Outcome } from "./action.ts";
 import { ActionRecorder, type RecorderParts } from "./action-recorder.ts";
 import { fieldsOf, type LogFields, statusOf, textOf } from "./action-status.ts";
+import { bootTime, msBetween, parseBootTime } from "./boot-time.ts";
 import type { Conclusion } from "./conclusion.ts";
 import type { StopSignals } from "./executor.ts";
 import type { JournalEntry } from "./journal/entry.ts";
@@ -106,7 +107,7 @@ export class Recovery {
   }
 
   async #adoption(entry: JournalEntry, fields: LogFields, cancel: AbortSignal): Promise<Adoption> {
-    const { log, runtime } = this.#options;
+    const { clock, log, runtime } = this.#options;
     const { connected } = entry;
     const handle: LaunchHandle | undefined = entry.phase === "launched" ? entry.handle : undefined;
     if (entry.runtime !== runtime.name) {
@@ -120,12 +121,19 @@ export class Recovery {
         ...(handle === undefined ? {} : { handle }),
         connected,
         startedAt: new Date(entry.startedAt),
+        clockSetMs: clockSetSince(entry, clock.now()),
         timeoutMs: entry.timeoutMs,
         onLog: (line) => logActionLine(log, fields, line),
       },
       cancel,
     );
   }
+}
+
+/** How far the wall clock was set since an action's start; 0 where the machine was started anew, or does not tell. */
+function clockSetSince({ startedAt, startedBootTime }: JournalEntry, nowMs: number): number {
+  const tookMs = msBetween(parseBootTime(startedBootTime), bootTime());
+  return tookMs === undefined ? 0 : nowMs - Date.parse(startedAt) - tookMs;
 }
 
 /** What is left of an action that ended under an earlier worker is a leftover like others. */
