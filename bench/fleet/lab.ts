@@ -114,7 +114,7 @@ function disposeOnSignals(owned: AsyncDisposableStack): void {
   ] as const) {
     const onSignal = () => void owned.disposeAsync().finally(() => process.exit(exitCode));
     process.once(signal, onSignal);
-    owned.defer(() => process.off(signal, onSignal));
+    owned.defer(() => void process.off(signal, onSignal));
   }
 }
 
