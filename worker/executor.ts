@@ -156,7 +156,7 @@ export class Executor {
     } else if (known) return this.#recovery.takeUp(known, signals);
     const target = this.#target(action);
     if (!target.ok) return this.#refuse(action, target.reason, signals);
-    return this.#turns.take(target.lockKey, signals.stop, async () => {
+    return this.#turns.take(target, signals.stop, async () => {
       // Policy and inventory may have changed while it waited, which may take hours.
       const now = this.#target(action);
       if (!now.ok) return this.#refuse(action, now.reason, signals);

@@ -57,14 +57,12 @@ export class Recovery {
     if (entry.phase === "ended") {
       log.info({ ...fields, state: entry.end.state }, "report of an earlier run is still to be made");
       // A hook of it may still run, and is a leftover: until it is gone, the machine is not free.
-      const free = this.#options.turns.take(entry.lockKey, signals.stop, () => sweep.done);
+      const free = this.#options.turns.take(entry, signals.stop, () => sweep.done);
       await conclusion.reportEnd(statusOf(entry), sweptAway, { recorder, fields }, signals.cancel);
       await free;
       return undefined;
     }
-    return this.#options.turns.take(entry.lockKey, signals.stop, () =>
-      this.#adopt(entry, recorder, fields, signals),
-    );
+    return this.#options.turns.take(entry, signals.stop, () => this.#adopt(entry, recorder, fields, signals));
   }
 
   async #adopt(
