@@ -3,6 +3,7 @@ import type { Logger } from "../shared/logger.ts";
 import type { Action, ActionStatus } from "./action.ts";
 import { actionKey } from "./action-key.ts";
 import { fieldsOf, textOf } from "./action-status.ts";
+import { type BootTime, bootTimeText } from "./boot-time.ts";
 import { ENTRY_VERSION, type JournalEntry } from "./journal/entry.ts";
 import type { ActionJournal } from "./journal/journal.ts";
 import { type LaunchHandle, LaunchNotRecorded } from "./runtime/runtime.ts";
@@ -16,6 +17,7 @@ export interface Launching {
   readonly connected: boolean;
   readonly timeoutMs: number;
   readonly startedAt: Date;
+  readonly startedBootTime?: BootTime | undefined;
 }
 
 /**
@@ -109,7 +111,7 @@ async function orNotRecorded(step: Promise<void>): Promise<void> {
 }
 
 function entryOf(launching: Launching): JournalEntry {
-  const { action, machine, lockKey, runtime, connected, timeoutMs, startedAt } = launching;
+  const { action, machine, lockKey, runtime, connected, timeoutMs, startedAt, startedBootTime } = launching;
   const { workflowId, taskId, agentId, actionId, name, image, idMayReturn } = action;
   return {
     version: ENTRY_VERSION,
@@ -121,6 +123,7 @@ function entryOf(launching: Launching): JournalEntry {
     connected,
     timeoutMs,
     startedAt: startedAt.toISOString(),
+    ...(startedBootTime && { startedBootTime: bootTimeText(startedBootTime) }),
     phase: "launching",
   };
 }

@@ -13,6 +13,7 @@ import { ActionRecorder, type RecorderParts } from "./action-recorder.ts";
 import type { ActionSlots } from "./action-slots.ts";
 import { fieldsOf, type LogFields, statusOf, textOf } from "./action-status.ts";
 import type { AuthGate } from "./auth-gate.ts";
+import { bootTime } from "./boot-time.ts";
 import { Conclusion } from "./conclusion.ts";
 import { type Hook, hookFor, hookReport, hooksOf } from "./hooks.ts";
 import type { ConnectionReading } from "./inventory/inventory.ts";
@@ -171,7 +172,7 @@ export class Executor {
     const { machine } = target;
     const at = new Date(clock.now());
     observer.action({ kind: "taken", action: seenAction(action), ...(machine && { machine }), at });
-    return this.#turns.take(target.lockKey, signals.stop, async () => {
+    return this.#turns.take(target, signals.stop, async () => {
       // Policy and inventory may have changed while it waited, which may take hours.
       const now = this.#target(action);
       if (!now.ok) return this.#refuse(action, now.reason, signals);
@@ -228,6 +229,7 @@ export class Executor {
       connected: target.connect !== undefined,
       timeoutMs,
       startedAt,
+      startedBootTime: bootTime(),
     };
     let recorder: ActionRecorder;
     try {

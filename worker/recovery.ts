@@ -5,6 +5,7 @@ import { isSpansLine } from "../shared/tracing/variables.ts";
 import type { Outcome } from "./action.ts";
 import { ActionRecorder, type RecorderParts } from "./action-recorder.ts";
 import { fieldsOf, type LogFields, statusOf, textOf } from "./action-status.ts";
+import { bootTime, msBetween, parseBootTime } from "./boot-time.ts";
 import type { Conclusion } from "./conclusion.ts";
 import type { StopSignals } from "./executor.ts";
 import type { JournalEntry } from "./journal/entry.ts";
@@ -62,7 +63,7 @@ export class Recovery {
     if (entry.phase === "ended") {
       log.info({ ...fields, state: entry.end.state }, "report of an earlier run is still to be made");
       // A hook of it may still run, and is a leftover: until it is gone, the machine is not free.
-      const free = this.#options.turns.take(entry.lockKey, signals.stop, () => sweep.done);
+      const free = this.#options.turns.take(entry, signals.stop, () => sweep.done);
       await conclusion.reportEnd(
         entry.action,
         statusOf(entry),
@@ -73,9 +74,7 @@ export class Recovery {
       await free;
       return undefined;
     }
-    return this.#options.turns.take(entry.lockKey, signals.stop, () =>
-      this.#adopt(entry, recorder, fields, signals),
-    );
+    return this.#options.turns.take(entry, signals.stop, () => this.#adopt(entry, recorder, fields, signals));
   }
 
   async #adopt(
@@ -141,6 +140,7 @@ export class Recovery {
         ...(handle === undefined ? {} : { handle }),
         connected,
         startedAt: new Date(entry.startedAt),
+        clockSetMs: clockSetSince(entry, clock.now()),
         timeoutMs: entry.timeoutMs,
         onLog: (line) => {
           if (isSpansLine(line.line)) {
@@ -159,6 +159,12 @@ export class Recovery {
     const outcome = { ...ended.outcome, message: oneLine(ended.outcome.message) };
     return { kind: "ended", ended: { ...ended, outcome: lastLines.addTo(outcome) } };
   }
+}
+
+/** How far the wall clock was set since an action's start; 0 where the machine was started anew, or does not tell. */
+function clockSetSince({ startedAt, startedBootTime }: JournalEntry, nowMs: number): number {
+  const tookMs = msBetween(parseBootTime(startedBootTime), bootTime());
+  return tookMs === undefined ? 0 : nowMs - Date.parse(startedAt) - tookMs;
 }
 
 /** What is left of an action that ended under an earlier worker is a leftover like others. */

@@ -1,7 +1,15 @@
 import type { ActionSlots } from "./action-slots.ts";
 import type { MachineLocks } from "./machine-locks.ts";
 
-/** Who may act now: one action at a time at a BMC, and so many at a time in all. */
+/** Where an action acts; absent is what it does not need. */
+export interface Place {
+  /** The machine's name. */
+  readonly machine?: string | undefined;
+  /** The BMC, whatever it is called. */
+  readonly lockKey?: string | undefined;
+}
+
+/** Who may act now: one action at a time at a machine and at a BMC, and so many at a time in all. */
 export class Turns {
   readonly #locks: MachineLocks;
   readonly #slots: ActionSlots;
@@ -12,15 +20,11 @@ export class Turns {
   }
 
   /** Does the work in its turn. Undefined when `stop` aborts before the turn has come. */
-  async take<T>(
-    lockKey: string | undefined,
-    stop: AbortSignal,
-    work: () => Promise<T>,
-  ): Promise<T | undefined> {
+  async take<T>(place: Place, stop: AbortSignal, work: () => Promise<T>): Promise<T | undefined> {
     const held: (() => void)[] = [];
     try {
       try {
-        if (lockKey !== undefined) held.push(await this.#locks.acquire(lockKey, stop));
+        for (const key of keysOf(place)) held.push(await this.#locks.acquire(key, stop));
         held.push(await this.#slots.acquire(stop));
       } catch (thrown) {
         if (stop.aborted) return undefined;
@@ -31,4 +35,15 @@ export class Turns {
       for (const release of held.toReversed()) release();
     }
   }
+}
+
+/**
+ * The name goes first, always, so that no two wait for each other. It is locked as well because a machine's BMC may get
+ * another address in the inventory while an action is still at it under the one before.
+ */
+function keysOf({ machine, lockKey }: Place): readonly string[] {
+  return [
+    ...(machine === undefined ? [] : [`machine ${machine}`]),
+    ...(lockKey === undefined ? [] : [`bmc ${lockKey}`]),
+  ];
 }

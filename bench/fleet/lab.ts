@@ -83,6 +83,7 @@ export async function startLab(options: LabOptions): Promise<Lab> {
   workerGone.catch(() => undefined);
   await Promise.race([untilPolled(host, machines), workerGone]);
   const owned = stack.move();
+  disposeOnSignals(owned);
   return {
     workerPid: worker.pid ?? 0,
     hostPid: host.pid,
@@ -103,6 +104,18 @@ export async function startLab(options: LabOptions): Promise<Lab> {
       ),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+/** A measurement that is broken off leaves nothing behind either. */
+function disposeOnSignals(owned: AsyncDisposableStack): void {
+  for (const [signal, exitCode] of [
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+  ] as const) {
+    const onSignal = () => void owned.disposeAsync().finally(() => process.exit(exitCode));
+    process.once(signal, onSignal);
+    owned.defer(() => void process.off(signal, onSignal));
+  }
 }
 
 export function machineName(index: number): string {

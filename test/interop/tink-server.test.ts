@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Agent, request } from "undici";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -125,10 +126,10 @@ describe.skipIf(!available)("a real tink server", { timeout: 2 * UNTIL_MS }, () 
   const ownTemplate = async () =>
     (await readFile("examples/network-boot.yaml", "utf8")).replace("pbnj-{{", `pbnj-${suffix}-{{`);
 
-  const startWorker = () =>
+  const startWorker = (...more: readonly string[]) =>
     new WorkerProgram([
       ...["start", "--grpc-server", server ?? "", "--inventory", lab.inventoryFile],
-      ...["--agent-id-pattern", `pbnj-${suffix}-{machine}`],
+      ...["--agent-id-pattern", `pbnj-${suffix}-{machine}`, ...more],
     ]);
 
   const messagesOf = (workflow: Workflow) =>
@@ -178,5 +179,41 @@ describe.skipIf(!available)("a real tink server", { timeout: 2 * UNTIL_MS }, () 
     expect(messagesOf(workflow)[1]).toMatch(
       /^set-pxe-once failed \(usage, exit 2\): .*MODE "bios" is not one of/,
     );
+  });
+
+  test("is told each end once in effect by a worker that was killed at every power command and came back", async () => {
+    const [, second] = lab.machines;
+    if (!second) throw new Error("the lab has three machines");
+    const { machine } = second;
+    await create("Template", `killed-${suffix}`, { data: await ownTemplate() });
+    const state = ["--state-directory", join(lab.directory, "state")] as const;
+    const before = machine.commands.length;
+    let worker = startWorker(...state);
+    let kills = 0;
+    let ended: Promise<unknown> = Promise.resolve();
+    const onCommand = () => {
+      kills += 1;
+      worker.kill("SIGKILL");
+      ended = worker.ended.then(() => {
+        worker = startWorker(...state);
+      });
+    };
+    machine.on("command", onCommand);
+
+    const path = await create("Workflow", `killed-${suffix}`, {
+      templateRef: `killed-${suffix}`,
+      hardwareMap: { machine: machine.name },
+    });
+    const workflow = await untilState(path, "SUCCESS");
+    machine.off("command", onCommand);
+    await ended;
+    worker.kill("SIGTERM");
+    const { code } = await worker.ended;
+
+    expect(kills).toBe(2);
+    expect(code).toBe(0);
+    expect(machine.commands.slice(before).map(({ action }) => action)).toEqual(["soft-off", "on"]);
+    expect(machine.lastBoot).toMatchObject({ device: "pxe", overridden: true });
+    expect(messagesOf(workflow)).toHaveLength(3);
   });
 });

@@ -1,16 +1,8 @@
-import {
-  createServer as createHttp,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-} from "node:http";
-import { createServer as createHttps } from "node:https";
-import type { AddressInfo, Socket } from "node:net";
-import { type Certificate, createCertificate, fingerprintOf } from "../support/certificate.ts";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { WebServer, type WebServerTls } from "./web-server.ts";
 
 export interface HttpListenerOptions {
-  /** `http`, or a certificate; a self-signed one is made when absent. */
-  readonly tls?: Certificate | "http";
+  readonly tls?: WebServerTls;
   readonly host?: string;
   /** 0 takes any free port. */
   readonly port?: number;
@@ -41,54 +33,18 @@ export interface Reply {
 export type AnswerFault = "close-before" | "close-after" | "silent" | "truncated";
 
 /** An HTTP or HTTPS server on a real socket that gives whole requests to `answer` and counts what it sees. */
-export class HttpListener {
+export class HttpListener extends WebServer {
   readonly requests: SeenRequest[] = [];
-  /** Undefined for plain HTTP. */
-  readonly certificate: Certificate | undefined;
-  readonly host: string;
-  /** TCP connections accepted so far. */
-  connections = 0;
   latencyMs: number;
-  readonly #server: Server;
-  readonly #sockets = new Set<Socket>();
   readonly #faults: AnswerFault[] = [];
   readonly #answer: (request: SeenRequest) => Reply;
-  #port = 0;
+  readonly #host: string;
 
   constructor(options: HttpListenerOptions, answer: (request: SeenRequest) => Reply) {
+    super(options.tls, (request, response) => void this.#handle(request, response));
     this.#answer = answer;
-    this.host = options.host ?? "127.0.0.1";
+    this.#host = options.host ?? "127.0.0.1";
     this.latencyMs = options.latencyMs ?? 0;
-    this.certificate =
-      options.tls === "http"
-        ? undefined
-        : (options.tls ??
-          createCertificate({ commonName: "simulator", altNames: ["127.0.0.1", "::1", "localhost"] }));
-    const handle = (request: IncomingMessage, response: ServerResponse) =>
-      void this.#handle(request, response);
-    this.#server = this.certificate ? createHttps(this.certificate, handle) : createHttp(handle);
-    this.#server.keepAliveTimeout = 60_000;
-    this.#server.on("connection", (socket: Socket) => {
-      this.connections++;
-      this.#sockets.add(socket);
-      socket.on("close", () => this.#sockets.delete(socket));
-      socket.on("error", () => undefined);
-    });
-  }
-
-  get port(): number {
-    return this.#port;
-  }
-
-  get url(): string {
-    const host = this.host.includes(":") ? `[${this.host}]` : this.host;
-    return `${this.certificate ? "https" : "http"}://${host}:${this.#port}`;
-  }
-
-  /** SHA-256 of the certificate, as a connection's `tls.fingerprint`. */
-  get fingerprint(): string {
-    if (!this.certificate) throw new Error("plain HTTP has no certificate");
-    return fingerprintOf(this.certificate);
   }
 
   /** Makes the next answer go wrong. */
@@ -96,18 +52,13 @@ export class HttpListener {
     this.#faults.push(fault);
   }
 
-  async listen(port = 0): Promise<void> {
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once("error", reject);
-      this.#server.listen(port, this.host, resolve);
-    });
-    this.#port = (this.#server.address() as AddressInfo).port;
+  /** At the host of the options. */
+  override listen(port = 0): Promise<void> {
+    return super.listen(port, this.#host);
   }
 
-  async close(): Promise<void> {
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    for (const socket of this.#sockets) socket.destroy();
-    await closed;
+  close(): Promise<void> {
+    return this.stop();
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -239,6 +239,45 @@ test("finds two actions at one machine at a time, unless a worker ended and left
   expect(judge(actions, at, { interruptions: new Map([["node-1", [15_000]]]) })).toEqual([]);
 });
 
+test("lets an action be refused at any time, as long as nothing is done by it", () => {
+  const refused = failed(
+    21,
+    "power-off failed (usage): MACHINE is node-1, which the inventory does not have",
+  );
+  const actions = [
+    action("power-on", 10, 30),
+    action("power-off", 20, 21, { workflow: "soak-2", ...refused }),
+  ];
+
+  expect(
+    judge(
+      actions,
+      machine(
+        [[11, "on"]],
+        [
+          [0, "off"],
+          [12, "on"],
+        ],
+      ),
+    ),
+  ).toEqual([]);
+  expect(
+    judge(
+      actions,
+      machine(
+        [
+          [11, "on"],
+          [21, "off"],
+        ],
+        [
+          [0, "off"],
+          [12, "on"],
+        ],
+      ),
+    ),
+  ).not.toEqual([]);
+});
+
 test("finds a workflow that does not end", () => {
   const workflows = [{ name: "soak-9", state: "RUNNING" }];
 

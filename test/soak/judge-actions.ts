@@ -62,9 +62,15 @@ function endsDiffer(action: ActionRecord): readonly Finding[] {
   return [{ rule: "one end an action", text: `${labelOf(action)} ended as ${told.join(" and as ")}` }];
 }
 
+/** Refused, by the inventory say: its start was told because the server expects one, and nothing was launched. */
+function neverLaunched({ name, ends }: ActionRecord): boolean {
+  return ends[0]?.state === "FAILED" && ends[0].message.startsWith(`${name} failed (usage): `);
+}
+
 function staysAt({ name }: MachineRecord, actions: readonly ActionRecord[]): readonly Stay[] {
   return actions
     .filter(({ machine, startedAt }) => machine === name && startedAt.length > 0)
+    .filter((action) => !neverLaunched(action))
     .map((action) => {
       const toMs = action.ends[0]?.at ?? Number.POSITIVE_INFINITY;
       const starts = action.startedAt.filter((at) => at <= toMs);

@@ -5,6 +5,7 @@ import type { Action, ActionStatus } from "../../worker/action.ts";
 import { actionKey } from "../../worker/action-key.ts";
 import { ActionSlots } from "../../worker/action-slots.ts";
 import { AuthGate } from "../../worker/auth-gate.ts";
+import { bootTimeIn, bootTimeText } from "../../worker/boot-time.ts";
 import { Executor } from "../../worker/executor.ts";
 import { SecretCommands } from "../../worker/inventory/secret-commands.ts";
 import type { JournalEntry, JournalPhase } from "../../worker/journal/entry.ts";
@@ -17,7 +18,7 @@ import { actionLabels } from "../../worker/runtime/docker/container-spec.ts";
 import { DockerRuntime } from "../../worker/runtime/docker/docker-runtime.ts";
 import { ActionFolder } from "../../worker/runtime/process/action-program.ts";
 import { ProcessRuntime } from "../../worker/runtime/process/process-runtime.ts";
-import type { Runtime } from "../../worker/runtime/runtime.ts";
+import type { LeftAction, Runtime } from "../../worker/runtime/runtime.ts";
 import { scaledClock } from "../support/scaled-clock.ts";
 import { entryOf } from "./journal/entries.ts";
 import { empty, FakeEngine, inTurn, json } from "./runtime/docker/fake-engine.ts";
@@ -138,7 +139,7 @@ describe("an engine that is not ready when the worker comes back", () => {
   const created = json(200, {
     Id: "c1",
     State: { Status: "created", ExitCode: 0, StartedAt: zero, FinishedAt: zero },
-    Config: { Labels: actionLabels(action, { worker: "w" }, new Date()) },
+    Config: { Labels: actionLabels(action, { worker: "w" }, 0) },
   });
   const failing = json(500, { message: "the storage driver is starting" });
 
@@ -198,5 +199,44 @@ describe("an engine that is not ready when the worker comes back", () => {
     expect(after).toBeUndefined();
     expect(removals()).toBe(2);
     expect(reports).toEqual([]);
+  });
+});
+
+describe("an action of an earlier run", () => {
+  const hourMs = 3_600_000;
+
+  it.runIf(process.platform === "linux").each([
+    ["was not set, its start was an hour ago", hourMs, 0],
+    ["was set forward by two hours", 0, 2 * hourMs],
+    ["was set back by two hours", 0, -2 * hourMs],
+  ])("is taken up with how far the clock was set: it %s", async (_, agoMs, setMs) => {
+    const adopted: LeftAction[] = [];
+    const runtime: Runtime = {
+      name: "docker",
+      run: () => Promise.reject(new Error("nothing is launched")),
+      adopt: async (left) => {
+        adopted.push(left);
+        return { kind: "not-launched" };
+      },
+      sweep: async () => 0,
+      check: async () => "it is there",
+      close: async () => undefined,
+    };
+    const boot = bootTimeIn(-agoMs);
+    const entry = {
+      ...entryOf("a1", "launched"),
+      runtime: "docker",
+      startedAt: new Date(Date.now() - agoMs - setMs).toISOString(),
+      ...(boot && { startedBootTime: bootTimeText(boot) }),
+    };
+    const { executor, stop, signals } = lab(runtime, new LeftJournal([entry]));
+
+    const recovered = executor.recover(signals);
+    await expect.poll(() => adopted.length).toBe(1);
+    stop.abort();
+    await recovered;
+
+    // A minute of room for slow machines.
+    expect(Math.abs((adopted[0]?.clockSetMs ?? Number.NaN) - setMs)).toBeLessThan(60_000);
   });
 });

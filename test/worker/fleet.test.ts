@@ -81,3 +81,21 @@ test("one machine has one action at a time, whatever agent ID and workflow it co
   expect(spans).toHaveLength(6);
   expect(mostAtOnce(spans)).toBe(1);
 });
+
+test("one machine has one action at a time although its BMC gets another address meanwhile", async () => {
+  await using lab = await fleetLab({
+    machines: { "node-0": { power: "on", softOffMs: 1_500 }, "node-1": {} },
+    known: ["node-0"],
+    argv: ["--agent-id", "pbnj", "--max-actions", "10"],
+  });
+  const first = lab.submit("pbnj-node-0", { name: "power-off", environment: { MODE: "soft" } });
+  await lab.program.untilLogged("action started");
+  await lab.writeInventory("node-0=node-1");
+  await lab.program.untilLogged("inventory reloaded");
+
+  const second = lab.submit("pbnj", { name: "power-status", environment: { MACHINE: "node-0" } });
+  await lab.server.until(() => [first, second].every(({ state }) => state === "SUCCESS"), 30_000);
+
+  const [ended, begun] = [first.tasks[0]?.actions[0]?.stoppedAt, second.tasks[0]?.actions[0]?.startedAt];
+  expect(begun?.getTime()).toBeGreaterThanOrEqual(ended?.getTime() ?? Number.POSITIVE_INFINITY);
+});

@@ -30,6 +30,8 @@ const About = {
   timeoutMs: z.number().nonnegative(),
   /** As reported with RUNNING. */
   startedAt: Instant,
+  /** The same by the time since the machine started, as `bootTimeText` has it. */
+  startedBootTime: z.string().optional(),
 };
 
 /** How it ended, as it is (to be) reported. */

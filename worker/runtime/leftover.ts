@@ -1,4 +1,5 @@
 import type { ActionResult } from "../../shared/contract/result.ts";
+import { type BootTime, msBetween, parseBootTime } from "../boot-time.ts";
 
 /** How long after its time another worker's action is nobody's: that worker would have stopped it. */
 const ABANDONED_AFTER_MS = 60 * 60_000;
@@ -11,6 +12,8 @@ export interface Mark {
   readonly key?: string | undefined;
   /** When its time is over, ISO 8601. */
   readonly deadline?: string | undefined;
+  /** The same by the time since the machine started, as `bootTimeText` has it; absent where that is not known. */
+  readonly deadlineBootTime?: string | undefined;
 }
 
 export interface Sweeper {
@@ -19,17 +22,20 @@ export interface Sweeper {
   /** The actions that run, or will be adopted. Asked after the listing, so that it knows all that was launched before. */
   readonly keep: (key: string) => boolean;
   readonly nowMs: number;
+  readonly bootTime?: BootTime | undefined;
 }
 
 /**
  * Whether no worker will come back for what bears this mark: one of the sweeper's own state directory that is not to
- * be kept; or another worker's, long after its time. What bears no whole mark is never taken.
+ * be kept; or another worker's, long after its time. What bears no whole mark is never taken. The wall clock may be set
+ * while an action runs, so that it counts only for what began before the machine was started.
  */
-export function isLeftover({ state, key, deadline }: Mark, sweeper: Sweeper): boolean {
+export function isLeftover({ state, key, deadline, deadlineBootTime }: Mark, sweeper: Sweeper): boolean {
   const deadlineMs = Date.parse(deadline ?? "");
   if (key === undefined || Number.isNaN(deadlineMs)) return false;
   if (state !== undefined && state === sweeper.state) return !sweeper.keep(key);
-  return sweeper.nowMs > deadlineMs + ABANDONED_AFTER_MS;
+  const overMs = msBetween(parseBootTime(deadlineBootTime), sweeper.bootTime);
+  return (overMs ?? sweeper.nowMs - deadlineMs) > ABANDONED_AFTER_MS;
 }
 
 /**

@@ -58,6 +58,8 @@ export interface LeftAction {
   /** It got, or was to get, its connection from the worker. */
   readonly connected: boolean;
   readonly startedAt: Date;
+  /** How far the wall clock was set forward since then, or, below 0, back. */
+  readonly clockSetMs: number;
   readonly timeoutMs: number;
   /** As in `LaunchRequest`. */
   readonly onLog: (line: LogLine) => void;

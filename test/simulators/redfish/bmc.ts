@@ -1,14 +1,7 @@
-import {
-  createServer as createHttp,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-} from "node:http";
-import { createServer as createHttps } from "node:https";
-import type { Socket } from "node:net";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { z } from "zod";
-import { type Certificate, createCertificate, fingerprintOf } from "../../support/certificate.ts";
 import { SimulatedMachine } from "../machine.ts";
+import { WebServer, type WebServerTls } from "../web-server.ts";
 import { Accounts } from "./accounts.ts";
 import { type Answer, methodNotAllowed, noContent, notFound, ok, refusal } from "./answer.ts";
 import { patchBoot } from "./boot-override.ts";
@@ -47,8 +40,7 @@ export interface RedfishBmcOptions {
   readonly basic?: boolean;
   /** Added to every answer. */
   readonly latencyMs?: number;
-  /** `http`, or a certificate; a self-signed one is made when absent. */
-  readonly tls?: Certificate | "http";
+  readonly tls?: WebServerTls;
   readonly host?: string;
   /** 0 takes any free port. */
   readonly port?: number;
@@ -71,12 +63,12 @@ const Login = z.object({ UserName: z.string(), Password: z.string() });
 /** Starts a BMC; it listens when the promise resolves. */
 export async function startRedfishBmc(options: RedfishBmcOptions = {}): Promise<RedfishBmc> {
   const bmc = new RedfishBmc(options);
-  await bmc.listen(options.host ?? "127.0.0.1", options.port ?? 0);
+  await bmc.listen(options.port ?? 0, options.host ?? "127.0.0.1");
   return bmc;
 }
 
 /** A BMC that speaks Redfish over a real socket, with what a test asks about it. */
-export class RedfishBmc {
+export class RedfishBmc extends WebServer {
   readonly machines: readonly SimulatedMachine[];
   readonly profile: RedfishProfile;
   readonly username: string;
@@ -87,12 +79,8 @@ export class RedfishBmc {
   /** The drives and the log of the first system, or of the manager. */
   readonly media: VirtualDrives;
   readonly sel: Logs;
-  /** Undefined for plain HTTP. */
-  readonly certificate: Certificate | undefined;
   /** Every request, in order. */
   readonly requests: SeenRequest[] = [];
-  /** TCP connections accepted so far. */
-  connections = 0;
   /** Requests whose credentials were refused. */
   refusedCredentials = 0;
   /** BIOS jobs that boot writes have queued. */
@@ -100,18 +88,15 @@ export class RedfishBmc {
   latencyMs: number;
 
   readonly #basic: boolean;
-  readonly #server: Server;
-  readonly #sockets = new Set<Socket>();
   readonly #faults = new FaultQueue();
   readonly #tasks: Tasks | undefined;
   readonly #systems: ReadonlyMap<string, SimulatedMachine>;
   readonly #static: ReadonlyMap<string, unknown>;
   readonly #services: readonly ResourceService[];
-  #host = "";
-  #port = 0;
   #closed = false;
 
   constructor(options: RedfishBmcOptions) {
+    super(options.tls, (request, response) => void this.#handle(request, response));
     this.profile = profileOf(options.profile ?? "generic");
     this.machines = options.machines ?? [new SimulatedMachine()];
     this.username = options.username ?? "admin";
@@ -138,17 +123,6 @@ export class RedfishBmc {
     this.sel = new Logs(ownerOf(this.profile.sel.below), this.profile);
     const inventories = this.systemPaths.map((path) => new SimulatedInventory(path, this.profile));
     this.#services = [this.media, this.sel, this.accounts, ...inventories, this.manager];
-    this.certificate = certificateOf(options.tls);
-    const handle = (request: IncomingMessage, response: ServerResponse) =>
-      void this.#handle(request, response);
-    this.#server = this.certificate ? createHttps(this.certificate, handle) : createHttp(handle);
-    this.#server.keepAliveTimeout = 60_000;
-    this.#server.on("connection", (socket: Socket) => {
-      this.connections++;
-      this.#sockets.add(socket);
-      socket.on("close", () => this.#sockets.delete(socket));
-      socket.on("error", () => undefined);
-    });
   }
 
   /** The only machine, or the first of several. */
@@ -156,25 +130,6 @@ export class RedfishBmc {
     const [first] = this.machines;
     if (!first) throw new Error("this BMC has no machine");
     return first;
-  }
-
-  get host(): string {
-    return this.#host;
-  }
-
-  get port(): number {
-    return this.#port;
-  }
-
-  get url(): string {
-    const host = this.#host.includes(":") ? `[${this.#host}]` : this.#host;
-    return `${this.certificate ? "https" : "http"}://${host}:${this.port}`;
-  }
-
-  /** SHA-256 of the certificate, as a connection's `tls.fingerprint`. */
-  get fingerprint(): string {
-    if (!this.certificate) throw new Error("plain HTTP has no certificate");
-    return fingerprintOf(this.certificate);
   }
 
   /** Every request so far as `METHOD path`. */
@@ -203,38 +158,19 @@ export class RedfishBmc {
     this.connections = 0;
   }
 
-  async listen(host: string, port: number): Promise<void> {
-    this.#host = host;
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once("error", reject);
-      this.#server.listen(port, host, () => {
-        this.#server.off("error", reject);
-        const address = this.#server.address();
-        if (address !== null && typeof address === "object") this.#port = address.port;
-        resolve();
-      });
-    });
-  }
-
   /** Restarts the BMC, not its machines: sessions and connections end, and nobody listens for `downMs`. */
   async restart(downMs: number): Promise<void> {
     this.sessions.expireAll();
-    await this.#stop();
+    await this.stop();
     await new Promise((resolve) => setTimeout(resolve, downMs));
-    if (!this.#closed) await this.listen(this.#host, this.#port);
+    if (!this.#closed) await this.listen(this.port, this.host);
   }
 
   /** Ends every connection and every machine's transitions. */
   async close(): Promise<void> {
     this.#closed = true;
     for (const machine of this.machines) machine.close();
-    await this.#stop();
-  }
-
-  async #stop(): Promise<void> {
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    for (const socket of this.#sockets) socket.destroy();
-    await closed;
+    await this.stop();
   }
 
   #systemId(index: number): string {
@@ -470,9 +406,4 @@ function profileOf(profile: string | RedfishProfile): RedfishProfile {
   const found = redfishProfiles[profile];
   if (!found) throw new Error(`no profile ${profile}: there are ${Object.keys(redfishProfiles).join(", ")}`);
   return found;
-}
-
-function certificateOf(tls: Certificate | "http" | undefined): Certificate | undefined {
-  if (tls === "http") return undefined;
-  return tls ?? createCertificate({ commonName: "Redfish BMC", altNames: ["127.0.0.1", "::1", "localhost"] });
 }

@@ -40,6 +40,26 @@ describe("what is left over", () => {
     expect(leftover({}, { state: undefined, afterMs: HOUR_MS + 1 })).toBe(true);
   });
 
+  it("goes by the time since the machine started, as long as that is the same start, whatever the wall clock says", () => {
+    const boot = "11111111-2222-3333-4444-555555555555";
+    const deadlineBootTime = `${boot}+5000`;
+    const at = (ms: number, wallMs: number, start = boot) =>
+      isLeftover(
+        { state: "other", key: "k1", deadline: DEADLINE, deadlineBootTime },
+        {
+          state: "mine",
+          keep: () => false,
+          nowMs: atDeadline + wallMs,
+          bootTime: { boot: start, ms },
+        },
+      );
+
+    expect(at(5_000 + HOUR_MS, 24 * HOUR_MS)).toBe(false);
+    expect(at(5_001 + HOUR_MS, -24 * HOUR_MS)).toBe(true);
+    expect(at(0, 24 * HOUR_MS, "99999999-2222-3333-4444-555555555555")).toBe(true);
+    expect(at(9 * HOUR_MS, 0, "99999999-2222-3333-4444-555555555555")).toBe(false);
+  });
+
   it("is never what bears no whole mark", () => {
     const late = { afterMs: 24 * HOUR_MS };
 

@@ -1,5 +1,6 @@
 import type { ActionId } from "../../action.ts";
 import { actionKey } from "../../action-key.ts";
+import { bootTimeIn, bootTimeText } from "../../boot-time.ts";
 import type { LaunchRequest } from "../runtime.ts";
 
 /** As `nonroot` in distroless images. */
@@ -70,6 +71,8 @@ export const LABEL = {
   key: "pbnj-worker.key",
   /** When its time is over, ISO 8601. */
   deadline: "pbnj-worker.deadline",
+  /** The same by the time since the machine started. */
+  deadlineBootTime: "pbnj-worker.deadline-boot-time",
   workflow: "pbnj-worker.workflow",
   task: "pbnj-worker.task",
   agent: "pbnj-worker.agent",
@@ -100,7 +103,7 @@ export function containerSpec(
     ...(action.command.length > 0 ? { Cmd: action.command } : {}),
     Env: Object.entries(environment).map(([name, value]) => `${name}=${value}`),
     ...(isRoot(imageUser) && !privileged ? { User: options.user ?? NON_ROOT } : {}),
-    Labels: actionLabels(action, options, new Date(Date.now() + request.timeoutMs)),
+    Labels: actionLabels(action, options, request.timeoutMs),
     OpenStdin: takesInput,
     StdinOnce: takesInput,
     AttachStdin: takesInput,
@@ -130,14 +133,16 @@ export function containerSpec(
 export function actionLabels(
   action: ActionId,
   { worker, state, instance }: Pick<ContainerOptions, "worker" | "state" | "instance">,
-  deadline: Date,
+  timeoutMs: number,
 ): Record<string, string> {
+  const deadlineBootTime = bootTimeIn(timeoutMs);
   return {
     [LABEL.worker]: worker,
     ...(state === undefined ? {} : { [LABEL.state]: state }),
     ...(instance === undefined ? {} : { [LABEL.instance]: instance }),
     [LABEL.key]: actionKey(action),
-    [LABEL.deadline]: deadline.toISOString(),
+    [LABEL.deadline]: new Date(Date.now() + timeoutMs).toISOString(),
+    ...(deadlineBootTime && { [LABEL.deadlineBootTime]: bootTimeText(deadlineBootTime) }),
     [LABEL.workflow]: action.workflowId,
     [LABEL.task]: action.taskId,
     [LABEL.agent]: action.agentId,

@@ -6,6 +6,7 @@ import type { ErrorClass } from "../../../shared/contract/error-class.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import type { Action, ActionId } from "../../action.ts";
 import { fieldsOf } from "../../action-status.ts";
+import { bootTime } from "../../boot-time.ts";
 import { inputBrokeOff } from "../leftover.ts";
 import { concludeOutcome, failedLaunch, nothingLeft } from "../outcome.ts";
 import {
@@ -58,7 +59,8 @@ export interface DockerRuntimeOptions {
 const IDEMPOTENT_LABEL = "pbnj-worker.idempotent";
 
 /** What following a container to its end takes, whoever launched it. */
-type Followed = Pick<LaunchRequest, "timeoutMs" | "onLog" | "connection"> & { readonly action: ActionId };
+type Followed = Pick<LaunchRequest, "timeoutMs" | "onLog" | "connection"> &
+  Partial<Pick<LeftAction, "clockSetMs">> & { readonly action: ActionId };
 
 /** A container of the action at hand: fresh and not yet started, or found from before. */
 type Claim =
@@ -140,7 +142,7 @@ export class DockerRuntime implements Runtime {
   async sweep(keep: (key: string) => boolean, signal: AbortSignal): Promise<number> {
     const { state, instance } = this.#container;
     const listed = await this.#engine.listContainers(LABEL.key, signal);
-    const sweeper = { state, instance, keep, nowMs: Date.now() };
+    const sweeper = { state, instance, keep, nowMs: Date.now(), bootTime: bootTime() };
     const leftovers = listed.filter((container) => isLeftContainer(container, sweeper));
     for (const { Id } of leftovers) await this.#discard(Id);
     return leftovers.length;
@@ -295,13 +297,13 @@ export class DockerRuntime implements Runtime {
       { ...fieldsOf(request.action, machine), container: id.slice(0, 12), status },
       "action adopted",
     );
-    const { timeoutMs } = request;
+    const { timeoutMs, clockSetMs = 0 } = request;
     if (hasEnded(details)) {
       // The worker that started it may have stopped it for its time, and died before it said so.
       const ranMs = startedAt && finishedAt ? finishedAt.getTime() - startedAt.getTime() : 0;
       return this.#follow({ id, timeoutMs, overdue: ranMs >= timeoutMs }, request, signal);
     }
-    const spentMs = startedAt ? Date.now() - startedAt.getTime() : 0;
+    const spentMs = startedAt ? Date.now() - clockSetMs - startedAt.getTime() : 0;
     return this.#follow({ id, timeoutMs: timeoutMs - spentMs }, request, signal);
   }
 

@@ -12,6 +12,11 @@ export function isLeftContainer(
 ): boolean {
   const labels = Labels ?? {};
   if (sweeper.instance !== undefined && labels[LABEL.instance] === sweeper.instance) return false;
-  const mark = { state: labels[LABEL.state], key: labels[LABEL.key], deadline: labels[LABEL.deadline] };
+  const mark = {
+    state: labels[LABEL.state],
+    key: labels[LABEL.key],
+    deadline: labels[LABEL.deadline],
+    deadlineBootTime: labels[LABEL.deadlineBootTime],
+  };
   return isLeftover(mark, sweeper);
 }

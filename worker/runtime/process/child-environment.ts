@@ -1,4 +1,5 @@
 import { WORKER_RESULT_FILE } from "../../../shared/contract/result.ts";
+import { type BootTime, bootTimeText } from "../../boot-time.ts";
 
 /** By which a process is found that a worker launched and did not see end. */
 export const MARK_VARIABLE = {
@@ -8,6 +9,8 @@ export const MARK_VARIABLE = {
   key: "PBNJ_ACTION_KEY",
   /** When its time is over, ISO 8601: long after that it is nobody's. */
   deadline: "PBNJ_ACTION_DEADLINE",
+  /** The same by the time since the machine started. */
+  deadlineBootTime: "PBNJ_ACTION_DEADLINE_BOOT_TIME",
 } as const;
 
 /** What a child needs of the worker's environment to find programs, certificates and its language. */
@@ -32,6 +35,7 @@ export interface ChildEnvironment {
   readonly key: string;
   /** When its time is over. */
   readonly deadline: Date;
+  readonly deadlineBootTime?: BootTime | undefined;
   /** Of a worker that may come back: its state directory's ID, and where the child leaves its result. */
   readonly state?: { readonly id: string; readonly resultFile: string };
   readonly compileCacheDirectory?: string;
@@ -47,6 +51,9 @@ export function childEnvironment(from: ChildEnvironment): Record<string, string>
   Object.assign(environment, from.action);
   environment[MARK_VARIABLE.key] = from.key;
   environment[MARK_VARIABLE.deadline] = from.deadline.toISOString();
+  if (from.deadlineBootTime) {
+    environment[MARK_VARIABLE.deadlineBootTime] = bootTimeText(from.deadlineBootTime);
+  }
   if (from.state) {
     environment[MARK_VARIABLE.state] = from.state.id;
     environment[WORKER_RESULT_FILE] = from.state.resultFile;

@@ -104,5 +104,6 @@ function markOf(environment: Readonly<Record<string, string>>): Mark {
     state: environment[MARK_VARIABLE.state],
     key: environment[MARK_VARIABLE.key],
     deadline: environment[MARK_VARIABLE.deadline],
+    deadlineBootTime: environment[MARK_VARIABLE.deadlineBootTime],
   };
 }

@@ -7,6 +7,7 @@ import { serialiseConnection } from "../../../shared/contract/connection.ts";
 import { EXIT_OK, exitCodeOf } from "../../../shared/contract/exit-code.ts";
 import type { Outcome } from "../../action.ts";
 import { actionKey } from "../../action-key.ts";
+import { bootTime, bootTimeIn } from "../../boot-time.ts";
 import { parseImageReference } from "../../image-reference.ts";
 import { waitUntilDeadline } from "../deadline.ts";
 import { inputBrokeOff } from "../leftover.ts";
@@ -131,6 +132,7 @@ export class ProcessRuntime implements Runtime {
       keep: (key) => this.#keys.has(key) || keep(key),
       stopGraceMs,
       nowMs: Date.now(),
+      bootTime: bootTime(),
     });
   }
 
@@ -151,11 +153,11 @@ export class ProcessRuntime implements Runtime {
   /** Waits for a process that is another worker's child; why it was stopped, if it was. */
   async #waitForLeft(
     handle: LaunchHandle,
-    { startedAt, timeoutMs }: LeftAction,
+    { startedAt, timeoutMs, clockSetMs }: LeftAction,
     signal: AbortSignal,
   ): Promise<StopReason | undefined> {
     const { stopGraceMs } = this.#options;
-    const leftMs = startedAt.getTime() + timeoutMs - Date.now();
+    const leftMs = startedAt.getTime() + timeoutMs - (Date.now() - clockSetMs);
     const stop = AbortSignal.any([signal, this.#closing.signal]);
     const stopReason = await waitUntilDeadline(leftMs, stop, (bound) => untilGone(handle, bound));
     if (stopReason) {
@@ -220,6 +222,7 @@ export class ProcessRuntime implements Runtime {
           connectionOnStdin: request.connection !== undefined,
           key,
           deadline: new Date(startedAt.getTime() + request.timeoutMs),
+          deadlineBootTime: bootTimeIn(request.timeoutMs),
           ...(state && resultFile !== undefined ? { state: { id: state.id, resultFile } } : {}),
           ...(compileCacheDirectory === undefined ? {} : { compileCacheDirectory }),
         }),

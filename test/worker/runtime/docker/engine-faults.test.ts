@@ -86,7 +86,7 @@ afterEach(async () => {
 });
 
 function labelsOf(action: Action) {
-  return actionLabels(action, { worker: "w" }, new Date());
+  return actionLabels(action, { worker: "w" }, 0);
 }
 
 describe("the docker runtime, with an engine that fails", () => {

@@ -35,7 +35,7 @@ function leftAction(
 ) {
   const { handle = true, connected = false } = more;
   const launched = handle ? { handle: { container: "recorded" } } : {};
-  return { action, startedAt: new Date(), timeoutMs, onLog, connected, ...launched };
+  return { action, startedAt: new Date(), clockSetMs: 0, timeoutMs, onLog, connected, ...launched };
 }
 
 async function names(): Promise<readonly string[]> {
@@ -62,7 +62,7 @@ describeWithDocker("what workers left in a container engine", () => {
     action = scriptedRequest([]).request.action,
   ): Promise<{ readonly name: string; readonly key: string }> {
     const name = containerName(action);
-    const labels = actionLabels(action, { worker, ...options }, deadline);
+    const labels = actionLabels(action, { worker, ...options }, deadline.getTime() - Date.now());
     await dockerCli(
       how,
       ...(how === "run" ? ["--detach"] : []),
@@ -204,7 +204,7 @@ describeWithDocker("what workers left in a container engine", () => {
 describe("a container whose start was still on its way when the worker came back", () => {
   it("is not taken away from under it, but adopted", async () => {
     const { request } = scriptedRequest([]);
-    const labels = actionLabels(request.action, { worker }, new Date());
+    const labels = actionLabels(request.action, { worker }, 0);
     const at = new Date().toISOString();
     const details = (Status: string, StartedAt: string, FinishedAt: string) =>
       json(200, {

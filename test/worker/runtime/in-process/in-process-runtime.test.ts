@@ -243,6 +243,7 @@ describe("the in-process runtime keeps the runtime contract", () => {
       action: request.action,
       connected: true,
       startedAt: new Date(),
+      clockSetMs: 0,
       timeoutMs: 1_000,
       onLog: () => undefined,
     };

@@ -154,8 +154,31 @@ describe("sweeping processes", () => {
 
 describe("adopting processes", () => {
   function leftAction({ action, timeoutMs, onLog }: LaunchRequest, handle?: LaunchHandle, connected = false) {
-    return { action, startedAt: new Date(), timeoutMs, onLog, connected, ...(handle ? { handle } : {}) };
+    return {
+      action,
+      startedAt: new Date(),
+      clockSetMs: 0,
+      timeoutMs,
+      onLog,
+      connected,
+      ...(handle ? { handle } : {}),
+    };
   }
+
+  it("gives one its whole time although the wall clock was set forward beyond its end meanwhile", async () => {
+    const mine = await newState();
+    const { request } = scriptedRequest([], { timeoutMs: 60_000 });
+    const key = actionKey(request.action);
+    const result = resultStep({ message: "off after 6.2 s" }).slice("result:".length);
+    const program = `setTimeout(() => require("node:fs").writeFileSync(${JSON.stringify(resultFileOf(mine, key))},
+      ${JSON.stringify(`${result}\n`)}), 300);`;
+    await left({ state: mine.id, key, deadline: new Date(Date.now() - HOUR_MS) }, program);
+    const long = { startedAt: new Date(Date.now() - 2 * HOUR_MS), clockSetMs: 2 * HOUR_MS };
+
+    const adoption = await newRuntime(mine).adopt({ ...leftAction(request), ...long }, never);
+
+    expect(adoption).toMatchObject({ kind: "ended", ended: { outcome: { ok: true, timedOut: false } } });
+  });
 
   it("finds by its mark one that brings its own connection and whose launch is not on record", async () => {
     const mine = await newState();

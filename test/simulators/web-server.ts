@@ -1,0 +1,81 @@
+import {
+  createServer as createHttp,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from "node:http";
+import { createServer as createHttps } from "node:https";
+import type { Socket } from "node:net";
+import { type Certificate, createCertificate, fingerprintOf } from "../support/certificate.ts";
+
+/** `http`, or a certificate; a self-signed one is made when absent. */
+export type WebServerTls = Certificate | "http" | undefined;
+
+/** An HTTP or HTTPS server on a real socket that can be stopped with all its connections and listen again. */
+export class WebServer {
+  /** Undefined for plain HTTP. */
+  readonly certificate: Certificate | undefined;
+  /** TCP connections accepted so far. */
+  connections = 0;
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  #host = "";
+  #port = 0;
+
+  constructor(tls: WebServerTls, handle: (request: IncomingMessage, response: ServerResponse) => void) {
+    this.certificate = certificateOf(tls);
+    this.#server = this.certificate ? createHttps(this.certificate, handle) : createHttp(handle);
+    this.#server.keepAliveTimeout = 60_000;
+    this.#server.on("connection", (socket: Socket) => {
+      this.connections++;
+      this.#sockets.add(socket);
+      socket.on("close", () => this.#sockets.delete(socket));
+      socket.on("error", () => undefined);
+    });
+  }
+
+  get host(): string {
+    return this.#host;
+  }
+
+  get port(): number {
+    return this.#port;
+  }
+
+  get url(): string {
+    const host = this.#host.includes(":") ? `[${this.#host}]` : this.#host;
+    return `${this.certificate ? "https" : "http"}://${host}:${this.#port}`;
+  }
+
+  /** SHA-256 of the certificate, as a connection's `tls.fingerprint`. */
+  get fingerprint(): string {
+    if (!this.certificate) throw new Error("plain HTTP has no certificate");
+    return fingerprintOf(this.certificate);
+  }
+
+  /** Port 0 takes any free one. Rejects when the address cannot be had. */
+  async listen(port: number, host: string): Promise<void> {
+    this.#host = host;
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once("error", reject);
+      this.#server.listen(port, host, () => {
+        this.#server.off("error", reject);
+        const address = this.#server.address();
+        if (address !== null && typeof address === "object") this.#port = address.port;
+        resolve();
+      });
+    });
+  }
+
+  /** Ends every connection, too. */
+  async stop(): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    for (const socket of this.#sockets) socket.destroy();
+    await closed;
+  }
+}
+
+function certificateOf(tls: WebServerTls): Certificate | undefined {
+  if (tls === "http") return undefined;
+  return tls ?? createCertificate({ commonName: "simulator", altNames: ["127.0.0.1", "::1", "localhost"] });
+}
