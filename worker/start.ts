@@ -47,6 +47,7 @@ export async function start(
   } catch (thrown) {
     if (!(thrown instanceof StateDirectoryProblem)) throw thrown;
     process.stderr.write(`pbnj-worker start: ${thrown.message}\n`);
+    await operating.close();
     return exitCodeOf("usage");
   }
   const { observer, traceEnvironment } = operating;
@@ -55,6 +56,7 @@ export async function start(
     await operating.serve(worker.facts);
   } catch (thrown) {
     process.stderr.write(`pbnj-worker start: ${thrown instanceof Error ? thrown.message : String(thrown)}\n`);
+    await operating.close();
     state.close();
     return exitCodeOf("usage");
   }

@@ -57,7 +57,7 @@ describe("the manual for operators", () => {
     expect(named.filter((name) => !known.includes(name))).toEqual([]);
   });
 
-  it("names each file of a state directory that a worker makes", { timeout: 60_000 }, async () => {
+  it("names each file of a state directory that a worker makes", { timeout: 120_000 }, async () => {
     await using stage = await Stage.open();
     const server = await stage.tink();
     const bmc = await stage.redfish();
