@@ -5,11 +5,8 @@ import type { Finding } from "./records.ts";
 
 /** Longer than a worker's grace for what it runs, and what cancelling that takes. */
 export const STOP_PATIENCE_MS = 35_000;
-/**
- * A worker takes what is an hour beyond its time for abandoned, whoever launched it. Workers outside the soak follow the
- * true clock: neither may take the other's.
- */
-const MOST_OFFSET_MS = 45 * 60_000;
+/** Far beyond the hour after which a worker takes what is beyond its time for abandoned: that hour is no wall clock's. */
+const MOST_OFFSET_MS = 12 * 60 * 60_000;
 
 /** A time in which a worker that starts may refuse to, because what it needs is broken. */
 interface Trouble {

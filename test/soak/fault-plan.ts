@@ -48,7 +48,7 @@ const WEIGHTS: Readonly<Record<FaultKind, number>> = {
 /** Between two faults, on the average. */
 const APART_MS = 900;
 /** Of the clock, in one go; a worker's journal remembers what ended for a shorter time. */
-const JUMPS_MS = [2_000, 60_000, 10 * 60_000, 30 * 60_000];
+const JUMPS_MS = [2_000, 60_000, 30 * 60_000, 5 * 60 * 60_000];
 
 /** The same faults for the same dice: all begin within `durationMs`, and none lasts longer than ten seconds. */
 export function planFaults(
