@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { type Clock, systemClock } from "../shared/clock.ts";
 import type { LogFields, Logger } from "../shared/logger.ts";
+import { redactor } from "../shared/secret-forms.ts";
 import { ActionSlots } from "./action-slots.ts";
 import { AuthGate } from "./auth-gate.ts";
 import type { ExecutionConfig, WorkerConfig } from "./config/worker-config.ts";
@@ -182,6 +183,7 @@ export function composeExecutor(
 ): Executor {
   const { current = config, sink, runtime, journal, log, clock } = parts;
   const { observer = nobody, traceEnvironment = noTrace, slots = new ActionSlots(config.maxActions) } = parts;
+  const secretCommands = new SecretCommands();
   return new Executor({
     permit: (action) => decide(current.policy, action),
     locate: (action) => {
@@ -196,7 +198,14 @@ export function composeExecutor(
     locks: new MachineLocks(),
     slots,
     authGate: new AuthGate(),
-    secretCommands: new SecretCommands(),
+    secretCommands,
+    redactorOf: async (name, signal) => {
+      const machine = current.inventory.find(name);
+      if (!machine) throw new Error(`the inventory does not have ${name} any more`);
+      return redactor(
+        await current.inventory.resolveConnection(machine, { commands: secretCommands, signal }),
+      );
+    },
     journal,
     clock,
     log,

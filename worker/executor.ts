@@ -24,7 +24,7 @@ import { LastLines } from "./last-lines.ts";
 import { LeftoverSweep } from "./leftover-sweep.ts";
 import type { MachineLocks } from "./machine-locks.ts";
 import { type Observer, type SeenAction, seenAction } from "./observer.ts";
-import { Recovery } from "./recovery.ts";
+import { Recovery, type RedactorOf } from "./recovery.ts";
 import type { Reporter } from "./reporter.ts";
 import { logActionLine } from "./runtime/log-line.ts";
 import { failedLaunch, nothingLeft } from "./runtime/outcome.ts";
@@ -67,6 +67,7 @@ export interface ExecutorOptions {
   readonly slots: ActionSlots;
   readonly authGate: AuthGate;
   readonly secretCommands: SecretCommands;
+  readonly redactorOf: RedactorOf;
   readonly journal: ActionJournal;
   readonly clock: Clock;
   readonly log: Logger;
@@ -126,6 +127,7 @@ export class Executor {
       recording: this.#recording,
       sweep: this.#sweep,
       learn: (machine, outcome) => this.#learn(machine, outcome),
+      redactorOf: options.redactorOf,
       clock,
       log,
       observer,

@@ -25,10 +25,18 @@ export interface RecoveryOptions {
   readonly sweep: Pick<LeftoverSweep, "done">;
   /** Keeps what an action learned about its machine. */
   readonly learn: (machine: string | undefined, outcome: Outcome) => void;
+  /** Takes a machine's secrets out of text. Rejects when they cannot be read, and with the signal's reason. */
+  readonly redactorOf: RedactorOf;
   readonly clock: Clock;
   readonly log: Logger;
   readonly observer: Pick<Observer, "action" | "spans">;
 }
+
+export type RedactorOf = (machine: string, signal: AbortSignal) => Promise<Redact>;
+type Redact = (text: string) => string;
+
+const READ_SECRETS_MS = 15_000;
+const WITHHELD = "[withheld: the machine's credentials cannot be read, to be taken out of it]";
 
 /** After a failure the server serves the action again, and by then it may go. */
 const TRY_AGAIN_MS = 5_000;
@@ -133,6 +141,7 @@ export class Recovery {
       ...{ runtime: entry.runtime, startedAt: new Date(entry.startedAt) },
       ...{ timeoutMs: entry.timeoutMs, adopted: true },
     });
+    const redact = await this.#redactor(entry, fields, cancel);
     const lastLines = new LastLines();
     const adoption = await runtime.adopt(
       {
@@ -142,7 +151,8 @@ export class Recovery {
         startedAt: new Date(entry.startedAt),
         clockSetMs: clockSetSince(entry, clock.now()),
         timeoutMs: entry.timeoutMs,
-        onLog: (line) => {
+        onLog: ({ stream, line: raw }) => {
+          const line = { stream, line: redact(raw) };
           if (isSpansLine(line.line)) {
             observer.spans({ action, text: line.line });
             return;
@@ -156,8 +166,25 @@ export class Recovery {
     );
     if (adoption.kind !== "ended") return adoption;
     const { ended } = adoption;
-    const outcome = { ...ended.outcome, message: oneLine(ended.outcome.message) };
+    const outcome = { ...ended.outcome, message: oneLine(redact(ended.outcome.message)) };
     return { kind: "ended", ended: { ...ended, outcome: lastLines.addTo(outcome) } };
+  }
+
+  /** An image of somebody else may print what the worker that launched it gave it. */
+  async #redactor(
+    { connected, machine }: JournalEntry,
+    fields: LogFields,
+    cancel: AbortSignal,
+  ): Promise<Redact> {
+    if (!connected || machine === undefined) return (text) => text;
+    try {
+      const signal = AbortSignal.any([cancel, AbortSignal.timeout(READ_SECRETS_MS)]);
+      return await this.#options.redactorOf(machine, signal);
+    } catch (thrown) {
+      const facts = { ...fields, error: textOf(thrown) };
+      this.#options.log.warn(facts, "what the action of an earlier run says is withheld");
+      return () => WITHHELD;
+    }
   }
 }
 

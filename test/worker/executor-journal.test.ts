@@ -1,6 +1,8 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { silentLogger } from "../../shared/logger.ts";
+import { Secret } from "../../shared/secret.ts";
+import { redactor } from "../../shared/secret-forms.ts";
 import type { Action, ActionStatus } from "../../worker/action.ts";
 import { actionKey } from "../../worker/action-key.ts";
 import { ActionSlots } from "../../worker/action-slots.ts";
@@ -12,7 +14,7 @@ import type { JournalEntry, JournalPhase } from "../../worker/journal/entry.ts";
 import type { ActionJournal } from "../../worker/journal/journal.ts";
 import { MemoryJournal } from "../../worker/journal/memory-journal.ts";
 import { MachineLocks } from "../../worker/machine-locks.ts";
-import { nobody } from "../../worker/observer.ts";
+import { type ActionEvent, nobody, type Observer } from "../../worker/observer.ts";
 import { Reporter } from "../../worker/reporter.ts";
 import { actionLabels } from "../../worker/runtime/docker/container-spec.ts";
 import { DockerRuntime } from "../../worker/runtime/docker/docker-runtime.ts";
@@ -26,8 +28,11 @@ import { scriptedRequest, testConnection } from "./runtime/launch-request.ts";
 
 const programs = new ActionFolder(join(import.meta.dirname, "../support/fixtures/actions"));
 
+const CANARY = "canary-5512";
+const WITHHELD = "[withheld: the machine's credentials cannot be read, to be taken out of it]";
+
 /** An executor at a server that takes every report, fifty times as fast. */
-function lab(runtime: Runtime, journal: ActionJournal) {
+function lab(runtime: Runtime, journal: ActionJournal, observer: Observer = nobody) {
   const clock = scaledClock(50);
   const reports: ActionStatus[] = [];
   const sink = {
@@ -51,11 +56,15 @@ function lab(runtime: Runtime, journal: ActionJournal) {
     slots: new ActionSlots(4),
     authGate: new AuthGate(),
     secretCommands: new SecretCommands(),
+    redactorOf: async (machine) => {
+      if (machine === "gone") throw new Error(`no ${machine}`);
+      return redactor({ password: new Secret(CANARY) });
+    },
     journal,
     clock,
     log: silentLogger,
     defaultTimeoutMs: 60_000,
-    observer: nobody,
+    observer,
     traceEnvironment: () => ({}),
   });
   return { executor, reports, stop, signals: { stop: stop.signal, cancel: new AbortController().signal } };
@@ -238,5 +247,43 @@ describe("an action of an earlier run", () => {
 
     // A minute of room for slow machines.
     expect(Math.abs((adopted[0]?.clockSetMs ?? Number.NaN) - setMs)).toBeLessThan(60_000);
+  });
+
+  it.each([
+    ["has the machine's secrets taken out of what it says", "m1", "its password is [redacted], said the BMC"],
+    ["of a machine whose secrets cannot be read is withheld in what it says", "gone", WITHHELD],
+  ])("%s", async (_, machine, said) => {
+    const lines: string[] = [];
+    const runtime: Runtime = {
+      name: "docker",
+      run: () => Promise.reject(new Error("nothing is launched")),
+      adopt: async ({ onLog, startedAt }) => {
+        onLog({ stream: "stdout", line: `its password is ${CANARY}, said the BMC` });
+        const message = `its password is ${CANARY}, said the BMC`;
+        const ended = { ok: false, class: "auth", message, timedOut: false, killed: false } as const;
+        const outcome = { ...ended, startedAt, stoppedAt: new Date() };
+        return { kind: "ended", ended: { outcome, remove: async () => undefined } };
+      },
+      sweep: async () => 0,
+      check: async () => "it is there",
+      close: async () => undefined,
+    };
+    const entry = { ...entryOf("a1", "launched"), runtime: "docker", machine };
+    const observer = {
+      ...nobody,
+      action: (event: ActionEvent) => {
+        if (event.kind === "line") lines.push(event.line.line);
+      },
+    };
+    const { executor, reports, stop, signals } = lab(runtime, new LeftJournal([entry]), observer);
+
+    const recovered = executor.recover(signals);
+    await expect.poll(() => reports.length).toBe(1);
+    stop.abort();
+    await recovered;
+
+    expect(lines).toEqual([said]);
+    expect(reports[0]?.message).toContain(said);
+    expect(reports[0]?.message).not.toContain(CANARY);
   });
 });
