@@ -77,5 +77,16 @@ function reasonOf(error: ConnectError): string {
   const cause = error.cause;
   const inner =
     cause instanceof AggregateError ? cause.errors.map((each) => String(each?.message ?? each)) : [];
-  return oneLine(error.rawMessage || inner.join("; ") || codeName(error.code));
+  return oneLine(plain(error.rawMessage) || inner.join("; ") || codeName(error.code));
+}
+
+/** OpenSSL's words without where in its sources they come from, and Node's without what this worker does anyway. */
+function plain(message: string): string {
+  const [, openSsl] = /^[\dA-F]+:error:[\dA-F]+:[^:]*:[^:]*:([^:]+)/i.exec(message) ?? [];
+  if (openSsl === "wrong version number") return "the server speaks no TLS";
+  if (openSsl !== undefined) return `TLS: ${openSsl}`;
+  return message.replace(
+    /; if the root CA is installed locally, try running Node\.js with --use-system-ca$/,
+    "",
+  );
 }

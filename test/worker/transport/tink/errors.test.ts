@@ -1,7 +1,11 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { TimeoutReached } from "../../../../shared/timeout.ts";
-import { acknowledgementOfError, pollOfError } from "../../../../worker/transport/tink/errors.ts";
+import {
+  acknowledgementOfError,
+  failedPollOfError,
+  pollOfError,
+} from "../../../../worker/transport/tink/errors.ts";
 import { PreconditionFailureSchema } from "../../../../worker/transport/tink/gen/precondition_failure_pb.ts";
 
 const ALL_CODES = Object.values(Code).filter((code) => typeof code === "number");
@@ -106,5 +110,26 @@ describe("acknowledgementOfError", () => {
       kind: "retry",
       code: "DeadlineExceeded",
     });
+  });
+});
+
+describe("the reason of a connection that failed in TLS", () => {
+  it.each([
+    [
+      "40D7A1B2C37F0000:error:0A00010B:SSL routines:tls_validate_record_header:wrong version number:../a.c:77:",
+      "the server speaks no TLS",
+    ],
+    [
+      "80E0:error:0A000410:SSL routines:ssl3_read_bytes:sslv3 alert handshake failure:../b.c:908:SSL alert number 40",
+      "TLS: sslv3 alert handshake failure",
+    ],
+    [
+      "self-signed certificate; if the root CA is installed locally, try running Node.js with --use-system-ca",
+      "self-signed certificate",
+    ],
+    ["certificate has expired", "certificate has expired"],
+  ])("is the cause alone: %j", (message, reason) => {
+    expect(failedPollOfError(new ConnectError(message, Code.Unavailable))).toMatchObject({ reason });
+    expect(acknowledgementOfError(new ConnectError(message, Code.Unavailable))).toMatchObject({ reason });
   });
 });
