@@ -190,7 +190,12 @@ test("on a terminal the log is text, with the action's machine and name", { time
     .join(" ");
   const main = join(import.meta.dirname, "../../cli/main.ts");
   const command = `'${process.execPath}' '${main}' ${argv} --http-address off`;
-  const seen = execa("script", ["-qec", command, "/dev/null"], { reject: false, env: { TERM: "xterm" } });
+  const seen = execa("script", ["-qec", command, "/dev/null"], {
+    reject: false,
+    // As a person's shell has it: a CI's own variables speak against colours.
+    extendEnv: false,
+    env: { PATH: process.env["PATH"] ?? "", TERM: "xterm" },
+  });
   try {
     const workflow = lab.submit([{ name: "power-status" }]);
     await lab.server.until(() => isOver(workflow));
