@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
 const WORKER = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
-const WAIT_MS = 15_000;
+const WAIT_MS = 25_000;
 
 type LogRecord = Readonly<Record<string, unknown>>;
 

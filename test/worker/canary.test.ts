@@ -420,7 +420,8 @@ type Standing = Awaited<ReturnType<typeof standing>>;
 async function runAll(lab: Standing, extra: readonly Scenario[] = []) {
   const scenarios = [...lab.scenarios, ...extra];
   const workflows = lab.submit(scenarios);
-  await eventually(() => [...lab.observer.seen].some((text) => text.includes("failing-vault.cjs")));
+  // Sixteen actions start at once, and so many containers take their time.
+  await eventually(() => [...lab.observer.seen].some((text) => text.includes("failing-vault.cjs")), 90_000);
   await writeFile(join(lab.directory, "observed"), "");
   await lab.server.until(() => workflows.every(isOver), 120_000);
   // An operator who pastes a password into the inventory while the worker runs.
