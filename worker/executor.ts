@@ -2,13 +2,12 @@ import { BmcError } from "../shared/bmc/errors.ts";
 import type { Clock } from "../shared/clock.ts";
 import type { Connection } from "../shared/contract/connection.ts";
 import type { ErrorClass } from "../shared/contract/error-class.ts";
-import { oneLine } from "../shared/contract/result.ts";
 import { formatSeconds } from "../shared/duration.ts";
 import type { Logger } from "../shared/logger.ts";
 import { redactor } from "../shared/secret-forms.ts";
-import { isSpansLine } from "../shared/tracing/variables.ts";
 import type { Action, Outcome } from "./action.ts";
 import { actionKey } from "./action-key.ts";
+import { ActionOutput } from "./action-output.ts";
 import { ActionRecorder, type RecorderParts } from "./action-recorder.ts";
 import type { ActionSlots } from "./action-slots.ts";
 import { fieldsOf, type LogFields, statusOf, textOf } from "./action-status.ts";
@@ -20,13 +19,11 @@ import type { ConnectionReading } from "./inventory/inventory.ts";
 import type { SecretCommands } from "./inventory/secret-commands.ts";
 import type { JournalEntry } from "./journal/entry.ts";
 import type { ActionJournal } from "./journal/journal.ts";
-import { LastLines } from "./last-lines.ts";
 import { LeftoverSweep } from "./leftover-sweep.ts";
 import type { MachineLocks } from "./machine-locks.ts";
 import { type Observer, type SeenAction, seenAction } from "./observer.ts";
 import { Recovery, type RedactorOf } from "./recovery.ts";
 import type { Reporter } from "./reporter.ts";
-import { logActionLine } from "./runtime/log-line.ts";
 import { failedLaunch, nothingLeft } from "./runtime/outcome.ts";
 import {
   type EndedAction,
@@ -305,8 +302,10 @@ export class Executor {
         : { machine, lockKey, connection };
     const refusal = offer && authGate.refusal(offer);
     if (refusal !== undefined) return failed("auth", refusal);
-    const redact = redactor(connection ?? {});
-    const lastLines = new LastLines();
+    const output = new ActionOutput({
+      ...{ action: seenAction(action), fields: run.fields, redact: redactor(connection ?? {}) },
+      ...{ clock, log, observer },
+    });
     const hint = machine === undefined ? undefined : this.#hints.get(machine);
     const ended = await runtime.run(
       {
@@ -315,23 +314,13 @@ export class Executor {
         ...(connection && { connection: hint === undefined ? connection : { ...connection, hint } }),
         timeoutMs: run.timeoutMs,
         environment: traceEnvironment(seenAction(action)),
-        onLog: ({ stream, line: raw }) => {
-          const line = { stream, line: redact(raw) };
-          if (isSpansLine(line.line)) {
-            observer.spans({ action: seenAction(action), text: line.line });
-            return;
-          }
-          lastLines.take(line);
-          logActionLine(log, run.fields, line);
-          observer.action({ kind: "line", action: seenAction(action), line, at: new Date(clock.now()) });
-        },
+        onLog: (line) => output.take(line),
         ...(run.onLaunch && { onLaunch: run.onLaunch }),
       },
       cancel,
     );
     if (offer) authGate.learn(offer, ended.outcome);
-    const outcome = { ...ended.outcome, message: oneLine(redact(ended.outcome.message)) };
-    return { ...ended, outcome: lastLines.addTo(outcome) };
+    return { ...ended, outcome: output.complete(ended.outcome) };
   }
 
   /** Reads the credentials within the action's time. Throws a `BmcError`. */

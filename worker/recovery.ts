@@ -1,18 +1,15 @@
 import type { Clock } from "../shared/clock.ts";
-import { oneLine } from "../shared/contract/result.ts";
 import type { Logger } from "../shared/logger.ts";
-import { isSpansLine } from "../shared/tracing/variables.ts";
 import type { Outcome } from "./action.ts";
+import { ActionOutput } from "./action-output.ts";
 import { ActionRecorder, type RecorderParts } from "./action-recorder.ts";
 import { fieldsOf, type LogFields, statusOf, textOf } from "./action-status.ts";
 import { bootTime, msBetween, parseBootTime } from "./boot-time.ts";
 import type { Conclusion } from "./conclusion.ts";
 import type { StopSignals } from "./executor.ts";
 import type { JournalEntry } from "./journal/entry.ts";
-import { LastLines } from "./last-lines.ts";
 import type { LeftoverSweep } from "./leftover-sweep.ts";
 import { type Observer, seenAction } from "./observer.ts";
-import { logActionLine } from "./runtime/log-line.ts";
 import { failedLaunch, nothingLeft } from "./runtime/outcome.ts";
 import type { Adoption, EndedAction, LaunchHandle, Runtime } from "./runtime/runtime.ts";
 import type { Turns } from "./turns.ts";
@@ -142,7 +139,7 @@ export class Recovery {
       ...{ timeoutMs: entry.timeoutMs, adopted: true },
     });
     const redact = await this.#redactor(entry, fields, cancel);
-    const lastLines = new LastLines();
+    const output = new ActionOutput({ action, fields, redact, clock, log, observer });
     const adoption = await runtime.adopt(
       {
         action: entry.action,
@@ -151,23 +148,13 @@ export class Recovery {
         startedAt: new Date(entry.startedAt),
         clockSetMs: clockSetSince(entry, clock.now()),
         timeoutMs: entry.timeoutMs,
-        onLog: ({ stream, line: raw }) => {
-          const line = { stream, line: redact(raw) };
-          if (isSpansLine(line.line)) {
-            observer.spans({ action, text: line.line });
-            return;
-          }
-          lastLines.take(line);
-          logActionLine(log, fields, line);
-          observer.action({ kind: "line", action, line, at: new Date(clock.now()) });
-        },
+        onLog: (line) => output.take(line),
       },
       cancel,
     );
     if (adoption.kind !== "ended") return adoption;
     const { ended } = adoption;
-    const outcome = { ...ended.outcome, message: oneLine(redact(ended.outcome.message)) };
-    return { kind: "ended", ended: { ...ended, outcome: lastLines.addTo(outcome) } };
+    return { kind: "ended", ended: { ...ended, outcome: output.complete(ended.outcome) } };
   }
 
   /** An image of somebody else may print what the worker that launched it gave it. */

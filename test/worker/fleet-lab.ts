@@ -10,14 +10,17 @@ const PASSWORD = "calvin";
 
 export interface Step {
   readonly name: string;
+  readonly image?: string;
   readonly environment?: Readonly<Record<string, string>>;
+  /** In seconds. */
+  readonly timeout?: number;
 }
 
 export function template(worker: string, steps: readonly Step[]): string {
-  const actions = steps.map(({ name, environment = {} }) => ({
+  const actions = steps.map(({ name, image, environment = {}, timeout = 60 }) => ({
     name,
-    image: `registry.example/pbnj-worker/${name}:v1`,
-    timeout: 60,
+    image: image ?? `registry.example/pbnj-worker/${name}:v1`,
+    timeout,
     environment,
   }));
   return JSON.stringify({

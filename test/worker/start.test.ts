@@ -7,6 +7,7 @@ import { SimulatedMachine, type SimulatedMachineOptions } from "../simulators/ma
 import { type RedfishBmcOptions, startRedfishBmc } from "../simulators/redfish/bmc.ts";
 import { startTinkServer, type TinkServerOptions } from "../simulators/tink/server.ts";
 import { WorkerProgram } from "../support/worker-program.ts";
+import { type Step, template } from "./fleet-lab.ts";
 
 const CANARY = "canary-4f1e9";
 
@@ -15,28 +16,6 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "pbnj-start-"));
 });
 afterAll(() => rm(folder, { recursive: true }));
-
-interface Step {
-  readonly name: string;
-  readonly image?: string;
-  readonly environment?: Readonly<Record<string, string>>;
-  readonly timeout?: number;
-}
-
-function template(worker: string, steps: readonly Step[]): string {
-  const actions = steps.map(({ name, image, environment = {}, timeout = 60 }) => ({
-    name,
-    image: image ?? `registry.example/pbnj-worker/${name}:v1`,
-    timeout,
-    environment,
-  }));
-  return JSON.stringify({
-    version: "0.1",
-    name: "t",
-    global_timeout: 600,
-    tasks: [{ name: "bmc", worker, actions }],
-  });
-}
 
 /** A tink server, machines behind Redfish BMCs, and the worker that serves them. */
 async function standing(options: {

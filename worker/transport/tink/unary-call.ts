@@ -35,7 +35,7 @@ export interface UnaryCallOptions {
 const PREFIX_BYTES = 5;
 
 /**
- * One unary gRPC call on a channel, for calls that are held by the thousand: it takes a ninth of the memory of a call
+ * One unary gRPC call on a channel, for calls that are held by the thousand: it takes a third of the memory of a call
  * through a Connect client, which holds its streams, iterators and promises ready for all that a call may be. Rejects
  * with a `ConnectError`, or with the signal's reason.
  */
