@@ -1,0 +1,185 @@
+import * as z from "zod/mini";
+import { type Backoff, backoffMs } from "../../shared/backoff.ts";
+import type { Clock } from "../../shared/clock.ts";
+import type { Logger } from "../../shared/logger.ts";
+import type { Cluster, Selection } from "./cluster.ts";
+import { type Kind, type ObjectName, resourceName } from "./kinds.ts";
+import { isKubernetesError, KubernetesError } from "./kubernetes-error.ts";
+
+/** What has become of one object. */
+export type Change<T> =
+  | { readonly kind: "set"; readonly name: ObjectName; readonly value: T; readonly before: T | undefined }
+  | { readonly kind: "gone"; readonly name: ObjectName; readonly before: T };
+
+export interface WatchedObjectsOptions<T> {
+  readonly cluster: Pick<Cluster, "list" | "watch">;
+  readonly kind: Kind;
+  readonly selection: Selection;
+  /** As much of an object as is to be kept; undefined keeps nothing of it, as of one that is of no concern. */
+  readonly project: (object: unknown, name: ObjectName) => T | undefined;
+  /** Called in order, for what a first list finds, too. Must not throw. */
+  readonly onChange?: (change: Change<T>) => void;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** `waiting` has not yet seen them all; `watching` sees every change; `failing` may be behind, and says why. */
+export type WatchState =
+  | { readonly kind: "waiting" | "watching" }
+  | { readonly kind: "failing"; readonly error: KubernetesError };
+
+const AGAIN: Backoff = { firstMs: 500, maxMs: 30_000, jitter: 0.5 };
+/** What only an operator can mend, such as a missing right, is not asked for all the time. */
+const AGAIN_WHEN_MENDED: Backoff = { firstMs: 5_000, maxMs: 60_000, jitter: 0.3 };
+/** An API server that is stopping ends watches as soon as they begin. */
+const SHORT_WATCH_MS = 1_000;
+
+const Named = z.object({
+  metadata: z.object({
+    name: z.string(),
+    namespace: z.optional(z.string()),
+    resourceVersion: z.optional(z.string()),
+  }),
+});
+
+/**
+ * The objects of one kind as the API has them: listed once, then watched. A watch that ends goes on where it was; one whose
+ * past is gone (410) begins with a list, and the difference is told as changes, so that none is missed.
+ */
+export class WatchedObjects<T> {
+  readonly #options: WatchedObjectsOptions<T>;
+  readonly #objects = new Map<string, { readonly name: ObjectName; readonly value: T }>();
+  readonly #synced = Promise.withResolvers<void>();
+  #state: WatchState = { kind: "waiting" };
+  #isSynced = false;
+  #resourceVersion: string | undefined;
+
+  constructor(options: WatchedObjectsOptions<T>) {
+    this.#options = options;
+  }
+
+  get state(): WatchState {
+    return this.#state;
+  }
+
+  /** Resolves when all have been seen once; rejects with the signal's reason when `run` ends before. */
+  get synced(): Promise<void> {
+    return this.#synced.promise;
+  }
+
+  /** Whether all have been seen once. */
+  get isSynced(): boolean {
+    return this.#isSynced;
+  }
+
+  get size(): number {
+    return this.#objects.size;
+  }
+
+  get({ namespace, name }: ObjectName): T | undefined {
+    return this.#objects.get(`${namespace}/${name}`)?.value;
+  }
+
+  *values(): IterableIterator<T> {
+    for (const { value } of this.#objects.values()) yield value;
+  }
+
+  /** Until the signal aborts. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    // Whoever waits for `synced` sees its end; nobody has to.
+    this.#synced.promise.catch(() => undefined);
+    const { clock, log, kind } = this.#options;
+    for (let failures = 0; !signal.aborted; ) {
+      const startedMs = clock.monotonicMs();
+      const wasShort = () => clock.monotonicMs() - startedMs < SHORT_WATCH_MS;
+      try {
+        await this.#once(signal, () => {
+          if (failures > 0)
+            log.info({ resource: resourceName(kind), failures }, "watch of the cluster goes on");
+          failures = 0;
+        });
+        if (wasShort()) await clock.sleep(backoffMs(AGAIN, 2), signal);
+      } catch (thrown) {
+        if (signal.aborted) break;
+        if (isKubernetesError(thrown, "expired")) {
+          this.#resourceVersion = undefined;
+          if (failures === 0 && !wasShort()) continue;
+        }
+        failures += 1;
+        const error = thrown instanceof KubernetesError ? thrown : unexpected(thrown);
+        this.#state = { kind: "failing", error };
+        const waitMs = Math.max(
+          backoffMs(error.passing || error.reason === "expired" ? AGAIN : AGAIN_WHEN_MENDED, failures),
+          error.retryAfterMs ?? 0,
+        );
+        const facts = { resource: resourceName(kind), error: error.message, waitMs };
+        // An outage is said once; what follows is only its repetition.
+        if (failures === 1) log.warn(facts, "cluster cannot be watched, will retry");
+        else log.debug(facts, "cluster cannot be watched, will retry");
+        await clock.sleep(waitMs, signal).catch(() => undefined);
+      }
+    }
+    this.#synced.reject(signal.reason);
+  }
+
+  async #once(signal: AbortSignal, onGood: () => void): Promise<void> {
+    const { cluster, kind, selection } = this.#options;
+    if (this.#resourceVersion === undefined) await this.#list(signal);
+    const from = this.#resourceVersion ?? "";
+    await cluster.watch(
+      kind,
+      selection,
+      from,
+      {
+        onOpen: () => {
+          this.#state = { kind: "watching" };
+          onGood();
+        },
+        onEvent: (event) => {
+          if (event.type !== "bookmark") this.#take(event.type, event.object);
+          if (event.resourceVersion !== "") this.#resourceVersion = event.resourceVersion;
+        },
+      },
+      signal,
+    );
+  }
+
+  async #list(signal: AbortSignal): Promise<void> {
+    const { cluster, kind, selection } = this.#options;
+    const { items, resourceVersion } = await cluster.list(kind, selection, z.unknown(), signal);
+    const found = new Set<string>();
+    for (const item of items) found.add(this.#take("set", item));
+    for (const [key, { name, value }] of this.#objects) {
+      if (found.has(key)) continue;
+      this.#objects.delete(key);
+      this.#options.onChange?.({ kind: "gone", name, before: value });
+    }
+    this.#resourceVersion = resourceVersion;
+    this.#isSynced = true;
+    this.#synced.resolve();
+  }
+
+  /** Gives the object's key. */
+  #take(type: "set" | "gone", object: unknown): string {
+    const parsed = Named.safeParse(object);
+    if (!parsed.success) throw new KubernetesError("unexpected", "an object of a watch has no name");
+    const { name, namespace = "" } = parsed.data.metadata;
+    const key = `${namespace}/${name}`;
+    const objectName = { namespace, name };
+    const before = this.#objects.get(key)?.value;
+    const value = type === "set" ? this.#options.project(object, objectName) : undefined;
+    if (value !== undefined) {
+      this.#objects.set(key, { name: objectName, value });
+      this.#options.onChange?.({ kind: "set", name: objectName, value, before });
+    } else if (before !== undefined) {
+      this.#objects.delete(key);
+      this.#options.onChange?.({ kind: "gone", name: objectName, before });
+    }
+    return key;
+  }
+}
+
+function unexpected(thrown: unknown): KubernetesError {
+  const text = thrown instanceof Error ? thrown.message : String(thrown);
+  return new KubernetesError("unexpected", text, { cause: thrown });
+}
