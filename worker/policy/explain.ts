@@ -18,7 +18,7 @@ export interface Deciding {
   readonly policy: Policy;
   readonly inventory: Inventory;
   readonly agentIdPattern: string;
-  readonly runtime: "docker" | "in-process" | "process";
+  readonly runtime: "docker" | "in-process" | "kubernetes" | "process";
   /** How containers run where the policy does not say. */
   readonly settings: Required<Omit<LaunchTerms, "privileged">>;
 }

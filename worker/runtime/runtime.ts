@@ -1,5 +1,6 @@
 import type { Connection } from "../../shared/contract/connection.ts";
 import type { Action, ActionId, Outcome } from "../action.ts";
+import type { MountedConnection } from "../inventory/inventory.ts";
 
 /** One line of an action's own output; the result line is not among them. */
 export interface LogLine {
@@ -23,8 +24,10 @@ export interface LaunchRequest {
   readonly action: Action;
   /** Only containers can be held to them. */
   readonly terms?: LaunchTerms;
-  /** Written to the action's stdin and nowhere else; absent when the action brings its own. */
+  /** Written to the action's stdin, or a Secret of its own, and nowhere else; absent when the action brings its own. */
   readonly connection?: Connection;
+  /** In its place, for a runtime with a `secretNamespace`. */
+  readonly mounted?: MountedConnection;
   /** The action's time, already with the default applied. */
   readonly timeoutMs: number;
   /** Called for each line as it comes; a line of spans (`isSpansLine`) comes whole, and is none of the log. */
@@ -87,6 +90,8 @@ export interface EndedAction {
 /** What launches actions. */
 export interface Runtime {
   readonly name: string;
+  /** The namespace whose Secrets it can have mounted, where it is one of a cluster. */
+  readonly secretNamespace?: string;
   /**
    * Runs an action to its end. Never rejects for what the action or the engine did: that is an outcome. Rejects with
    * `LaunchNotRecorded` when nothing was launched because of that.
