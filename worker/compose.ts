@@ -77,7 +77,7 @@ export function composeWorker(
     agentIdsOf(config.fixedAgentIds, config.agentIdPattern, current.inventory.machines());
   const slots = new ActionSlots(config.maxActions);
   const worker: Worker = new Worker({
-    agentIds: agentIds(),
+    agentIds,
     transport,
     runtime,
     executor: composeExecutor(config, {
@@ -202,6 +202,11 @@ export function composeExecutor(
     redactorOf: async (name, signal) => {
       const machine = current.inventory.find(name);
       if (!machine) throw new Error(`the inventory does not have ${name} any more`);
+      const { secretNamespace } = runtime;
+      // What the worker never had it cannot take out of text; actions take it out themselves.
+      if (secretNamespace !== undefined && current.inventory.mountedConnection?.(machine, secretNamespace)) {
+        return (text) => text;
+      }
       return redactor(
         await current.inventory.resolveConnection(machine, { commands: secretCommands, signal }),
       );

@@ -15,7 +15,7 @@ import type { AuthGate } from "./auth-gate.ts";
 import { bootTime } from "./boot-time.ts";
 import { Conclusion } from "./conclusion.ts";
 import { type Hook, hookFor, hookReport, hooksOf } from "./hooks.ts";
-import type { ConnectionReading } from "./inventory/inventory.ts";
+import type { ConnectionReading, MountedConnection } from "./inventory/inventory.ts";
 import type { SecretCommands } from "./inventory/secret-commands.ts";
 import type { JournalEntry } from "./journal/entry.ts";
 import type { ActionJournal } from "./journal/journal.ts";
@@ -49,6 +49,8 @@ export type Target =
       readonly terms?: LaunchTerms;
       /** Reads the credentials, anew at every launch. Rejects with a reason of one line, or the signal's. */
       connect?(reading: ConnectionReading): Promise<Connection>;
+      /** What takes the place of `connect` where the secrets can reach the action without the worker. */
+      mounted?(namespace: string): MountedConnection | undefined;
     }
   | { readonly ok: false; readonly reason: string };
 
@@ -287,11 +289,12 @@ export class Executor {
   ): Promise<EndedAction> {
     const { clock, log, runtime, authGate, observer, traceEnvironment } = this.#options;
     const { machine, lockKey } = target;
+    const mounted = this.#mounted(target);
     const failed = (errorClass: ErrorClass, reason: string) =>
       nothingLeft(failedLaunch(errorClass, reason, run.startedAt, new Date(clock.now())));
     let connection: Connection | undefined;
     try {
-      connection = await this.#connect(target, run.timeoutMs, cancel);
+      if (!mounted) connection = await this.#connect(target, run.timeoutMs, cancel);
     } catch (thrown) {
       const { class: errorClass, message } = BmcError.from(thrown);
       return failed(errorClass, message);
@@ -312,6 +315,9 @@ export class Executor {
         action,
         ...(target.terms && { terms: target.terms }),
         ...(connection && { connection: hint === undefined ? connection : { ...connection, hint } }),
+        ...(mounted && {
+          mounted: hint === undefined ? mounted : { ...mounted, document: { ...mounted.document, hint } },
+        }),
         timeoutMs: run.timeoutMs,
         environment: traceEnvironment(seenAction(action)),
         onLog: (line) => output.take(line),
@@ -321,6 +327,12 @@ export class Executor {
     );
     if (offer) authGate.learn(offer, ended.outcome);
     return { ...ended, outcome: output.complete(ended.outcome) };
+  }
+
+  /** The connection without its secrets, where the runtime has them mounted. */
+  #mounted({ mounted }: Located): MountedConnection | undefined {
+    const { secretNamespace } = this.#options.runtime;
+    return secretNamespace === undefined ? undefined : mounted?.(secretNamespace);
   }
 
   /** Reads the credentials within the action's time. Throws a `BmcError`. */

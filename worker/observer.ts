@@ -3,8 +3,11 @@ import { actionKey } from "./action-key.ts";
 import type { Delivery } from "./reporter.ts";
 import type { LogLine } from "./runtime/runtime.ts";
 
-/** `polling` waits for the server to give something, `busy` is at an action, `failing` waits because the server does not answer. */
-export type LaneState = "polling" | "busy" | "failing";
+/**
+ * `waiting` is woken up when a workflow is addressed to it, `polling` waits for the server to give something, `busy` is at an
+ * action, `failing` waits because the server does not answer.
+ */
+export type LaneState = "waiting" | "polling" | "busy" | "failing";
 
 /** One answer, or its absence, to the question for an action. */
 export interface PollSeen {

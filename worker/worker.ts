@@ -5,11 +5,15 @@ import type { Executor } from "./executor.ts";
 import { runLane } from "./lane.ts";
 import type { Observer, WorkerFacts } from "./observer.ts";
 import type { Runtime } from "./runtime/runtime.ts";
-import type { Transport } from "./transport/transport.ts";
+import type { ActionSource, Transport } from "./transport/transport.ts";
+import type { Waking } from "./waking.ts";
 
 export interface WorkerParts {
-  readonly agentIds: readonly string[];
+  /** Asked once what the worker begins with is there. */
+  readonly agentIds: () => readonly string[];
   readonly transport: Transport;
+  /** Where an agent ID's actions come from; absent is the transport for all. */
+  readonly sourceOf?: (agentId: string) => ActionSource;
   readonly runtime: Runtime;
   readonly executor: Pick<Executor, "execute" | "recover">;
   readonly clock: Clock;
@@ -17,10 +21,13 @@ export interface WorkerParts {
   readonly maxBackoffMs: number;
   readonly observer: Pick<Observer, "lane" | "asking" | "poll">;
   readonly facts: WorkerFacts;
+  readonly waking?: Waking;
   /** How long running actions may take to end by themselves once the worker is told to stop. */
   readonly shutdownGraceMs: number;
   /** What goes on beside the lanes until the worker stops; they never reject. */
   readonly companions?: readonly ((stop: AbortSignal) => Promise<void>)[];
+  /** Resolves when companions have what the lanes begin with, or it is not waited for any longer. Never rejects. */
+  readonly ready?: (stop: AbortSignal) => Promise<void>;
 }
 
 /** How the worker ended: by itself with everything done, or with actions cut short. */
@@ -57,12 +64,13 @@ export class Worker {
 
   /** Resolves when all lanes have ended and everything is released. */
   async run(): Promise<WorkerEnd> {
-    const { agentIds, executor, transport, runtime, companions = [] } = this.#parts;
+    const { agentIds, executor, transport, runtime, companions = [], ready } = this.#parts;
     try {
+      const beside = companions.map((companion) => companion(this.#stop.signal));
+      await ready?.(this.#stop.signal);
       // Before the lanes: what is still to be done at a machine comes before anything new there.
       const recovered = executor.recover(this.#signals);
-      this.setAgentIds(agentIds);
-      const beside = companions.map((companion) => companion(this.#stop.signal));
+      this.setAgentIds(agentIds());
       await Promise.all([recovered, this.#untilStopped(), ...beside]);
       await Promise.all([...this.#lanes.values()].map(({ ended }) => ended));
     } finally {
@@ -118,17 +126,18 @@ export class Worker {
 
   #ensureLane(agentId: string): void {
     if (this.#lanes.has(agentId) || this.#stop.signal.aborted) return;
-    const { transport, clock, log, maxBackoffMs, observer } = this.#parts;
+    const { transport, sourceOf, clock, log, maxBackoffMs, observer, waking } = this.#parts;
     const stop = new AbortController();
     const ended = runLane(
       {
         agentId,
-        source: transport,
+        source: sourceOf?.(agentId) ?? transport,
         execute: (action) => this.#execute(action),
         clock,
         log,
         maxBackoffMs,
         observer,
+        ...(waking && { waking }),
       },
       stop.signal,
     ).finally(() => {

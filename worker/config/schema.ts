@@ -222,6 +222,12 @@ export const Settings = z.object({
     description: "Network that containers join",
     type: "name",
   }),
+  pidsLimit: ContainerPids.prefault("64").register(settingMeta, {
+    group: "Docker runtime",
+    description: "Processes and threads of one container",
+    type: "number",
+  }),
+
   pullPolicy: z.enum(["always", "if-missing", "never"]).prefault("if-missing").register(settingMeta, {
     group: "Containers",
     description: "When images are pulled",
@@ -240,11 +246,6 @@ export const Settings = z.object({
   cpuLimit: ContainerCpus.prefault("1").register(settingMeta, {
     group: "Containers",
     description: "Processors of one container; parts of one are possible",
-    type: "number",
-  }),
-  pidsLimit: ContainerPids.prefault("64").register(settingMeta, {
-    group: "Docker runtime",
-    description: "Processes and threads of one container",
     type: "number",
   }),
 

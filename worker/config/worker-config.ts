@@ -276,8 +276,10 @@ function podConfig(settings: Settings): PodConfig {
 
 /** Waking up is worth a connection to a cluster only where there is one anyway, unless it was asked for. */
 function kubernetesConfig(settings: Settings): Pick<ExecutionConfig, "kubernetes"> {
-  const { runtime, kubernetesInventory: inventory, rufio, shareLanes, wakeUp } = settings;
-  const isUsed = runtime === "kubernetes" || inventory.length > 0 || rufio || shareLanes;
+  const { runtime, kubernetesInventory, rufio, shareLanes, wakeUp } = settings;
+  // Rufio's Jobs are for Machines.
+  const inventory = [...new Set([...kubernetesInventory, ...(rufio ? (["machines"] as const) : [])])];
+  const isUsed = runtime === "kubernetes" || inventory.length > 0 || shareLanes;
   if (!isUsed && wakeUp !== "on") return {};
   const { kubeconfig, kubernetesNamespace: namespace, watchNamespace, rufioLeaseNamespace } = settings;
   return {

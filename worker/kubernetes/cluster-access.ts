@@ -36,7 +36,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
  */
 export async function openAccess(kubeconfig: string | undefined): Promise<ClusterAccess> {
   // Loaded where a cluster is used: nobody else is to pay for its hundreds of modules.
-  const { KubeConfig } = await import("@kubernetes/client-node");
+  const { KubeConfig } = await import("./kube-config.ts");
   const config = new KubeConfig();
   const from = load(config, kubeconfig);
   const cluster = config.getCurrentCluster();

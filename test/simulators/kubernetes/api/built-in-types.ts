@@ -11,7 +11,11 @@ const EVENT_FIELDS = [
 
 /** The built-in kinds that this server knows: what a worker and Tinkerbell touch. */
 export const BUILT_IN_TYPES: readonly ResourceType[] = [
-  core("Namespace", "namespaces", { namespaced: false, subresources: ["status"], listFields: ["status.phase"] }),
+  core("Namespace", "namespaces", {
+    namespaced: false,
+    subresources: ["status"],
+    listFields: ["status.phase"],
+  }),
   core("Node", "nodes", { namespaced: false, subresources: ["status"], listFields: ["spec.unschedulable"] }),
   core("Pod", "pods", {
     subresources: ["status", "log", "binding"],

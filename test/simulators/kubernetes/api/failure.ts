@@ -79,12 +79,7 @@ export const unsupportedMediaType = (accepted: readonly string[]) =>
   );
 
 export const bodyTooLarge = (limit: number) =>
-  new ApiFailure(
-    413,
-    "RequestEntityTooLarge",
-    `Request entity too large: limit is ${limit}`,
-    {},
-  );
+  new ApiFailure(413, "RequestEntityTooLarge", `Request entity too large: limit is ${limit}`, {});
 
 export const expired = (message: string, metadata: JsonObject = {}) =>
   new ApiFailure(410, "Expired", message, undefined, metadata);

@@ -15,7 +15,9 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
 /** RFC 6902. */
 export function jsonPatch(target: unknown, operations: unknown): unknown {
   if (!Array.isArray(operations))
-    throw badRequest("error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp");
+    throw badRequest(
+      "error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp",
+    );
   let document: unknown = structuredClone(target);
   for (const operation of operations) document = applied(document, operation);
   return document;
@@ -65,7 +67,8 @@ function pointer(text: string | undefined): string[] {
 function at(document: unknown, path: readonly string[]): unknown {
   let value = document;
   for (const part of path) {
-    if (Array.isArray(value) && /^\d+$/.test(part) && Number(part) < value.length) value = value[Number(part)];
+    if (Array.isArray(value) && /^\d+$/.test(part) && Number(part) < value.length)
+      value = value[Number(part)];
     else if (isObject(value) && part in value) value = value[part];
     else throw unprocessable();
   }

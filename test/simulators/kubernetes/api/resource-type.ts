@@ -22,7 +22,13 @@ export interface ResourceType {
   readonly listFields?: readonly string[];
 }
 
-export function apiVersionOf({ group, version }: { readonly group: string; readonly version: string }): string {
+export function apiVersionOf({
+  group,
+  version,
+}: {
+  readonly group: string;
+  readonly version: string;
+}): string {
   return group === "" ? version : `${group}/${version}`;
 }
 

@@ -19,8 +19,7 @@ export function parseFieldSelector(text: string, type: ResourceType): Matches {
   const supported = ["metadata.name", "metadata.namespace", ...(type.listFields ?? [])];
   const checks = terms.map((term) => {
     const [, field = "", operator, value = ""] = /^([^=!]+)(!=|==|=)(.*)$/.exec(term) ?? [];
-    if (operator === undefined)
-      throw badRequest(`invalid selector: '${text}'; can't understand '${term}'`);
+    if (operator === undefined) throw badRequest(`invalid selector: '${text}'; can't understand '${term}'`);
     if (!supported.includes(field)) throw badRequest(`field label not supported: ${field}`);
     return (object: KubeObject) => (fieldOf(object, field) === value) === (operator !== "!=");
   });
@@ -35,7 +34,8 @@ export function nameInFieldSelector(text: string): string | undefined {
 function fieldOf(object: KubeObject, path: string): string {
   let value: unknown = object;
   for (const part of path.split("."))
-    value = typeof value === "object" && value !== null ? (value as Record<string, unknown>)[part] : undefined;
+    value =
+      typeof value === "object" && value !== null ? (value as Record<string, unknown>)[part] : undefined;
   return value === undefined ? "" : String(value);
 }
 
@@ -60,8 +60,7 @@ function requirement(text: string): Holds {
     return operator === "!=" ? (labels) => labels[key] !== value : (labels) => labels[key] === value;
   }
   const existence = /^(!?)\s*([^\s!=,()]+)$/.exec(text);
-  if (!existence)
-    throw badRequest(`unable to parse requirement: found '${text}', expected: identifier`);
+  if (!existence) throw badRequest(`unable to parse requirement: found '${text}', expected: identifier`);
   const [, not, key = ""] = existence;
   checkKey(key);
   return (labels) => key in labels === (not === "");
@@ -69,7 +68,9 @@ function requirement(text: string): Holds {
 
 function checkKey(key: string): void {
   if (!NAME.test(key))
-    throw badRequest(`unable to parse requirement: key: Invalid value: ${JSON.stringify(key)}: not a label key`);
+    throw badRequest(
+      `unable to parse requirement: key: Invalid value: ${JSON.stringify(key)}: not a label key`,
+    );
 }
 
 function checkValue(key: string, value: string): void {

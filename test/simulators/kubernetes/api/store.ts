@@ -59,8 +59,8 @@ export class ObjectStore {
 
   /** As it was at `revision`. Throws 410 when that is forgotten. */
   listAt(type: ResourceType, namespace: string, revision: number): KubeObject[] {
+    this.checkKnown(type, revision);
     const shelf = this.#shelf(type);
-    if (revision < shelf.forgotten) throw tooOld(revision, shelf.forgotten);
     const objects = new Map(shelf.objects);
     for (const { type: change, revision: at, object, previous } of shelf.history.toReversed()) {
       if (at <= revision) break;
@@ -102,11 +102,17 @@ export class ObjectStore {
    * when they are forgotten. The caller ends it with what is returned.
    */
   watch(type: ResourceType, revision: number, listener: Listener): () => void {
+    this.checkKnown(type, revision);
     const shelf = this.#shelf(type);
-    if (revision < shelf.forgotten) throw tooOld(revision, shelf.forgotten);
     for (const change of shelf.history) if (change.revision > revision) listener(change);
     shelf.watchers.add(listener);
     return () => shelf.watchers.delete(listener);
+  }
+
+  /** Throws 410 when what changed since `revision` is forgotten. */
+  checkKnown(type: ResourceType, revision: number): void {
+    const { forgotten } = this.#shelf(type);
+    if (revision < forgotten) throw tooOld(revision, forgotten);
   }
 
   /** Forgets what changed: every resourceVersion but the newest is too old. */

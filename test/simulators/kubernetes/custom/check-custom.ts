@@ -3,12 +3,7 @@ import { isObject, type JsonObject } from "../api/object.ts";
 import type { ObjectSchema, Schema } from "./schema.ts";
 
 /** The object without what the schema does not know, and with its defaults. */
-export function pruned(
-  schema: Schema,
-  value: unknown,
-  path: string,
-  unknown: string[],
-): unknown {
+export function pruned(schema: Schema, value: unknown, path: string, unknown: string[]): unknown {
   if (schema.type === "array" && Array.isArray(value))
     return value.map((item, index) => pruned(schema.items, item, `${path}[${index}]`, unknown));
   if (schema.type !== "object" || !isObject(value) || schema.open) return value;
@@ -42,8 +37,7 @@ export function violations(schema: Schema, value: unknown, path: string): Cause[
     const { minItems = 0, maxItems = Number.POSITIVE_INFINITY } = schema;
     if (value.length < minItems)
       return [invalidValue(path, value.length, `${path} in body should have at least ${minItems} items`)];
-    if (value.length > maxItems)
-      return [tooMany(path, value.length, maxItems)];
+    if (value.length > maxItems) return [tooMany(path, value.length, maxItems)];
     return value.flatMap((item, index) => violations(schema.items, item, `${path}[${index}]`));
   }
   if (schema.type === "object" && isObject(value)) return objectViolations(schema, value, path);
@@ -82,13 +76,16 @@ function textViolations(schema: Schema & { type: "string" }, value: string, path
   if (schema.pattern !== undefined && !goPattern(schema.pattern).test(value))
     return [invalidValue(path, value, `${path} in body should match '${schema.pattern}'`)];
   if (schema.format && !FORMATS[schema.format](value))
-    return [invalidValue(path, value, `${path} in body must be of type ${schema.format}: ${JSON.stringify(value)}`)];
+    return [
+      invalidValue(path, value, `${path} in body must be of type ${schema.format}: ${JSON.stringify(value)}`),
+    ];
   return [];
 }
 
 const FORMATS = {
   "date-time": (value: string) =>
-    /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i.test(value) && !Number.isNaN(Date.parse(value)),
+    /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i.test(value) &&
+    !Number.isNaN(Date.parse(value)),
   uri: (value: string) => URL.canParse(value) || value.startsWith("/"),
 };
 

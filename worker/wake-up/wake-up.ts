@@ -1,0 +1,94 @@
+import type { Clock } from "../../shared/clock.ts";
+import type { Logger } from "../../shared/logger.ts";
+import type { Cluster } from "../kubernetes/cluster.ts";
+import { KINDS } from "../kubernetes/kinds.ts";
+import { WatchedObjects } from "../kubernetes/watched-objects.ts";
+import type { Wake, Waking } from "../waking.ts";
+import { addressedAgents } from "./addressed-agents.ts";
+
+export interface WakeUpOptions {
+  readonly cluster: Pick<Cluster, "list" | "watch">;
+  /** Absent is all namespaces. */
+  readonly namespace?: string | undefined;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly random?: () => number;
+}
+
+/** How rarely a server is asked that has nothing as far as the cluster tells: against what a watch may have missed. */
+const RARELY_MS = 15 * 60_000;
+/** Over so long the lanes come back to polling when the watch fails, so that they do not all come at once. */
+const COME_BACK_MS = 10_000;
+
+/** Knows from the cluster's Workflows for which agent IDs the tink server may have an action. */
+export class WakeUp implements Waking {
+  readonly #options: WakeUpOptions;
+  readonly #workflows: WatchedObjects<readonly string[]>;
+  /** By agent ID: how many Workflows are addressed to it. */
+  readonly #addressed = new Map<string, number>();
+  /** By agent ID: those who wait for one. */
+  readonly #waiting = new Map<string, Set<() => void>>();
+
+  constructor(options: WakeUpOptions) {
+    this.#options = options;
+    const { cluster, namespace, clock, log } = options;
+    this.#workflows = new WatchedObjects<readonly string[]>({
+      ...{ cluster, clock, log, kind: KINDS.workflow, selection: { namespace } },
+      project: addressedAgents,
+      onChange: (change) => {
+        for (const agentId of change.before ?? []) this.#count(agentId, -1);
+        if (change.kind === "set") for (const agentId of change.value) this.#count(agentId, 1);
+      },
+    });
+  }
+
+  /** Watches until the signal aborts. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#workflows.run(signal);
+  }
+
+  get isWatching(): boolean {
+    return this.#workflows.isSynced && this.#workflows.state.kind === "watching";
+  }
+
+  now(agentId: string): Wake | undefined {
+    if (!this.isWatching) return "unknown";
+    return this.#addressed.has(agentId) ? "addressed" : undefined;
+  }
+
+  async wait(agentId: string, signal: AbortSignal): Promise<Wake> {
+    const { clock, random = Math.random } = this.#options;
+    const over = clock.monotonicMs() + RARELY_MS * (0.5 + random());
+    while (!signal.aborted) {
+      const wake = this.now(agentId);
+      if (wake) return wake;
+      const leftMs = over - clock.monotonicMs();
+      if (leftMs <= 0) return "rarely";
+      // Looks again after a while, because nobody tells when a watch begins to fail.
+      await this.#untilAddressed(agentId, Math.min(leftMs, COME_BACK_MS * (0.5 + random())), signal);
+    }
+    return "unknown";
+  }
+
+  async #untilAddressed(agentId: string, ms: number, signal: AbortSignal): Promise<void> {
+    const woken = new AbortController();
+    const wake = () => woken.abort();
+    const waiting = this.#waiting.get(agentId) ?? new Set();
+    this.#waiting.set(agentId, waiting.add(wake));
+    signal.addEventListener("abort", wake, { once: true });
+    try {
+      await this.#options.clock.sleep(ms, woken.signal).catch(() => undefined);
+    } finally {
+      signal.removeEventListener("abort", wake);
+      waiting.delete(wake);
+      if (waiting.size === 0) this.#waiting.delete(agentId);
+    }
+  }
+
+  #count(agentId: string, by: 1 | -1): void {
+    const count = (this.#addressed.get(agentId) ?? 0) + by;
+    if (count > 0) this.#addressed.set(agentId, count);
+    else this.#addressed.delete(agentId);
+    if (by > 0) for (const wake of this.#waiting.get(agentId) ?? []) wake();
+  }
+}
