@@ -41,7 +41,7 @@ export class Turns {
  * The name goes first, always, so that no two wait for each other. It is locked as well because a machine's BMC may get
  * another address in the inventory while an action is still at it under the one before.
  */
-function keysOf({ machine, lockKey }: Place): readonly string[] {
+export function keysOf({ machine, lockKey }: Place): readonly string[] {
   return [
     ...(machine === undefined ? [] : [`machine ${machine}`]),
     ...(lockKey === undefined ? [] : [`bmc ${lockKey}`]),

@@ -62,6 +62,10 @@ export interface LogOptions {
   readonly follow?: boolean;
   /** The newest bytes of a log that is longer than that are lost. */
   readonly limitBytes?: number;
+  /** Each line begins with the time when it was written (RFC 3339, nanoseconds) and a space. */
+  readonly timestamps?: boolean;
+  /** Only lines from that time on, RFC 3339; whole seconds: API servers pass on no fraction. */
+  readonly sinceTime?: string;
 }
 
 /** A right, as RBAC has it. */
@@ -344,7 +348,7 @@ export class Cluster {
   /** A container's log as it comes, up to its end or now. */
   async log(
     { namespace, name }: ObjectName,
-    { container, follow = false, limitBytes }: LogOptions,
+    { container, follow = false, limitBytes, timestamps = false, sinceTime }: LogOptions,
     onChunk: (chunk: Uint8Array) => void,
     signal: AbortSignal,
   ): Promise<void> {
@@ -354,6 +358,8 @@ export class Cluster {
       container,
       follow: follow ? "true" : undefined,
       limitBytes: limitBytes === undefined ? undefined : String(limitBytes),
+      timestamps: timestamps ? "true" : undefined,
+      sinceTime,
     };
     try {
       const answer = await this.#open({ method: "GET", path, query, doing }, signal);

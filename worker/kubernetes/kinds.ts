@@ -12,6 +12,7 @@ export interface Kind {
 export const KINDS = {
   job: { group: "batch", version: "v1", kind: "Job", resource: "jobs" },
   pod: { group: "", version: "v1", kind: "Pod", resource: "pods" },
+  event: { group: "", version: "v1", kind: "Event", resource: "events" },
   secret: { group: "", version: "v1", kind: "Secret", resource: "secrets" },
   lease: { group: "coordination.k8s.io", version: "v1", kind: "Lease", resource: "leases" },
   rufioMachine: { group: "bmc.tinkerbell.org", version: "v1alpha1", kind: "Machine", resource: "machines" },

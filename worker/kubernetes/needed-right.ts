@@ -9,4 +9,6 @@ export interface NeededRight {
   readonly scope: "own" | "watched";
   /** One sentence without its full stop. */
   readonly why: string;
+  /** What goes without it, where the worker works all the same. */
+  readonly without?: string;
 }
