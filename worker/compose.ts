@@ -3,34 +3,43 @@ import { hostname } from "node:os";
 import { type Clock, systemClock } from "../shared/clock.ts";
 import type { LogFields, Logger } from "../shared/logger.ts";
 import { redactor } from "../shared/secret-forms.ts";
+import type { Action, ActionId } from "./action.ts";
 import { ActionSlots } from "./action-slots.ts";
 import { AuthGate } from "./auth-gate.ts";
+import { ClusterSide } from "./cluster-side.ts";
 import type { ExecutionConfig, WorkerConfig } from "./config/worker-config.ts";
 import { readTextFile } from "./document/read-text-file.ts";
 import { Executor } from "./executor.ts";
+import { parseImageReference } from "./image-reference.ts";
 import { agentIdsOf } from "./inventory/agent-id.ts";
+import { CombinedInventory } from "./inventory/combined-inventory.ts";
 import { CurrentInventory } from "./inventory/current-inventory.ts";
+import type { Inventory } from "./inventory/inventory.ts";
 import { parseInventory } from "./inventory/parse-inventory.ts";
 import { resolveMachine } from "./inventory/resolve-machine.ts";
 import { SecretCommands } from "./inventory/secret-commands.ts";
 import type { ActionJournal } from "./journal/journal.ts";
 import type { StateDirectory } from "./journal/state-directory.ts";
+import type { Cluster } from "./kubernetes/cluster.ts";
 import { MachineLocks } from "./machine-locks.ts";
-import { nobody, type Observer, type SeenAction } from "./observer.ts";
+import { nobody, type Observer, observers, type SeenAction } from "./observer.ts";
 import type { OwnProgram } from "./own-program.ts";
 import { decide, decideFile, decideMachine } from "./policy/decide.ts";
 import { launchTerms } from "./policy/launch-terms.ts";
 import { parsePolicy } from "./policy/parse-policy.ts";
 import type { Policy } from "./policy/policy.ts";
 import { unenforced } from "./policy/unenforced.ts";
+import { PowerReader } from "./power-reader.ts";
 import { reloadFiles, type WatchedFile } from "./reload.ts";
 import { Reporter } from "./reporter.ts";
 import { DockerRuntime } from "./runtime/docker/docker-runtime.ts";
 import { InProcessRuntime } from "./runtime/in-process/in-process-runtime.ts";
+import { KubernetesRuntime } from "./runtime/kubernetes/kubernetes-runtime.ts";
 import { ActionFolder, OwnActions } from "./runtime/process/action-program.ts";
 import { ProcessRuntime } from "./runtime/process/process-runtime.ts";
 import { type FilePermit, refusalOf } from "./runtime/process/refusal.ts";
 import type { Runtime } from "./runtime/runtime.ts";
+import { BmcLeases } from "./sharing/bmc-leases.ts";
 import { connectServer } from "./transport/connect-server.ts";
 import type { StatusSink } from "./transport/transport.ts";
 import { type LaneChanges, Worker } from "./worker.ts";
@@ -45,6 +54,8 @@ export interface WorkerSurroundings {
   readonly observer?: Observer;
   /** Variables that join an action to its trace. */
   readonly traceEnvironment?: TraceEnvironment;
+  /** There where the configuration uses one. */
+  readonly cluster?: Cluster | undefined;
 }
 
 type TraceEnvironment = (action: SeenAction) => Readonly<Record<string, string>>;
@@ -53,6 +64,7 @@ const noTrace: TraceEnvironment = () => ({});
 
 /** What may change while a worker runs. */
 interface Current {
+  /** The file's. */
   readonly inventory: CurrentInventory;
   policy: Policy;
 }
@@ -68,25 +80,88 @@ export function composeWorker(
     clock = systemClock,
     observer = nobody,
     traceEnvironment = noTrace,
+    cluster,
   }: WorkerSurroundings,
 ): Worker {
   const current: Current = { inventory: new CurrentInventory(config.inventory), policy: config.policy };
   const transport = connectServer(config.server, log);
-  const runtime = composeRuntime(config, { log, own, state, policy: () => current.policy });
-  const agentIds = () =>
-    agentIdsOf(config.fixedAgentIds, config.agentIdPattern, current.inventory.machines());
+  const runtime = composeRuntime(config, { log, own, state, policy: () => current.policy, cluster });
+  const shared = { secretCommands: new SecretCommands(), authGate: new AuthGate() };
+  const side: ClusterSide | undefined =
+    cluster &&
+    config.kubernetes &&
+    new ClusterSide({
+      ...{ cluster, config: config.kubernetes, clock, log, agentIds: () => agentIds() },
+      agentIdPattern: config.agentIdPattern,
+      // For people the pod's name; the state directory's ID makes it one that no other process has.
+      member: `${hostname()}-${state.id.slice(0, 8)}`,
+      onMachines: ({ added, removed }) =>
+        log.info(
+          { machinesAdded: named(added), machinesRemoved: named(removed), ...lanesChanged() },
+          "machines of the cluster taken over",
+        ),
+      onOwned: async () => {
+        worker.setAgentIds(lanes());
+      },
+      readPower: (machine, signal) => power.read(machine, signal),
+    });
+  const inventory: Inventory = side?.inventory
+    ? new CombinedInventory({ file: current.inventory, cluster: side.inventory, log })
+    : current.inventory;
+  const locks = side?.shares
+    ? new BmcLeases({ cluster: side.cluster, shares: side.shares, clock, log })
+    : new MachineLocks();
+  const power = new PowerReader({ inventory, actions: own.library, locks, ...shared });
+  const agentIds = (): readonly string[] =>
+    agentIdsOf(config.fixedAgentIds, config.agentIdPattern, inventory.machines());
+  const rufio = side?.rufio;
+  const lanes = () => [
+    ...agentIds().filter((agentId) => side?.owns(agentId) ?? true),
+    ...(rufio?.agentIds ?? []),
+  ];
+  const lanesChanged = () => {
+    side?.shares?.agentIdsChanged();
+    return laneFields(worker.setAgentIds(lanes()));
+  };
+  const isRufios = (agentId: string) => rufio?.agentIds.includes(agentId) ?? false;
+  const sink: StatusSink = {
+    report: (status, signal) =>
+      (rufio && isRufios(status.action.agentId) ? rufio.sink : transport).report(status, signal),
+  };
+  const complain = (thrown: unknown) =>
+    log.error({ error: thrown instanceof Error ? thrown.message : String(thrown) }, "an onlooker stumbled");
+  const onlookers = rufio ? observers([observer, rufio.observer], complain) : observer;
   const slots = new ActionSlots(config.maxActions);
   const worker: Worker = new Worker({
-    agentIds,
+    agentIds: lanes,
     transport,
     runtime,
     executor: composeExecutor(config, {
-      ...{ current, sink: transport, runtime, slots, journal, log, clock, observer, traceEnvironment },
+      current: {
+        inventory,
+        get policy() {
+          return current.policy;
+        },
+      },
+      ...{
+        sink,
+        runtime,
+        slots,
+        locks,
+        journal,
+        log,
+        clock,
+        traceEnvironment,
+        observer: onlookers,
+        ...shared,
+      },
+      isOurs: ({ agentId }) => isRufios(agentId) || (side?.owns(agentId) ?? true),
+      ...(rufio && { cancelOf: (action: ActionId) => rufio.cancelOf(action) }),
     }),
-    observer,
+    observer: onlookers,
     facts: {
-      machines: () => current.inventory.machines().map(({ name }) => name),
-      agentIds,
+      machines: () => inventory.machines().map(({ name }) => name),
+      agentIds: lanes,
       slots: () => slots,
       unfinished: () => journal.unfinished().length,
       connected: () => transport.connected(),
@@ -96,13 +171,21 @@ export function composeWorker(
     log,
     maxBackoffMs: config.backoffMaxIntervalMs,
     shutdownGraceMs: config.shutdownGraceMs,
+    ...(rufio && {
+      sourceOf: (agentId: string) => (isRufios(agentId) ? rufio.source : undefined),
+    }),
+    ...(side && {
+      wakingOf: (agentId: string) => (rufio && isRufios(agentId) ? rufio.waking : side.wakeUp),
+      ready: (stop: AbortSignal) => side.ready(stop),
+    }),
     companions: [
+      ...(side?.companions ?? []),
       (stop) =>
         config.reloadIntervalMs === 0
           ? Promise.resolve()
           : reloadFiles(
               {
-                files: watchedFiles(config, current, () => laneFields(worker.setAgentIds(agentIds()))),
+                files: watchedFiles(config, current, lanesChanged),
                 intervalMs: config.reloadIntervalMs,
                 readFile: readTextFile,
                 clock,
@@ -112,6 +195,7 @@ export function composeWorker(
               stop,
             ),
     ],
+    close: () => power.close(),
   });
   return worker;
 }
@@ -159,21 +243,30 @@ function watchedFiles(
 const MOST_NAMED = 20;
 
 function laneFields({ added, removed }: LaneChanges): LogFields {
-  const named = (agentIds: readonly string[]) =>
-    agentIds.length <= MOST_NAMED
-      ? agentIds
-      : [...agentIds.slice(0, MOST_NAMED), `${agentIds.length - MOST_NAMED} more`];
   return { lanesAdded: named(added), lanesRemoved: named(removed) };
+}
+
+function named(names: readonly string[]): readonly string[] {
+  return names.length <= MOST_NAMED
+    ? names
+    : [...names.slice(0, MOST_NAMED), `${names.length - MOST_NAMED} more`];
 }
 
 /** What takes an action from permission to report. */
 export function composeExecutor(
   config: ExecutionConfig,
   parts: {
-    readonly current?: Pick<Current, "inventory" | "policy">;
+    readonly current?: { readonly inventory: Inventory; readonly policy: Policy };
     readonly sink: StatusSink;
     readonly runtime: Runtime;
     readonly slots?: ActionSlots;
+    readonly locks?: Pick<MachineLocks, "acquire">;
+    readonly authGate?: AuthGate;
+    readonly secretCommands?: SecretCommands;
+    /** Whether an action is still this worker's when its turn has come; absent is always. */
+    readonly isOurs?: (action: Action) => boolean;
+    /** As `ExecutorOptions.cancelOf`. */
+    readonly cancelOf?: (action: ActionId) => AbortSignal | undefined;
     readonly journal: ActionJournal;
     readonly log: Logger;
     readonly clock: Clock;
@@ -183,7 +276,8 @@ export function composeExecutor(
 ): Executor {
   const { current = config, sink, runtime, journal, log, clock } = parts;
   const { observer = nobody, traceEnvironment = noTrace, slots = new ActionSlots(config.maxActions) } = parts;
-  const secretCommands = new SecretCommands();
+  const { locks = new MachineLocks(), authGate = new AuthGate(), isOurs = () => true } = parts;
+  const { secretCommands = new SecretCommands() } = parts;
   return new Executor({
     permit: (action) => decide(current.policy, action),
     locate: (action) => {
@@ -195,10 +289,12 @@ export function composeExecutor(
     },
     runtime,
     reporter: new Reporter({ sink, clock, log, maxBackoffMs: config.backoffMaxIntervalMs, observer }),
-    locks: new MachineLocks(),
+    locks,
     slots,
-    authGate: new AuthGate(),
+    authGate,
     secretCommands,
+    isOurs,
+    ...(parts.cancelOf && { cancelOf: parts.cancelOf }),
     redactorOf: async (name, signal) => {
       const machine = current.inventory.find(name);
       if (!machine) throw new Error(`the inventory does not have ${name} any more`);
@@ -226,11 +322,13 @@ export interface RuntimeSurroundings {
   /** Absent for a run that ends with its process. */
   readonly state?: StateDirectory;
   readonly policy: () => Policy;
+  /** There where the configuration uses one. */
+  readonly cluster?: Cluster | undefined;
 }
 
 export function composeRuntime(
-  { runtime, stopGraceMs }: ExecutionConfig,
-  { log, own, state, policy }: RuntimeSurroundings,
+  { runtime, kubernetes, stopGraceMs }: ExecutionConfig,
+  { log, own, state, policy, cluster }: RuntimeSurroundings,
 ): Runtime {
   const { file, library, compileCacheDirectory } = own;
   for (const { source, message } of unenforced(policy(), runtime.kind)) log.warn({ source }, message);
@@ -272,6 +370,19 @@ export function composeRuntime(
         },
         registries: registryLogin ? [registryLogin] : [],
         stopGraceMs,
+      });
+    }
+    case "kubernetes": {
+      if (!cluster) throw new Error("the kubernetes runtime needs a cluster");
+      const group = kubernetes?.sharing?.group;
+      return new KubernetesRuntime({
+        ...{ cluster, log, stopGraceMs, pods: runtime },
+        owner: group ?? state?.id ?? randomUUID(),
+        shared: group !== undefined,
+        isIdempotent: async (image) => {
+          const name = parseImageReference(image)?.name;
+          return name !== undefined && ((await library.find(name))?.idempotent ?? false);
+        },
       });
     }
     default:

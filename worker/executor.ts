@@ -5,7 +5,7 @@ import type { ErrorClass } from "../shared/contract/error-class.ts";
 import { formatSeconds } from "../shared/duration.ts";
 import type { Logger } from "../shared/logger.ts";
 import { redactor } from "../shared/secret-forms.ts";
-import type { Action, Outcome } from "./action.ts";
+import type { Action, ActionId, Outcome } from "./action.ts";
 import { actionKey } from "./action-key.ts";
 import { ActionOutput } from "./action-output.ts";
 import { ActionRecorder, type RecorderParts } from "./action-recorder.ts";
@@ -30,6 +30,7 @@ import {
   LaunchNotRecorded,
   type LaunchRequest,
   type LaunchTerms,
+  LetGo,
   type Runtime,
 } from "./runtime/runtime.ts";
 import { Turns } from "./turns.ts";
@@ -62,11 +63,15 @@ export interface ExecutorOptions {
   readonly locate: (action: Action) => Target;
   readonly runtime: Runtime;
   readonly reporter: Reporter;
-  readonly locks: MachineLocks;
+  readonly locks: Pick<MachineLocks, "acquire">;
   readonly slots: ActionSlots;
   readonly authGate: AuthGate;
   readonly secretCommands: SecretCommands;
   readonly redactorOf: RedactorOf;
+  /** Whether an action is still this worker's once its turn has come, which may take hours. */
+  readonly isOurs: (action: Action) => boolean;
+  /** Aborts when an action is no longer wanted where it came from. */
+  readonly cancelOf?: (action: ActionId) => AbortSignal | undefined;
   readonly journal: ActionJournal;
   readonly clock: Clock;
   readonly log: Logger;
@@ -136,7 +141,8 @@ export class Executor {
   /** Resolves to the outcome, or undefined when the action was not run: the server then serves it again. */
   execute(action: Action, signals: StopSignals): Promise<Outcome | undefined> {
     const key = actionKey(action);
-    return this.#atHand.get(key) ?? this.#keepAtHand(key, this.#begin(action, key, signals));
+    const own = this.#signalsOf(action, signals);
+    return this.#atHand.get(key) ?? this.#keepAtHand(key, this.#begin(action, key, own));
   }
 
   /**
@@ -147,8 +153,16 @@ export class Executor {
   async recover(signals: StopSignals): Promise<void> {
     const left = this.#options.journal.unfinished();
     for (const { key, phase } of left) if (phase === "ended") this.#endedBefore.add(key);
-    const recovered = left.map((entry) => this.#keepAtHand(entry.key, this.#recovery.takeUp(entry, signals)));
+    const recovered = left.map((entry) =>
+      this.#keepAtHand(entry.key, this.#recovery.takeUp(entry, this.#signalsOf(entry.action, signals))),
+    );
     await Promise.all([...recovered, this.#sweep.run(signals.stop)]);
+  }
+
+  #signalsOf(action: ActionId, { stop, cancel }: StopSignals): StopSignals {
+    const unwanted = this.#options.cancelOf?.(action);
+    if (!unwanted) return { stop, cancel };
+    return { stop: AbortSignal.any([stop, unwanted]), cancel: AbortSignal.any([cancel, unwanted]) };
   }
 
   #keepAtHand(key: string, work: Promise<Outcome | undefined>): Promise<Outcome | undefined> {
@@ -174,6 +188,8 @@ export class Executor {
     const at = new Date(clock.now());
     observer.action({ kind: "taken", action: seenAction(action), ...(machine && { machine }), at });
     return this.#turns.take(target, signals.stop, async () => {
+      // Another replica has its agent ID now, and is served the action.
+      if (!this.#options.isOurs(action)) return undefined;
       // Policy and inventory may have changed while it waited, which may take hours.
       const now = this.#target(action);
       if (!now.ok) return this.#refuse(action, now.reason, signals);
@@ -261,6 +277,10 @@ export class Executor {
         signals.cancel,
       );
     } catch (thrown) {
+      if (thrown instanceof LetGo) {
+        log.info({ ...fields, runtime: runtime.name }, "action let go of: it runs on");
+        return undefined;
+      }
       if (thrown instanceof LaunchNotRecorded) await recorder.forget();
       return this.#notRecorded(thrown, fields, signals);
     }

@@ -52,7 +52,8 @@ export async function runLane(options: LaneOptions, stop: AbortSignal): Promise<
   let quickIdles = 0;
   /** Questions in a row that were given up because the server held them. */
   let givenUp = 0;
-  let asked = false;
+  /** At the start, so that an operator sees that the server answers; after an action, because the next one may follow. */
+  let worthAsking = true;
 
   function stumble(thrown: unknown, action?: Action): void {
     const about = action ? fieldsOf(action) : { agentId };
@@ -94,8 +95,7 @@ export async function runLane(options: LaneOptions, stop: AbortSignal): Promise<
   async function wake(): Promise<Wake> {
     const now = atHand.size > 0 || failures > 0 ? "unknown" : waking.now(agentId);
     if (now) return now;
-    // Once at the start all the same: that is how an operator sees that the server answers.
-    if (!asked) return "rarely";
+    if (worthAsking) return "rarely";
     givenUp = 0;
     observer.lane(agentId, "waiting");
     return waking.wait(agentId, stop);
@@ -115,7 +115,7 @@ export async function runLane(options: LaneOptions, stop: AbortSignal): Promise<
       if (failures === 0) observer.lane(agentId, atHand.size > 0 ? "busy" : "polling");
       const askedMs = clock.monotonicMs();
       observer.asking(agentId);
-      asked = true;
+      worthAsking = false;
       const poll = await askWithin(source, { agentId, holdMs: holdMs(why), atHand, clock }, stop);
       givenUp = poll.kind === "held" ? givenUp + 1 : 0;
       observer.poll({
@@ -138,6 +138,8 @@ export async function runLane(options: LaneOptions, stop: AbortSignal): Promise<
       failures = 0;
       if (poll.kind === "action") {
         quickIdles = 0;
+        worthAsking = true;
+        waking.served(poll.action, why);
         observer.lane(agentId, "busy");
         const { workflowId } = poll.action;
         const served = serve(poll.action);

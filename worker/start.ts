@@ -61,7 +61,7 @@ export async function start(
     return exitCodeOf("usage");
   }
   const { observer, traceEnvironment } = operating;
-  const worker = composeWorker(config, { log, own, state, journal, observer, traceEnvironment });
+  const worker = composeWorker(config, { log, own, state, journal, observer, traceEnvironment, cluster });
   try {
     await operating.serve(worker.facts);
   } catch (thrown) {
@@ -87,9 +87,10 @@ export async function start(
   );
   const end = await worker.run();
   state.close();
+  await cluster?.close();
   await operating.close();
   log.info({ end }, "worker stopped");
-  return end === "drained" ? EXIT_OK : exitCodeOf("cancelled", received());
+  return end === "cancelled" ? exitCodeOf("cancelled", received()) : EXIT_OK;
 }
 
 async function openJournal(state: StateDirectory, log: Logger, observer: Observer): Promise<Journal> {

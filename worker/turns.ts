@@ -11,10 +11,10 @@ export interface Place {
 
 /** Who may act now: one action at a time at a machine and at a BMC, and so many at a time in all. */
 export class Turns {
-  readonly #locks: MachineLocks;
+  readonly #locks: Pick<MachineLocks, "acquire">;
   readonly #slots: ActionSlots;
 
-  constructor(locks: MachineLocks, slots: ActionSlots) {
+  constructor(locks: Pick<MachineLocks, "acquire">, slots: ActionSlots) {
     this.#locks = locks;
     this.#slots = slots;
   }

@@ -1,3 +1,5 @@
+import type { ActionId } from "./action.ts";
+
 /** Why an agent ID is to be asked for now. */
 export type Wake =
   /** There may be an action for it. */
@@ -13,7 +15,13 @@ export interface Waking {
   now(agentId: string): Wake | undefined;
   /** Waits until it is to be asked for. Resolves, too, when the signal aborts. Never rejects. */
   wait(agentId: string, signal: AbortSignal): Promise<Wake>;
+  /** The server gave an action to who asked for that reason. */
+  served(action: Pick<ActionId, "workflowId">, why: Wake): void;
 }
 
 /** Asks all the time, and lets the server hold the question. */
-export const alwaysAwake: Waking = { now: () => "unknown", wait: async () => "unknown" };
+export const alwaysAwake: Waking = {
+  now: () => "unknown",
+  wait: async () => "unknown",
+  served: () => undefined,
+};

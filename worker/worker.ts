@@ -1,7 +1,7 @@
 import type { Clock } from "../shared/clock.ts";
 import type { Logger } from "../shared/logger.ts";
 import type { Action } from "./action.ts";
-import type { Executor } from "./executor.ts";
+import type { Executor, StopSignals } from "./executor.ts";
 import { runLane } from "./lane.ts";
 import type { Observer, WorkerFacts } from "./observer.ts";
 import type { Runtime } from "./runtime/runtime.ts";
@@ -12,8 +12,8 @@ export interface WorkerParts {
   /** Asked once what the worker begins with is there. */
   readonly agentIds: () => readonly string[];
   readonly transport: Transport;
-  /** Where an agent ID's actions come from; absent is the transport for all. */
-  readonly sourceOf?: (agentId: string) => ActionSource;
+  /** Where an agent ID's actions come from, unless from the transport. */
+  readonly sourceOf?: (agentId: string) => ActionSource | undefined;
   readonly runtime: Runtime;
   readonly executor: Pick<Executor, "execute" | "recover">;
   readonly clock: Clock;
@@ -21,17 +21,20 @@ export interface WorkerParts {
   readonly maxBackoffMs: number;
   readonly observer: Pick<Observer, "lane" | "asking" | "poll">;
   readonly facts: WorkerFacts;
-  readonly waking?: Waking;
+  /** What tells an agent ID's lane when to ask. */
+  readonly wakingOf?: (agentId: string) => Waking | undefined;
   /** How long running actions may take to end by themselves once the worker is told to stop. */
   readonly shutdownGraceMs: number;
   /** What goes on beside the lanes until the worker stops; they never reject. */
   readonly companions?: readonly ((stop: AbortSignal) => Promise<void>)[];
   /** Resolves when companions have what the lanes begin with, or it is not waited for any longer. Never rejects. */
   readonly ready?: (stop: AbortSignal) => Promise<void>;
+  /** Releases what else the worker holds. */
+  readonly close?: () => Promise<void>;
 }
 
-/** How the worker ended: by itself with everything done, or with actions cut short. */
-export type WorkerEnd = "drained" | "cancelled";
+/** How the worker ended: with everything done, with actions cut short, or with actions that run on without it. */
+export type WorkerEnd = "drained" | "cancelled" | "let-go";
 
 /** Agent IDs that are polled with since, or no longer. */
 export interface LaneChanges {
@@ -77,8 +80,10 @@ export class Worker {
       this.#ended.abort();
       await runtime.close();
       await transport.close();
+      await this.#parts.close?.();
     }
-    return this.#cancel.signal.aborted ? "cancelled" : "drained";
+    if (!this.#cancel.signal.aborted) return "drained";
+    return runtime.letGo ? "let-go" : "cancelled";
   }
 
   /** Polls as these from now on: lanes come and go, each after the action that it is at. Gives what has changed. */
@@ -111,22 +116,27 @@ export class Worker {
     );
   }
 
-  /** Stops the actions that run, too. */
+  /** Stops the actions that run, too, or lets go of them where another worker can take them over. */
   cancel(): void {
     if (this.#cancel.signal.aborted) return;
     this.stop();
-    if (this.#running > 0)
-      this.#parts.log.warn({ running: this.#running }, "cancelling the actions that run");
+    const { log, runtime } = this.#parts;
+    const facts = { running: this.#running };
+    if (runtime.letGo) {
+      if (this.#running > 0) log.info(facts, "letting go of the actions that run: they go on");
+      runtime.letGo();
+    } else if (this.#running > 0) log.warn(facts, "cancelling the actions that run");
     this.#cancel.abort(new Error("the worker was told to stop at once"));
   }
 
-  get #signals() {
+  get #signals(): StopSignals {
     return { stop: this.#stop.signal, cancel: this.#cancel.signal };
   }
 
   #ensureLane(agentId: string): void {
     if (this.#lanes.has(agentId) || this.#stop.signal.aborted) return;
-    const { transport, sourceOf, clock, log, maxBackoffMs, observer, waking } = this.#parts;
+    const { transport, sourceOf, wakingOf, clock, log, maxBackoffMs, observer } = this.#parts;
+    const waking = wakingOf?.(agentId);
     const stop = new AbortController();
     const ended = runLane(
       {

@@ -5,7 +5,7 @@ import type { Action } from "../../worker/action.ts";
 import { type LaneOptions, runLane } from "../../worker/lane.ts";
 import { nobody } from "../../worker/observer.ts";
 import type { ActionSource, Poll, WorkflowsAtHand } from "../../worker/transport/transport.ts";
-import type { Wake, Waking } from "../../worker/waking.ts";
+import { alwaysAwake, type Wake, type Waking } from "../../worker/waking.ts";
 import { scaledClock } from "../support/scaled-clock.ts";
 
 function actionOf(workflowId: string, name = "power-off"): Action {
@@ -384,6 +384,8 @@ class Holding implements ActionSource {
 class Bell implements Waking {
   readonly #rung: Wake[] = [];
   #waiting: PromiseWithResolvers<Wake> | undefined;
+  /** Why it was asked for each action. */
+  readonly heard: Wake[] = [];
   /** How many times a lane has rested. */
   rests = 0;
   /** Resolves the next time a lane rests. */
@@ -397,6 +399,10 @@ class Bell implements Waking {
 
   now(): undefined {
     return undefined;
+  }
+
+  served(_: unknown, why: Wake): void {
+    this.heard.push(why);
   }
 
   async wait(_: string, signal: AbortSignal): Promise<Wake> {
@@ -451,9 +457,12 @@ describe("a lane that is told when there is something for it", () => {
     bell.ring("addressed");
 
     expect(await ran.promise).toBe("a");
+    await bell.rested.promise;
     stop.abort();
     await ended;
-    expect(source.asked).toBe(2);
+    // At the start, when it was woken, and for what may follow the action.
+    expect(source.asked).toBe(3);
+    expect(bell.heard).toEqual(["addressed"]);
   });
 
   it("asks anew in place of being held by a server whose own view is behind", async () => {
@@ -462,7 +471,11 @@ describe("a lane that is told when there is something for it", () => {
     const source = new Holding((asking) => {
       if (asking.asked === 4) asking.polls.push({ kind: "action", action: actionOf("a") });
     });
-    const waking: Waking = { now: () => "addressed", wait: async () => "addressed" };
+    const waking: Waking = {
+      now: () => "addressed",
+      wait: async () => "addressed",
+      served: () => undefined,
+    };
     const { stop, ended } = run(
       source,
       async () => {
@@ -484,7 +497,7 @@ describe("a lane that is told when there is something for it", () => {
     const asked = Promise.withResolvers<void>();
     const source = new Holding(() => asked.resolve());
     const waited: number[] = [];
-    const waking: Waking = { now: () => "unknown", wait: async () => "unknown" };
+    const waking: Waking = alwaysAwake;
     const { stop, ended } = run(source, async () => true, { waking, clock: eagerClock(waited) });
 
     await asked.promise;

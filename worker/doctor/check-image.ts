@@ -37,7 +37,8 @@ const REMOVE_MS = 20_000;
 /** Runs an action image as the worker would, but never privileged, asking it for its help. Nothing of it stays. */
 export async function checkImage(trial: ImageTrial, signal: AbortSignal): Promise<readonly Finding[]> {
   const { config, own, policy } = trial;
-  if (trial.image === undefined && config.kind === "docker") {
+  const hasContainers = config.kind === "docker" || config.kind === "kubernetes";
+  if (trial.image === undefined && hasContainers) {
     return [isSkipped("action-image", "name one with --image to have it run")];
   }
   const image = trial.image ?? OWN_ACTION;
@@ -58,6 +59,7 @@ export async function checkImage(trial: ImageTrial, signal: AbortSignal): Promis
       return [...provided.findings, ...(await run(image, provided.words, trial, signal, bound))];
     }
     case "process":
+    case "kubernetes":
       return run(image, "", trial, signal, bound);
     case "in-process":
       return [

@@ -17,7 +17,8 @@ export interface Inventory {
   /**
    * What an action needs to reach the machine's BMC. Reads the machine's secrets anew at every call, so that
    * they may be rotated while the worker runs. Throws a `BmcError` of class `usage` whose one line names the
-   * file, variable or command that is wrong, and never its content; and the signal's reason when that aborts.
+   * file, variable, command or Secret that is wrong, and never its content; of class `internal` or `timeout` where a cluster does
+   * not answer; and the signal's reason when that aborts.
    */
   resolveConnection(machine: Machine, reading: ConnectionReading): Promise<Connection>;
   /**

@@ -2,6 +2,7 @@ import type { Connection } from "../../shared/contract/connection.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import type { Action } from "../action.ts";
 import { ownConnection, variableOfFlag } from "../given-names.ts";
+import { namespaceOf } from "../workflow-namespace.ts";
 import { machineNameOf } from "./agent-id.ts";
 import type { ConnectionReading, Inventory, Machine, MountedConnection } from "./inventory.ts";
 import { lockKeyOf, serviceLockKey } from "./lock-key.ts";
@@ -61,7 +62,9 @@ export function resolveMachine(
     return refused(`MACHINE is ${asked}, but the agent ID ${action.agentId} is that of machine ${lane.name}`);
   }
   if (asked !== undefined && !machine) {
-    const names = inventory.machines().flatMap(({ name }) => (permit(name).allowed ? [name] : []));
+    const names = inventory
+      .machines()
+      .flatMap(({ name }) => (find(name) && permit(name).allowed ? [name] : []));
     return refused(`MACHINE is ${asked}, which the inventory does not have${suggestion(asked, names)}`);
   }
   return machine ? fromInventory(machine, action, inventory) : fromAction(action);
@@ -81,12 +84,6 @@ function fromInventory(machine: Machine, action: Asking, inventory: Inventory): 
     connect: (reading) => inventory.resolveConnection(machine, reading),
     mounted: (namespace) => inventory.mountedConnection?.(machine, namespace),
   };
-}
-
-/** A workflow's ID is `namespace/name`; the deprecated API's is a name alone, or anything. */
-function namespaceOf({ workflowId = "" }: Asking): string | undefined {
-  const slash = workflowId.indexOf("/");
-  return slash > 0 ? workflowId.slice(0, slash) : undefined;
 }
 
 function fromAction(action: Asking): ResolvedMachine {

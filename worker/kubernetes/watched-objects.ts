@@ -76,8 +76,8 @@ export class WatchedObjects<T> {
     return this.#objects.size;
   }
 
-  get({ namespace, name }: ObjectName): T | undefined {
-    return this.#objects.get(`${namespace}/${name}`)?.value;
+  get(name: ObjectName): T | undefined {
+    return this.#objects.get(keyOf(name))?.value;
   }
 
   *values(): IterableIterator<T> {
@@ -136,7 +136,10 @@ export class WatchedObjects<T> {
           onGood();
         },
         onEvent: (event) => {
-          if (event.type !== "bookmark") this.#take(event.type, event.object);
+          if (event.type !== "bookmark") {
+            const { name, value } = this.#project(event.object);
+            this.#put(name, event.type === "set" ? value : undefined);
+          }
           if (event.resourceVersion !== "") this.#resourceVersion = event.resourceVersion;
         },
       },
@@ -145,38 +148,52 @@ export class WatchedObjects<T> {
   }
 
   async #list(signal: AbortSignal): Promise<void> {
-    const { cluster, kind, selection } = this.#options;
-    const { items, resourceVersion } = await cluster.list(kind, selection, z.unknown(), signal);
+    const { cluster, kind, selection, onChange } = this.#options;
+    // Of each page only what is kept of its objects stays in memory.
+    const schema = z.pipe(
+      z.unknown(),
+      z.transform((object) => this.#project(object)),
+    );
+    const { items, resourceVersion } = await cluster.list(kind, selection, schema, signal);
     const found = new Set<string>();
-    for (const item of items) found.add(this.#take("set", item));
+    for (const { name, value } of items) {
+      found.add(keyOf(name));
+      this.#put(name, value);
+    }
     for (const [key, { name, value }] of this.#objects) {
       if (found.has(key)) continue;
       this.#objects.delete(key);
-      this.#options.onChange?.({ kind: "gone", name, before: value });
+      onChange?.({ kind: "gone", name, before: value });
     }
     this.#resourceVersion = resourceVersion;
     this.#isSynced = true;
     this.#synced.resolve();
   }
 
-  /** Gives the object's key. */
-  #take(type: "set" | "gone", object: unknown): string {
+  #project(object: unknown): { readonly name: ObjectName; readonly value: T | undefined } {
     const parsed = Named.safeParse(object);
     if (!parsed.success) throw new KubernetesError("unexpected", "an object of a watch has no name");
     const { name, namespace = "" } = parsed.data.metadata;
-    const key = `${namespace}/${name}`;
     const objectName = { namespace, name };
+    return { name: objectName, value: this.#options.project(object, objectName) };
+  }
+
+  /** Undefined takes it away. */
+  #put(name: ObjectName, value: T | undefined): void {
+    const key = keyOf(name);
     const before = this.#objects.get(key)?.value;
-    const value = type === "set" ? this.#options.project(object, objectName) : undefined;
     if (value !== undefined) {
-      this.#objects.set(key, { name: objectName, value });
-      this.#options.onChange?.({ kind: "set", name: objectName, value, before });
+      this.#objects.set(key, { name, value });
+      this.#options.onChange?.({ kind: "set", name, value, before });
     } else if (before !== undefined) {
       this.#objects.delete(key);
-      this.#options.onChange?.({ kind: "gone", name: objectName, before });
+      this.#options.onChange?.({ kind: "gone", name, before });
     }
-    return key;
   }
+}
+
+function keyOf({ namespace, name }: ObjectName): string {
+  return `${namespace}/${name}`;
 }
 
 function unexpected(thrown: unknown): KubernetesError {

@@ -50,6 +50,18 @@ export class LaunchNotRecorded extends Error {
   }
 }
 
+/**
+ * The worker let go of an action, which runs on: its end is for the worker that takes it over to see, and nothing is to be
+ * reported by this one.
+ */
+export class LetGo extends Error {
+  override readonly name = "LetGo";
+
+  constructor() {
+    super("the worker let go of the action, which runs on");
+  }
+}
+
 /** A runtime's own words for what it launched, as JSON. */
 export type LaunchHandle = Readonly<Record<string, string | number | null>>;
 
@@ -95,7 +107,8 @@ export interface Runtime {
   /**
    * Runs an action to its end. Never rejects for what the action or the engine did: that is an outcome. Rejects with
    * `LaunchNotRecorded` when nothing was launched because of that.
-   * When `signal` aborts, the action is stopped (stop, grace, kill) and the outcome is class `cancelled`.
+   * When `signal` aborts, the action is stopped (stop, grace, kill) and the outcome is class `cancelled`. Rejects with `LetGo`
+   * after `letGo`.
    */
   run(request: LaunchRequest, signal: AbortSignal): Promise<EndedAction>;
   /** Takes over what an earlier worker left, under the terms of `run`. */
@@ -108,5 +121,10 @@ export interface Runtime {
   sweep(keep: (key: string) => boolean, signal: AbortSignal): Promise<number>;
   /** Whether actions could be launched now: resolves to what it found, in a few words; rejects with one line. */
   check(signal: AbortSignal): Promise<string>;
+  /**
+   * There where what runs outlives the worker and any other one can take it over: every `run` and `adopt` under way rejects
+   * with `LetGo`, and no signal stops its action any more.
+   */
+  letGo?(): void;
   close(): Promise<void>;
 }

@@ -17,12 +17,14 @@ const Workflow = z.object({
 /** States in which the server serves actions, as both generations of it write them. */
 const OPEN_STATES = new Set(["", "PENDING", "RUNNING", "STATE_PENDING", "STATE_RUNNING"]);
 
-/** The agent IDs for which a Workflow may have an action now; undefined when for none. */
-export function addressedAgents(object: unknown): readonly string[] | undefined {
+/** The agent IDs for which a Workflow may have an action now. */
+export function addressedAgents(object: unknown): readonly string[] {
   const parsed = Workflow.safeParse(object);
   const status = parsed.success ? parsed.data.status : undefined;
-  if (!status || !OPEN_STATES.has(status.state ?? "")) return undefined;
+  if (!status || !OPEN_STATES.has(status.state ?? "")) return NOBODY;
   const named = status.agentID ? [status.agentID] : (status.tasks ?? []).map(({ worker }) => worker);
-  const agents = [...new Set(named.filter((agent) => agent !== undefined && agent !== ""))];
-  return agents.length === 0 ? undefined : (agents as readonly string[]);
+  return [...new Set(named.filter((agent) => agent !== undefined).filter((agent) => agent !== ""))];
 }
+
+/** One for the many Workflows that are over. */
+const NOBODY: readonly string[] = [];

@@ -1,5 +1,6 @@
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
+import type { ActionId } from "../action.ts";
 import type { Cluster } from "../kubernetes/cluster.ts";
 import { KINDS } from "../kubernetes/kinds.ts";
 import { WatchedObjects } from "../kubernetes/watched-objects.ts";
@@ -17,6 +18,8 @@ export interface WakeUpOptions {
 
 /** How rarely a server is asked that has nothing as far as the cluster tells: against what a watch may have missed. */
 const RARELY_MS = 15 * 60_000;
+/** A watch may be so far behind the server. */
+const BEHIND_MS = 10_000;
 /** Over so long the lanes come back to polling when the watch fails, so that they do not all come at once. */
 const COME_BACK_MS = 10_000;
 
@@ -26,6 +29,9 @@ export class WakeUp implements Waking {
   readonly #workflows: WatchedObjects<readonly string[]>;
   /** By agent ID: how many Workflows are addressed to it. */
   readonly #addressed = new Map<string, number>();
+  #stop: AbortSignal | undefined;
+  /** The server has served a Workflow that is not among those that are watched. */
+  #isBlind = false;
   /** By agent ID: those who wait for one. */
   readonly #waiting = new Map<string, Set<() => void>>();
 
@@ -44,11 +50,17 @@ export class WakeUp implements Waking {
 
   /** Watches until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
+    this.#stop = signal;
     await this.#workflows.run(signal);
   }
 
   get isWatching(): boolean {
-    return this.#workflows.isSynced && this.#workflows.state.kind === "watching";
+    return !this.#isBlind && this.#workflows.isSynced && this.#workflows.state.kind === "watching";
+  }
+
+  /** Before its first answer, good or bad. */
+  get isStarting(): boolean {
+    return !this.isWatching && !this.#isBlind && this.#workflows.state.kind !== "failing";
   }
 
   now(agentId: string): Wake | undefined {
@@ -68,6 +80,30 @@ export class WakeUp implements Waking {
       await this.#untilAddressed(agentId, Math.min(leftMs, COME_BACK_MS * (0.5 + random())), signal);
     }
     return "unknown";
+  }
+
+  /** Whoever watches the wrong namespace would be woken by nothing, and is better asked all the time. */
+  served({ workflowId }: Pick<ActionId, "workflowId">, why: Wake): void {
+    if (why !== "rarely" || !this.isWatching || this.#knows(workflowId)) return;
+    const { clock, log, namespace } = this.#options;
+    void clock.sleep(BEHIND_MS, this.#stop).then(
+      () => {
+        if (!this.isWatching || this.#knows(workflowId)) return;
+        this.#isBlind = true;
+        const watched = namespace ?? "*";
+        log.warn(
+          { workflow: workflowId, watched },
+          "workflow served that is not watched: lanes poll all the time",
+        );
+      },
+      () => undefined,
+    );
+  }
+
+  #knows(workflowId: string): boolean {
+    const slash = workflowId.indexOf("/");
+    const name = { namespace: workflowId.slice(0, slash), name: workflowId.slice(slash + 1) };
+    return this.#workflows.get(name) !== undefined;
   }
 
   async #untilAddressed(agentId: string, ms: number, signal: AbortSignal): Promise<void> {

@@ -59,7 +59,7 @@ function watch(kind: Kind = MAPS, selection: Selection = { namespace: "default" 
 }
 
 const put = (name: string, value: string, namespace = "default") => {
-  const object = { metadata: { namespace, name }, data: { value } };
+  const object = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace, name }, data: { value } };
   return fake.get("v1", "ConfigMap", name, namespace)
     ? fake.replace("v1", "ConfigMap", object)
     : fake.create("v1", "ConfigMap", object);
@@ -100,7 +100,12 @@ describe("objects that are watched", () => {
     const { objects, changes } = watch();
     await objects.synced;
 
-    fake.replace("v1", "ConfigMap", { metadata: at("a"), data: { other: "x" } });
+    fake.replace("v1", "ConfigMap", {
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: at("a"),
+      data: { other: "x" },
+    });
 
     await vi.waitFor(() => expect(changes).toEqual(["set a", "gone a"]), WITHIN);
     expect(objects.size).toBe(0);

@@ -63,9 +63,9 @@ describe("whom a workflow waits for", () => {
       { state: "STATE_RUNNING", tasks: [{ worker: "a" }, { worker: "b" }] },
       ["a", "b"],
     ],
-    ["nobody while it is prepared", { state: "PREPARING", agentID: "a" }, undefined],
-    ["nobody once it is over", { state: "SUCCESS", agentID: "a" }, undefined],
-    ["nobody as long as nothing is known", {}, undefined],
+    ["nobody while it is prepared", { state: "PREPARING", agentID: "a" }, []],
+    ["nobody once it is over", { state: "SUCCESS", agentID: "a" }, []],
+    ["nobody as long as nothing is known", {}, []],
   ] as const)("is %s", (_, status, expected) => {
     expect(addressedAgents({ metadata: {}, status })).toEqual(expected);
   });
@@ -132,6 +132,31 @@ describe("waking up", () => {
     cluster = await Cluster.open({ kubeconfig: join(folder, "kubeconfig") });
 
     expect(await wakeUp().wait("a", stop.signal)).toBe("unknown");
+  });
+
+  it("leaves it to the server when that serves what is not watched, and says so", async () => {
+    const said: unknown[] = [];
+    const log = {
+      ...silentLogger,
+      warn: (fields: object, message: string) => said.push({ ...fields, message }),
+    };
+    const waking = new WakeUp({ cluster, namespace: "default", clock: scaledClock(100), log });
+    running = waking.run(stop.signal);
+    await vi.waitFor(() => expect(waking.isWatching).toBe(true), WITHIN);
+    workflow("w", { state: "SUCCESS", agentID: "a" });
+
+    waking.served({ workflowId: "default/w" }, "rarely");
+    waking.served({ workflowId: "elsewhere/w" }, "addressed");
+    waking.served({ workflowId: "elsewhere/w" }, "rarely");
+
+    await vi.waitFor(() => expect(waking.now("a")).toBe("unknown"), WITHIN);
+    expect(said).toEqual([
+      {
+        workflow: "elsewhere/w",
+        watched: "default",
+        message: "workflow served that is not watched: lanes poll all the time",
+      },
+    ]);
   });
 
   it("ends with the lane", async () => {

@@ -19,7 +19,8 @@ interface Shelf {
   readonly type: ResourceType;
   readonly objects: Map<string, KubeObject>;
   readonly history: Change[];
-  readonly watchers: Set<Listener>;
+  /** Whether they are deaf while the kind is muted. */
+  readonly watchers: Map<Listener, boolean>;
   /** Changes up to this revision are forgotten. */
   forgotten: number;
   muted: boolean;
@@ -101,11 +102,11 @@ export class ObjectStore {
    * Calls `listener` for every change after `revision`, those that were made before first, in the same turn. Throws 410
    * when they are forgotten. The caller ends it with what is returned.
    */
-  watch(type: ResourceType, revision: number, listener: Listener): () => void {
+  watch(type: ResourceType, revision: number, listener: Listener, canMiss = true): () => void {
     this.checkKnown(type, revision);
     const shelf = this.#shelf(type);
     for (const change of shelf.history) if (change.revision > revision) listener(change);
-    shelf.watchers.add(listener);
+    shelf.watchers.set(listener, canMiss);
     return () => shelf.watchers.delete(listener);
   }
 
@@ -138,7 +139,7 @@ export class ObjectStore {
     shelf.history.push(change);
     if (shelf.history.length > this.#historyLimit)
       shelf.forgotten = shelf.history.shift()?.revision ?? shelf.forgotten;
-    if (!shelf.muted) for (const watcher of shelf.watchers) watcher(change);
+    for (const [watcher, canMiss] of shelf.watchers) if (!(shelf.muted && canMiss)) watcher(change);
     for (const observer of this.#observers) observer(shelf.type, change);
   }
 
@@ -157,7 +158,7 @@ export class ObjectStore {
       type,
       objects: new Map(),
       history: [],
-      watchers: new Set(),
+      watchers: new Map(),
       forgotten: 0,
       muted: false,
     };
