@@ -13,17 +13,15 @@ export interface ClusterFeature {
 }
 
 /** The parts that these settings switch on. */
-export function clusterFeatures({
-  kubernetes,
-  runtime,
-}: Pick<ExecutionConfig, "kubernetes" | "runtime">): readonly ClusterFeature[] {
+export function clusterFeatures(config: ClusterUse): readonly ClusterFeature[] {
+  const { kubernetes, runtime } = config;
   if (!kubernetes) return [];
   const { inventory, wakeUp, rufio, sharing } = kubernetes;
   const kinds = new Set(["secrets", "machines", ...(inventory.includes("hardware") ? ["hardware"] : [])]);
   // Secrets beside the pods are mounted by a kubelet.
   if (runtime.kind === "kubernetes" && !rufio) kinds.delete("secrets");
   return [
-    ...(runtime.kind === "kubernetes" ? [{ name: "runtime", rights: RUNTIME_RIGHTS }] : []),
+    ...(runtime.kind === "kubernetes" ? [{ name: "runtime", rights: runtimeRights(config) }] : []),
     ...(inventory.length > 0
       ? [{ name: "inventory", rights: INVENTORY_RIGHTS.filter(({ resource }) => kinds.has(resource)) }]
       : []),
@@ -31,4 +29,15 @@ export function clusterFeatures({
     ...(rufio ? [{ name: "rufio", rights: RUFIO_RIGHTS }] : []),
     ...(sharing ? [{ name: "sharing", rights: SHARING_RIGHTS }] : []),
   ];
+}
+
+/** What decides about the rights that are needed. */
+export type ClusterUse = Pick<ExecutionConfig, "kubernetes" | "runtime" | "inventory">;
+
+/** Secrets of connections are made only for machines whose own Secrets a kubelet cannot mount. */
+function runtimeRights({ kubernetes, inventory }: ClusterUse): readonly NeededRight[] {
+  const { namespace, watchNamespace } = kubernetes ?? {};
+  const mountsAll =
+    inventory.machines().length === 0 && (watchNamespace === undefined || watchNamespace === namespace);
+  return mountsAll ? RUNTIME_RIGHTS.filter(({ resource }) => resource !== "secrets") : RUNTIME_RIGHTS;
 }

@@ -4,23 +4,29 @@ import type { Logger } from "../shared/logger.ts";
 import { version } from "../shared/version.ts";
 import type { KubernetesConfig } from "./config/worker-config.ts";
 import { agentIdOf } from "./inventory/agent-id.ts";
+import { CombinedInventory } from "./inventory/combined-inventory.ts";
+import type { Inventory } from "./inventory/inventory.ts";
 import { ClusterInventory, type MachineChanges } from "./inventory/kubernetes/cluster-inventory.ts";
 import type { Cluster } from "./kubernetes/cluster.ts";
 import type { ObjectName } from "./kubernetes/kinds.ts";
 import { openRufio, type Rufio } from "./rufio/rufio.ts";
+import { BmcLeases } from "./sharing/bmc-leases.ts";
 import { LaneShares } from "./sharing/lane-shares.ts";
+import type { ActionSource, Poll } from "./transport/transport.ts";
 import { WakeUp } from "./wake-up/wake-up.ts";
 
 export interface ClusterSideOptions {
   readonly cluster: Cluster;
   readonly config: KubernetesConfig;
+  /** The machines of the inventory's file. */
+  readonly file: Inventory;
+  /** Every agent ID that these machines and the fixed ones make, whichever replica has it. */
+  readonly agentIdsOf: (inventory: Inventory) => readonly string[];
   readonly agentIdPattern: string;
   /** This replica's name, the same after a restart and no other's. */
   readonly member: string;
   readonly clock: Clock;
   readonly log: Logger;
-  /** All agent IDs of this worker and its other replicas. */
-  readonly agentIds: () => readonly string[];
   readonly onMachines: (changes: MachineChanges) => void;
   /** As `LaneSharesOptions.onOwned`. */
   readonly onOwned: () => Promise<void>;
@@ -34,45 +40,46 @@ const LOOK_MS = 20;
 
 /** What of a cluster a standing worker uses, beside running actions there. */
 export class ClusterSide {
-  readonly cluster: Cluster;
-  readonly inventory: ClusterInventory | undefined;
+  /** Those of the file and of the cluster. */
+  readonly inventory: Inventory;
+  /** Turns at BMCs that replicas share; absent where there are none. */
+  readonly leases: BmcLeases | undefined;
   readonly wakeUp: WakeUp | undefined;
   readonly rufio: Rufio | undefined;
-  readonly shares: LaneShares | undefined;
+  readonly #machines: ClusterInventory | undefined;
+  readonly #shares: LaneShares | undefined;
   readonly #clock: Clock;
   readonly #log: Logger;
 
   constructor(options: ClusterSideOptions) {
-    const { cluster, config, agentIdPattern, clock, log, agentIds, onMachines, onOwned } = options;
+    const { cluster, config, file, agentIdPattern, clock, log, member, onMachines } = options;
     const { inventory: sources, wakeUp, rufio, sharing } = config;
-    this.cluster = cluster;
     this.#clock = clock;
     this.#log = log;
     const watchNamespace = config.watchNamespace ?? cluster.namespace;
     const allNamespaces = watchNamespace === "*";
     const machineName = ({ namespace, name }: ObjectName) => (allNamespaces ? `${name}.${namespace}` : name);
+    this.inventory = file;
     if (sources.length > 0) {
-      this.inventory = new ClusterInventory({
-        ...{ cluster, sources, watchNamespace, clock, log },
-        onChange: onMachines,
+      this.#machines = new ClusterInventory({
+        ...{ cluster, sources, watchNamespace, clock, log, onChange: onMachines },
       });
+      this.inventory = new CombinedInventory({ file, cluster: this.#machines, log });
     }
     if (wakeUp) {
-      this.wakeUp = new WakeUp({
-        ...{ cluster, clock, log },
-        namespace: allNamespaces ? undefined : watchNamespace,
-      });
+      const namespace = allNamespaces ? undefined : watchNamespace;
+      this.wakeUp = new WakeUp({ cluster, namespace, clock, log });
     }
     if (sharing) {
-      this.shares = new LaneShares({
-        ...{ cluster, clock, log, agentIds },
-        group: sharing.group,
-        member: options.member,
+      this.#shares = new LaneShares({
+        ...{ cluster, group: sharing.group, member, clock, log },
+        agentIds: () => options.agentIdsOf(this.inventory),
         onOwned: async () => {
-          await onOwned();
+          await options.onOwned();
           this.rufio?.ownershipChanged();
         },
       });
+      this.leases = new BmcLeases({ cluster, shares: this.#shares, clock, log });
     }
     if (rufio) {
       this.rufio = openRufio({
@@ -85,13 +92,31 @@ export class ClusterSide {
   }
 
   owns(agentId: string): boolean {
-    return this.shares?.owns(agentId) ?? true;
+    return this.#shares?.owns(agentId) ?? true;
+  }
+
+  /** Asks for nothing, and takes nothing, that another replica may have by now: this process may have been stopped for a while. */
+  guarded(source: ActionSource): ActionSource {
+    if (!this.#shares) return source;
+    return {
+      servesSeveral: () => source.servesSeveral(),
+      next: async (agentId, signal, atHand) => {
+        if (!this.owns(agentId)) return NOT_OURS;
+        const poll = await source.next(agentId, signal, atHand);
+        return poll.kind === "action" && !this.owns(agentId) ? NOT_OURS : poll;
+      },
+    };
+  }
+
+  /** The file's machines or the cluster's have become others. */
+  machinesChanged(): void {
+    this.#shares?.agentIdsChanged();
   }
 
   /** What goes on beside the lanes. */
   get companions(): readonly ((stop: AbortSignal) => Promise<void>)[] {
-    const { inventory, wakeUp, rufio, shares } = this;
-    return [inventory, wakeUp, rufio, shares].flatMap((part) =>
+    const { wakeUp, rufio, leases } = this;
+    return [this.#machines, wakeUp, rufio, this.#shares, leases].flatMap((part) =>
       part ? [(stop: AbortSignal) => part.run(stop)] : [],
     );
   }
@@ -103,7 +128,7 @@ export class ClusterSide {
 
   async #inventoryReady(stop: AbortSignal): Promise<void> {
     const bound = AbortSignal.any([stop, AbortSignal.timeout(READY_MS)]);
-    const synced = await this.inventory?.synced(bound);
+    const synced = await this.#machines?.synced(bound);
     if (synced?.ok === false && !stop.aborted) {
       this.#log.warn({ reason: synced.reason }, "machines of the cluster not known yet, the worker goes on");
     }
@@ -116,6 +141,8 @@ export class ClusterSide {
     }
   }
 }
+
+const NOT_OURS: Poll = { kind: "idle", reason: "another replica has the agent ID" };
 
 /** Of `rufio/<namespace>/<name>`. */
 function machineOf(key: string): ObjectName {

@@ -12,7 +12,6 @@ import { readTextFile } from "./document/read-text-file.ts";
 import { Executor } from "./executor.ts";
 import { parseImageReference } from "./image-reference.ts";
 import { agentIdsOf } from "./inventory/agent-id.ts";
-import { CombinedInventory } from "./inventory/combined-inventory.ts";
 import { CurrentInventory } from "./inventory/current-inventory.ts";
 import type { Inventory } from "./inventory/inventory.ts";
 import { parseInventory } from "./inventory/parse-inventory.ts";
@@ -21,7 +20,7 @@ import { SecretCommands } from "./inventory/secret-commands.ts";
 import type { ActionJournal } from "./journal/journal.ts";
 import type { StateDirectory } from "./journal/state-directory.ts";
 import type { Cluster } from "./kubernetes/cluster.ts";
-import { MachineLocks } from "./machine-locks.ts";
+import { type Locks, MachineLocks } from "./machine-locks.ts";
 import { nobody, type Observer, observers, type SeenAction } from "./observer.ts";
 import type { OwnProgram } from "./own-program.ts";
 import { decide, decideFile, decideMachine } from "./policy/decide.ts";
@@ -39,7 +38,6 @@ import { ActionFolder, OwnActions } from "./runtime/process/action-program.ts";
 import { ProcessRuntime } from "./runtime/process/process-runtime.ts";
 import { type FilePermit, refusalOf } from "./runtime/process/refusal.ts";
 import type { Runtime } from "./runtime/runtime.ts";
-import { BmcLeases } from "./sharing/bmc-leases.ts";
 import { connectServer } from "./transport/connect-server.ts";
 import type { StatusSink } from "./transport/transport.ts";
 import { type LaneChanges, Worker } from "./worker.ts";
@@ -87,11 +85,13 @@ export function composeWorker(
   const transport = connectServer(config.server, log);
   const runtime = composeRuntime(config, { log, own, state, policy: () => current.policy, cluster });
   const shared = { secretCommands: new SecretCommands(), authGate: new AuthGate() };
+  const agentIdsIn = (machines: Inventory) =>
+    agentIdsOf(config.fixedAgentIds, config.agentIdPattern, machines.machines());
   const side: ClusterSide | undefined =
     cluster &&
     config.kubernetes &&
     new ClusterSide({
-      ...{ cluster, config: config.kubernetes, clock, log, agentIds: () => agentIds() },
+      ...{ cluster, config: config.kubernetes, file: current.inventory, agentIdsOf: agentIdsIn, clock, log },
       agentIdPattern: config.agentIdPattern,
       // For people the pod's name; the state directory's ID makes it one that no other process has.
       member: `${hostname()}-${state.id.slice(0, 8)}`,
@@ -102,25 +102,20 @@ export function composeWorker(
         ),
       onOwned: async () => {
         worker.setAgentIds(lanes());
+        await worker.quiet();
       },
       readPower: (machine, signal) => power.read(machine, signal),
     });
-  const inventory: Inventory = side?.inventory
-    ? new CombinedInventory({ file: current.inventory, cluster: side.inventory, log })
-    : current.inventory;
-  const locks = side?.shares
-    ? new BmcLeases({ cluster: side.cluster, shares: side.shares, clock, log })
-    : new MachineLocks();
+  const inventory = side?.inventory ?? current.inventory;
+  const locks: Locks = side?.leases ?? new MachineLocks();
   const power = new PowerReader({ inventory, actions: own.library, locks, ...shared });
-  const agentIds = (): readonly string[] =>
-    agentIdsOf(config.fixedAgentIds, config.agentIdPattern, inventory.machines());
   const rufio = side?.rufio;
   const lanes = () => [
-    ...agentIds().filter((agentId) => side?.owns(agentId) ?? true),
+    ...agentIdsIn(inventory).filter((agentId) => side?.owns(agentId) ?? true),
     ...(rufio?.agentIds ?? []),
   ];
   const lanesChanged = () => {
-    side?.shares?.agentIdsChanged();
+    side?.machinesChanged();
     return laneFields(worker.setAgentIds(lanes()));
   };
   const isRufios = (agentId: string) => rufio?.agentIds.includes(agentId) ?? false;
@@ -171,10 +166,8 @@ export function composeWorker(
     log,
     maxBackoffMs: config.backoffMaxIntervalMs,
     shutdownGraceMs: config.shutdownGraceMs,
-    ...(rufio && {
-      sourceOf: (agentId: string) => (isRufios(agentId) ? rufio.source : undefined),
-    }),
     ...(side && {
+      sourceOf: (agentId: string) => (rufio && isRufios(agentId) ? rufio.source : side.guarded(transport)),
       wakingOf: (agentId: string) => (rufio && isRufios(agentId) ? rufio.waking : side.wakeUp),
       ready: (stop: AbortSignal) => side.ready(stop),
     }),
@@ -195,7 +188,10 @@ export function composeWorker(
               stop,
             ),
     ],
-    close: () => power.close(),
+    async close() {
+      await power.close();
+      await side?.leases?.close();
+    },
   });
   return worker;
 }
@@ -260,7 +256,7 @@ export function composeExecutor(
     readonly sink: StatusSink;
     readonly runtime: Runtime;
     readonly slots?: ActionSlots;
-    readonly locks?: Pick<MachineLocks, "acquire">;
+    readonly locks?: Locks;
     readonly authGate?: AuthGate;
     readonly secretCommands?: SecretCommands;
     /** Whether an action is still this worker's when its turn has come; absent is always. */

@@ -20,7 +20,7 @@ import type { SecretCommands } from "./inventory/secret-commands.ts";
 import type { JournalEntry } from "./journal/entry.ts";
 import type { ActionJournal } from "./journal/journal.ts";
 import { LeftoverSweep } from "./leftover-sweep.ts";
-import type { MachineLocks } from "./machine-locks.ts";
+import type { Locks } from "./machine-locks.ts";
 import { type Observer, type SeenAction, seenAction } from "./observer.ts";
 import { Recovery, type RedactorOf } from "./recovery.ts";
 import type { Reporter } from "./reporter.ts";
@@ -63,7 +63,7 @@ export interface ExecutorOptions {
   readonly locate: (action: Action) => Target;
   readonly runtime: Runtime;
   readonly reporter: Reporter;
-  readonly locks: Pick<MachineLocks, "acquire">;
+  readonly locks: Locks;
   readonly slots: ActionSlots;
   readonly authGate: AuthGate;
   readonly secretCommands: SecretCommands;
@@ -97,6 +97,9 @@ const STALE_AT_MOST_MS = 15_000;
 /** A disk that is full may be made free; until then the server serves the action again. */
 const UNWRITABLE_PAUSE_MS = 5_000;
 const UNWRITABLE = "action not started: the journal cannot be written";
+
+/** Another replica has the action's agent ID since, and nothing was launched here. */
+class NotOurs extends Error {}
 
 /**
  * Takes one action from permission to acknowledged report: policy, machine, turn at the BMC, slot, RUNNING,
@@ -187,7 +190,7 @@ export class Executor {
     const { machine } = target;
     const at = new Date(clock.now());
     observer.action({ kind: "taken", action: seenAction(action), ...(machine && { machine }), at });
-    return this.#turns.take(target, signals.stop, async () => {
+    const inTurn = async () => {
       // Another replica has its agent ID now, and is served the action.
       if (!this.#options.isOurs(action)) return undefined;
       // Policy and inventory may have changed while it waited, which may take hours.
@@ -195,7 +198,8 @@ export class Executor {
       if (!now.ok) return this.#refuse(action, now.reason, signals);
       // Another BMC has another turn: the server serves the action again.
       return now.lockKey === target.lockKey ? this.#launch(action, now, signals) : undefined;
-    });
+    };
+    return this.#turns.take(target, signals.stop, inTurn, { actionKey: actionKey(action) });
   }
 
   /** Says when an action was let go of without an end. */
@@ -281,7 +285,8 @@ export class Executor {
         log.info({ ...fields, runtime: runtime.name }, "action let go of: it runs on");
         return undefined;
       }
-      if (thrown instanceof LaunchNotRecorded) await recorder.forget();
+      if (thrown instanceof NotOurs || thrown instanceof LaunchNotRecorded) await recorder.forget();
+      if (thrown instanceof NotOurs) return undefined;
       return this.#notRecorded(thrown, fields, signals);
     }
     const hook = hookFor(action, ended.outcome);
@@ -325,6 +330,8 @@ export class Executor {
         : { machine, lockKey, connection };
     const refusal = offer && authGate.refusal(offer);
     if (refusal !== undefined) return failed("auth", refusal);
+    // A hook belongs to an action that was this worker's.
+    if (run.onLaunch && !this.#options.isOurs(action)) throw new NotOurs();
     const output = new ActionOutput({
       ...{ action: seenAction(action), fields: run.fields, redact: redactor(connection ?? {}) },
       ...{ clock, log, observer },

@@ -5,7 +5,7 @@ import type { Action } from "./action.ts";
 import type { AuthGate, Offer } from "./auth-gate.ts";
 import type { Inventory } from "./inventory/inventory.ts";
 import type { SecretCommands } from "./inventory/secret-commands.ts";
-import type { MachineLocks } from "./machine-locks.ts";
+import type { Locks } from "./machine-locks.ts";
 import type { ActionLibrary } from "./runtime/in-process/action-library.ts";
 import { InProcessRuntime } from "./runtime/in-process/in-process-runtime.ts";
 import { keysOf } from "./turns.ts";
@@ -14,7 +14,7 @@ export interface PowerReaderOptions {
   readonly inventory: Inventory;
   readonly actions: ActionLibrary;
   /** Those of the worker's actions: one of both at a BMC at a time, and what it refused to one it refused to all. */
-  readonly locks: Pick<MachineLocks, "acquire">;
+  readonly locks: Locks;
   readonly authGate: AuthGate;
   readonly secretCommands: SecretCommands;
 }

@@ -55,6 +55,10 @@ export class Worker {
   readonly #ended = new AbortController();
   readonly #lanes = new Map<string, Lane>();
   #agentIds: ReadonlySet<string> = new Set();
+  /** By agent ID, how many questions for an action are open. */
+  readonly #asking = new Map<string, number>();
+  /** Called whenever one is answered. */
+  readonly #onAnswered = new Set<() => void>();
   #running = 0;
 
   constructor(parts: WorkerParts) {
@@ -99,6 +103,17 @@ export class Worker {
     return { added, removed };
   }
 
+  /** Resolves when nothing is asked for any more as an agent ID that is not this worker's; what runs may go on. */
+  async quiet(): Promise<void> {
+    const isLoud = () => [...this.#asking.keys()].some((agentId) => !this.#isPolled(agentId));
+    while (isLoud()) {
+      const answered = Promise.withResolvers<void>();
+      this.#onAnswered.add(answered.resolve);
+      await answered.promise;
+      this.#onAnswered.delete(answered.resolve);
+    }
+  }
+
   /** Takes no more actions; those that run may end by themselves, for a time. */
   stop(): void {
     if (this.#stop.signal.aborted) return;
@@ -141,7 +156,7 @@ export class Worker {
     const ended = runLane(
       {
         agentId,
-        source: sourceOf?.(agentId) ?? transport,
+        source: this.#counted(sourceOf?.(agentId) ?? transport),
         execute: (action) => this.#execute(action),
         clock,
         log,
@@ -156,6 +171,31 @@ export class Worker {
       if (this.#agentIds.has(agentId)) this.#ensureLane(agentId);
     });
     this.#lanes.set(agentId, { stop, ended });
+  }
+
+  #isPolled(agentId: string): boolean {
+    return this.#agentIds.has(agentId) && !this.#stop.signal.aborted;
+  }
+
+  /** Keeps account of the questions that are open. */
+  #counted(source: ActionSource): ActionSource {
+    const count = (agentId: string, by: 1 | -1) => {
+      const open = (this.#asking.get(agentId) ?? 0) + by;
+      if (open > 0) this.#asking.set(agentId, open);
+      else this.#asking.delete(agentId);
+    };
+    return {
+      servesSeveral: () => source.servesSeveral(),
+      next: async (agentId, signal, atHand) => {
+        count(agentId, 1);
+        try {
+          return await source.next(agentId, signal, atHand);
+        } finally {
+          count(agentId, -1);
+          for (const tell of this.#onAnswered) tell();
+        }
+      },
+    };
   }
 
   /** Resolves to whether it was run. */

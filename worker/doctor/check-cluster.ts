@@ -1,20 +1,19 @@
 import { TimeoutReached, withTimeout } from "../../shared/timeout.ts";
-import { type ClusterFeature, clusterFeatures } from "../cluster-rights.ts";
-import type { ExecutionConfig } from "../config/worker-config.ts";
+import { type ClusterFeature, type ClusterUse, clusterFeatures } from "../cluster-rights.ts";
 import { Cluster } from "../kubernetes/cluster.ts";
 import { KubernetesError, type KubernetesReason } from "../kubernetes/kubernetes-error.ts";
 import { findMissingRights, type RightScopes } from "../kubernetes/missing-rights.ts";
 import type { CauseName } from "./causes.ts";
-import { type Finding, isSkipped, isWell, isWrong, named } from "./finding.ts";
+import { type Finding, isWell, isWrong, named } from "./finding.ts";
 
-/** Whether the cluster answers, and lets the worker do what its settings ask for. */
+/** Whether the cluster answers, and lets the worker do what its settings ask for; nothing where they ask for none. */
 export async function checkCluster(
-  config: Pick<ExecutionConfig, "kubernetes" | "runtime">,
+  config: ClusterUse,
   timeoutMs: number,
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
   const { kubernetes } = config;
-  if (!kubernetes) return [isSkipped("cluster", "no setting asks for one")];
+  if (!kubernetes) return [];
   let cluster: Cluster | undefined;
   try {
     cluster = await Cluster.open({ ...kubernetes, requestTimeoutMs: timeoutMs });
@@ -28,11 +27,7 @@ export async function checkCluster(
   }
 }
 
-async function look(
-  cluster: Cluster,
-  config: Pick<ExecutionConfig, "kubernetes" | "runtime">,
-  signal: AbortSignal,
-): Promise<readonly Finding[]> {
+async function look(cluster: Cluster, config: ClusterUse, signal: AbortSignal): Promise<readonly Finding[]> {
   const version = await cluster.version(signal);
   const scopes = { own: cluster.namespace, watched: config.kubernetes?.watchNamespace ?? cluster.namespace };
   const features = clusterFeatures(config);

@@ -114,8 +114,8 @@ export class WatchedObjects<T> {
         );
         const facts = { resource: resourceName(kind), error: error.message, waitMs };
         // An outage is said once; what follows is only its repetition.
-        if (failures === 1) log.warn(facts, "cluster cannot be watched, will retry");
-        else log.debug(facts, "cluster cannot be watched, will retry");
+        const say = failures === 1 ? log.warn : log.debug;
+        say.call(log, facts, "cluster cannot be watched, will retry");
         await clock.sleep(waitMs, signal).catch(() => undefined);
       }
     }

@@ -3,7 +3,7 @@ import type { Logger } from "../../shared/logger.ts";
 import { KINDS } from "../kubernetes/kinds.ts";
 import { isKubernetesError, KubernetesError } from "../kubernetes/kubernetes-error.ts";
 import { WatchedObjects } from "../kubernetes/watched-objects.ts";
-import { MachineLocks } from "../machine-locks.ts";
+import { ActedElsewhere, type Locks, MachineLocks, type TurnPurpose } from "../machine-locks.ts";
 import { bounded } from "./bounded.ts";
 import { actionEnded, activeKeys, isActionActive } from "./held-jobs.ts";
 import type { LaneShares } from "./lane-shares.ts";
@@ -29,24 +29,6 @@ export interface BmcLeasesOptions {
   readonly timings?: Timings;
 }
 
-/** What is to be done in a turn. */
-export interface TurnPurpose {
-  /** Of the action; absent for what leaves nothing behind when its process dies. */
-  readonly actionKey?: string;
-}
-
-/**
- * The action was at its BMC on behalf of another replica while it was waited for here, and is no longer: it may have ended,
- * and is to be asked for anew instead of run.
- */
-export class ActedElsewhere extends Error {
-  override readonly name = "ActedElsewhere";
-
-  constructor() {
-    super("another replica had this action in hand; the server serves it again if it is not done");
-  }
-}
-
 interface Claimant {
   readonly identity: string;
   readonly actionKey: string | undefined;
@@ -61,7 +43,7 @@ const RETRY_LONGEST_MS = 30_000;
  * Turns at BMCs, as `MachineLocks` has them, for all replicas of a group: agent IDs of two replicas may mean the same BMC. A
  * replica's own actions queue at home, and the first of them makes a Lease for its time: two requests an action.
  */
-export class BmcLeases {
+export class BmcLeases implements Locks {
   readonly #options: BmcLeasesOptions;
   readonly #timings: Timings;
   readonly #local = new MachineLocks();

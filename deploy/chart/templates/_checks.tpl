@@ -3,7 +3,7 @@
 {{- $values := .Values -}}
 {{- $problems := list -}}
 {{- if not $values.image.repository -}}
-{{- $problems = append $problems "image.repository is missing: the worker's image, such as registry.example/pbnj-worker/pbnj-worker" -}}
+{{- $problems = append $problems "image.repository is missing: the worker's image, such as registry.example/pbnj-worker/worker" -}}
 {{- end -}}
 {{- if not $values.tink.address -}}
 {{- $problems = append $problems "tink.address is missing: the tink server, host:port" -}}

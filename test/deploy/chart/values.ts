@@ -5,7 +5,7 @@ export interface Values {
 
 /** What every installation must say. */
 export const needed: Values = {
-  image: { repository: "registry.example/pbnj-worker/pbnj-worker" },
+  image: { repository: "registry.example/pbnj-worker/worker" },
   tink: { address: "tinkerbell:42113" },
 };
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { ActedElsewhere } from "../../../worker/sharing/bmc-leases.ts";
+import { ActedElsewhere } from "../../../worker/machine-locks.ts";
 import { LEASE_API, NAMESPACE, type Replica, type SharingLab, startLab, WAIT } from "./sharing-lab.ts";
 
 const BMC = "bmc 192.0.2.10";

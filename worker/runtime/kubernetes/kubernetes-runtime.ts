@@ -9,6 +9,7 @@ import { bootTime } from "../../boot-time.ts";
 import type { PodConfig } from "../../config/worker-config.ts";
 import type { Cluster } from "../../kubernetes/cluster.ts";
 import { isKubernetesError, KubernetesError } from "../../kubernetes/kubernetes-error.ts";
+import { findMissingRights, type MissingRight } from "../../kubernetes/missing-rights.ts";
 import { failedLaunch, nothingLeft } from "../outcome.ts";
 import {
   type Adoption,
@@ -16,6 +17,7 @@ import {
   LaunchNotRecorded,
   type LaunchRequest,
   type LeftAction,
+  LetGo,
   type Runtime,
 } from "../runtime.ts";
 import { type FollowedJob, followJob } from "./follow-job.ts";
@@ -25,7 +27,7 @@ import { LaunchFailure } from "./launch-failure.ts";
 import { isLeftJob } from "./leftovers.ts";
 import { isMadeFor, jobName, MARK, type Marks, marksOf, NOTE } from "./marks.ts";
 import { refusal } from "./refused-fields.ts";
-import { findMissingRights } from "./rights.ts";
+import { RIGHTS } from "./rights.ts";
 import type { SeenJob } from "./seen.ts";
 import { requireVersion } from "./server-version.ts";
 import { WatchedJobs } from "./watched-jobs.ts";
@@ -33,6 +35,7 @@ import { WatchedJobs } from "./watched-jobs.ts";
 /** A name that was taken may be free a moment later; more than a few times in a row is a defect. */
 const LAUNCH_ATTEMPTS = 5;
 const CLEAN_UP_MS = 60_000;
+const RIGHTS_STAND_MS = 10 * 60_000;
 /** A Job may go as slowly as its pod does. */
 const REMOVAL_SLACK_MS = 60_000;
 /** An API that does not answer may be starting, as after a reboot, together with this worker. */
@@ -79,6 +82,8 @@ export class KubernetesRuntime implements Runtime {
   readonly #instance: string;
   readonly #closing = new AbortController();
   #saidLogForbidden = false;
+  /** What was found last, where it suffices. */
+  #rights: { readonly missing: readonly MissingRight[]; readonly atMs: number } | undefined;
 
   constructor(options: KubernetesRuntimeOptions) {
     const { cluster, log, clock = systemClock, instance = randomUUID() } = options;
@@ -102,6 +107,7 @@ export class KubernetesRuntime implements Runtime {
       }
       throw new LaunchFailure("state", `the Job ${jobName(request.action)} is deleted again and again`);
     } catch (thrown) {
+      this.#closing.signal.throwIfAborted();
       if (thrown instanceof LaunchNotRecorded) throw thrown;
       const [errorClass, reason] = failureOf(thrown, signal);
       return nothingLeft(failedLaunch(errorClass, reason, askedAt, new Date(this.#clock.now())));
@@ -121,6 +127,7 @@ export class KubernetesRuntime implements Runtime {
     try {
       return { kind: "ended", ended: await this.#adopt(job, left, signal) };
     } catch (thrown) {
+      this.#closing.signal.throwIfAborted();
       const [errorClass, reason] = failureOf(thrown, signal);
       const now = new Date(this.#clock.now());
       return { kind: "ended", ended: nothingLeft(failedLaunch(errorClass, reason, left.startedAt, now)) };
@@ -149,19 +156,37 @@ export class KubernetesRuntime implements Runtime {
   async check(signal: AbortSignal): Promise<string> {
     const { cluster } = this.#options;
     const version = requireVersion(await cluster.version(signal));
-    const missing = await findMissingRights(cluster, signal);
-    const place = `in the namespace ${cluster.namespace}`;
-    if (missing.needed.length > 0) {
-      const text = `the worker may not ${missing.needed.join(", ")} ${place}: grant it with a Role and a RoleBinding`;
+    const { namespace: own } = cluster;
+    const missing = await this.#missingRights(signal);
+    const needed = missing.filter(({ right }) => right.without === undefined).map(({ text }) => text);
+    if (needed.length > 0) {
+      const text = `the worker may not ${needed.join(", ")}: grant it with a Role and a RoleBinding`;
       throw new KubernetesError("forbidden", text);
     }
-    const without = missing.useful.length === 0 ? "" : `, without the right to ${missing.useful.join(", ")}`;
-    return `Kubernetes ${version} at ${cluster.server}, namespace ${cluster.namespace}${without}`;
+    const useful = missing.filter(({ right }) => right.without !== undefined).map(({ text }) => text);
+    const without = useful.length === 0 ? "" : `, without the right to ${useful.join(", ")}`;
+    return `Kubernetes ${version} at ${cluster.server}, namespace ${own}${without}`;
   }
 
-  /** Lets go of Jobs that still run and leaves them as they are: a worker that comes back adopts them. */
+  /** Probes ask often, and rights that are there rarely go. */
+  async #missingRights(signal: AbortSignal): Promise<readonly MissingRight[]> {
+    const nowMs = this.#clock.monotonicMs();
+    if (this.#rights && nowMs - this.#rights.atMs < RIGHTS_STAND_MS) return this.#rights.missing;
+    const { cluster } = this.#options;
+    const scopes = { own: cluster.namespace, watched: cluster.namespace };
+    const missing = await findMissingRights(cluster, RIGHTS, scopes, signal);
+    const isUsable = missing.every(({ right }) => right.without !== undefined);
+    this.#rights = isUsable ? { missing, atMs: nowMs } : undefined;
+    return missing;
+  }
+
+  /** Leaves Jobs that still run as they are: whichever worker is served their actions next adopts them. */
+  letGo(): void {
+    this.#closing.abort(new LetGo());
+  }
+
   async close(): Promise<void> {
-    this.#closing.abort(new LaunchFailure("cancelled", "the worker let go of the action, which runs on"));
+    this.letGo();
     this.#watched.close();
   }
 

@@ -1,5 +1,3 @@
-import type { Cluster } from "../../kubernetes/cluster.ts";
-import { KINDS, type Kind, resourceName } from "../../kubernetes/kinds.ts";
 import type { NeededRight } from "../../kubernetes/needed-right.ts";
 
 /** What running actions in pods needs, all of it in the worker's own namespace. */
@@ -51,34 +49,3 @@ export const RIGHTS: readonly NeededRight[] = [
     without: "such a failure is reported without its reason",
   },
 ];
-
-const KINDS_BY_RESOURCE: ReadonlyMap<string, Kind> = new Map(
-  Object.values(KINDS).map((kind) => [resourceName(kind), kind]),
-);
-
-/** What of `RIGHTS` the worker does not have, such as `create jobs.batch`. */
-export interface MissingRights {
-  readonly needed: readonly string[];
-  readonly useful: readonly string[];
-}
-
-export async function findMissingRights(cluster: Cluster, signal: AbortSignal): Promise<MissingRights> {
-  const asked = RIGHTS.flatMap((right) => right.verbs.map((verb) => ({ right, verb })));
-  const answers = await Promise.all(
-    asked.map(async ({ right, verb }) => {
-      const [resource = "", subresource] = right.resource.split("/");
-      const name = right.group === "" ? resource : `${resource}.${right.group}`;
-      const kind = KINDS_BY_RESOURCE.get(name);
-      if (!kind) throw new Error(`${name} is no known kind`);
-      const { namespace } = cluster;
-      const may = await cluster.may({ verb, kind, namespace, ...(subresource && { subresource }) }, signal);
-      const what = subresource ? `${name}/${subresource}` : name;
-      return { may, text: `${verb} ${what}`, useful: right.without !== undefined };
-    }),
-  );
-  const missing = answers.filter(({ may }) => !may);
-  return {
-    needed: missing.filter(({ useful }) => !useful).map(({ text }) => text),
-    useful: missing.filter(({ useful }) => useful).map(({ text }) => text),
-  };
-}

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { jobName, MARK } from "../../../../worker/runtime/kubernetes/marks.ts";
-import { LaunchNotRecorded } from "../../../../worker/runtime/runtime.ts";
+import { LaunchNotRecorded, LetGo } from "../../../../worker/runtime/runtime.ts";
 import { FakeCluster } from "../../../simulators/kubernetes/cluster.ts";
 import { scriptedRequest } from "../launch-request.ts";
 import { leftOf, resultLine } from "./kubernetes-cases.ts";
@@ -85,9 +85,10 @@ describe("the name of an action's Job", () => {
     await expect(ended).resolves.toMatchObject({ outcome: { ok: true } });
     expect(job.metadata.uid).not.toBe(first.job.metadata.uid);
     expect(await lab.podsMade(request)).toBe(1);
+    const letGo = expect(first.ended).rejects.toThrow(LetGo);
     await first.runtime.close();
     first.onRecord.resolve();
-    await first.ended;
+    await letGo;
   });
 
   it("is free for another run where its ID may return, once the run before has ended", async () => {

@@ -66,7 +66,7 @@ describe("the rights of the kubernetes runtime", () => {
     const runtime = await worker(rules(({ resource, verb }) => missing.has(`${verb} ${resource}`)));
 
     await expect(runtime.check(never)).rejects.toThrow(
-      "the worker may not watch jobs.batch, patch jobs.batch, list pods in the namespace actions: grant it with a Role and a RoleBinding",
+      "the worker may not watch jobs.batch in actions, patch jobs.batch in actions, list pods in actions: grant it with a Role and a RoleBinding",
     );
   });
 
@@ -74,7 +74,7 @@ describe("the rights of the kubernetes runtime", () => {
     const runtime = await worker(rules(({ resource }) => /secrets|events|log/.test(resource)));
 
     await expect(runtime.check(never)).resolves.toMatch(
-      /without the right to get pods\/log, create secrets, delete secrets, list events$/,
+      /without the right to get pods\/log in actions, create secrets in actions, delete secrets in actions, list events in actions$/,
     );
   });
 
