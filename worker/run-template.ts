@@ -9,8 +9,11 @@ import { composeExecutor, composeRuntime } from "./compose.ts";
 import { loadExecutionConfig } from "./config/load-config.ts";
 import { problemReport } from "./document/problem-report.ts";
 import { MemoryJournal } from "./journal/memory-journal.ts";
+import { Cluster } from "./kubernetes/cluster.ts";
+import { KubernetesError } from "./kubernetes/kubernetes-error.ts";
 import { createLogger } from "./logger.ts";
 import type { OwnProgram } from "./own-program.ts";
+import { runInventory } from "./run-inventory.ts";
 import { actionsOfTask } from "./template/actions.ts";
 import { loadTemplate } from "./template/load-template.ts";
 import type { Template, TemplateTask } from "./template/template.ts";
@@ -40,15 +43,25 @@ export async function runTemplate(
   const { config } = loaded;
   const log = createLogger(config.log);
   for (const { source, message } of loaded.warnings) log.warn({ source }, message);
-  const runtime = composeRuntime(config, { log, own, policy: () => config.policy });
+  let cluster: Cluster | undefined;
+  try {
+    cluster = config.kubernetes && (await Cluster.open(config.kubernetes));
+  } catch (thrown) {
+    if (!(thrown instanceof KubernetesError)) throw thrown;
+    process.stderr.write(`${COMMAND}: ${thrown.message}\n`);
+    return exitCodeOf("usage");
+  }
+  const stop = stopSignal();
+  const inventory = await runInventory(config, { cluster, log }, stop.signal);
+  const runtime = composeRuntime(config, { log, own, policy: () => config.policy, cluster });
   const executor = composeExecutor(config, {
+    current: { inventory, policy: config.policy },
     sink: terminalSink(process.stdout),
     runtime,
     journal: new MemoryJournal(),
     log,
     clock: systemClock,
   });
-  const stop = stopSignal();
   // A run keeps no state: what one that was killed left is found by its deadline alone, by whichever worker comes next.
   void runtime.sweep(() => false, stop.signal).catch(() => undefined);
   try {
@@ -59,6 +72,7 @@ export async function runTemplate(
     return EXIT_OK;
   } finally {
     await runtime.close();
+    await cluster?.close();
   }
 }
 

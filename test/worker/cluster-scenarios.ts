@@ -1,5 +1,8 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { isOver } from "../simulators/tink/workflow.ts";
+import { WorkerProgram } from "../support/worker-program.ts";
 import type { ClusterLabOptions, clusterLab } from "./cluster-lab.ts";
 
 type Lab = Awaited<ReturnType<typeof clusterLab>>;
@@ -108,6 +111,24 @@ export function itWorksInACluster(open: (options: ClusterLabOptions) => Promise<
     await lab.server.until(() => workflows.every(isOver), WITHIN_MS);
 
     expect(workflows.map(({ state }) => state)).toEqual(workflows.map(() => "SUCCESS"));
+  });
+
+  test("runs a template by hand, with machine and Jobs of the cluster", TEST, async () => {
+    await using lab = await open({});
+    const path = join(lab.folder, "template.yaml");
+    const image = "registry.example/pbnj-worker/power-off:test";
+    const tasks = [{ name: "bmc", worker: "pbnj-node-01", actions: [{ name: "off", image, timeout: 60 }] }];
+    await writeFile(path, JSON.stringify({ version: "0.1", name: "t", global_timeout: 600, tasks }));
+    await using program = new WorkerProgram([
+      ...["run", path, "--runtime", "kubernetes", "--kubernetes-inventory", "machines"],
+      ...["--kubeconfig", lab.kubeconfig, "--kubernetes-namespace", lab.namespace],
+    ]);
+
+    const { code } = await program.ended;
+
+    expect(program.stdout).toMatch(/off after .* via redfish/);
+    expect(code).toBe(0);
+    expect(commandsOf(lab)).toEqual([["soft-off"]]);
   });
 
   test("does a Job of Rufio's, and keeps the status of its Machine", TEST, async () => {

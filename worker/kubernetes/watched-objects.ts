@@ -19,6 +19,8 @@ export interface WatchedObjectsOptions<T> {
   readonly project: (object: unknown, name: ObjectName) => T | undefined;
   /** Called in order, for what a first list finds, too. Must not throw. */
   readonly onChange?: (change: Change<T>) => void;
+  /** Called when `state` has become another one. Must not throw. */
+  readonly onState?: (state: WatchState) => void;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -107,7 +109,7 @@ export class WatchedObjects<T> {
         }
         failures += 1;
         const error = thrown instanceof KubernetesError ? thrown : unexpected(thrown);
-        this.#state = { kind: "failing", error };
+        this.#setState({ kind: "failing", error });
         const waitMs = Math.max(
           backoffMs(error.passing || error.reason === "expired" ? AGAIN : AGAIN_WHEN_MENDED, failures),
           error.retryAfterMs ?? 0,
@@ -122,6 +124,12 @@ export class WatchedObjects<T> {
     this.#synced.reject(signal.reason);
   }
 
+  #setState(state: WatchState): void {
+    const before = this.#state.kind;
+    this.#state = state;
+    if (state.kind !== before) this.#options.onState?.(state);
+  }
+
   async #once(signal: AbortSignal, onGood: () => void): Promise<void> {
     const { cluster, kind, selection } = this.#options;
     if (this.#resourceVersion === undefined) await this.#list(signal);
@@ -132,7 +140,7 @@ export class WatchedObjects<T> {
       from,
       {
         onOpen: () => {
-          this.#state = { kind: "watching" };
+          this.#setState({ kind: "watching" });
           onGood();
         },
         onEvent: (event) => {

@@ -32,8 +32,8 @@ export class WakeUp implements Waking {
   #stop: AbortSignal | undefined;
   /** The server has served a Workflow that is not among those that are watched. */
   #isBlind = false;
-  /** By agent ID: those who wait for one. */
-  readonly #waiting = new Map<string, Set<() => void>>();
+  /** By agent ID: what ends the rest of its lanes. */
+  readonly #resting = new Map<string, Set<() => void>>();
 
   constructor(options: WakeUpOptions) {
     this.#options = options;
@@ -41,6 +41,9 @@ export class WakeUp implements Waking {
     this.#workflows = new WatchedObjects<readonly string[]>({
       ...{ cluster, clock, log, kind: KINDS.workflow, selection: { namespace } },
       project: addressedAgents,
+      onState: ({ kind }) => {
+        if (kind === "failing") this.#wakeAll();
+      },
       onChange: (change) => {
         for (const agentId of change.before ?? []) this.#count(agentId, -1);
         if (change.kind === "set") for (const agentId of change.value) this.#count(agentId, 1);
@@ -70,16 +73,14 @@ export class WakeUp implements Waking {
 
   async wait(agentId: string, signal: AbortSignal): Promise<Wake> {
     const { clock, random = Math.random } = this.#options;
-    const over = clock.monotonicMs() + RARELY_MS * (0.5 + random());
-    while (!signal.aborted) {
-      const wake = this.now(agentId);
-      if (wake) return wake;
-      const leftMs = over - clock.monotonicMs();
-      if (leftMs <= 0) return "rarely";
-      // Looks again after a while, because nobody tells when a watch begins to fail.
-      await this.#untilAddressed(agentId, Math.min(leftMs, COME_BACK_MS * (0.5 + random())), signal);
+    if (this.now(agentId) === undefined) {
+      const woken = await this.#rest(agentId, RARELY_MS * (0.5 + random()), signal);
+      if (signal.aborted) return "unknown";
+      if (!woken) return "rarely";
     }
-    return "unknown";
+    const why = this.now(agentId) ?? "rarely";
+    if (why === "unknown") await clock.sleep(COME_BACK_MS * random(), signal).catch(() => undefined);
+    return why;
   }
 
   /** Whoever watches the wrong namespace would be woken by nothing, and is better asked all the time. */
@@ -90,6 +91,7 @@ export class WakeUp implements Waking {
       () => {
         if (!this.isWatching || this.#knows(workflowId)) return;
         this.#isBlind = true;
+        this.#wakeAll();
         const watched = namespace ?? "*";
         log.warn(
           { workflow: workflowId, watched },
@@ -106,25 +108,38 @@ export class WakeUp implements Waking {
     return this.#workflows.get(name) !== undefined;
   }
 
-  async #untilAddressed(agentId: string, ms: number, signal: AbortSignal): Promise<void> {
+  /** Resolves to whether something ended the rest before its time. */
+  async #rest(agentId: string, ms: number, signal: AbortSignal): Promise<boolean> {
     const woken = new AbortController();
     const wake = () => woken.abort();
-    const waiting = this.#waiting.get(agentId) ?? new Set();
-    this.#waiting.set(agentId, waiting.add(wake));
+    const resting = this.#resting.get(agentId) ?? new Set();
+    this.#resting.set(agentId, resting.add(wake));
     signal.addEventListener("abort", wake, { once: true });
     try {
-      await this.#options.clock.sleep(ms, woken.signal).catch(() => undefined);
+      await this.#options.clock.sleep(ms, woken.signal);
+      return false;
+    } catch {
+      return true;
     } finally {
       signal.removeEventListener("abort", wake);
-      waiting.delete(wake);
-      if (waiting.size === 0) this.#waiting.delete(agentId);
+      resting.delete(wake);
+      if (resting.size === 0) this.#resting.delete(agentId);
     }
+  }
+
+  #wake(agentId: string): void {
+    for (const wake of this.#resting.get(agentId) ?? []) wake();
+  }
+
+  /** Nobody can tell any more whom there is something for. */
+  #wakeAll(): void {
+    for (const agentId of [...this.#resting.keys()]) this.#wake(agentId);
   }
 
   #count(agentId: string, by: 1 | -1): void {
     const count = (this.#addressed.get(agentId) ?? 0) + by;
     if (count > 0) this.#addressed.set(agentId, count);
     else this.#addressed.delete(agentId);
-    if (by > 0) for (const wake of this.#waiting.get(agentId) ?? []) wake();
+    if (by > 0) this.#wake(agentId);
   }
 }
