@@ -109,23 +109,17 @@ export function composeWorker(
   const inventory = side?.inventory ?? current.inventory;
   const locks: Locks = side?.leases ?? new MachineLocks();
   const power = new PowerReader({ inventory, actions: own.library, locks, ...shared });
-  const rufio = side?.rufio;
-  const lanes = () => [
-    ...agentIdsIn(inventory).filter((agentId) => side?.owns(agentId) ?? true),
-    ...(rufio?.agentIds ?? []),
-  ];
+  const lanes = () => side?.lanes() ?? agentIdsIn(inventory);
   const lanesChanged = () => {
     side?.machinesChanged();
     return laneFields(worker.setAgentIds(lanes()));
   };
-  const isRufios = (agentId: string) => rufio?.agentIds.includes(agentId) ?? false;
   const sink: StatusSink = {
-    report: (status, signal) =>
-      (rufio && isRufios(status.action.agentId) ? rufio.sink : transport).report(status, signal),
+    report: (status, signal) => (side?.sinkFor(status.action, transport) ?? transport).report(status, signal),
   };
   const complain = (thrown: unknown) =>
     log.error({ error: thrown instanceof Error ? thrown.message : String(thrown) }, "an onlooker stumbled");
-  const onlookers = rufio ? observers([observer, rufio.observer], complain) : observer;
+  const onlookers = side ? observers([observer, side.observer], complain) : observer;
   const slots = new ActionSlots(config.maxActions);
   const worker: Worker = new Worker({
     agentIds: lanes,
@@ -150,8 +144,10 @@ export function composeWorker(
         observer: onlookers,
         ...shared,
       },
-      isOurs: ({ agentId }) => isRufios(agentId) || (side?.owns(agentId) ?? true),
-      ...(rufio && { cancelOf: (action: ActionId) => rufio.cancelOf(action) }),
+      ...(side && {
+        isOurs: (action: Action) => side.isOurs(action),
+        cancelOf: (action: ActionId) => side.cancelOf(action),
+      }),
     }),
     observer: onlookers,
     facts: {
@@ -167,8 +163,8 @@ export function composeWorker(
     maxBackoffMs: config.backoffMaxIntervalMs,
     shutdownGraceMs: config.shutdownGraceMs,
     ...(side && {
-      sourceOf: (agentId: string) => (rufio && isRufios(agentId) ? rufio.source : side.guarded(transport)),
-      wakingOf: (agentId: string) => (rufio && isRufios(agentId) ? rufio.waking : side.wakeUp),
+      sourceOf: (agentId: string) => side.sourceFor(agentId, transport),
+      wakingOf: (agentId: string) => side.wakingFor(agentId),
       ready: (stop: AbortSignal) => side.ready(stop),
     }),
     companions: [

@@ -31,6 +31,7 @@ import {
   type LaunchRequest,
   type LaunchTerms,
   LetGo,
+  NotLaunched,
   type Runtime,
 } from "./runtime/runtime.ts";
 import { Turns } from "./turns.ts";
@@ -97,9 +98,6 @@ const STALE_AT_MOST_MS = 15_000;
 /** A disk that is full may be made free; until then the server serves the action again. */
 const UNWRITABLE_PAUSE_MS = 5_000;
 const UNWRITABLE = "action not started: the journal cannot be written";
-
-/** Another replica has the action's agent ID since, and nothing was launched here. */
-class NotOurs extends Error {}
 
 /**
  * Takes one action from permission to acknowledged report: policy, machine, turn at the BMC, slot, RUNNING,
@@ -285,8 +283,8 @@ export class Executor {
         log.info({ ...fields, runtime: runtime.name }, "action let go of: it runs on");
         return undefined;
       }
-      if (thrown instanceof NotOurs || thrown instanceof LaunchNotRecorded) await recorder.forget();
-      if (thrown instanceof NotOurs) return undefined;
+      if (thrown instanceof NotLaunched || thrown instanceof LaunchNotRecorded) await recorder.forget();
+      if (thrown instanceof NotLaunched) return undefined;
       return this.#notRecorded(thrown, fields, signals);
     }
     const hook = hookFor(action, ended.outcome);
@@ -331,7 +329,8 @@ export class Executor {
     const refusal = offer && authGate.refusal(offer);
     if (refusal !== undefined) return failed("auth", refusal);
     // A hook belongs to an action that was this worker's.
-    if (run.onLaunch && !this.#options.isOurs(action)) throw new NotOurs();
+    if (run.onLaunch && !this.#options.isOurs(action))
+      throw new NotLaunched("another replica has its agent ID");
     const output = new ActionOutput({
       ...{ action: seenAction(action), fields: run.fields, redact: redactor(connection ?? {}) },
       ...{ clock, log, observer },

@@ -9,10 +9,10 @@ import type { OwnProgram } from "../own-program.ts";
 import { imageProblem } from "../policy/image-rule.ts";
 import { launchTerms } from "../policy/launch-terms.ts";
 import type { Policy } from "../policy/policy.ts";
-import { containerName } from "../runtime/docker/container-spec.ts";
 import { Engine } from "../runtime/docker/engine.ts";
 import { EngineError } from "../runtime/docker/engine-error.ts";
 import { ImageStore } from "../runtime/docker/image-store.ts";
+import { launchName } from "../runtime/launch-name.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { CauseName } from "./causes.ts";
 import { DOCTOR_AGENT_ID } from "./check-server.ts";
@@ -182,7 +182,7 @@ function runCause(outcome: Outcome, bound: AbortSignal): CauseName {
 
 function leftBehind(image: string, action: Action, thrown: unknown): Finding {
   const reason = thrown instanceof Error ? thrown.message : String(thrown);
-  const container = containerName(action);
+  const container = launchName(action);
   return isWrong("container-left", `${container}: ${reason}`, { subject: image, facts: { container } });
 }
 

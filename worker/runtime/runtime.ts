@@ -50,6 +50,11 @@ export class LaunchNotRecorded extends Error {
   }
 }
 
+/** Nothing was launched and nothing is left: the server serves the action again, to whomever. */
+export class NotLaunched extends Error {
+  override readonly name = "NotLaunched";
+}
+
 /**
  * The worker let go of an action, which runs on: its end is for the worker that takes it over to see, and nothing is to be
  * reported by this one.
@@ -108,7 +113,7 @@ export interface Runtime {
    * Runs an action to its end. Never rejects for what the action or the engine did: that is an outcome. Rejects with
    * `LaunchNotRecorded` when nothing was launched because of that.
    * When `signal` aborts, the action is stopped (stop, grace, kill) and the outcome is class `cancelled`. Rejects with `LetGo`
-   * after `letGo`.
+   * after `letGo`, or with `NotLaunched` where it had not come that far.
    */
   run(request: LaunchRequest, signal: AbortSignal): Promise<EndedAction>;
   /** Takes over what an earlier worker left, under the terms of `run`. */

@@ -1,7 +1,8 @@
 import { serialiseConnection } from "../../../shared/contract/connection.ts";
 import type { PodConfig } from "../../config/worker-config.ts";
+import { launchName } from "../launch-name.ts";
 import type { LaunchRequest } from "../runtime.ts";
-import { CONNECTION_ANNOTATION, jobName, MANAGED_BY, MARK, type Marks } from "./marks.ts";
+import { CONNECTION_ANNOTATION, MANAGED_BY, MARK, type Marks } from "./marks.ts";
 
 /** The container that is the action; whatever else an admission puts beside it is of no concern. */
 export const ACTION_CONTAINER = "action";
@@ -42,7 +43,7 @@ export function jobManifest(
   const annotations = { ...marks.annotations, ...(secret === undefined ? {} : { [MARK.secret]: secret }) };
   return {
     metadata: {
-      name: jobName(action),
+      name: launchName(action),
       labels: { ...pairs(pods.labels), ...marks.labels },
       annotations,
     },

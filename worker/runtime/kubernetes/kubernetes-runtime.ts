@@ -10,6 +10,7 @@ import type { PodConfig } from "../../config/worker-config.ts";
 import type { Cluster } from "../../kubernetes/cluster.ts";
 import { isKubernetesError, KubernetesError } from "../../kubernetes/kubernetes-error.ts";
 import { findMissingRights, type MissingRight } from "../../kubernetes/missing-rights.ts";
+import { launchName } from "../launch-name.ts";
 import { failedLaunch, nothingLeft } from "../outcome.ts";
 import {
   type Adoption,
@@ -18,6 +19,7 @@ import {
   type LaunchRequest,
   type LeftAction,
   LetGo,
+  NotLaunched,
   type Runtime,
 } from "../runtime.ts";
 import { type FollowedJob, followJob } from "./follow-job.ts";
@@ -25,7 +27,7 @@ import { JobCalls } from "./job-calls.ts";
 import { connectionSecret, jobManifest } from "./job-manifest.ts";
 import { LaunchFailure } from "./launch-failure.ts";
 import { isLeftJob } from "./leftovers.ts";
-import { isMadeFor, jobName, MARK, type Marks, marksOf, NOTE } from "./marks.ts";
+import { isMadeFor, MARK, type Marks, marksOf, NOTE } from "./marks.ts";
 import { refusal } from "./refused-fields.ts";
 import { RIGHTS } from "./rights.ts";
 import type { SeenJob } from "./seen.ts";
@@ -105,8 +107,9 @@ export class KubernetesRuntime implements Runtime {
         const ended = await this.#launch(request, signal, bound);
         if (ended) return ended;
       }
-      throw new LaunchFailure("state", `the Job ${jobName(request.action)} is deleted again and again`);
+      throw new LaunchFailure("state", `the Job ${launchName(request.action)} is deleted again and again`);
     } catch (thrown) {
+      if (thrown instanceof NotLaunched) throw thrown;
       this.#closing.signal.throwIfAborted();
       if (thrown instanceof LaunchNotRecorded) throw thrown;
       const [errorClass, reason] = failureOf(thrown, signal);
@@ -213,7 +216,15 @@ export class KubernetesRuntime implements Runtime {
       bound.throwIfAborted();
     } catch (thrown) {
       // Where another worker of the group has let it run meanwhile, it goes on there.
-      await this.#discard(job, () => this.#removeSuspended(job, cleanUpSignal()), action);
+      let isGone = false;
+      await this.#discard(
+        job,
+        async () => {
+          isGone = await this.#removeSuspended(job, cleanUpSignal());
+        },
+        action,
+      );
+      if (isGone && this.#closing.signal.aborted) throw new NotLaunched("the worker let go of it before");
       throw thrown;
     }
     const launchedMs = this.#clock.monotonicMs();
@@ -233,7 +244,7 @@ export class KubernetesRuntime implements Runtime {
   async #claim(request: LaunchRequest, signal: AbortSignal): Promise<Claim | undefined> {
     const { pods, owner, stopGraceMs, shared } = this.#options;
     const { action, timeoutMs } = request;
-    const name = jobName(action);
+    const name = launchName(action);
     const launch = randomBytes(4).toString("hex");
     const overMs = pods.startTimeoutMs + timeoutMs + stopGraceMs;
     const marks = marksOf(action, { owner, instance: this.#instance, launch }, overMs, this.#clock.now());
@@ -295,7 +306,7 @@ export class KubernetesRuntime implements Runtime {
     const bound = AbortSignal.any([signal, this.#closing.signal]);
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#calls.find(jobName(action), bound);
+        return await this.#calls.find(launchName(action), bound);
       } catch (thrown) {
         bound.throwIfAborted();
         const error = thrown instanceof Error ? thrown.message : String(thrown);

@@ -2,7 +2,6 @@ import type { ActionId } from "../../action.ts";
 import { actionKey } from "../../action-key.ts";
 import { bootTimeIn, bootTimeText } from "../../boot-time.ts";
 
-const NAME_SLUG_LENGTH = 40;
 const LABEL_VALUE = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;
 
 export const MANAGED_BY = { "app.kubernetes.io/managed-by": "pbnj-worker" } as const;
@@ -90,17 +89,4 @@ export function isMadeFor(action: ActionId, marks: Readonly<Record<string, strin
     marks[MARK.agent] === action.agentId &&
     marks[MARK.action] === action.actionId
   );
-}
-
-/**
- * The name an action's Job always has, so that a second launch of the same action collides with the first. A Job's name
- * becomes a label of its pods: 63 characters at most.
- */
-export function jobName(action: ActionId): string {
-  const slug = action.name
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, "-")
-    .slice(0, NAME_SLUG_LENGTH)
-    .replace(/^-+|-+$/g, "");
-  return `pbnj-${slug || "action"}-${actionKey(action).slice(0, 16)}`;
 }

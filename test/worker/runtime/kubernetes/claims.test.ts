@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { jobName, MARK } from "../../../../worker/runtime/kubernetes/marks.ts";
-import { LaunchNotRecorded, LetGo } from "../../../../worker/runtime/runtime.ts";
+import { MARK } from "../../../../worker/runtime/kubernetes/marks.ts";
+import { launchName } from "../../../../worker/runtime/launch-name.ts";
+import { LaunchNotRecorded, NotLaunched } from "../../../../worker/runtime/runtime.ts";
 import { FakeCluster } from "../../../simulators/kubernetes/cluster.ts";
 import { scriptedRequest } from "../launch-request.ts";
 import { leftOf, resultLine } from "./kubernetes-cases.ts";
@@ -25,7 +26,7 @@ function untilAdopted(request: Request): Promise<void> {
   return vi.waitFor(
     () => {
       const said = lab.said.filter(({ message }) => message === "action adopted");
-      expect(said.map(({ fields }) => fields["job"])).toContain(jobName(request.action));
+      expect(said.map(({ fields }) => fields["job"])).toContain(launchName(request.action));
     },
     { timeout: 20_000, interval: 20 },
   );
@@ -60,7 +61,7 @@ describe("the name of an action's Job", () => {
     const { selector: _, template, ...rest } = spec as { selector: unknown; template: object };
     const containers = { spec: (template as { spec: object }).spec };
     cluster.create("batch/v1", "Job", {
-      metadata: { name: jobName(request.action), namespace },
+      metadata: { name: launchName(request.action), namespace },
       spec: { ...rest, suspend: true, template: containers },
     });
 
@@ -68,7 +69,7 @@ describe("the name of an action's Job", () => {
 
     expect(outcome).toMatchObject({ ok: false, class: "state" });
     expect(outcome.message).toBe(
-      `a Job named ${jobName(request.action)} exists that was not made for this action: remove it`,
+      `a Job named ${launchName(request.action)} exists that was not made for this action: remove it`,
     );
     expect(await lab.findJob(request)).toBeDefined();
   });
@@ -85,10 +86,26 @@ describe("the name of an action's Job", () => {
     await expect(ended).resolves.toMatchObject({ outcome: { ok: true } });
     expect(job.metadata.uid).not.toBe(first.job.metadata.uid);
     expect(await lab.podsMade(request)).toBe(1);
-    const letGo = expect(first.ended).rejects.toThrow(LetGo);
+    const letGo = expect(first.ended).rejects.toThrow(NotLaunched);
     await first.runtime.close();
     first.onRecord.resolve();
     await letGo;
+  });
+
+  it("is free again when the worker lets go of it before it was let run", async () => {
+    const runtime = await lab.runtime();
+    const { request } = scriptedRequest([]);
+    const onRecord = Promise.withResolvers<void>();
+    const running = runtime.run({ ...request, onLaunch: () => onRecord.promise }, never);
+    const notLaunched = expect(running).rejects.toThrow(NotLaunched);
+    await lab.job(request);
+
+    runtime.letGo();
+    onRecord.resolve();
+
+    await notLaunched;
+    expect(await lab.findJob(request)).toBeUndefined();
+    expect(await lab.podsMade(request)).toBe(0);
   });
 
   it("is free for another run where its ID may return, once the run before has ended", async () => {
@@ -129,7 +146,7 @@ describe("the name of an action's Job", () => {
     begin(first, request);
     const pod = await lab.startPod(request);
     await first.close();
-    await lab.remove("jobs", jobName(request.action), { propagationPolicy: "Foreground" });
+    await lab.remove("jobs", launchName(request.action), { propagationPolicy: "Foreground" });
     await lab.pod(request, ({ metadata }) => metadata.deletionTimestamp !== undefined);
 
     const { ended } = begin(await lab.runtime(), request);
@@ -208,8 +225,8 @@ describe("the sweep of the kubernetes runtime", () => {
       expect((await lab.job(request)).metadata.deletionTimestamp).toBeUndefined();
     }
     const names = (await lab.secrets()).map(({ metadata }) => metadata.name ?? "");
-    expect(names.some((name) => name.startsWith(jobName(left.request.action)))).toBe(false);
-    expect(names.some((name) => name.startsWith(jobName(kept.request.action)))).toBe(true);
+    expect(names.some((name) => name.startsWith(launchName(left.request.action)))).toBe(false);
+    expect(names.some((name) => name.startsWith(launchName(kept.request.action)))).toBe(true);
   });
 
   it("never takes what this process launched itself", async () => {

@@ -2,7 +2,8 @@ import type { V1PodSpec } from "@kubernetes/client-node";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { connectionSecret, jobManifest } from "../../../../worker/runtime/kubernetes/job-manifest.ts";
-import { jobName, marksOf } from "../../../../worker/runtime/kubernetes/marks.ts";
+import { marksOf } from "../../../../worker/runtime/kubernetes/marks.ts";
+import { launchName } from "../../../../worker/runtime/launch-name.ts";
 import type { LaunchRequest } from "../../../../worker/runtime/runtime.ts";
 import { violationsOfRestricted } from "../../../simulators/kubernetes/validation/pod-security.ts";
 import { canary, scriptedRequest, testConnection } from "../launch-request.ts";
@@ -125,8 +126,8 @@ describe("the Job of an action", () => {
         const action = { ...request.action, name, agentId };
         const { labels, annotations } = marksOf(action, worker, 1_000, 0);
 
-        expect(jobName(action)).toMatch(/^pbnj-[a-z0-9]([a-z0-9-]*[a-z0-9])?-[0-9a-f]{16}$/);
-        expect(jobName(action).length).toBeLessThanOrEqual(63);
+        expect(launchName(action)).toMatch(/^pbnj-[a-z0-9]([a-z0-9-]*[a-z0-9])?-[0-9a-f]{16}$/);
+        expect(launchName(action).length).toBeLessThanOrEqual(63);
         for (const value of Object.values(labels)) {
           expect(value).toMatch(/^([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$/);
         }

@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { LaunchNotRecorded, type LeftAction, LetGo } from "../../../../worker/runtime/runtime.ts";
+import {
+  LaunchNotRecorded,
+  type LeftAction,
+  LetGo,
+  NotLaunched,
+} from "../../../../worker/runtime/runtime.ts";
 import { canary, resultStep, scriptedRequest, testConnection } from "../launch-request.ts";
 import { begin, never, type RuntimeLab } from "./runtime-lab.ts";
 
@@ -201,7 +206,7 @@ export function itRunsActionsAsJobs(create: () => Promise<RuntimeLab>): void {
     const suspended = await second.adopt(leftOf(request, { handle: { job: "x" } }), never);
     const noHandle = await second.adopt(leftOf(request), never);
     const gone = await second.adopt(leftOf(request, { handle: { job: "x" } }), never);
-    const letGo = expect(run).rejects.toThrow(LetGo);
+    const letGo = expect(run).rejects.toThrow(NotLaunched);
     await first.close();
     stuck.resolve();
 

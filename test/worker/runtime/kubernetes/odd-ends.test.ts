@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { jobName } from "../../../../worker/runtime/kubernetes/marks.ts";
+import { launchName } from "../../../../worker/runtime/launch-name.ts";
 import type { LaunchRequest } from "../../../../worker/runtime/runtime.ts";
 import { FakeCluster } from "../../../simulators/kubernetes/cluster.ts";
 import { scriptedRequest } from "../launch-request.ts";
@@ -96,7 +96,7 @@ describe("the end of an action in a pod", () => {
     lab.kubelet.log(pod, "action", `up\n${resultLine({ message: "off via redfish" })}\n`);
     await vi.waitFor(() => expect(lines).toHaveLength(1), { timeout: 20_000, interval: 20 });
 
-    await lab.remove("jobs", jobName(request.action), { propagationPolicy: "Orphan" });
+    await lab.remove("jobs", launchName(request.action), { propagationPolicy: "Orphan" });
     await lab.kubelet.vanish(pod);
 
     const { outcome } = await ended;

@@ -11,7 +11,7 @@ import {
   KubernetesRuntime,
   type KubernetesRuntimeOptions,
 } from "../../../../worker/runtime/kubernetes/kubernetes-runtime.ts";
-import { jobName } from "../../../../worker/runtime/kubernetes/marks.ts";
+import { launchName } from "../../../../worker/runtime/launch-name.ts";
 import type { EndedAction, LaunchRequest } from "../../../../worker/runtime/runtime.ts";
 import type { ClusterAccess, KubeObject } from "../../../simulators/kubernetes/cluster.ts";
 import { ClusterClient } from "../../../simulators/kubernetes/node/cluster-client.ts";
@@ -126,7 +126,7 @@ export class RuntimeLab {
   }
 
   findJob(request: LaunchRequest): Promise<KubeObject | undefined> {
-    return this.client.find(`${this.#path("/apis/batch/v1", "jobs")}/${jobName(request.action)}`);
+    return this.client.find(`${this.#path("/apis/batch/v1", "jobs")}/${launchName(request.action)}`);
   }
 
   /** The pod of the action, once there is one of which `holds` is true. */
@@ -139,7 +139,7 @@ export class RuntimeLab {
   }
 
   async pods(request: LaunchRequest): Promise<readonly KubeObject[]> {
-    const selector = encodeURIComponent(`batch.kubernetes.io/job-name=${jobName(request.action)}`);
+    const selector = encodeURIComponent(`batch.kubernetes.io/job-name=${launchName(request.action)}`);
     return (await this.client.list(`${this.#path("/api/v1", "pods")}?labelSelector=${selector}`)).items;
   }
 
@@ -151,7 +151,7 @@ export class RuntimeLab {
         reason: string;
         involvedObject: { name: string };
       };
-      return reason === "SuccessfulCreate" && involvedObject.name === jobName(request.action);
+      return reason === "SuccessfulCreate" && involvedObject.name === launchName(request.action);
     }).length;
   }
 
@@ -176,7 +176,7 @@ export class RuntimeLab {
   }
 
   patchJob(request: LaunchRequest, patch: object): Promise<KubeObject> {
-    return this.client.patch(`${this.#path("/apis/batch/v1", "jobs")}/${jobName(request.action)}`, patch);
+    return this.client.patch(`${this.#path("/apis/batch/v1", "jobs")}/${launchName(request.action)}`, patch);
   }
 
   #path(root: string, resource: string): string {
