@@ -10,7 +10,7 @@ import type { Inventory } from "./inventory/inventory.ts";
 import { ClusterInventory, type MachineChanges } from "./inventory/kubernetes/cluster-inventory.ts";
 import type { Cluster } from "./kubernetes/cluster.ts";
 import type { ObjectName } from "./kubernetes/kinds.ts";
-import type { Observer } from "./observer.ts";
+import type { ClusterFacts, Observer } from "./observer.ts";
 import { openRufio, type Rufio } from "./rufio/rufio.ts";
 import { BmcLeases } from "./sharing/bmc-leases.ts";
 import { LaneShares } from "./sharing/lane-shares.ts";
@@ -125,6 +125,32 @@ export class ClusterSide {
   /** As `ExecutorOptions.cancelOf`. */
   cancelOf(action: ActionId): AbortSignal | undefined {
     return this.#rufio?.cancelOf(action);
+  }
+
+  facts(): ClusterFacts {
+    const machines = this.#machines?.state();
+    const sources = machines?.sources ?? [];
+    const watches = Object.entries(this.#rufio?.state().watches ?? {});
+    const shares = this.#shares?.state();
+    return {
+      problems: [
+        ...sources.flatMap(({ resource, state, reason }) =>
+          state === "failing" ? [`${resource}: ${reason ?? "cannot be watched"}`] : [],
+        ),
+        ...watches.flatMap(([resource, state]) =>
+          state.kind === "failing" ? [`Rufio's ${resource}: ${state.error.message}`] : [],
+        ),
+      ],
+      unusableMachines: machines?.unusable.length ?? 0,
+      ...(shares && {
+        replicas: {
+          valid: shares.valid,
+          members: shares.members,
+          ownedShards: shares.ownedShards,
+          ...(shares.problem !== undefined && { problem: shares.problem }),
+        },
+      }),
+    };
   }
 
   get observer(): Partial<Observer> {

@@ -157,6 +157,7 @@ export function composeWorker(
       unfinished: () => journal.unfinished().length,
       connected: () => transport.connected(),
       checkRuntime: (signal) => runtime.check(signal),
+      ...(side && { cluster: () => side.facts() }),
     },
     clock,
     log,

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import type { RequestOptions } from "node:https";
 import type { KubeConfig } from "@kubernetes/client-node";
 import { Agent, type Dispatcher, ProxyAgent } from "undici";
@@ -128,16 +128,6 @@ class KubeConfigAccess implements ClusterAccess {
         : new ProxyAgent({ uri: this.#proxy, requestTls: given, connect, bodyTimeout: 0 });
     this.#dispatcher = { key: digest, dispatcher };
     return dispatcher;
-  }
-}
-
-/** The namespace of the pod that this process runs in. */
-export function podNamespace(): string | undefined {
-  try {
-    const file = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
-    return readFileSync(file, "utf8").trim() || undefined;
-  } catch {
-    return undefined;
   }
 }
 
