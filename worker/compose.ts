@@ -6,7 +6,7 @@ import { redactor } from "../shared/secret-forms.ts";
 import type { Action, ActionId } from "./action.ts";
 import { ActionSlots } from "./action-slots.ts";
 import { AuthGate } from "./auth-gate.ts";
-import { ClusterSide } from "./cluster-side.ts";
+import type { ClusterSide } from "./cluster-side.ts";
 import type { ExecutionConfig, WorkerConfig } from "./config/worker-config.ts";
 import { readTextFile } from "./document/read-text-file.ts";
 import { Executor } from "./executor.ts";
@@ -19,9 +19,9 @@ import { resolveMachine } from "./inventory/resolve-machine.ts";
 import { SecretCommands } from "./inventory/secret-commands.ts";
 import type { ActionJournal } from "./journal/journal.ts";
 import type { StateDirectory } from "./journal/state-directory.ts";
-import type { Cluster } from "./kubernetes/cluster.ts";
 import { type Locks, MachineLocks } from "./machine-locks.ts";
 import { nobody, type Observer, observers, type SeenAction } from "./observer.ts";
+import type { OpenedCluster } from "./opened-cluster.ts";
 import type { OwnProgram } from "./own-program.ts";
 import { decide, decideFile, decideMachine } from "./policy/decide.ts";
 import { launchTerms } from "./policy/launch-terms.ts";
@@ -33,7 +33,6 @@ import { reloadFiles, type WatchedFile } from "./reload.ts";
 import { Reporter } from "./reporter.ts";
 import { DockerRuntime } from "./runtime/docker/docker-runtime.ts";
 import { InProcessRuntime } from "./runtime/in-process/in-process-runtime.ts";
-import { KubernetesRuntime } from "./runtime/kubernetes/kubernetes-runtime.ts";
 import { ActionFolder, OwnActions } from "./runtime/process/action-program.ts";
 import { ProcessRuntime } from "./runtime/process/process-runtime.ts";
 import { type FilePermit, refusalOf } from "./runtime/process/refusal.ts";
@@ -53,7 +52,7 @@ export interface WorkerSurroundings {
   /** Variables that join an action to its trace. */
   readonly traceEnvironment?: TraceEnvironment;
   /** There where the configuration uses one. */
-  readonly cluster?: Cluster | undefined;
+  readonly cluster?: OpenedCluster | undefined;
 }
 
 type TraceEnvironment = (action: SeenAction) => Readonly<Record<string, string>>;
@@ -90,8 +89,8 @@ export function composeWorker(
   const side: ClusterSide | undefined =
     cluster &&
     config.kubernetes &&
-    new ClusterSide({
-      ...{ cluster, config: config.kubernetes, file: current.inventory, agentIdsOf: agentIdsIn, clock, log },
+    cluster.side({
+      ...{ config: config.kubernetes, file: current.inventory, agentIdsOf: agentIdsIn, clock, log },
       agentIdPattern: config.agentIdPattern,
       // For people the pod's name; the state directory's ID makes it one that no other process has.
       member: `${hostname()}-${state.id.slice(0, 8)}`,
@@ -316,7 +315,7 @@ export interface RuntimeSurroundings {
   readonly state?: StateDirectory;
   readonly policy: () => Policy;
   /** There where the configuration uses one. */
-  readonly cluster?: Cluster | undefined;
+  readonly cluster?: OpenedCluster | undefined;
 }
 
 export function composeRuntime(
@@ -368,8 +367,8 @@ export function composeRuntime(
     case "kubernetes": {
       if (!cluster) throw new Error("the kubernetes runtime needs a cluster");
       const group = kubernetes?.sharing?.group;
-      return new KubernetesRuntime({
-        ...{ cluster, log, stopGraceMs, pods: runtime },
+      return cluster.runtime({
+        ...{ log, stopGraceMs, pods: runtime },
         owner: group ?? state?.id ?? randomUUID(),
         shared: group !== undefined,
         isIdempotent: async (image) => {

@@ -14,10 +14,10 @@ const MACHINES_MS = 30_000;
  */
 export async function runInventory(
   { inventory: file, kubernetes }: ExecutionConfig,
-  { cluster, log }: { readonly cluster: Cluster | undefined; readonly log: Logger },
+  { cluster, log }: { readonly cluster: Cluster; readonly log: Logger },
   stop: AbortSignal,
 ): Promise<Inventory> {
-  if (!cluster || !kubernetes || kubernetes.inventory.length === 0) return file;
+  if (!kubernetes || kubernetes.inventory.length === 0) return file;
   const machines = new ClusterInventory({
     ...{ cluster, log, clock: systemClock, sources: kubernetes.inventory },
     watchNamespace: kubernetes.watchNamespace ?? cluster.namespace,

@@ -9,11 +9,9 @@ import { composeExecutor, composeRuntime } from "./compose.ts";
 import { loadExecutionConfig } from "./config/load-config.ts";
 import { problemReport } from "./document/problem-report.ts";
 import { MemoryJournal } from "./journal/memory-journal.ts";
-import { Cluster } from "./kubernetes/cluster.ts";
-import { KubernetesError } from "./kubernetes/kubernetes-error.ts";
 import { createLogger } from "./logger.ts";
+import { openCluster } from "./open-cluster.ts";
 import type { OwnProgram } from "./own-program.ts";
-import { runInventory } from "./run-inventory.ts";
 import { actionsOfTask } from "./template/actions.ts";
 import { loadTemplate } from "./template/load-template.ts";
 import type { Template, TemplateTask } from "./template/template.ts";
@@ -43,16 +41,14 @@ export async function runTemplate(
   const { config } = loaded;
   const log = createLogger(config.log);
   for (const { source, message } of loaded.warnings) log.warn({ source }, message);
-  let cluster: Cluster | undefined;
-  try {
-    cluster = config.kubernetes && (await Cluster.open(config.kubernetes));
-  } catch (thrown) {
-    if (!(thrown instanceof KubernetesError)) throw thrown;
-    process.stderr.write(`${COMMAND}: ${thrown.message}\n`);
+  const opening = await openCluster(config);
+  if (!opening.ok) {
+    process.stderr.write(`${COMMAND}: ${opening.reason}\n`);
     return exitCodeOf("usage");
   }
+  const { cluster } = opening;
   const stop = stopSignal();
-  const inventory = await runInventory(config, { cluster, log }, stop.signal);
+  const inventory = cluster ? await cluster.machinesFor(config, log, stop.signal) : config.inventory;
   const runtime = composeRuntime(config, { log, own, policy: () => config.policy, cluster });
   const executor = composeExecutor(config, {
     current: { inventory, policy: config.policy },

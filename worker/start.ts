@@ -9,11 +9,10 @@ import { loadConfig } from "./config/load-config.ts";
 import { problemReport } from "./document/problem-report.ts";
 import { Journal } from "./journal/journal.ts";
 import { openStateDirectory, type StateDirectory, StateDirectoryProblem } from "./journal/state-directory.ts";
-import { Cluster } from "./kubernetes/cluster.ts";
-import { KubernetesError } from "./kubernetes/kubernetes-error.ts";
 import { switchLevelOnSignal } from "./log-level-signal.ts";
 import { createLogger } from "./logger.ts";
 import type { Observer } from "./observer.ts";
+import { openCluster } from "./open-cluster.ts";
 import { openOperating } from "./operating.ts";
 import type { OwnProgram } from "./own-program.ts";
 import { keepHeapSmall } from "./small-heap.ts";
@@ -40,14 +39,12 @@ export async function start(
   const log = createLogger(config.log);
   switchLevelOnSignal(log, config.log.level);
   for (const { source, message } of warnings) log.warn({ source }, message);
-  let cluster: Cluster | undefined;
-  try {
-    cluster = config.kubernetes && (await Cluster.open(config.kubernetes));
-  } catch (thrown) {
-    if (!(thrown instanceof KubernetesError)) throw thrown;
-    process.stderr.write(`pbnj-worker start: ${thrown.message}\n`);
+  const opening = await openCluster(config);
+  if (!opening.ok) {
+    process.stderr.write(`pbnj-worker start: ${opening.reason}\n`);
     return exitCodeOf("usage");
   }
+  const { cluster } = opening;
   const operating = openOperating(config, { log, clock: systemClock, actionNames: own.actions });
   let state: StateDirectory;
   let journal: Journal;

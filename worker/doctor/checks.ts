@@ -3,7 +3,7 @@ import { composeRuntime } from "../compose.ts";
 import { settings as table } from "../config/schema.ts";
 import { composeConfig, type WorkerConfig } from "../config/worker-config.ts";
 import { emptyInventory } from "../inventory/inventory.ts";
-import { Cluster } from "../kubernetes/cluster.ts";
+import { type ClusterOpening, openCluster } from "../open-cluster.ts";
 import type { OwnProgram } from "../own-program.ts";
 import { defaultPolicy } from "../policy/policy.ts";
 import { checkAgentIds } from "./check-agent-ids.ts";
@@ -77,12 +77,10 @@ export function composeChecks(
     if (!usable("Actions", ...RUNTIME_GROUPS)) {
       return [isSkipped("runtime", FIRST), isSkipped("action-image", FIRST)];
     }
-    let cluster: Cluster | undefined;
-    if (config.runtime.kind === "kubernetes") {
-      // Why it cannot be had is said where the cluster is looked at.
-      cluster = await Cluster.open(config.kubernetes ?? {}).catch(() => undefined);
-      if (!cluster) return [isSkipped("runtime", CLUSTER_FIRST), isSkipped("action-image", CLUSTER_FIRST)];
-    }
+    // Why it cannot be had is said where the cluster is looked at.
+    const opening = config.runtime.kind === "kubernetes" ? await openCluster(config) : NO_CLUSTER;
+    if (!opening.ok) return [isSkipped("runtime", CLUSTER_FIRST), isSkipped("action-image", CLUSTER_FIRST)];
+    const { cluster } = opening;
     // What the trial runs has nothing to clean up.
     const runtime = composeRuntime(
       { ...config, stopGraceMs: 0 },
@@ -110,6 +108,7 @@ const RUNTIME_GROUPS = [
   "Kubernetes",
   "Kubernetes runtime",
 ] as const;
+const NO_CLUSTER: ClusterOpening = { ok: true, cluster: undefined };
 const CLUSTER_FIRST = "the cluster must be well first";
 const FIRST = "its settings must be right first";
 
