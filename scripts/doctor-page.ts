@@ -18,6 +18,8 @@ const LOOKS_AT: Readonly<Record<CheckName, string>> = {
   secrets: "Whether every machine's secrets can be read now, as for an action, and by nobody else.",
   "state-directory": "Whether it can be made, written and locked, or is a running worker's.",
   "tink-server": "Name, connection, TLS and both certificates, API, and the clock where the server tells it.",
+  cluster:
+    "Where settings use a cluster: whether its API answers, knows the worker, and allows what each part needs.",
   runtime:
     "Whether actions could be launched: the engine's socket and version, or this installation's actions.",
   "action-image": "Whether the image of `--image` can be had, runs and ends well.",

@@ -3,26 +3,32 @@ import { hostname } from "node:os";
 import { type Clock, systemClock } from "../shared/clock.ts";
 import type { LogFields, Logger } from "../shared/logger.ts";
 import { redactor } from "../shared/secret-forms.ts";
+import type { Action, ActionId } from "./action.ts";
 import { ActionSlots } from "./action-slots.ts";
 import { AuthGate } from "./auth-gate.ts";
+import type { ClusterSide } from "./cluster-side.ts";
 import type { ExecutionConfig, WorkerConfig } from "./config/worker-config.ts";
 import { readTextFile } from "./document/read-text-file.ts";
 import { Executor } from "./executor.ts";
+import { parseImageReference } from "./image-reference.ts";
 import { agentIdsOf } from "./inventory/agent-id.ts";
 import { CurrentInventory } from "./inventory/current-inventory.ts";
+import type { Inventory } from "./inventory/inventory.ts";
 import { parseInventory } from "./inventory/parse-inventory.ts";
 import { resolveMachine } from "./inventory/resolve-machine.ts";
 import { SecretCommands } from "./inventory/secret-commands.ts";
 import type { ActionJournal } from "./journal/journal.ts";
 import type { StateDirectory } from "./journal/state-directory.ts";
-import { MachineLocks } from "./machine-locks.ts";
-import { nobody, type Observer, type SeenAction } from "./observer.ts";
+import { type Locks, MachineLocks } from "./machine-locks.ts";
+import { nobody, type Observer, observers, type SeenAction } from "./observer.ts";
+import type { OpenedCluster } from "./opened-cluster.ts";
 import type { OwnProgram } from "./own-program.ts";
 import { decide, decideFile, decideMachine } from "./policy/decide.ts";
 import { launchTerms } from "./policy/launch-terms.ts";
 import { parsePolicy } from "./policy/parse-policy.ts";
 import type { Policy } from "./policy/policy.ts";
 import { unenforced } from "./policy/unenforced.ts";
+import { PowerReader } from "./power-reader.ts";
 import { reloadFiles, type WatchedFile } from "./reload.ts";
 import { Reporter } from "./reporter.ts";
 import { DockerRuntime } from "./runtime/docker/docker-runtime.ts";
@@ -45,6 +51,8 @@ export interface WorkerSurroundings {
   readonly observer?: Observer;
   /** Variables that join an action to its trace. */
   readonly traceEnvironment?: TraceEnvironment;
+  /** There where the configuration uses one. */
+  readonly cluster?: OpenedCluster | undefined;
 }
 
 type TraceEnvironment = (action: SeenAction) => Readonly<Record<string, string>>;
@@ -53,6 +61,7 @@ const noTrace: TraceEnvironment = () => ({});
 
 /** What may change while a worker runs. */
 interface Current {
+  /** The file's. */
   readonly inventory: CurrentInventory;
   policy: Policy;
 }
@@ -68,41 +77,104 @@ export function composeWorker(
     clock = systemClock,
     observer = nobody,
     traceEnvironment = noTrace,
+    cluster,
   }: WorkerSurroundings,
 ): Worker {
   const current: Current = { inventory: new CurrentInventory(config.inventory), policy: config.policy };
   const transport = connectServer(config.server, log);
-  const runtime = composeRuntime(config, { log, own, state, policy: () => current.policy });
-  const agentIds = () =>
-    agentIdsOf(config.fixedAgentIds, config.agentIdPattern, current.inventory.machines());
+  const runtime = composeRuntime(config, { log, own, state, policy: () => current.policy, cluster });
+  const shared = { secretCommands: new SecretCommands(), authGate: new AuthGate() };
+  const agentIdsIn = (machines: Inventory) =>
+    agentIdsOf(config.fixedAgentIds, config.agentIdPattern, machines.machines());
+  const side: ClusterSide | undefined =
+    cluster &&
+    config.kubernetes &&
+    cluster.side({
+      ...{ config: config.kubernetes, file: current.inventory, agentIdsOf: agentIdsIn, clock, log },
+      agentIdPattern: config.agentIdPattern,
+      // For people the pod's name; the state directory's ID makes it one that no other process has.
+      member: `${hostname()}-${state.id.slice(0, 8)}`,
+      onMachines: ({ added, removed }) =>
+        log.info(
+          { machinesAdded: named(added), machinesRemoved: named(removed), ...lanesChanged() },
+          "machines of the cluster taken over",
+        ),
+      onOwned: async () => {
+        worker.setAgentIds(lanes());
+        await worker.quiet();
+      },
+      readPower: (machine, signal) => power.read(machine, signal),
+    });
+  const inventory = side?.inventory ?? current.inventory;
+  const locks: Locks = side?.leases ?? new MachineLocks();
+  const power = new PowerReader({ inventory, actions: own.library, locks, ...shared });
+  const lanes = () => side?.lanes() ?? agentIdsIn(inventory);
+  const lanesChanged = () => {
+    side?.machinesChanged();
+    return laneFields(worker.setAgentIds(lanes()));
+  };
+  const sink: StatusSink = {
+    report: (status, signal) => (side?.sinkFor(status.action, transport) ?? transport).report(status, signal),
+  };
+  const complain = (thrown: unknown) =>
+    log.error({ error: thrown instanceof Error ? thrown.message : String(thrown) }, "an onlooker stumbled");
+  const onlookers = side ? observers([observer, side.observer], complain) : observer;
   const slots = new ActionSlots(config.maxActions);
   const worker: Worker = new Worker({
-    agentIds: agentIds(),
+    agentIds: lanes,
     transport,
     runtime,
     executor: composeExecutor(config, {
-      ...{ current, sink: transport, runtime, slots, journal, log, clock, observer, traceEnvironment },
+      current: {
+        inventory,
+        get policy() {
+          return current.policy;
+        },
+      },
+      ...{
+        sink,
+        runtime,
+        slots,
+        locks,
+        journal,
+        log,
+        clock,
+        traceEnvironment,
+        observer: onlookers,
+        ...shared,
+      },
+      ...(side && {
+        isOurs: (action: Action) => side.isOurs(action),
+        cancelOf: (action: ActionId) => side.cancelOf(action),
+      }),
     }),
-    observer,
+    observer: onlookers,
     facts: {
-      machines: () => current.inventory.machines().map(({ name }) => name),
-      agentIds,
+      machines: () => inventory.machines().map(({ name }) => name),
+      agentIds: lanes,
       slots: () => slots,
       unfinished: () => journal.unfinished().length,
       connected: () => transport.connected(),
       checkRuntime: (signal) => runtime.check(signal),
+      ...(side && { cluster: () => side.facts() }),
     },
     clock,
     log,
     maxBackoffMs: config.backoffMaxIntervalMs,
     shutdownGraceMs: config.shutdownGraceMs,
+    ...(side && {
+      sourceOf: (agentId: string) => side.sourceFor(agentId, transport),
+      wakingOf: (agentId: string) => side.wakingFor(agentId),
+      ready: (stop: AbortSignal) => side.ready(stop),
+    }),
     companions: [
+      ...(side?.companions ?? []),
       (stop) =>
         config.reloadIntervalMs === 0
           ? Promise.resolve()
           : reloadFiles(
               {
-                files: watchedFiles(config, current, () => laneFields(worker.setAgentIds(agentIds()))),
+                files: watchedFiles(config, current, lanesChanged),
                 intervalMs: config.reloadIntervalMs,
                 readFile: readTextFile,
                 clock,
@@ -112,6 +184,10 @@ export function composeWorker(
               stop,
             ),
     ],
+    async close() {
+      await power.close();
+      await side?.leases?.close();
+    },
   });
   return worker;
 }
@@ -159,21 +235,30 @@ function watchedFiles(
 const MOST_NAMED = 20;
 
 function laneFields({ added, removed }: LaneChanges): LogFields {
-  const named = (agentIds: readonly string[]) =>
-    agentIds.length <= MOST_NAMED
-      ? agentIds
-      : [...agentIds.slice(0, MOST_NAMED), `${agentIds.length - MOST_NAMED} more`];
   return { lanesAdded: named(added), lanesRemoved: named(removed) };
+}
+
+function named(names: readonly string[]): readonly string[] {
+  return names.length <= MOST_NAMED
+    ? names
+    : [...names.slice(0, MOST_NAMED), `${names.length - MOST_NAMED} more`];
 }
 
 /** What takes an action from permission to report. */
 export function composeExecutor(
   config: ExecutionConfig,
   parts: {
-    readonly current?: Pick<Current, "inventory" | "policy">;
+    readonly current?: { readonly inventory: Inventory; readonly policy: Policy };
     readonly sink: StatusSink;
     readonly runtime: Runtime;
     readonly slots?: ActionSlots;
+    readonly locks?: Locks;
+    readonly authGate?: AuthGate;
+    readonly secretCommands?: SecretCommands;
+    /** Whether an action is still this worker's when its turn has come; absent is always. */
+    readonly isOurs?: (action: Action) => boolean;
+    /** As `ExecutorOptions.cancelOf`. */
+    readonly cancelOf?: (action: ActionId) => AbortSignal | undefined;
     readonly journal: ActionJournal;
     readonly log: Logger;
     readonly clock: Clock;
@@ -183,7 +268,8 @@ export function composeExecutor(
 ): Executor {
   const { current = config, sink, runtime, journal, log, clock } = parts;
   const { observer = nobody, traceEnvironment = noTrace, slots = new ActionSlots(config.maxActions) } = parts;
-  const secretCommands = new SecretCommands();
+  const { locks = new MachineLocks(), authGate = new AuthGate(), isOurs = () => true } = parts;
+  const { secretCommands = new SecretCommands() } = parts;
   return new Executor({
     permit: (action) => decide(current.policy, action),
     locate: (action) => {
@@ -195,13 +281,20 @@ export function composeExecutor(
     },
     runtime,
     reporter: new Reporter({ sink, clock, log, maxBackoffMs: config.backoffMaxIntervalMs, observer }),
-    locks: new MachineLocks(),
+    locks,
     slots,
-    authGate: new AuthGate(),
+    authGate,
     secretCommands,
+    isOurs,
+    ...(parts.cancelOf && { cancelOf: parts.cancelOf }),
     redactorOf: async (name, signal) => {
       const machine = current.inventory.find(name);
       if (!machine) throw new Error(`the inventory does not have ${name} any more`);
+      const { secretNamespace } = runtime;
+      // What the worker never had it cannot take out of text; actions take it out themselves.
+      if (secretNamespace !== undefined && current.inventory.mountedConnection?.(machine, secretNamespace)) {
+        return (text) => text;
+      }
       return redactor(
         await current.inventory.resolveConnection(machine, { commands: secretCommands, signal }),
       );
@@ -221,11 +314,13 @@ export interface RuntimeSurroundings {
   /** Absent for a run that ends with its process. */
   readonly state?: StateDirectory;
   readonly policy: () => Policy;
+  /** There where the configuration uses one. */
+  readonly cluster?: OpenedCluster | undefined;
 }
 
 export function composeRuntime(
-  { runtime, stopGraceMs }: ExecutionConfig,
-  { log, own, state, policy }: RuntimeSurroundings,
+  { runtime, kubernetes, stopGraceMs }: ExecutionConfig,
+  { log, own, state, policy, cluster }: RuntimeSurroundings,
 ): Runtime {
   const { file, library, compileCacheDirectory } = own;
   for (const { source, message } of unenforced(policy(), runtime.kind)) log.warn({ source }, message);
@@ -267,6 +362,19 @@ export function composeRuntime(
         },
         registries: registryLogin ? [registryLogin] : [],
         stopGraceMs,
+      });
+    }
+    case "kubernetes": {
+      if (!cluster) throw new Error("the kubernetes runtime needs a cluster");
+      const group = kubernetes?.sharing?.group;
+      return cluster.runtime({
+        ...{ log, stopGraceMs, pods: runtime },
+        owner: group ?? state?.id ?? randomUUID(),
+        shared: group !== undefined,
+        isIdempotent: async (image) => {
+          const name = parseImageReference(image)?.name;
+          return name !== undefined && ((await library.find(name))?.idempotent ?? false);
+        },
       });
     }
     default:

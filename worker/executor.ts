@@ -5,7 +5,7 @@ import type { ErrorClass } from "../shared/contract/error-class.ts";
 import { formatSeconds } from "../shared/duration.ts";
 import type { Logger } from "../shared/logger.ts";
 import { redactor } from "../shared/secret-forms.ts";
-import type { Action, Outcome } from "./action.ts";
+import type { Action, ActionId, Outcome } from "./action.ts";
 import { actionKey } from "./action-key.ts";
 import { ActionOutput } from "./action-output.ts";
 import { ActionRecorder, type RecorderParts } from "./action-recorder.ts";
@@ -15,12 +15,12 @@ import type { AuthGate } from "./auth-gate.ts";
 import { bootTime } from "./boot-time.ts";
 import { Conclusion } from "./conclusion.ts";
 import { type Hook, hookFor, hookReport, hooksOf } from "./hooks.ts";
-import type { ConnectionReading } from "./inventory/inventory.ts";
+import type { ConnectionReading, MountedConnection } from "./inventory/inventory.ts";
 import type { SecretCommands } from "./inventory/secret-commands.ts";
 import type { JournalEntry } from "./journal/entry.ts";
 import type { ActionJournal } from "./journal/journal.ts";
 import { LeftoverSweep } from "./leftover-sweep.ts";
-import type { MachineLocks } from "./machine-locks.ts";
+import type { Locks } from "./machine-locks.ts";
 import { type Observer, type SeenAction, seenAction } from "./observer.ts";
 import { Recovery, type RedactorOf } from "./recovery.ts";
 import type { Reporter } from "./reporter.ts";
@@ -30,6 +30,8 @@ import {
   LaunchNotRecorded,
   type LaunchRequest,
   type LaunchTerms,
+  LetGo,
+  NotLaunched,
   type Runtime,
 } from "./runtime/runtime.ts";
 import { Turns } from "./turns.ts";
@@ -49,6 +51,8 @@ export type Target =
       readonly terms?: LaunchTerms;
       /** Reads the credentials, anew at every launch. Rejects with a reason of one line, or the signal's. */
       connect?(reading: ConnectionReading): Promise<Connection>;
+      /** What takes the place of `connect` where the secrets can reach the action without the worker. */
+      mounted?(namespace: string): MountedConnection | undefined;
     }
   | { readonly ok: false; readonly reason: string };
 
@@ -60,11 +64,15 @@ export interface ExecutorOptions {
   readonly locate: (action: Action) => Target;
   readonly runtime: Runtime;
   readonly reporter: Reporter;
-  readonly locks: MachineLocks;
+  readonly locks: Locks;
   readonly slots: ActionSlots;
   readonly authGate: AuthGate;
   readonly secretCommands: SecretCommands;
   readonly redactorOf: RedactorOf;
+  /** Whether an action is still this worker's once its turn has come, which may take hours. */
+  readonly isOurs: (action: Action) => boolean;
+  /** Aborts when an action is no longer wanted where it came from. */
+  readonly cancelOf?: (action: ActionId) => AbortSignal | undefined;
   readonly journal: ActionJournal;
   readonly clock: Clock;
   readonly log: Logger;
@@ -134,7 +142,8 @@ export class Executor {
   /** Resolves to the outcome, or undefined when the action was not run: the server then serves it again. */
   execute(action: Action, signals: StopSignals): Promise<Outcome | undefined> {
     const key = actionKey(action);
-    return this.#atHand.get(key) ?? this.#keepAtHand(key, this.#begin(action, key, signals));
+    const own = this.#signalsOf(action, signals);
+    return this.#atHand.get(key) ?? this.#keepAtHand(key, this.#begin(action, key, own));
   }
 
   /**
@@ -145,8 +154,16 @@ export class Executor {
   async recover(signals: StopSignals): Promise<void> {
     const left = this.#options.journal.unfinished();
     for (const { key, phase } of left) if (phase === "ended") this.#endedBefore.add(key);
-    const recovered = left.map((entry) => this.#keepAtHand(entry.key, this.#recovery.takeUp(entry, signals)));
+    const recovered = left.map((entry) =>
+      this.#keepAtHand(entry.key, this.#recovery.takeUp(entry, this.#signalsOf(entry.action, signals))),
+    );
     await Promise.all([...recovered, this.#sweep.run(signals.stop)]);
+  }
+
+  #signalsOf(action: ActionId, { stop, cancel }: StopSignals): StopSignals {
+    const unwanted = this.#options.cancelOf?.(action);
+    if (!unwanted) return { stop, cancel };
+    return { stop: AbortSignal.any([stop, unwanted]), cancel: AbortSignal.any([cancel, unwanted]) };
   }
 
   #keepAtHand(key: string, work: Promise<Outcome | undefined>): Promise<Outcome | undefined> {
@@ -171,13 +188,16 @@ export class Executor {
     const { machine } = target;
     const at = new Date(clock.now());
     observer.action({ kind: "taken", action: seenAction(action), ...(machine && { machine }), at });
-    return this.#turns.take(target, signals.stop, async () => {
+    const inTurn = async () => {
+      // Another replica has its agent ID now, and is served the action.
+      if (!this.#options.isOurs(action)) return undefined;
       // Policy and inventory may have changed while it waited, which may take hours.
       const now = this.#target(action);
       if (!now.ok) return this.#refuse(action, now.reason, signals);
       // Another BMC has another turn: the server serves the action again.
       return now.lockKey === target.lockKey ? this.#launch(action, now, signals) : undefined;
-    });
+    };
+    return this.#turns.take(target, signals.stop, inTurn, { actionKey: actionKey(action) });
   }
 
   /** Says when an action was let go of without an end. */
@@ -259,7 +279,12 @@ export class Executor {
         signals.cancel,
       );
     } catch (thrown) {
-      if (thrown instanceof LaunchNotRecorded) await recorder.forget();
+      if (thrown instanceof LetGo) {
+        log.info({ ...fields, runtime: runtime.name }, "action let go of: it runs on");
+        return undefined;
+      }
+      if (thrown instanceof NotLaunched || thrown instanceof LaunchNotRecorded) await recorder.forget();
+      if (thrown instanceof NotLaunched) return undefined;
       return this.#notRecorded(thrown, fields, signals);
     }
     const hook = hookFor(action, ended.outcome);
@@ -287,11 +312,12 @@ export class Executor {
   ): Promise<EndedAction> {
     const { clock, log, runtime, authGate, observer, traceEnvironment } = this.#options;
     const { machine, lockKey } = target;
+    const mounted = this.#mounted(target);
     const failed = (errorClass: ErrorClass, reason: string) =>
       nothingLeft(failedLaunch(errorClass, reason, run.startedAt, new Date(clock.now())));
     let connection: Connection | undefined;
     try {
-      connection = await this.#connect(target, run.timeoutMs, cancel);
+      if (!mounted) connection = await this.#connect(target, run.timeoutMs, cancel);
     } catch (thrown) {
       const { class: errorClass, message } = BmcError.from(thrown);
       return failed(errorClass, message);
@@ -302,6 +328,9 @@ export class Executor {
         : { machine, lockKey, connection };
     const refusal = offer && authGate.refusal(offer);
     if (refusal !== undefined) return failed("auth", refusal);
+    // A hook belongs to an action that was this worker's.
+    if (run.onLaunch && !this.#options.isOurs(action))
+      throw new NotLaunched("another replica has its agent ID");
     const output = new ActionOutput({
       ...{ action: seenAction(action), fields: run.fields, redact: redactor(connection ?? {}) },
       ...{ clock, log, observer },
@@ -312,6 +341,9 @@ export class Executor {
         action,
         ...(target.terms && { terms: target.terms }),
         ...(connection && { connection: hint === undefined ? connection : { ...connection, hint } }),
+        ...(mounted && {
+          mounted: hint === undefined ? mounted : { ...mounted, document: { ...mounted.document, hint } },
+        }),
         timeoutMs: run.timeoutMs,
         environment: traceEnvironment(seenAction(action)),
         onLog: (line) => output.take(line),
@@ -321,6 +353,12 @@ export class Executor {
     );
     if (offer) authGate.learn(offer, ended.outcome);
     return { ...ended, outcome: output.complete(ended.outcome) };
+  }
+
+  /** The connection without its secrets, where the runtime has them mounted. */
+  #mounted({ mounted }: Located): MountedConnection | undefined {
+    const { secretNamespace } = this.#options.runtime;
+    return secretNamespace === undefined ? undefined : mounted?.(secretNamespace);
   }
 
   /** Reads the credentials within the action's time. Throws a `BmcError`. */

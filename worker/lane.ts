@@ -4,7 +4,8 @@ import type { Logger } from "../shared/logger.ts";
 import type { Action } from "./action.ts";
 import { fieldsOf, textOf } from "./action-status.ts";
 import type { Observer } from "./observer.ts";
-import type { ActionSource } from "./transport/transport.ts";
+import type { ActionSource, Poll, WorkflowsAtHand } from "./transport/transport.ts";
+import { alwaysAwake, type Wake, type Waking } from "./waking.ts";
 
 export interface LaneOptions {
   readonly agentId: string;
@@ -16,7 +17,17 @@ export interface LaneOptions {
   /** The longest wait between two polls while the server does not answer. */
   readonly maxBackoffMs: number;
   readonly observer: Pick<Observer, "lane" | "asking" | "poll">;
+  readonly waking?: Waking;
 }
+
+/**
+ * How long the first questions after a wake-up may be held, in milliseconds: the server's own view of the cluster may be
+ * behind the worker's, and then it looks again only after a second (tink server, `RetryOptions`), while a question asked anew
+ * is looked at at once.
+ */
+const WOKEN_HOLDS_MS = [100, 200, 400] as const;
+/** For a question that is asked to be on the safe side. */
+const RARE_HOLD_MS = 2_000;
 
 /** A server that holds polls is asked again at once; one that answers at once is not asked all the time. */
 const IDLE_PAUSE: Backoff = { firstMs: 250, maxMs: 5_000, jitter: 0.5 };
@@ -31,7 +42,7 @@ const NOT_RUN_PAUSE: Backoff = { firstMs: 250, maxMs: 30_000, jitter: 0.5 };
  * connection never ends it.
  */
 export async function runLane(options: LaneOptions, stop: AbortSignal): Promise<void> {
-  const { agentId, source, clock, log, observer } = options;
+  const { agentId, source, clock, log, observer, waking = alwaysAwake } = options;
   const failing: Backoff = { firstMs: 500, maxMs: options.maxBackoffMs, jitter: 0.5 };
   /** By workflow; they never reject. */
   const atHand = new Map<string, Promise<void>>();
@@ -39,6 +50,10 @@ export async function runLane(options: LaneOptions, stop: AbortSignal): Promise<
   const notRun = new Map<string, number>();
   let failures = 0;
   let quickIdles = 0;
+  /** Questions in a row that were given up because the server held them. */
+  let givenUp = 0;
+  /** At the start, so that an operator sees that the server answers; after an action, because the next one may follow. */
+  let worthAsking = true;
 
   function stumble(thrown: unknown, action?: Action): void {
     const about = action ? fieldsOf(action) : { agentId };
@@ -77,16 +92,36 @@ export async function runLane(options: LaneOptions, stop: AbortSignal): Promise<
     }
   }
 
+  async function wake(): Promise<Wake> {
+    const now = atHand.size > 0 || failures > 0 ? "unknown" : waking.now(agentId);
+    if (now) return now;
+    if (worthAsking) return "rarely";
+    givenUp = 0;
+    observer.lane(agentId, "waiting");
+    return waking.wait(agentId, stop);
+  }
+
+  /** For how long the server may hold a question; undefined leaves it to the server. */
+  function holdMs(why: Wake): number | undefined {
+    if (source.servesSeveral()) return undefined;
+    if (why === "rarely") return RARE_HOLD_MS;
+    return why === "addressed" ? WOKEN_HOLDS_MS[givenUp] : undefined;
+  }
+
   while (!stop.aborted) {
     try {
+      const why = await wake();
+      if (stop.aborted) break;
       if (failures === 0) observer.lane(agentId, atHand.size > 0 ? "busy" : "polling");
       const askedMs = clock.monotonicMs();
       observer.asking(agentId);
-      const poll = await source.next(agentId, stop, atHand);
+      worthAsking = false;
+      const poll = await askWithin(source, { agentId, holdMs: holdMs(why), atHand, clock }, stop);
+      givenUp = poll.kind === "held" ? givenUp + 1 : 0;
       observer.poll({
         agentId,
         code: poll.kind === "failed" ? poll.code : "OK",
-        kind: poll.kind,
+        kind: poll.kind === "held" ? "idle" : poll.kind,
         durationMs: clock.monotonicMs() - askedMs,
       });
       if (poll.kind === "failed") {
@@ -103,6 +138,8 @@ export async function runLane(options: LaneOptions, stop: AbortSignal): Promise<
       failures = 0;
       if (poll.kind === "action") {
         quickIdles = 0;
+        worthAsking = true;
+        waking.served(poll.action, why);
         observer.lane(agentId, "busy");
         const { workflowId } = poll.action;
         const served = serve(poll.action);
@@ -115,6 +152,7 @@ export async function runLane(options: LaneOptions, stop: AbortSignal): Promise<
         continue;
       }
       if (atHand.size === 0) notRun.clear();
+      if (poll.kind === "held") continue;
       // Where several workflows are served at a time no poll is held: a server that is slow there is not asked more often.
       const held = !source.servesSeveral() && clock.monotonicMs() - askedMs >= HELD_MS;
       quickIdles = held ? 0 : quickIdles + 1;
@@ -128,4 +166,38 @@ export async function runLane(options: LaneOptions, stop: AbortSignal): Promise<
   }
   await Promise.all(atHand.values());
   observer.lane(agentId, undefined);
+}
+
+/** The server was still holding the question when it was taken back. */
+interface Held {
+  readonly kind: "held";
+}
+
+/** Rejects only when `stop` aborts. */
+async function askWithin(
+  source: ActionSource,
+  asking: {
+    readonly agentId: string;
+    readonly holdMs: number | undefined;
+    readonly atHand: WorkflowsAtHand;
+    readonly clock: Clock;
+  },
+  stop: AbortSignal,
+): Promise<Poll | Held> {
+  const { agentId, holdMs, atHand, clock } = asking;
+  if (holdMs === undefined) return source.next(agentId, stop, atHand);
+  const answered = new AbortController();
+  const over = new AbortController();
+  void clock.sleep(holdMs, answered.signal).then(
+    () => over.abort(),
+    () => undefined,
+  );
+  try {
+    return await source.next(agentId, AbortSignal.any([stop, over.signal]), atHand);
+  } catch (thrown) {
+    if (stop.aborted || !over.signal.aborted) throw thrown;
+    return { kind: "held" };
+  } finally {
+    answered.abort();
+  }
 }

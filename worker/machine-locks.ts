@@ -1,5 +1,32 @@
+/** What a turn is for. */
+export interface TurnPurpose {
+  /** Of the action; absent for what leaves nothing behind when its process dies. */
+  readonly actionKey?: string;
+}
+
+/**
+ * The action was at its BMC on behalf of another replica while it was waited for here, and is no longer: it may have ended, and
+ * is to be asked for anew instead of run.
+ */
+export class ActedElsewhere extends Error {
+  override readonly name = "ActedElsewhere";
+
+  constructor() {
+    super("another replica had this action in hand; the server serves it again if it is not done");
+  }
+}
+
+/** Gives turns, one at a time for each key, in the order they were asked for. */
+export interface Locks {
+  /**
+   * Waits for its turn at `key`; resolves to what gives the turn back. Rejects when the signal aborts, and, where turns are shared
+   * with other replicas, with `ActedElsewhere` or the cluster's error.
+   */
+  acquire(key: string, signal: AbortSignal, purpose?: TurnPurpose): Promise<() => void>;
+}
+
 /** Lets one action at a time at each BMC, in the order they came, whatever lane they came by. */
-export class MachineLocks {
+export class MachineLocks implements Locks {
   readonly #tails = new Map<string, Promise<void>>();
 
   /** Waits for its turn at `key`; resolves to what gives the turn back. Rejects when the signal aborts. */

@@ -3,8 +3,11 @@ import { actionKey } from "./action-key.ts";
 import type { Delivery } from "./reporter.ts";
 import type { LogLine } from "./runtime/runtime.ts";
 
-/** `polling` waits for the server to give something, `busy` is at an action, `failing` waits because the server does not answer. */
-export type LaneState = "polling" | "busy" | "failing";
+/**
+ * `waiting` is woken up when a workflow is addressed to it, `polling` waits for the server to give something, `busy` is at an
+ * action, `failing` waits because the server does not answer.
+ */
+export type LaneState = "waiting" | "polling" | "busy" | "failing";
 
 /** One answer, or its absence, to the question for an action. */
 export interface PollSeen {
@@ -130,6 +133,28 @@ export interface WorkerFacts {
   connected(): boolean;
   /** `Runtime.check`. */
   checkRuntime(signal: AbortSignal): Promise<string>;
+  /** Absent where nothing of a cluster is used beside running actions there. */
+  cluster?(): ClusterFacts;
+}
+
+/** How what is used of a cluster goes. */
+export interface ClusterFacts {
+  /** Why what is to be watched cannot be, a line each; empty when all is well. */
+  readonly problems: readonly string[];
+  /** Machines of the cluster whose objects have faults. */
+  readonly unusableMachines: number;
+  /** Absent where lanes are not shared. */
+  readonly replicas?: ReplicaFacts;
+}
+
+export interface ReplicaFacts {
+  /** Certainly one of the replicas now; otherwise it has no lanes. */
+  readonly valid: boolean;
+  /** With this one, as far as it knows. */
+  readonly members: number;
+  readonly ownedShards: number;
+  /** Why it may have less than it should, in one line. */
+  readonly problem?: string;
 }
 
 /** Nobody looks on. */

@@ -68,7 +68,7 @@ export class Recovery {
     if (entry.phase === "ended") {
       log.info({ ...fields, state: entry.end.state }, "report of an earlier run is still to be made");
       // A hook of it may still run, and is a leftover: until it is gone, the machine is not free.
-      const free = this.#options.turns.take(entry, signals.stop, () => sweep.done);
+      const free = this.#options.turns.take(entry, signals.stop, () => sweep.done, { actionKey: entry.key });
       await conclusion.reportEnd(
         entry.action,
         statusOf(entry),
@@ -79,7 +79,8 @@ export class Recovery {
       await free;
       return undefined;
     }
-    return this.#options.turns.take(entry, signals.stop, () => this.#adopt(entry, recorder, fields, signals));
+    const adopt = () => this.#adopt(entry, recorder, fields, signals);
+    return this.#options.turns.take(entry, signals.stop, adopt, { actionKey: entry.key });
   }
 
   async #adopt(

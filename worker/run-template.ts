@@ -10,6 +10,7 @@ import { loadExecutionConfig } from "./config/load-config.ts";
 import { problemReport } from "./document/problem-report.ts";
 import { MemoryJournal } from "./journal/memory-journal.ts";
 import { createLogger } from "./logger.ts";
+import { openCluster } from "./open-cluster.ts";
 import type { OwnProgram } from "./own-program.ts";
 import { actionsOfTask } from "./template/actions.ts";
 import { loadTemplate } from "./template/load-template.ts";
@@ -40,15 +41,23 @@ export async function runTemplate(
   const { config } = loaded;
   const log = createLogger(config.log);
   for (const { source, message } of loaded.warnings) log.warn({ source }, message);
-  const runtime = composeRuntime(config, { log, own, policy: () => config.policy });
+  const opening = await openCluster(config);
+  if (!opening.ok) {
+    process.stderr.write(`${COMMAND}: ${opening.reason}\n`);
+    return exitCodeOf("usage");
+  }
+  const { cluster } = opening;
+  const stop = stopSignal();
+  const inventory = cluster ? await cluster.machinesFor(config, log, stop.signal) : config.inventory;
+  const runtime = composeRuntime(config, { log, own, policy: () => config.policy, cluster });
   const executor = composeExecutor(config, {
+    current: { inventory, policy: config.policy },
     sink: terminalSink(process.stdout),
     runtime,
     journal: new MemoryJournal(),
     log,
     clock: systemClock,
   });
-  const stop = stopSignal();
   // A run keeps no state: what one that was killed left is found by its deadline alone, by whichever worker comes next.
   void runtime.sweep(() => false, stop.signal).catch(() => undefined);
   try {
@@ -59,6 +68,7 @@ export async function runTemplate(
     return EXIT_OK;
   } finally {
     await runtime.close();
+    await cluster?.close();
   }
 }
 

@@ -12,6 +12,7 @@ import { openStateDirectory, type StateDirectory, StateDirectoryProblem } from "
 import { switchLevelOnSignal } from "./log-level-signal.ts";
 import { createLogger } from "./logger.ts";
 import type { Observer } from "./observer.ts";
+import { openCluster } from "./open-cluster.ts";
 import { openOperating } from "./operating.ts";
 import type { OwnProgram } from "./own-program.ts";
 import { keepHeapSmall } from "./small-heap.ts";
@@ -38,6 +39,12 @@ export async function start(
   const log = createLogger(config.log);
   switchLevelOnSignal(log, config.log.level);
   for (const { source, message } of warnings) log.warn({ source }, message);
+  const opening = await openCluster(config);
+  if (!opening.ok) {
+    process.stderr.write(`pbnj-worker start: ${opening.reason}\n`);
+    return exitCodeOf("usage");
+  }
+  const { cluster } = opening;
   const operating = openOperating(config, { log, clock: systemClock, actionNames: own.actions });
   let state: StateDirectory;
   let journal: Journal;
@@ -51,7 +58,7 @@ export async function start(
     return exitCodeOf("usage");
   }
   const { observer, traceEnvironment } = operating;
-  const worker = composeWorker(config, { log, own, state, journal, observer, traceEnvironment });
+  const worker = composeWorker(config, { log, own, state, journal, observer, traceEnvironment, cluster });
   try {
     await operating.serve(worker.facts);
   } catch (thrown) {
@@ -77,9 +84,10 @@ export async function start(
   );
   const end = await worker.run();
   state.close();
+  await cluster?.close();
   await operating.close();
   log.info({ end }, "worker stopped");
-  return end === "drained" ? EXIT_OK : exitCodeOf("cancelled", received());
+  return end === "cancelled" ? exitCodeOf("cancelled", received()) : EXIT_OK;
 }
 
 async function openJournal(state: StateDirectory, log: Logger, observer: Observer): Promise<Journal> {

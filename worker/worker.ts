@@ -1,15 +1,19 @@
 import type { Clock } from "../shared/clock.ts";
 import type { Logger } from "../shared/logger.ts";
 import type { Action } from "./action.ts";
-import type { Executor } from "./executor.ts";
+import type { Executor, StopSignals } from "./executor.ts";
 import { runLane } from "./lane.ts";
 import type { Observer, WorkerFacts } from "./observer.ts";
 import type { Runtime } from "./runtime/runtime.ts";
-import type { Transport } from "./transport/transport.ts";
+import type { ActionSource, Transport } from "./transport/transport.ts";
+import type { Waking } from "./waking.ts";
 
 export interface WorkerParts {
-  readonly agentIds: readonly string[];
+  /** Asked once what the worker begins with is there. */
+  readonly agentIds: () => readonly string[];
   readonly transport: Transport;
+  /** Where an agent ID's actions come from, unless from the transport. */
+  readonly sourceOf?: (agentId: string) => ActionSource | undefined;
   readonly runtime: Runtime;
   readonly executor: Pick<Executor, "execute" | "recover">;
   readonly clock: Clock;
@@ -17,14 +21,20 @@ export interface WorkerParts {
   readonly maxBackoffMs: number;
   readonly observer: Pick<Observer, "lane" | "asking" | "poll">;
   readonly facts: WorkerFacts;
+  /** What tells an agent ID's lane when to ask. */
+  readonly wakingOf?: (agentId: string) => Waking | undefined;
   /** How long running actions may take to end by themselves once the worker is told to stop. */
   readonly shutdownGraceMs: number;
   /** What goes on beside the lanes until the worker stops; they never reject. */
   readonly companions?: readonly ((stop: AbortSignal) => Promise<void>)[];
+  /** Resolves when companions have what the lanes begin with, or it is not waited for any longer. Never rejects. */
+  readonly ready?: (stop: AbortSignal) => Promise<void>;
+  /** Releases what else the worker holds. */
+  readonly close?: () => Promise<void>;
 }
 
-/** How the worker ended: by itself with everything done, or with actions cut short. */
-export type WorkerEnd = "drained" | "cancelled";
+/** How the worker ended: with everything done, with actions cut short, or with actions that run on without it. */
+export type WorkerEnd = "drained" | "cancelled" | "let-go";
 
 /** Agent IDs that are polled with since, or no longer. */
 export interface LaneChanges {
@@ -45,6 +55,10 @@ export class Worker {
   readonly #ended = new AbortController();
   readonly #lanes = new Map<string, Lane>();
   #agentIds: ReadonlySet<string> = new Set();
+  /** By agent ID, how many questions for an action are open. */
+  readonly #asking = new Map<string, number>();
+  /** Called whenever one is answered. */
+  readonly #onAnswered = new Set<() => void>();
   #running = 0;
 
   constructor(parts: WorkerParts) {
@@ -57,20 +71,23 @@ export class Worker {
 
   /** Resolves when all lanes have ended and everything is released. */
   async run(): Promise<WorkerEnd> {
-    const { agentIds, executor, transport, runtime, companions = [] } = this.#parts;
+    const { agentIds, executor, transport, runtime, companions = [], ready } = this.#parts;
     try {
+      const beside = companions.map((companion) => companion(this.#stop.signal));
+      await ready?.(this.#stop.signal);
       // Before the lanes: what is still to be done at a machine comes before anything new there.
       const recovered = executor.recover(this.#signals);
-      this.setAgentIds(agentIds);
-      const beside = companions.map((companion) => companion(this.#stop.signal));
+      this.setAgentIds(agentIds());
       await Promise.all([recovered, this.#untilStopped(), ...beside]);
       await Promise.all([...this.#lanes.values()].map(({ ended }) => ended));
     } finally {
       this.#ended.abort();
       await runtime.close();
       await transport.close();
+      await this.#parts.close?.();
     }
-    return this.#cancel.signal.aborted ? "cancelled" : "drained";
+    if (!this.#cancel.signal.aborted) return "drained";
+    return runtime.letGo ? "let-go" : "cancelled";
   }
 
   /** Polls as these from now on: lanes come and go, each after the action that it is at. Gives what has changed. */
@@ -84,6 +101,17 @@ export class Worker {
     for (const agentId of removed) this.#lanes.get(agentId)?.stop.abort(reason);
     for (const agentId of added) this.#ensureLane(agentId);
     return { added, removed };
+  }
+
+  /** Resolves when nothing is asked for any more as an agent ID that is not this worker's; what runs may go on. */
+  async quiet(): Promise<void> {
+    const isLoud = () => [...this.#asking.keys()].some((agentId) => !this.#isPolled(agentId));
+    while (isLoud()) {
+      const answered = Promise.withResolvers<void>();
+      this.#onAnswered.add(answered.resolve);
+      await answered.promise;
+      this.#onAnswered.delete(answered.resolve);
+    }
   }
 
   /** Takes no more actions; those that run may end by themselves, for a time. */
@@ -103,32 +131,38 @@ export class Worker {
     );
   }
 
-  /** Stops the actions that run, too. */
+  /** Stops the actions that run, too, or lets go of them where another worker can take them over. */
   cancel(): void {
     if (this.#cancel.signal.aborted) return;
     this.stop();
-    if (this.#running > 0)
-      this.#parts.log.warn({ running: this.#running }, "cancelling the actions that run");
+    const { log, runtime } = this.#parts;
+    const facts = { running: this.#running };
+    if (runtime.letGo) {
+      if (this.#running > 0) log.info(facts, "letting go of the actions that run: they go on");
+      runtime.letGo();
+    } else if (this.#running > 0) log.warn(facts, "cancelling the actions that run");
     this.#cancel.abort(new Error("the worker was told to stop at once"));
   }
 
-  get #signals() {
+  get #signals(): StopSignals {
     return { stop: this.#stop.signal, cancel: this.#cancel.signal };
   }
 
   #ensureLane(agentId: string): void {
     if (this.#lanes.has(agentId) || this.#stop.signal.aborted) return;
-    const { transport, clock, log, maxBackoffMs, observer } = this.#parts;
+    const { transport, sourceOf, wakingOf, clock, log, maxBackoffMs, observer } = this.#parts;
+    const waking = wakingOf?.(agentId);
     const stop = new AbortController();
     const ended = runLane(
       {
         agentId,
-        source: transport,
+        source: this.#counted(sourceOf?.(agentId) ?? transport),
         execute: (action) => this.#execute(action),
         clock,
         log,
         maxBackoffMs,
         observer,
+        ...(waking && { waking }),
       },
       stop.signal,
     ).finally(() => {
@@ -137,6 +171,31 @@ export class Worker {
       if (this.#agentIds.has(agentId)) this.#ensureLane(agentId);
     });
     this.#lanes.set(agentId, { stop, ended });
+  }
+
+  #isPolled(agentId: string): boolean {
+    return this.#agentIds.has(agentId) && !this.#stop.signal.aborted;
+  }
+
+  /** Keeps account of the questions that are open. */
+  #counted(source: ActionSource): ActionSource {
+    const count = (agentId: string, by: 1 | -1) => {
+      const open = (this.#asking.get(agentId) ?? 0) + by;
+      if (open > 0) this.#asking.set(agentId, open);
+      else this.#asking.delete(agentId);
+    };
+    return {
+      servesSeveral: () => source.servesSeveral(),
+      next: async (agentId, signal, atHand) => {
+        count(agentId, 1);
+        try {
+          return await source.next(agentId, signal, atHand);
+        } finally {
+          count(agentId, -1);
+          for (const tell of this.#onAnswered) tell();
+        }
+      },
+    };
   }
 
   /** Resolves to whether it was run. */

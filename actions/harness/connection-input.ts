@@ -166,7 +166,7 @@ export const connectionFieldTable: readonly ConnectionField[] = [
     ["redfish", "system"],
     "text",
     asText,
-    "Which system, by path or Id, where there are several",
+    "Which system, by path, Id or Name, where there are several",
   ),
   field(
     "REDFISH_AUTH",

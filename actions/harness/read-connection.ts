@@ -1,4 +1,6 @@
+import { dirname, join } from "node:path";
 import { Connection, requiredCredentials } from "../../shared/contract/connection.ts";
+import { resolveFileReferences } from "../../shared/contract/file-reference.ts";
 import { connectionFieldTable, connectionFile, machineField } from "./connection-input.ts";
 import { describeIssue, missingValue, wrongValue } from "./describe-problem.ts";
 import { type Given, givenFor, type ValueSources } from "./given-values.ts";
@@ -31,7 +33,12 @@ async function readWhole(
     problems.push(`${from}: ${path === "-" ? "stdin" : path} ${document.problem}`);
     return undefined;
   }
-  const parsed = Connection.safeParse(document.value);
+  const before = problems.length;
+  const whole = await resolveFileReferences(document.value, (file) =>
+    readBeside(path, file, { from, sources, problems }),
+  );
+  if (problems.length > before) return undefined;
+  const parsed = Connection.safeParse(whole);
   if (!parsed.success) {
     const issues = parsed.error.issues;
     problems.push(
@@ -45,6 +52,22 @@ async function readWhole(
   }
   const machine = connection.machine ?? givenFor(machineField, sources)?.text;
   return machine === undefined ? connection : { ...connection, machine };
+}
+
+/** A secret that is a file of its own; a problem and no text where it cannot be had. */
+async function readBeside(
+  path: string,
+  file: string,
+  { from, sources, problems }: { from: string; sources: TextSources; problems: string[] },
+): Promise<string> {
+  if (path === "-") {
+    problems.push(`${from}: stdin names the file ${file}, which only a connection in a file can`);
+    return "";
+  }
+  const place = join(dirname(path), file);
+  const read = await readText(place, sources);
+  if (!read.ok) problems.push(`${from}: ${place} ${read.problem}`);
+  return read.ok ? read.text.replace(/\r?\n$/, "") : "";
 }
 
 async function readJson(path: string, sources: TextSources) {

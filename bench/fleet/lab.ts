@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { bundleProgram } from "../../scripts/bundle/bundle.ts";
 import { type FarmCount, FarmCount as FarmCountSchema, type FarmOrder, FarmReady } from "./bmc-farm.ts";
 import { ChildProgram } from "./child-program.ts";
-import { type ActionTimes, BatchOver, HostReady, Polled } from "./tink-host.ts";
+import { type ActionTimes, BatchOver, HostReady, Polled, WITH_CLUSTER } from "./tink-host.ts";
 
 export interface LabOptions {
   readonly machines: number;
@@ -19,6 +19,8 @@ export interface LabOptions {
   readonly workerArgv: readonly string[];
   /** Of Node, for the worker. */
   readonly nodeArgv?: readonly string[];
+  /** With a cluster that has the Workflows, by which the worker's lanes are woken up. */
+  readonly wakesUp?: boolean;
 }
 
 export interface Batch {
@@ -37,6 +39,8 @@ export interface Lab {
   readonly farmPids: readonly number[];
   run(batch: Batch): Promise<readonly ActionTimes[]>;
   counts(): Promise<readonly FarmCount[]>;
+  /** How many polls have come so far. */
+  polls(): Promise<number>;
   /** Ends everything, and removes its folder. The worker may take its time to write what it was told to. */
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -66,8 +70,8 @@ export async function startLab(options: LabOptions): Promise<Lab> {
     const order: FarmOrder = { machines: count, password: PASSWORD, latencyMs, transitionMs };
     return stack.use(new ChildProgram("the BMC farm", FARM, [JSON.stringify(order)]));
   });
-  const host = stack.use(new ChildProgram("the tink server", HOST));
-  const [{ address }, ...ready] = await Promise.all([
+  const host = stack.use(new ChildProgram("the tink server", HOST, options.wakesUp ? [WITH_CLUSTER] : []));
+  const [{ address, kubeconfig }, ...ready] = await Promise.all([
     host.hear(HostReady),
     ...farms.map((farm) => farm.hear(FarmReady)),
   ]);
@@ -75,7 +79,9 @@ export async function startLab(options: LabOptions): Promise<Lab> {
     folder,
     ready.flatMap(({ ports }) => ports),
   );
-  const worker = stack.adopt(startWorker(folder, address, inventory, options), stopWorker);
+  const waking = kubeconfig === undefined ? [] : await wakingArgv(folder, kubeconfig);
+  const workerArgv = [...waking, ...options.workerArgv];
+  const worker = stack.adopt(startWorker(folder, address, inventory, { ...options, workerArgv }), stopWorker);
   const workerGone = once(worker, "exit").then(async ([code]): Promise<never> => {
     const log = await readFile(join(folder, LOG_FILE), "utf8");
     throw new Error(`the worker ended with ${code}: ${log.slice(-LOG_TAIL)}`);
@@ -102,8 +108,19 @@ export async function startLab(options: LabOptions): Promise<Lab> {
           return count;
         }),
       ),
+    async polls() {
+      const polled = host.hear(Polled);
+      host.tell({ kind: "ask-polled" });
+      return (await polled).polls;
+    },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+async function wakingArgv(folder: string, kubeconfig: string): Promise<readonly string[]> {
+  const file = join(folder, "kubeconfig");
+  await writeFile(file, kubeconfig);
+  return ["--kubeconfig", file, "--wake-up", "on"];
 }
 
 /** A measurement that is broken off leaves nothing behind either. */

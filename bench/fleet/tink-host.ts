@@ -1,13 +1,22 @@
 import { z } from "zod";
+import { FakeCluster } from "../../test/simulators/kubernetes/cluster.ts";
 import { startTinkServer } from "../../test/simulators/tink/server.ts";
 import { createWorkflow, isOver, type Workflow } from "../../test/simulators/tink/workflow.ts";
 import { parseTemplate } from "../../worker/template/parse-template.ts";
 
-export const HostReady = z.object({ kind: z.literal("ready"), address: z.string() });
+export const HostReady = z.object({
+  kind: z.literal("ready"),
+  address: z.string(),
+  /** The text of a file, where there is a cluster with the Workflows. */
+  kubeconfig: z.string().optional(),
+});
 
-/** Asks how many agent IDs have been polled with so far. */
+/** What makes the program have a cluster as well. */
+export const WITH_CLUSTER = "with-cluster";
+
+/** Asks how many polls have come so far, and with how many agent IDs. */
 export const AskPolled = z.object({ kind: z.literal("ask-polled") });
-export const Polled = z.object({ kind: z.literal("polled"), agentIds: z.int() });
+export const Polled = z.object({ kind: z.literal("polled"), agentIds: z.int(), polls: z.int() });
 
 /** One workflow for each agent ID, made ready first and then submitted `everyMs` apart, 0 at once. */
 export const Submit = z.object({
@@ -48,6 +57,7 @@ type Noted = { -readonly [Key in keyof ActionTimes]: ActionTimes[Key] };
 /** The program: a tink server that holds its polls, as the real one does. It ends with the process that started it. */
 if (import.meta.main) {
   const server = await startTinkServer();
+  const cluster = process.argv.includes(WITH_CLUSTER) ? await FakeCluster.start() : undefined;
   const noted = new Map<string, Noted>();
   let startMs = performance.now();
 
@@ -83,6 +93,7 @@ if (import.meta.main) {
       const times = first && noted.get(first.id);
       if (times) times.readyMs = performance.now() - startMs;
       server.board.add(workflow);
+      if (cluster) address(workflow, cluster);
     };
     startMs = performance.now();
     for (const [index, workflow] of workflows.entries()) {
@@ -111,9 +122,23 @@ if (import.meta.main) {
     const submit = Submit.safeParse(message);
     if (submit.success) void run(submit.data);
     else if (AskPolled.safeParse(message).success) {
-      process.send?.({ kind: "polled", agentIds: new Set(server.polls).size });
+      const agentIds = new Set(server.polls).size;
+      process.send?.({ kind: "polled", agentIds, polls: server.polls.length });
     }
   });
   process.on("disconnect", () => process.exit());
-  process.send?.({ kind: "ready", address: server.address });
+  process.send?.({
+    kind: "ready",
+    address: server.address,
+    ...(cluster && { kubeconfig: cluster.kubeconfig() }),
+  });
+}
+
+/** As Tinkerbell's controller does it. */
+function address({ id, tasks }: Workflow, cluster: FakeCluster): void {
+  const [apiVersion, kind] = ["tinkerbell.org/v1alpha1", "Workflow"] as const;
+  const [namespace = "", name = ""] = id.split("/");
+  cluster.create(apiVersion, kind, { metadata: { namespace, name }, spec: { templateRef: name } });
+  const status = { state: "PENDING", agentID: tasks[0]?.agentId };
+  cluster.patchStatus(apiVersion, kind, name, status, namespace);
 }

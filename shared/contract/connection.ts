@@ -96,7 +96,7 @@ export const RedfishOptions = z.strictObject({
   port: z.optional(Port),
   /** `http` is for simulators and lab BMCs that serve no TLS. */
   scheme: z._default(z.enum(["https", "http"]), "https"),
-  /** The system's path (`/redfish/v1/Systems/1`) or `Id`; needed where a BMC has several. */
+  /** The system's path (`/redfish/v1/Systems/1`), `Id` or `Name`; needed where a BMC has several. */
   system: z.optional(z.string().check(z.minLength(1))),
   /** `basic` costs one round trip fewer; `session` logs in and out; `auto` is basic for one-shot runs. */
   auth: z._default(z.enum(["auto", "basic", "session"]), "auto"),

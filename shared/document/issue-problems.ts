@@ -95,6 +95,8 @@ function oneOf(values: readonly util.Primitive[], value: unknown): string {
 export function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   let current = value;
   for (const key of path) {
+    // A list that was given as one text.
+    if (typeof current === "string" && typeof key === "number") return current;
     if (typeof current !== "object" || current === null) return undefined;
     current = Object.entries(current).find(([name]) => name === String(key))?.[1];
   }

@@ -84,6 +84,16 @@ describe.concurrent("a connection can be given", () => {
       }),
     ],
     [
+      "whole, in a file, with the secrets in files beside it",
+      async (lab) => {
+        const { username, password, ...others } = lab.connection("redfish");
+        await fileIn(lab, "user", `${username}\n`);
+        await fileIn(lab, "pass", `${password}\n`);
+        const document = { ...others, username: { $file: "user" }, password: { $file: "pass" } };
+        return { env: { BMC_CONNECTION_FILE: await fileIn(lab, "c.json", JSON.stringify(document)) } };
+      },
+    ],
+    [
       "whole, on stdin",
       async (lab) => ({
         argv: ["--bmc-connection-file", "-"],
@@ -273,6 +283,16 @@ const wrongInputs: readonly Wrong[] = [
           'BMC_CONNECTION_FILE: it is wrong: unrecognized key: "pasword"',
           "BMC_CONNECTION_FILE: host must be a name or address alone",
         ],
+      ],
+      [
+        "with a secret in a file beside it",
+        JSON.stringify({ host: "127.0.0.1", username: "u", password: { $file: "password" } }),
+        ["BMC_CONNECTION_FILE: stdin names the file password, which only a connection in a file can"],
+      ],
+      [
+        "with a secret in a file elsewhere",
+        JSON.stringify({ host: "127.0.0.1", username: "u", password: { $file: "../password" } }),
+        [/^BMC_CONNECTION_FILE: password is wrong/],
       ],
       [
         "without user and password",

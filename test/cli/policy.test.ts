@@ -225,7 +225,11 @@ describe("pbnj-worker policy test", () => {
         ...["--runtime", runtime],
       ]);
 
-    const [here, contained] = await Promise.all([ask("process"), ask("docker")]);
+    const [here, contained, clustered] = await Promise.all([
+      ask("process"),
+      ask("docker"),
+      ask("kubernetes"),
+    ]);
 
     const rules = (stdout: string) => cells(stdout).map((row) => row.slice(1).join(" | "));
     expect(rules(here.stdout).slice(1, 4)).toEqual([
@@ -242,6 +246,9 @@ describe("pbnj-worker policy test", () => {
         " |  |  | ownConnections | BMC_HOST may be set",
         " |  |  | privileged | runs with every right on the worker's host",
       ]),
+    );
+    expect(rules(clustered.stdout)).toContain(
+      "c | - | refused | runtime | to run privileged, as a rule of the policy says: pods of actions have no rights on their node",
     );
     expect(here.stdout).toContain("without an inventory no machine is known");
   });

@@ -1,10 +1,13 @@
+import { readFileSync } from "node:fs";
 import { parse } from "yaml";
+import { z } from "zod";
 import { loadConfig } from "../../worker/config/load-config.ts";
 import { readTextFile } from "../../worker/document/read-text-file.ts";
 import { parseInventory } from "../../worker/inventory/parse-inventory.ts";
 import { parsePolicy } from "../../worker/policy/parse-policy.ts";
 import { parseTemplate } from "../../worker/template/parse-template.ts";
 
+const VALUES_SCHEMA = new URL("../../deploy/chart/values.schema.json", import.meta.url);
 const POLICY_KEYS = ["images", "tenants", "agents", "containers", "volumes"];
 /** A secret, an authority or a program that a manual names is not on this machine. */
 const ABSENT = /(does not exist|is not set|cannot be found|not found in PATH)/;
@@ -18,6 +21,7 @@ export function yamlProblems(text: string, files: ReadonlyMap<string, string>): 
   if (typeof content !== "object" || content === null) return ["it holds nothing"];
   const has = (...names: readonly string[]) => names.some((name) => name in content);
   if (has("tasks")) return templateProblems(has("version") ? text : `${ABOUT_TEMPLATE}${text}`);
+  if (has("image") && has("tink")) return chartProblems(content);
   if (has("grpcServer")) return settingsProblems(text, files);
   if (has("machines")) return inventoryProblems(text);
   if (has("credentials", "rpc")) return inventoryProblems(asMachine(content));
@@ -30,6 +34,15 @@ const ABOUT_TEMPLATE = 'version: "0.1"\nname: part\nglobal_timeout: 3600\n';
 /** Braces of a template are YAML's own where no quotes are around them. */
 function quotedPlaceholders(text: string): string {
   return text.replaceAll(/\{\{ *\.(\w+) *\}\}/g, "$1");
+}
+
+/** Of the Helm chart, whose schema refuses keys that it does not know. */
+function chartProblems(values: object): readonly string[] {
+  const schema = z.fromJSONSchema(JSON.parse(readFileSync(VALUES_SCHEMA, "utf8")));
+  const parsed = schema.safeParse(values);
+  return parsed.success
+    ? []
+    : parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
 }
 
 function templateProblems(text: string): readonly string[] {

@@ -1,8 +1,12 @@
+import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { execa } from "execa";
 import { beforeAll, expect, it, vi } from "vitest";
 import { catalogue } from "../../actions/catalogue.ts";
 import { buildImage } from "../../scripts/images/build-image.ts";
 import { containerEngine } from "../../scripts/images/container-engine.ts";
+import { FakeCluster } from "../simulators/kubernetes/cluster.ts";
 import { buildTestBase, describeWithDocker, testBaseImage } from "../support/docker.ts";
 
 describeWithDocker("the image of the worker", () => {
@@ -43,6 +47,40 @@ describeWithDocker("the image of the worker", () => {
       expect(exitCode).toBe("0");
     } finally {
       await execa("docker", ["rm", "--force", "--volumes", id]);
+    }
+  });
+
+  it("finds the cluster of its pod by itself", async () => {
+    const cluster = await FakeCluster.start();
+    const account = await mkdtemp(join(tmpdir(), "pbnj-account-"));
+    const token = cluster.addUser("system:serviceaccount:tink-system:pbnj-worker", [
+      { apiGroups: ["*"], resources: ["*"], verbs: ["*"], namespaces: ["tink-system"] },
+    ]);
+    const files = { "ca.crt": cluster.ca, token, namespace: "tink-system" };
+    for (const [name, text] of Object.entries(files)) await writeFile(join(account, name), text);
+    await chmod(account, 0o755);
+    try {
+      const { stdout } = await execa(
+        "docker",
+        [
+          ...["run", "--rm", "--init", "--read-only", "--cap-drop", "ALL", "--network", "host"],
+          ...["--volume", `${account}:/var/run/secrets/kubernetes.io/serviceaccount:ro`],
+          ...["--env", "KUBERNETES_SERVICE_HOST=127.0.0.1"],
+          ...["--env", `KUBERNETES_SERVICE_PORT=${new URL(cluster.url).port}`],
+          ...[image, "doctor", "--grpc-server", "127.0.0.1:1", "--agent-id", "a", "--runtime", "kubernetes"],
+        ],
+        { reject: false, timeout: 60_000 },
+      );
+
+      expect(stdout).toMatch(
+        /^ok +cluster +https:.*: v1\.\S+, namespace tink-system, for runtime, wake-up$/m,
+      );
+      expect(stdout).toMatch(
+        /^ok +runtime +kubernetes: Kubernetes v1\.\S+ at https:.*, namespace tink-system$/m,
+      );
+    } finally {
+      await cluster.close();
+      await rm(account, { recursive: true, force: true });
     }
   });
 

@@ -3,6 +3,7 @@ import { Command } from "commander";
 import { amtCommand } from "./amt/main.ts";
 import { homeAssistantCommand } from "./homeassistant/main.ts";
 import { ipmiCommand } from "./ipmi/main.ts";
+import { kubernetesCommand } from "./kubernetes/main.ts";
 import { redfishCommand } from "./redfish/main.ts";
 import { rpcCommand } from "./rpc/main.ts";
 import { tinkCommand } from "./tink/main.ts";
@@ -12,6 +13,7 @@ await new Command("simulate")
   .description("the machines and services that pbnj-worker talks to, simulated")
   .addCommand(redfishCommand())
   .addCommand(ipmiCommand())
+  .addCommand(kubernetesCommand())
   .addCommand(amtCommand())
   .addCommand(rpcCommand())
   .addCommand(homeAssistantCommand())

@@ -56,6 +56,7 @@ function lab(runtime: Runtime, journal: ActionJournal, observer: Observer = nobo
     slots: new ActionSlots(4),
     authGate: new AuthGate(),
     secretCommands: new SecretCommands(),
+    isOurs: () => true,
     redactorOf: async (machine) => {
       if (machine === "gone") throw new Error(`no ${machine}`);
       return redactor({ password: new Secret(CANARY) });

@@ -44,6 +44,7 @@ async function messageOf(steps: readonly string[]): Promise<string> {
     slots: new ActionSlots(1),
     authGate: new AuthGate(),
     secretCommands: new SecretCommands(),
+    isOurs: () => true,
     redactorOf: () => Promise.reject(new Error("nothing is adopted")),
     journal: new MemoryJournal(),
     defaultTimeoutMs: 60_000,

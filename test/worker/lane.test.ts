@@ -2,9 +2,10 @@ import { describe, expect, it } from "vitest";
 import type { Clock } from "../../shared/clock.ts";
 import { type Logger, silentLogger } from "../../shared/logger.ts";
 import type { Action } from "../../worker/action.ts";
-import { runLane } from "../../worker/lane.ts";
+import { type LaneOptions, runLane } from "../../worker/lane.ts";
 import { nobody } from "../../worker/observer.ts";
 import type { ActionSource, Poll, WorkflowsAtHand } from "../../worker/transport/transport.ts";
+import { alwaysAwake, type Wake, type Waking } from "../../worker/waking.ts";
 import { scaledClock } from "../support/scaled-clock.ts";
 
 function actionOf(workflowId: string, name = "power-off"): Action {
@@ -79,11 +80,15 @@ interface Running {
 function run(
   source: ActionSource,
   execute: (action: Action) => Promise<boolean>,
-  { clock = scaledClock(100), log = silentLogger }: { clock?: Clock; log?: Logger } = {},
+  {
+    clock = scaledClock(100),
+    log = silentLogger,
+    ...others
+  }: { clock?: Clock; log?: Logger } & Partial<Pick<LaneOptions, "waking" | "observer">> = {},
 ): Running {
   const stop = new AbortController();
   const ended = runLane(
-    { agentId: "pbnj", source, execute, clock, log, maxBackoffMs: 1_000, observer: nobody },
+    { agentId: "pbnj", source, execute, clock, log, maxBackoffMs: 1_000, observer: nobody, ...others },
     stop.signal,
   );
   return { stop, ended };
@@ -338,5 +343,168 @@ describe("a lane of a server that serves several workflows", () => {
     await ended;
 
     expect(begun).toEqual(["a", "b"]);
+  });
+});
+
+/** Holds every question until it is taken back, except for those for which it has something. */
+class Holding implements ActionSource {
+  /** How many questions it was asked, and is holding now. */
+  asked = 0;
+  held = 0;
+  /** What the next questions are answered with. */
+  readonly polls: Poll[] = [];
+  readonly #onAsked: (source: Holding) => void;
+
+  constructor(onAsked: (source: Holding) => void) {
+    this.#onAsked = onAsked;
+  }
+
+  servesSeveral(): boolean {
+    return false;
+  }
+
+  async next(_: string, signal: AbortSignal): Promise<Poll> {
+    this.asked += 1;
+    this.#onAsked(this);
+    const poll = this.polls.shift();
+    if (poll) return poll;
+    this.held += 1;
+    return new Promise((_resolve, reject) => {
+      const takenBack = () => {
+        this.held -= 1;
+        reject(signal.reason);
+      };
+      if (signal.aborted) takenBack();
+      else signal.addEventListener("abort", takenBack, { once: true });
+    });
+  }
+}
+
+/** Lets a lane rest until it is told why to ask. */
+class Bell implements Waking {
+  readonly #rung: Wake[] = [];
+  #waiting: PromiseWithResolvers<Wake> | undefined;
+  /** Why it was asked for each action. */
+  readonly heard: Wake[] = [];
+  /** How many times a lane has rested. */
+  rests = 0;
+  /** Resolves the next time a lane rests. */
+  rested = Promise.withResolvers<void>();
+
+  ring(why: Wake): void {
+    if (this.#waiting) this.#waiting.resolve(why);
+    else this.#rung.push(why);
+    this.#waiting = undefined;
+  }
+
+  now(): undefined {
+    return undefined;
+  }
+
+  served(_: unknown, why: Wake): void {
+    this.heard.push(why);
+  }
+
+  async wait(_: string, signal: AbortSignal): Promise<Wake> {
+    this.rests += 1;
+    const rung = this.#rung.shift();
+    if (rung) return rung;
+    const waiting = Promise.withResolvers<Wake>();
+    this.#waiting = waiting;
+    this.rested.resolve();
+    this.rested = Promise.withResolvers<void>();
+    signal.addEventListener("abort", () => waiting.resolve("unknown"), { once: true });
+    return waiting.promise;
+  }
+}
+
+describe("a lane that is told when there is something for it", () => {
+  it("asks once at its start, and then rests", async () => {
+    const bell = new Bell();
+    const states: unknown[] = [];
+    const source = new Holding(() => undefined);
+    const rested = bell.rested.promise;
+    const { stop, ended } = run(source, async () => true, {
+      waking: bell,
+      observer: { ...nobody, lane: (_, state) => states.push(state) },
+    });
+
+    await rested;
+    expect(source).toMatchObject({ asked: 1, held: 0 });
+    stop.abort();
+    await ended;
+
+    expect(source.asked).toBe(1);
+    expect(states).toEqual(["polling", "waiting", undefined]);
+  });
+
+  it("asks at once when it is woken, and runs what there is", async () => {
+    const bell = new Bell();
+    const ran = Promise.withResolvers<string>();
+    const source = new Holding(() => undefined);
+    const rested = bell.rested.promise;
+    const { stop, ended } = run(
+      source,
+      async ({ workflowId }) => {
+        ran.resolve(workflowId);
+        return true;
+      },
+      { waking: bell },
+    );
+    await rested;
+
+    source.polls.push({ kind: "action", action: actionOf("a") });
+    bell.ring("addressed");
+
+    expect(await ran.promise).toBe("a");
+    await bell.rested.promise;
+    stop.abort();
+    await ended;
+    // At the start, when it was woken, and for what may follow the action.
+    expect(source.asked).toBe(3);
+    expect(bell.heard).toEqual(["addressed"]);
+  });
+
+  it("asks anew in place of being held by a server whose own view is behind", async () => {
+    const waited: number[] = [];
+    const ran = Promise.withResolvers<void>();
+    const source = new Holding((asking) => {
+      if (asking.asked === 4) asking.polls.push({ kind: "action", action: actionOf("a") });
+    });
+    const waking: Waking = {
+      now: () => "addressed",
+      wait: async () => "addressed",
+      served: () => undefined,
+    };
+    const { stop, ended } = run(
+      source,
+      async () => {
+        ran.resolve();
+        return true;
+      },
+      { waking, clock: eagerClock(waited) },
+    );
+
+    await ran.promise;
+    stop.abort();
+    await ended;
+
+    expect(waited.slice(0, 3)).toEqual([100, 200, 400]);
+    expect(source.held).toBe(0);
+  });
+
+  it("lets the server hold the question where nobody can tell", async () => {
+    const asked = Promise.withResolvers<void>();
+    const source = new Holding(() => asked.resolve());
+    const waited: number[] = [];
+    const waking: Waking = alwaysAwake;
+    const { stop, ended } = run(source, async () => true, { waking, clock: eagerClock(waited) });
+
+    await asked.promise;
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(source).toMatchObject({ asked: 1, held: 1 });
+    expect(waited).toEqual([]);
+    stop.abort();
+    await ended;
   });
 });

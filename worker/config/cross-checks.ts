@@ -1,5 +1,6 @@
 import type { Problem } from "../../shared/document/problem.ts";
 import { type GivenValue, nameOf, settingProblem } from "./given-values.ts";
+import { RUFIO_AGENT_ID } from "./rufio-agent-id.ts";
 import type { SettingName, Settings } from "./schema.ts";
 import type { Setting } from "./setting.ts";
 
@@ -28,10 +29,24 @@ const RULES: readonly CrossCheck[] = [
     message: "is missing: the tink server's address, host:port",
   },
   {
-    settings: ["agentId", "inventory"],
+    settings: ["agentId", "inventory", "kubernetesInventory"],
     not: "run",
-    broken: ({ agentId, inventory }) => agentId.length === 0 && inventory === undefined,
+    broken: ({ agentId, inventory, kubernetesInventory, rufio }) =>
+      agentId.length === 0 && inventory === undefined && kubernetesInventory.length === 0 && !rufio,
     message: "is missing, and so is {inventory}: the worker would have no agent ID to poll with",
+  },
+  {
+    settings: ["shareLanes", "runtime"],
+    not: "run",
+    broken: ({ shareLanes, runtime }) => shareLanes && runtime !== "kubernetes",
+    message:
+      "needs {runtime} kubernetes: only what runs in the cluster can be taken over by another replica, and is never run twice",
+  },
+  {
+    settings: ["agentId", "rufio"],
+    not: "run",
+    broken: ({ agentId, rufio }) => rufio && agentId.includes(RUFIO_AGENT_ID),
+    message: `holds ${RUFIO_AGENT_ID}, which is what Rufio's Jobs run under: give another one`,
   },
   needsTls("grpcInsecureTls"),
   needsTls("grpcCaFile"),

@@ -270,7 +270,9 @@ function noAgentIds(
   inventory: Inventory | undefined,
   given: ReadonlyMap<string, GivenValue>,
 ): readonly Problem[] {
-  const needed = settings.agentId.length === 0 && settings.inventory !== undefined && !given.has("agentId");
+  const { agentId, inventory: file, kubernetesInventory, rufio } = settings;
+  const elsewhere = kubernetesInventory.length > 0 || rufio || given.has("agentId");
+  const needed = agentId.length === 0 && file !== undefined && !elsewhere;
   if (!needed || !inventory || inventory.machines().length > 0) return [];
   const message = "has no machines, and no agent ID is given: the worker would have nothing to poll with";
   return [settingProblem("inventory", message, given, table)];

@@ -4,6 +4,15 @@ import { ContainerCpus, ContainerMemory, ContainerPids } from "../document/conta
 import { ByteSize, Count, Duration, List, Text, Toggle } from "../document/value-types.ts";
 import { AgentId, AgentIdPattern } from "../inventory/agent-id.ts";
 import { HttpAddress } from "./http-address.ts";
+import {
+  AnnotationPair,
+  GroupName,
+  LabelPair,
+  NamespaceName,
+  ObjectNameText,
+  RufioImage,
+  Toleration,
+} from "./kubernetes-values.ts";
 import { ServerAddress } from "./server-address.ts";
 import { settingMeta, settingsOf } from "./setting.ts";
 
@@ -13,10 +22,9 @@ const HOUR = 60 * MINUTE;
 
 const PEER_RUNTIMES: Readonly<Record<string, string>> = {
   containerd: "containerd is not offered: use docker, which speaks to any Docker Engine API",
-  kubernetes: "kubernetes is not offered: use docker or process",
 };
 
-const Runtime = z.enum(["process", "in-process", "docker"], {
+const Runtime = z.enum(["process", "in-process", "docker", "kubernetes"], {
   error: ({ input }) => (typeof input === "string" ? PEER_RUNTIMES[input] : undefined),
 });
 
@@ -188,8 +196,9 @@ export const Settings = z.object({
     }),
   runtime: Runtime.prefault("process").register(settingMeta, {
     group: "Actions",
-    description: "What runs actions: child processes of the worker, the worker itself, or containers",
-    type: "process|in-process|docker",
+    description:
+      "What runs actions: child processes of the worker, the worker itself, containers, or Jobs of a cluster",
+    type: "process|in-process|docker|kubernetes",
     aliases: ["AGENT_RUNTIME"],
   }),
 
@@ -213,29 +222,30 @@ export const Settings = z.object({
     description: "Network that containers join",
     type: "name",
   }),
-  pullPolicy: z.enum(["always", "if-missing", "never"]).prefault("if-missing").register(settingMeta, {
+  pidsLimit: ContainerPids.prefault("64").register(settingMeta, {
     group: "Docker runtime",
+    description: "Processes and threads of one container",
+    type: "number",
+  }),
+
+  pullPolicy: z.enum(["always", "if-missing", "never"]).prefault("if-missing").register(settingMeta, {
+    group: "Containers",
     description: "When images are pulled",
     type: "always|if-missing|never",
   }),
   actionUser: ActionUser.prefault("65532:65532").register(settingMeta, {
-    group: "Docker runtime",
+    group: "Containers",
     description: "User and group ID for containers whose image names no user, or root",
     type: "uid:gid",
   }),
   memoryLimit: ContainerMemory.prefault("256Mi").register(settingMeta, {
-    group: "Docker runtime",
+    group: "Containers",
     description: "Memory of one container",
     type: "size",
   }),
   cpuLimit: ContainerCpus.prefault("1").register(settingMeta, {
-    group: "Docker runtime",
+    group: "Containers",
     description: "Processors of one container; parts of one are possible",
-    type: "number",
-  }),
-  pidsLimit: ContainerPids.prefault("64").register(settingMeta, {
-    group: "Docker runtime",
-    description: "Processes and threads of one container",
     type: "number",
   }),
 
@@ -269,6 +279,121 @@ export const Settings = z.object({
     description: "File that holds the password",
     type: "file",
     path: true,
+  }),
+
+  kubeconfig: Text.optional().register(settingMeta, {
+    group: "Kubernetes",
+    description: "How to reach the cluster",
+    type: "file",
+    aliases: ["AGENT_KUBERNETES_KUBECONFIG"],
+    path: true,
+    defaultText: "the pod's own service account, else `$KUBECONFIG`, else `~/.kube/config`",
+  }),
+  kubernetesNamespace: NamespaceName.optional().register(settingMeta, {
+    group: "Kubernetes",
+    description: "Namespace of the worker's own objects: Jobs, copies of Secrets, Leases",
+    type: "namespace",
+    aliases: ["AGENT_KUBERNETES_NAMESPACE"],
+    defaultText: "the pod's, else the kubeconfig context's, else `default`",
+  }),
+  watchNamespace: z
+    .union([z.literal("*"), NamespaceName])
+    .optional()
+    .register(settingMeta, {
+      group: "Kubernetes",
+      description: "Namespace whose Machines, Hardware, Workflows and Rufio Jobs count; `*` is all",
+      type: "namespace|*",
+      defaultText: "the one of `kubernetesNamespace`",
+    }),
+  kubernetesInventory: List(z.enum(["machines", "hardware"]))
+    .prefault([])
+    .register(settingMeta, {
+      group: "Kubernetes",
+      description: "Objects that are machines of the inventory: Rufio's Machines, Tinkerbell's Hardware",
+      type: "machines|hardware",
+      repeatable: true,
+    }),
+  wakeUp: z.enum(["auto", "on", "off"]).prefault("auto").register(settingMeta, {
+    group: "Kubernetes",
+    description:
+      "Watch Workflows, so that an idle agent ID is polled when one is addressed to it and rarely otherwise; auto where the cluster is used anyway",
+    type: "auto|on|off",
+  }),
+  rufio: Toggle.prefault(false).register(settingMeta, {
+    group: "Kubernetes",
+    description: "Do Rufio's work: its Jobs and Tasks, and the status of its Machines",
+    type: "true|false",
+  }),
+  rufioImage: RufioImage.prefault("pbnj-worker/{action}:v{version}").register(settingMeta, {
+    group: "Kubernetes",
+    description: "Image of the action that does a Rufio task, with {action} in its name",
+    type: "image",
+  }),
+  rufioStatusInterval: Duration(0, 24 * HOUR)
+    .prefault("3m")
+    .register(settingMeta, {
+      group: "Kubernetes",
+      description: "How often the power state of each Rufio Machine is read; 0 is only after actions",
+      type: "duration",
+    }),
+  rufioLeaseNamespace: NamespaceName.optional().register(settingMeta, {
+    group: "Kubernetes",
+    description: "Namespace of the Lease by which a running Rufio is told",
+    type: "namespace",
+    defaultText: "the one of `kubernetesNamespace`",
+  }),
+  shareLanes: Toggle.prefault(false).register(settingMeta, {
+    group: "Kubernetes",
+    description: "Share the agent IDs with the other replicas of this worker, by Leases",
+    type: "true|false",
+  }),
+  shareGroup: GroupName.prefault("pbnj-worker").register(settingMeta, {
+    group: "Kubernetes",
+    description: "Name that the replicas which share agent IDs have in common",
+    type: "name",
+  }),
+
+  kubernetesServiceAccount: ObjectNameText.optional().register(settingMeta, {
+    group: "Kubernetes runtime",
+    description: "Service account of actions' pods, for what it is allowed to pull; they get no token of it",
+    type: "name",
+    aliases: ["AGENT_KUBERNETES_SERVICE_ACCOUNT"],
+    defaultText: "the namespace's `default`",
+  }),
+  podStartTimeout: Duration(SECOND, HOUR).prefault("5m").register(settingMeta, {
+    group: "Kubernetes runtime",
+    description: "Time until an action's container must run: for finding a node and pulling the image",
+    type: "duration",
+  }),
+  podNodeSelector: List(LabelPair).prefault([]).register(settingMeta, {
+    group: "Kubernetes runtime",
+    description: "Label that nodes must have to run actions",
+    type: "name=value",
+    repeatable: true,
+  }),
+  podTolerations: List(Toleration).prefault([]).register(settingMeta, {
+    group: "Kubernetes runtime",
+    description: "Taint of nodes that actions tolerate; without a value any, without an effect every",
+    type: "key[=value][:effect]",
+    repeatable: true,
+  }),
+  podPullSecrets: List(ObjectNameText).prefault([]).register(settingMeta, {
+    group: "Kubernetes runtime",
+    description: "Secret with which the images of actions are pulled",
+    type: "name",
+    repeatable: true,
+  }),
+  podLabels: List(LabelPair).prefault([]).register(settingMeta, {
+    group: "Kubernetes runtime",
+    description: "Further label of actions' Jobs and pods",
+    type: "name=value",
+    repeatable: true,
+  }),
+  podAnnotations: List(AnnotationPair).prefault([]).register(settingMeta, {
+    group: "Kubernetes runtime",
+    description: "Further annotation of actions' pods",
+    type: "name=value",
+    repeatable: true,
   }),
 
   httpAddress: HttpAddress.optional().register(settingMeta, {

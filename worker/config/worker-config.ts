@@ -5,6 +5,7 @@ import { agentIdsOf } from "../inventory/agent-id.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import type { Policy } from "../policy/policy.ts";
 import { DEFAULT_HTTP_ADDRESS, type ListenAddress } from "./http-address.ts";
+import type { Pair, PodToleration } from "./kubernetes-values.ts";
 import type { NamedFiles } from "./named-files.ts";
 import type { Settings } from "./schema.ts";
 
@@ -51,7 +52,47 @@ export type RuntimeConfig =
       readonly cpus: number;
       readonly pids: number;
       readonly registryLogin?: RegistryLogin;
-    };
+    }
+  | ({ readonly kind: "kubernetes" } & PodConfig);
+
+/** How the pods of actions look; the rest of a Job is the same for all. */
+export interface PodConfig {
+  readonly pullPolicy: "always" | "if-missing" | "never";
+  /** `uid` or `uid:gid`. */
+  readonly user: string;
+  readonly memoryBytes: number;
+  readonly cpus: number;
+  readonly startTimeoutMs: number;
+  readonly serviceAccount?: string;
+  readonly nodeSelector: readonly Pair[];
+  readonly tolerations: readonly PodToleration[];
+  readonly pullSecrets: readonly string[];
+  readonly labels: readonly Pair[];
+  readonly annotations: readonly Pair[];
+}
+
+/** How to reach the cluster, and what of it is used beside running actions there. */
+export interface KubernetesConfig {
+  /** Absolute. */
+  readonly kubeconfig?: string;
+  /** Of the worker's own objects; absent for what `Cluster` finds out. */
+  readonly namespace?: string;
+  /** What is watched there; `*` is all namespaces; absent is the worker's own. */
+  readonly watchNamespace?: string;
+  readonly inventory: readonly ("machines" | "hardware")[];
+  readonly wakeUp: boolean;
+  readonly rufio?: RufioConfig;
+  /** Absent where this worker has all lanes for itself. */
+  readonly sharing?: { readonly group: string };
+}
+
+export interface RufioConfig {
+  /** With `{action}`, and maybe `{version}`. */
+  readonly image: string;
+  /** 0 is only after actions. */
+  readonly statusIntervalMs: number;
+  readonly leaseNamespace?: string;
+}
 
 /** What running actions needs to know, wherever they come from, checked, with the files it names already read. */
 export interface ExecutionConfig {
@@ -61,6 +102,8 @@ export interface ExecutionConfig {
   readonly maxActions: number;
   readonly stopGraceMs: number;
   readonly runtime: RuntimeConfig;
+  /** Absent where nothing of a cluster is used. */
+  readonly kubernetes?: KubernetesConfig;
   readonly inventory: Inventory;
   readonly policy: Policy;
   readonly log: {
@@ -168,15 +211,26 @@ export function composeExecutionConfig(parts: ExecutionConfigParts): ExecutionCo
     maxActions: settings.maxActions ?? defaultMaxActions(settings.runtime),
     stopGraceMs: settings.stopGrace,
     runtime: runtimeConfig(settings, files),
+    ...kubernetesConfig(settings),
     inventory,
     policy,
     log: { level: settings.logLevel, format: settings.logFormat },
   };
 }
 
+/** A pod without a node of its own costs the worker little: the cluster decides how many run. */
+const MOST_PODS = 500;
+
 /** An action of its own process takes some 80 MB and, most of its time, waits. */
 function defaultMaxActions(runtime: Settings["runtime"]): number {
-  return runtime === "in-process" ? 1_000 : Math.min(8 * availableParallelism(), 64);
+  switch (runtime) {
+    case "in-process":
+      return 1_000;
+    case "kubernetes":
+      return MOST_PODS;
+    default:
+      return Math.min(8 * availableParallelism(), 64);
+  }
 }
 
 function runtimeConfig(settings: Settings, files: NamedFiles): RuntimeConfig {
@@ -185,6 +239,7 @@ function runtimeConfig(settings: Settings, files: NamedFiles): RuntimeConfig {
     return { kind: "process", ...(actionsDirectory === undefined ? {} : { actionsDirectory }) };
   }
   if (settings.runtime === "in-process") return { kind: "in-process" };
+  if (settings.runtime === "kubernetes") return { kind: "kubernetes", ...podConfig(settings) };
   const password = files.registryPassword ?? settings.registryPass;
   const { registryName: registry, registryUser: username } = settings;
   return {
@@ -199,5 +254,49 @@ function runtimeConfig(settings: Settings, files: NamedFiles): RuntimeConfig {
     ...(username === undefined || password === undefined
       ? {}
       : { registryLogin: { registry, username, password } }),
+  };
+}
+
+function podConfig(settings: Settings): PodConfig {
+  const { kubernetesServiceAccount: serviceAccount } = settings;
+  return {
+    pullPolicy: settings.pullPolicy,
+    user: settings.actionUser,
+    memoryBytes: settings.memoryLimit,
+    cpus: settings.cpuLimit,
+    startTimeoutMs: settings.podStartTimeout,
+    ...(serviceAccount === undefined ? {} : { serviceAccount }),
+    nodeSelector: settings.podNodeSelector,
+    tolerations: settings.podTolerations,
+    pullSecrets: settings.podPullSecrets,
+    labels: settings.podLabels,
+    annotations: settings.podAnnotations,
+  };
+}
+
+/** Waking up is worth a connection to a cluster only where there is one anyway, unless it was asked for. */
+function kubernetesConfig(settings: Settings): Pick<ExecutionConfig, "kubernetes"> {
+  const { runtime, kubernetesInventory, rufio, shareLanes, wakeUp } = settings;
+  // Rufio's Jobs are for Machines.
+  const inventory = [...new Set([...kubernetesInventory, ...(rufio ? (["machines"] as const) : [])])];
+  const isUsed = runtime === "kubernetes" || inventory.length > 0 || shareLanes;
+  if (!isUsed && wakeUp !== "on") return {};
+  const { kubeconfig, kubernetesNamespace: namespace, watchNamespace, rufioLeaseNamespace } = settings;
+  return {
+    kubernetes: {
+      ...(kubeconfig === undefined ? {} : { kubeconfig: resolve(kubeconfig) }),
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(watchNamespace === undefined ? {} : { watchNamespace }),
+      inventory,
+      wakeUp: wakeUp !== "off",
+      ...(rufio && {
+        rufio: {
+          image: settings.rufioImage,
+          statusIntervalMs: settings.rufioStatusInterval,
+          ...(rufioLeaseNamespace === undefined ? {} : { leaseNamespace: rufioLeaseNamespace }),
+        },
+      }),
+      ...(shareLanes && { sharing: { group: settings.shareGroup } }),
+    },
   };
 }

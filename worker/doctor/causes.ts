@@ -320,6 +320,47 @@ export const CAUSES = {
     "What listens on the socket does not answer as a container engine does.",
     "name the engine's own socket with --docker-socket",
   ),
+  "kubeconfig-wrong": problem(
+    "cluster",
+    "usage",
+    "The kubeconfig cannot be read or names no cluster; `start` refuses it.",
+    "give one with --kubeconfig, whose current context is the cluster; in a pod leave it out",
+  ),
+  "cluster-unreachable": problem(
+    "cluster",
+    undefined,
+    "The API server of the cluster does not answer, or its certificate is not trusted.",
+    "try kubectl version with the same kubeconfig; in a pod, look at the NetworkPolicy",
+  ),
+  "cluster-login": problem(
+    "cluster",
+    undefined,
+    "The API server does not accept the worker's credentials.",
+    "renew them in the kubeconfig; in a pod, have its service account's token mounted",
+  ),
+  "cluster-right": problem(
+    "cluster",
+    undefined,
+    "RBAC does not allow what a setting needs; the worker goes on without that part, or does nothing.",
+    "grant it with a Role and a RoleBinding ({why}); the chart in deploy/chart grants what its values ask for",
+  ),
+  "cluster-right-useful": warning(
+    "cluster",
+    "RBAC does not allow what is useful, but not needed.",
+    "grant it, unless that is meant",
+  ),
+  "cluster-strange": problem(
+    "cluster",
+    undefined,
+    "What answers is no Kubernetes API, or one that is broken.",
+    "look at what stands at that address",
+  ),
+  "pods-not-possible": problem(
+    "runtime",
+    undefined,
+    "Actions cannot be run as Jobs of the cluster.",
+    "mend what it says; `cluster` above names every right that is missing",
+  ),
   "actions-absent": problem(
     "runtime",
     "usage",

@@ -9,10 +9,10 @@ import type { OwnProgram } from "../own-program.ts";
 import { imageProblem } from "../policy/image-rule.ts";
 import { launchTerms } from "../policy/launch-terms.ts";
 import type { Policy } from "../policy/policy.ts";
-import { containerName } from "../runtime/docker/container-spec.ts";
 import { Engine } from "../runtime/docker/engine.ts";
 import { EngineError } from "../runtime/docker/engine-error.ts";
 import { ImageStore } from "../runtime/docker/image-store.ts";
+import { launchName } from "../runtime/launch-name.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { CauseName } from "./causes.ts";
 import { DOCTOR_AGENT_ID } from "./check-server.ts";
@@ -37,7 +37,8 @@ const REMOVE_MS = 20_000;
 /** Runs an action image as the worker would, but never privileged, asking it for its help. Nothing of it stays. */
 export async function checkImage(trial: ImageTrial, signal: AbortSignal): Promise<readonly Finding[]> {
   const { config, own, policy } = trial;
-  if (trial.image === undefined && config.kind === "docker") {
+  const hasContainers = config.kind === "docker" || config.kind === "kubernetes";
+  if (trial.image === undefined && hasContainers) {
     return [isSkipped("action-image", "name one with --image to have it run")];
   }
   const image = trial.image ?? OWN_ACTION;
@@ -58,6 +59,7 @@ export async function checkImage(trial: ImageTrial, signal: AbortSignal): Promis
       return [...provided.findings, ...(await run(image, provided.words, trial, signal, bound))];
     }
     case "process":
+    case "kubernetes":
       return run(image, "", trial, signal, bound);
     case "in-process":
       return [
@@ -180,7 +182,7 @@ function runCause(outcome: Outcome, bound: AbortSignal): CauseName {
 
 function leftBehind(image: string, action: Action, thrown: unknown): Finding {
   const reason = thrown instanceof Error ? thrown.message : String(thrown);
-  const container = containerName(action);
+  const container = launchName(action);
   return isWrong("container-left", `${container}: ${reason}`, { subject: image, facts: { container } });
 }
 

@@ -22,6 +22,7 @@ export async function checkRuntime(
   } catch (thrown) {
     signal.throwIfAborted();
     const detail = thrown instanceof Error ? thrown.message : String(thrown);
+    if (config.kind === "kubernetes") return isWrong("pods-not-possible", detail, { subject });
     if (config.kind !== "docker") return isWrong("actions-absent", detail, { subject });
     return engineFailure(thrown, config.socketPath, subject);
   }

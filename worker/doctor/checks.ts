@@ -3,10 +3,12 @@ import { composeRuntime } from "../compose.ts";
 import { settings as table } from "../config/schema.ts";
 import { composeConfig, type WorkerConfig } from "../config/worker-config.ts";
 import { emptyInventory } from "../inventory/inventory.ts";
+import { type ClusterOpening, openCluster } from "../open-cluster.ts";
 import type { OwnProgram } from "../own-program.ts";
 import { defaultPolicy } from "../policy/policy.ts";
 import { checkAgentIds } from "./check-agent-ids.ts";
 import { checkBmcs } from "./check-bmcs.ts";
+import { checkCluster } from "./check-cluster.ts";
 import { checkInventory, checkPolicy, checkSettings } from "./check-files.ts";
 import { checkImage } from "./check-image.ts";
 import { checkRuntime } from "./check-runtime.ts";
@@ -55,6 +57,14 @@ export function composeChecks(
           ? checkServer(config.server, timeoutMs, signal)
           : [isSkipped("tink-server", FIRST)],
     },
+    {
+      name: "cluster",
+      limitMs: timeoutMs,
+      run: async (signal) =>
+        usable("Actions", "Kubernetes", "Kubernetes runtime")
+          ? checkCluster(config, timeoutMs, signal)
+          : [isSkipped("cluster", FIRST)],
+    },
     { name: "runtime", run: (signal) => checkRuntimeAndImage(signal) },
     {
       name: "bmc",
@@ -64,13 +74,17 @@ export function composeChecks(
 
   /** An image is tried where the runtime is well. */
   async function checkRuntimeAndImage(signal: AbortSignal): Promise<readonly Finding[]> {
-    if (!usable("Actions", "Process runtime", "Docker runtime", "Image registry")) {
+    if (!usable("Actions", ...RUNTIME_GROUPS)) {
       return [isSkipped("runtime", FIRST), isSkipped("action-image", FIRST)];
     }
+    // Why it cannot be had is said where the cluster is looked at.
+    const opening = config.runtime.kind === "kubernetes" ? await openCluster(config) : NO_CLUSTER;
+    if (!opening.ok) return [isSkipped("runtime", CLUSTER_FIRST), isSkipped("action-image", CLUSTER_FIRST)];
+    const { cluster } = opening;
     // What the trial runs has nothing to clean up.
     const runtime = composeRuntime(
       { ...config, stopGraceMs: 0 },
-      { log: silentLogger, own, policy: () => config.policy },
+      { log: silentLogger, own, policy: () => config.policy, cluster },
     );
     try {
       const found = await checkRuntime(config.runtime, runtime, timeoutMs, signal);
@@ -81,10 +95,21 @@ export function composeChecks(
       return [found, ...(await checkImage(trial, signal))];
     } finally {
       await runtime.close();
+      await cluster?.close();
     }
   }
 }
 
+const RUNTIME_GROUPS = [
+  "Process runtime",
+  "Docker runtime",
+  "Containers",
+  "Image registry",
+  "Kubernetes",
+  "Kubernetes runtime",
+] as const;
+const NO_CLUSTER: ClusterOpening = { ok: true, cluster: undefined };
+const CLUSTER_FIRST = "the cluster must be well first";
 const FIRST = "its settings must be right first";
 
 /** As `start` would have it; what could not be read has its default, and is looked at by nobody. */

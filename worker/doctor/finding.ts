@@ -11,6 +11,7 @@ export const CHECK_NAMES = [
   "secrets",
   "state-directory",
   "tink-server",
+  "cluster",
   "runtime",
   "action-image",
   "bmc",

@@ -72,7 +72,7 @@ export function ByteSize(least: number, most: number) {
 }
 
 /** A list, or its items in one text with commas between them. Empty items do not count. */
-export function List<Item extends z.ZodType<string, string>>(item: Item) {
+export function List<Item extends z.ZodType<unknown, string>>(item: Item) {
   return z
     .union([z.string(), z.array(z.string())], { error: "must be a list of text" })
     .transform((given) =>

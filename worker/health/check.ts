@@ -1,5 +1,12 @@
 /** What is checked, by the name under which it is told. */
-export const checkNames = ["lanes", "tink_server", "runtime", "state_directory"] as const;
+export const checkNames = [
+  "lanes",
+  "tink_server",
+  "runtime",
+  "state_directory",
+  "cluster",
+  "replicas",
+] as const;
 export type CheckName = (typeof checkNames)[number];
 
 /** What a check found. */

@@ -3,6 +3,7 @@ import type { WorkerConfig } from "../config/worker-config.ts";
 import type { Route } from "../http/route.ts";
 import type { Observer, WorkerFacts } from "../observer.ts";
 import type { CheckName, Finding } from "./check.ts";
+import { clusterChecks } from "./cluster-checks.ts";
 import { JournalWatch } from "./journal-watch.ts";
 import { LaneWatch } from "./lane-watch.ts";
 import { RuntimeCheck } from "./runtime-check.ts";
@@ -60,10 +61,19 @@ export class Health {
 
   async ready(facts: WorkerFacts): Promise<readonly NamedFinding[]> {
     return [
-      { name: "tink_server", ...this.#lanes.server(facts) },
+      { name: "tink_server", ...this.#server(facts) },
       { name: "runtime", ...(await this.#runtime.find(facts)) },
       { name: "state_directory", ...this.#journal.directory() },
+      ...clusterChecks(facts.cluster?.()),
     ];
+  }
+
+  /** Whose agent IDs come out of a cluster may have none, or none any more, and be well. */
+  #server(facts: WorkerFacts): Finding {
+    if (facts.cluster && facts.agentIds().length === 0) {
+      return { ok: true, reason: "no agent ID to poll with now" };
+    }
+    return this.#lanes.server(facts);
   }
 
   async findings(facts: WorkerFacts): Promise<readonly NamedFinding[]> {

@@ -19,6 +19,8 @@ interface Lane {
   readonly movedMs: number;
 }
 
+/** A lane in these makes no step by itself: its action may take long, or no workflow come. */
+const RESTING: ReadonlySet<LaneState> = new Set(["busy", "waiting"]);
 /** A server that is away, or a proxy in its place, refuses faster than that. */
 const HELD_MS = 1_000;
 
@@ -61,7 +63,7 @@ export class LaneWatch {
   lanes(): Finding {
     const nowMs = this.#nowMs();
     const still = [...this.#lanes].filter(
-      ([, { state, movedMs }]) => state !== "busy" && nowMs - movedMs > this.#options.stillMs,
+      ([, { state, movedMs }]) => !RESTING.has(state) && nowMs - movedMs > this.#options.stillMs,
     );
     const [first] = still;
     if (first === undefined) return { ok: true, reason: `${this.#lanes.size} lanes go on` };

@@ -1,6 +1,6 @@
 import { BmcError } from "../../shared/bmc/errors.ts";
 import type { Connection } from "../../shared/contract/connection.ts";
-import type { ConnectionReading, Inventory, Machine } from "./inventory.ts";
+import type { ConnectionReading, Inventory, Machine, MountedConnection } from "./inventory.ts";
 
 /** The inventory as it is now: what holds on to this sees every change. */
 export class CurrentInventory implements Inventory {
@@ -18,8 +18,15 @@ export class CurrentInventory implements Inventory {
     return this.#inventory.machines();
   }
 
-  find(name: string): Machine | undefined {
-    return this.#inventory.find(name);
+  find(name: string, namespace?: string): Machine | undefined {
+    return this.#inventory.find(name, namespace);
+  }
+
+  /** Undefined, too, for one that was given another BMC: `resolveConnection` says so. */
+  mountedConnection(machine: Machine, namespace: string): MountedConnection | undefined {
+    const now = this.#inventory.find(machine.name);
+    if (now && now.lockKey !== machine.lockKey) return undefined;
+    return this.#inventory.mountedConnection?.(machine, namespace);
   }
 
   /**

@@ -2,8 +2,9 @@ import type { Connection } from "../../shared/contract/connection.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import type { Action } from "../action.ts";
 import { ownConnection, variableOfFlag } from "../given-names.ts";
+import { namespaceOf } from "../workflow-namespace.ts";
 import { machineNameOf } from "./agent-id.ts";
-import type { ConnectionReading, Inventory, Machine } from "./inventory.ts";
+import type { ConnectionReading, Inventory, Machine, MountedConnection } from "./inventory.ts";
 import { lockKeyOf, serviceLockKey } from "./lock-key.ts";
 
 /** Which machine an action is for. */
@@ -16,6 +17,8 @@ export type ResolvedMachine =
       readonly lockKey: string;
       /** Reads the credentials, anew at every call; rejects as `Inventory.resolveConnection` does. */
       connect(reading: ConnectionReading): Promise<Connection>;
+      /** `Inventory.mountedConnection`. */
+      mounted(namespace: string): MountedConnection | undefined;
     }
   /** The action brings its own connection. */
   | { readonly ok: true; readonly lockKey: string }
@@ -23,7 +26,7 @@ export type ResolvedMachine =
   | { readonly ok: true }
   | { readonly ok: false; readonly reason: string };
 
-type Asking = Pick<Action, "agentId" | "command" | "environment">;
+type Asking = Pick<Action, "agentId" | "command" | "environment"> & Partial<Pick<Action, "workflowId">>;
 
 /** Whether the action may use a machine of this name, whether or not there is one. */
 export type MachinePermit = (
@@ -46,19 +49,22 @@ export function resolveMachine(
   if (given(action, CONNECTION_FILE) !== undefined) {
     return refused(`${CONNECTION_FILE} is the worker's to set: name a machine with MACHINE`);
   }
+  const find = (name: string | undefined) =>
+    name === undefined ? undefined : inventory.find(name, namespaceOf(action));
   const asked = given(action, "MACHINE");
-  const laneName = machineNameOf(agentIdPattern, action.agentId);
-  const lane = laneName === undefined ? undefined : inventory.find(laneName);
-  for (const name of [asked, lane?.name]) {
+  const lane = find(machineNameOf(agentIdPattern, action.agentId));
+  const machine = asked === undefined ? lane : find(asked);
+  for (const name of [machine?.name ?? asked, lane?.name]) {
     const permission = name === undefined ? everyMachine("") : permit(name);
     if (!permission.allowed) return refused(permission.reason);
   }
-  if (asked !== undefined && lane && asked !== lane.name) {
+  if (asked !== undefined && lane && machine?.name !== lane.name) {
     return refused(`MACHINE is ${asked}, but the agent ID ${action.agentId} is that of machine ${lane.name}`);
   }
-  const machine = asked === undefined ? lane : inventory.find(asked);
   if (asked !== undefined && !machine) {
-    const names = inventory.machines().flatMap(({ name }) => (permit(name).allowed ? [name] : []));
+    const names = inventory
+      .machines()
+      .flatMap(({ name }) => (find(name) && permit(name).allowed ? [name] : []));
     return refused(`MACHINE is ${asked}, which the inventory does not have${suggestion(asked, names)}`);
   }
   return machine ? fromInventory(machine, action, inventory) : fromAction(action);
@@ -76,6 +82,7 @@ function fromInventory(machine: Machine, action: Asking, inventory: Inventory): 
     machine: machine.name,
     lockKey: machine.lockKey,
     connect: (reading) => inventory.resolveConnection(machine, reading),
+    mounted: (namespace) => inventory.mountedConnection?.(machine, namespace),
   };
 }
 

@@ -206,6 +206,24 @@ export const definitions = {
     labels: ["file"],
     fromStart: true,
   },
+  replicas: {
+    type: "gauge",
+    name: "pbnj_replicas",
+    help: "Replicas that share the lanes, as this one knows them; 0 where it has all lanes for itself",
+    labels: [],
+  },
+  shards: {
+    type: "gauge",
+    name: "pbnj_shards_owned",
+    help: "Shards of agent IDs that this replica owns; 0 where it has all lanes for itself",
+    labels: [],
+  },
+  unusable: {
+    type: "gauge",
+    name: "pbnj_machines_unusable",
+    help: "Machines of the cluster whose objects have faults; 0 where the inventory is a file alone",
+    labels: [],
+  },
   checks: {
     type: "gauge",
     name: "pbnj_check_passing",

@@ -50,11 +50,14 @@ export const labels = {
     values: [...ErrorClass.options, NONE],
   },
   failure_class: { name: "class", help: "why it failed", values: ErrorClass.options },
-  runtime: { help: "what launches actions", values: ["docker", "process", "in-process", OTHER] },
+  runtime: {
+    help: "what launches actions",
+    values: ["docker", "kubernetes", "process", "in-process", OTHER],
+  },
   lane_state: {
     name: "state",
-    help: "`polling` waits for an action, `busy` is at one, `failing` waits because the server does not answer",
-    values: ["polling", "busy", "failing"],
+    help: "`waiting` is woken up when a workflow is addressed to it, `polling` waits for an action, `busy` is at one, `failing` waits because the server does not answer",
+    values: ["waiting", "polling", "busy", "failing"],
   },
   code: { help: "the gRPC code's name, such as `Unavailable`", values: [...GRPC_CODES, OTHER] },
   poll_result: {

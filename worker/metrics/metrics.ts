@@ -62,6 +62,12 @@ export class Metrics {
     set.set("machines", {}, facts.machines().length);
     set.set("unfinished", {}, facts.unfinished());
     set.set("connected", {}, facts.connected() ? 1 : 0);
+    const cluster = facts.cluster?.();
+    if (cluster) set.set("unusable", {}, cluster.unusableMachines);
+    if (cluster?.replicas) {
+      set.set("replicas", {}, cluster.replicas.members);
+      set.set("shards", {}, cluster.replicas.ownedShards);
+    }
     const [findings] = await Promise.all([health.findings(facts), this.#process.sample()]);
     for (const { name, ok } of findings) set.set("checks", { check: name }, ok ? 1 : 0);
     return set.text();

@@ -5,7 +5,7 @@ import { NONE } from "./labels.ts";
 import type { MetricSet } from "./metric-set.ts";
 
 const SECOND_MS = 1_000;
-const LANE_STATES: readonly LaneState[] = ["polling", "busy", "failing"];
+const LANE_STATES: readonly LaneState[] = ["waiting", "polling", "busy", "failing"];
 
 /** What an action is at, as long as it is not done with. */
 type Stage =

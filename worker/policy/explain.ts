@@ -3,12 +3,13 @@ import { ownConnection } from "../given-names.ts";
 import { hooksOf } from "../hooks.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import { type ResolvedMachine, resolveMachine } from "../inventory/resolve-machine.ts";
+import { refusedFields } from "../runtime/kubernetes/refused-fields.ts";
 import { refusalOf } from "../runtime/process/refusal.ts";
 import type { LaunchTerms } from "../runtime/runtime.ts";
+import { namespaceOf } from "../workflow-namespace.ts";
 import { decideFile, decideMachine, type Refusal, refusals } from "./decide.ts";
 import { imageProblem } from "./image-rule.ts";
 import { containerRuleFor, launchTerms } from "./launch-terms.ts";
-import { namespaceOf } from "./namespace.ts";
 import type { Policy } from "./policy.ts";
 import { agentProblem, tenantMachineProblem } from "./tenant-rule.ts";
 import { holdsFor, volumeProblem } from "./volume-rule.ts";
@@ -18,7 +19,7 @@ export interface Deciding {
   readonly policy: Policy;
   readonly inventory: Inventory;
   readonly agentIdPattern: string;
-  readonly runtime: "docker" | "in-process" | "process";
+  readonly runtime: "docker" | "in-process" | "kubernetes" | "process";
   /** How containers run where the policy does not say. */
   readonly settings: Required<Omit<LaunchTerms, "privileged">>;
 }
@@ -66,9 +67,13 @@ export async function explain(action: Action, deciding: Deciding): Promise<Expla
     allowed: refused.length === 0,
     refusals: refused,
     grants: grantsOf(action, machine, policy),
-    unenforced: runtime === "docker" ? [] : unenforcedFor(action, policy, runtime),
-    ...(runtime === "docker" ? { container: containerTerms(action, deciding) } : {}),
+    unenforced: hasContainers(runtime) ? [] : unenforcedFor(action, policy, runtime),
+    ...(hasContainers(runtime) ? { container: containerTerms(action, deciding) } : {}),
   };
+}
+
+function hasContainers(runtime: Deciding["runtime"]): boolean {
+  return runtime === "docker" || runtime === "kubernetes";
 }
 
 interface Judgement {
@@ -90,7 +95,10 @@ async function judge(action: Action, deciding: Deciding): Promise<Judgement> {
     // A namespace that may use nothing may not use this machine either.
     if (!against.some(({ rule }) => rule === found.rule)) against.push(found);
   }
-  if (runtime !== "docker") against.push(...(await refusedByRuntime(action, policy)));
+  if (runtime === "kubernetes") {
+    const terms = launchTerms(policy, action.image);
+    against.push(...refusedFields({ action, terms }).map((reason) => ({ rule: "runtime", reason })));
+  } else if (runtime !== "docker") against.push(...(await refusedByRuntime(action, policy)));
   return { located, against };
 }
 

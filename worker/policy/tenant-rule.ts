@@ -1,8 +1,9 @@
 import type { Action } from "../action.ts";
 import { parseImageReference } from "../image-reference.ts";
 import { refusedNames } from "../runtime/process/named-files.ts";
+import { namespaceOf } from "../workflow-namespace.ts";
 import { matchesAnyImage } from "./image-rule.ts";
-import { isInNamespace, namespaceOf } from "./namespace.ts";
+import { isInNamespace } from "./namespace.ts";
 import type { AgentRule, TenantRule } from "./policy.ts";
 import { matchesName } from "./wildcard.ts";
 

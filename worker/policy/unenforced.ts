@@ -3,7 +3,7 @@ import type { Policy } from "./policy.ts";
 
 /** What a policy says that a runtime without containers cannot see to. */
 export function unenforced(policy: Policy, runtime: string): readonly Problem[] {
-  if (runtime === "docker") return [];
+  if (runtime === "docker" || runtime === "kubernetes") return [];
   const rules: readonly (readonly [keyof Policy, boolean, string])[] = [
     [
       "digestOnly",

@@ -1,5 +1,6 @@
 import type { Connection } from "../../shared/contract/connection.ts";
 import type { Action, ActionId, Outcome } from "../action.ts";
+import type { MountedConnection } from "../inventory/inventory.ts";
 
 /** One line of an action's own output; the result line is not among them. */
 export interface LogLine {
@@ -23,8 +24,10 @@ export interface LaunchRequest {
   readonly action: Action;
   /** Only containers can be held to them. */
   readonly terms?: LaunchTerms;
-  /** Written to the action's stdin and nowhere else; absent when the action brings its own. */
+  /** Written to the action's stdin, or a Secret of its own, and nowhere else; absent when the action brings its own. */
   readonly connection?: Connection;
+  /** In its place, for a runtime with a `secretNamespace`. */
+  readonly mounted?: MountedConnection;
   /** The action's time, already with the default applied. */
   readonly timeoutMs: number;
   /** Called for each line as it comes; a line of spans (`isSpansLine`) comes whole, and is none of the log. */
@@ -44,6 +47,23 @@ export class LaunchNotRecorded extends Error {
 
   constructor(cause: unknown) {
     super(cause instanceof Error ? cause.message : String(cause), { cause });
+  }
+}
+
+/** Nothing was launched and nothing is left: the server serves the action again, to whomever. */
+export class NotLaunched extends Error {
+  override readonly name = "NotLaunched";
+}
+
+/**
+ * The worker let go of an action, which runs on: its end is for the worker that takes it over to see, and nothing is to be
+ * reported by this one.
+ */
+export class LetGo extends Error {
+  override readonly name = "LetGo";
+
+  constructor() {
+    super("the worker let go of the action, which runs on");
   }
 }
 
@@ -87,10 +107,13 @@ export interface EndedAction {
 /** What launches actions. */
 export interface Runtime {
   readonly name: string;
+  /** The namespace whose Secrets it can have mounted, where it is one of a cluster. */
+  readonly secretNamespace?: string;
   /**
    * Runs an action to its end. Never rejects for what the action or the engine did: that is an outcome. Rejects with
    * `LaunchNotRecorded` when nothing was launched because of that.
-   * When `signal` aborts, the action is stopped (stop, grace, kill) and the outcome is class `cancelled`.
+   * When `signal` aborts, the action is stopped (stop, grace, kill) and the outcome is class `cancelled`. Rejects with `LetGo`
+   * after `letGo`, or with `NotLaunched` where it had not come that far.
    */
   run(request: LaunchRequest, signal: AbortSignal): Promise<EndedAction>;
   /** Takes over what an earlier worker left, under the terms of `run`. */
@@ -103,5 +126,10 @@ export interface Runtime {
   sweep(keep: (key: string) => boolean, signal: AbortSignal): Promise<number>;
   /** Whether actions could be launched now: resolves to what it found, in a few words; rejects with one line. */
   check(signal: AbortSignal): Promise<string>;
+  /**
+   * There where what runs outlives the worker and any other one can take it over: every `run` and `adopt` under way rejects
+   * with `LetGo`, and no signal stops its action any more.
+   */
+  letGo?(): void;
   close(): Promise<void>;
 }

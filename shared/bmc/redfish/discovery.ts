@@ -96,10 +96,14 @@ async function selectSystem(
   signal: AbortSignal,
 ): Promise<Resource<System>> {
   if (!selector.startsWith("/")) {
+    const ofThatName: Resource<System>[] = [];
     for (const path of members.slice(0, MOST_NAMED)) {
       const system = await service.find(path, System, signal);
       if (system?.value.Id === selector) return system;
+      if (system?.value.Name === selector) ofThatName.push(system);
     }
+    const [only, ...others] = ofThatName;
+    if (only && others.length === 0) return only;
   }
   throw new BmcError("usage", `the BMC has no system ${selector}; it has ${named(members)}`);
 }

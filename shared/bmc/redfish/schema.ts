@@ -82,6 +82,7 @@ export const System = z.object({
   "@odata.id": lenient(z.string()),
   "@odata.etag": lenient(z.string()),
   Id: lenient(z.string()),
+  Name: lenient(z.string()),
   Manufacturer: lenient(z.string()),
   Model: lenient(z.string()),
   SerialNumber: lenient(z.string()),

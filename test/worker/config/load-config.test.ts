@@ -157,9 +157,6 @@ describe("what other workers' deployments set", () => {
       "AGENT_TRANSPORT: must be grpc: other transports are not offered",
       "AGENT_RUNTIME: containerd is not offered: use docker, which speaks to any Docker Engine API",
     ]);
-    expect(problems({ env: { AGENT_RUNTIME: "kubernetes" } })).toEqual([
-      "AGENT_RUNTIME: kubernetes is not offered: use docker or process",
-    ]);
   });
 
   it.each([
@@ -373,8 +370,8 @@ describe("problems", () => {
       "bad.yaml:3: agentId must be a list of text",
       "bad.yaml:2: grpcTls must be true or false",
       "--poll-timeout: must be a duration such as 45s or 1m30s, from 1s to 10m",
-      "PBNJ_MEMORY_LIMIT: must be a size such as 256Mi or 1Gi",
       "PBNJ_PIDS_LIMIT: must be a whole number from 1 to 4194304",
+      "PBNJ_MEMORY_LIMIT: must be a size such as 256Mi or 1Gi",
       "--grpc-server: is missing: the tink server's address, host:port",
       "bad-inventory.yaml:3: machine node-1: host must not have a scheme: give the name or address alone",
       "bad-inventory.yaml:4: machine node-1: paswordFile is not known",

@@ -331,3 +331,47 @@ test.each([
   expect(answer.status).toBe(200);
   expect(Object.keys(answer.reasons)).toContain(check);
 });
+
+describe("a worker that uses a cluster", () => {
+  const well = { problems: [], unusableMachines: 0 };
+
+  test("is ready without an agent ID, which the cluster may have for it later", async () => {
+    const lab = await healthLab({ agentIds: () => [], cluster: () => well });
+
+    expect(await lab.ready()).toMatchObject({
+      failing: [],
+      reasons: { tink_server: "no agent ID to poll with now", cluster: "sees what it watches" },
+    });
+  });
+
+  test("is not ready while it does not see what it watches", async () => {
+    const problems = ["machines.bmc.tinkerbell.org: forbidden", "hardware.tinkerbell.org: forbidden"];
+    const lab = await healthLab({ cluster: () => ({ ...well, problems }) });
+    lab.idle();
+
+    expect(await lab.ready()).toMatchObject({
+      status: 503,
+      failing: ["cluster"],
+      reasons: { cluster: "machines.bmc.tinkerbell.org: forbidden, and 1 more" },
+    });
+    expect((await lab.live()).failing).toEqual([]);
+  });
+
+  test("is ready as long as it is certainly one of its replicas", async () => {
+    let replicas: NonNullable<ReturnType<NonNullable<WorkerFacts["cluster"]>>["replicas"]> = {
+      ...{ valid: true, members: 3, ownedShards: 12 },
+    };
+    const lab = await healthLab({ cluster: () => ({ ...well, replicas }) });
+    lab.idle();
+
+    expect(await lab.ready()).toMatchObject({
+      failing: [],
+      reasons: { replicas: "one of 3, with 12 shards" },
+    });
+    replicas = { valid: false, members: 1, ownedShards: 0, problem: "the API does not answer" };
+    expect(await lab.ready()).toMatchObject({
+      failing: ["replicas"],
+      reasons: { replicas: "the API does not answer" },
+    });
+  });
+});

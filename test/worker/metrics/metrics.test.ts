@@ -212,6 +212,23 @@ describe("the rest of the worker", () => {
     });
   });
 
+  test("tells of a cluster what is used of it, and nothing where none is", async () => {
+    const names = ["pbnj_replicas", "pbnj_shards_owned", "pbnj_machines_unusable"];
+    await using without = await metricsLab();
+    await using lab = await metricsLab({
+      cluster: () => ({
+        ...{ problems: ["machines: forbidden"], unusableMachines: 2 },
+        replicas: { valid: true, members: 3, ownedShards: 12 },
+      }),
+    });
+
+    const valuesIn = (of: typeof lab) => Promise.all(names.map((name) => of.value(name)));
+    expect(await valuesIn(lab)).toEqual([3, 12, 2]);
+    expect(await valuesIn(without)).toEqual([0, 0, 0]);
+    expect(await lab.value("pbnj_check_passing", { check: "cluster" })).toBe(0);
+    expect(await lab.value("pbnj_check_passing", { check: "replicas" })).toBe(1);
+  });
+
   test("tells what its process takes", async () => {
     await using lab = await metricsLab();
 

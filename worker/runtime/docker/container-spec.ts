@@ -5,7 +5,6 @@ import type { LaunchRequest } from "../runtime.ts";
 
 /** As `nonroot` in distroless images. */
 const NON_ROOT = "65532:65532";
-const NAME_SLUG_LENGTH = 40;
 
 /** What an action's container may use, and how it is connected. */
 export interface ContainerOptions {
@@ -162,19 +161,6 @@ export function isContainerOf(action: ActionId, labels: Readonly<Record<string, 
     labels[LABEL.agent] === action.agentId &&
     labels[LABEL.action] === action.actionId
   );
-}
-
-/**
- * The name an action's container always has, so that a second launch of the same action collides with the
- * first. Docker allows `[a-zA-Z0-9][a-zA-Z0-9_.-]+`; host names derived from it take up to 63 characters.
- */
-export function containerName(action: ActionId): string {
-  const slug = action.name
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, "-")
-    .slice(0, NAME_SLUG_LENGTH)
-    .replace(/^-+|-+$/g, "");
-  return `pbnj-${slug || "action"}-${actionKey(action).slice(0, 16)}`;
 }
 
 /** Docker takes a user as `name`, `uid`, `name:group` or `uid:gid`. */

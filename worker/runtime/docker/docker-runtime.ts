@@ -7,6 +7,7 @@ import type { Logger } from "../../../shared/logger.ts";
 import type { Action, ActionId } from "../../action.ts";
 import { fieldsOf } from "../../action-status.ts";
 import { bootTime } from "../../boot-time.ts";
+import { launchName } from "../launch-name.ts";
 import { inputBrokeOff } from "../leftover.ts";
 import { concludeOutcome, failedLaunch, nothingLeft } from "../outcome.ts";
 import {
@@ -20,7 +21,6 @@ import {
 import {
   type ContainerOptions,
   type ContainerSpec,
-  containerName,
   containerSpec,
   isContainerOf,
   LABEL,
@@ -178,7 +178,7 @@ export class DockerRuntime implements Runtime {
     const bound = AbortSignal.any([signal, this.#closing.signal]);
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#engine.inspectContainer(containerName(action), bound);
+        return await this.#engine.inspectContainer(launchName(action), bound);
       } catch (thrown) {
         bound.throwIfAborted();
         const error = thrown instanceof Error ? thrown.message : String(thrown);
@@ -216,7 +216,7 @@ export class DockerRuntime implements Runtime {
 
   /** Creates the action's container, or finds the one that an earlier run of this worker created. */
   async #claim(action: Action, spec: ContainerSpec, signal: AbortSignal): Promise<Claim> {
-    const name = containerName(action);
+    const name = launchName(action);
     for (let attempt = 0; attempt < CREATE_ATTEMPTS; attempt++) {
       const id = await this.#create(action, name, spec, signal);
       if (id !== undefined) return { kind: "created", id };

@@ -8,7 +8,7 @@ import { orNone, type View } from "../view.ts";
 
 const ROWS_A_PAGE = 100;
 const ACTION_STATES = ["waiting", "running", "ended", "succeeded", "failed"];
-const LANE_STATES = ["failing", "busy", "polling"];
+const LANE_STATES = ["failing", "busy", "polling", "waiting"];
 
 /** Every action that is kept: those at hand first, then those that ended, the newest first. */
 export function actionList(query: Query, { board, clock }: Surroundings): View {

@@ -46,6 +46,17 @@ describe("the system", () => {
     expect(bmc.log).toEqual(["GET /redfish/v1/Systems/system-2"]);
   });
 
+  test("is selected by Name, as Rufio has it, where that is the name of one", async () => {
+    const machines = ["alpha", "beta", "beta"].map(
+      (name, index) => new SimulatedMachine({ name, power: index === 0 ? "off" : "on" }),
+    );
+    await start({ machines, profile: "openbmc" });
+
+    expect(await read({ redfish: { system: "alpha" } })).toBe("off");
+    const error = await errorOf(openSession(bmc, { redfish: { system: "beta" } }));
+    expect(error.message).toContain("no system beta; it has /redfish/v1/Systems/system-1");
+  });
+
   test("is never guessed: several without a selector are a usage error that names them", async () => {
     await startBlades();
 

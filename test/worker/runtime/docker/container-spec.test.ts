@@ -1,9 +1,6 @@
 import { describe, expect, it } from "vitest";
-import {
-  containerName,
-  containerSpec,
-  isContainerOf,
-} from "../../../../worker/runtime/docker/container-spec.ts";
+import { containerSpec, isContainerOf } from "../../../../worker/runtime/docker/container-spec.ts";
+import { launchName } from "../../../../worker/runtime/launch-name.ts";
 import type { LaunchTerms } from "../../../../worker/runtime/runtime.ts";
 import { canary, scriptedRequest } from "../launch-request.ts";
 
@@ -136,15 +133,15 @@ describe("the name of a container", () => {
   const { action } = scriptedRequest([]).request;
 
   it("is the same for the same workflow and action, and another for any other", () => {
-    expect(containerName({ ...action })).toBe(containerName(action));
-    expect(containerName({ ...action, actionId: "other" })).not.toBe(containerName(action));
-    expect(containerName({ ...action, workflowId: "other" })).not.toBe(containerName(action));
+    expect(launchName({ ...action })).toBe(launchName(action));
+    expect(launchName({ ...action, actionId: "other" })).not.toBe(launchName(action));
+    expect(launchName({ ...action, workflowId: "other" })).not.toBe(launchName(action));
   });
 
   it.each(["Power off!", "", "ä", "-".repeat(300), "a".repeat(300)])(
     "is one an engine takes for %j",
     (name) => {
-      const made = containerName({ ...action, name });
+      const made = launchName({ ...action, name });
 
       expect(made).toMatch(/^[a-zA-Z0-9][a-zA-Z0-9_.-]+$/);
       expect(made.length).toBeLessThanOrEqual(63);

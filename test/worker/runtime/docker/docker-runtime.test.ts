@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { silentLogger } from "../../../../shared/logger.ts";
-import { containerName } from "../../../../worker/runtime/docker/container-spec.ts";
 import { DockerRuntime } from "../../../../worker/runtime/docker/docker-runtime.ts";
+import { launchName } from "../../../../worker/runtime/launch-name.ts";
 import type { LaunchRequest } from "../../../../worker/runtime/runtime.ts";
 import {
   buildScriptedImage,
@@ -73,7 +73,7 @@ describeWithDocker("the docker runtime", () => {
     );
 
     const ended = await running;
-    const [inspected] = JSON.parse(await dockerCli("inspect", containerName(request.action)));
+    const [inspected] = JSON.parse(await dockerCli("inspect", launchName(request.action)));
     await ended.remove(never);
     await runtime.close();
 
@@ -98,7 +98,7 @@ describeWithDocker("the docker runtime", () => {
     const terms = { memoryBytes: 96 * 1024 * 1024, cpus: 0.5, pids: 40, pull: "never" } as const;
 
     const ended = await runtime.run({ ...request, terms }, never);
-    const [inspected] = JSON.parse(await dockerCli("inspect", containerName(request.action)));
+    const [inspected] = JSON.parse(await dockerCli("inspect", launchName(request.action)));
     await ended.remove(never);
     await runtime.close();
 
@@ -120,8 +120,8 @@ describeWithDocker("the docker runtime", () => {
     const running = runtime.run(request, controller.signal);
     await up;
 
-    const inspected = await dockerCli("inspect", containerName(request.action));
-    const pids = await dockerCli("top", containerName(request.action), "-eo", "pid");
+    const inspected = await dockerCli("inspect", launchName(request.action));
+    const pids = await dockerCli("top", launchName(request.action), "-eo", "pid");
     const texts = await Promise.all(
       pids
         .split("\n")
@@ -144,7 +144,7 @@ describeWithDocker("the docker runtime", () => {
     const running = runtime.run(request, never);
     await up;
 
-    await dockerCli("kill", "--signal", "KILL", containerName(request.action));
+    await dockerCli("kill", "--signal", "KILL", launchName(request.action));
     const { outcome, remove } = await running;
     await remove(never);
     await runtime.close();
@@ -158,10 +158,10 @@ describeWithDocker("the docker runtime", () => {
     const { request } = scriptedRequest([resultStep({})]);
 
     const ended = await runtime.run(request, never);
-    const kept = await containers(`name=${containerName(request.action)}`);
+    const kept = await containers(`name=${launchName(request.action)}`);
     await ended.remove(never);
     await ended.remove(never);
-    const left = await containers(`name=${containerName(request.action)}`);
+    const left = await containers(`name=${launchName(request.action)}`);
     await runtime.close();
 
     expect(kept).toHaveLength(1);
@@ -174,7 +174,7 @@ describeWithDocker("the docker runtime", () => {
     const { request, up } = untilFirstLine(scripted.request);
     const lost = first.run(request, never);
     await up;
-    const [before] = await containers(`name=${containerName(request.action)}`);
+    const [before] = await containers(`name=${launchName(request.action)}`);
 
     // As a crash would: every connection breaks, nothing is told to the engine.
     await first.close();
@@ -182,7 +182,7 @@ describeWithDocker("the docker runtime", () => {
     const again = { ...request, onLog: scripted.request.onLog };
     scripted.lines.length = 0;
     const ended = await second.run(again, never);
-    const [after] = await containers(`name=${containerName(request.action)}`);
+    const [after] = await containers(`name=${launchName(request.action)}`);
     await ended.remove(never);
     await second.close();
 
@@ -231,7 +231,7 @@ describeWithDocker("the docker runtime", () => {
     const { action } = request;
     await dockerCli(
       "create",
-      ...["--name", containerName(action), "--label", `pbnj-worker.worker=${worker}`],
+      ...["--name", launchName(action), "--label", `pbnj-worker.worker=${worker}`],
       ...["--label", `pbnj-worker.workflow=${action.workflowId}`],
       ...[
         "--label",
@@ -252,7 +252,7 @@ describeWithDocker("the docker runtime", () => {
   it("does not touch a container of that name that is not its own", async () => {
     const runtime = newRuntime();
     const { request } = scriptedRequest([]);
-    const name = containerName(request.action);
+    const name = launchName(request.action);
     await dockerCli("create", "--name", name, scriptedImage);
 
     const ended = await runtime.run(request, never);
@@ -273,7 +273,7 @@ describeWithDocker("the docker runtime", () => {
     });
 
     const ended = await runtime.run(request, never);
-    const left = await containers(`name=${containerName(request.action)}`);
+    const left = await containers(`name=${launchName(request.action)}`);
     await runtime.close();
 
     expect(ended.outcome).toMatchObject({ ok: false });

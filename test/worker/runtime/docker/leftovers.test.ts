@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { silentLogger } from "../../../../shared/logger.ts";
-import { actionLabels, containerName } from "../../../../worker/runtime/docker/container-spec.ts";
+import { actionLabels } from "../../../../worker/runtime/docker/container-spec.ts";
 import { DockerRuntime } from "../../../../worker/runtime/docker/docker-runtime.ts";
+import { launchName } from "../../../../worker/runtime/launch-name.ts";
 import { LaunchNotRecorded, type LaunchRequest } from "../../../../worker/runtime/runtime.ts";
 import {
   buildScriptedImage,
@@ -61,7 +62,7 @@ describeWithDocker("what workers left in a container engine", () => {
     how: "create" | "run" = "run",
     action = scriptedRequest([]).request.action,
   ): Promise<{ readonly name: string; readonly key: string }> {
-    const name = containerName(action);
+    const name = launchName(action);
     const labels = actionLabels(action, { worker, ...options }, deadline.getTime() - Date.now());
     await dockerCli(
       how,
@@ -123,7 +124,7 @@ describeWithDocker("what workers left in a container engine", () => {
     await ended.remove(never);
     for (const runtime of [one, two, run]) await runtime.close();
 
-    expect(during).toContain(containerName(request.action));
+    expect(during).toContain(launchName(request.action));
     expect(ended.outcome).toMatchObject({ class: "cancelled", exitCode: 143 });
   });
 
@@ -167,7 +168,7 @@ describeWithDocker("what workers left in a container engine", () => {
     await runtime.close();
 
     expect(adoption).toEqual({ kind: "not-launched" });
-    expect(await names()).not.toContain(containerName(request.action));
+    expect(await names()).not.toContain(launchName(request.action));
   });
 
   it("is not started when its launch cannot be put on record, and leaves nothing", async () => {
@@ -180,7 +181,7 @@ describeWithDocker("what workers left in a container engine", () => {
     await expect(running).rejects.toBe(unwritable);
     await runtime.close();
     expect(lines).toEqual([]);
-    expect(await names()).not.toContain(containerName(request.action));
+    expect(await names()).not.toContain(launchName(request.action));
   });
 
   it("of an ID that may return is taken over while it runs, and run anew once it has ended", {

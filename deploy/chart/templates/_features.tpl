@@ -1,0 +1,107 @@
+{{/* What follows from the values. Each of these is "true" or empty, unless it says otherwise. */}}
+
+{{/* Of auto, on, off, true or false: YAML reads on and off without quotes as true and false. "on", "off" or "auto". */}}
+{{- define "pbnj-worker.choice" -}}
+{{- get (dict "true" "on" "false" "off") (toString .) | default (toString .) -}}
+{{- end }}
+
+{{- define "pbnj-worker.runsJobs" -}}
+{{- if eq .Values.runtime.kind "kubernetes" }}true{{ end -}}
+{{- end }}
+
+{{- define "pbnj-worker.hasFileInventory" -}}
+{{- if or .Values.inventory.file .Values.inventory.existing.configMap .Values.inventory.existing.secret }}true{{ end -}}
+{{- end }}
+
+{{- define "pbnj-worker.hasPolicy" -}}
+{{- if or .Values.policy.file .Values.policy.existing.configMap .Values.policy.existing.secret }}true{{ end -}}
+{{- end }}
+
+{{/* Rufio's Jobs are for Machines: the worker then watches these in any case. */}}
+{{- define "pbnj-worker.hasClusterInventory" -}}
+{{- if or .Values.inventory.kubernetes .Values.rufio.enabled }}true{{ end -}}
+{{- end }}
+
+{{/* A namespace, or `*`. */}}
+{{- define "pbnj-worker.watchNamespace" -}}
+{{- .Values.watchNamespace | default .Release.Namespace -}}
+{{- end }}
+
+{{- define "pbnj-worker.watchesElsewhere" -}}
+{{- if ne (include "pbnj-worker.watchNamespace" .) .Release.Namespace }}true{{ end -}}
+{{- end }}
+
+{{- define "pbnj-worker.shares" -}}
+{{- $choice := include "pbnj-worker.choice" .Values.sharing.enabled -}}
+{{- if or (eq $choice "on") (and (eq $choice "auto") (gt (int .Values.replicas) 1)) }}true{{ end -}}
+{{- end }}
+
+{{/* As the worker's `kubernetesConfig` has it: waking up alone is no reason to use a cluster unless it was asked for. */}}
+{{- define "pbnj-worker.usesCluster" -}}
+{{- $used := or (include "pbnj-worker.runsJobs" .) (include "pbnj-worker.hasClusterInventory" .) (include "pbnj-worker.shares" .) -}}
+{{- if or $used (eq (include "pbnj-worker.choice" .Values.wakeUp) "on") }}true{{ end -}}
+{{- end }}
+
+{{- define "pbnj-worker.wakesUp" -}}
+{{- if and (include "pbnj-worker.usesCluster" .) (ne (include "pbnj-worker.choice" .Values.wakeUp) "off") }}true{{ end -}}
+{{- end }}
+
+{{/* A pod mounts Secrets of its own namespace, and knows nothing of a file that the worker reads. */}}
+{{- define "pbnj-worker.needsCopies" -}}
+{{- $elsewhere := and (include "pbnj-worker.hasClusterInventory" .) (or (include "pbnj-worker.watchesElsewhere" .) .Values.inventory.secretNamespaces) -}}
+{{- if and (include "pbnj-worker.runsJobs" .) (or (include "pbnj-worker.hasFileInventory" .) $elsewhere) }}true{{ end -}}
+{{- end }}
+
+{{- define "pbnj-worker.copiesSecrets" -}}
+{{- $choice := include "pbnj-worker.choice" .Values.runtime.copySecrets -}}
+{{- $wanted := or (eq $choice "on") (and (eq $choice "auto") (include "pbnj-worker.needsCopies" .)) -}}
+{{- if and (include "pbnj-worker.runsJobs" .) $wanted }}true{{ end -}}
+{{- end }}
+
+{{/* Jobs mount the Secrets of Machines beside them; everything else has the worker read them. */}}
+{{- define "pbnj-worker.readsSecrets" -}}
+{{- $itself := or (not (include "pbnj-worker.runsJobs" .)) .Values.rufio.enabled (include "pbnj-worker.watchesElsewhere" .) -}}
+{{- if and (include "pbnj-worker.hasClusterInventory" .) $itself }}true{{ end -}}
+{{- end }}
+
+{{/*
+What a process or the worker itself runs is known to its state directory alone: one pod at a time is to have it, which a
+StatefulSet makes sure of. A Job is found again by its name and labels, so that a Deployment may replace a pod at once.
+*/}}
+{{- define "pbnj-worker.isStateful" -}}
+{{- if or (not (include "pbnj-worker.runsJobs" .)) .Values.state.persistence.enabled }}true{{ end -}}
+{{- end }}
+
+{{/* Seconds of a duration such as 90, 45s or 1h30m. Rounded up. */}}
+{{- define "pbnj-worker.seconds" -}}
+{{- $text := toString . -}}
+{{- if regexMatch "^[0-9]+$" $text -}}
+{{- $text -}}
+{{- else -}}
+{{- $total := 0.0 -}}
+{{- range $part := regexFindAll "[0-9.]+(ms|h|m|s)" $text -1 -}}
+{{- $unit := regexFind "[a-z]+$" $part -}}
+{{- $size := get (dict "h" 3600.0 "m" 60.0 "s" 1.0 "ms" 0.001) $unit -}}
+{{- $total = addf $total (mulf (float64 (trimSuffix $unit $part)) $size) -}}
+{{- end -}}
+{{- ceil $total | int -}}
+{{- end -}}
+{{- end }}
+
+{{/* Jobs go on without the worker, which then lets go of them: waiting for them only holds up an upgrade. */}}
+{{- define "pbnj-worker.shutdownGrace" -}}
+{{- $default := ternary "30s" "5m" (eq (include "pbnj-worker.runsJobs" .) "true") -}}
+{{- ternary $default (toString .Values.shutdownGrace) (eq (toString .Values.shutdownGrace) "") -}}
+{{- end }}
+
+{{/* Running actions may end, are then told to, and are reported: as TimeoutStopSec of the systemd unit has it. */}}
+{{- define "pbnj-worker.terminationSeconds" -}}
+{{- $shutdown := include "pbnj-worker.seconds" (include "pbnj-worker.shutdownGrace" .) | int -}}
+{{- $stop := include "pbnj-worker.seconds" .Values.stopGrace | int -}}
+{{- add $shutdown $stop 60 -}}
+{{- end }}
+
+{{/* 42113 is the worker's own default. */}}
+{{- define "pbnj-worker.tinkPort" -}}
+{{- regexFind ":[0-9]+$" .Values.tink.address | trimPrefix ":" | default "42113" -}}
+{{- end }}

@@ -1,0 +1,67 @@
+{{/* Not .Chart.Name: a chart under an alias has another one, and the alert rules say job="pbnj-worker". */}}
+{{- define "pbnj-worker.name" -}}
+pbnj-worker
+{{- end }}
+
+{{/* Short enough for what Kubernetes puts behind a StatefulSet's name (a hash, in a label of 63 characters). */}}
+{{- define "pbnj-worker.fullname" -}}
+{{- $name := include "pbnj-worker.name" . -}}
+{{- $default := ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) -}}
+{{- .Values.fullnameOverride | default $default | trunc 40 | trimSuffix "-" -}}
+{{- end }}
+
+{{/* ClusterRoles are of all namespaces. */}}
+{{- define "pbnj-worker.clusterName" -}}
+{{- printf "%s-%s" .Release.Namespace (include "pbnj-worker.fullname" .) -}}
+{{- end }}
+
+{{- define "pbnj-worker.chart" -}}
+{{- printf "pbnj-worker-%s" .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" -}}
+{{- end }}
+
+{{- define "pbnj-worker.labels" -}}
+helm.sh/chart: {{ include "pbnj-worker.chart" . }}
+{{ include "pbnj-worker.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+app.kubernetes.io/part-of: tinkerbell
+{{- end }}
+
+{{/* Labels of {root, extra}; the chart's own go before those of the values. */}}
+{{- define "pbnj-worker.labelsWith" -}}
+{{- toYaml (merge (include "pbnj-worker.labels" .root | fromYaml) (deepCopy .extra)) -}}
+{{- end }}
+
+{{- define "pbnj-worker.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "pbnj-worker.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: worker
+{{- end }}
+
+{{/* What the pods of this release's actions have, and nothing else: their NetworkPolicy selects by it. */}}
+{{- define "pbnj-worker.actionLabels" -}}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: bmc-action
+{{- end }}
+
+{{- define "pbnj-worker.serviceAccountName" -}}
+{{- if .Values.serviceAccount.create -}}
+{{- .Values.serviceAccount.name | default (include "pbnj-worker.fullname" .) -}}
+{{- else -}}
+{{- .Values.serviceAccount.name | default "default" -}}
+{{- end -}}
+{{- end }}
+
+{{- define "pbnj-worker.image" -}}
+{{- $tag := .Values.image.tag | default (printf "v%s" .Chart.AppVersion) -}}
+{{- if .Values.image.digest -}}
+{{- printf "%s@%s" .Values.image.repository .Values.image.digest -}}
+{{- else -}}
+{{- printf "%s:%s" .Values.image.repository $tag -}}
+{{- end -}}
+{{- end }}
+
+{{/* A release puts the images of worker and actions beside each other. */}}
+{{- define "pbnj-worker.rufioImage" -}}
+{{- .Values.rufio.image | default (printf "%s{action}:v{version}" (regexReplaceAll "[^/]*$" .Values.image.repository "")) -}}
+{{- end }}

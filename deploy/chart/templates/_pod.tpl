@@ -1,0 +1,155 @@
+{{/* The pod template of the Deployment or StatefulSet. */}}
+{{- define "pbnj-worker.pod" -}}
+metadata:
+  labels:
+    # Without the chart's version, which is no reason for other pods.
+    {{- toYaml (merge (include "pbnj-worker.selectorLabels" . | fromYaml) (deepCopy .Values.podLabels)) | nindent 4 }}
+  annotations:
+    {{- with .Values.podAnnotations }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+    # Settings are read at the start; inventory and policy are read anew while the worker runs, and need no other pod.
+    checksum/settings: {{ include "pbnj-worker.settings" . | sha256sum }}
+spec:
+  serviceAccountName: {{ include "pbnj-worker.serviceAccountName" . }}
+  automountServiceAccountToken: {{ ternary true false (eq (include "pbnj-worker.usesCluster" .) "true") }}
+  {{- with .Values.image.pullSecrets }}
+  imagePullSecrets:
+    {{- range . }}
+    - name: {{ . }}
+    {{- end }}
+  {{- end }}
+  # The variables of Services would look like misspelt settings.
+  enableServiceLinks: false
+  {{- if eq .Values.runtime.kind "process" }}
+  # The pod's pause process reaps what actions leave behind, as docker run --init does.
+  shareProcessNamespace: true
+  {{- end }}
+  # shutdownGrace, stopGrace and a minute in which what was cancelled is reported.
+  terminationGracePeriodSeconds: {{ include "pbnj-worker.terminationSeconds" . }}
+  securityContext:
+    {{- toYaml .Values.podSecurityContext | nindent 4 }}
+  containers:
+    - name: worker
+      image: {{ include "pbnj-worker.image" . | quote }}
+      imagePullPolicy: {{ .Values.image.pullPolicy }}
+      args: [start, --config, /etc/pbnj-worker/worker.yaml]
+      env:
+        - name: PBNJ_STATE_DIRECTORY
+          value: /var/lib/pbnj-worker
+        {{- with .Values.extraEnv }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+      ports:
+        - name: http
+          containerPort: 42180
+      # Five minutes for a large inventory; then liveness takes over.
+      startupProbe:
+        httpGet: { path: /healthz, port: http }
+        periodSeconds: 5
+        timeoutSeconds: 10
+        failureThreshold: 60
+      # Lanes that stand still, which a restart mends.
+      livenessProbe:
+        httpGet: { path: /healthz, port: http }
+        periodSeconds: 30
+        timeoutSeconds: 10
+        failureThreshold: 3
+      # Tink server, API server and state directory, which a restart does not mend. An update that cannot reach them stops.
+      readinessProbe:
+        httpGet: { path: /readyz, port: http }
+        periodSeconds: 15
+        timeoutSeconds: 10
+        failureThreshold: 2
+      resources:
+        {{- toYaml .Values.resources | nindent 8 }}
+      securityContext:
+        {{- toYaml .Values.securityContext | nindent 8 }}
+      volumeMounts:
+        - name: settings
+          mountPath: /etc/pbnj-worker
+          readOnly: true
+        - name: state
+          mountPath: /var/lib/pbnj-worker
+        - name: tmp
+          mountPath: /tmp
+        {{- range $index, $each := .Values.inventory.credentials }}
+        - name: bmc-{{ $index }}
+          mountPath: /etc/bmc/{{ $each.machine }}
+          readOnly: true
+        {{- end }}
+        {{- with .Values.extraVolumeMounts }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+  volumes:
+    - name: settings
+      projected:
+        defaultMode: 288 # 0440
+        sources:
+          - configMap:
+              name: {{ include "pbnj-worker.fullname" . }}
+          {{- range $file, $from := dict "inventory.yaml" .Values.inventory.existing "policy.yaml" .Values.policy.existing }}
+          {{- if or $from.configMap $from.secret }}
+          - {{ ternary "configMap" "secret" (not (empty $from.configMap)) }}:
+              name: {{ $from.configMap | default $from.secret }}
+              items: [{ key: {{ $from.key | quote }}, path: {{ $file }} }]
+          {{- end }}
+          {{- end }}
+          {{- with .Values.tink.tls.ca }}
+          {{- if or .configMap .secret }}
+          - {{ ternary "configMap" "secret" (not (empty .configMap)) }}:
+              name: {{ .configMap | default .secret }}
+              items: [{ key: {{ .key | quote }}, path: tink/ca.crt }]
+          {{- end }}
+          {{- end }}
+          {{- with .Values.tink.tls.clientSecret }}
+          - secret:
+              name: {{ . }}
+              items: [{ key: tls.crt, path: tink/tls.crt }, { key: tls.key, path: tink/tls.key }]
+          {{- end }}
+    - name: tmp
+      emptyDir:
+        sizeLimit: 64Mi
+    {{- if not .Values.state.persistence.enabled }}
+    - name: state
+      emptyDir:
+        sizeLimit: {{ .Values.state.sizeLimit }}
+    {{- else if .Values.state.persistence.existingClaim }}
+    - name: state
+      persistentVolumeClaim:
+        claimName: {{ .Values.state.persistence.existingClaim }}
+    {{- end }}
+    {{- range $index, $each := .Values.inventory.credentials }}
+    # A Secret that is missing is that machine's trouble alone: the worker says so, and serves the others.
+    - name: bmc-{{ $index }}
+      secret:
+        secretName: {{ $each.secret }}
+        defaultMode: 288 # 0440
+        optional: true
+    {{- end }}
+    {{- with .Values.extraVolumes }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  {{- with .Values.nodeSelector }}
+  nodeSelector:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with .Values.tolerations }}
+  tolerations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with .Values.affinity }}
+  affinity:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with .Values.topologySpreadConstraints }}
+  topologySpreadConstraints:
+    {{- range . }}
+    {{- $selector := dict "labelSelector" (dict "matchLabels" (include "pbnj-worker.selectorLabels" $ | fromYaml)) }}
+    - {{- toYaml (merge (deepCopy .) (ternary (dict) $selector (hasKey . "labelSelector"))) | nindent 6 }}
+    {{- end }}
+  {{- end }}
+  {{- with .Values.priorityClassName }}
+  priorityClassName: {{ . }}
+  {{- end }}
+{{- end }}

@@ -1,0 +1,145 @@
+{{/* Rules in the worker's own namespace. */}}
+{{- define "pbnj-worker.ownRules" -}}
+{{- if include "pbnj-worker.runsJobs" . }}
+# runtime.kind kubernetes: each action is a Job, which is made suspended, started, followed, acknowledged and removed.
+- apiGroups: [batch]
+  resources: [jobs]
+  verbs: [create, get, list, watch, patch, delete]
+# runtime.kind kubernetes: an action's outcome is what its container said; one that is to stop at once loses its pod.
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [list, watch, delete]
+# runtime.kind kubernetes: the action's log.
+- apiGroups: [""]
+  resources: [pods/log]
+  verbs: [get]
+# runtime.kind kubernetes: why a pod does not start, such as a Secret that is missing.
+- apiGroups: [""]
+  resources: [events]
+  verbs: [list]
+{{- end }}
+{{- if include "pbnj-worker.copiesSecrets" . }}
+# runtime.copySecrets: what one Job needs to reach its BMC, removed with it. None is ever read.
+- apiGroups: [""]
+  resources: [secrets]
+  verbs: [create, delete]
+{{- end }}
+{{- if include "pbnj-worker.shares" . }}
+# sharing: which replica lives, which has which agent IDs, and who is at a BMC.
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  verbs: [create, list, watch, update, delete]
+{{- end }}
+{{- end }}
+
+{{/* Rules in the namespace that is watched, or in all of them. */}}
+{{- define "pbnj-worker.watchedRules" -}}
+{{- if include "pbnj-worker.hasClusterInventory" . }}
+# inventory.kubernetes: Machines, and those that Hardware names in its bmcRef.
+- apiGroups: [bmc.tinkerbell.org]
+  resources: [machines]
+  verbs: [list, watch]
+{{- end }}
+{{- if has "hardware" .Values.inventory.kubernetes }}
+# inventory.kubernetes: Hardware.
+- apiGroups: [tinkerbell.org]
+  resources: [hardware]
+  verbs: [list, watch]
+{{- end }}
+{{- if include "pbnj-worker.readsSecrets" . }}
+# inventory.kubernetes: credentials that a Job cannot mount, because they are in another namespace or it is the worker itself
+# that speaks to a BMC, as it does for the status of Rufio's Machines. Each is asked for by its name.
+- apiGroups: [""]
+  resources: [secrets]
+  verbs: [get]
+{{- end }}
+{{- if include "pbnj-worker.wakesUp" . }}
+# wakeUp: which agent IDs have something to do.
+- apiGroups: [tinkerbell.org]
+  resources: [workflows]
+  verbs: [list, watch]
+{{- end }}
+{{- if .Values.rufio.enabled }}
+# rufio: the Machine of a Job.
+- apiGroups: [bmc.tinkerbell.org]
+  resources: [machines]
+  verbs: [get]
+# rufio: power state and whether the BMC can be reached.
+- apiGroups: [bmc.tinkerbell.org]
+  resources: [machines/status]
+  verbs: [patch]
+# rufio: Jobs are carried out, and their end is written down.
+- apiGroups: [bmc.tinkerbell.org]
+  resources: [jobs]
+  verbs: [get, list, watch]
+- apiGroups: [bmc.tinkerbell.org]
+  resources: [jobs/status]
+  verbs: [patch]
+# rufio: each step of a Job is a Task, which is made, carried out and ended; one that a deleted Job left is taken away.
+- apiGroups: [bmc.tinkerbell.org]
+  resources: [tasks]
+  verbs: [get, list, watch, create, delete]
+- apiGroups: [bmc.tinkerbell.org]
+  resources: [tasks/status]
+  verbs: [patch]
+{{- end }}
+{{- end }}
+
+{{/* Where a Rufio that runs has its Lease. */}}
+{{- define "pbnj-worker.leaseNamespace" -}}
+{{- .Values.rufio.leaseNamespace | default .Release.Namespace -}}
+{{- end }}
+
+{{- define "pbnj-worker.rufioLeaseRules" -}}
+{{- if .Values.rufio.enabled }}
+# rufio: nothing is done while a Rufio holds its Lease.
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  resourceNames: [e74dec1a.bmc.tinkerbell.org]
+  verbs: [get, list, watch]
+{{- end }}
+{{- end }}
+
+{{/* A role and its binding, of {root, name, namespace (empty for the cluster), rules}; nothing where there are no rules. */}}
+{{- define "pbnj-worker.grant" -}}
+{{- if trim .rules }}
+{{- $cluster := empty .namespace }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ ternary "ClusterRole" "Role" $cluster }}
+metadata:
+  name: {{ .name }}
+  {{- if not $cluster }}
+  namespace: {{ .namespace }}
+  {{- end }}
+  labels:
+    {{- include "pbnj-worker.labels" .root | nindent 4 }}
+rules:
+  {{- .rules | trim | nindent 2 }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ ternary "ClusterRoleBinding" "RoleBinding" $cluster }}
+metadata:
+  name: {{ .name }}
+  {{- if not $cluster }}
+  namespace: {{ .namespace }}
+  {{- end }}
+  labels:
+    {{- include "pbnj-worker.labels" .root | nindent 4 }}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: {{ ternary "ClusterRole" "Role" $cluster }}
+  name: {{ .name }}
+subjects:
+  - kind: ServiceAccount
+    name: {{ include "pbnj-worker.serviceAccountName" .root }}
+    namespace: {{ .root.Release.Namespace }}
+{{- end }}
+{{- end }}
+
+{{- define "pbnj-worker.credentialRules" -}}
+# inventory.secretNamespaces: credentials of Machines, each asked for by its name.
+- apiGroups: [""]
+  resources: [secrets]
+  verbs: [get]
+{{- end }}

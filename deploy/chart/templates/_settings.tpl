@@ -1,0 +1,106 @@
+{{/* The worker's configuration file. */}}
+{{- define "pbnj-worker.settings" -}}
+{{- $root := . -}}
+{{- $settings := dict "grpcServer" .Values.tink.address "grpcApi" .Values.tink.api "agentIdPattern" .Values.agentIdPattern "runtime" .Values.runtime.kind "wakeUp" (include "pbnj-worker.choice" .Values.wakeUp) "shutdownGrace" (include "pbnj-worker.shutdownGrace" .) "stopGrace" .Values.stopGrace -}}
+{{- $host := .Values.service.host -}}
+{{- $_ := set $settings "httpAddress" (printf "%s:42180" (ternary (printf "[%s]" $host) $host (contains ":" $host))) -}}
+{{- with .Values.agentIds }}{{ $_ := set $settings "agentId" . }}{{ end -}}
+{{- if .Values.tink.tls.enabled -}}
+{{- $_ := set $settings "grpcTls" true -}}
+{{- if .Values.tink.tls.insecure }}{{ $_ := set $settings "grpcInsecureTls" true }}{{ end -}}
+{{- with .Values.tink.tls.serverName }}{{ $_ := set $settings "grpcServerName" . }}{{ end -}}
+{{- if or .Values.tink.tls.ca.configMap .Values.tink.tls.ca.secret }}{{ $_ := set $settings "grpcCaFile" "tink/ca.crt" }}{{ end -}}
+{{- if .Values.tink.tls.clientSecret -}}
+{{- $_ := set $settings "grpcClientCertFile" "tink/tls.crt" -}}
+{{- $_ := set $settings "grpcClientKeyFile" "tink/tls.key" -}}
+{{- end -}}
+{{- end -}}
+{{- if include "pbnj-worker.hasFileInventory" . }}{{ $_ := set $settings "inventory" "inventory.yaml" }}{{ end -}}
+{{- if include "pbnj-worker.hasPolicy" . }}{{ $_ := set $settings "policy" "policy.yaml" }}{{ end -}}
+{{- with .Values.inventory.kubernetes }}{{ $_ := set $settings "kubernetesInventory" . }}{{ end -}}
+{{- if include "pbnj-worker.usesCluster" . -}}
+{{- with .Values.watchNamespace }}{{ $_ := set $settings "watchNamespace" . }}{{ end -}}
+{{- end -}}
+{{- if include "pbnj-worker.runsJobs" . -}}
+{{- with .Values.runtime.pods -}}
+{{- $pods := dict "podStartTimeout" .startTimeout "pullPolicy" .pullPolicy "actionUser" .user "memoryLimit" .memoryLimit "cpuLimit" .cpuLimit -}}
+{{- with .serviceAccount }}{{ $_ := set $pods "kubernetesServiceAccount" . }}{{ end -}}
+{{- with .pullSecrets }}{{ $_ := set $pods "podPullSecrets" . }}{{ end -}}
+{{- with .nodeSelector }}{{ $_ := set $pods "podNodeSelector" (include "pbnj-worker.pairs" . | fromYamlArray) }}{{ end -}}
+{{- with .tolerations }}{{ $_ := set $pods "podTolerations" (include "pbnj-worker.taints" . | fromYamlArray) }}{{ end -}}
+{{- with .annotations }}{{ $_ := set $pods "podAnnotations" (include "pbnj-worker.pairs" . | fromYamlArray) }}{{ end -}}
+{{- $labels := merge (include "pbnj-worker.actionLabels" $root | fromYaml) .labels -}}
+{{- $_ := set $pods "podLabels" (include "pbnj-worker.pairs" $labels | fromYamlArray) -}}
+{{- $_ := merge $settings $pods -}}
+{{- end -}}
+{{- end -}}
+{{- if .Values.rufio.enabled -}}
+{{- $_ := set $settings "rufio" true -}}
+{{- $_ := set $settings "rufioImage" (include "pbnj-worker.rufioImage" .) -}}
+{{- $_ := set $settings "rufioStatusInterval" .Values.rufio.statusInterval -}}
+{{- with .Values.rufio.leaseNamespace }}{{ $_ := set $settings "rufioLeaseNamespace" . }}{{ end -}}
+{{- end -}}
+{{- if include "pbnj-worker.shares" . -}}
+{{- $_ := set $settings "shareLanes" true -}}
+{{- $_ := set $settings "shareGroup" (.Values.sharing.group | default (include "pbnj-worker.fullname" .)) -}}
+{{- end -}}
+{{- toYaml (merge $settings .Values.config) -}}
+{{- end }}
+
+{{/* `name=value` of a map, one a line of a list. */}}
+{{- define "pbnj-worker.pairs" -}}
+{{- $pairs := list -}}
+{{- range $name, $value := . }}{{ $pairs = append $pairs (printf "%s=%s" $name (toString $value)) }}{{ end -}}
+{{- toYaml $pairs -}}
+{{- end }}
+
+{{/* `key[=value][:effect]` of tolerations. */}}
+{{- define "pbnj-worker.taints" -}}
+{{- $taints := list -}}
+{{- range . -}}
+{{- $what := ternary .key (printf "%s=%s" .key (.value | default "")) (eq (.operator | default "Equal") "Exists") -}}
+{{- $taints = append $taints (ternary (printf "%s:%s" $what (.effect | default "")) $what (not (empty .effect))) -}}
+{{- end -}}
+{{- toYaml $taints -}}
+{{- end }}
+
+{{/* Settings that have a value of their own, and what that is. The rest may stand in `config`. */}}
+{{- define "pbnj-worker.ownedSettings" -}}
+grpcServer: tink.address
+grpcApi: tink.api
+grpcTls: tink.tls.enabled
+grpcInsecureTls: tink.tls.insecure
+grpcCaFile: tink.tls.ca
+grpcClientCertFile: tink.tls.clientSecret
+grpcClientKeyFile: tink.tls.clientSecret
+grpcServerName: tink.tls.serverName
+inventory: inventory.file or inventory.existing
+policy: policy.file or policy.existing
+stateDirectory: state.persistence
+agentId: agentIds
+agentIdPattern: agentIdPattern
+shutdownGrace: shutdownGrace
+stopGrace: stopGrace
+runtime: runtime.kind
+pullPolicy: runtime.pods.pullPolicy
+actionUser: runtime.pods.user
+memoryLimit: runtime.pods.memoryLimit
+cpuLimit: runtime.pods.cpuLimit
+kubernetesServiceAccount: runtime.pods.serviceAccount
+podStartTimeout: runtime.pods.startTimeout
+podNodeSelector: runtime.pods.nodeSelector
+podTolerations: runtime.pods.tolerations
+podPullSecrets: runtime.pods.pullSecrets
+podLabels: runtime.pods.labels
+podAnnotations: runtime.pods.annotations
+watchNamespace: watchNamespace
+kubernetesInventory: inventory.kubernetes
+wakeUp: wakeUp
+rufio: rufio.enabled
+rufioImage: rufio.image
+rufioStatusInterval: rufio.statusInterval
+rufioLeaseNamespace: rufio.leaseNamespace
+shareLanes: sharing.enabled
+shareGroup: sharing.group
+httpAddress: service.host
+{{- end }}

@@ -1,0 +1,129 @@
+import { access, readFile } from "node:fs/promises";
+import { describe, expect, it, test } from "vitest";
+import { parse } from "yaml";
+import { z } from "zod";
+import { settings } from "../../../worker/config/schema.ts";
+import { dimensions } from "./cases.ts";
+import { derivedFiles } from "./derived-files.ts";
+import { describedValues, schemaAt, schemaKeys } from "./values-table.ts";
+
+const textOf = (path: string) => readFile(new URL(`../../../${path}`, import.meta.url), "utf8");
+const valuesText = await textOf("deploy/chart/values.yaml");
+const schema: unknown = JSON.parse(await textOf("deploy/chart/values.schema.json"));
+const described = describedValues(valuesText);
+const keys = described.map(({ key }) => key);
+
+describe("the chart", () => {
+  test.each(Object.entries(derivedFiles))(
+    "has %s as `npm run docs:chart` writes it",
+    async (path, derive) => {
+      const text = await textOf(path);
+
+      expect(text).toBe(await derive(text));
+    },
+  );
+
+  it("has the version of the project, in the words that Helm and Artifact Hub look for", async () => {
+    const chart = z
+      .strictObject({
+        apiVersion: z.literal("v2"),
+        name: z.literal("pbnj-worker"),
+        description: z.string().max(110),
+        type: z.literal("application"),
+        version: z.string(),
+        appVersion: z.string(),
+        kubeVersion: z.string(),
+        keywords: z.array(z.string()),
+        annotations: z.record(z.string().regex(/^artifacthub\.io\//), z.string()),
+      })
+      .parse(parse(await textOf("deploy/chart/Chart.yaml")));
+    const { version, license } = JSON.parse(await textOf("package.json"));
+
+    expect([chart.version, chart.appVersion]).toEqual([version, version]);
+    expect(chart.annotations["artifacthub.io/license"]).toBe(license);
+  });
+
+  it("has a README with every value in it", async () => {
+    const readme = await textOf("deploy/chart/README.md");
+
+    for (const key of keys) expect(readme).toContain(`| \`${key}\` |`);
+    expect(readme).not.toContain("| undefined |");
+  });
+
+  it("has a README whose links lead somewhere", async () => {
+    const readme = await textOf("deploy/chart/README.md");
+    const targets = [...readme.matchAll(/\]\(([^)#]+)\)/g)].map(([, target = ""]) => target);
+
+    expect(targets.length).toBeGreaterThan(0);
+    for (const target of targets)
+      await expect(access(`deploy/chart/${target}`), target).resolves.toBeUndefined();
+  });
+});
+
+describe("the values", () => {
+  it("are described, each with a sentence", () => {
+    expect(described.length).toBeGreaterThan(100);
+    for (const { key, description } of described) expect(description, key).toMatch(/^[A-Z].*\.$/);
+  });
+
+  it("are those that the schema knows, and no other", () => {
+    // Helm itself gives `global`; the settings in `config` are the worker's own.
+    const known = schemaKeys(schema).filter((key) => key !== "global" && !key.startsWith("config."));
+
+    expect(known.toSorted()).toEqual(keys.filter((key) => key !== "config").toSorted());
+  });
+
+  it("all take part in the combinations that are tested", () => {
+    const used = Object.values(dimensions)
+      .flatMap((options) => Object.values(options))
+      .flatMap((fragment) =>
+        keys.filter((key) => key.split(".").reduce<unknown>(below, fragment) !== undefined),
+      );
+
+    // `image.repository` and `tink.address` are among those that every case has.
+    expect(keys.filter((key) => !used.includes(key))).toEqual(["podSecurityContext", "securityContext"]);
+  });
+});
+
+function below(value: unknown, part: string): unknown {
+  return typeof value === "object" && value !== null
+    ? Object.entries(value).find(([key]) => key === part)?.[1]
+    : undefined;
+}
+
+/** Settings that mean nothing in a pod of this chart. */
+const ELSEWHERE = [
+  ...["config", "registryPass", "kubeconfig", "kubernetesNamespace", "actionsDirectory", "dockerSocket"],
+  ...["dockerNetwork", "pidsLimit", "registryName", "registryUser", "registryPassFile"],
+];
+
+describe("the settings of the worker", () => {
+  const inConfig = Object.keys(schemaAt(schema, "config")?.properties ?? {});
+
+  it("are each a value of the chart, in `config`, or of no use there", () => {
+    expect([...inConfig, ...ELSEWHERE].sort()).toEqual(settings.map(({ name }) => name).sort());
+  });
+
+  it("that have a value of their own are told apart from those that are free", async () => {
+    const [, owned = ""] =
+      /define "pbnj-worker.ownedSettings" -}}\n([^{]*)/.exec(
+        await textOf("deploy/chart/templates/_settings.tpl"),
+      ) ?? [];
+    const places = Object.entries(z.record(z.string(), z.string()).parse(parse(owned)));
+    const properties = schemaAt(schema, "config")?.properties ?? {};
+
+    expect(places.map(([name]) => name).sort()).toEqual(
+      Object.keys(properties)
+        .filter((name) => properties[name] === true)
+        .sort(),
+    );
+    for (const [name, place] of places) {
+      for (const key of place.split(" or ")) {
+        expect(
+          keys.some((each) => each === key || each.startsWith(`${key}.`)),
+          `${name}: ${key}`,
+        ).toBe(true);
+      }
+    }
+  });
+});

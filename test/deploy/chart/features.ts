@@ -1,0 +1,107 @@
+import { RIGHTS as INVENTORY_RIGHTS } from "../../../worker/inventory/kubernetes/rights.ts";
+import type { NeededRight } from "../../../worker/kubernetes/needed-right.ts";
+import { RIGHTS as RUFIO_RIGHTS } from "../../../worker/rufio/rights.ts";
+import { RIGHTS as RUNTIME_RIGHTS } from "../../../worker/runtime/kubernetes/rights.ts";
+import { RIGHTS as SHARING_RIGHTS } from "../../../worker/sharing/rights.ts";
+import { RIGHTS as WAKE_UP_RIGHTS } from "../../../worker/wake-up/rights.ts";
+
+/** The choices that decide which rights are needed. */
+export interface Choices {
+  readonly runtime: "kubernetes" | "in-process";
+  readonly machines: boolean;
+  readonly hardware: boolean;
+  readonly fileInventory: boolean;
+  readonly watched: "" | "machines" | "*";
+  readonly secretNamespace: boolean;
+  readonly wakeUp: boolean;
+  readonly rufio: boolean;
+  readonly shared: boolean;
+}
+
+/** What parts of the worker say that they need, and when they are at work. */
+interface Feature {
+  readonly rights: readonly NeededRight[];
+  readonly isChosen: (choices: Choices) => boolean;
+}
+
+const usesMachines = ({ machines, hardware, rufio }: Choices): boolean => machines || hardware || rufio;
+const usesCluster = (choices: Choices): boolean =>
+  choices.runtime === "kubernetes" || usesMachines(choices) || choices.shared;
+const isElsewhere = ({ watched, secretNamespace }: Choices): boolean => watched !== "" || secretNamespace;
+
+const only = (rights: readonly NeededRight[], ...resources: readonly string[]): readonly NeededRight[] =>
+  rights.filter(({ resource }) => resources.includes(resource));
+const but = (rights: readonly NeededRight[], ...resources: readonly string[]): readonly NeededRight[] =>
+  rights.filter(({ resource }) => !resources.includes(resource));
+
+const FEATURES: readonly Feature[] = [
+  { rights: but(RUNTIME_RIGHTS, "secrets"), isChosen: ({ runtime }) => runtime === "kubernetes" },
+  {
+    rights: only(RUNTIME_RIGHTS, "secrets"),
+    isChosen: (choices) =>
+      choices.runtime === "kubernetes" &&
+      (choices.fileInventory || (usesMachines(choices) && isElsewhere(choices))),
+  },
+  { rights: only(INVENTORY_RIGHTS, "machines"), isChosen: usesMachines },
+  { rights: only(INVENTORY_RIGHTS, "hardware"), isChosen: ({ hardware }) => hardware },
+  {
+    rights: only(INVENTORY_RIGHTS, "secrets"),
+    isChosen: (choices) =>
+      usesMachines(choices) && (choices.runtime !== "kubernetes" || choices.rufio || choices.watched !== ""),
+  },
+  { rights: WAKE_UP_RIGHTS, isChosen: (choices) => choices.wakeUp && usesCluster(choices) },
+  { rights: RUFIO_RIGHTS, isChosen: ({ rufio }) => rufio },
+  { rights: SHARING_RIGHTS, isChosen: ({ shared }) => shared },
+];
+
+/** `scope verb resource.group`, sorted, each once. */
+export function neededRights(choices: Choices): readonly string[] {
+  const chosen = FEATURES.filter(({ isChosen }) => isChosen(choices));
+  return sorted(
+    chosen.flatMap(({ rights }) =>
+      rights.flatMap(({ scope, verbs, resource, group }) =>
+        verbs.map((verb) => rightText(placeOf(scope, choices), verb, resource, group)),
+      ),
+    ),
+  );
+}
+
+export function rightText(place: string, verb: string, resource: string, group: string): string {
+  return `${place}: ${verb} ${resource}${group === "" ? "" : `.${group}`}`;
+}
+
+export function sorted(texts: readonly string[]): readonly string[] {
+  return [...new Set(texts)].sort();
+}
+
+function placeOf(scope: NeededRight["scope"], { watched }: Choices): string {
+  return scope === "own" || watched === "" ? "own" : watched;
+}
+
+/** Every one that can be. To rights, the processes of a pod are what the worker itself is. */
+export function everyChoice(): readonly Choices[] {
+  const either = [false, true];
+  return product<Choices>({
+    runtime: ["kubernetes", "in-process"],
+    watched: ["", "machines", "*"],
+    machines: either,
+    hardware: either,
+    fileInventory: either,
+    secretNamespace: either,
+    wakeUp: either,
+    rufio: either,
+    shared: either,
+  }).filter(
+    (choices) =>
+      (!choices.secretNamespace || usesMachines(choices)) &&
+      (!choices.shared || choices.runtime === "kubernetes"),
+  );
+}
+
+function product<T extends object>(options: { readonly [Key in keyof T]: readonly T[Key][] }): readonly T[] {
+  let rows: readonly Partial<T>[] = [{}];
+  for (const key of Object.keys(options) as (keyof T)[]) {
+    rows = rows.flatMap((row) => options[key].map((option) => ({ ...row, [key]: option })));
+  }
+  return rows as readonly T[];
+}

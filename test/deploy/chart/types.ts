@@ -1,0 +1,71 @@
+import { z } from "zod";
+import type { ResourceType } from "../../simulators/kubernetes/api/resource-type.ts";
+import { decodeBuiltIn } from "../../simulators/kubernetes/validation/decode-built-in.ts";
+import type { Manifest } from "./manifest.ts";
+
+/** Everything of Kubernetes itself that the chart makes, in the version that serves it. */
+const BUILT_IN: Readonly<Record<string, readonly string[]>> = {
+  v1: ["ConfigMap", "Service", "ServiceAccount"],
+  "apps/v1": ["Deployment", "StatefulSet"],
+  "networking.k8s.io/v1": ["NetworkPolicy"],
+  "policy/v1": ["PodDisruptionBudget"],
+  "rbac.authorization.k8s.io/v1": ["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"],
+};
+
+const Labels = z.record(z.string(), z.string());
+const Metadata = z.strictObject({ name: z.string(), namespace: z.string(), labels: Labels });
+const Rule = z.strictObject({
+  alert: z.string(),
+  expr: z.string(),
+  for: z.string().optional(),
+  labels: Labels,
+  annotations: Labels,
+});
+
+/** Of the Prometheus operator's API, the fields that the chart uses. */
+const OPERATOR: Readonly<Record<string, z.ZodType>> = {
+  ServiceMonitor: z.strictObject({
+    apiVersion: z.literal("monitoring.coreos.com/v1"),
+    kind: z.string(),
+    metadata: Metadata,
+    spec: z.strictObject({
+      jobLabel: z.string(),
+      selector: z.strictObject({ matchLabels: Labels }),
+      endpoints: z.tuple([
+        z.strictObject({ port: z.string(), path: z.string(), interval: z.string().regex(/^\d+(ms|s|m|h)$/) }),
+      ]),
+    }),
+  }),
+  PrometheusRule: z.strictObject({
+    apiVersion: z.literal("monitoring.coreos.com/v1"),
+    kind: z.string(),
+    metadata: Metadata,
+    spec: z.strictObject({
+      groups: z.array(z.strictObject({ name: z.string(), rules: z.array(Rule).min(1) })),
+    }),
+  }),
+};
+
+/** What an API server that validates strictly would say of a manifest's fields and their types. */
+export function typeProblems(manifest: Manifest): readonly string[] {
+  const { apiVersion, kind } = manifest;
+  const about = (problem: string) => `${kind} ${manifest.metadata.name}: ${problem}`;
+  const schema = OPERATOR[kind];
+  if (schema) {
+    const { error } = schema.safeParse(manifest);
+    return (error?.issues ?? []).map(({ path, message }) => about(`${path.join(".")} ${message}`));
+  }
+  if (!BUILT_IN[apiVersion]?.includes(kind)) return [about(`no such kind in ${apiVersion}`)];
+  const unknown: string[] = [];
+  try {
+    decodeBuiltIn(resourceType(apiVersion, kind), manifest, unknown);
+  } catch (thrown) {
+    return [about(thrown instanceof Error ? thrown.message : String(thrown))];
+  }
+  return unknown.map((field) => about(`unknown field ${field}`));
+}
+
+function resourceType(apiVersion: string, kind: string): ResourceType {
+  const [version = "", group = ""] = apiVersion.split("/").toReversed();
+  return { group, version, kind, plural: "", singular: "", namespaced: true, subresources: [] };
+}

@@ -1,0 +1,113 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it, test, vi } from "vitest";
+import { clusterLab } from "../worker/cluster-lab.ts";
+
+/**
+ * The worker beside a whole Tinkerbell, in Rufio's place. `TINK_SERVER` holds the address of its tink server, `KUBECONFIG` the
+ * way to its API server, where its controller works as well and no Rufio. Skipped without them.
+ */
+const server = process.env["TINK_SERVER"];
+const kubeconfig = process.env["KUBECONFIG"];
+const available = server !== undefined && kubeconfig !== undefined;
+const IN_TIME = { timeout: 100_000, interval: 100 };
+const ISO = "http://192.0.2.9/install.iso";
+
+const KINDS = { hardware: "Hardware", templates: "Template", workflows: "Workflow" } as const;
+
+interface Mode {
+  readonly bootOptions: Readonly<Record<string, unknown>>;
+  /** Power commands of the whole workflow. */
+  readonly commands: readonly string[];
+  readonly boot: Readonly<Record<string, unknown>>;
+}
+
+const MODES: Readonly<Record<string, Mode>> = {
+  netboot: {
+    bootOptions: { bootMode: "netboot" },
+    commands: ["off", "on"],
+    boot: { device: "pxe", overridden: true },
+  },
+  isoboot: {
+    bootOptions: { bootMode: "isoboot", isoURL: ISO },
+    commands: ["off", "on"],
+    boot: { device: "cdrom", overridden: true },
+  },
+  customboot: {
+    bootOptions: {
+      bootMode: "customboot",
+      custombootConfig: {
+        preparingActions: [{ powerAction: "cycle" }, { bootDevice: { device: "disk", persistent: true } }],
+        postActions: [{ powerAction: "off" }],
+      },
+    },
+    commands: ["cycle", "off"],
+    boot: {},
+  },
+};
+
+describe.runIf(available)("Tinkerbell's boot modes", () => {
+  test.each(Object.entries(MODES))(
+    "%s works with the worker in Rufio's place",
+    { timeout: 240_000 },
+    async (_, wanted) => {
+      const real = { kubeconfig: readFileSync(kubeconfig ?? "", "utf8"), hasJobController: false };
+      await using lab = await clusterLab({ real });
+      const { client, namespace } = lab;
+      const pattern = `${namespace}-{machine}`;
+      const worker = lab.start([
+        ...["--grpc-server", server ?? "", "--agent-id-pattern", pattern, "--rufio"],
+        ...["--rufio-image", "registry.example/pbnj-worker/{action}:{version}"],
+      ]);
+      await worker.untilLogged("no Rufio holds its lease, its work is done here");
+
+      const create = (resource: keyof typeof KINDS, name: string, spec: object) =>
+        client.create(`/apis/tinkerbell.org/v1alpha1/namespaces/${namespace}/${resource}`, {
+          ...{ apiVersion: "tinkerbell.org/v1alpha1", kind: KINDS[resource], metadata: { name }, spec },
+        });
+      await create("hardware", "hw-1", {
+        bmcRef: { apiGroup: "bmc.tinkerbell.org", kind: "Machine", name: "node-01" },
+        interfaces: [{ dhcp: { mac: "02:00:00:00:00:01", uefi: true }, netboot: { allowPXE: true } }],
+      });
+      const machine = "{{ .hardware.spec.bmcRef.name }}";
+      const template = {
+        ...{ version: "0.1", name: "t", global_timeout: 600 },
+        tasks: [
+          {
+            name: "bmc",
+            worker: `${namespace}-${machine}`,
+            actions: [
+              {
+                ...{ name: "look", image: "registry.example/pbnj-worker/power-status:test", timeout: 60 },
+                environment: { MACHINE: machine },
+              },
+            ],
+          },
+        ],
+      };
+      await create("templates", "t", { data: JSON.stringify(template) });
+      await create("workflows", "w", {
+        templateRef: "t",
+        hardwareRef: "hw-1",
+        bootOptions: wanted.bootOptions,
+      });
+
+      const path = `/apis/tinkerbell.org/v1alpha1/namespaces/${namespace}/workflows/w`;
+      await vi.waitFor(async () => {
+        const { status } = await client.get(path);
+        expect(status, worker.stderr.slice(-1_500)).toMatchObject({ state: "SUCCESS" });
+      }, IN_TIME);
+
+      const [simulated] = lab.machines;
+      expect(simulated?.commands.map(({ action }) => action)).toEqual(wanted.commands);
+      expect(simulated?.lastBoot ?? {}).toMatchObject(wanted.boot);
+      const { status } = await client.get(path);
+      expect(status).toMatchObject({
+        tasks: [{ actions: [{ state: "SUCCESS", message: expect.stringMatching(/^on via redfish$/) }] }],
+      });
+    },
+  );
+});
+
+if (!available) {
+  it.skip("Tinkerbell's boot modes: set TINK_SERVER and KUBECONFIG to run them", () => undefined);
+}

@@ -1,0 +1,115 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { loadConfig } from "../../../worker/config/load-config.ts";
+import { checkCluster } from "../../../worker/doctor/check-cluster.ts";
+import { FakeCluster } from "../../simulators/kubernetes/cluster.ts";
+
+const { signal } = new AbortController();
+const TIMEOUT_MS = 15_000;
+
+let fake: FakeCluster;
+let folder: string;
+let kubeconfig: string;
+beforeEach(async () => {
+  fake = await FakeCluster.start();
+  folder = await mkdtemp(join(tmpdir(), "pbnj-doctor-"));
+  kubeconfig = join(folder, "kubeconfig");
+  await writeFile(kubeconfig, fake.kubeconfig({ namespace: "tink-system" }));
+});
+afterEach(async () => {
+  await fake.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+function check(env: Readonly<Record<string, string>>, timeoutMs = TIMEOUT_MS) {
+  const enough = { PBNJ_GRPC_SERVER: "tink", PBNJ_AGENT_ID: "a", PBNJ_KUBECONFIG: kubeconfig };
+  const loaded = loadConfig({ flags: {}, env: { ...enough, ...env } });
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems));
+  return checkCluster(loaded.config, timeoutMs, signal);
+}
+
+const EVERYTHING = {
+  PBNJ_RUNTIME: "kubernetes",
+  PBNJ_KUBERNETES_INVENTORY: "machines,hardware",
+  PBNJ_RUFIO: "true",
+  PBNJ_SHARE_LANES: "true",
+};
+
+describe("the doctor at a cluster", () => {
+  it("has nothing to say where no setting asks for one", async () => {
+    expect(await check({})).toEqual([]);
+  });
+
+  it("says which one it is, and what it is for", async () => {
+    expect(await check(EVERYTHING)).toEqual([
+      {
+        check: "cluster",
+        state: "ok",
+        subject: fake.url,
+        detail: expect.stringMatching(
+          /^v1\.\d+\.\d+.*, namespace tink-system, for runtime, inventory, wake-up, rufio, sharing$/,
+        ),
+      },
+    ]);
+  });
+
+  it("names every right that is missing, by the part that needs it", async () => {
+    const token = fake.addUser("worker", [
+      { apiGroups: ["batch"], resources: ["jobs"], verbs: ["*"], namespaces: ["tink-system"] },
+      { apiGroups: [""], resources: ["pods"], verbs: ["list", "delete"], namespaces: "*" },
+    ]);
+    await writeFile(kubeconfig, fake.kubeconfig({ namespace: "tink-system", token }));
+
+    const found = await check({ ...EVERYTHING, PBNJ_WATCH_NAMESPACE: "*" });
+
+    const problems = found.filter(({ state }) => state === "problem");
+    expect(problems.map(({ cause, subject }) => `${cause} ${subject}`)).toEqual([
+      "cluster-right runtime",
+      "cluster-right inventory",
+      "cluster-right wake-up",
+      "cluster-right rufio",
+      "cluster-right sharing",
+    ]);
+    expect(problems[0]?.detail).toBe("watch pods in tink-system");
+    expect(problems[2]).toMatchObject({
+      detail:
+        "list workflows.tinkerbell.org in all namespaces, watch workflows.tinkerbell.org in all namespaces",
+      remedy: expect.stringContaining("Role"),
+    });
+    expect(problems[4]?.detail).toContain("create leases.coordination.k8s.io in tink-system");
+    const warnings = found.filter(({ state }) => state === "warning").map(({ detail }) => detail);
+    expect(warnings).toContain(
+      "get pods/log in tink-system: without it, actions' logs stay in the cluster, and results of more than 4 KiB lose what they read",
+    );
+  });
+
+  it("does not ask for Secrets where a kubelet mounts them", async () => {
+    const rules = ["jobs", "pods", "pods/log", "events", "machines", "workflows"].map((resource) => ({
+      ...{ apiGroups: ["*"], resources: [resource], verbs: ["*"], namespaces: ["tink-system"] },
+    }));
+    const token = fake.addUser("worker", rules);
+    await writeFile(kubeconfig, fake.kubeconfig({ namespace: "tink-system", token }));
+
+    const found = await check({ PBNJ_RUNTIME: "kubernetes", PBNJ_KUBERNETES_INVENTORY: "machines" });
+
+    expect(found.map(({ state }) => state)).toEqual(["ok"]);
+  });
+
+  it.each([
+    ["a kubeconfig that is not there", async () => rm(kubeconfig), "kubeconfig-wrong"],
+    [
+      "a token that is none",
+      async () => writeFile(kubeconfig, fake.kubeconfig({ token: "x" })),
+      "cluster-login",
+    ],
+    ["a server that is away", async () => fake.stop(), "cluster-unreachable"],
+  ] as const)("tells %s from the rest", async (_, breakIt, cause) => {
+    await breakIt();
+
+    const found = await check(EVERYTHING);
+
+    expect(found).toMatchObject([{ state: "problem", cause, remedy: expect.any(String) }]);
+  });
+});

@@ -1,0 +1,615 @@
+import { inspect } from "node:util";
+import { describe, expect, it } from "vitest";
+import { scaledClock } from "../../../support/scaled-clock.ts";
+import {
+  HARDWARE,
+  hardware,
+  InventoryLab,
+  MACHINES,
+  machine,
+  machineRef,
+  NAMESPACE,
+  NEW_HARDWARE,
+  newHardware,
+  reading,
+  SOON,
+  secret,
+} from "./inventory-lab.ts";
+
+const BOTH = { crds: ["v1alpha1", "v1alpha2"] } as const;
+
+describe("machines of a namespace", () => {
+  it("are its Machine objects by their names, with what the Secret says now", async () => {
+    await using lab = await InventoryLab.start({
+      before: (fake) => {
+        fake.create(MACHINES, "Machine", machine("node-2"));
+        fake.create(MACHINES, "Machine", machine("node-1"));
+        fake.create(MACHINES, "Machine", machine("elsewhere", {}, "default"));
+        fake.create("v1", "Secret", secret("node-1", { username: "root", password: "first\n" }));
+      },
+    });
+    await lab.synced();
+
+    expect(lab.names()).toEqual(["node-1", "node-2"]);
+    const before = await lab.connect("node-1");
+    lab.fake.replace("v1", "Secret", {
+      apiVersion: "v1",
+      kind: "Secret",
+      ...secret("node-1", { username: "admin", password: "second" }),
+    });
+    const after = await lab.connect("node-1");
+
+    expect(before).toMatchObject({ machine: "node-1", host: "node-1.bmc.example", username: "root" });
+    expect(before.password?.reveal()).toBe("first");
+    expect([after.username, after.password?.reveal()]).toEqual(["admin", "second"]);
+    expect(lab.fake.countBy("get", "secrets")).toBe(2);
+    expect(lab.fake.countBy("list", "secrets") + lab.fake.countBy("watch", "secrets")).toBe(0);
+  });
+
+  it("come, change and go with their objects", async () => {
+    await using lab = await InventoryLab.start({
+      before: (fake) => void fake.create(MACHINES, "Machine", machine("node-1")),
+    });
+    await expect.poll(() => lab.changes, SOON).toEqual([{ added: ["node-1"], removed: [] }]);
+    const first = lab.inventory.find("node-1");
+
+    lab.fake.create(MACHINES, "Machine", machine("node-2"));
+    lab.fake.patch(MACHINES, "Machine", "node-1", { spec: { connection: { host: "192.0.2.9" } } }, NAMESPACE);
+    await expect.poll(() => lab.inventory.find("node-1")?.lockKey, SOON).toBe("192.0.2.9");
+    lab.fake.remove(MACHINES, "Machine", "node-1", NAMESPACE);
+    await expect.poll(() => lab.names(), SOON).toEqual(["node-2"]);
+
+    expect(first?.lockKey).toBe("node-1.bmc.example");
+    await expect.poll(() => lab.changes.flatMap(({ added }) => added), SOON).toEqual(["node-1", "node-2"]);
+    await expect.poll(() => lab.changes.flatMap(({ removed }) => removed), SOON).toEqual(["node-1"]);
+  });
+
+  it("are told all at once when they come all at once", async () => {
+    const names = Array.from({ length: 1_200 }, (_, index) => `node-${index}`);
+    await using lab = await InventoryLab.start({
+      before: (fake) => {
+        for (const name of names) fake.create(MACHINES, "Machine", machine(name));
+      },
+    });
+
+    await expect.poll(() => lab.changes.length, SOON).toBeGreaterThan(0);
+
+    expect(lab.changes).toHaveLength(1);
+    expect(new Set(lab.changes[0]?.added)).toEqual(new Set(names));
+    expect(lab.inventory.machines()).toHaveLength(names.length);
+    expect(lab.inventory.machines()).toBe(lab.inventory.machines());
+  });
+
+  it("of all sources are told together, also when one of them is slow to be listed", async () => {
+    await using lab = await InventoryLab.start({
+      sources: ["machines", "hardware"],
+      before: (fake) => {
+        fake.create(MACHINES, "Machine", machine("bmc-1"));
+        fake.create(HARDWARE, "Hardware", hardware("server-1", machineRef("bmc-1")));
+        fake.fail({ verb: "list", group: "tinkerbell.org", resource: "hardware" }, { status: 503, times: 5 });
+      },
+    });
+
+    await expect.poll(() => lab.changes.length, SOON).toBeGreaterThan(0);
+    expect(lab.changes).toEqual([{ added: ["bmc-1", "server-1"], removed: [] }]);
+  });
+
+  it("stay the same list while Rufio writes only what it sees of them", async () => {
+    await using lab = await InventoryLab.start({
+      clock: scaledClock(20),
+      before: (fake) => void fake.create(MACHINES, "Machine", machine("node-1")),
+    });
+    await expect.poll(() => lab.changes, SOON).toHaveLength(1);
+    const list = lab.inventory.machines();
+
+    const written = lab.fake.patchStatus(MACHINES, "Machine", "node-1", { powerState: "on" }, NAMESPACE);
+    // A watch that begins after what was written is of one who has seen it.
+    const seen = () => {
+      lab.fake.dropWatches();
+      const watches = lab.fake.requests.filter(({ verb }) => verb === "watch");
+      return Number(watches.at(-1)?.query.get("resourceVersion"));
+    };
+    await expect.poll(seen, SOON).toBeGreaterThanOrEqual(Number(written.metadata.resourceVersion));
+
+    expect(lab.inventory.machines()).toBe(list);
+    expect(lab.fake.countBy("list", "machines")).toBe(1);
+  });
+
+  it("that a watch missed are found by the list that follows", async () => {
+    await using lab = await InventoryLab.start({
+      before: (fake) => {
+        fake.create(MACHINES, "Machine", machine("stays"));
+        fake.create(MACHINES, "Machine", machine("goes"));
+      },
+    });
+    await expect.poll(() => lab.changes, SOON).toHaveLength(1);
+    await expect.poll(() => lab.fake.openWatches("machines").length, SOON).toBe(1);
+
+    await lab.fake.watchGap("Machine", () => {
+      lab.fake.remove(MACHINES, "Machine", "goes", NAMESPACE);
+      lab.fake.create(MACHINES, "Machine", machine("comes"));
+    });
+    lab.fake.expireHistory();
+    lab.fake.dropWatches();
+
+    await expect.poll(() => lab.names(), SOON).toEqual(["comes", "stays"]);
+    await expect.poll(() => lab.changes[1], SOON).toEqual({ added: ["comes"], removed: ["goes"] });
+  });
+
+  it("stay while the API is away, and are in force again when it is back", async () => {
+    await using lab = await InventoryLab.start({
+      before: (fake) => {
+        fake.create(MACHINES, "Machine", machine("node-1"));
+        fake.create("v1", "Secret", secret("node-1", { username: "u", password: "p" }));
+      },
+    });
+    await lab.synced();
+
+    await lab.fake.stop();
+    await expect.poll(() => lab.inventory.state().sources[0]?.state, SOON).toBe("failing");
+    const meanwhile = lab.names();
+    await lab.fake.listen();
+    lab.fake.create(MACHINES, "Machine", machine("node-2"));
+
+    expect(meanwhile).toEqual(["node-1"]);
+    await expect.poll(() => lab.names(), SOON).toEqual(["node-1", "node-2"]);
+    expect((await lab.connect("node-1")).password?.reveal()).toBe("p");
+    expect(lab.warnings().map(({ message }) => message)).toEqual(["cluster cannot be watched, will retry"]);
+  });
+});
+
+describe("names of machines", () => {
+  it("carry the namespace where all namespaces are watched, and lead nobody into another one", async () => {
+    await using lab = await InventoryLab.start({
+      watchNamespace: "*",
+      before: (fake) => {
+        fake.create(MACHINES, "Machine", machine("node-1", { host: "192.0.2.1" }, "default"));
+        fake.create(MACHINES, "Machine", machine("node-1", { host: "192.0.2.2" }));
+        fake.create(MACHINES, "Machine", machine("only", { host: "192.0.2.3" }));
+        fake.create(MACHINES, "Machine", machine("a.default", { host: "192.0.2.4" }));
+        fake.create("v1", "Secret", secret("node-1", { username: "u", password: "p" }, "default"));
+      },
+    });
+    await lab.synced();
+    const host = (name: string, namespace?: string) => lab.inventory.find(name, namespace)?.lockKey;
+
+    expect(lab.names()).toEqual([
+      "a.default.tink-system",
+      "node-1.default",
+      "node-1.tink-system",
+      "only.tink-system",
+    ]);
+    expect(host("node-1", "default")).toBe("192.0.2.1");
+    expect(host("node-1", NAMESPACE)).toBe("192.0.2.2");
+    expect(host("node-1.default", "default")).toBe("192.0.2.1");
+    expect(host("node-1.default")).toBe("192.0.2.1");
+    expect(host("a.default", NAMESPACE)).toBe("192.0.2.4");
+    expect(host("node-1")).toBeUndefined();
+    expect(host("node-1.default", NAMESPACE)).toBeUndefined();
+    expect(host("only", "default")).toBeUndefined();
+    expect(host("only.tink-system", "default")).toBeUndefined();
+    expect(host("a.default", "default")).toBeUndefined();
+    const connection = await lab.connect("node-1", "default");
+    expect(connection).toMatchObject({ machine: "node-1.default", host: "192.0.2.1", username: "u" });
+  });
+
+  it("are the objects' own in one namespace, for workflows of that namespace alone", async () => {
+    await using lab = await InventoryLab.start({
+      before: (fake) => void fake.create(MACHINES, "Machine", machine("node-1")),
+    });
+    await lab.synced();
+
+    const found = [undefined, NAMESPACE].map((namespace) => lab.inventory.find("node-1", namespace)?.name);
+    expect(found).toEqual(["node-1", "node-1"]);
+    expect(lab.inventory.find("node-1.tink-system", NAMESPACE)?.name).toBe("node-1");
+    expect(lab.inventory.find("node-1", "default")).toBeUndefined();
+    expect(lab.inventory.find("node-1.default", "default")).toBeUndefined();
+  });
+
+  it("that an agent ID could not hold are left out with a warning", async () => {
+    const long = "x".repeat(64);
+    await using lab = await InventoryLab.start({
+      before: (fake) => {
+        fake.create(MACHINES, "Machine", machine(long));
+        fake.create(MACHINES, "Machine", machine("node-1"));
+      },
+    });
+    await expect.poll(() => lab.changes, SOON).toEqual([{ added: ["node-1"], removed: [] }]);
+
+    expect(lab.inventory.find(long, NAMESPACE)).toBeUndefined();
+    await expect
+      .poll(() => lab.warnings(), SOON)
+      .toEqual([
+        {
+          level: "warn",
+          message: "object of the cluster left out of the inventory",
+          fields: { object: `Machine tink-system/${long}`, problem: `${long} cannot be a machine's name` },
+        },
+      ]);
+  });
+});
+
+describe("Hardware", () => {
+  it("of v1alpha1 has the BMC of its Machine, and an action may name either", async () => {
+    await using lab = await InventoryLab.start({
+      sources: ["hardware"],
+      before: (fake) => {
+        fake.create(MACHINES, "Machine", machine("bmc-1"));
+        fake.create(MACHINES, "Machine", machine("nobodys"));
+        fake.create(HARDWARE, "Hardware", hardware("server-1", machineRef("bmc-1")));
+        fake.create(HARDWARE, "Hardware", hardware("without", undefined));
+        fake.create("v1", "Secret", secret("bmc-1", { username: "u", password: "p" }));
+      },
+    });
+    await expect.poll(() => lab.changes, SOON).toEqual([{ added: ["server-1"], removed: [] }]);
+
+    expect(lab.names()).toEqual(["server-1"]);
+    expect(await lab.connect("server-1")).toMatchObject({ machine: "server-1", host: "bmc-1.bmc.example" });
+    expect(await lab.connect("bmc-1")).toMatchObject({ machine: "bmc-1", host: "bmc-1.bmc.example" });
+    expect(lab.inventory.find("bmc-1")?.lockKey).toBe(lab.inventory.find("server-1")?.lockKey);
+    expect(lab.inventory.find("nobodys")).toBeUndefined();
+    expect(lab.inventory.find("without")).toBeUndefined();
+    expect(lab.warnings()).toEqual([]);
+  });
+
+  it("of v1alpha1 follows its Machine when that comes later and when it changes", async () => {
+    await using lab = await InventoryLab.start({
+      sources: ["hardware"],
+      before: (fake) => void fake.create(HARDWARE, "Hardware", hardware("server-1", machineRef("bmc-1"))),
+    });
+    await lab.synced();
+    const missing = await lab.failure("server-1");
+    lab.fake.create("v1", "Secret", secret("bmc-1", { username: "u", password: "p" }));
+    lab.fake.create(MACHINES, "Machine", machine("bmc-1", { host: "192.0.2.1" }));
+    await expect.poll(() => lab.inventory.find("server-1")?.lockKey, SOON).toBe("192.0.2.1");
+
+    expect(missing.class).toBe("usage");
+    expect(missing.message).toBe(
+      "machine server-1: Hardware tink-system/server-1: spec.bmcRef names the Machine bmc-1, which does not exist",
+    );
+    expect((await lab.connect("server-1")).host).toBe("192.0.2.1");
+  });
+
+  it.each([
+    ["another kind", { apiGroup: "example.org", kind: "Bmc", name: "x" }, "names a Bmc of example.org"],
+    [
+      "another kind of that name",
+      { apiGroup: "other.example", kind: "Machine", name: "x" },
+      "names a Machine of other.example",
+    ],
+    ["the core group", { kind: "Secret", name: "x" }, "names a Secret"],
+  ])("of v1alpha1 that refers to %s cannot be used, and says so", async (_, reference, reason) => {
+    await using lab = await InventoryLab.start({
+      sources: ["hardware"],
+      before: (fake) => void fake.create(HARDWARE, "Hardware", hardware("server-1", reference)),
+    });
+    await lab.synced();
+
+    expect((await lab.failure("server-1")).message).toBe(
+      `machine server-1: Hardware tink-system/server-1: spec.bmcRef ${reason}: only a Machine of bmc.tinkerbell.org is understood`,
+    );
+  });
+
+  it("of v1alpha2 has its own connection and boot mode, and needs no Machines", async () => {
+    await using lab = await InventoryLab.start({
+      fake: { crds: ["v1alpha2"] },
+      sources: ["hardware"],
+      before: (fake) => {
+        fake.create(NEW_HARDWARE, "Hardware", newHardware("server-1"));
+        fake.create(NEW_HARDWARE, "Hardware", newHardware("server-2", {}, { bootMode: "BIOS" }));
+        fake.create("v1", "Secret", secret("server-1", { username: "u", password: "p" }));
+        fake.create("v1", "Secret", secret("server-2", { username: "u", password: "p" }));
+      },
+    });
+    await expect.poll(() => lab.changes, SOON).toEqual([{ added: ["server-1", "server-2"], removed: [] }]);
+
+    expect(await lab.connect("server-1")).toMatchObject({ host: "server-1.bmc.example", username: "u" });
+    expect((await lab.connect("server-2")).bootMode).toBe("legacy");
+    expect(lab.fake.countBy(undefined, "machines")).toBe(0);
+    expect(lab.warnings()).toEqual([]);
+    expect(lab.inventory.state().sources).toEqual([
+      { resource: "hardware.tinkerbell.org/v1alpha2", state: "watching", objects: 2 },
+      { resource: "hardware.tinkerbell.org/v1alpha1", state: "absent", objects: 0 },
+    ]);
+  });
+
+  it("that both versions serve is one machine, with the data of whichever has it", async () => {
+    await using lab = await InventoryLab.start({
+      fake: BOTH,
+      sources: ["hardware"],
+      before: (fake) => {
+        fake.create(MACHINES, "Machine", machine("old"));
+        fake.create(HARDWARE, "Hardware", hardware("server-1", machineRef("old")));
+        fake.create(NEW_HARDWARE, "Hardware", newHardware("server-1", { host: "new.example" }));
+        fake.create(HARDWARE, "Hardware", hardware("server-2", machineRef("old")));
+        fake.create(NEW_HARDWARE, "Hardware", {
+          metadata: { name: "server-2", namespace: NAMESPACE },
+          spec: {},
+        });
+      },
+    });
+    await lab.synced();
+
+    expect(lab.names()).toEqual(["server-1", "server-2"]);
+    await expect.poll(() => lab.inventory.find("server-1")?.lockKey, SOON).toBe("new.example");
+    await expect.poll(() => lab.inventory.find("server-2")?.lockKey, SOON).toBe("old.bmc.example");
+    await expect.poll(() => lab.changes, SOON).toEqual([{ added: ["server-1", "server-2"], removed: [] }]);
+    expect(lab.warnings()).toEqual([]);
+  });
+
+  it("of a name that a Machine has gives way to it where both are sources, and says so if its BMC is another", async () => {
+    await using lab = await InventoryLab.start({
+      sources: ["hardware", "machines"],
+      before: (fake) => {
+        fake.create(MACHINES, "Machine", machine("same"));
+        fake.create(MACHINES, "Machine", machine("twin"));
+        fake.create(MACHINES, "Machine", machine("bmc-9"));
+        fake.create(HARDWARE, "Hardware", hardware("same", machineRef("same")));
+        fake.create(HARDWARE, "Hardware", hardware("twin", machineRef("bmc-9")));
+      },
+    });
+    await expect.poll(() => lab.changes, SOON).toHaveLength(1);
+
+    expect(lab.names()).toEqual(["bmc-9", "same", "twin"]);
+    expect(lab.inventory.find("twin")?.lockKey).toBe("twin.bmc.example");
+    const problem = "its name is that of Machine tink-system/twin, which has another BMC";
+    await expect
+      .poll(() => lab.warnings().map(({ fields }) => fields), SOON)
+      .toEqual([{ object: "Hardware tink-system/twin", problem }]);
+  });
+});
+
+describe("an action that waited", () => {
+  it("is not done at another BMC than the one it waited for", async () => {
+    await using lab = await InventoryLab.start({
+      before: (fake) => {
+        fake.create(MACHINES, "Machine", machine("node-1"));
+        fake.create("v1", "Secret", secret("node-1", { username: "u", password: "p" }));
+      },
+    });
+    await lab.synced();
+    const waiting = lab.inventory.find("node-1", NAMESPACE);
+    if (!waiting) throw new Error("there is no node-1");
+
+    lab.fake.patch(MACHINES, "Machine", "node-1", { spec: { connection: { host: "192.0.2.9" } } }, NAMESPACE);
+    await expect.poll(() => lab.inventory.find("node-1")?.lockKey, SOON).toBe("192.0.2.9");
+
+    await expect(lab.inventory.resolveConnection(waiting, reading())).rejects.toMatchObject({
+      class: "usage",
+      message: "machine node-1: it was given another BMC in the cluster while the action waited",
+    });
+    expect(lab.inventory.mountedConnection(waiting, NAMESPACE)).toBeUndefined();
+    lab.fake.remove(MACHINES, "Machine", "node-1", NAMESPACE);
+    await expect.poll(() => lab.names(), SOON).toEqual([]);
+    await expect(lab.inventory.resolveConnection(waiting, reading())).rejects.toMatchObject({
+      class: "usage",
+      message: "machine node-1: the cluster does not have it any more",
+    });
+  });
+
+  it("takes what else was changed meanwhile", async () => {
+    await using lab = await InventoryLab.start({
+      before: (fake) => {
+        fake.create(MACHINES, "Machine", machine("node-1"));
+        fake.create("v1", "Secret", secret("node-1", { username: "u", password: "p" }));
+        fake.create("v1", "Secret", secret("other", { username: "other", password: "p" }));
+      },
+    });
+    await lab.synced();
+    const waiting = lab.inventory.find("node-1", NAMESPACE);
+    if (!waiting) throw new Error("there is no node-1");
+
+    const change = { authSecretRef: { name: "other" } };
+    lab.fake.patch(MACHINES, "Machine", "node-1", { spec: { connection: change } }, NAMESPACE);
+
+    const username = async () => (await lab.inventory.resolveConnection(waiting, reading())).username;
+    await expect.poll(username, SOON).toBe("other");
+  });
+});
+
+describe("an object that cannot be used", () => {
+  it("is a machine all the same, whose actions fail with all of its problems", async () => {
+    const providerOptions = { redfish: { port: 70_000 }, ipmitool: { cipherSuite: "2" } };
+    await using lab = await InventoryLab.start({
+      before: (fake) => {
+        const broken = { host: "https://192.0.2.1", authSecretRef: {}, providerOptions };
+        fake.create(MACHINES, "Machine", machine("node-1", broken));
+        fake.create("v1", "Secret", secret("node-1", { username: "u", password: "p" }));
+      },
+    });
+    await lab.synced();
+
+    const reason =
+      "Machine tink-system/node-1: spec.connection.host must not have a scheme: give the name or address alone; " +
+      "spec.connection.providerOptions.redfish.port is not a port, 1 to 65535; " +
+      "spec.connection.providerOptions.ipmitool.cipherSuite must be one of 3, 17; " +
+      "spec.connection.authSecretRef.name is missing";
+    const failure = await lab.failure("node-1");
+    expect(failure.class).toBe("usage");
+    expect(
+      new Set(failure.message.replace("machine node-1: Machine tink-system/node-1: ", "").split("; ")),
+    ).toEqual(new Set(reason.replace("Machine tink-system/node-1: ", "").split("; ")));
+    expect(lab.names()).toEqual(["node-1"]);
+    expect(lab.inventory.state()).toMatchObject({ machines: 1, unusable: [{ name: "node-1" }] });
+    await expect
+      .poll(() => lab.warnings().map(({ message, fields }) => [message, fields["machine"]]), SOON)
+      .toEqual([["machine of the cluster cannot be used", "node-1"]]);
+
+    const mended = { host: "192.0.2.1", authSecretRef: { name: "node-1" }, providerOptions: null };
+    lab.fake.patch(MACHINES, "Machine", "node-1", { spec: { connection: mended } }, NAMESPACE);
+    await expect.poll(() => lab.inventory.state().unusable, SOON).toEqual([]);
+    expect((await lab.connect("node-1")).host).toBe("192.0.2.1");
+  });
+
+  it("has a line of its own only among a few, so that a fleet's mistake does not fill the log", async () => {
+    await using lab = await InventoryLab.start({
+      before: (fake) => {
+        for (let index = 0; index < 50; index += 1) {
+          fake.create(MACHINES, "Machine", machine(`node-${index}`, { host: "a b" }));
+        }
+      },
+    });
+
+    await expect.poll(() => lab.warnings().length, SOON).toBe(21);
+    expect(lab.warnings().at(-1)).toMatchObject({
+      message: "other machines of the cluster have such faults, too",
+      fields: { others: 30 },
+    });
+  });
+});
+
+describe("what the worker may not do", () => {
+  const watchMachines = {
+    apiGroups: ["bmc.tinkerbell.org"],
+    resources: ["machines"],
+    verbs: ["list", "watch"],
+    namespaces: [NAMESPACE],
+  };
+
+  it("to a Secret is said with the rule to add, and nothing else is asked for", async () => {
+    await using lab = await InventoryLab.start({
+      rights: [watchMachines],
+      before: (fake) => {
+        fake.create(MACHINES, "Machine", machine("node-1"));
+        fake.create("v1", "Secret", secret("node-1", { username: "u", password: "canary-1" }));
+      },
+    });
+    await lab.synced();
+
+    const failure = await lab.failure("node-1");
+    expect(failure.class).toBe("usage");
+    expect(failure.message).toBe(
+      "machine node-1: Secret tink-system/node-1 may not be read: grant the worker's service account get on secrets in tink-system",
+    );
+    expect(lab.warnings()).toEqual([]);
+  });
+
+  it("to Machines does not hold up the start, and is one warning", async () => {
+    await using lab = await InventoryLab.start({
+      rights: [{ apiGroups: [""], resources: ["secrets"], verbs: ["get"] }],
+      before: (fake) => void fake.create(MACHINES, "Machine", machine("node-1")),
+    });
+
+    const synced = await lab.inventory.synced(AbortSignal.timeout(20_000));
+    expect(synced).toMatchObject({
+      ok: false,
+      reason: expect.stringMatching(
+        /^list machines\.bmc\.tinkerbell\.org in tink-system: .*forbidden.*"worker"/,
+      ),
+    });
+    expect(lab.warnings()).toHaveLength(1);
+    expect(lab.inventory.state().sources).toMatchObject([{ state: "failing", objects: 0 }]);
+  });
+
+  it("to Machines is the reason why a Hardware of v1alpha1 cannot be used", async () => {
+    await using lab = await InventoryLab.start({
+      sources: ["hardware"],
+      rights: [{ apiGroups: ["tinkerbell.org"], resources: ["hardware"], verbs: ["list", "watch"] }],
+      before: (fake) => {
+        fake.create(MACHINES, "Machine", machine("bmc-1"));
+        fake.create(HARDWARE, "Hardware", hardware("server-1", machineRef("bmc-1")));
+      },
+    });
+    const synced = await lab.inventory.synced(AbortSignal.timeout(20_000));
+
+    expect(synced.ok).toBe(false);
+    await expect
+      .poll(async () => (await lab.failure("server-1")).message, SOON)
+      .toMatch(/spec\.bmcRef names the Machine bmc-1, and Machines cannot be seen: .*forbidden/);
+  });
+});
+
+describe("kinds that the API does not serve", () => {
+  it("are said once, do not hold up the start, and count as soon as they are installed", async () => {
+    await using lab = await InventoryLab.start({
+      fake: { crds: [] },
+      clock: scaledClock(20),
+      sources: ["machines", "hardware"],
+    });
+
+    const synced = await lab.inventory.synced(AbortSignal.timeout(20_000));
+    expect(synced).toMatchObject({
+      ok: false,
+      reason: expect.stringMatching(/^the cluster does not serve /),
+    });
+    const message = "cluster has no such kind of object: its definition is to be installed";
+    await expect
+      .poll(() => lab.warnings(), SOON)
+      .toEqual([
+        { level: "warn", message, fields: { resource: "machines.bmc.tinkerbell.org" } },
+        { level: "warn", message, fields: { resource: "hardware.tinkerbell.org" } },
+      ]);
+
+    lab.fake.addCrds("v1alpha1");
+    lab.fake.create(MACHINES, "Machine", machine("node-1"));
+    await expect.poll(() => lab.names(), SOON).toEqual(["node-1"]);
+    await expect.poll(() => lab.changes, SOON).toEqual([{ added: ["node-1"], removed: [] }]);
+  });
+
+  it("any more leave nothing behind of a version that another one has replaced", async () => {
+    await using lab = await InventoryLab.start({
+      fake: BOTH,
+      clock: scaledClock(20),
+      sources: ["hardware"],
+      before: (fake) => {
+        fake.create(MACHINES, "Machine", machine("bmc-1"));
+        fake.create(HARDWARE, "Hardware", hardware("left-over", machineRef("bmc-1")));
+        fake.create(NEW_HARDWARE, "Hardware", newHardware("server-1"));
+      },
+    });
+    await expect.poll(() => lab.changes, SOON).toEqual([{ added: ["left-over", "server-1"], removed: [] }]);
+
+    await lab.fake.watchGap(`${HARDWARE}/Hardware`, () => lab.fake.removeCrds(HARDWARE));
+    lab.fake.dropWatches({ resource: "hardware" });
+
+    await expect.poll(() => lab.changes[1], SOON).toEqual({ added: [], removed: ["left-over"] });
+    expect(lab.names()).toEqual(["server-1"]);
+  });
+
+  it("and an API that does not answer keep the start waiting no longer than it wants to", async () => {
+    await using lab = await InventoryLab.start();
+    await lab.fake.stop();
+
+    const synced = await lab.inventory.synced(AbortSignal.timeout(300));
+    expect(synced.ok ? "synced" : synced.reason).toMatch(/machines\.bmc\.tinkerbell\.org/);
+  });
+});
+
+describe("what the inventory says", () => {
+  it("tells whoever comes from Rufio once that certificates are verified", async () => {
+    await using lab = await InventoryLab.start({
+      before: (fake) => {
+        fake.create(MACHINES, "Machine", machine("verified", { insecureTLS: false }));
+        fake.create(MACHINES, "Machine", machine("unverified"));
+      },
+    });
+    await expect.poll(() => lab.changes, SOON).toHaveLength(1);
+    lab.fake.create(MACHINES, "Machine", machine("third", { insecureTLS: false }));
+    await expect.poll(() => lab.changes, SOON).toHaveLength(2);
+
+    expect(lab.said.filter(({ level }) => level === "info")).toEqual([
+      {
+        level: "info",
+        message: "certificates of BMCs are verified unless insecureTLS is true",
+        fields: { machines: 1 },
+      },
+    ]);
+  });
+
+  it("holds no secret, whatever fails", async () => {
+    const canary = "canary-7f3a";
+    await using lab = await InventoryLab.start({
+      before: (fake) => {
+        fake.create(MACHINES, "Machine", machine("node-1"));
+        fake.create("v1", "Secret", secret("node-1", { username: canary, password: `${canary}\n${canary}` }));
+      },
+    });
+    await lab.synced();
+
+    const failure = await lab.failure("node-1");
+    expect(failure.message).toBe(
+      "machine node-1: Secret tink-system/node-1: its key password holds more than one line",
+    );
+    expect(inspect([failure, lab.said, lab.inventory.state()], { depth: 10 })).not.toContain(canary);
+  });
+});

@@ -1,0 +1,181 @@
+import { expect, it } from "vitest";
+import { BMC_API, eventually, isTrue, rufioLab } from "./rufio-lab.ts";
+
+const off = { powerAction: "off" };
+const on = { powerAction: "on" };
+const RUNNING = { type: "Running", status: "True" };
+
+it.concurrent("fails a Job with its Task, in Rufio's words, and begins no other one", async () => {
+  await using lab = await rufioLab();
+  lab.addMachine();
+  await lab.replica();
+  lab.addJob("j1", [{ bootDevice: { device: "tape" } }, on]);
+
+  await eventually(() => expect(isTrue(lab.job("j1"), "Failed")).toBe(true));
+
+  expect(lab.job("j1")).toEqual({
+    conditions: [RUNNING, { type: "Failed", status: "True", message: "task default/j1-task-0 failed" }],
+    startTime: expect.any(String),
+  });
+  expect(lab.task("j1-task-0")).toMatchObject({
+    conditions: [
+      {
+        type: "Failed",
+        status: "True",
+        message: expect.stringMatching(/^bootDevice.device is tape: must be one of /),
+      },
+    ],
+  });
+  expect(lab.cluster.list(BMC_API, "Task")).toHaveLength(1);
+  expect(lab.machine().commands).toEqual([]);
+});
+
+it.concurrent("waits for a Machine that is missing, says so in the Job and once in the log, and goes on when it comes", async () => {
+  await using lab = await rufioLab();
+  await lab.replica();
+  lab.addJob("j1", [off]);
+
+  await eventually(() =>
+    expect(lab.job("j1")).toEqual({
+      conditions: [{ type: "Running", status: "False", message: "machine default/node-01 not found" }],
+    }),
+  );
+  lab.addMachine();
+  await eventually(() => expect(isTrue(lab.job("j1"), "Completed")).toBe(true));
+
+  expect(lab.job("j1").conditions?.[0]).toEqual(RUNNING);
+  expect(lab.said("Rufio job waits for its machine", { job: "default/j1" })).toHaveLength(1);
+});
+
+it.concurrent("says of a Machine in a namespace that is not watched why it is not found", async () => {
+  await using lab = await rufioLab();
+  await lab.replica();
+  lab.cluster.create(BMC_API, "Job", {
+    metadata: { name: "j1", namespace: "default" },
+    spec: { machineRef: { name: "node-01", namespace: "tink-system" }, tasks: [off] },
+  });
+
+  await eventually(() =>
+    expect(lab.job("j1").conditions?.[0]?.["message"]).toBe(
+      "machine tink-system/node-01 is not in default, the namespace that is watched",
+    ),
+  );
+});
+
+it.concurrent("leaves Jobs and Tasks alone that are finished", async () => {
+  await using lab = await rufioLab();
+  lab.addMachine();
+  lab.addJob("done", [off]);
+  lab.addJob("failed", [off]);
+  lab.addTask("t1", off);
+  lab.cluster.patchStatus(BMC_API, "Job", "done", { conditions: [{ type: "Completed", status: "True" }] });
+  lab.cluster.patchStatus(BMC_API, "Job", "failed", { conditions: [{ type: "Failed", status: "True" }] });
+  lab.cluster.patchStatus(BMC_API, "Task", "t1", { conditions: [{ type: "Failed", status: "True" }] });
+  await lab.replica();
+
+  lab.addJob("next", [on]);
+  await eventually(() => expect(isTrue(lab.job("next"), "Completed")).toBe(true));
+
+  expect(lab.machine().commands).toEqual([]);
+  expect(lab.cluster.list(BMC_API, "Task").map(({ metadata }) => metadata.name)).toEqual([
+    "next-task-0",
+    "t1",
+  ]);
+});
+
+it.concurrent("goes on with a Job that another has begun, after the last Task that there is", async () => {
+  await using lab = await rufioLab({ machines: { "node-01": { power: "off" } } });
+  lab.addMachine();
+  const job = lab.addJob("j1", [off, { powerAction: "cycle" }, on]);
+  const owner = { apiVersion: BMC_API, kind: "Job", name: "j1", uid: job.metadata.uid, controller: true };
+  // Rufio has done two of them, and somebody has cleared the first one away.
+  lab.addTask("j1-task-1", { powerAction: "cycle" }, { metadata: { ownerReferences: [owner] } });
+  lab.cluster.patchStatus(BMC_API, "Task", "j1-task-1", {
+    conditions: [{ type: "Completed", status: "True" }],
+  });
+  lab.cluster.patchStatus(BMC_API, "Job", "j1", { conditions: [RUNNING], startTime: "2026-01-02T03:04:05Z" });
+  await lab.replica();
+
+  await eventually(() => expect(isTrue(lab.job("j1"), "Completed")).toBe(true));
+
+  expect(lab.machine().commands.map(({ action }) => action)).toEqual(["on"]);
+  expect(lab.job("j1").startTime).toBe("2026-01-02T03:04:05Z");
+});
+
+it.concurrent("fails a Job whose Task's name another one has, as Rufio does", async () => {
+  await using lab = await rufioLab();
+  lab.addMachine();
+  lab.addTask("j1-task-0", { powerAction: "status" });
+  lab.addJob("j1", [off]);
+  await lab.replica();
+
+  await eventually(() => expect(isTrue(lab.job("j1"), "Failed")).toBe(true));
+
+  expect(lab.job("j1").conditions?.[1]?.["message"]).toBe(
+    "failed to create Task default/j1-task-0: another one of that name is there",
+  );
+  expect(lab.machine().commands).toEqual([]);
+});
+
+it.concurrent("does a Job whose name is longer than a label", async () => {
+  await using lab = await rufioLab();
+  lab.addMachine();
+  await lab.replica();
+  const name = `netboot-${"x".repeat(80)}`;
+  lab.addJob(name, [off]);
+
+  await eventually(() => expect(isTrue(lab.job(name), "Completed")).toBe(true));
+});
+
+it.concurrent("does many Jobs beside each other, and those of one machine one after the other", async () => {
+  const names = ["node-01", "node-02", "node-03"];
+  await using lab = await rufioLab({
+    machines: Object.fromEntries(names.map((name) => [name, { powerOffMs: 300 }])),
+  });
+  for (const name of names) lab.addMachine(name);
+  await lab.replica();
+  for (const name of names) {
+    lab.addJob(`a-${name}`, [off, on], name);
+    lab.addJob(`b-${name}`, [{ powerAction: "status" }], name);
+  }
+
+  await eventually(() => {
+    for (const name of names) {
+      expect(isTrue(lab.job(`a-${name}`), "Completed")).toBe(true);
+      expect(isTrue(lab.job(`b-${name}`), "Completed")).toBe(true);
+    }
+  });
+
+  for (const name of names) {
+    expect(lab.machine(name).commands.map(({ action }) => action)).toEqual(["off", "on"]);
+  }
+  const firstOffs = names.map((name) => lab.machine(name).commands[0]?.at ?? 0);
+  const firstOns = names.map((name) => lab.machine(name).commands[1]?.at ?? 0);
+  expect(Math.max(...firstOffs)).toBeLessThan(Math.min(...firstOns));
+});
+
+it.concurrent("shares the Jobs of all machines between two replicas without doing any twice", async () => {
+  const names = ["node-01", "node-02", "node-03", "node-04"];
+  await using lab = await rufioLab({ machines: Object.fromEntries(names.map((name) => [name, {}])) });
+  for (const name of names) lab.addMachine(name);
+  const owned = [new Set(names.slice(0, 2)), new Set(names.slice(2, 3))].map(
+    (mine) => new Set([...mine].map((name) => `rufio/default/${name}`)),
+  );
+  const first = await lab.replica({ owns: (key) => owned[0]?.has(key) ?? false });
+  const second = await lab.replica({ owns: (key) => owned[1]?.has(key) ?? false });
+  for (const name of names) lab.addJob(`j-${name}`, [off, on], name);
+
+  await eventually(() => {
+    for (const name of names.slice(0, 3)) expect(isTrue(lab.job(`j-${name}`), "Completed")).toBe(true);
+  });
+  expect(lab.job("j-node-04")).toEqual({});
+  owned[1]?.add("rufio/default/node-04");
+  first.rufio.ownershipChanged();
+  second.rufio.ownershipChanged();
+  await eventually(() => expect(isTrue(lab.job("j-node-04"), "Completed")).toBe(true));
+
+  for (const name of names) {
+    expect(lab.machine(name).commands.map(({ action }) => action)).toEqual(["off", "on"]);
+  }
+  expect(lab.cluster.countBy("create", "tasks")).toBe(8);
+});

@@ -1,0 +1,275 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { MARK } from "../../../../worker/runtime/kubernetes/marks.ts";
+import { launchName } from "../../../../worker/runtime/launch-name.ts";
+import { LaunchNotRecorded, NotLaunched } from "../../../../worker/runtime/runtime.ts";
+import { FakeCluster } from "../../../simulators/kubernetes/cluster.ts";
+import { scriptedRequest } from "../launch-request.ts";
+import { leftOf, resultLine } from "./kubernetes-cases.ts";
+import { begin, never, RuntimeLab } from "./runtime-lab.ts";
+
+const namespace = "actions";
+const LONG_AGO = new Date(Date.now() - 3 * 3_600_000).toISOString();
+
+let cluster: FakeCluster;
+let lab: RuntimeLab;
+beforeAll(async () => {
+  cluster = await FakeCluster.start({ namespaces: ["default", namespace] });
+  lab = await RuntimeLab.start({ control: cluster.controlPlane, worker: cluster.access(), namespace });
+});
+afterAll(async () => {
+  await lab?.close();
+  await cluster?.close();
+});
+
+/** Resolves once a worker has said that it goes on with what is there. */
+function untilAdopted(request: Request): Promise<void> {
+  return vi.waitFor(
+    () => {
+      const said = lab.said.filter(({ message }) => message === "action adopted");
+      expect(said.map(({ fields }) => fields["job"])).toContain(launchName(request.action));
+    },
+    { timeout: 20_000, interval: 20 },
+  );
+}
+
+type Request = ReturnType<typeof scriptedRequest>["request"];
+
+async function finishWell(request: Request): Promise<void> {
+  const pod = await lab.startPod(request);
+  await lab.kubelet.finish(pod, { container: "action", exitCode: 0, message: resultLine() });
+}
+
+/** A worker that has made the action's Job and not let it run. */
+async function suspended(request: Request, options: Parameters<RuntimeLab["runtime"]>[0] = {}) {
+  const runtime = await lab.runtime(options);
+  const onRecord = Promise.withResolvers<void>();
+  const ended = runtime.run({ ...request, onLaunch: () => onRecord.promise }, never);
+  ended.catch(() => undefined);
+  const job = await lab.job(request);
+  return { runtime, ended, onRecord, job };
+}
+
+describe("the name of an action's Job", () => {
+  it("that something else has is an error that says so, and it stays", async () => {
+    const runtime = await lab.runtime();
+    const { request } = scriptedRequest([]);
+    const other = scriptedRequest([]);
+    const { ended } = begin(runtime, other.request);
+    await finishWell(other.request);
+    await ended;
+    const { spec } = await lab.job(other.request);
+    const { selector: _, template, ...rest } = spec as { selector: unknown; template: object };
+    const containers = { spec: (template as { spec: object }).spec };
+    cluster.create("batch/v1", "Job", {
+      metadata: { name: launchName(request.action), namespace },
+      spec: { ...rest, suspend: true, template: containers },
+    });
+
+    const { outcome } = await runtime.run(request, never);
+
+    expect(outcome).toMatchObject({ ok: false, class: "state" });
+    expect(outcome.message).toBe(
+      `a Job named ${launchName(request.action)} exists that was not made for this action: remove it`,
+    );
+    expect(await lab.findJob(request)).toBeDefined();
+  });
+
+  it("that a Job of before has, which was never let run, is taken for a new one", async () => {
+    const { request } = scriptedRequest([], { connected: true });
+    const first = await suspended(request);
+    const second = await lab.runtime();
+
+    const { ended } = begin(second, request);
+    const job = await lab.job(request, ({ metadata }) => metadata.uid !== first.job.metadata.uid);
+    await finishWell(request);
+
+    await expect(ended).resolves.toMatchObject({ outcome: { ok: true } });
+    expect(job.metadata.uid).not.toBe(first.job.metadata.uid);
+    expect(await lab.podsMade(request)).toBe(1);
+    const letGo = expect(first.ended).rejects.toThrow(NotLaunched);
+    await first.runtime.close();
+    first.onRecord.resolve();
+    await letGo;
+  });
+
+  it("is free again when the worker lets go of it before it was let run", async () => {
+    const runtime = await lab.runtime();
+    const { request } = scriptedRequest([]);
+    const onRecord = Promise.withResolvers<void>();
+    const running = runtime.run({ ...request, onLaunch: () => onRecord.promise }, never);
+    const notLaunched = expect(running).rejects.toThrow(NotLaunched);
+    await lab.job(request);
+
+    runtime.letGo();
+    onRecord.resolve();
+
+    await notLaunched;
+    expect(await lab.findJob(request)).toBeUndefined();
+    expect(await lab.podsMade(request)).toBe(0);
+  });
+
+  it("is free for another run where its ID may return, once the run before has ended", async () => {
+    const runtime = await lab.runtime();
+    const { request } = scriptedRequest([], { action: { idMayReturn: true } });
+    const first = begin(runtime, request);
+    await finishWell(request);
+    await (await first.ended).remove(never);
+    const before = await lab.job(request);
+
+    const second = begin(runtime, request);
+    await lab.job(request, ({ metadata }) => metadata.uid !== before.metadata.uid);
+    await finishWell(request);
+
+    await expect(second.ended).resolves.toMatchObject({ outcome: { ok: true } });
+    expect(await lab.podsMade(request)).toBe(2);
+  });
+
+  it("is that of what runs where its ID may return, too", async () => {
+    const first = await lab.runtime();
+    const { request } = scriptedRequest([], { action: { idMayReturn: true } });
+    begin(first, request);
+    await lab.startPod(request);
+    await first.close();
+
+    const { ended } = begin(await lab.runtime(), request);
+    await untilAdopted(request);
+    const pod = await lab.pod(request);
+    await lab.kubelet.finish(pod, { container: "action", exitCode: 0, message: resultLine() });
+
+    await expect(ended).resolves.toMatchObject({ outcome: { ok: true } });
+    expect(await lab.podsMade(request)).toBe(1);
+  });
+
+  it("that is being deleted while its action runs is followed to its end, not run again", async () => {
+    const first = await lab.runtime();
+    const { request } = scriptedRequest([]);
+    begin(first, request);
+    const pod = await lab.startPod(request);
+    await first.close();
+    await lab.remove("jobs", launchName(request.action), { propagationPolicy: "Foreground" });
+    await lab.pod(request, ({ metadata }) => metadata.deletionTimestamp !== undefined);
+
+    const { ended } = begin(await lab.runtime(), request);
+    await untilAdopted(request);
+    await lab.kubelet.finish(pod, { container: "action", exitCode: 143 });
+
+    const { outcome } = await ended;
+    expect(outcome).toMatchObject({ ok: false, class: "internal" });
+    expect(outcome.message).toContain("deleted by somebody");
+    expect(await lab.podsMade(request)).toBe(1);
+  });
+
+  it("stays with the worker of the group that let it run where another cannot write it down", async () => {
+    const { request } = scriptedRequest([]);
+    const group = { owner: "group", shared: true } as const;
+    const first = await suspended(request, group);
+    const { ended } = begin(await lab.runtime(group), request);
+    await lab.startPod(request);
+    first.onRecord.reject(new LaunchNotRecorded(new Error("disk full")));
+
+    await expect(first.ended).rejects.toThrow(LaunchNotRecorded);
+    await finishWell(request);
+    await expect(ended).resolves.toMatchObject({ outcome: { ok: true } });
+    expect(await lab.podsMade(request)).toBe(1);
+  });
+
+  it("is refused to what a pod cannot have, all of it in one line, before anything is made", async () => {
+    const runtime = await lab.runtime();
+    const { request } = scriptedRequest([], {
+      action: { networkNamespace: "host", pidNamespace: "host", volumes: ["/dev:/dev", "data:/data"] },
+    });
+    cluster.forgetRequests();
+
+    const { outcome } = await runtime.run({ ...request, terms: { privileged: true } }, never);
+
+    expect(outcome).toMatchObject({ ok: false, class: "usage" });
+    expect(outcome.message).toMatch(
+      /^the runtime kubernetes refuses the network namespace "host": .*; and the PID namespace "host": .*; and the volume "\/dev:\/dev": .*; and the volume "data:\/data": .*; and to run privileged/,
+    );
+    expect(cluster.requests).toEqual([]);
+  });
+});
+
+describe("the sweep of the kubernetes runtime", () => {
+  const marked = (request: Request, marks: Record<string, string>) =>
+    lab.patchJob(request, { metadata: { labels: pick(marks, isLabel), annotations: pick(marks, isNote) } });
+
+  async function runs(options: Parameters<RuntimeLab["runtime"]>[0] = {}) {
+    const runtime = await lab.runtime(options);
+    const { request } = scriptedRequest([], { connected: true });
+    const { ended } = begin(runtime, request);
+    await lab.startPod(request);
+    return { runtime, request, ended };
+  }
+
+  it("takes away what this owner's worker of before left, with its pod and Secret, and nothing else", async () => {
+    const [left, kept, others, abandoned] = await Promise.all([
+      runs({ owner: "sweeper" }),
+      runs({ owner: "sweeper" }),
+      runs({ owner: "another" }),
+      runs({ owner: "another" }),
+    ]);
+    await marked(abandoned.request, { [MARK.deadline]: LONG_AGO, [MARK.deadlineBootTime]: "" });
+    const keptKey = (await lab.job(kept.request)).metadata.labels?.[MARK.key];
+    for (const { runtime } of [left, kept, others, abandoned]) await runtime.close();
+    const sweeper = await lab.runtime({ owner: "sweeper" });
+
+    const removed = await sweeper.sweep((key) => key === keptKey, never);
+
+    expect(removed).toBe(2);
+    for (const { request } of [left, abandoned]) {
+      const job = await lab.findJob(request);
+      expect(job?.metadata.deletionTimestamp).toBeDefined();
+    }
+    for (const { request } of [kept, others]) {
+      expect((await lab.job(request)).metadata.deletionTimestamp).toBeUndefined();
+    }
+    const names = (await lab.secrets()).map(({ metadata }) => metadata.name ?? "");
+    expect(names.some((name) => name.startsWith(launchName(left.request.action)))).toBe(false);
+    expect(names.some((name) => name.startsWith(launchName(kept.request.action)))).toBe(true);
+  });
+
+  it("never takes what this process launched itself", async () => {
+    const { runtime, request } = await runs({ owner: "itself" });
+
+    expect(await runtime.sweep(() => false, never)).toBe(0);
+    expect((await lab.job(request)).metadata.deletionTimestamp).toBeUndefined();
+  });
+
+  it("leaves to a group what another of its workers may have at hand", async () => {
+    const first = await runs({ owner: "fleet", shared: true });
+    await first.runtime.close();
+    const second = await lab.runtime({ owner: "fleet", shared: true });
+
+    expect(await second.sweep(() => false, never)).toBe(0);
+    await marked(first.request, { [MARK.deadline]: LONG_AGO, [MARK.deadlineBootTime]: "" });
+    expect(await second.sweep(() => false, never)).toBe(1);
+  });
+
+  it("takes away what was acknowledged long ago and no controller took", async () => {
+    const runtime = await lab.runtime({ owner: "acknowledger" });
+    const { request } = scriptedRequest([]);
+    const { ended } = begin(runtime, request);
+    await finishWell(request);
+    await (await ended).remove(never);
+    expect(await runtime.sweep(() => false, never)).toBe(0);
+
+    await marked(request, { "pbnj-worker/acknowledged": LONG_AGO });
+
+    expect(await runtime.sweep(() => true, never)).toBe(1);
+    await vi.waitFor(async () => expect(await lab.findJob(request)).toBeUndefined(), {
+      timeout: 20_000,
+      interval: 20,
+    });
+    await expect(runtime.adopt(leftOf(request, { handle: { job: "x" } }), never)).resolves.toMatchObject({
+      kind: "lost",
+    });
+  });
+});
+
+const isLabel = (name: string) => name === MARK.owner;
+const isNote = (name: string) => !isLabel(name);
+
+function pick(marks: Record<string, string>, isPicked: (name: string) => boolean) {
+  return Object.fromEntries(Object.entries(marks).filter(([name]) => isPicked(name)));
+}

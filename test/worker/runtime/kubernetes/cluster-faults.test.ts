@@ -1,0 +1,168 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { FakeCluster } from "../../../simulators/kubernetes/cluster.ts";
+import { scriptedRequest } from "../launch-request.ts";
+import { leftOf, resultLine } from "./kubernetes-cases.ts";
+import { begin, never, RuntimeLab } from "./runtime-lab.ts";
+
+const namespace = "actions";
+const WAIT = { timeout: 20_000, interval: 20 };
+
+let cluster: FakeCluster;
+let lab: RuntimeLab;
+beforeAll(async () => {
+  cluster = await FakeCluster.start({ namespaces: ["default", namespace] });
+  lab = await RuntimeLab.start({ control: cluster.controlPlane, worker: cluster.access(), namespace });
+});
+afterAll(async () => {
+  await lab?.close();
+  await cluster?.close();
+});
+beforeEach(() => {
+  cluster.forgetRequests();
+});
+
+async function finishWell(request: ReturnType<typeof scriptedRequest>["request"]): Promise<void> {
+  const pod = await lab.startPod(request);
+  lab.kubelet.log(pod, "action", `${resultLine()}\n`);
+  await lab.kubelet.finish(pod, { container: "action", exitCode: 0, message: resultLine() });
+}
+
+describe("the kubernetes runtime, with a cluster that fails", () => {
+  it("runs an action without asking again and again how far it is", async () => {
+    const runtime = await lab.runtime();
+    const { request } = scriptedRequest([], { connected: true });
+    const { ended } = begin(runtime, request);
+    await finishWell(request);
+    await (await ended).remove(never);
+
+    const asked = cluster.requests.map(
+      ({ verb, resource, subresource }) => `${verb} ${[resource, subresource].filter(Boolean).join("/")}`,
+    );
+    const counts = Object.groupBy(asked, (text) => text);
+    expect(Object.fromEntries(Object.entries(counts).map(([text, all = []]) => [text, all.length]))).toEqual({
+      "create jobs": 1,
+      "create secrets": 1,
+      "patch jobs": 2,
+      "list jobs": 1,
+      "list pods": 1,
+      "watch jobs": 1,
+      "watch pods": 1,
+      "get pods/log": 1,
+      "delete secrets": 1,
+    });
+  });
+
+  it.each([
+    ["the Job's creation", { verb: "create", resource: "jobs" }],
+    ["the Secret's creation", { verb: "create", resource: "secrets" }],
+    ["the patch that lets it run", { verb: "patch", resource: "jobs" }],
+  ] as const)("makes one Job and one pod although the answer to %s is lost", async (_, matcher) => {
+    const runtime = await lab.runtime();
+    const { request } = scriptedRequest([], { connected: true });
+    const fault = cluster.loseAnswer(matcher);
+    const { ended } = begin(runtime, request);
+    await finishWell(request);
+
+    await expect(ended).resolves.toMatchObject({ outcome: { ok: true, message: "done" } });
+    expect(fault.hits).toBe(1);
+    expect(await lab.podsMade(request)).toBe(1);
+  });
+
+  it.each([429, 503])("goes on after an API that answers %d for a while", async (status) => {
+    const runtime = await lab.runtime();
+    const { request } = scriptedRequest([], { connected: true });
+    const answer = { status, retryAfterSeconds: 0, times: 2 };
+    const faults = [
+      cluster.fail({ verb: "create", resource: "jobs" }, answer),
+      cluster.fail({ verb: "patch", resource: "jobs" }, answer),
+      cluster.fail({ verb: "watch" }, answer),
+      cluster.fail({ subresource: "log" }, answer),
+    ];
+    const { ended } = begin(runtime, request);
+    await finishWell(request);
+
+    await expect(ended).resolves.toMatchObject({ outcome: { ok: true } });
+    for (const fault of faults.slice(0, 2)) expect(fault.hits).toBe(2);
+    for (const fault of faults) fault.end();
+  });
+
+  it("reads on in the log of an API server that was restarted, without losing or repeating a line", async () => {
+    const runtime = await lab.runtime();
+    const { request, lines } = scriptedRequest([]);
+    const { ended } = begin(runtime, request);
+    const pod = await lab.startPod(request);
+    lab.kubelet.log(pod, "action", "one\ntwo\ntw");
+    await vi.waitFor(() => expect(lines).toHaveLength(2), WAIT);
+
+    await cluster.restart();
+    lab.kubelet.log(pod, "action", "o and a half\nthree\n");
+    await vi.waitFor(() => expect(lines).toHaveLength(4), WAIT);
+    await cluster.restart({ expire: true });
+    lab.kubelet.log(pod, "action", `four\n${resultLine()}\n`);
+    await lab.kubelet.finish(pod, { container: "action", exitCode: 0, message: resultLine() });
+
+    await expect(ended).resolves.toMatchObject({ outcome: { ok: true } });
+    expect(lines.map(({ line }) => line)).toEqual(["one", "two", "two and a half", "three", "four"]);
+  });
+
+  it("finds an end that its watches never told of, once it lists anew", async () => {
+    const runtime = await lab.runtime();
+    const { request } = scriptedRequest([]);
+    const { ended } = begin(runtime, request);
+    const pod = await lab.startPod(request);
+    await vi.waitFor(() => expect(cluster.countBy("get", "pods")).toBeGreaterThan(0), WAIT);
+
+    await cluster.watchGap("Job", () =>
+      cluster.watchGap("Pod", async () => {
+        await lab.kubelet.finish(pod, { container: "action", exitCode: 0, message: resultLine() });
+      }),
+    );
+    cluster.expireHistory();
+    cluster.dropWatches();
+
+    await expect(ended).resolves.toMatchObject({ outcome: { ok: true, message: "done" } });
+  });
+
+  it("stops an action of whose end it was not told, and then believes that this came in time", async () => {
+    const runtime = await lab.runtime({ requestTimeoutMs: 1_000 });
+    const { request } = scriptedRequest([], { timeoutMs: 1_500 });
+    const { ended } = begin(runtime, request);
+    const pod = await lab.startPod(request);
+    const startedAt = Date.now();
+    await vi.waitFor(() => expect(cluster.countBy("get", "pods")).toBeGreaterThan(0), WAIT);
+    const failure = resultLine({ ok: false, class: "bmc", message: "no power supply" });
+    await cluster.watchGap("Job", () =>
+      cluster.watchGap("Pod", async () => {
+        const times = { startedAt, finishedAt: startedAt };
+        await lab.kubelet.finish(pod, { container: "action", exitCode: 19, message: failure, ...times });
+        await vi.waitFor(() => expect(cluster.requests.some(isStop)).toBe(true), WAIT);
+      }),
+    );
+
+    await expect(ended).resolves.toMatchObject({
+      outcome: { ok: false, class: "bmc", message: "no power supply", timedOut: false },
+    });
+  });
+
+  it("finds the Job that an earlier worker left once the API answers", async () => {
+    const { request } = scriptedRequest([]);
+    const first = await lab.runtime();
+    begin(first, request);
+    const pod = await lab.startPod(request);
+    await first.close();
+    await lab.kubelet.finish(pod, { container: "action", exitCode: 0, message: resultLine() });
+    const second = await lab.runtime();
+    await cluster.stop();
+    const adopting = second.adopt(leftOf(request, { handle: { job: "x" } }), never);
+    await vi.waitFor(() => {
+      expect(lab.said.map(({ message }) => message)).toContain("cluster does not answer, will look again");
+    }, WAIT);
+    await cluster.listen();
+
+    await expect(adopting).resolves.toMatchObject({ kind: "ended", ended: { outcome: { ok: true } } });
+  });
+});
+
+function isStop({ body }: { readonly body: string }): boolean {
+  return body.includes("pbnj-worker~1stopped");
+}

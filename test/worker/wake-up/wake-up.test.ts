@@ -1,0 +1,169 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { type Clock, systemClock } from "../../../shared/clock.ts";
+import { silentLogger } from "../../../shared/logger.ts";
+import { Cluster } from "../../../worker/kubernetes/cluster.ts";
+import { addressedAgents } from "../../../worker/wake-up/addressed-agents.ts";
+import { WakeUp } from "../../../worker/wake-up/wake-up.ts";
+import { FakeCluster } from "../../simulators/kubernetes/cluster.ts";
+import { scaledClock } from "../../support/scaled-clock.ts";
+
+const WITHIN = { timeout: 15_000, interval: 10 };
+const WORKFLOWS = ["tinkerbell.org/v1alpha1", "Workflow"] as const;
+
+let fake: FakeCluster;
+let folder: string;
+let cluster: Cluster;
+let stop: AbortController;
+let running: Promise<void>;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "pbnj-wake-"));
+  fake = await FakeCluster.start();
+  await writeFile(join(folder, "kubeconfig"), fake.kubeconfig());
+  cluster = await Cluster.open({ kubeconfig: join(folder, "kubeconfig") });
+  stop = new AbortController();
+  running = Promise.resolve();
+});
+afterEach(async () => {
+  stop.abort();
+  await running;
+  await cluster.close();
+  await fake.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+function wakeUp(clock: Clock = systemClock): WakeUp {
+  const waking = new WakeUp({ cluster, namespace: "default", clock, log: silentLogger });
+  running = waking.run(stop.signal);
+  return waking;
+}
+
+async function watching(clock?: Clock): Promise<WakeUp> {
+  const waking = wakeUp(clock);
+  await vi.waitFor(() => expect(waking.isWatching).toBe(true), WITHIN);
+  return waking;
+}
+
+function workflow(name: string, status: Readonly<Record<string, unknown>>): void {
+  if (!fake.get(...WORKFLOWS, name, "default")) {
+    fake.create(...WORKFLOWS, { metadata: { namespace: "default", name }, spec: { templateRef: "t" } });
+  }
+  fake.patchStatus(...WORKFLOWS, name, status, "default");
+}
+
+describe("whom a workflow waits for", () => {
+  it.each([
+    ["the agent that the controller wrote", { state: "PENDING", agentID: "a" }, ["a"]],
+    ["the same while it runs", { state: "RUNNING", agentID: "a", tasks: [{ worker: "b" }] }, ["a"]],
+    [
+      "all of its workers, as tink 0.12 writes it",
+      { state: "STATE_RUNNING", tasks: [{ worker: "a" }, { worker: "b" }] },
+      ["a", "b"],
+    ],
+    ["nobody while it is prepared", { state: "PREPARING", agentID: "a" }, []],
+    ["nobody once it is over", { state: "SUCCESS", agentID: "a" }, []],
+    ["nobody as long as nothing is known", {}, []],
+  ] as const)("is %s", (_, status, expected) => {
+    expect(addressedAgents({ metadata: {}, status })).toEqual(expected);
+  });
+});
+
+describe("waking up", () => {
+  it("comes at once for the agent that a workflow is addressed to, and for no other", async () => {
+    const waking = await watching();
+    const woken: string[] = [];
+    for (const agent of ["a", "b"])
+      void waking.wait(agent, stop.signal).then((why) => woken.push(`${agent} ${why}`));
+
+    workflow("w", { state: "PENDING", agentID: "a" });
+
+    await vi.waitFor(() => expect(woken).toEqual(["a addressed"]), WITHIN);
+    expect(waking.now("b")).toBeUndefined();
+    expect(waking.now("a")).toBe("addressed");
+  });
+
+  it("is over when the workflow goes on to another agent, or ends", async () => {
+    workflow("w", { state: "RUNNING", agentID: "a" });
+    const waking = await watching();
+    expect(waking.now("a")).toBe("addressed");
+
+    workflow("w", { state: "RUNNING", agentID: "b" });
+    await vi.waitFor(() => expect(waking.now("a")).toBeUndefined(), WITHIN);
+    expect(waking.now("b")).toBe("addressed");
+
+    workflow("w", { state: "SUCCESS", agentID: "b" });
+    await vi.waitFor(() => expect(waking.now("b")).toBeUndefined(), WITHIN);
+  });
+
+  it("stays for the agent that has another workflow left", async () => {
+    workflow("v", { state: "PENDING", agentID: "a" });
+    workflow("w", { state: "PENDING", agentID: "a" });
+    const waking = await watching();
+
+    fake.remove(...WORKFLOWS, "v", "default");
+    workflow("x", { state: "PENDING", agentID: "b" });
+    await vi.waitFor(() => expect(waking.now("b")).toBe("addressed"), WITHIN);
+
+    expect(waking.now("a")).toBe("addressed");
+  });
+
+  it("comes rarely for one that nothing is addressed to", async () => {
+    const waking = await watching(scaledClock(2_000));
+
+    expect(await waking.wait("a", stop.signal)).toBe("rarely");
+  });
+
+  it("leaves it to the server while the cluster cannot be watched", async () => {
+    const waking = await watching(scaledClock(100));
+    const waiting = waking.wait("a", stop.signal);
+
+    await fake.stop();
+
+    expect(await waiting).toBe("unknown");
+    expect(waking.now("a")).toBe("unknown");
+  });
+
+  it("leaves it to the server without the right to watch", async () => {
+    await cluster.close();
+    await writeFile(join(folder, "kubeconfig"), fake.kubeconfig({ token: fake.addUser("worker", []) }));
+    cluster = await Cluster.open({ kubeconfig: join(folder, "kubeconfig") });
+
+    expect(await wakeUp().wait("a", stop.signal)).toBe("unknown");
+  });
+
+  it("leaves it to the server when that serves what is not watched, and says so", async () => {
+    const said: unknown[] = [];
+    const log = {
+      ...silentLogger,
+      warn: (fields: object, message: string) => said.push({ ...fields, message }),
+    };
+    const waking = new WakeUp({ cluster, namespace: "default", clock: scaledClock(100), log });
+    running = waking.run(stop.signal);
+    await vi.waitFor(() => expect(waking.isWatching).toBe(true), WITHIN);
+    workflow("w", { state: "SUCCESS", agentID: "a" });
+
+    waking.served({ workflowId: "default/w" }, "rarely");
+    waking.served({ workflowId: "elsewhere/w" }, "addressed");
+    waking.served({ workflowId: "elsewhere/w" }, "rarely");
+
+    await vi.waitFor(() => expect(waking.now("a")).toBe("unknown"), WITHIN);
+    expect(said).toEqual([
+      {
+        workflow: "elsewhere/w",
+        watched: "default",
+        message: "workflow served that is not watched: lanes poll all the time",
+      },
+    ]);
+  });
+
+  it("ends with the lane", async () => {
+    const waking = await watching();
+    const lane = new AbortController();
+    const waiting = waking.wait("a", lane.signal);
+    lane.abort();
+    expect(await waiting).toBe("unknown");
+  });
+});

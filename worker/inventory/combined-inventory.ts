@@ -1,0 +1,64 @@
+import type { Connection } from "../../shared/contract/connection.ts";
+import type { Logger } from "../../shared/logger.ts";
+import type { ConnectionReading, Inventory, Machine, MountedConnection } from "./inventory.ts";
+
+/** Machines of an inventory file and of a cluster as one inventory; the file's come first, and keep their names. */
+export class CombinedInventory implements Inventory {
+  readonly #file: Inventory;
+  readonly #cluster: Inventory;
+  readonly #log: Pick<Logger, "warn">;
+  /** Names that both have, as far as that was said. */
+  readonly #said = new Set<string>();
+  /** The list, and what it was made of: it is asked for often and seldom changes. */
+  #made: { readonly of: readonly (readonly Machine[])[]; readonly machines: readonly Machine[] } | undefined;
+
+  constructor(parts: {
+    readonly file: Inventory;
+    readonly cluster: Inventory;
+    readonly log: Pick<Logger, "warn">;
+  }) {
+    this.#file = parts.file;
+    this.#cluster = parts.cluster;
+    this.#log = parts.log;
+  }
+
+  machines(): readonly Machine[] {
+    const own = this.#file.machines();
+    const others = this.#cluster.machines();
+    if (this.#made?.of[0] !== own || this.#made.of[1] !== others) {
+      this.#made = { of: [own, others], machines: this.#combine(own, others) };
+    }
+    return this.#made.machines;
+  }
+
+  find(name: string, namespace?: string): Machine | undefined {
+    return this.#file.find(name) ?? this.#cluster.find(name, namespace);
+  }
+
+  async resolveConnection(machine: Machine, reading: ConnectionReading): Promise<Connection> {
+    return this.#ownerOf(machine).resolveConnection(machine, reading);
+  }
+
+  mountedConnection(machine: Machine, namespace: string): MountedConnection | undefined {
+    return this.#ownerOf(machine).mountedConnection?.(machine, namespace);
+  }
+
+  /** By the name as it is now: whose machine it has become says itself whether that has still the same BMC. */
+  #ownerOf({ name }: Machine): Inventory {
+    return this.#file.find(name) ? this.#file : this.#cluster;
+  }
+
+  #combine(own: readonly Machine[], others: readonly Machine[]): readonly Machine[] {
+    const names = new Set(own.map(({ name }) => name));
+    const added = others.filter(({ name }) => !names.has(name));
+    for (const { name } of others) {
+      if (!names.has(name) || this.#said.has(name)) continue;
+      this.#said.add(name);
+      this.#log.warn(
+        { machine: name },
+        "machine is in the inventory file and in the cluster: the file counts",
+      );
+    }
+    return [...own, ...added];
+  }
+}

@@ -1,0 +1,31 @@
+import { type ClusterMachine, keyOf, type MachineIndex } from "./machine-index.ts";
+import type { Remark } from "./remarks.ts";
+
+/** What is wrong with the objects of the cluster. */
+export function machineRemarks({ byName, leftOut }: MachineIndex): readonly Remark[] {
+  return [
+    ...leftOut.map((fields) => ({ kind: "left-out", ...fields }) as const),
+    ...[...byName.values()].flatMap((found) => remarksOn(found)),
+  ];
+}
+
+/** Why no action can be done at the machine: its object and all of its problems. */
+export function reasonOf(
+  { object, at }: Pick<ClusterMachine, "object" | "at">,
+  problems: readonly string[],
+): string {
+  return `${object} ${keyOf(at)}: ${problems.join("; ")}`;
+}
+
+function remarksOn(found: ClusterMachine): readonly Remark[] {
+  const { machine, object, at, isListed, content } = found;
+  // What nothing lists is told of with the Hardware that names it.
+  if (!isListed) return [];
+  if (content.kind === "unusable") {
+    return [{ kind: "unusable", machine: machine.name, reason: reasonOf(found, content.problems) }];
+  }
+  const { unknown: options } = content;
+  return options
+    ? [{ kind: "unknown-options", machine: machine.name, object: `${object} ${keyOf(at)}`, options }]
+    : [];
+}

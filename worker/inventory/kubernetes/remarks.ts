@@ -1,0 +1,58 @@
+import type { Logger } from "../../../shared/logger.ts";
+
+/** Something that is wrong in the cluster, which its owners should hear of. */
+export type Remark =
+  /** No action can be done at the machine. */
+  | { readonly kind: "unusable"; readonly machine: string; readonly reason: string }
+  | {
+      readonly kind: "unknown-options";
+      readonly machine: string;
+      readonly object: string;
+      readonly options: readonly string[];
+    }
+  /** It would be a machine, but for its name. */
+  | { readonly kind: "left-out"; readonly object: string; readonly problem: string }
+  | { readonly kind: "not-served"; readonly resource: string };
+
+/** So many have a line of their own at a time: a mistake may be that of a whole fleet. */
+const MOST_SAID = 20;
+
+/** Says each remark once as long as it stays, and again when it comes back. */
+export class Remarks {
+  readonly #log: Logger;
+  #said: ReadonlySet<string> = new Set();
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  /** Takes all that there are now. */
+  say(remarks: readonly Remark[]): void {
+    const now = new Map(remarks.map((remark) => [JSON.stringify(remark), remark]));
+    const fresh = [...now].filter(([text]) => !this.#said.has(text));
+    this.#said = new Set(now.keys());
+    for (const [, remark] of fresh.slice(0, MOST_SAID)) this.#sayOne(remark);
+    const others = fresh.length - MOST_SAID;
+    if (others > 0) this.#log.warn({ others }, "other machines of the cluster have such faults, too");
+  }
+
+  #sayOne(remark: Remark): void {
+    const { kind, ...fields } = remark;
+    switch (kind) {
+      case "unusable":
+        this.#log.warn(fields, "machine of the cluster cannot be used");
+        break;
+      case "unknown-options":
+        this.#log.warn(fields, "options of a machine are not known, and have no effect");
+        break;
+      case "left-out":
+        this.#log.warn(fields, "object of the cluster left out of the inventory");
+        break;
+      case "not-served":
+        this.#log.warn(fields, "cluster has no such kind of object: its definition is to be installed");
+        break;
+      default:
+        kind satisfies never;
+    }
+  }
+}

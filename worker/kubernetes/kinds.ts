@@ -1,0 +1,53 @@
+/** One kind of object of the API, and where it is. */
+export interface Kind {
+  /** Empty for the core group. */
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  /** The plural in paths. */
+  readonly resource: string;
+}
+
+/** Every kind that this worker asks for. */
+export const KINDS = {
+  job: { group: "batch", version: "v1", kind: "Job", resource: "jobs" },
+  pod: { group: "", version: "v1", kind: "Pod", resource: "pods" },
+  event: { group: "", version: "v1", kind: "Event", resource: "events" },
+  secret: { group: "", version: "v1", kind: "Secret", resource: "secrets" },
+  lease: { group: "coordination.k8s.io", version: "v1", kind: "Lease", resource: "leases" },
+  rufioMachine: { group: "bmc.tinkerbell.org", version: "v1alpha1", kind: "Machine", resource: "machines" },
+  rufioJob: { group: "bmc.tinkerbell.org", version: "v1alpha1", kind: "Job", resource: "jobs" },
+  rufioTask: { group: "bmc.tinkerbell.org", version: "v1alpha1", kind: "Task", resource: "tasks" },
+  hardware: { group: "tinkerbell.org", version: "v1alpha1", kind: "Hardware", resource: "hardware" },
+  hardwareV1Alpha2: { group: "tinkerbell.org", version: "v1alpha2", kind: "Hardware", resource: "hardware" },
+  workflow: { group: "tinkerbell.org", version: "v1alpha1", kind: "Workflow", resource: "workflows" },
+  workflowV1Alpha2: { group: "tinkerbell.org", version: "v1alpha2", kind: "Workflow", resource: "workflows" },
+} as const satisfies Readonly<Record<string, Kind>>;
+
+/** An object of a kind. */
+export interface ObjectName {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** As in `apiVersion` of an object. */
+export function apiVersionOf({ group, version }: Kind): string {
+  return group === "" ? version : `${group}/${version}`;
+}
+
+/** As people and RBAC rules write it, such as `jobs.batch`. */
+export function resourceName({ group, resource }: Kind): string {
+  return group === "" ? resource : `${resource}.${group}`;
+}
+
+/** The path of a kind in one namespace, or in all of them. */
+export function pathOf(kind: Kind, namespace?: string, name?: string, subresource?: string): string {
+  const root = kind.group === "" ? `/api/${kind.version}` : `/apis/${kind.group}/${kind.version}`;
+  const parts = [
+    ...(namespace === undefined ? [] : ["namespaces", namespace]),
+    kind.resource,
+    ...(name === undefined ? [] : [name]),
+    ...(subresource === undefined ? [] : [subresource]),
+  ];
+  return [root, ...parts.map((part) => encodeURIComponent(part))].join("/");
+}

@@ -1,0 +1,76 @@
+interface Due {
+  readonly key: string;
+  readonly atMs: number;
+}
+
+/** When each of many keys is due, the first of them at hand: a binary heap in which an overtaken time stays until its turn. */
+export class DueTimes {
+  readonly #heap: Due[] = [];
+  readonly #atMs = new Map<string, number>();
+
+  /** In place of an earlier time for the key. */
+  set(key: string, atMs: number): void {
+    this.#atMs.set(key, atMs);
+    this.#heap.push({ key, atMs });
+    for (let child = this.#heap.length - 1; child > 0; ) {
+      const parent = (child - 1) >> 1;
+      if (!this.#swapIfLater(parent, child)) break;
+      child = parent;
+    }
+  }
+
+  has(key: string): boolean {
+    return this.#atMs.has(key);
+  }
+
+  delete(key: string): void {
+    this.#atMs.delete(key);
+  }
+
+  /** The time of the first that is due; undefined when there is none. */
+  get firstMs(): number | undefined {
+    return this.#first()?.atMs;
+  }
+
+  /** Takes out the first one that is due by then. */
+  take(nowMs: number): string | undefined {
+    const first = this.#first();
+    if (!first || first.atMs > nowMs) return undefined;
+    this.#removeFirst();
+    this.#atMs.delete(first.key);
+    return first.key;
+  }
+
+  #first(): Due | undefined {
+    for (;;) {
+      const first = this.#heap[0];
+      if (!first || this.#atMs.get(first.key) === first.atMs) return first;
+      this.#removeFirst();
+    }
+  }
+
+  #removeFirst(): void {
+    const last = this.#heap.pop();
+    if (last === undefined || this.#heap.length === 0) return;
+    this.#heap[0] = last;
+    for (let parent = 0; ; ) {
+      const left = 2 * parent + 1;
+      const child = this.#isLater(left, left + 1) ? left + 1 : left;
+      if (!this.#swapIfLater(parent, child)) return;
+      parent = child;
+    }
+  }
+
+  #isLater(a: number, b: number): boolean {
+    const [first, second] = [this.#heap[a], this.#heap[b]];
+    return first !== undefined && second !== undefined && first.atMs > second.atMs;
+  }
+
+  #swapIfLater(a: number, b: number): boolean {
+    const [first, second] = [this.#heap[a], this.#heap[b]];
+    if (!first || !second || first.atMs <= second.atMs) return false;
+    this.#heap[a] = second;
+    this.#heap[b] = first;
+    return true;
+  }
+}

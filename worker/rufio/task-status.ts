@@ -1,0 +1,27 @@
+import { timeText, withCondition } from "./conditions.ts";
+import { isFinished, type TaskStatus } from "./objects.ts";
+
+/** What a status patch sets of a Task. Undefined where it has ended already: what has ended is left alone. */
+export type TaskPatch = Readonly<Record<string, unknown>> | undefined;
+
+export function completedStatus(found: TaskStatus, startedMs: number, nowMs: number): TaskPatch {
+  if (isFinished(found.conditions)) return undefined;
+  return {
+    ...startOf(found, startedMs),
+    conditions: withCondition(found.conditions, { type: "Completed", status: "True" }),
+    completionTime: timeText(nowMs),
+  };
+}
+
+/** As in Rufio, without a completion time. */
+export function failedStatus(found: TaskStatus, message: string, startedMs: number): TaskPatch {
+  if (isFinished(found.conditions)) return undefined;
+  return {
+    ...startOf(found, startedMs),
+    conditions: withCondition(found.conditions, { type: "Failed", status: "True", message }),
+  };
+}
+
+function startOf({ startTime }: TaskStatus, startedMs: number) {
+  return startTime === undefined ? { startTime: timeText(startedMs) } : {};
+}

@@ -1,0 +1,107 @@
+import { constants } from "node:os";
+import { type ActionResult, foldLine, parseResultLine } from "../../../shared/contract/result.ts";
+import type { Outcome } from "../../action.ts";
+import type { WrittenOutput } from "../log-stream.ts";
+import { concludeOutcome, failedLaunch, type StopReason } from "../outcome.ts";
+import { disruptionOf, startFailure } from "./pod-words.ts";
+import type { SeenPod, Termination } from "./seen.ts";
+
+const LAST_LINES = 5;
+/** A kubelet's times have whole seconds. */
+const ROUNDING_MS = 1_000;
+
+/** What is known of an action at its end. */
+export interface PodEnding {
+  readonly pod: SeenPod & { readonly isGone: boolean };
+  readonly termination: Termination;
+  /** Why the worker, or the Job's own deadline, ended it. */
+  readonly stopReason: StopReason | undefined;
+  readonly written: WrittenOutput;
+  readonly timeoutMs: number;
+  readonly nowMs: number;
+}
+
+/** The result that a container left as its last words. */
+export function terminationResult(message: string): ActionResult | undefined {
+  return parseResultLine(linesOf(message).at(-1) ?? "");
+}
+
+/** From the status of the action's own container, whatever else is in its pod. */
+export function concludePod(ending: PodEnding): Outcome {
+  const { pod, termination, timeoutMs } = ending;
+  const stoppedAt = termination.finishedAt ?? new Date(ending.nowMs);
+  const startedAt = termination.startedAt ?? stoppedAt;
+  const unstarted = startFailure(termination);
+  if (unstarted !== undefined) return failedLaunch("usage", unstarted, startedAt, stoppedAt);
+  const { written } = ending;
+  const result = written.result ?? terminationResult(termination.message);
+  const stopReason = endedInTime(ending) ? undefined : ending.stopReason;
+  const signal = signalName(termination.signal);
+  const outcome = concludeOutcome({
+    exitCode: termination.exitCode,
+    ...(signal && { signal }),
+    ...(stopReason && { stopReason }),
+    ...(result && { result }),
+    outOfMemory: termination.reason === "OOMKilled",
+    lastLines:
+      written.lastLines.length > 0 ? written.lastLines : linesOf(termination.message).slice(-LAST_LINES),
+    timeoutMs,
+    startedAt,
+    stoppedAt,
+  });
+  const disruption = ending.stopReason === undefined && outcome.killed ? disruptionOf(pod) : undefined;
+  if (outcome.ok || disruption === undefined || termination.reason === "OOMKilled") return outcome;
+  return { ...outcome, class: "internal", message: foldLine(`${disruption}; ${outcome.message}`) };
+}
+
+/** What was learned late, as after an outage of the API, is not held against the action. */
+function endedInTime({ stopReason, termination, timeoutMs }: PodEnding): boolean {
+  const { startedAt, finishedAt } = termination;
+  if (stopReason !== "timeout" || !startedAt || !finishedAt) return false;
+  return finishedAt.getTime() - startedAt.getTime() + ROUNDING_MS < timeoutMs;
+}
+
+/** An action whose container was running, or may have, and whose end nobody can tell any more. */
+export interface VanishedEnding {
+  /** One line. */
+  readonly why: string;
+  /** 0 where the Job says that it went well. */
+  readonly exitCode: number | undefined;
+  readonly stopReason: StopReason | undefined;
+  readonly written: WrittenOutput;
+  readonly timeoutMs: number;
+  readonly startedAt: Date;
+  readonly nowMs: number;
+}
+
+/** What it wrote counts, but a success needs the cluster's word, too. */
+export function concludeVanished(ending: VanishedEnding): Outcome {
+  const { why, exitCode, stopReason, written, timeoutMs, startedAt } = ending;
+  const stoppedAt = new Date(ending.nowMs);
+  const { result } = written;
+  if (exitCode !== undefined || stopReason !== undefined || result?.ok === false) {
+    return concludeOutcome({
+      ...(exitCode === undefined ? {} : { exitCode }),
+      ...(stopReason && { stopReason }),
+      ...(result && { result }),
+      lastLines: exitCode === undefined ? [why] : written.lastLines,
+      timeoutMs,
+      startedAt,
+      stoppedAt,
+    });
+  }
+  const said = result ? ` although it said: ${result.message}` : "";
+  return {
+    ...failedLaunch("internal", "", startedAt, stoppedAt),
+    message: foldLine(`how it ended is not known: ${why}${said}`),
+    killed: true,
+  };
+}
+
+function linesOf(message: string): string[] {
+  return message.split("\n").filter((line) => line.trim() !== "");
+}
+
+function signalName(signal: number | undefined): string | undefined {
+  return Object.entries(constants.signals).find(([, number]) => number === signal)?.[0];
+}

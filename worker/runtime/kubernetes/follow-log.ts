@@ -1,0 +1,59 @@
+import { type Backoff, backoffMs } from "../../../shared/backoff.ts";
+import type { Clock } from "../../../shared/clock.ts";
+import type { Cluster } from "../../kubernetes/cluster.ts";
+import type { ObjectName } from "../../kubernetes/kinds.ts";
+import { isKubernetesError } from "../../kubernetes/kubernetes-error.ts";
+import { ACTION_CONTAINER } from "./job-manifest.ts";
+import type { PodOutput } from "./pod-output.ts";
+
+const AGAIN: Backoff = { firstMs: 250, maxMs: 5_000 };
+
+export interface FollowLogOptions {
+  readonly cluster: Cluster;
+  readonly pod: ObjectName;
+  readonly output: PodOutput;
+  /** Whether the container has ended, so that its log will not grow. */
+  readonly isOver: () => boolean;
+  /** Called when the worker has no right to read logs. */
+  readonly onForbidden: (reason: string) => void;
+  readonly clock: Clock;
+}
+
+/**
+ * Reads a container's log to its end, through readings that break off. Never rejects: what cannot be read any more, as of a
+ * pod that is gone, is not there.
+ */
+export async function followLog(options: FollowLogOptions, signal: AbortSignal): Promise<void> {
+  const { cluster, pod, output, isOver, clock } = options;
+  for (let failures = 0; !signal.aborted; ) {
+    const wasOver = isOver();
+    const { since } = output;
+    const reading = output.read();
+    try {
+      const what = { container: ACTION_CONTAINER, timestamps: true, follow: !wasOver };
+      await cluster.log(
+        pod,
+        since === undefined ? what : { ...what, sinceTime: since },
+        (chunk) => {
+          failures = 0;
+          reading.push(chunk);
+        },
+        signal,
+      );
+      reading.end();
+      if (wasOver || output.hasResult) return;
+      failures += 1;
+    } catch (thrown) {
+      reading.end();
+      if (isKubernetesError(thrown, "not-found")) return;
+      if (isKubernetesError(thrown, "forbidden") && thrown instanceof Error) {
+        options.onForbidden(thrown.message);
+        return;
+      }
+      // A container that is not known to its kubelet yet, or no longer, is an invalid request.
+      if (wasOver && isKubernetesError(thrown, "invalid")) return;
+      failures += 1;
+    }
+    await clock.sleep(backoffMs(AGAIN, failures), signal).catch(() => undefined);
+  }
+}

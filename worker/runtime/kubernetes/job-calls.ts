@@ -1,0 +1,242 @@
+import * as z from "zod/mini";
+import { type Backoff, backoffMs } from "../../../shared/backoff.ts";
+import type { Clock } from "../../../shared/clock.ts";
+import type { Cluster } from "../../kubernetes/cluster.ts";
+import { KINDS } from "../../kubernetes/kinds.ts";
+import { isKubernetesError, KubernetesError } from "../../kubernetes/kubernetes-error.ts";
+import { ACKNOWLEDGED_TTL_SECONDS } from "./leftovers.ts";
+import { NOTE, SELECTOR } from "./marks.ts";
+import {
+  JobObject,
+  PodObject,
+  type Reason,
+  type SeenJob,
+  type SeenPod,
+  type StopNote,
+  seenJob,
+  seenPod,
+} from "./seen.ts";
+
+/** Which Job: another one of its name is another action's run. */
+export type JobId = Pick<SeenJob, "name" | "uid">;
+
+const AGAIN: Backoff = { firstMs: 250, maxMs: 5_000, jitter: 0.5 };
+const LONGEST_REASON = 500;
+/** From when on a Job's deadline has passed, whenever it began: its controller then ends it and makes no pod any more. */
+const AT_ONCE_SECONDS = 1;
+
+const EventObject = z.object({
+  type: z.optional(z.string()),
+  reason: z.optional(z.string()),
+  message: z.optional(z.string()),
+  metadata: z.object({ creationTimestamp: z.optional(z.string()) }),
+  lastTimestamp: z.nullish(z.string()),
+});
+
+interface PatchStep {
+  readonly op: "add" | "replace";
+  readonly path: string;
+  readonly value: unknown;
+}
+
+/** What is asked of the API about Jobs. Rejects with a `KubernetesError`, or the signal's reason. */
+export class JobCalls {
+  readonly #cluster: Cluster;
+  readonly #clock: Clock;
+
+  constructor(cluster: Cluster, clock: Clock) {
+    this.#cluster = cluster;
+    this.#clock = clock;
+  }
+
+  /**
+   * Undefined when its name is taken, maybe by an own request whose answer was lost: a name makes it safe to ask again.
+   */
+  async create(
+    manifest: Readonly<Record<string, unknown>>,
+    signal: AbortSignal,
+  ): Promise<SeenJob | undefined> {
+    const { namespace } = this.#cluster;
+    try {
+      return await this.#persist(signal, async () =>
+        seenJob(await this.#cluster.create(KINDS.job, namespace, manifest, JobObject, signal)),
+      );
+    } catch (thrown) {
+      if (isKubernetesError(thrown, "already-exists")) return undefined;
+      throw thrown;
+    }
+  }
+
+  async find(name: string, signal: AbortSignal): Promise<SeenJob | undefined> {
+    const { namespace } = this.#cluster;
+    const found = await this.#cluster.find(KINDS.job, { namespace, name }, JobObject, signal);
+    return found && seenJob(found);
+  }
+
+  async list(signal: AbortSignal): Promise<SeenJob[]> {
+    const { namespace } = this.#cluster;
+    const selection = { namespace, labelSelector: SELECTOR };
+    return (await this.#cluster.list(KINDS.job, selection, JobObject, signal)).items.map(seenJob);
+  }
+
+  /** Lets it run. False when it is there no more. */
+  async unsuspend(job: JobId, signal: AbortSignal): Promise<boolean> {
+    return this.#patch(job, [{ op: "replace", path: "/spec/suspend", value: false }], signal);
+  }
+
+  /** Ends it, for whoever looks at it later, too: no pod of it is made from then on. False when it is there no more. */
+  async end(job: JobId, note: StopNote | undefined, why: string, signal: AbortSignal): Promise<boolean> {
+    const notes: PatchStep[] = note === undefined ? [] : [annotate(NOTE.stopped, note)];
+    if (why !== "") notes.push(annotate(NOTE.reason, why.slice(0, LONGEST_REASON)));
+    return this.#patch(job, [...notes, DEADLINE_NOW], signal);
+  }
+
+  /** Leaves it to the cluster, which keeps it for a while; `end` where something of its pod still runs. */
+  async acknowledge(
+    job: JobId,
+    { exitCode, end }: { readonly exitCode: number | undefined; readonly end: boolean },
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    return this.#patch(
+      job,
+      [
+        annotate(NOTE.acknowledged, new Date(this.#clock.now()).toISOString()),
+        ...(exitCode === undefined ? [] : [annotate(NOTE.exitCode, String(exitCode))]),
+        { op: "add", path: "/spec/ttlSecondsAfterFinished", value: ACKNOWLEDGED_TTL_SECONDS },
+        ...(end ? [DEADLINE_NOW] : []),
+      ],
+      signal,
+    );
+  }
+
+  /** With its pods: it is there until they are gone. */
+  async remove({ name, uid }: JobId, signal: AbortSignal): Promise<void> {
+    const { namespace } = this.#cluster;
+    await this.#persist(signal, () =>
+      this.#cluster.remove(KINDS.job, { namespace, name }, { propagation: "Foreground", uid }, signal),
+    ).catch(ignoreAnother);
+  }
+
+  /** Only while it is as it was seen. False when it is not. */
+  async removeAsSeen(
+    { name, uid, resourceVersion }: JobId & Pick<SeenJob, "resourceVersion">,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { namespace } = this.#cluster;
+    const seen = { uid, ...(resourceVersion !== undefined && { resourceVersion }) };
+    try {
+      await this.#persist(signal, () =>
+        this.#cluster.remove(KINDS.job, { namespace, name }, { propagation: "Background", ...seen }, signal),
+      );
+      return true;
+    } catch (thrown) {
+      if (isKubernetesError(thrown, "conflict")) return false;
+      throw thrown;
+    }
+  }
+
+  async isRunning(pod: SeenPod, signal: AbortSignal): Promise<boolean> {
+    const { namespace } = this.#cluster;
+    const selection = { namespace, fieldSelector: `metadata.name=${pod.name}` };
+    const { items } = await this.#persist(signal, () =>
+      this.#cluster.list(KINDS.pod, selection, PodObject, signal),
+    );
+    return items
+      .map(seenPod)
+      .some(({ uid, phase }) => uid === pod.uid && phase !== "Failed" && phase !== "Succeeded");
+  }
+
+  /** With the pod's own grace, where none is given. */
+  async removePod(
+    { name, uid }: SeenPod,
+    graceSeconds: number | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { namespace } = this.#cluster;
+    const options = { uid, ...(graceSeconds !== undefined && { gracePeriodSeconds: graceSeconds }) };
+    await this.#persist(signal, () =>
+      this.#cluster.remove(KINDS.pod, { namespace, name }, options, signal),
+    ).catch(ignoreAnother);
+  }
+
+  /** One that is there already was made for the same Job, as its name is of that Job alone. */
+  async createSecret(manifest: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<void> {
+    const { namespace } = this.#cluster;
+    try {
+      await this.#persist(signal, () =>
+        this.#cluster.create(KINDS.secret, namespace, manifest, z.unknown(), signal),
+      );
+    } catch (thrown) {
+      if (!isKubernetesError(thrown, "already-exists")) throw thrown;
+    }
+  }
+
+  async removeSecret(name: string, signal: AbortSignal): Promise<void> {
+    const { namespace } = this.#cluster;
+    await this.#persist(signal, () => this.#cluster.remove(KINDS.secret, { namespace, name }, {}, signal));
+  }
+
+  /** The newest warning about an object; undefined where there is none, or no right to look. */
+  async newestWarning(uid: string, signal: AbortSignal): Promise<Reason | undefined> {
+    const { namespace } = this.#cluster;
+    const selection = { namespace, fieldSelector: `involvedObject.uid=${uid}` };
+    try {
+      const { items } = await this.#cluster.list(KINDS.event, selection, EventObject, signal);
+      const at = (event: (typeof items)[number]) =>
+        Date.parse(event.lastTimestamp ?? event.metadata.creationTimestamp ?? "") || 0;
+      const newest = items
+        .filter(({ type }) => type === "Warning")
+        .reduce<(typeof items)[number] | undefined>(
+          (best, event) => (best && at(best) > at(event) ? best : event),
+          undefined,
+        );
+      return newest && { reason: newest.reason ?? "", message: newest.message ?? "" };
+    } catch {
+      return undefined;
+    }
+  }
+
+  async #patch({ name, uid }: JobId, steps: readonly PatchStep[], signal: AbortSignal): Promise<boolean> {
+    const { namespace } = this.#cluster;
+    const body = [{ op: "test", path: "/metadata/uid", value: uid }, ...steps];
+    try {
+      await this.#persist(signal, () =>
+        this.#cluster.patch(KINDS.job, { namespace, name }, { type: "json", body }, z.unknown(), signal),
+      );
+      return true;
+    } catch (thrown) {
+      if (isKubernetesError(thrown, "not-found")) return false;
+      // A test that fails is an invalid request, too.
+      if (isKubernetesError(thrown, "invalid") && (await this.find(name, signal))?.uid !== uid) return false;
+      throw thrown;
+    }
+  }
+
+  /** Asks until the API answers: all of these may be asked again, whatever became of the first time. */
+  async #persist<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      let waitMs = backoffMs(AGAIN, attempt);
+      try {
+        return await work();
+      } catch (thrown) {
+        if (!(thrown instanceof KubernetesError) || !thrown.passing) throw thrown;
+        waitMs = Math.max(waitMs, thrown.retryAfterMs ?? 0);
+        await this.#clock.sleep(waitMs, signal).catch(() => {
+          throw thrown;
+        });
+      }
+    }
+  }
+}
+
+const DEADLINE_NOW: PatchStep = { op: "add", path: "/spec/activeDeadlineSeconds", value: AT_ONCE_SECONDS };
+
+/** RFC 6901: a slash within a name is `~1`. */
+function annotate(key: string, value: string): PatchStep {
+  return { op: "add", path: `/metadata/annotations/${key.replaceAll("/", "~1")}`, value };
+}
+
+/** What has taken the name meanwhile is not what was to go. */
+function ignoreAnother(thrown: unknown): void {
+  if (!isKubernetesError(thrown, "conflict")) throw thrown;
+}

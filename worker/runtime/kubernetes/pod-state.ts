@@ -1,0 +1,35 @@
+import { NOTE } from "./marks.ts";
+import { type StartProblem, startProblem } from "./pod-words.ts";
+import type { Termination } from "./seen.ts";
+import type { Sight } from "./watched-jobs.ts";
+
+/** How far an action is. */
+export type PodState =
+  | { readonly kind: "pending"; readonly problem: StartProblem | undefined }
+  | { readonly kind: "running"; readonly startedAt: Date | undefined }
+  | {
+      readonly kind: "ended";
+      readonly pod: NonNullable<Sight["pod"]>;
+      readonly termination: Termination;
+    }
+  /** Its Job has ended or its pod is gone, and nothing tells yet how its container ended. */
+  | { readonly kind: "over" };
+
+/** By the action's own container: what else is in its pod may go on for ever. */
+export function podState({ job, pod }: Sight): PodState {
+  if (pod?.container.kind === "terminated") return { kind: "ended", pod, termination: pod.container };
+  if (isJobOver(job) || isPodOver(pod)) return { kind: "over" };
+  if (pod?.container.kind === "running") return { kind: "running", startedAt: pod.container.startedAt };
+  return { kind: "pending", problem: startProblem(pod) };
+}
+
+/** What was acknowledged had ended, although its Job may go on with what else is in its pod. */
+function isJobOver(job: Sight["job"]): boolean {
+  if (job === undefined || job === "gone") return job === "gone";
+  return job.end !== undefined || job.marks[NOTE.acknowledged] !== undefined;
+}
+
+/** Whether nothing of a pod will run any more. */
+export function isPodOver(pod: Sight["pod"]): boolean {
+  return pod !== undefined && (pod.isGone || pod.phase === "Failed" || pod.phase === "Succeeded");
+}

@@ -1,0 +1,108 @@
+import type { ErrorClass } from "../../../shared/contract/error-class.ts";
+import type { Reason, SeenPod, Termination } from "./seen.ts";
+
+/** `reason: message`, or what there is of it. */
+export function reasonText({ reason, message }: Reason): string {
+  if (message === "") return reason;
+  return reason === "" || message.startsWith(reason) ? message : `${reason}: ${message}`;
+}
+
+/** Of a pod's own `reason`. */
+const POD_REASONS: Readonly<Record<string, string>> = {
+  Evicted: "its pod was evicted by its node",
+  NodeLost: "its node does not answer",
+  Shutdown: "its node was shut down",
+  Terminated: "its node was shut down",
+  NodeShutdown: "its node was shut down",
+  Preempting: "its pod had to make way for one of the node's own",
+};
+
+/** Of the condition `DisruptionTarget` (KEP-3329). */
+const DISRUPTIONS: Readonly<Record<string, string>> = {
+  PreemptionByScheduler: "its pod had to make way for one of higher priority",
+  DeletionByTaintManager: "its node became unfit for it",
+  EvictionByEvictionAPI: "its pod was evicted, as when a node is drained",
+  DeletionByPodGC: "its node is gone",
+  TerminationByKubelet: "its node ended it",
+};
+
+/** Who ended a pod, where that was neither the action nor the worker; undefined where nobody did. */
+export function disruptionOf(pod: SeenPod & { readonly isGone?: boolean }): string | undefined {
+  const { why, disruption } = pod;
+  if (why && why.reason in POD_REASONS) return withDetail(POD_REASONS[why.reason] ?? why.reason, why);
+  if (disruption) return withDetail(DISRUPTIONS[disruption.reason] ?? disruption.reason, disruption);
+  if (pod.container.kind === "terminated" && pod.container.reason === "ContainerStatusUnknown") {
+    return withDetail("its node lost it", pod.container);
+  }
+  if (why && pod.phase === "Failed" && pod.container.kind !== "terminated") {
+    return `its node refused the pod: ${reasonText(why)}`;
+  }
+  return pod.isBeingDeleted || pod.isGone ? "its pod was deleted by somebody" : undefined;
+}
+
+function withDetail(words: string, { message }: Reason): string {
+  return message === "" ? words : `${words}: ${message}`;
+}
+
+/** Why a container has not started, and whether that can still change. */
+export interface StartProblem {
+  readonly text: string;
+  readonly class: ErrorClass;
+  /** How long it is looked at before it is taken for good; absent where it may pass by itself. */
+  readonly patienceMs?: number;
+}
+
+/** A second try may go well, as when a Secret or a network interface was late. */
+const PATIENCE_MS = 5_000;
+
+const HOPELESS: Readonly<Record<string, number>> = {
+  InvalidImageName: 0,
+  ErrImageNeverPull: 0,
+  CreateContainerConfigError: PATIENCE_MS,
+  CreateContainerError: PATIENCE_MS,
+  RunContainerError: PATIENCE_MS,
+};
+
+/** What a container waits for that has a reason which tells something: `ContainerCreating` does not. */
+export function startProblem(pod: SeenPod | undefined): StartProblem | undefined {
+  if (!pod) return undefined;
+  const { container, unscheduled, node } = pod;
+  if (unscheduled && node === undefined) {
+    return { text: `no node takes the pod: ${reasonText(unscheduled)}`, class: "internal" };
+  }
+  if (container.kind !== "waiting" || !container.why || PLAIN_WAITING.has(container.why.reason)) {
+    return undefined;
+  }
+  const { why } = container;
+  const patienceMs = HOPELESS[why.reason];
+  return {
+    text: reasonText(why),
+    class: classOfWaiting(why),
+    ...(patienceMs === undefined ? {} : { patienceMs }),
+  };
+}
+
+const PLAIN_WAITING: ReadonlySet<string> = new Set(["ContainerCreating", "PodInitializing", ""]);
+
+function classOfWaiting({ reason, message }: Reason): ErrorClass {
+  switch (reason) {
+    case "InvalidImageName":
+    case "ErrImageNeverPull":
+    case "CreateContainerConfigError":
+      return "usage";
+    case "ErrImagePull":
+    case "ImagePullBackOff":
+      // Not `auth`: that is what a BMC refuses, and it would not be asked again.
+      return /not found|manifest unknown|denied|unauthorized|authentication required/i.test(message)
+        ? "usage"
+        : "unreachable";
+    default:
+      return "internal";
+  }
+}
+
+/** The container was made, and its program could not be started: nothing was done. */
+export function startFailure({ reason, message }: Termination): string | undefined {
+  if (reason !== "StartError" && reason !== "ContainerCannotRun") return undefined;
+  return `the container could not be started: ${message === "" ? reason : message}`;
+}

@@ -1,0 +1,51 @@
+import type { NeededRight } from "../../kubernetes/needed-right.ts";
+
+/** What running actions in pods needs, all of it in the worker's own namespace. */
+export const RIGHTS: readonly NeededRight[] = [
+  {
+    group: "batch",
+    resource: "jobs",
+    verbs: ["create", "get", "list", "watch", "patch", "delete"],
+    scope: "own",
+    why: "Each action is a Job: made, let run, watched, ended, and found again after a restart",
+  },
+  {
+    group: "",
+    resource: "pods",
+    verbs: ["list", "watch"],
+    scope: "own",
+    why: "The pod of a Job tells how far its action is, and how it ended",
+  },
+  {
+    group: "",
+    resource: "pods",
+    verbs: ["delete"],
+    scope: "own",
+    why: "An action whose time is over is stopped at once",
+    without: "the Job's own deadline stops it, as soon as the cluster's controller gets to it",
+  },
+  {
+    group: "",
+    resource: "pods/log",
+    verbs: ["get"],
+    scope: "own",
+    why: "What an action logs goes into the worker's log",
+    without: "actions' logs stay in the cluster, and results of more than 4 KiB lose what they read",
+  },
+  {
+    group: "",
+    resource: "secrets",
+    verbs: ["create", "delete"],
+    scope: "own",
+    why: "The connection of a machine whose Secret is not in this namespace is handed over as a Secret of its own",
+    without: "only machines whose Secrets are in this namespace can be acted on",
+  },
+  {
+    group: "",
+    resource: "events",
+    verbs: ["list"],
+    scope: "own",
+    why: "Events tell why a pod was not made or cannot mount its Secret",
+    without: "such a failure is reported without its reason",
+  },
+];

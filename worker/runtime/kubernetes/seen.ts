@@ -1,0 +1,200 @@
+import * as z from "zod/mini";
+import { ACTION_CONTAINER } from "./job-manifest.ts";
+import { NOTE } from "./marks.ts";
+
+const Texts = z.optional(z.record(z.string(), z.string()));
+const Meta = z.object({
+  name: z.string(),
+  namespace: z.optional(z.string()),
+  uid: z.string(),
+  resourceVersion: z.optional(z.string()),
+  creationTimestamp: z.optional(z.string()),
+  deletionTimestamp: z.optional(z.string()),
+  labels: Texts,
+  annotations: Texts,
+  ownerReferences: z.optional(z.array(z.object({ uid: z.string() }))),
+});
+const Condition = z.object({
+  type: z.string(),
+  status: z.string(),
+  reason: z.optional(z.string()),
+  message: z.optional(z.string()),
+});
+const Said = z.object({ reason: z.optional(z.string()), message: z.optional(z.string()) });
+
+/** As much of a Job as is read. */
+export const JobObject = z.object({
+  metadata: Meta,
+  spec: z.object({ suspend: z.optional(z.boolean()) }),
+  status: z.optional(z.object({ conditions: z.optional(z.array(Condition)) })),
+});
+export type JobObject = z.infer<typeof JobObject>;
+
+/** As much of a pod as is read. */
+export const PodObject = z.object({
+  metadata: Meta,
+  spec: z.object({ nodeName: z.optional(z.string()) }),
+  status: z.optional(
+    z.object({
+      phase: z.optional(z.string()),
+      reason: z.optional(z.string()),
+      message: z.optional(z.string()),
+      conditions: z.optional(z.array(Condition)),
+      containerStatuses: z.optional(
+        z.array(
+          z.object({
+            name: z.string(),
+            state: z.optional(
+              z.object({
+                waiting: z.optional(Said),
+                running: z.optional(z.object({ startedAt: z.optional(z.string()) })),
+                terminated: z.optional(
+                  z.object({
+                    exitCode: z.number(),
+                    signal: z.optional(z.number()),
+                    reason: z.optional(z.string()),
+                    message: z.optional(z.string()),
+                    startedAt: z.nullish(z.string()),
+                    finishedAt: z.nullish(z.string()),
+                  }),
+                ),
+              }),
+            ),
+          }),
+        ),
+      ),
+    }),
+  ),
+});
+export type PodObject = z.infer<typeof PodObject>;
+
+/** Why something is as it is, in the cluster's words. */
+export interface Reason {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** A Job, as much of it as matters here. */
+export interface SeenJob {
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string | undefined;
+  /** Its labels and annotations alike. */
+  readonly marks: Readonly<Record<string, string>>;
+  readonly suspended: boolean;
+  readonly isBeingDeleted: boolean;
+  readonly createdMs: number;
+  /** Its end, once it has come. */
+  readonly end: { readonly kind: "complete" } | ({ readonly kind: "failed" } & Reason) | undefined;
+}
+
+/** What a kubelet says of the action's own container. */
+export type ContainerState =
+  | { readonly kind: "waiting"; readonly why: Reason | undefined }
+  | { readonly kind: "running"; readonly startedAt: Date | undefined }
+  | ({ readonly kind: "terminated" } & Termination);
+
+export interface Termination {
+  readonly exitCode: number;
+  readonly signal: number | undefined;
+  /** Such as `Completed`, `Error`, `OOMKilled`, `StartError`. */
+  readonly reason: string;
+  /** What it left as its last words, or the end of its log. */
+  readonly message: string;
+  readonly startedAt: Date | undefined;
+  readonly finishedAt: Date | undefined;
+}
+
+/** A pod of a Job, as much of it as matters here. */
+export interface SeenPod {
+  readonly name: string;
+  readonly uid: string;
+  /** Of its Job. */
+  readonly ownerUid: string | undefined;
+  readonly createdMs: number;
+  readonly isBeingDeleted: boolean;
+  readonly node: string | undefined;
+  readonly phase: string;
+  readonly container: ContainerState;
+  /** Of the pod itself, as of one that was evicted or refused by its node. */
+  readonly why: Reason | undefined;
+  /** Why it is being taken away, where the cluster says so (KEP-3329). */
+  readonly disruption: Reason | undefined;
+  /** Why no node takes it. */
+  readonly unscheduled: Reason | undefined;
+}
+
+export function seenJob({ metadata, spec, status }: JobObject): SeenJob {
+  const holds = (type: string) =>
+    status?.conditions?.find((condition) => condition.type === type && condition.status === "True");
+  const failed = holds("Failed");
+  return {
+    name: metadata.name,
+    uid: metadata.uid,
+    resourceVersion: metadata.resourceVersion,
+    marks: { ...metadata.annotations, ...metadata.labels },
+    suspended: spec.suspend ?? false,
+    isBeingDeleted: metadata.deletionTimestamp !== undefined,
+    createdMs: Date.parse(metadata.creationTimestamp ?? ""),
+    end: holds("Complete")
+      ? { kind: "complete" }
+      : failed && { kind: "failed", ...(reasonOf(failed) ?? { reason: "Failed", message: "" }) },
+  };
+}
+
+export function seenPod({ metadata, spec, status }: PodObject): SeenPod {
+  const { conditions = [], containerStatuses = [] } = status ?? {};
+  const disruption = conditions.find(({ type, status }) => type === "DisruptionTarget" && status === "True");
+  const scheduled = conditions.find(({ type, status }) => type === "PodScheduled" && status === "False");
+  return {
+    name: metadata.name,
+    uid: metadata.uid,
+    ownerUid: metadata.ownerReferences?.[0]?.uid,
+    createdMs: Date.parse(metadata.creationTimestamp ?? ""),
+    isBeingDeleted: metadata.deletionTimestamp !== undefined,
+    node: spec.nodeName,
+    phase: status?.phase ?? "Pending",
+    container: containerState(containerStatuses.find(({ name }) => name === ACTION_CONTAINER)?.state),
+    why: reasonOf(status),
+    disruption: reasonOf(disruption),
+    unscheduled: reasonOf(scheduled),
+  };
+}
+
+type State = NonNullable<NonNullable<PodObject["status"]>["containerStatuses"]>[number]["state"];
+
+function containerState(state: State): ContainerState {
+  const { terminated, running, waiting } = state ?? {};
+  if (terminated) {
+    return {
+      kind: "terminated",
+      exitCode: terminated.exitCode,
+      signal: terminated.signal || undefined,
+      reason: terminated.reason ?? "",
+      message: terminated.message ?? "",
+      startedAt: timeOf(terminated.startedAt),
+      finishedAt: timeOf(terminated.finishedAt),
+    };
+  }
+  if (running) return { kind: "running", startedAt: timeOf(running.startedAt) };
+  return { kind: "waiting", why: reasonOf(waiting) };
+}
+
+/** A container that never ran has the beginning of 1970 for its start. */
+function timeOf(text: string | null | undefined): Date | undefined {
+  const ms = Date.parse(text ?? "");
+  return ms > 0 ? new Date(ms) : undefined;
+}
+
+function reasonOf(said: z.infer<typeof Said> | undefined): Reason | undefined {
+  if (!said?.reason && !said?.message) return undefined;
+  return { reason: said.reason ?? "", message: said.message ?? "" };
+}
+
+/** Why the worker ended a Job. */
+export type StopNote = "timeout" | "cancelled" | "not-started";
+
+export function stopNoteOf({ marks }: SeenJob): StopNote | undefined {
+  const note = marks[NOTE.stopped];
+  return note === "timeout" || note === "cancelled" || note === "not-started" ? note : undefined;
+}

@@ -1,0 +1,228 @@
+import * as z from "zod/mini";
+import type { Clock } from "../../../shared/clock.ts";
+import type { Logger } from "../../../shared/logger.ts";
+import type { Cluster } from "../../kubernetes/cluster.ts";
+import { KINDS } from "../../kubernetes/kinds.ts";
+import { type Change, WatchedObjects } from "../../kubernetes/watched-objects.ts";
+import { MARK, SELECTOR } from "./marks.ts";
+import { JobObject, PodObject, type SeenJob, type SeenPod, seenJob, seenPod } from "./seen.ts";
+
+export interface WatchedJobsOptions {
+  readonly cluster: Cluster;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** How long the watches go on when nothing is observed any more; the next action then needs no list. */
+  readonly lingerMs?: number;
+}
+
+/** What is known of one Job now. */
+export interface Sight {
+  /** Undefined until the watch has told of it; `gone` when there is none any more, or another one of its name. */
+  readonly job: SeenJob | "gone" | undefined;
+  /** The first one that was made for it. */
+  readonly pod: (SeenPod & { readonly isGone: boolean }) | undefined;
+}
+
+/** How long the watch may lag before an unseen Job is asked for. */
+const UNSEEN_FIRST_MS = 2_000;
+const UNSEEN_AGAIN_MS = 30_000;
+
+/**
+ * The Jobs and pods that are looked at, through one watch each for all of them. It selects what any worker made: what is
+ * adopted may bear the name of an owner of before. Runs only while something is observed, and a while longer.
+ */
+export class WatchedJobs {
+  readonly #options: WatchedJobsOptions;
+  readonly #observations = new Set<JobObservation>();
+  #running: Running | undefined;
+
+  constructor(options: WatchedJobsOptions) {
+    this.#options = options;
+  }
+
+  /** To be released. */
+  observe(job: Pick<SeenJob, "name" | "uid" | "marks">): JobObservation {
+    const running = this.#run();
+    const observation = new JobObservation(job, this.#options, running.jobs.synced, () =>
+      this.#release(observation),
+    );
+    this.#observations.add(observation);
+    const name = { namespace: this.#options.cluster.namespace, name: job.name };
+    const known = running.jobs.get(name);
+    if (known) observation.seeJob(known);
+    for (const pod of running.pods.values()) observation.seePod(pod);
+    return observation;
+  }
+
+  close(): void {
+    this.#running?.end.abort(new Error("the runtime is closed"));
+    this.#running = undefined;
+  }
+
+  #run(): Running {
+    if (this.#running) return this.#running;
+    const { cluster, clock, log } = this.#options;
+    const selection = { namespace: cluster.namespace, labelSelector: SELECTOR };
+    const jobs = new WatchedObjects({
+      ...{ cluster, clock, log, kind: KINDS.job, selection },
+      project: (object) => projected(JobObject, seenJob, object),
+      onChange: (change: Change<SeenJob>) => {
+        for (const observation of this.#observations) {
+          if (change.kind === "set") observation.seeJob(change.value);
+          else observation.loseJob(change.before);
+        }
+      },
+    });
+    const pods = new WatchedObjects({
+      ...{ cluster, clock, log, kind: KINDS.pod, selection },
+      project: (object) => projected(PodObject, seenPod, object),
+      onChange: (change: Change<SeenPod>) => {
+        for (const observation of this.#observations) {
+          if (change.kind === "set") observation.seePod(change.value);
+          else observation.losePod(change.before);
+        }
+      },
+    });
+    const end = new AbortController();
+    this.#running = { jobs, pods, end };
+    void jobs.run(end.signal);
+    void pods.run(end.signal);
+    return this.#running;
+  }
+
+  #release(observation: JobObservation): void {
+    this.#observations.delete(observation);
+    if (this.#observations.size === 0) void this.#linger();
+  }
+
+  async #linger(): Promise<void> {
+    const { clock, lingerMs = 60_000 } = this.#options;
+    const running = this.#running;
+    if (!running) return;
+    await clock.sleep(lingerMs, running.end.signal).catch(() => undefined);
+    if (this.#observations.size > 0 || this.#running !== running) return;
+    running.end.abort(new Error("nothing is observed any more"));
+    this.#running = undefined;
+  }
+}
+
+interface Running {
+  readonly jobs: WatchedObjects<SeenJob>;
+  readonly pods: WatchedObjects<SeenPod>;
+  readonly end: AbortController;
+}
+
+/** What becomes of one Job and its pod. */
+export class JobObservation {
+  readonly #job: Pick<SeenJob, "name" | "uid" | "marks">;
+  readonly #options: Pick<WatchedJobsOptions, "cluster" | "clock">;
+  readonly #onRelease: () => void;
+  readonly #released = new AbortController();
+  #sight: Sight = { job: undefined, pod: undefined };
+  #change = Promise.withResolvers<void>();
+
+  constructor(
+    job: Pick<SeenJob, "name" | "uid" | "marks">,
+    options: Pick<WatchedJobsOptions, "cluster" | "clock">,
+    synced: Promise<void>,
+    onRelease: () => void,
+  ) {
+    this.#job = job;
+    this.#options = options;
+    this.#onRelease = onRelease;
+    void this.#askWhileUnseen(synced).catch(() => undefined);
+  }
+
+  get sight(): Sight {
+    return this.#sight;
+  }
+
+  seeJob(job: SeenJob): void {
+    if (job.name !== this.#job.name) return;
+    this.#see({ ...this.#sight, job: job.uid === this.#job.uid ? job : "gone" });
+  }
+
+  loseJob(job: SeenJob): void {
+    if (job.uid === this.#job.uid) this.#see({ ...this.#sight, job: "gone" });
+  }
+
+  seePod(pod: SeenPod): void {
+    if (pod.ownerUid !== this.#job.uid) return;
+    const known = this.#sight.pod;
+    if (known === undefined || known.uid === pod.uid || isBefore(pod, known)) {
+      this.#see({ ...this.#sight, pod: { ...pod, isGone: false } });
+    }
+  }
+
+  losePod(pod: SeenPod): void {
+    const known = this.#sight.pod;
+    if (known?.uid === pod.uid) this.#see({ ...this.#sight, pod: { ...known, isGone: true } });
+  }
+
+  /** Looks at its pods now, whatever the watch has told so far. Rejects as `Cluster.list` does. */
+  async refreshPod(signal: AbortSignal): Promise<void> {
+    const { cluster } = this.#options;
+    const labelSelector = `${MARK.key}=${this.#job.marks[MARK.key]}`;
+    const selection = { namespace: cluster.namespace, labelSelector };
+    const { items } = await cluster.list(KINDS.pod, selection, PodObject, signal);
+    const pods = items.map(seenPod);
+    for (const pod of pods) this.seePod(pod);
+    const known = this.#sight.pod;
+    if (known && !pods.some(({ uid }) => uid === known.uid)) this.losePod(known);
+  }
+
+  /** What `judge` makes of the first sight of which it makes something. Rejects with the signal's reason. */
+  async until<T>(judge: (sight: Sight) => T | undefined, signal: AbortSignal): Promise<T> {
+    for (;;) {
+      signal.throwIfAborted();
+      const { promise } = this.#change;
+      const found = judge(this.#sight);
+      if (found !== undefined) return found;
+      await settledOrAborted(promise, signal);
+    }
+  }
+
+  release(): void {
+    this.#released.abort(new Error("it is observed no more"));
+    this.#onRelease();
+  }
+
+  #see(sight: Sight): void {
+    this.#sight = sight;
+    this.#change.resolve();
+    this.#change = Promise.withResolvers();
+  }
+
+  /** A Job that was deleted before the watch began is never told of. */
+  async #askWhileUnseen(synced: Promise<void>): Promise<void> {
+    const { cluster, clock } = this.#options;
+    const { signal } = this.#released;
+    await settledOrAborted(synced, signal);
+    const name = { namespace: cluster.namespace, name: this.#job.name };
+    for (let waitMs = UNSEEN_FIRST_MS; ; waitMs = UNSEEN_AGAIN_MS) {
+      await clock.sleep(waitMs, signal);
+      if (this.#sight.job !== undefined) return;
+      const found = await cluster.find(KINDS.job, name, JobObject, signal).catch(() => "unknown" as const);
+      if (found === undefined) this.#see({ ...this.#sight, job: "gone" });
+      else if (found !== "unknown") this.seeJob(seenJob(found));
+    }
+  }
+}
+
+/** An object that is not understood is as good as none: nothing of it could be used. */
+function projected<O, T>(schema: z.ZodMiniType<O>, see: (object: O) => T, object: unknown): T | undefined {
+  const parsed = z.safeParse(schema, object);
+  return parsed.success ? see(parsed.data) : undefined;
+}
+
+function isBefore(one: SeenPod, other: SeenPod): boolean {
+  return one.createdMs === other.createdMs ? one.name < other.name : one.createdMs < other.createdMs;
+}
+
+function settledOrAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = () => aborted.reject(signal.reason);
+  signal.addEventListener("abort", onAbort, { once: true });
+  return Promise.race([promise, aborted.promise]).finally(() => signal.removeEventListener("abort", onAbort));
+}

@@ -1,0 +1,20 @@
+import { KINDS } from "../kubernetes/kinds.ts";
+import type { NeededRight } from "../kubernetes/needed-right.ts";
+
+/** What sharing lanes among replicas needs; without one of them a replica owns no lane. */
+export const RIGHTS: readonly NeededRight[] = [
+  {
+    group: KINDS.lease.group,
+    resource: KINDS.lease.resource,
+    verbs: ["create", "list", "watch", "update", "delete"],
+    scope: "own",
+    why: "Replicas share the lanes by Leases: join, see each other, take lanes and give them up, leave",
+  },
+  {
+    group: KINDS.job.group,
+    resource: KINDS.job.resource,
+    verbs: ["list", "watch"],
+    scope: "own",
+    why: "Before a BMC that a dead replica held is used, the Job of its action must have ended",
+  },
+];
