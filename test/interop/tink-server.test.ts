@@ -3,11 +3,10 @@ import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Agent, request } from "undici";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { parse } from "yaml";
 import { z } from "zod";
 import { type Lab, startLab } from "../../examples/demo/lab.ts";
+import { accessFromKubeconfig, ClusterClient } from "../simulators/kubernetes/node/cluster-client.ts";
 import { WorkerProgram } from "../support/worker-program.ts";
 
 /**
@@ -21,23 +20,6 @@ if (!available) process.stderr.write("skipped: TINK_SERVER and KUBECONFIG name n
 
 const UNTIL_MS = 60_000;
 const GROUP = "/apis/tinkerbell.org/v1alpha1/namespaces/default";
-
-const Kubeconfig = z.object({
-  clusters: z.array(
-    z.object({
-      cluster: z.object({ server: z.string(), "certificate-authority-data": z.string().optional() }),
-    }),
-  ),
-  users: z.array(
-    z.object({
-      user: z.object({
-        "client-certificate-data": z.string().optional(),
-        "client-key-data": z.string().optional(),
-        token: z.string().optional(),
-      }),
-    }),
-  ),
-});
 
 const Workflow = z.object({
   status: z
@@ -53,53 +35,19 @@ const Workflow = z.object({
 });
 type Workflow = z.infer<typeof Workflow>;
 
-/** As much of the Kubernetes API as these tests need. */
-function openApi(path: string) {
-  const { clusters, users } = Kubeconfig.parse(parse(readFileSync(path, "utf8")));
-  const cluster = clusters[0]?.cluster;
-  const user = users[0]?.user;
-  if (!cluster || !user) throw new Error(`${path} names no cluster and user`);
-  const pem = (data: string | undefined) => (data === undefined ? undefined : Buffer.from(data, "base64"));
-  const ca = pem(cluster["certificate-authority-data"]);
-  const cert = pem(user["client-certificate-data"]);
-  const key = pem(user["client-key-data"]);
-  const dispatcher = new Agent({
-    connect: { ...(ca ? { ca } : {}), ...(cert ? { cert } : {}), ...(key ? { key } : {}) },
-  });
-  const call = async (
-    method: "GET" | "POST" | "DELETE",
-    target: string,
-    body?: unknown,
-  ): Promise<unknown> => {
-    const answer = await request(`${cluster.server}${target}`, {
-      method,
-      dispatcher,
-      headers: {
-        "content-type": "application/json",
-        ...(user.token ? { authorization: `Bearer ${user.token}` } : {}),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    const text = await answer.body.text();
-    if (answer.statusCode >= 300) throw new Error(`${method} ${target}: ${answer.statusCode} ${text}`);
-    return JSON.parse(text);
-  };
-  return { call, close: () => dispatcher.close() };
-}
-
 describe.skipIf(!available)("a real tink server", { timeout: 2 * UNTIL_MS }, () => {
   const suffix = randomBytes(4).toString("hex");
   let lab: Lab;
-  let api: ReturnType<typeof openApi>;
+  let api: ClusterClient;
   const created: string[] = [];
 
   beforeAll(async () => {
     lab = await startLab({ times: { powerOnMs: 300, powerOffMs: 100, softOffMs: 100 } });
-    api = openApi(kubeconfig ?? "");
+    api = new ClusterClient(accessFromKubeconfig(readFileSync(kubeconfig ?? "", "utf8")));
   });
   afterAll(async () => {
     if (!available) return;
-    for (const path of created.toReversed()) await api.call("DELETE", path);
+    for (const path of created.toReversed()) await api.delete(path);
     await api.close();
     await lab.close();
   });
@@ -107,7 +55,7 @@ describe.skipIf(!available)("a real tink server", { timeout: 2 * UNTIL_MS }, () 
   async function create(kind: "Template" | "Workflow", name: string, spec: unknown): Promise<string> {
     const collection = `${GROUP}/${kind.toLowerCase()}s`;
     const metadata = { name, namespace: "default" };
-    await api.call("POST", collection, { apiVersion: "tinkerbell.org/v1alpha1", kind, metadata, spec });
+    await api.create(collection, { apiVersion: "tinkerbell.org/v1alpha1", kind, metadata, spec });
     created.push(`${collection}/${name}`);
     return `${collection}/${name}`;
   }
@@ -115,7 +63,7 @@ describe.skipIf(!available)("a real tink server", { timeout: 2 * UNTIL_MS }, () 
   async function untilState(path: string, wanted: string): Promise<Workflow> {
     const giveUpAt = performance.now() + UNTIL_MS;
     for (;;) {
-      const workflow = Workflow.parse(await api.call("GET", path));
+      const workflow = Workflow.parse(await api.get(path));
       if (workflow.status?.state === wanted) return workflow;
       if (performance.now() > giveUpAt) throw new Error(`${path} is ${JSON.stringify(workflow.status)}`);
       await sleep(200);
@@ -162,7 +110,7 @@ describe.skipIf(!available)("a real tink server", { timeout: 2 * UNTIL_MS }, () 
       expect(machine.lastBoot).toMatchObject({ device: "pxe", overridden: true });
       expect(machine.boots).toHaveLength(1);
     }
-    for (const path of created.splice(1)) await api.call("DELETE", path);
+    for (const path of created.splice(1)) await api.delete(path);
   });
 
   test("gets the reason of a failure", async () => {

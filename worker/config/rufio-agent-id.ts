@@ -1,2 +1,2 @@
-/** What actions of Rufio's Jobs bear in place of an agent ID. */
+/** The agent ID of the lane that does Rufio's work: policies name it as they name others, and its actions bear it. */
 export const RUFIO_AGENT_ID = "rufio";

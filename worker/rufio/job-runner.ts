@@ -86,7 +86,10 @@ export class JobRunner {
   jobChanged(change: Change<RufioJob>): void {
     const { before } = change;
     if (before && (change.kind === "gone" || change.value.uid !== before.uid)) this.#forget(before.uid);
-    if (change.kind === "gone") return;
+    if (change.kind === "gone") {
+      if (!change.before.finished) this.#stopWaiting(change.before);
+      return;
+    }
     if (change.value.finished) this.#forget(change.value.uid);
     else this.#work.add(keyOf(change.name));
   }
@@ -107,6 +110,13 @@ export class JobRunner {
     const key = keyOf(name);
     for (const job of this.#waiting.get(key) ?? []) this.#work.add(job);
     this.#waiting.delete(key);
+  }
+
+  #stopWaiting(job: OpenJob): void {
+    const key = keyOf(job.machine);
+    const waiting = this.#waiting.get(key);
+    waiting?.delete(keyOf(job.name));
+    if (waiting?.size === 0) this.#waiting.delete(key);
   }
 
   #forget(uid: string): void {

@@ -2,6 +2,7 @@ import type { Clock } from "../../shared/clock.ts";
 import type { PowerState } from "../../shared/contract/vocabulary.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { ActionId } from "../action.ts";
+import { RUFIO_AGENT_ID } from "../config/rufio-agent-id.ts";
 import type { RufioConfig } from "../config/worker-config.ts";
 import type { Cluster } from "../kubernetes/cluster.ts";
 import type { ObjectName } from "../kubernetes/kinds.ts";
@@ -14,7 +15,6 @@ import { MachineWatch } from "./machine-watch.ts";
 import { RufioLease } from "./rufio-lease.ts";
 import { RufioObjects } from "./rufio-objects.ts";
 import { TaskStatusSink } from "./status-sink.ts";
-import { RUFIO_AGENT_ID } from "./task-action.ts";
 import { TaskQueue } from "./task-queue.ts";
 
 export interface RufioOptions {

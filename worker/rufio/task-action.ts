@@ -1,9 +1,7 @@
 import { z } from "zod";
 import { BootDevice } from "../../shared/contract/vocabulary.ts";
 import type { Action } from "../action.ts";
-
-/** The agent ID of the lane that does Rufio's work: policies name it as they name others. */
-export const RUFIO_AGENT_ID = "rufio";
+import { RUFIO_AGENT_ID } from "../config/rufio-agent-id.ts";
 
 /** After so long Rufio gives a Task up, too (`doReconcile` of its Task controller). */
 const TIMEOUT_MS = 600_000;

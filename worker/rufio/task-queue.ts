@@ -2,6 +2,7 @@ import type { Clock } from "../../shared/clock.ts";
 import { oneLine } from "../../shared/contract/result.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Action, ActionId } from "../action.ts";
+import { RUFIO_AGENT_ID } from "../config/rufio-agent-id.ts";
 import type { Cluster } from "../kubernetes/cluster.ts";
 import { KINDS, type ObjectName } from "../kubernetes/kinds.ts";
 import type { Change } from "../kubernetes/watched-objects.ts";
@@ -12,7 +13,7 @@ import { keyOf, nameOfKey, type OpenTask, type RufioJob, type RufioTask, TaskObj
 import { patchStatus } from "./patch-status.ts";
 import { LeaseHeld, type RufioLease } from "./rufio-lease.ts";
 import { type RufioObjects, shareKey } from "./rufio-objects.ts";
-import { actionOf, RUFIO_AGENT_ID, readTask } from "./task-action.ts";
+import { actionOf, readTask } from "./task-action.ts";
 import { failedStatus } from "./task-status.ts";
 
 export interface TaskQueueOptions {

@@ -2,8 +2,9 @@ import { Readable } from "node:stream";
 import { describe, expect, it } from "vitest";
 import { loadAction } from "../../../actions/catalogue.ts";
 import { readInput } from "../../../actions/harness/read-input.ts";
+import { RUFIO_AGENT_ID } from "../../../worker/config/rufio-agent-id.ts";
 import { parseImageReference } from "../../../worker/image-reference.ts";
-import { actionOf, RUFIO_AGENT_ID, readTask } from "../../../worker/rufio/task-action.ts";
+import { actionOf, readTask } from "../../../worker/rufio/task-action.ts";
 
 const terms = {
   ...{
