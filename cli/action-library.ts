@@ -1,9 +1,11 @@
 import { catalogue, loadAction } from "../actions/catalogue.ts";
+import { inputNames } from "../actions/input-names.ts";
 import type { ActionLibrary } from "../worker/runtime/in-process/action-library.ts";
 
 /** This project's actions, each loaded when it is first asked for. */
 export const actionLibrary: ActionLibrary = {
   names: () => catalogue,
+  inputNames: () => inputNames,
   async find(name) {
     const action = await loadAction(name);
     if (!action) return undefined;

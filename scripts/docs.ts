@@ -1,5 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { catalogue, loadAction } from "../actions/catalogue.ts";
+import { fieldNames } from "../actions/harness/environment.ts";
 import type { ActionReference } from "../actions/harness/reference.ts";
 import { ProviderName } from "../shared/contract/vocabulary.ts";
 import { renderConfigurationPage } from "../worker/config/reference.ts";
@@ -11,9 +12,10 @@ import { refreshProviderPage, refreshProviderTable } from "./provider-pages.ts";
 
 type Render = (current: string) => string | Promise<string>;
 
-/** Pages made, in whole or in part, from the code they describe: by path from the project's root, out of their present text. */
+/** Files made, in whole or in part, from the code they describe: by path from the project's root, out of their present text. */
 export const pages: Readonly<Record<string, Render>> = {
   "README.md": refreshActionList,
+  "actions/input-names.ts": renderInputNames,
   "docs/configuration.md": renderConfigurationPage,
   "docs/doctor.md": refreshDoctorPage,
   "docs/metrics.md": renderMetricsPage,
@@ -30,6 +32,18 @@ export const pages: Readonly<Record<string, Render>> = {
 export async function loadReference(name: string): Promise<ActionReference> {
   const { reference } = await import(`../actions/${name}/reference.ts`);
   return reference;
+}
+
+/** So that a worker knows the names without loading the actions. */
+async function renderInputNames(): Promise<string> {
+  const loaded = await Promise.all(catalogue.map(loadAction));
+  const names = new Set(loaded.flatMap((action) => (action ? fieldNames(action) : [])));
+  const lines = [...names].toSorted().map((name) => `  ${JSON.stringify(name)},`);
+  return `/** The variables that are inputs of at least one action, made by \`npm run docs\`. */
+export const inputNames: readonly string[] = [
+${lines.join("\n")}
+];
+`;
 }
 
 /** The list of all actions in the project's README. */

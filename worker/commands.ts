@@ -36,7 +36,7 @@ export function workerCommands(own: OwnProgram): readonly WorkerCommand[] {
       name: "policy",
       usage: "test [options] <template>",
       summary: "explain what a policy would let a template do",
-      define: async (command) => (await import("./policy-command.ts")).definePolicy(command),
+      define: async (command) => (await import("./policy-command.ts")).definePolicy(command, own),
     },
   ];
 }

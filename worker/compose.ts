@@ -9,13 +9,13 @@ import { AuthGate } from "./auth-gate.ts";
 import type { ClusterSide } from "./cluster-side.ts";
 import type { ExecutionConfig, WorkerConfig } from "./config/worker-config.ts";
 import { readTextFile } from "./document/read-text-file.ts";
-import { Executor } from "./executor.ts";
+import { Executor, type Target } from "./executor.ts";
 import { parseImageReference } from "./image-reference.ts";
 import { agentIdsOf } from "./inventory/agent-id.ts";
 import { CurrentInventory } from "./inventory/current-inventory.ts";
 import type { Inventory } from "./inventory/inventory.ts";
 import { parseInventory } from "./inventory/parse-inventory.ts";
-import { resolveMachine } from "./inventory/resolve-machine.ts";
+import { type ResolvedMachine, resolveMachine } from "./inventory/resolve-machine.ts";
 import { SecretCommands } from "./inventory/secret-commands.ts";
 import type { ActionJournal } from "./journal/journal.ts";
 import type { StateDirectory } from "./journal/state-directory.ts";
@@ -23,10 +23,13 @@ import { type Locks, MachineLocks } from "./machine-locks.ts";
 import { nobody, type Observer, observers, type SeenAction } from "./observer.ts";
 import type { OpenedCluster } from "./opened-cluster.ts";
 import type { OwnProgram } from "./own-program.ts";
+import type { Catalogue } from "./policy/catalogue.ts";
 import { decide, decideFile, decideMachine } from "./policy/decide.ts";
 import { launchTerms } from "./policy/launch-terms.ts";
 import { parsePolicy } from "./policy/parse-policy.ts";
 import type { Policy } from "./policy/policy.ts";
+import { settleTrust } from "./policy/settle-trust.ts";
+import { isTrusted } from "./policy/trust-rule.ts";
 import { unenforced } from "./policy/unenforced.ts";
 import { PowerReader } from "./power-reader.ts";
 import { reloadFiles, type WatchedFile } from "./reload.ts";
@@ -125,6 +128,7 @@ export function composeWorker(
     transport,
     runtime,
     executor: composeExecutor(config, {
+      catalogue: own.library,
       current: {
         inventory,
         get policy() {
@@ -194,7 +198,7 @@ export function composeWorker(
 
 /** The operator's files, and what taking one over means. */
 function watchedFiles(
-  { watched: { inventory, policy }, runtime }: WorkerConfig,
+  { watched: { inventory, policy }, runtime, trust }: WorkerConfig,
   current: Current,
   machinesChanged: () => LogFields,
 ): readonly WatchedFile[] {
@@ -219,7 +223,9 @@ function watchedFiles(
       take(text) {
         const parsed = parsePolicy(policy.path, text);
         if (!parsed.ok) return parsed;
-        current.policy = parsed.value;
+        const settled = settleTrust(parsed.value, trust);
+        if (!settled.ok) return { ok: false, problems: [{ source: policy.path, message: settled.message }] };
+        current.policy = settled.policy;
         return {
           ok: true,
           value: {},
@@ -248,6 +254,7 @@ function named(names: readonly string[]): readonly string[] {
 export function composeExecutor(
   config: ExecutionConfig,
   parts: {
+    readonly catalogue: Catalogue;
     readonly current?: { readonly inventory: Inventory; readonly policy: Policy };
     readonly sink: StatusSink;
     readonly runtime: Runtime;
@@ -266,18 +273,21 @@ export function composeExecutor(
     readonly traceEnvironment?: TraceEnvironment;
   },
 ): Executor {
-  const { current = config, sink, runtime, journal, log, clock } = parts;
+  const { catalogue, current = config, sink, runtime, journal, log, clock } = parts;
   const { observer = nobody, traceEnvironment = noTrace, slots = new ActionSlots(config.maxActions) } = parts;
   const { locks = new MachineLocks(), authGate = new AuthGate(), isOurs = () => true } = parts;
   const { secretCommands = new SecretCommands() } = parts;
   return new Executor({
-    permit: (action) => decide(current.policy, action),
+    permit: (action) => decide(current.policy, catalogue, action),
     locate: (action) => {
       const { policy, inventory } = current;
       const located = resolveMachine(action, inventory, config.agentIdPattern, (machine) =>
         decideMachine(policy, action, machine),
       );
-      return located.ok ? { ...located, terms: launchTerms(policy, action.image) } : located;
+      if (!located.ok) return located;
+      const terms = launchTerms(policy, action.image);
+      if (isTrusted(policy, action.image)) return { ...located, terms };
+      return { ...placeOf(located), terms };
     },
     runtime,
     reporter: new Reporter({ sink, clock, log, maxBackoffMs: config.backoffMaxIntervalMs, observer }),
@@ -306,6 +316,15 @@ export function composeExecutor(
     observer,
     traceEnvironment,
   });
+}
+
+/** The machine and the BMC whose turn an action takes, without a way to reach them. */
+function placeOf(located: ResolvedMachine & { readonly ok: true }): Target {
+  return {
+    ok: true,
+    ...("machine" in located && { machine: located.machine }),
+    ...("lockKey" in located && { lockKey: located.lockKey }),
+  };
 }
 
 export interface RuntimeSurroundings {

@@ -289,7 +289,8 @@ export class Executor {
     }
     const hook = hookFor(action, ended.outcome);
     const after = hook && (() => this.#runHook(hook, target, { timeoutMs, fields }, signals.cancel));
-    this.#learn(machine, ended.outcome);
+    // What an image without a connection says about a BMC is not from the BMC.
+    if (target.connect) this.#learn(machine, ended.outcome);
     const concluding = { startedAt, recorder, fields, ...(machine && { machine }), ...(after && { after }) };
     return this.#conclusion.conclude(action, ended, concluding, signals.cancel);
   }

@@ -5,12 +5,13 @@ import { suggestion } from "../shared/nearest-name.ts";
 import { addConfigOptions } from "./config/options.ts";
 import { RULE_SETTINGS } from "./config/rule-settings.ts";
 import { problemReport } from "./document/problem-report.ts";
+import type { OwnProgram } from "./own-program.ts";
 import { unknownArguments } from "./unknown-arguments.ts";
 
 const TEST = "test";
 
 /** `pbnj-worker policy`, whose one command is `test`. */
-export function definePolicy(command: Command): void {
+export function definePolicy(command: Command, own: OwnProgram): void {
   command
     .usage("test [options] <template>")
     .helpCommand(false)
@@ -34,7 +35,7 @@ export function definePolicy(command: Command): void {
     .allowExcessArguments()
     .action(async (template: string, flags: Record<string, unknown>) => {
       const { testPolicy } = await import("./test-policy.ts");
-      process.exit(await testPolicy(template, flags, unknownArguments(test, test.args.slice(1))));
+      process.exit(await testPolicy(template, flags, unknownArguments(test, test.args.slice(1)), own));
     });
 }
 

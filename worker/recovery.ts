@@ -95,7 +95,7 @@ export class Recovery {
     const adoption = await this.#adoption(entry, fields, signals.cancel);
     switch (adoption.kind) {
       case "ended":
-        learn(entry.machine, adoption.ended.outcome);
+        if (entry.connected) learn(entry.machine, adoption.ended.outcome);
         return conclusion.conclude(entry.action, adoption.ended, about, signals.cancel);
       case "not-launched":
         log.info(fields, "action of an earlier run was not launched: the server serves it again");

@@ -51,6 +51,7 @@ export async function runTemplate(
   const inventory = cluster ? await cluster.machinesFor(config, log, stop.signal) : config.inventory;
   const runtime = composeRuntime(config, { log, own, policy: () => config.policy, cluster });
   const executor = composeExecutor(config, {
+    catalogue: own.library,
     current: { inventory, policy: config.policy },
     sink: terminalSink(process.stdout),
     runtime,

@@ -5,6 +5,7 @@ import { suggestion } from "../shared/nearest-name.ts";
 import type { Action } from "./action.ts";
 import { loadRules, type Rules } from "./config/load-config.ts";
 import { problemReport } from "./document/problem-report.ts";
+import type { OwnProgram } from "./own-program.ts";
 import { type Deciding, explain } from "./policy/explain.ts";
 import { type ExplainedAction, explanationTable } from "./policy/explanation-text.ts";
 import { unenforced } from "./policy/unenforced.ts";
@@ -25,6 +26,7 @@ export async function testPolicy(
   path: string,
   flags: Readonly<Record<string, unknown>>,
   unknown: readonly Problem[],
+  own: OwnProgram,
 ): Promise<number> {
   const { map, namespace: inNamespace, output: asked, ...settingFlags } = flags;
   const [namespace, output] = [String(inNamespace), String(asked)];
@@ -37,7 +39,7 @@ export async function testPolicy(
     return exitCodeOf("usage");
   }
   const { config: rules } = loaded;
-  const explained = await explainTemplate(template.value, namespace, decidingOf(rules));
+  const explained = await explainTemplate(template.value, namespace, decidingOf(rules, own));
   const warnings = [...loaded.warnings, ...unenforced(rules.policy, rules.settings.runtime)];
   for (const warning of warnings) process.stderr.write(`warning: ${formatProblem(warning)}\n`);
   const allowed = explained.every((action) => action.allowed);
@@ -63,10 +65,12 @@ function flagProblems(namespace: string, output: string): readonly Problem[] {
   return problems;
 }
 
-function decidingOf({ policy, inventory, settings }: Rules): Deciding {
-  const { agentIdPattern, runtime, pullPolicy, memoryLimit, cpuLimit, pidsLimit } = settings;
+function decidingOf({ policy, inventory, settings }: Rules, own: OwnProgram): Deciding {
+  const { agentIdPattern, runtime, unsafeAnyImage, pullPolicy, memoryLimit, cpuLimit, pidsLimit } = settings;
   return {
     policy,
+    catalogue: own.library,
+    unsafeAnyImage,
     inventory,
     agentIdPattern,
     runtime,

@@ -1,12 +1,12 @@
 import type * as z from "zod/mini";
+import type { GivenValue } from "../../shared/contract/given.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
-import type { Given } from "./given-values.ts";
 import { BOOLEAN_PROBLEM, type InputField } from "./input.ts";
 
 type Issue = z.core.$ZodIssue;
 
 /** What is wrong with a value, in one line that names where it came from. Never holds a secret. */
-export function wrongValue(field: InputField, { from, text }: Given, issues: readonly Issue[]): string {
+export function wrongValue(field: InputField, { from, text }: GivenValue, issues: readonly Issue[]): string {
   return `${from} ${shown(field, text)}${issues.map((issue) => reasonOf(field, text, issue)).join(", ")}`;
 }
 

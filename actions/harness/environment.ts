@@ -1,3 +1,4 @@
+import { isConnectionVariable } from "../../shared/contract/given.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import type { Action } from "./action.ts";
 import { commonFields } from "./common-input.ts";
@@ -6,8 +7,6 @@ import type { InputFields } from "./input.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A misspelt variable with one of these beginnings must not pass as a default. */
-const OWN_PREFIXES = ["BMC_", "REDFISH_", "IPMI_", "IPMITOOL_", "AMT_", "RPC_", "HOMEASSISTANT_"];
 const SERVICE_LINK = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP)(_\w+)?|ENV_\w+)$/;
 
 /**
@@ -26,10 +25,10 @@ export function fieldNames<Fields extends InputFields>(action: Action<Fields>): 
   return [...fields, ...connectionFieldTable].map((field) => field.env);
 }
 
-/** Variables of this project's that no action knows, as problems. */
+/** Variables of a connection that no action knows, as problems: a typing error must not pass as a default. */
 export function unknownVariables(env: Environment, known: readonly string[]): readonly string[] {
   return Object.keys(env)
-    .filter((name) => OWN_PREFIXES.some((prefix) => name.startsWith(prefix)) && !known.includes(name))
+    .filter((name) => isConnectionVariable(name) && !known.includes(name))
     .toSorted()
     .map((name) => `${name} is not known${suggestion(name, known)}`);
 }

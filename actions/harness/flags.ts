@@ -1,4 +1,5 @@
-import { Command, CommanderError, Option } from "commander";
+import { Command, Option } from "commander";
+import { type GivenFlag, parseArguments } from "../../shared/contract/given.ts";
 import { unknownArgumentProblems } from "../../shared/unknown-arguments.ts";
 import type { Action } from "./action.ts";
 import { commonFields } from "./common-input.ts";
@@ -23,37 +24,39 @@ export function fieldGroups(
   ];
 }
 
+const HELP = "--help";
+
+/** Every problem, not just the first. Of a flag given twice the last one counts. */
 export function parseFlags(action: Action, argv: readonly string[]): ParsedFlags {
-  const command = buildCommand(action);
+  const fields = new Map(
+    fieldGroups(action).flatMap(([, group]) => group.map((field) => [field.env, field])),
+  );
+  const shown = [...fields.values()].filter(({ secret }) => !secret).map(flagOf);
+  const { flags, strays } = parseArguments(argv);
+  const values = new Map<string, string>();
   const problems: string[] = [];
-  let rest = [...argv];
-  let unknown: string[] = [];
-  // Commander stops at the first flag without its value; the rest is still read, so that all problems show.
-  for (;;) {
-    try {
-      const parsed = command.parseOptions(rest);
-      unknown = [...parsed.operands, ...parsed.unknown];
-      break;
-    } catch (thrown) {
-      if (!(thrown instanceof CommanderError)) throw thrown;
-      const named = rest.find((argument) => thrown.message.includes(`'${argument} <`));
-      const at = named === undefined ? rest.length - 1 : rest.lastIndexOf(named);
-      problems.push(`${rest[at]} needs a value`);
-      rest = rest.toSpliced(at, 1);
-    }
+  for (const given of flags) {
+    if (given.flag === HELP) continue;
+    const field = fields.get(given.variable ?? "");
+    const problem = field
+      ? flagProblem(field, given)
+      : unknownArgumentProblems([given.flag], [HELP, ...shown]);
+    problems.push(...problem);
+    if (field && problem.length === 0) values.set(field.env, given.value ?? "true");
   }
-  const known = command.options.flatMap(({ hidden, long }) => (hidden || !long ? [] : [long]));
-  problems.push(...unknownArgumentProblems(unknown, known));
-  const { help, ...given } = command.opts<Record<string, string | boolean>>();
-  const values = new Map(Object.entries(given).map(([name, value]) => [name, String(value)]));
-  for (const field of secretFields(action)) {
-    if (!values.delete(field.env)) continue;
-    const flag = flagOf(field);
-    problems.push(
-      `${flag} is no flag, because command lines are public: use ${flag}-file or the environment`,
-    );
+  problems.push(...strays.flatMap((stray) => unknownArgumentProblems([stray], shown)));
+  return {
+    values: Object.fromEntries(values),
+    help: flags.some(({ flag }) => flag === HELP),
+    problems: [...new Set(problems)],
+  };
+}
+
+function flagProblem(field: InputField, { flag, value }: GivenFlag): readonly string[] {
+  if (field.secret) {
+    return [`${flag} is no flag, because command lines are public: use ${flag}-file or the environment`];
   }
-  return { values: Object.fromEntries(values), help: help === true, problems };
+  return value === undefined && field.type !== "boolean" ? [`${flag} needs a value`] : [];
 }
 
 export function helpText(action: Action): string {
@@ -69,14 +72,11 @@ function buildCommand(action: Action): Command {
     .description(action.summary)
     .usage("[options]")
     .helpOption(false)
-    .exitOverride()
-    .configureOutput({ writeErr: () => undefined })
     .configureHelp({ helpWidth: 110 });
-  command.optionsGroup("Options:").addOption(new Option("--help", "show this help"));
+  command.optionsGroup("Options:").addOption(new Option(HELP, "show this help"));
   for (const [group, fields] of fieldGroups(action)) {
     command.optionsGroup(`${group}:`);
-    // A secret as a flag is understood, so that it can be refused with its value kept to itself.
-    for (const field of fields) command.addOption(optionOf(field).hideHelp(field.secret === true));
+    for (const field of fields) if (!field.secret) command.addOption(optionOf(field));
   }
   return command;
 }
@@ -90,9 +90,7 @@ function optionOf(field: InputField): Option {
     ...(field.default === undefined ? [] : [`default: ${field.default}`]),
     `env: ${field.env}`,
   ];
-  const option = new Option(`${flag}${value}`, `${field.description} (${facts.join("; ")})`);
-  option.attributeName = () => field.env;
-  return option;
+  return new Option(`${flag}${value}`, `${field.description} (${facts.join("; ")})`);
 }
 
 function placeholder(field: InputField): string {

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { flagOfVariable } from "../../shared/contract/given.ts";
 import { formatSeconds, parseDurationMs } from "../../shared/duration.ts";
 import { Secret } from "../../shared/secret.ts";
 
@@ -32,7 +33,7 @@ export type InputOf<Fields extends InputFields> = {
 };
 
 export function flagOf(field: Pick<InputField, "env">): string {
-  return `--${field.env.toLowerCase().replaceAll("_", "-")}`;
+  return flagOfVariable(field.env);
 }
 
 interface Common {

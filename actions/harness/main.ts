@@ -2,11 +2,11 @@ import { en } from "zod/locales";
 import * as z from "zod/mini";
 import { BmcError } from "../../shared/bmc/errors.ts";
 import { EXIT_OK, exitCodeOf, type StopSignal } from "../../shared/contract/exit-code.ts";
+import { givenValue } from "../../shared/contract/given.ts";
 import type { ActionResult } from "../../shared/contract/result.ts";
 import type { Action } from "./action.ts";
 import { commonInput } from "./common-input.ts";
 import { failedResult } from "./failed-result.ts";
-import { givenFor } from "./given-values.ts";
 import type { InputFields } from "./input.ts";
 import { createActionLogger } from "./logger.ts";
 import { openTrace } from "./open-trace.ts";
@@ -38,7 +38,7 @@ export async function main<Fields extends InputFields>(
   const end = async (result: ActionResult, table?: string) => {
     const untold = await trace?.finish(result);
     if (untold !== undefined) await writeText(process.stderr, `${untold}\n`);
-    return endWith({ result, table }, givenFor(commonInput.resultFile, given)?.text, stop.by());
+    return endWith({ result, table }, givenValue(commonInput.resultFile.env, given)?.text, stop.by());
   };
   process.on("uncaughtException", async (thrown) => {
     await writeText(process.stderr, `${thrown.stack ?? thrown.message}\n`);

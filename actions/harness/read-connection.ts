@@ -1,9 +1,9 @@
 import { dirname, join } from "node:path";
 import { Connection, requiredCredentials } from "../../shared/contract/connection.ts";
 import { resolveFileReferences } from "../../shared/contract/file-reference.ts";
+import { type GivenValue, givenValue, type ValueSources } from "../../shared/contract/given.ts";
 import { connectionFieldTable, connectionFile, machineField } from "./connection-input.ts";
 import { describeIssue, missingValue, wrongValue } from "./describe-problem.ts";
-import { type Given, givenFor, type ValueSources } from "./given-values.ts";
 import { readText, type TextSources } from "./read-text.ts";
 import { readValue } from "./read-value.ts";
 
@@ -15,16 +15,16 @@ export async function readConnection(
   sources: ConnectionSources,
   problems: string[],
 ): Promise<Connection | undefined> {
-  const file = givenFor(connectionFile, sources);
+  const file = givenValue(connectionFile.env, sources);
   return file ? readWhole(file, sources, problems) : readFields(sources, problems);
 }
 
 async function readWhole(
-  { text: path, from }: Given,
+  { text: path, from }: GivenValue,
   sources: ConnectionSources,
   problems: string[],
 ): Promise<Connection | undefined> {
-  const also = connectionFieldTable.flatMap((field) => givenFor(field, sources)?.from ?? []);
+  const also = connectionFieldTable.flatMap((field) => givenValue(field.env, sources)?.from ?? []);
   if (also.length > 0) {
     problems.push(`${also.join(", ")} cannot be given together with ${from}, which holds it all`);
   }
@@ -50,7 +50,7 @@ async function readWhole(
   for (const name of requiredCredentials(connection)) {
     if (connection[name] === undefined) problems.push(`${from}: ${name} is missing`);
   }
-  const machine = connection.machine ?? givenFor(machineField, sources)?.text;
+  const machine = connection.machine ?? givenValue(machineField.env, sources)?.text;
   return machine === undefined ? connection : { ...connection, machine };
 }
 
@@ -83,9 +83,9 @@ async function readJson(path: string, sources: TextSources) {
 
 async function readFields(sources: ConnectionSources, problems: string[]): Promise<Connection | undefined> {
   const document: Record<string, unknown> = {};
-  const origins = new Map<string, Given>();
+  const origins = new Map<string, GivenValue>();
   for (const field of [machineField, ...connectionFieldTable]) {
-    const given = givenFor(field, sources);
+    const given = givenValue(field.env, sources);
     if (!given) continue;
     const key = field.path.join(".");
     const earlier = origins.get(key);

@@ -1,9 +1,9 @@
 import type { Connection } from "../../shared/contract/connection.ts";
+import { givenValue } from "../../shared/contract/given.ts";
 import type { Action } from "./action.ts";
 import { commonInput, outputInput } from "./common-input.ts";
 import { missingValue, wrongValue } from "./describe-problem.ts";
 import { fieldNames, unknownVariables, withoutServiceLinks } from "./environment.ts";
-import { givenFor } from "./given-values.ts";
 import type { InputFields, InputOf } from "./input.ts";
 import { type ConnectionSources, readConnection } from "./read-connection.ts";
 import { readValue } from "./read-value.ts";
@@ -44,7 +44,7 @@ async function readFields<Fields extends InputFields>(
 ): Promise<InputOf<Fields>> {
   const read: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(fields)) {
-    const given = givenFor(field, sources);
+    const given = givenValue(field.env, sources);
     if (given === undefined && field.default === undefined) {
       if (field.required) problems.push(missingValue(field));
       continue;

@@ -1,11 +1,11 @@
-import type { Given } from "./given-values.ts";
+import type { GivenValue } from "../../shared/contract/given.ts";
 import type { InputField } from "./input.ts";
 import { readText, type TextSources } from "./read-text.ts";
 
 /** The text a field stands for: what was given, or what is in the file that was given. Undefined with a problem. */
 export async function readValue(
   { fromFile }: Pick<InputField, "fromFile">,
-  { text, from }: Given,
+  { text, from }: GivenValue,
   sources: TextSources,
   problems: string[],
 ): Promise<string | undefined> {

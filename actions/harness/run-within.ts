@@ -2,6 +2,7 @@ import { en } from "zod/locales";
 import * as z from "zod/mini";
 import { BmcError } from "../../shared/bmc/errors.ts";
 import { EXIT_OK, exitCodeOf, type StopSignal } from "../../shared/contract/exit-code.ts";
+import { givenValue, type ValueSources } from "../../shared/contract/given.ts";
 import type { ActionResult } from "../../shared/contract/result.ts";
 import { TRACE_PARENT } from "../../shared/tracing/trace-parent.ts";
 import { ACTION_TRACES, type Environment } from "../../shared/tracing/variables.ts";
@@ -10,7 +11,6 @@ import type { ActionTrace } from "./action-trace.ts";
 import { commonInput } from "./common-input.ts";
 import { failedResult } from "./failed-result.ts";
 import type { ParsedFlags } from "./flags.ts";
-import { givenFor, type ValueSources } from "./given-values.ts";
 import { createLineLogger } from "./logger.ts";
 import { openTrace } from "./open-trace.ts";
 import { readInput } from "./read-input.ts";
@@ -114,7 +114,7 @@ async function writeResultFile(
   given: ValueSources,
   onLine: WithinRequest["onLine"],
 ): Promise<void> {
-  const file = givenFor(commonInput.resultFile, given)?.text;
+  const file = givenValue(commonInput.resultFile.env, given)?.text;
   if (file === undefined) return;
   const problem = await replaceFile(file, resultLine(result));
   if (problem !== undefined) onLine(`RESULT_FILE ${file} cannot be written: ${problem}`);

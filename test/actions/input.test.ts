@@ -239,9 +239,9 @@ const wrongInputs: readonly Wrong[] = [
     title: "a secret as a flag and a flag without its value",
     argv: ["--bmc-password", "hunter2", "--ipmi-kg=hunter3", "--state-timeout"],
     problems: [
-      "--state-timeout needs a value",
       "--bmc-password is no flag, because command lines are public: use --bmc-password-file or the environment",
       "--ipmi-kg is no flag, because command lines are public: use --ipmi-kg-file or the environment",
+      "--state-timeout needs a value",
     ],
   },
   {

@@ -8,6 +8,7 @@ import { describe, expect, it } from "vitest";
 import { catalogue, loadAction } from "../../actions/catalogue.ts";
 import { fieldGroups } from "../../actions/harness/flags.ts";
 import { flagOf } from "../../actions/harness/input.ts";
+import { actionLibrary } from "../../cli/action-library.ts";
 import { addConfigOptions } from "../../worker/config/options.ts";
 import { settings } from "../../worker/config/schema.ts";
 import { definePolicy } from "../../worker/policy-command.ts";
@@ -93,14 +94,11 @@ describe("the running text", () => {
   async function knownFlags(): Promise<ReadonlySet<string>> {
     const start = addConfigOptions(new Command());
     const policy = new Command();
-    definePolicy(policy);
+    const own = { file: "", actions: [], library: actionLibrary };
+    definePolicy(policy, own);
     const { defineDoctor } = await import("../../worker/doctor-command.ts");
     const doctor = new Command();
-    defineDoctor(doctor, {
-      file: "",
-      actions: [],
-      library: { names: () => [], find: async () => undefined },
-    });
+    defineDoctor(doctor, own);
     const commands = [start, doctor, ...policy.commands];
     const actions = await Promise.all(catalogue.map(loadAction));
     const fields = actions.flatMap((action) =>

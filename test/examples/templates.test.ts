@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { catalogue, loadAction } from "../../actions/catalogue.ts";
 import { fieldNames } from "../../actions/harness/environment.ts";
+import { actionLibrary } from "../../cli/action-library.ts";
 import { readTextFile } from "../../worker/document/read-text-file.ts";
 import { parseImageReference } from "../../worker/image-reference.ts";
 import { parseInventory } from "../../worker/inventory/parse-inventory.ts";
@@ -72,7 +73,7 @@ describe.each(templates)("$path", (file) => {
       // Where `pbnj-worker run` has its workflows.
       const run = { ...action, workflowId: "local/w" };
       const { MACHINE: machine = "" } = action.environment;
-      expect(policy.ok && decide(policy.value, run)).toEqual({ allowed: true });
+      expect(policy.ok && decide(policy.value, actionLibrary, run)).toEqual({ allowed: true });
       expect(policy.ok && decideMachine(policy.value, run, machine)).toEqual({ allowed: true });
     }
   });

@@ -96,6 +96,12 @@ const RULES: readonly CrossCheck[] = [
 
 const CONCERNS: readonly CrossCheck[] = [
   {
+    settings: ["unsafeAnyImage", "runtime"],
+    broken: ({ unsafeAnyImage, runtime }) =>
+      unsafeAnyImage && (runtime === "docker" || runtime === "kubernetes"),
+    message: "trusts every image: any image that a workflow names receives its machine's BMC password",
+  },
+  {
     settings: ["pollTimeout"],
     broken: ({ pollTimeout }) => pollTimeout < 61_000,
     message: "is shorter than the minute for which a tink server holds a poll: polls will end as timeouts",

@@ -8,6 +8,7 @@ import { emptyInventory, type Inventory } from "../inventory/inventory.ts";
 import { parseInventory } from "../inventory/parse-inventory.ts";
 import { parsePolicy } from "../policy/parse-policy.ts";
 import { defaultPolicy, type Policy } from "../policy/policy.ts";
+import { settleTrust } from "../policy/settle-trust.ts";
 import { crossProblems, crossWarnings } from "./cross-checks.ts";
 import {
   environmentWarnings,
@@ -26,6 +27,7 @@ import {
   type ExecutionConfig,
   type ExecutionConfigParts,
   type NamedText,
+  trustSettings,
   type WorkerConfig,
 } from "./worker-config.ts";
 
@@ -99,8 +101,9 @@ export function loadRules({ flags, env, readFile = readTextFile }: LoadConfigInp
       parsePolicy(path, text),
     ),
   );
-  if (problems.length > 0 || !inventory || !policy) return { ok: false, problems };
-  return { ok: true, config: { settings, inventory, policy }, warnings };
+  const settled = policy && take(settle(policy, settings, given));
+  if (problems.length > 0 || !inventory || !settled) return { ok: false, problems };
+  return { ok: true, config: { settings, inventory, policy: settled }, warnings };
 }
 
 /** For users that have no home, as in containers. */
@@ -129,7 +132,7 @@ type ReadAll =
 
 function readAll(input: LoadConfigInput, command: "start" | "run"): ReadAll {
   const { settings, files, inventory, policy, found, ...places } = readParts(input, command);
-  const areas = [found.settings, found.inventory, found.policy];
+  const areas = [found.settings, found.inventory, found.policy, found.trust];
   const problems = areas.flatMap((area) => area.problems);
   if (problems.length > 0 || !inventory || !policy) return { ok: false, problems };
   const warnings = areas.flatMap((area) => area.warnings);
@@ -143,7 +146,8 @@ export interface AreaFindings {
   readonly warnings: readonly Problem[];
 }
 
-export type ConfigArea = "settings" | "inventory" | "policy";
+/** `trust` is what settings and policy together say about trusted images. */
+export type ConfigArea = "settings" | "inventory" | "policy" | "trust";
 
 /** All that could be read, whatever is wrong with the rest. */
 export interface ExaminedConfig {
@@ -171,7 +175,12 @@ function readParts(
   { flags, env, readFile = readTextFile }: LoadConfigInput,
   command: "start" | "run",
 ): ExaminedConfig {
-  const found = { settings: areaFindings(), inventory: areaFindings(), policy: areaFindings() };
+  const found = {
+    settings: areaFindings(),
+    inventory: areaFindings(),
+    policy: areaFindings(),
+    trust: areaFindings(),
+  };
   const { problems, warnings } = found.settings;
   problems.push(...peerProblems(env));
   warnings.push(...environmentWarnings(table, env));
@@ -202,17 +211,43 @@ function readParts(
       return parseInventory({ path, text, env, readFile });
     }),
   );
-  const policy = take(
+  const written = take(
     "policy",
     openNamed("policy", settings.policy, defaultPolicy, given, readFile, (path, text) => {
       watched.policy = { path, text };
       return parsePolicy(path, text);
     }),
   );
+  // Which runtime there is, and so what the policy must say, is not certain yet.
+  const isUncertain = !complete || TRUST_SETTINGS.some((name) => invalid.has(name));
+  const policy = isUncertain ? written : written && take("trust", settle(written, settings, given));
   if (command === "start") found.inventory.problems.push(...noAgentIds(settings, inventory, given));
   const stateDirectory = resolve(settings.stateDirectory ?? defaultStateDirectory(env));
   const { files } = named;
   return { settings, invalid, given, complete, files, inventory, policy, watched, stateDirectory, found };
+}
+
+const TRUST_SETTINGS = [
+  "runtime",
+  "unsafeAnyImage",
+  "rufio",
+  "rufioImage",
+] as const satisfies readonly SettingName[];
+
+function settle(
+  policy: Policy,
+  settings: Parameters<typeof trustSettings>[0] & Pick<Settings, "policy">,
+  given: ReadonlyMap<string, GivenValue>,
+): Checked<Policy> {
+  const settled = settleTrust(policy, trustSettings(settings));
+  if (settled.ok) return { ok: true, value: settled.policy, warnings: [] };
+  if (settings.policy !== undefined) {
+    return { ok: false, problems: [{ source: settings.policy, message: settled.message }] };
+  }
+  return {
+    ok: false,
+    problems: [settingProblem("policy", `is missing: it ${settled.message}`, given, table)],
+  };
 }
 
 function areaFindings(): { readonly problems: Problem[]; readonly warnings: Problem[] } {

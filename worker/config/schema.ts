@@ -70,7 +70,13 @@ export const Settings = z.object({
     description: "YAML file that says which actions may run",
     type: "file",
     path: true,
-    defaultText: "every image, no volumes, no shared namespaces",
+    defaultText: "none: no volumes, no shared namespaces; `docker` and `kubernetes` need one",
+  }),
+  unsafeAnyImage: Toggle.prefault(false).register(settingMeta, {
+    group: "Files",
+    description:
+      "DANGER: with `docker` or `kubernetes`, run every image and give it its machine's BMC password, where the policy does not say which to trust",
+    type: "true|false",
   }),
 
   stateDirectory: Text.optional().register(settingMeta, {

@@ -4,6 +4,7 @@ import type { Secret } from "../../shared/secret.ts";
 import { agentIdsOf } from "../inventory/agent-id.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import type { Policy } from "../policy/policy.ts";
+import type { TrustSettings } from "../policy/settle-trust.ts";
 import { DEFAULT_HTTP_ADDRESS, type ListenAddress } from "./http-address.ts";
 import type { Pair, PodToleration } from "./kubernetes-values.ts";
 import type { NamedFiles } from "./named-files.ts";
@@ -105,7 +106,10 @@ export interface ExecutionConfig {
   /** Absent where nothing of a cluster is used. */
   readonly kubernetes?: KubernetesConfig;
   readonly inventory: Inventory;
+  /** As `settleTrust` made it. */
   readonly policy: Policy;
+  /** For a policy that is read again. */
+  readonly trust: TrustSettings;
   readonly log: {
     readonly level: "debug" | "info" | "warn" | "error";
     readonly format: "auto" | "json" | "pretty";
@@ -214,8 +218,18 @@ export function composeExecutionConfig(parts: ExecutionConfigParts): ExecutionCo
     ...kubernetesConfig(settings),
     inventory,
     policy,
+    trust: trustSettings(settings),
     log: { level: settings.logLevel, format: settings.logFormat },
   };
+}
+
+export function trustSettings({
+  runtime,
+  unsafeAnyImage,
+  rufio,
+  rufioImage,
+}: Pick<Settings, "rufio" | "rufioImage" | "runtime" | "unsafeAnyImage">): TrustSettings {
+  return { runtime, unsafeAnyImage, ...(rufio && { rufioImage }) };
 }
 
 /** A pod without a node of its own costs the worker little: the cluster decides how many run. */

@@ -68,10 +68,11 @@ export const CAUSES = {
     "A rule of the policy has no effect, or gives more than is probably meant.",
     "change it, unless it is meant",
   ),
-  "policy-absent": warning(
+  "trust-missing": problem(
     "policy",
-    "Containers run, and no policy says which: whoever may write a workflow runs any image here, and an image that is for a machine is given its credentials.",
-    "write a policy that names the trusted images, and name it with --policy; examples/policy.yaml is one",
+    "usage",
+    "Containers run, and the policy does not say which images receive BMC connections, or not for all that the settings need; `start` refuses it.",
+    "name your registry in the policy, as in trustedImages: [registry.example/pbnj-worker/*]; --unsafe-any-image trusts every image instead",
   ),
   "machine-without-tenant": warning(
     "agent-ids",
@@ -377,7 +378,7 @@ export const CAUSES = {
     "action-image",
     "usage",
     "The policy does not let this image run. It was neither pulled nor run.",
-    "add it to images in the policy, when it is trusted; pbnj-worker policy test explains a whole template",
+    "add it to trustedImages in the policy, or to images if it needs no BMC; pbnj-worker policy test explains a whole template",
   ),
   "image-absent": problem(
     "action-image",

@@ -1,8 +1,9 @@
 import type { Problem } from "../../shared/document/problem.ts";
+import type { Policy } from "../policy/policy.ts";
 import { unenforced } from "../policy/unenforced.ts";
 import type { CauseName } from "./causes.ts";
 import type { Examined } from "./examine.ts";
-import { count, type Finding, isWell, isWrong } from "./finding.ts";
+import { count, type Finding, isWell, isWrong, named } from "./finding.ts";
 
 /** The settings, wherever they were given. */
 export function checkSettings({ given, found }: Examined): readonly Finding[] {
@@ -36,13 +37,27 @@ export function checkInventory({
 
 export function checkPolicy({ found, policy, settings }: Examined): readonly Finding[] {
   const { problems, warnings } = found.policy;
-  const wrong = [...findings(problems, "policy-wrong"), ...findings(warnings, "policy-doubtful")];
-  if (problems.length > 0 || !policy) return wrong;
+  const wrong = [
+    ...findings(problems, "policy-wrong"),
+    ...findings(found.trust.problems, "trust-missing"),
+    ...findings(warnings, "policy-doubtful"),
+  ];
+  if (!policy) return wrong;
   const idle = findings(unenforced(policy, settings.runtime), "policy-doubtful");
-  if (settings.policy !== undefined) return [...wrong, ...idle, isWell("policy", settings.policy)];
-  const none = "none is given: every image, no volumes, no namespaces of the host";
-  if (settings.runtime === "docker") return [isWrong("policy-absent", none)];
-  return [isWell("policy", `${none}; without containers only this installation's actions run`)];
+  if (settings.policy !== undefined) {
+    return [...wrong, ...idle, isWell("policy", `${settings.policy}: ${trusted(policy, settings)}`)];
+  }
+  const runs = settings.unsafeAnyImage ? "every image runs" : "only this installation's actions run";
+  return [isWell("policy", `none is given: ${runs}, without volumes and namespaces of the host`)];
+}
+
+function trusted({ trustedImages = [] }: Policy, { runtime, unsafeAnyImage }: Examined["settings"]): string {
+  if (runtime === "process" || runtime === "in-process") {
+    return "only this installation's actions run, and receive BMC connections";
+  }
+  if (unsafeAnyImage) return "every image receives BMC connections, by --unsafe-any-image";
+  const images = trustedImages.length === 0 ? "no images" : named(trustedImages);
+  return `${images} receive BMC connections`;
 }
 
 function findings(problems: readonly Problem[], cause: CauseName): readonly Finding[] {

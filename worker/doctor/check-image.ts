@@ -6,7 +6,8 @@ import type { Action, Outcome } from "../action.ts";
 import type { RuntimeConfig } from "../config/worker-config.ts";
 import { parseImageReference } from "../image-reference.ts";
 import type { OwnProgram } from "../own-program.ts";
-import { imageProblem } from "../policy/image-rule.ts";
+import { type Decision, decide } from "../policy/decide.ts";
+import { explainTrust } from "../policy/explain.ts";
 import { launchTerms } from "../policy/launch-terms.ts";
 import type { Policy } from "../policy/policy.ts";
 import { Engine } from "../runtime/docker/engine.ts";
@@ -25,6 +26,7 @@ export interface ImageTrial {
   readonly policy: Policy;
   readonly runtime: Pick<Runtime, "run">;
   readonly own: OwnProgram;
+  readonly unsafeAnyImage: boolean;
   readonly timeoutMs: number;
 }
 
@@ -36,7 +38,7 @@ const REMOVE_MS = 20_000;
 
 /** Runs an action image as the worker would, but never privileged, asking it for its help. Nothing of it stays. */
 export async function checkImage(trial: ImageTrial, signal: AbortSignal): Promise<readonly Finding[]> {
-  const { config, own, policy } = trial;
+  const { config, own, policy, unsafeAnyImage } = trial;
   const hasContainers = config.kind === "docker" || config.kind === "kubernetes";
   if (trial.image === undefined && hasContainers) {
     return [isSkipped("action-image", "name one with --image to have it run")];
@@ -45,11 +47,26 @@ export async function checkImage(trial: ImageTrial, signal: AbortSignal): Promis
   const name = parseImageReference(image)?.name;
   if (name === undefined) return [isWrong("image-name-wrong", `${JSON.stringify(image)} is no image`)];
   // What nobody named is this installation's own, and the policy is about what templates name.
-  const refusal = trial.image === undefined ? undefined : imageProblem(image, policy);
-  if (refusal) {
-    const detail = `policy ${refusal.rule}: ${refusal.message}`;
-    return [isWrong("image-refused", detail, { subject: image })];
+  const action = helpAction(image);
+  const decision: Decision =
+    trial.image === undefined ? { allowed: true } : decide(policy, own.library, action);
+  // Which namespaces and agent IDs may run it depends on the workflow.
+  if (!decision.allowed && decision.rule !== "tenants") {
+    return [isWrong("image-refused", decision.reason, { subject: image })];
   }
+  const found = await tryImage(image, name, trial, signal);
+  if (trial.image === undefined) return found;
+  const { rule, reason } = explainTrust(image, { policy, runtime: config.kind, unsafeAnyImage });
+  return [isWell("action-image", `policy ${rule}: ${reason}`, image), ...found];
+}
+
+async function tryImage(
+  image: string,
+  name: string,
+  trial: ImageTrial,
+  signal: AbortSignal,
+): Promise<readonly Finding[]> {
+  const { config, own } = trial;
   const bound = AbortSignal.any([signal, AbortSignal.timeout(trial.timeoutMs)]);
   switch (config.kind) {
     case "docker": {

@@ -91,7 +91,8 @@ export function composeChecks(
       if (found.state !== "ok") return [found, isSkipped("action-image", "the runtime must be well first")];
       if (!examined.policy) return [found, isSkipped("action-image", "the policy must be right first")];
       const { policy } = examined;
-      const trial = { image, config: config.runtime, policy, runtime, own, timeoutMs };
+      const { unsafeAnyImage } = config.trust;
+      const trial = { image, config: config.runtime, policy, runtime, own, unsafeAnyImage, timeoutMs };
       return [found, ...(await checkImage(trial, signal))];
     } finally {
       await runtime.close();

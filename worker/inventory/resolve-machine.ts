@@ -1,7 +1,7 @@
 import type { Connection } from "../../shared/contract/connection.ts";
+import { connectionGiven, givenValue, valueSources } from "../../shared/contract/given.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import type { Action } from "../action.ts";
-import { ownConnection, variableOfFlag } from "../given-names.ts";
 import { namespaceOf } from "../workflow-namespace.ts";
 import { machineNameOf } from "./agent-id.ts";
 import type { ConnectionReading, Inventory, Machine, MountedConnection } from "./inventory.ts";
@@ -71,7 +71,7 @@ export function resolveMachine(
 }
 
 function fromInventory(machine: Machine, action: Asking, inventory: Inventory): ResolvedMachine {
-  const own = ownConnection(action);
+  const own = connectionGiven(action);
   if (own.length > 0) {
     return refused(
       `the action is for machine ${machine.name} and brings ${own.join(", ")}: the inventory has the connection`,
@@ -104,13 +104,8 @@ function fromAction(action: Asking): ResolvedMachine {
 
 const CONNECTION_FILE = "BMC_CONNECTION_FILE";
 
-/** As in the action itself, a flag goes before the variable of its name, and the last flag counts. */
-function given({ environment, command }: Asking, name: string): string | undefined {
-  const index = command.findLastIndex((argument) => variableOfFlag(argument) === name);
-  const argument = command[index];
-  if (argument === undefined) return environment[name]?.trim() || undefined;
-  const equals = argument.indexOf("=");
-  return (equals < 0 ? command[index + 1] : argument.slice(equals + 1))?.trim() || undefined;
+function given(action: Asking, name: string): string | undefined {
+  return givenValue(name, valueSources(action))?.text.trim() || undefined;
 }
 
 function refused(reason: string): ResolvedMachine {

@@ -1,9 +1,11 @@
 import type { Action } from "../action.ts";
-import { environmentProblem, ownConnectionProblem } from "./environment-rule.ts";
+import type { Catalogue } from "./catalogue.ts";
+import { environmentProblems, ownConnectionProblem } from "./environment-rule.ts";
 import { fileProblem } from "./file-rule.ts";
 import { imageProblem } from "./image-rule.ts";
 import type { Policy, VolumeRule } from "./policy.ts";
 import { agentProblem, type TenantAction, tenantMachineProblem, tenantProblem } from "./tenant-rule.ts";
+import { trustProblem } from "./trust-rule.ts";
 import { holdsFor, volumeProblem } from "./volume-rule.ts";
 
 export type PolicyRule = keyof Policy;
@@ -21,8 +23,8 @@ export type JudgedAction = TenantAction &
   Pick<Action, "command" | "environment" | "networkNamespace" | "pidNamespace" | "volumes">;
 
 /** Whether an action may run under a policy; the first rule it breaks says no. Machines are `decideMachine`'s. */
-export function decide(policy: Policy, action: JudgedAction): Decision {
-  return decisionOf(refusals(policy, action));
+export function decide(policy: Policy, catalogue: Catalogue, action: JudgedAction): Decision {
+  return decisionOf(refusals(policy, catalogue, action));
 }
 
 /** Whether an action may use a machine of this name. Looks at names alone, so that an answer tells of no inventory. */
@@ -51,20 +53,26 @@ export async function decideFile(
 }
 
 /** Every rule that an action breaks. */
-export function refusals(policy: Policy, action: JudgedAction): readonly Refusal[] {
+export function refusals(policy: Policy, catalogue: Catalogue, action: JudgedAction): readonly Refusal[] {
   const { networkNamespaces, pidNamespaces } = policy;
   const { networkNamespace, pidNamespace } = action;
   const image = imageProblem(action.image, policy);
   const volumes = volumesFor(policy, action);
   return [
-    ...(image ? refusal(image.rule, image.message) : []),
+    ...(image ? refusal(image.rule, image.message) : inputRefusals(policy, catalogue, action)),
     ...refusal("tenants", tenantProblem(action, policy.tenants)),
     ...action.volumes.flatMap((volume) => refusal("volumes", volumeProblem(volume, volumes))),
     ...refusal("networkNamespaces", namespaceProblem(networkNamespace, networkNamespaces)),
     ...refusal("pidNamespaces", namespaceProblem(pidNamespace, pidNamespaces)),
-    ...refusal("environmentDenied", environmentProblem(action, policy)),
     ...refusal("ownConnections", ownConnectionProblem(action, policy)),
   ];
+}
+
+/** What an action may be given depends on which image it is. */
+function inputRefusals(policy: Policy, catalogue: Catalogue, action: JudgedAction): readonly Refusal[] {
+  const untrusted = trustProblem(policy, catalogue, action.image);
+  if (untrusted !== undefined) return refusal("trustedImages", untrusted);
+  return environmentProblems(action, policy, catalogue).flatMap((problem) => refusal("environment", problem));
 }
 
 function volumesFor(
@@ -79,9 +87,23 @@ function namespaceProblem(asked: string | undefined, allowed: readonly string[])
 }
 
 function refusal(rule: PolicyRule, message: string | undefined): readonly Refusal[] {
-  return message === undefined ? [] : [{ rule, reason: `policy ${rule}: ${message}` }];
+  return message === undefined ? [] : [{ rule, reason: reasonFor(rule, message) }];
 }
 
-function decisionOf([first]: readonly Refusal[]): Decision {
-  return first === undefined ? { allowed: true } : { allowed: false, ...first };
+/** With every problem that the first broken rule has with the action. */
+function decisionOf(found: readonly Refusal[]): Decision {
+  const rule = found[0]?.rule;
+  if (rule === undefined) return { allowed: true };
+  const problems = found.filter((refusal) => refusal.rule === rule).map((refusal) => messageOf(refusal));
+  return { allowed: false, rule, reason: reasonFor(rule, problems.join("; ")) };
+}
+
+/** The reason without the rule's name. */
+export function messageOf({ rule, reason }: { readonly rule: string; readonly reason: string }): string {
+  const prefix = reasonFor(rule, "");
+  return reason.startsWith(prefix) ? reason.slice(prefix.length) : reason;
+}
+
+function reasonFor(rule: string, message: string): string {
+  return `policy ${rule}: ${message}`;
 }

@@ -1,21 +1,72 @@
+import { connectionGiven, flagOfVariable, type GivenName, givenNames } from "../../shared/contract/given.ts";
+import { nearestName } from "../../shared/nearest-name.ts";
 import type { Action } from "../action.ts";
-import { givenNames, ownConnection } from "../given-names.ts";
+import { parseImageReference } from "../image-reference.ts";
+import type { Catalogue } from "./catalogue.ts";
+import { matchesAnyImage } from "./image-rule.ts";
 import type { Policy } from "./policy.ts";
-import { matchesName } from "./wildcard.ts";
+import { isTrusted, ownActionOf } from "./trust-rule.ts";
 
-type Given = Pick<Action, "command" | "environment">;
+type Asked = Pick<Action, "command" | "environment" | "image">;
+type EnvironmentPolicy = Pick<Policy, "environment" | "trustedImages">;
 
-/** What is wrong with the names that an action sets, by variable or by the flag that means the same. */
-export function environmentProblem(action: Given, { environmentDenied }: Pick<Policy, "environmentDenied">) {
-  const found = givenNames(action).find(({ variable }) =>
-    environmentDenied.some((pattern) => matchesName(pattern, variable)),
-  );
-  return found && `${found.name} must not be set`;
+/** Names the machine whose connection the worker hands over, so every image that receives connections takes it. */
+const MACHINE = "MACHINE";
+const HELP = "--help";
+/** A template may hold any number of wrong names; comparing each with every input takes time. */
+const MOST_PROBLEMS = 10;
+const LONGEST_NAME = 128;
+
+/** What is wrong with the variables of an action and, for an action of this project, with its flags. */
+export function environmentProblems(
+  action: Asked,
+  policy: EnvironmentPolicy,
+  catalogue: Catalogue,
+): readonly string[] {
+  const own = ownActionOf(policy, catalogue, action.image);
+  const inputs = own === undefined ? [] : catalogue.inputNames();
+  const known = new Set([...inputs, ...(isTrusted(policy, action.image) ? [MACHINE] : [])]);
+  const added = namesAdded(policy, action.image);
+  const isAllowed = (variable: string) => known.has(variable) || added.some((name) => fits(name, variable));
+  const refused = givenNames(action).filter(({ name, variable, from }) => {
+    // The arguments of any other image mean what that image says they mean.
+    if (from === "command" && (own === undefined || name === HELP)) return false;
+    return variable === undefined || !isAllowed(variable);
+  });
+  const described = refused.slice(0, MOST_PROBLEMS).map((given) => describe(given, own, [...known]));
+  const more = refused.length - described.length;
+  return more > 0 ? [...described, `${more} more are not allowed either`] : described;
+}
+
+function describe({ name, variable, from }: GivenName, own: string | undefined, known: readonly string[]) {
+  const shown = name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name;
+  if (variable === undefined && from === "environment") {
+    return `${JSON.stringify(shown)} is not the name of a variable`;
+  }
+  if (own === undefined) return `${shown} is not allowed for this image`;
+  const text = variable === undefined ? JSON.stringify(shown) : shown;
+  const nearest = nearestName(name, known);
+  const meant = nearest !== undefined && from === "command" ? flagOfVariable(nearest) : nearest;
+  return `${text} is not an input of ${own}${meant === undefined ? "" : `: did you mean ${meant}?`}`;
+}
+
+/** What the policy adds for an image: names, and beginnings of names followed by `*`. */
+function namesAdded({ environment }: Pick<Policy, "environment">, image: string): readonly string[] {
+  const reference = parseImageReference(image);
+  if (!reference) return [];
+  return environment.flatMap(({ images, names }) => (matchesAnyImage(images, reference) ? names : []));
+}
+
+function fits(name: string, variable: string): boolean {
+  return name.endsWith("*") ? variable.startsWith(name.slice(0, -1)) : variable === name;
 }
 
 /** Why an action must not bring what it brings of a connection of its own. */
-export function ownConnectionProblem(action: Given, policy: Pick<Policy, "ownConnections" | "tenants">) {
-  const [first] = ownConnection(action);
+export function ownConnectionProblem(
+  action: Pick<Action, "command" | "environment">,
+  policy: Pick<Policy, "ownConnections" | "tenants">,
+) {
+  const [first] = connectionGiven(action);
   if (first === undefined || ownConnectionsAllowed(policy)) return undefined;
   return `${first} must not be set: name a machine with MACHINE`;
 }

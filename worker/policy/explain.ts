@@ -1,22 +1,28 @@
+import { connectionGiven } from "../../shared/contract/given.ts";
 import type { Action } from "../action.ts";
-import { ownConnection } from "../given-names.ts";
 import { hooksOf } from "../hooks.ts";
+import { parseImageReference } from "../image-reference.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import { type ResolvedMachine, resolveMachine } from "../inventory/resolve-machine.ts";
 import { refusedFields } from "../runtime/kubernetes/refused-fields.ts";
 import { refusalOf } from "../runtime/process/refusal.ts";
 import type { LaunchTerms } from "../runtime/runtime.ts";
 import { namespaceOf } from "../workflow-namespace.ts";
+import type { Catalogue } from "./catalogue.ts";
 import { decideFile, decideMachine, type Refusal, refusals } from "./decide.ts";
-import { imageProblem } from "./image-rule.ts";
+import { matchesImagePattern } from "./image-rule.ts";
 import { containerRuleFor, launchTerms } from "./launch-terms.ts";
-import type { Policy } from "./policy.ts";
+import { EVERY_IMAGE, type Policy } from "./policy.ts";
 import { agentProblem, tenantMachineProblem } from "./tenant-rule.ts";
+import { isTrusted } from "./trust-rule.ts";
 import { holdsFor, volumeProblem } from "./volume-rule.ts";
 
 /** What decides about actions. */
 export interface Deciding {
+  /** As `settleTrust` made it. */
   readonly policy: Policy;
+  readonly catalogue: Catalogue;
+  readonly unsafeAnyImage: boolean;
   readonly inventory: Inventory;
   readonly agentIdPattern: string;
   readonly runtime: "docker" | "in-process" | "kubernetes" | "process";
@@ -47,6 +53,8 @@ export interface Explanation {
   readonly allowed: boolean;
   /** Everything that is against it. */
   readonly refusals: readonly Finding[];
+  /** Whether its image receives BMC connections, and what says so. */
+  readonly trust: Finding & { readonly trusted: boolean };
   /** What lets it run; of interest only where nothing is against it. */
   readonly grants: readonly Finding[];
   /** What would apply to it and does not with this runtime. */
@@ -66,6 +74,7 @@ export async function explain(action: Action, deciding: Deciding): Promise<Expla
     ...(machine === undefined ? {} : { machine }),
     allowed: refused.length === 0,
     refusals: refused,
+    trust: explainTrust(action.image, deciding),
     grants: grantsOf(action, machine, policy),
     unenforced: hasContainers(runtime) ? [] : unenforcedFor(action, policy, runtime),
     ...(hasContainers(runtime) ? { container: containerTerms(action, deciding) } : {}),
@@ -82,14 +91,14 @@ interface Judgement {
 }
 
 async function judge(action: Action, deciding: Deciding): Promise<Judgement> {
-  const { policy, inventory, agentIdPattern, runtime } = deciding;
+  const { policy, catalogue, inventory, agentIdPattern, runtime } = deciding;
   let byPolicy: Refusal | undefined;
   const located = resolveMachine(action, inventory, agentIdPattern, (machine) => {
     const decision = decideMachine(policy, action, machine);
     if (!decision.allowed) byPolicy ??= { rule: decision.rule, reason: decision.reason };
     return decision;
   });
-  const against: Finding[] = [...refusals(policy, action)];
+  const against: Finding[] = [...refusals(policy, catalogue, action)];
   if (!located.ok) {
     const found = located.reason === byPolicy?.reason ? byPolicy : ofMachine(located.reason);
     // A namespace that may use nothing may not use this machine either.
@@ -134,10 +143,38 @@ async function refusedByRuntime(action: Action, policy: Policy): Promise<readonl
   return [{ rule: refusal.class === "usage" ? "volumes" : "runtime", reason: refusal.reason }];
 }
 
+/** Whether an image receives BMC connections, and what says so. */
+export function explainTrust(
+  image: string,
+  { policy, runtime, unsafeAnyImage }: Pick<Deciding, "policy" | "runtime" | "unsafeAnyImage">,
+): Explanation["trust"] {
+  const receives = "it receives its machine's BMC connection";
+  if (!hasContainers(runtime)) {
+    const reason = `the ${runtime} runtime runs this worker's own actions only: ${receives}`;
+    return { trusted: true, rule: "runtime", reason };
+  }
+  if (!isTrusted(policy, image)) {
+    const reason = `${image} is not listed: it receives no BMC connection`;
+    return { trusted: false, rule: "trustedImages", reason };
+  }
+  if (unsafeAnyImage) {
+    return { trusted: true, rule: "--unsafe-any-image", reason: `every image is trusted: ${receives}` };
+  }
+  const { trustedImages = [] } = policy;
+  const index = fittingPattern(image, trustedImages);
+  const reason = `${trustedImages[index]} fits ${image}: ${receives}`;
+  return { trusted: true, rule: `trustedImages.${index}`, reason };
+}
+
+function fittingPattern(image: string, patterns: readonly string[]): number {
+  const reference = parseImageReference(image);
+  return reference ? patterns.findIndex((pattern) => matchesImagePattern(pattern, reference)) : -1;
+}
+
 /** Which entry of each rule lets the action do what it asks for. */
 function grantsOf(action: Action, machine: string | undefined, policy: Policy): readonly Finding[] {
-  const { images, volumes, tenants = [], agents = [] } = policy;
-  const pattern = images.find((image) => !imageProblem(action.image, { images: [image], digestOnly: false }));
+  const { images = EVERY_IMAGE, volumes, tenants = [], agents = [] } = policy;
+  const image = fittingPattern(action.image, images);
   const namespace = namespaceOf(action);
   const granted = (rule: string, index: number, reason: string): readonly Finding[] =>
     index < 0 ? [] : [{ rule: `${rule}.${index}`, reason }];
@@ -154,13 +191,9 @@ function grantsOf(action: Action, machine: string | undefined, policy: Policy): 
     ),
   ];
   return [
-    ...granted(
-      "images",
-      pattern === undefined ? -1 : images.indexOf(pattern),
-      `${pattern} fits ${action.image}`,
-    ),
+    ...granted("images", image, `${images[image]} fits ${action.image}`),
     ...(machine === undefined ? [] : forMachine(machine)),
-    ...ownConnection(action)
+    ...connectionGiven(action)
       .slice(0, 1)
       .map((name) => ({ rule: "ownConnections", reason: `${name} may be set` })),
     ...action.volumes.flatMap((volume) =>

@@ -1,4 +1,5 @@
 import { formatTable } from "../../shared/table.ts";
+import { messageOf } from "./decide.ts";
 import type { ContainerTerms, Explanation } from "./explain.ts";
 
 /** An action of a template, and what would become of it. */
@@ -28,15 +29,19 @@ function findings({
   allowed,
   refusals,
   grants,
+  trust,
   unenforced,
   container,
-}: Pick<Explanation, "allowed" | "container" | "grants" | "refusals" | "unenforced">): readonly Line[] {
+}: Pick<
+  Explanation,
+  "allowed" | "container" | "grants" | "refusals" | "trust" | "unenforced"
+>): readonly Line[] {
   if (!allowed) {
-    // The rule stands in a column of its own.
-    return refusals.map(({ rule, reason }) => [rule, reason.replace(`policy ${rule}: `, "")]);
+    // The rule has a column of its own.
+    return refusals.map((refusal) => [refusal.rule, messageOf(refusal)]);
   }
   return [
-    ...[...grants, ...unenforced].map(({ rule, reason }): Line => [rule, reason]),
+    ...[trust, ...grants, ...unenforced].map(({ rule, reason }): Line => [rule, reason]),
     ...(container ? termLines(container) : []),
   ];
 }

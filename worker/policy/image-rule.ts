@@ -1,4 +1,5 @@
 import { type ImageReference, parseImageReference } from "../image-reference.ts";
+import { EVERY_IMAGE, type Policy } from "./policy.ts";
 import { matchesWildcard } from "./wildcard.ts";
 
 const DEFAULT_REGISTRY = "docker.io";
@@ -29,14 +30,19 @@ export function matchesAnyImage(patterns: readonly string[], reference: ImageRef
 /** The rule that an image breaks, if any. */
 export function imageProblem(
   image: string,
-  { images, digestOnly }: { readonly images: readonly string[]; readonly digestOnly: boolean },
+  {
+    images = EVERY_IMAGE,
+    trustedImages = [],
+    digestOnly,
+  }: Pick<Policy, "digestOnly" | "images" | "trustedImages">,
 ): { readonly rule: "images" | "digestOnly"; readonly message: string } | undefined {
   const reference = parseImageReference(image);
   if (!reference) return { rule: "images", message: `${JSON.stringify(image)} is not an image reference` };
   if (!matchesAnyImage(images, reference)) {
     return { rule: "images", message: `${image} is not allowed` };
   }
-  if (digestOnly && reference.digest === undefined) {
+  const needsDigest = digestOnly === "trusted" ? matchesAnyImage(trustedImages, reference) : digestOnly;
+  if (needsDigest && reference.digest === undefined) {
     return { rule: "digestOnly", message: `${image} has no digest: name the image as ${image}@sha256:…` };
   }
   return undefined;

@@ -4,6 +4,8 @@ import { parseYaml, type YamlDocument } from "../../shared/document/yaml-documen
 import { Policy } from "./policy.ts";
 
 const refusedKeys: Readonly<Record<string, string>> = {
+  environmentDenied:
+    "is not known: actions accept only their inputs; write the other variables that images may be given below environment",
   capabilities: "is not known: actions run without capabilities",
   limits: "is not known: limits belong to images, write them below containers",
   pull: "is not known: when to pull belongs to images, write it below containers",
@@ -28,14 +30,14 @@ export function parsePolicy(path: string, text: string): Checked<Policy> {
 
 /** What is allowed, but leaves tenants a way to what they are not to have. */
 function concerns(policy: Policy, document: YamlDocument): readonly Problem[] {
-  const { tenants = [], images, privileged } = policy;
+  const { tenants = [], trustedImages = [], privileged } = policy;
   const open = (patterns: readonly string[] | undefined) => patterns?.includes("**") ?? true;
-  const ownImages = open(images) ? tenants.findIndex((tenant) => open(tenant.images)) : -1;
+  const ownImages = open(trustedImages) ? tenants.findIndex((tenant) => open(tenant.images)) : -1;
   const found: Problem[] = [];
   if (ownImages >= 0) {
     found.push({
       source: document.sourceOf(["tenants", ownImages]),
-      message: `tenants.${ownImages} may run any image, and an image is given its machine's credentials: name the trusted ones with images`,
+      message: `tenants.${ownImages} may run any image, and trustedImages gives every image its machine's credentials: name the trusted ones`,
     });
   }
   if (tenants.length > 0 && privileged.length > 0) {

@@ -79,24 +79,36 @@ export type TenantRule = z.infer<typeof TenantRule>;
 const AgentRule = z.strictObject({ agentIds: AgentIdPatterns, machines: MachinePatterns });
 export type AgentRule = z.infer<typeof AgentRule>;
 
+/** Variables that these images accept beside the inputs of this project's actions. */
+const EnvironmentRule = z.strictObject({
+  images: ImagePatterns,
+  names: z
+    .array(
+      z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*\*?$/, {
+        error: "must be the name of a variable, or the beginning of one followed by *, such as ACME_*",
+      }),
+    )
+    .min(1),
+});
+
+export const EVERY_IMAGE = ["**"];
+
 /** Which actions may run, and what they may ask for. */
 export const Policy = z.strictObject({
-  images: ImagePatterns.prefault(["**"]),
-  /** Only images that a digest names: a tag may be moved to something else. */
-  digestOnly: Toggle.prefault(false),
+  /** The images that may run; those of `trustedImages` when absent, and without that every image. */
+  images: ImagePatterns.optional(),
+  /** The images that receive their machine's BMC connection; `settleTrust` decides what absent means. */
+  trustedImages: z.array(ImagePattern).optional(),
+  /** Which images need a digest: a tag may be moved to something else. */
+  digestOnly: z
+    .union([z.literal("trusted"), Toggle], { error: "must be true, false or trusted" })
+    .prefault(false),
   /** Without containers, also where the files are that an action's variables may name: those with access `rw`. */
   volumes: z.array(VolumeRule).prefault([]),
   /** Exact values such as `host`. */
   networkNamespaces: z.array(z.string().min(1)).prefault([]),
   pidNamespaces: z.array(z.string().min(1)).prefault([]),
-  /** Names of variables an action must not set, in which `*` stands for any part. */
-  environmentDenied: z
-    .array(
-      z.string().regex(/^[A-Za-z0-9_*]+$/, {
-        error: "must be the name of a variable, in which * may stand for a part",
-      }),
-    )
-    .prefault([]),
+  environment: z.array(EnvironmentRule).prefault([]),
   /** Whether an action may say itself where a BMC is; when absent, only as long as there are no tenants. */
   ownConnections: z.enum(["allow", "deny"]).optional(),
   /** The first that fits an image applies to it. */

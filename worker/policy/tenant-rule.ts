@@ -1,6 +1,5 @@
 import type { Action } from "../action.ts";
 import { parseImageReference } from "../image-reference.ts";
-import { refusedNames } from "../runtime/process/named-files.ts";
 import { namespaceOf } from "../workflow-namespace.ts";
 import { matchesAnyImage } from "./image-rule.ts";
 import { isInNamespace } from "./namespace.ts";
@@ -11,7 +10,7 @@ export type TenantAction = Pick<Action, "image" | "workflowId">;
 
 /** Why no machine at all may be used by an action of this namespace; undefined when there may be one. */
 export function tenantProblem(
-  action: TenantAction & Pick<Action, "command" | "environment">,
+  action: TenantAction,
   tenants: readonly TenantRule[] | undefined,
 ): string | undefined {
   if (tenants === undefined) return undefined;
@@ -22,11 +21,7 @@ export function tenantProblem(
   if (!own.some((tenant) => allowsImage(tenant, action))) {
     return `namespace ${namespace} may not run the image ${action.image}`;
   }
-  // Whoever may load code into an allowed image reads what that is given on its stdin.
-  const [refused] = refusedNames(action);
-  return refused === undefined
-    ? undefined
-    : `${refused} must not be set: it can lead to the machine's credentials`;
+  return undefined;
 }
 
 /** Why an action must not use a machine of this name; undefined when it may. Looks at the name alone. */

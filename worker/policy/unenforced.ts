@@ -7,7 +7,7 @@ export function unenforced(policy: Policy, runtime: string): readonly Problem[] 
   const rules: readonly (readonly [keyof Policy, boolean, string])[] = [
     [
       "digestOnly",
-      policy.digestOnly,
+      policy.digestOnly !== false,
       "looks at the name of an image only and runs its own action of that name",
     ],
     ["containers", policy.containers.length > 0, "pulls no images and sets no limits"],

@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
+import { actionLibrary } from "../../../cli/action-library.ts";
 import { loadConfig } from "../../../worker/config/load-config.ts";
 import { decide } from "../../../worker/policy/decide.ts";
 
@@ -28,7 +29,9 @@ it("the example configuration, with its inventory and policy, starts a worker", 
     command: [],
     workflowId: "default/w",
   };
-  expect(decide(config.policy, action)).toEqual({ allowed: true });
-  expect(decide(config.policy, { ...action, image: "alpine" })).toMatchObject({ rule: "images" });
+  expect(decide(config.policy, actionLibrary, action)).toEqual({ allowed: true });
+  expect(decide(config.policy, actionLibrary, { ...action, image: "alpine" })).toMatchObject({
+    rule: "images",
+  });
   expect(loaded.warnings.every(({ message }) => /(does not exist|is not set)$/.test(message))).toBe(true);
 });

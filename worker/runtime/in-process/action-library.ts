@@ -29,5 +29,7 @@ export interface InProcessAction {
 
 export interface ActionLibrary {
   names(): readonly string[];
+  /** The variables that are inputs of at least one action. */
+  inputNames(): readonly string[];
   find(name: string): Promise<InProcessAction | undefined>;
 }

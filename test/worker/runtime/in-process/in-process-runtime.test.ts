@@ -296,6 +296,7 @@ describe("an action that does not behave", () => {
     const result = { action: "odd", ok: true, message: "done", durationMs: 0, roundTrips: 0 };
     const actions: ActionLibrary = {
       names: () => ["odd"],
+      inputNames: () => [],
       find: async () => ({
         idempotent: true,
         run: async (request) => run(request).then(() => ({ exitCode: 0, result })),

@@ -38,6 +38,7 @@ const actions: Readonly<Record<string, Run>> = {
 
 const library: ActionLibrary = {
   names: () => Object.keys(actions),
+  inputNames: () => [],
   find: async (name) => {
     const run = actions[name];
     return (

@@ -49,6 +49,7 @@ describe("the programs of a folder of actions", () => {
 describe("the actions of the program itself", () => {
   const programs = new OwnActions("/opt/pbnj-worker.mjs", {
     names: () => ["power-on", "power-off"],
+    inputNames: () => [],
     find: async (name) => ({
       idempotent: name === "power-on",
       run: () => Promise.reject(new Error("not run")),

@@ -1,0 +1,134 @@
+/**
+ * What an action is given: environment variables and flags. The policy and the actions read both with this one parser, so that
+ * neither sees a value that the other does not.
+ */
+export interface GivenText {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly command: readonly string[];
+}
+
+/** A name that a container engine, a shell and `process.env` all read alike (IEEE Std 1003.1, section 8.1). */
+const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
+const FLAG_NAME = /^--[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
+const CONNECTION_VARIABLE = /^(BMC|REDFISH|IPMI|IPMITOOL|AMT|RPC|HOMEASSISTANT)_/;
+
+export function isVariableName(name: string): boolean {
+  return VARIABLE_NAME.test(name);
+}
+
+/** Whether a variable says where a BMC is or how to log in. */
+export function isConnectionVariable(name: string): boolean {
+  return CONNECTION_VARIABLE.test(name);
+}
+
+/** The flag that means the same as a variable: `--bmc-host` for `BMC_HOST`. */
+export function flagOfVariable(name: string): string {
+  return `--${name.toLowerCase().replaceAll("_", "-")}`;
+}
+
+export interface GivenFlag {
+  /** As it was written, without its value. */
+  readonly flag: string;
+  /** The variable that means the same; undefined where no variable can. */
+  readonly variable: string | undefined;
+  /** Undefined for a flag without a value. */
+  readonly value: string | undefined;
+}
+
+export interface ParsedArguments {
+  readonly flags: readonly GivenFlag[];
+  /** What is neither a flag nor the value of one. */
+  readonly strays: readonly string[];
+}
+
+/**
+ * Reads `--flag=value`, `--flag value` and `--flag`. What begins with `--` is always a flag and never a value, so that no
+ * knowledge of the flags is needed to read them. Everything after `--` is a stray.
+ */
+export function parseArguments(command: readonly string[]): ParsedArguments {
+  const flags: GivenFlag[] = [];
+  const strays: string[] = [];
+  let open: string | undefined;
+  const close = (value: string | undefined) => {
+    if (open !== undefined) flags.push({ flag: open, variable: variableOf(open), value });
+    open = undefined;
+  };
+  for (const [index, argument] of command.entries()) {
+    if (!argument.startsWith("--")) {
+      if (open === undefined) strays.push(argument);
+      else close(argument);
+      continue;
+    }
+    close(undefined);
+    if (argument === "--") {
+      strays.push(...command.slice(index + 1));
+      break;
+    }
+    const equals = argument.indexOf("=");
+    open = equals < 0 ? argument : argument.slice(0, equals);
+    if (equals >= 0) close(argument.slice(equals + 1));
+  }
+  close(undefined);
+  return { flags, strays };
+}
+
+function variableOf(flag: string): string | undefined {
+  return FLAG_NAME.test(flag) ? flag.slice(2).replaceAll("-", "_").toUpperCase() : undefined;
+}
+
+/** A variable or flag that an action is given. */
+export interface GivenName {
+  /** As it was written: `BMC_HOST` or `--bmc-host`. */
+  readonly name: string;
+  /** Undefined for a name that no action can read. */
+  readonly variable: string | undefined;
+  /** Undefined for a flag without a value. */
+  readonly value: string | undefined;
+  readonly from: "command" | "environment";
+}
+
+/** Everything that is given, also where it is empty or repeated. */
+export function givenNames({ environment, command }: GivenText): readonly GivenName[] {
+  const variables = Object.entries(environment).map(([name, value]): GivenName => {
+    return { name, variable: isVariableName(name) ? name : undefined, value, from: "environment" };
+  });
+  const flags = parseArguments(command).flags.map(({ flag, ...given }): GivenName => {
+    return { name: flag, ...given, from: "command" };
+  });
+  return [...variables, ...flags];
+}
+
+/** Flags by the variable that means the same, and the environment: flags take precedence. */
+export interface ValueSources {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly flags: Readonly<Record<string, string>>;
+}
+
+export interface GivenValue {
+  readonly text: string;
+  /** The flag or variable that gave it. */
+  readonly from: string;
+}
+
+/** The value that counts for a variable. An empty variable counts as not given, an empty flag as given. */
+export function givenValue(name: string, { env, flags }: ValueSources): GivenValue | undefined {
+  const flag = flags[name];
+  if (flag !== undefined) return { text: flag, from: flagOfVariable(name) };
+  const text = env[name];
+  return text === undefined || text === "" ? undefined : { text, from: name };
+}
+
+/** The same from what an action is given. Of a repeated flag the last one counts; one without a value is empty. */
+export function valueSources({ environment, command }: GivenText): ValueSources {
+  const flags = parseArguments(command).flags.flatMap(({ variable, value = "" }) =>
+    variable === undefined ? [] : [[variable, value] as const],
+  );
+  return { env: environment, flags: Object.fromEntries(flags) };
+}
+
+/** The variables of a connection that an action is given. An empty variable counts as not given. */
+export function connectionGiven(given: GivenText): readonly string[] {
+  const names = givenNames(given).filter(({ from, value }) => from === "command" || (value ?? "") !== "");
+  const variables = names.flatMap(({ variable }) => variable ?? []).filter(isConnectionVariable);
+  return [...new Set(variables)];
+}

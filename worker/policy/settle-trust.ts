@@ -1,0 +1,65 @@
+import { version } from "../../shared/version.ts";
+import { parseImageReference } from "../image-reference.ts";
+import { matchesAnyImage } from "./image-rule.ts";
+import { EVERY_IMAGE, type Policy } from "./policy.ts";
+
+/** The settings on which it depends which images are trusted. */
+export interface TrustSettings {
+  readonly runtime: "docker" | "in-process" | "kubernetes" | "process";
+  readonly unsafeAnyImage: boolean;
+  /** With `{action}`, and maybe `{version}`; absent where the worker does no work of Rufio's. */
+  readonly rufioImage?: string;
+}
+
+/** The lines that are missing, as they belong into the file. */
+export const TRUST_EXAMPLE = "trustedImages:\n  - registry.example/pbnj-worker/*";
+
+export type SettledPolicy =
+  | { readonly ok: true; readonly policy: Policy }
+  | { readonly ok: false; readonly message: string };
+
+/**
+ * A policy with the images that it allows and trusts under these settings. Without containers the worker runs nothing but its
+ * own actions; with them somebody must have said which images receive BMC connections.
+ */
+export function settleTrust(
+  policy: Policy,
+  { runtime, unsafeAnyImage, rufioImage }: TrustSettings,
+): SettledPolicy {
+  const { trustedImages, images = trustedImages ?? EVERY_IMAGE } = policy;
+  const hasContainers = runtime === "docker" || runtime === "kubernetes";
+  if (!hasContainers) return { ok: true, policy: { ...policy, images, trustedImages: EVERY_IMAGE } };
+  if (unsafeAnyImage) {
+    if (trustedImages === undefined) {
+      return { ok: true, policy: { ...policy, images, trustedImages: EVERY_IMAGE } };
+    }
+    return refused("has trustedImages, and --unsafe-any-image trusts every image: remove one of them");
+  }
+  if (trustedImages === undefined) {
+    const lines = TRUST_EXAMPLE.split("\n").map((line) => `        ${line}`);
+    return refused(
+      `does not say which images receive BMC connections, which the ${runtime} runtime needs. Add these lines, with your registry:
+
+${lines.join("\n")}
+
+    or trust every image with --unsafe-any-image`,
+    );
+  }
+  if (rufioImage !== undefined && !trustsRufio(trustedImages, rufioImage)) {
+    return refused(
+      `does not trust ${rufioImage}, which does Rufio's work: add ${rufioImage.replace("{action}", "*").replace(/:[^/]*$/, "")} to trustedImages`,
+    );
+  }
+  return { ok: true, policy: { ...policy, images, trustedImages } };
+}
+
+/** Looks at one of the images that Rufio's Tasks lead to. */
+function trustsRufio(trustedImages: readonly string[], rufioImage: string): boolean {
+  const image = rufioImage.replaceAll("{action}", "power-on").replaceAll("{version}", version);
+  const reference = parseImageReference(image);
+  return reference !== undefined && matchesAnyImage(trustedImages, reference);
+}
+
+function refused(message: string): SettledPolicy {
+  return { ok: false, message };
+}
