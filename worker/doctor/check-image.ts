@@ -38,7 +38,7 @@ const REMOVE_MS = 20_000;
 
 /** Runs an action image as the worker would, but never privileged, asking it for its help. Nothing of it stays. */
 export async function checkImage(trial: ImageTrial, signal: AbortSignal): Promise<readonly Finding[]> {
-  const { config, own, policy, unsafeAnyImage } = trial;
+  const { config, own, policy } = trial;
   const hasContainers = config.kind === "docker" || config.kind === "kubernetes";
   if (trial.image === undefined && hasContainers) {
     return [isSkipped("action-image", "name one with --image to have it run")];
@@ -54,19 +54,6 @@ export async function checkImage(trial: ImageTrial, signal: AbortSignal): Promis
   if (!decision.allowed && decision.rule !== "tenants") {
     return [isWrong("image-refused", decision.reason, { subject: image })];
   }
-  const found = await tryImage(image, name, trial, signal);
-  if (trial.image === undefined) return found;
-  const { rule, reason } = explainTrust(image, { policy, runtime: config.kind, unsafeAnyImage });
-  return [isWell("action-image", `policy ${rule}: ${reason}`, image), ...found];
-}
-
-async function tryImage(
-  image: string,
-  name: string,
-  trial: ImageTrial,
-  signal: AbortSignal,
-): Promise<readonly Finding[]> {
-  const { config, own } = trial;
   const bound = AbortSignal.any([signal, AbortSignal.timeout(trial.timeoutMs)]);
   switch (config.kind) {
     case "docker": {
@@ -144,10 +131,11 @@ function pullCause(thrown: unknown, pull: DockerConfig["pullPolicy"]): CauseName
 async function run(
   image: string,
   provided: string,
-  { policy, runtime, timeoutMs }: ImageTrial,
+  trial: ImageTrial,
   signal: AbortSignal,
   bound: AbortSignal,
 ): Promise<readonly Finding[]> {
+  const { policy, runtime, timeoutMs } = trial;
   const action = helpAction(image);
   const { privileged: _, ...terms } = launchTerms(policy, image);
   const { outcome, remove } = await runtime.run(
@@ -167,9 +155,18 @@ async function run(
   signal.throwIfAborted();
   const took = formatSeconds(outcome.stoppedAt.getTime() - outcome.startedAt.getTime());
   if (outcome.ok) {
-    return [isWell("action-image", `${provided}ran with ${HARMLESS.join(" ")} in ${took}`, image), ...left];
+    const ran = `${provided}ran with ${HARMLESS.join(" ")} in ${took}${trustWords(image, trial)}`;
+    return [isWell("action-image", ran, image), ...left];
   }
   return [isWrong(runCause(outcome, bound), outcome.message, { subject: image }), ...left];
+}
+
+/** Without containers only this installation's actions run, which are trusted. */
+function trustWords(image: string, { config, policy, unsafeAnyImage }: ImageTrial): string {
+  const { kind } = config;
+  if (kind === "process" || kind === "in-process") return "";
+  const { rule, reason } = explainTrust(image, { policy, runtime: kind, unsafeAnyImage });
+  return `; ${rule}: ${reason}`;
 }
 
 function helpAction(image: string): Action {

@@ -118,12 +118,15 @@ describe("the inventory and the policy", () => {
     ]);
     expect(report.of("policy")).toMatchObject([
       { state: "warning", cause: "policy-doubtful", subject: "policy digestOnly" },
-      { state: "ok", detail: policy },
+      {
+        state: "ok",
+        detail: `${policy}: only this installation's actions run, and receive BMC connections`,
+      },
     ]);
     expect(report.of("secrets")).toMatchObject([{ state: "ok" }]);
   });
 
-  it("warn of containers without a policy, and not of actions without containers", async () => {
+  it("need a policy that names the trusted images for containers, and none without containers", async () => {
     await using lab = await doctorLab();
     const engine = ["--docker-socket", join(lab.folder, "engine.sock")];
 
@@ -132,7 +135,13 @@ describe("the inventory and the policy", () => {
       lab.report([...SERVER, "--agent-id", "a"]),
     ]);
 
-    expect(docker.of("policy")).toMatchObject([{ state: "warning", cause: "policy-absent" }]);
+    expect(docker.of("policy")).toMatchObject([
+      {
+        state: "problem",
+        cause: "trust-missing",
+        remedy: expect.stringContaining("trustedImages: [registry.example/pbnj-worker/*]"),
+      },
+    ]);
     expect(own.of("policy")).toMatchObject([{ state: "ok" }]);
   });
 });

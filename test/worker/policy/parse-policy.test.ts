@@ -32,20 +32,27 @@ volumes:
   - path: /c
     access: write
 networkNamespaces: host
-environmentDenied: [A-B]
+environmentDenied: [A]
+environment: [{images: [a], names: ["*", A-B, "*_X", A*B, A_*]}]
+trustedImages: ["a b"]
 privileged: true
 `;
 
     expect(problems(text)).toEqual([
       "policy.yaml:1: images is empty",
-      "policy.yaml:2: digestOnly must be true or false",
+      "policy.yaml:2: digestOnly must be true, false or trusted",
       "policy.yaml:4: volumes.0.path must be an absolute path",
       "policy.yaml:5: volumes.1.path must not contain ..",
       "policy.yaml:6: volumes.1.acess is not known, did you mean access?",
       "policy.yaml:8: volumes.2.access must be one of ro, rw",
       "policy.yaml:9: networkNamespaces must be a list, not text",
-      "policy.yaml:10: environmentDenied.0 must be the name of a variable, in which * may stand for a part",
-      "policy.yaml:11: privileged must be a list of images, each with its digest: nothing else runs privileged",
+      "policy.yaml:10: environmentDenied is not known: actions accept only their inputs; write the other variables that images may be given below environment",
+      ...[0, 1, 2, 3].map(
+        (index) =>
+          `policy.yaml:11: environment.0.names.${index} must be the name of a variable, or the beginning of one followed by *, such as ACME_*`,
+      ),
+      "policy.yaml:12: trustedImages.0 must be an image name, in which * and ** may stand for parts, such as registry.example/acme/*",
+      "policy.yaml:13: privileged must be a list of images, each with its digest: nothing else runs privileged",
     ]);
   });
 
@@ -100,12 +107,12 @@ volumes:
 
   it.each([
     [
-      "tenants: [{namespaces: [a], machines: ['*']}]",
+      "trustedImages: ['**']\ntenants: [{namespaces: [a], machines: ['*']}]",
       [
-        "policy.yaml:1: tenants.0 may run any image, and an image is given its machine's credentials: name the trusted ones with images",
+        "policy.yaml:2: tenants.0 may run any image, and trustedImages gives every image its machine's credentials: name the trusted ones",
       ],
     ],
-    ["images: [a/*]\ntenants: [{namespaces: [a], machines: ['*']}]", []],
+    ["trustedImages: [a/*]\ntenants: [{namespaces: [a], machines: ['*']}]", []],
     ["tenants: [{namespaces: [a], machines: ['*'], images: [a/*]}]", []],
     [
       `images: [a/*]\ntenants: [{namespaces: [a], machines: ['*']}]\nprivileged: ["a/b@sha256:${"0".repeat(64)}"]`,

@@ -152,7 +152,7 @@ describe("two tenants of one rack", () => {
       expect.stringContaining(
         `policy tenants: namespace team-b may not run the image ${IMAGES}/create-user:v1`,
       ),
-      expect.stringContaining("policy tenants: NODE_OPTIONS must not be set"),
+      expect.stringContaining("policy environment: NODE_OPTIONS is not an input of power-on"),
       expect.stringContaining("policy tenants: namespace team-c is no tenant's"),
     ]);
     expect(lab.requests()).toEqual([]);

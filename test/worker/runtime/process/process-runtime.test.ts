@@ -85,7 +85,6 @@ describe("the process runtime", () => {
     [{ volumes: ["srv:srv"] }, "source and target of the volume srv:srv must be the same"],
     [{ networkNamespace: "host" }, "namespaces"],
     [{ pidNamespace: "host" }, "namespaces"],
-    [{ environment: { NODE_OPTIONS: "--require=/tmp/x.js" } }, "NODE_OPTIONS"],
     [{ environment: { BMC_PASSWORD_FILE: "/etc/shadow" } }, "BMC_PASSWORD_FILE"],
     [{ command: ["--ipmitool-program", "/tmp/x"] }, "--ipmitool-program"],
   ])("refuses %j clearly", async (action, reason) => {
