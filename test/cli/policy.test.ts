@@ -34,6 +34,7 @@ beforeAll(async () => {
   });
   await write("policy.yaml", {
     images: [`${IMAGES}/*`],
+    trustedImages: [`${IMAGES}/power-*`],
     volumes: [{ path: "/srv" }],
     containers: [{ images: ["**/power-*"], pull: "never", memory: "96Mi" }],
     tenants: [
@@ -94,6 +95,7 @@ const Answer = z.strictObject({
       ...{ task: z.string(), action: z.string(), agentId: z.string(), image: z.string() },
       machine: z.string().nullable(),
       allowed: z.boolean(),
+      trust: z.strictObject({ trusted: z.boolean(), rule: z.string(), reason: z.string() }),
       refusals: z.array(Finding),
       grants: z.array(Finding),
       unenforced: z.array(Finding),
@@ -110,19 +112,27 @@ const Answer = z.strictObject({
 describe("pbnj-worker policy test", () => {
   it("exits 0 when all is allowed, says by which rules, and reads none of the files that hold secrets", async () => {
     const { exitCode, stdout, stderr } = await testPolicy([]);
+    const trusted = (name: string) =>
+      `${IMAGES}/power-* fits ${IMAGES}/${name}: it receives its machine's BMC connection`;
 
     expect(stderr).toBe("");
     expect(cells(stdout)).toEqual([
       ["task", "action", "machine", "verdict", "rule", "why"],
-      ["lane", "off", "node-1", "allowed", "images.0", `${IMAGES}/* fits ${IMAGES}/power-off:v1`],
+      ["lane", "off", "node-1", "allowed", "trustedImages.0", trusted("power-off:v1")],
+      ["", "", "", "", "images.0", `${IMAGES}/* fits ${IMAGES}/power-off:v1`],
       ["", "", "", "", "tenants.1", "namespace default may use machine node-1"],
       ["", "", "", "", "containers.0", "pull never, memory 96Mi"],
       ["", "", "", "", "settings", "cpus 0.5, pids 64"],
-      ["lane", "report", "node-1", "allowed", "images.0", `${IMAGES}/* fits ${IMAGES}/report:v1`],
+      [
+        ...["lane", "report", "node-1", "allowed", "trustedImages"],
+        `${IMAGES}/report:v1 is not listed: it receives no BMC connection`,
+      ],
+      ["", "", "", "", "images.0", `${IMAGES}/* fits ${IMAGES}/report:v1`],
       ["", "", "", "", "tenants.1", "namespace default may use machine node-1"],
       ["", "", "", "", "volumes.0", "/srv/in:/in:ro may be mounted"],
       ["", "", "", "", "settings", "pull if-missing, memory 256Mi, cpus 0.5, pids 64"],
-      ["any", "on", "node-2", "allowed", "images.0", `${IMAGES}/* fits ${IMAGES}/power-on:v1`],
+      ["any", "on", "node-2", "allowed", "trustedImages.0", trusted("power-on:v1")],
+      ["", "", "", "", "images.0", `${IMAGES}/* fits ${IMAGES}/power-on:v1`],
       ["", "", "", "", "tenants.1", "namespace default may use machine node-2"],
       ["", "", "", "", "containers.0", "pull never, memory 96Mi"],
       ["", "", "", "", "settings", "cpus 0.5, pids 64"],
@@ -155,6 +165,11 @@ describe("pbnj-worker policy test", () => {
       ["off", "node-1", true],
       ["report", "node-1", true],
       ["on", null, false],
+    ]);
+    expect(answer.actions.map(({ trust }) => [trust.trusted, trust.rule])).toEqual([
+      [true, "trustedImages.0"],
+      [false, "trustedImages"],
+      [true, "trustedImages.0"],
     ]);
     expect(answer.actions[0]?.container).toEqual({
       pull: { value: "never", by: "containers.0" },
@@ -201,7 +216,12 @@ describe("pbnj-worker policy test", () => {
   });
 
   it("judges by all that the policy says, here of files, flags after a failure, and privilege", async () => {
-    await write("strict.yaml", { environmentDenied: ["MODE"], privileged: [`${IMAGES}/report@${DIGEST}`] });
+    await write("strict.yaml", {
+      images: ["**"],
+      trustedImages: ["power-*"],
+      environment: [{ images: ["**/a", `${IMAGES}/report`], names: ["RESULT_FILE", "BMC_*"] }],
+      privileged: [`${IMAGES}/report@${DIGEST}`],
+    });
     await write("files.yaml", {
       version: "0.1",
       name: "t",
@@ -212,8 +232,9 @@ describe("pbnj-worker policy test", () => {
           worker: "pbnj",
           actions: [
             { name: "a", image: "a", timeout: 9, environment: { RESULT_FILE: "/nowhere/x" } },
-            { name: "b", image: "b", timeout: 9, "on-failure": ["--mode=hard"] },
+            { name: "b", image: "power-off", timeout: 9, "on-failure": ["--mdoe=hard"] },
             { name: "d", image: "d", timeout: 9, "on-timeout": ["--bmc-host=x"] },
+            { name: "e", image: "power-on", timeout: 9, environment: { MDOE: "hard", LD_PRELOAD: "" } },
             { name: "c", image: `${IMAGES}/report@${DIGEST}`, timeout: 9, environment: { BMC_HOST: "x" } },
           ],
         },
@@ -234,15 +255,24 @@ describe("pbnj-worker policy test", () => {
     const rules = (stdout: string) => cells(stdout).map((row) => row.slice(1).join(" | "));
     expect(rules(here.stdout).slice(1, 4)).toEqual([
       "a | - | refused | volumes | RESULT_FILE /nowhere/x is not allowed: no volume may be mounted from there",
-      "b | - | refused | environmentDenied | on-failure: --mode must not be set",
+      "b | - | refused | environment | on-failure: --mdoe is not an input of power-off: did you mean --mode?",
       "d | - | refused | machine | on-timeout: is for another machine than the action",
     ]);
+    for (const { stdout } of [here, contained, clustered]) {
+      expect(rules(stdout)).toEqual(
+        expect.arrayContaining([
+          "e | - | refused | environment | LD_PRELOAD is not an input of power-on",
+          " |  |  | environment | MDOE is not an input of power-on: did you mean MODE?",
+        ]),
+      );
+    }
     expect(rules(here.stdout)).toContain(
       " |  |  | privileged | has no effect: the process runtime has no containers",
     );
     expect(rules(contained.stdout)).toEqual(
       expect.arrayContaining([
-        `a | - | allowed | images.0 | ** fits a`,
+        "a | - | allowed | trustedImages | a is not listed: it receives no BMC connection",
+        " |  |  | images.0 | ** fits a",
         " |  |  | ownConnections | BMC_HOST may be set",
         " |  |  | privileged | runs with every right on the worker's host",
       ]),
@@ -251,6 +281,28 @@ describe("pbnj-worker policy test", () => {
       "c | - | refused | runtime | to run privileged, as a rule of the policy says: pods of actions have no rights on their node",
     );
     expect(here.stdout).toContain("without an inventory no machine is known");
+  });
+
+  it("exits 2 where the worker would not start, because nobody said which images to trust", async () => {
+    await write("untrusting.yaml", { images: ["**"] });
+    const argv = ["policy", "test", join(folder, "template.yaml"), "--map", "machine=node-1"];
+    const docker = [...argv, "--runtime", "docker"];
+
+    const [without, lacking, unsafe] = await Promise.all([
+      runProgram(docker),
+      runProgram([...docker, "--policy", join(folder, "untrusting.yaml")]),
+      runProgram([...argv, "--runtime", "kubernetes", "--unsafe-any-image"]),
+    ]);
+
+    expect(without.stderr).toContain(
+      "--policy: is missing: it does not say which images receive BMC connections",
+    );
+    expect(lacking.stderr).toContain("untrusting.yaml: does not say which images receive BMC connections");
+    expect([without.exitCode, lacking.exitCode]).toEqual([2, 2]);
+    expect(cells(unsafe.stdout)[1]?.slice(4)).toEqual([
+      "--unsafe-any-image",
+      "every image is trusted: it receives its machine's BMC connection",
+    ]);
   });
 
   it("exits 2 with every problem of template, policy and flags", async () => {

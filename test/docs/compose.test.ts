@@ -74,7 +74,7 @@ describe("the Compose file", () => {
       "/etc/pbnj-worker/inventory.yaml":
         "machines:\n  - name: node-1\n    host: 192.0.2.11\n" +
         "    credentials: {username: admin, passwordFile: /run/secrets/bmc-password}\n",
-      "/etc/pbnj-worker/policy.yaml": "images: [registry.example/**]\n",
+      "/etc/pbnj-worker/policy.yaml": "trustedImages: [registry.example/**]\n",
       "/run/secrets/bmc-password": "secret\n",
     };
     const readText = (path: string) => {

@@ -144,7 +144,9 @@ export async function startLab(options: SoakOptions): Promise<Lab> {
         ],
         ...["--agent-id", sharedAgentId, "--reload-interval", "300ms", "--backoff-max-interval", "2s"],
         ...["--stop-grace", "3s", "--shutdown-grace", "20s", "--runtime", runtime, "--log-format", "json"],
-        ...(runtime === "docker" ? ["--pull-policy", "never", "--docker-network", "host"] : []),
+        ...(runtime === "docker"
+          ? ["--pull-policy", "never", "--docker-network", "host", "--unsafe-any-image"]
+          : []),
       ],
       ...(typeof disk === "string" ? {} : { prefix: disk.prefix }),
     });

@@ -484,6 +484,7 @@ describeWithDocker("no secret appears anywhere with the docker runtime", () => {
   test("in success and in failure, in whatever form", { timeout: 180_000 }, async () => {
     await using lab = await standing("docker", [
       ...["--docker-socket", dockerSocketPath, "--pull-policy", "if-missing", "--docker-network", "host"],
+      "--unsafe-any-image",
     ]);
     const denied: Scenario = {
       machine: "basic",

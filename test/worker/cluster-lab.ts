@@ -67,6 +67,8 @@ export async function clusterLab({
   const kubeconfig = join(folder, "kubeconfig");
   const token = rules && fake?.addUser(`system:serviceaccount:${namespace}:pbnj-worker`, rules);
   await writeFile(kubeconfig, real?.kubeconfig ?? required(fake).kubeconfig(token ? { token } : {}));
+  const policy = join(folder, "policy.yaml");
+  await writeFile(policy, `trustedImages:\n  - ${REGISTRY}/*\n`);
   const times = { powerOnMs: 200, powerOffMs: 50, softOffMs };
   const machines = Array.from(
     { length: count },
@@ -100,7 +102,7 @@ export async function clusterLab({
   let states = 0;
 
   const lab = {
-    ...{ server, client, machines, bmcs, folder, kubeconfig, node, namespace },
+    ...{ server, client, machines, bmcs, folder, kubeconfig, policy, node, namespace },
 
     /** Throws for a real one. */
     get fake(): FakeCluster {
@@ -113,6 +115,7 @@ export async function clusterLab({
         ...["start", "--grpc-server", server.address, "--kubeconfig", kubeconfig],
         ...["--kubernetes-namespace", namespace],
         ...["--runtime", "kubernetes", "--kubernetes-inventory", "machines", "--state-directory", state],
+        ...["--policy", policy],
         ...["--backoff-max-interval", "300ms", "--log-level", "debug", "--shutdown-grace", "1s", ...argv],
       ]);
       workers.push(worker);

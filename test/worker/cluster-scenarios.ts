@@ -121,7 +121,7 @@ export function itWorksInACluster(open: (options: ClusterLabOptions) => Promise<
     await writeFile(path, JSON.stringify({ version: "0.1", name: "t", global_timeout: 600, tasks }));
     await using program = new WorkerProgram([
       ...["run", path, "--runtime", "kubernetes", "--kubernetes-inventory", "machines"],
-      ...["--kubeconfig", lab.kubeconfig, "--kubernetes-namespace", lab.namespace],
+      ...["--kubeconfig", lab.kubeconfig, "--kubernetes-namespace", lab.namespace, "--policy", lab.policy],
     ]);
 
     const { code } = await program.ended;

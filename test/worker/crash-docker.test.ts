@@ -23,6 +23,7 @@ async function dockerLab(options: Parameters<typeof crashLab>[0] = {}) {
     registry,
     argv: [
       ...["--runtime", "docker", "--docker-socket", gate.socketPath, "--pull-policy", "never"],
+      "--unsafe-any-image",
       // The simulators listen on loopback, which is the host's.
       ...["--docker-network", "host"],
     ],

@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import { beforeAll, expect, test } from "vitest";
@@ -39,9 +39,12 @@ describeWithDocker("the demonstration's workflow with the docker runtime", () =>
     const server = await startTinkServer();
     const password = (await readFile(join(lab.directory, "bmc-password"), "utf8")).trim();
     const template = await readFile(join(projectRoot, "examples/network-boot.yaml"), "utf8");
+    const policy = join(lab.directory, "policy.yaml");
+    await writeFile(policy, `trustedImages:\n  - ${REGISTRY}/*\n`);
     await using worker = new WorkerProgram([
       ...["start", "--grpc-server", server.address, "--inventory", lab.inventoryFile, "--log-level", "debug"],
       ...["--runtime", "docker", "--docker-socket", dockerSocketPath, "--pull-policy", "never"],
+      ...["--policy", policy],
       // The simulators listen on loopback, which is the host's.
       ...["--docker-network", "host"],
     ]);

@@ -15,6 +15,7 @@ describeWithDocker("a hook with the docker runtime", () => {
       // The simulators listen on loopback, which is the host's.
       flags: {
         runtime: "docker",
+        unsafeAnyImage: true,
         dockerSocket: dockerSocketPath,
         pullPolicy: "never",
         dockerNetwork: "host",

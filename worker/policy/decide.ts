@@ -94,14 +94,11 @@ function refusal(rule: PolicyRule, message: string | undefined): readonly Refusa
 function decisionOf(found: readonly Refusal[]): Decision {
   const rule = found[0]?.rule;
   if (rule === undefined) return { allowed: true };
-  const problems = found.filter((refusal) => refusal.rule === rule).map((refusal) => messageOf(refusal));
-  return { allowed: false, rule, reason: reasonFor(rule, problems.join("; ")) };
-}
-
-/** The reason without the rule's name. */
-export function messageOf({ rule, reason }: { readonly rule: string; readonly reason: string }): string {
   const prefix = reasonFor(rule, "");
-  return reason.startsWith(prefix) ? reason.slice(prefix.length) : reason;
+  const problems = found
+    .filter((refusal) => refusal.rule === rule)
+    .map(({ reason }) => reason.slice(prefix.length));
+  return { allowed: false, rule, reason: reasonFor(rule, problems.join("; ")) };
 }
 
 function reasonFor(rule: string, message: string): string {

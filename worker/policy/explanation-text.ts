@@ -1,5 +1,4 @@
 import { formatTable } from "../../shared/table.ts";
-import { messageOf } from "./decide.ts";
 import type { ContainerTerms, Explanation } from "./explain.ts";
 
 /** An action of a template, and what would become of it. */
@@ -38,10 +37,13 @@ function findings({
 >): readonly Line[] {
   if (!allowed) {
     // The rule has a column of its own.
-    return refusals.map((refusal) => [refusal.rule, messageOf(refusal)]);
+    return refusals.map((refusal) => [refusal.rule, refusal.reason.replace(`policy ${refusal.rule}: `, "")]);
   }
   return [
-    ...[trust, ...grants, ...unenforced].map(({ rule, reason }): Line => [rule, reason]),
+    // Without containers every action that runs is the worker's own.
+    ...[...(container ? [trust] : []), ...grants, ...unenforced].map(
+      ({ rule, reason }): Line => [rule, reason],
+    ),
     ...(container ? termLines(container) : []),
   ];
 }

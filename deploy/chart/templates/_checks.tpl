@@ -35,6 +35,9 @@
 {{- if gt (len $given) 1 }}{{ $problems = append $problems (printf "%s are both set: give one of them" (join " and " $given)) }}{{ end -}}
 {{- end -}}
 {{- end -}}
+{{- if and (include "pbnj-worker.runsJobs" .) $values.policy.file (not (include "pbnj-worker.trustsEveryImage" .)) (not (hasKey (fromYaml $values.policy.file) "trustedImages")) -}}
+{{- $problems = append $problems "policy.file has no trustedImages: list the images that receive BMC connections, such as [registry.example/pbnj-worker/*]" -}}
+{{- end -}}
 {{- if and $values.inventory.credentials (not (include "pbnj-worker.hasFileInventory" .)) -}}
 {{- $problems = append $problems "inventory.credentials are for machines of a file: set inventory.file or inventory.existing. Machines and Hardware name their own Secrets" -}}
 {{- end -}}

@@ -13,8 +13,26 @@
 {{- if or .Values.inventory.file .Values.inventory.existing.configMap .Values.inventory.existing.secret }}true{{ end -}}
 {{- end }}
 
-{{- define "pbnj-worker.hasPolicy" -}}
+{{- define "pbnj-worker.hasGivenPolicy" -}}
 {{- if or .Values.policy.file .Values.policy.existing.configMap .Values.policy.existing.secret }}true{{ end -}}
+{{- end }}
+
+{{- define "pbnj-worker.trustsEveryImage" -}}
+{{- if eq (toString (get .Values.config "unsafeAnyImage")) "true" }}true{{ end -}}
+{{- end }}
+
+{{/* Jobs need a policy that says which images receive BMC connections; without one, those beside the worker's own image do. */}}
+{{- define "pbnj-worker.hasDefaultPolicy" -}}
+{{- if and (include "pbnj-worker.runsJobs" .) (not (include "pbnj-worker.hasGivenPolicy" .)) (not (include "pbnj-worker.trustsEveryImage" .)) }}true{{ end -}}
+{{- end }}
+
+{{- define "pbnj-worker.defaultPolicy" -}}
+{{- $patterns := list (printf "%s*" (regexReplaceAll "[^/]*$" .Values.image.repository "")) -}}
+{{- if .Values.rufio.enabled -}}
+{{- $rufio := include "pbnj-worker.rufioImage" . | replace "{action}" "*" -}}
+{{- $patterns = append $patterns (regexReplaceAll ":[^/]*$" $rufio "") -}}
+{{- end -}}
+{{- toYaml (dict "trustedImages" (uniq $patterns)) -}}
 {{- end }}
 
 {{/* Rufio's Jobs are for Machines: the worker then watches these in any case. */}}

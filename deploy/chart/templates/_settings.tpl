@@ -16,7 +16,7 @@
 {{- end -}}
 {{- end -}}
 {{- if include "pbnj-worker.hasFileInventory" . }}{{ $_ := set $settings "inventory" "inventory.yaml" }}{{ end -}}
-{{- if include "pbnj-worker.hasPolicy" . }}{{ $_ := set $settings "policy" "policy.yaml" }}{{ end -}}
+{{- if or (include "pbnj-worker.hasGivenPolicy" .) (include "pbnj-worker.hasDefaultPolicy" .) }}{{ $_ := set $settings "policy" "policy.yaml" }}{{ end -}}
 {{- with .Values.inventory.kubernetes }}{{ $_ := set $settings "kubernetesInventory" . }}{{ end -}}
 {{- if include "pbnj-worker.usesCluster" . -}}
 {{- with .Values.watchNamespace }}{{ $_ := set $settings "watchNamespace" . }}{{ end -}}

@@ -11,7 +11,11 @@ machines:
   - name: node-2
     host: 192.0.2.12
 `;
-const policyText = "images: [registry.example/pbnj-worker/*]\n";
+const policyText = `trustedImages:
+  - registry.example/pbnj-worker/*
+  - registry.example/other/*
+  - registry.example:5000/*
+`;
 const authority = createCertificate({ commonName: "authority", authority: true });
 const client = createCertificate({ commonName: "worker", issuer: authority });
 

@@ -101,6 +101,7 @@ const contradicting: readonly (readonly [Values, string])[] = [
     { inventory: { kubernetes: ["machines"] }, watchNamespace: "*", runtime: { copySecrets: "off" } },
     "runtime.copySecrets is off",
   ],
+  [{ policy: { file: "images: ['**']" } }, "policy.file has no trustedImages"],
   [{ networkPolicy: { enabled: true } }, "networkPolicy.bmcNetworks is missing"],
   [
     {
@@ -144,7 +145,7 @@ describeWithHelm("helm", () => {
 
   it("says in the end where to look, in three lines", async () => {
     const alone = await notes(mergeValues(base, { runtime: { kind: "process" } }));
-    const shared = await notes(mergeValues(base, { replicas: 2, policy: { file: "images: []" } }));
+    const shared = await notes(mergeValues(base, { replicas: 2, policy: { file: "trustedImages: []" } }));
 
     expect(alone).toHaveLength(3);
     expect(alone[1]).toContain("exec statefulset/demo-pbnj-worker -- node /worker/pbnj-worker.mjs doctor");

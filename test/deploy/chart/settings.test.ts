@@ -182,10 +182,38 @@ describeWithHelm("each value", () => {
 
     expect(configIn(rendered.one).shutdownGraceMs).toBe(30_000);
     expect(configIn(rendered.one).kubernetes).toEqual({ inventory: ["machines"], wakeUp: true });
+    expect(configIn(rendered.one).policy).toMatchObject({
+      images: ["registry.example/pbnj-worker/*"],
+      trustedImages: ["registry.example/pbnj-worker/*"],
+    });
     expect(configIn(rendered.many).kubernetes).toMatchObject({
       sharing: { group: `${RELEASE}-pbnj-worker` },
       rufio: { image: "registry.example/pbnj-worker/{action}:v{version}", statusIntervalMs: 180_000 },
     });
+  });
+});
+
+describeWithHelm("without a policy", () => {
+  const machines = mergeValues(needed, { inventory: { kubernetes: ["machines"] } });
+
+  it("trusts what does Rufio's work as well, wherever that is", async () => {
+    const image = "registry.example:5000/rufio/{action}:{version}";
+    const { all } = await renderAll({ all: mergeValues(machines, { rufio: { enabled: true, image } }) });
+
+    expect(configIn(all).policy.trustedImages).toEqual([
+      "registry.example/pbnj-worker/*",
+      "registry.example:5000/rufio/*",
+    ]);
+  });
+
+  it("trusts every image only where the values say so, with a warning", async () => {
+    const { all } = await renderAll({ all: mergeValues(machines, { config: { unsafeAnyImage: true } }) });
+    const loaded = loadIn(all);
+
+    expect(loaded).toMatchObject({ ok: true, config: { policy: { trustedImages: ["**"] } } });
+    expect(loaded.ok && loaded.warnings.map(({ message }) => message)).toEqual([
+      expect.stringContaining("trusts every image"),
+    ]);
   });
 });
 

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { loadConfig } from "../../../worker/config/load-config.ts";
 
-const BASE = { PBNJ_GRPC_SERVER: "tink", PBNJ_AGENT_ID: "pbnj" };
+const BASE = { PBNJ_GRPC_SERVER: "tink", PBNJ_AGENT_ID: "pbnj", PBNJ_UNSAFE_ANY_IMAGE: "true" };
 
 function load(env: Readonly<Record<string, string>>) {
   return loadConfig({ flags: {}, env: { ...BASE, ...env } });

@@ -10,6 +10,7 @@ import { createCertificate } from "../../support/certificate.ts";
 
 const CANARY = "canary-7f3a";
 const ENOUGH = { grpcServer: "tink.example.org", agentId: ["pbnj"] };
+const DOCKER = { runtime: "docker", unsafeAnyImage: true };
 
 let folder: string;
 beforeAll(() => {
@@ -63,7 +64,7 @@ describe("the defaults", () => {
   });
 
   it("of the docker runtime limit what a container takes", () => {
-    expect(config({ flags: { ...ENOUGH, runtime: "docker" } }).runtime).toEqual({
+    expect(config({ flags: { ...ENOUGH, ...DOCKER } }).runtime).toEqual({
       kind: "docker",
       socketPath: "/var/run/docker.sock",
       network: "bridge",
@@ -91,7 +92,7 @@ describe("precedence", () => {
   });
 
   it("passes over empty variables and empty keys", () => {
-    const file = write("empty.yaml", "runtime: docker\nlogFormat:\n");
+    const file = write("empty.yaml", "runtime: docker\nunsafeAnyImage: true\nlogFormat:\n");
     const loaded = config({
       flags: ENOUGH,
       env: { PBNJ_CONFIG: file, PBNJ_RUNTIME: "", AGENT_RUNTIME: " ", PBNJ_LOG_FORMAT: "" },
@@ -120,6 +121,7 @@ describe("what other workers' deployments set", () => {
         AGENT_GRPC_TLS: "true",
         AGENT_GRPC_INSECURE_TLS: "t",
         AGENT_RUNTIME: "docker",
+        PBNJ_UNSAFE_ANY_IMAGE: "true",
         AGENT_DOCKER_SOCKET: "/run/user/1000/docker.sock",
         AGENT_REGISTRY_NAME: "registry.example.org",
         AGENT_REGISTRY_USER: "puller",
@@ -305,7 +307,7 @@ describe("the registry's password", () => {
   it("comes from a file without its line end", () => {
     const registryPassFile = write("pass", `${CANARY}\n`);
     const { runtime } = config({
-      flags: { ...ENOUGH, runtime: "docker", registryUser: "u", registryPassFile },
+      flags: { ...ENOUGH, ...DOCKER, registryUser: "u", registryPassFile },
     });
 
     expect(runtime.kind === "docker" && runtime.registryLogin?.password.reveal()).toBe(CANARY);
@@ -324,7 +326,7 @@ describe("the registry's password", () => {
   });
 
   it("is never taken from a flag", () => {
-    const flags = { ...ENOUGH, runtime: "docker", registryUser: "u", registryPass: CANARY };
+    const flags = { ...ENOUGH, ...DOCKER, registryUser: "u", registryPass: CANARY };
 
     expect(problems({ flags })).toEqual(["--registry-user: needs a password: set --registry-pass-file"]);
   });
@@ -375,7 +377,7 @@ describe("problems", () => {
       "--grpc-server: is missing: the tink server's address, host:port",
       "bad-inventory.yaml:3: machine node-1: host must not have a scheme: give the name or address alone",
       "bad-inventory.yaml:4: machine node-1: paswordFile is not known",
-      "bad-policy.yaml:1: digestOnly must be true or false",
+      "bad-policy.yaml:1: digestOnly must be true, false or trusted",
       "bad-policy.yaml:2: volume is not known, did you mean volumes?",
     ]);
   });

@@ -36,7 +36,7 @@ async function engine(routes: Routes): Promise<FakeEngine> {
 }
 
 async function check(flags: Readonly<Record<string, string>>, timeoutMs = 10_000) {
-  const loaded = loadExecutionConfig({ flags, env: {} });
+  const loaded = loadExecutionConfig({ flags: { ...flags, unsafeAnyImage: true }, env: {} });
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems));
   const { config } = loaded;
   const runtime = composeRuntime(config, { log: silentLogger, own, policy: () => config.policy });

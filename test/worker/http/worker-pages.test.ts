@@ -101,7 +101,10 @@ describe("a worker that runs", () => {
   test("is not ready where its engine is away, and alive", async () => {
     await using lab = await fleetLab({
       machines: { one: {} },
-      argv: [...ANY_PORT, "--runtime", "docker", "--docker-socket", "/nonexistent/docker.sock"],
+      argv: [
+        ...ANY_PORT,
+        ...["--runtime", "docker", "--docker-socket", "/nonexistent/docker.sock", "--unsafe-any-image"],
+      ],
     });
     const pages = await pagesOf(lab.program);
 

@@ -99,7 +99,7 @@ describe("each action is one trace, from its poll to its report and down to the 
 
 describeWithDocker("each action is one trace with containers, too", () => {
   const docker = ["--runtime", "docker", "--docker-socket", dockerSocketPath, "--pull-policy", "never"];
-  const argv = [...docker, "--docker-network", "host"];
+  const argv = [...docker, "--docker-network", "host", "--unsafe-any-image"];
   beforeAll(() => buildActionImages(REGISTRY, ["power-status", "wait-for-power-state"]), 300_000);
 
   test("which get no way to the collector and need none", { timeout: TIMEOUT }, async () => {
