@@ -295,9 +295,9 @@ describe("pbnj-worker policy test", () => {
     ]);
 
     expect(without.stderr).toContain(
-      "--policy: is missing: it does not say which images receive BMC connections",
+      "--policy: trustedImages is missing: the docker runtime needs",
     );
-    expect(lacking.stderr).toContain("untrusting.yaml: does not say which images receive BMC connections");
+    expect(lacking.stderr).toContain("untrusting.yaml: trustedImages is missing");
     expect([without.exitCode, lacking.exitCode]).toEqual([2, 2]);
     expect(cells(unsafe.stdout)[1]?.slice(4)).toEqual([
       "--unsafe-any-image",

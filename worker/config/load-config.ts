@@ -246,7 +246,7 @@ function settle(
   }
   return {
     ok: false,
-    problems: [settingProblem("policy", `is missing: it ${settled.message}`, given, table)],
+    problems: [settingProblem("policy", settled.message, given, table)],
   };
 }
 

@@ -33,21 +33,23 @@ export function settleTrust(
     if (trustedImages === undefined) {
       return { ok: true, policy: { ...policy, images, trustedImages: EVERY_IMAGE } };
     }
-    return refused("has trustedImages, and --unsafe-any-image trusts every image: remove one of them");
+    return refused(
+      "trustedImages contradicts --unsafe-any-image, which trusts every image: remove one of them",
+    );
   }
   if (trustedImages === undefined) {
     const lines = TRUST_EXAMPLE.split("\n").map((line) => `        ${line}`);
     return refused(
-      `does not say which images receive BMC connections, which the ${runtime} runtime needs. Add these lines, with your registry:
+      `trustedImages is missing: the ${runtime} runtime needs the images that receive BMC connections. Add these lines to the policy, with your registry:
 
 ${lines.join("\n")}
 
-    or trust every image with --unsafe-any-image`,
+    or trust every image with --unsafe-any-image.`,
     );
   }
   if (rufioImage !== undefined && !trustsRufio(trustedImages, rufioImage)) {
     return refused(
-      `does not trust ${rufioImage}, which does Rufio's work: add ${rufioImage.replace("{action}", "*").replace(/:[^/]*$/, "")} to trustedImages`,
+      `trustedImages lacks ${rufioImage}, which does Rufio's work: add ${rufioImage.replace("{action}", "*").replace(/:[^/]*$/, "")}`,
     );
   }
   return { ok: true, policy: { ...policy, images, trustedImages } };

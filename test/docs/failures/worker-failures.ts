@@ -46,6 +46,14 @@ export const workerFailures: readonly Failure[] = [
     },
   },
   {
+    name: "trust-missing",
+    provoke: async (stage) => {
+      const inventory = await stage.file("inventory.yaml", "machines: [{name: node-01, host: 192.0.2.11}]\n");
+      const argv = ["start", ...TINK, "--inventory", inventory, "--runtime", "docker"];
+      return stage.terminal(argv, `${START} --runtime docker`);
+    },
+  },
+  {
     name: "inventory-wrong",
     provoke: async (stage) => {
       const text = [
@@ -91,6 +99,16 @@ export const workerFailures: readonly Failure[] = [
       ]);
       const workflow = await stage.ending(server, { name: "create-user" });
       return { ...stage.statusOf(workflow), ...(await stage.logged(worker, "action refused")) };
+    },
+  },
+  {
+    name: "policy-variable",
+    provoke: async (stage) => {
+      const server = await stage.tink();
+      const inventory = await stage.inventory(REFUSING);
+      stage.start(["--grpc-server", server.address, "--inventory", inventory]);
+      const environment = { MDOE: "hard", NODE_OPTIONS: "--inspect" };
+      return stage.statusOf(await stage.ending(server, { name: "power-off", environment }));
     },
   },
   {
