@@ -218,7 +218,7 @@ describe("pbnj-worker policy test", () => {
   it("judges by all that the policy says, here of files, flags after a failure, and privilege", async () => {
     await write("strict.yaml", {
       images: ["**"],
-      trustedImages: ["power-*"],
+      trustedImages: ["**/power-*"],
       environment: [{ images: ["**/a", `${IMAGES}/report`], names: ["RESULT_FILE", "BMC_*"] }],
       privileged: [`${IMAGES}/report@${DIGEST}`],
     });

@@ -70,12 +70,12 @@ export const Settings = z.object({
     description: "YAML file that says which actions may run",
     type: "file",
     path: true,
-    defaultText: "none: no volumes, no shared namespaces; `docker` and `kubernetes` need one",
+    defaultText: "none; `docker` and `kubernetes` need one",
   }),
   unsafeAnyImage: Toggle.prefault(false).register(settingMeta, {
     group: "Files",
     description:
-      "DANGER: with `docker` or `kubernetes`, run every image and give it its machine's BMC password, where the policy does not say which to trust",
+      "DANGER: trust every image: any image that a workflow names receives its machine's BMC password",
     type: "true|false",
   }),
 
