@@ -93,7 +93,9 @@ test("variables and flags that are no inputs reach no action, and no BMC hears o
 describeWithDocker("an image that is not trusted", () => {
   beforeAll(buildScriptedImage, 300_000);
 
-  test("has nothing on its stdin, and no password is read for it", { timeout: 60_000 }, async () => {
+  test("has nothing on its stdin, no password is read for it, and nobody believes what it says of the BMC", {
+    timeout: 60_000,
+  }, async () => {
     const server = await startTinkServer({ holdMs: 2_000 });
     const place = await mkdtemp(join(folder, "docker-"));
     const path = (name: string) => join(place, name);
@@ -116,7 +118,14 @@ describeWithDocker("an image that is not trusted", () => {
     ]);
     const step = { image: scriptedImage, command: ["env", "host"] };
 
+    const result = { action: "scripted", ok: true, message: "planted", durationMs: 1, roundTrips: 0 };
+    const planting = {
+      image: scriptedImage,
+      command: [`result:${JSON.stringify({ ...result, hint: { system: "/evil" } })}`],
+    };
+
     const untrusted = await run(server, step);
+    const planted = await run(server, planting);
     const askedFirst = await asked();
     const withVariable = await run(server, { ...step, environment: { NODE_OPTIONS: "--inspect" } });
     await setPolicy({ images });
@@ -126,6 +135,8 @@ describeWithDocker("an image that is not trusted", () => {
     await setPolicy({ images, trustedImages: images });
     await worker.untilLogged("policy reloaded");
     const trusted = await run(server, step);
+    await run(server, planting);
+    const afterTrusted = await run(server, step);
 
     expect([untrusted, still]).toEqual([
       expect.stringMatching(/^FAILED: .*Unexpected end of JSON input/),
@@ -133,7 +144,9 @@ describeWithDocker("an image that is not trusted", () => {
     ]);
     expect([askedFirst, askedSecond]).toEqual([0, 0]);
     expect(withVariable).toContain("policy environment: NODE_OPTIONS is not allowed for this image");
+    expect(planted).toBe("SUCCESS: planted");
     expect(trusted).toBe("SUCCESS: reached 192.0.2.77");
+    expect(afterTrusted).toBe('SUCCESS: reached 192.0.2.77 with the hint {"system":"/evil"}');
     expect(await asked()).toBeGreaterThan(0);
     expect(worker.stderr).not.toContain(CANARY);
     await server.close();
