@@ -67,7 +67,17 @@ describeWithDocker("the image of the worker", () => {
           ...["--volume", `${account}:/var/run/secrets/kubernetes.io/serviceaccount:ro`],
           ...["--env", "KUBERNETES_SERVICE_HOST=127.0.0.1"],
           ...["--env", `KUBERNETES_SERVICE_PORT=${new URL(cluster.url).port}`],
-          ...[image, "doctor", "--grpc-server", "127.0.0.1:1", "--agent-id", "a", "--runtime", "kubernetes"],
+          ...[
+            image,
+            "doctor",
+            "--grpc-server",
+            "127.0.0.1:1",
+            "--agent-id",
+            "a",
+            "--runtime",
+            "kubernetes",
+            "--unsafe-any-image",
+          ],
         ],
         { reject: false, timeout: 60_000 },
       );

@@ -1,4 +1,4 @@
-import { rm } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import { isOver } from "../simulators/tink/workflow.ts";
@@ -35,6 +35,21 @@ describe("a worker in a cluster", () => {
     const pods = lab.fake.list("v1", "Pod", lab.namespace);
     expect(JSON.stringify([sent, await lab.jobs(), pods])).not.toContain(PASSWORD);
     expect(worker.stderr + JSON.stringify(lab.server.reports)).not.toContain(PASSWORD);
+  });
+
+  test("mounts no connection for an image that is not trusted", TEST, async () => {
+    await using lab = await clusterLab();
+    await writeFile(lab.policy, "images: ['**']\ntrustedImages: []\n");
+    lab.start();
+    const workflow = lab.submit("node-01", [{ name: "acme-report" }]);
+    await lab.server.until(() => isOver(workflow), WITHIN_MS);
+
+    const [job] = await lab.jobs();
+    expect(job).toMatchObject({ spec: { template: { spec: { volumes: [{ name: "tmp" }] } } } });
+    expect(JSON.stringify(job)).toContain("acme-report");
+    expect(JSON.stringify(job)).not.toMatch(
+      /BMC_CONNECTION_FILE|secretName|pbnj-worker\/connection|127\.0\.0\.1/,
+    );
   });
 
   test("polls when a Workflow is addressed to its lane, and rests otherwise", TEST, async () => {
