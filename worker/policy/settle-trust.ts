@@ -12,7 +12,7 @@ export interface TrustSettings {
 }
 
 /** The lines that are missing, as they belong into the file. */
-export const TRUST_EXAMPLE = "trustedImages:\n  - registry.example/pbnj-worker/*";
+const TRUST_EXAMPLE = "trustedImages:\n  - registry.example/pbnj-worker/*";
 
 export type SettledPolicy =
   | { readonly ok: true; readonly policy: Policy }
