@@ -294,9 +294,7 @@ describe("pbnj-worker policy test", () => {
       runProgram([...argv, "--runtime", "kubernetes", "--unsafe-any-image"]),
     ]);
 
-    expect(without.stderr).toContain(
-      "--policy: trustedImages is missing: the docker runtime needs",
-    );
+    expect(without.stderr).toContain("--policy: trustedImages is missing: the docker runtime needs");
     expect(lacking.stderr).toContain("untrusting.yaml: trustedImages is missing");
     expect([without.exitCode, lacking.exitCode]).toEqual([2, 2]);
     expect(cells(unsafe.stdout)[1]?.slice(4)).toEqual([

@@ -40,7 +40,7 @@ describe("an action that fails", () => {
   test("stays as it failed when its on-failure fails as well", async () => {
     await using run = await ran({ name: "power-reset", onFailure: [], command: [] }, { power: "off" });
     await using both = await ran(
-      { name: "power-reset", onFailure: ["--request-timeout", "never"] },
+      { name: "power-reset", onFailure: ["--state-timeout", "never"] },
       { power: "off" },
     );
 
