@@ -44,9 +44,8 @@ export class BmcError extends Error {
   /** Why a signal aborted: `timeout` for an elapsed wait, `cancelled` for everything that is no `BmcError` of its own. */
   static ofAbort({ reason }: AbortSignal): BmcError {
     const error = BmcError.from(reason);
-    return error.class === "internal" && error !== reason
-      ? new BmcError("cancelled", "cancelled", { cause: reason })
-      : error;
+    if (error === reason || error.class !== "internal") return error;
+    return new BmcError("cancelled", error.message, { cause: reason });
   }
 }
 
