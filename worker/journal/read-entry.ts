@@ -1,5 +1,6 @@
-import { constants, type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
+import { readOwnFile } from "../document/read-own-file.ts";
+import { FileProblem } from "../document/read-text-file.ts";
 import { type DecodedEntry, decodeEntry } from "./entry-text.ts";
 
 export const ENTRY_ENDING = ".json";
@@ -15,20 +16,11 @@ export function keyOfName(name: string): string | undefined {
 
 /** Reads one file of a journal, whatever it is. Never rejects. */
 export async function readEntry(directory: string, name: string): Promise<DecodedEntry> {
-  let file: FileHandle | undefined;
   try {
-    // A link is not followed, and a pipe that has no writer not waited for.
-    const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
-    file = await open(join(directory, name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-    const found = await file.stat();
-    if (!found.isFile()) return { ok: false, problem: "is not a regular file" };
-    if (found.size > LARGEST_ENTRY_BYTES)
-      return { ok: false, problem: `is larger than ${LARGEST_ENTRY_BYTES} bytes` };
-    return decodeEntry(await file.readFile("utf8"));
+    return decodeEntry(await readOwnFile(join(directory, name), LARGEST_ENTRY_BYTES));
   } catch (thrown) {
+    if (thrown instanceof FileProblem) return { ok: false, problem: thrown.message };
     const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : String(thrown);
     return { ok: false, problem: `cannot be read (${code})` };
-  } finally {
-    await file?.close().catch(() => undefined);
   }
 }

@@ -78,8 +78,8 @@ const damages: readonly {
     },
     problem: /^cannot be read \(ELOOP\)$/,
   },
-  { damage: "a folder", make: (path) => mkdir(path), problem: /^is not a regular file$/ },
-  { damage: "a pipe", make: (path) => execa("mkfifo", [path]), problem: /^is not a regular file$/ },
+  { damage: "a folder", make: (path) => mkdir(path), problem: /^is not a file$/ },
+  { damage: "a pipe", make: (path) => execa("mkfifo", [path]), problem: /^is not a file$/ },
 ];
 
 describe.each(damages)("an entry that is $damage", ({ make, problem }) => {
