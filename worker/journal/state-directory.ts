@@ -39,8 +39,8 @@ export interface StateDirectory {
 export async function openStateDirectory(given: string, clock: Clock = systemClock): Promise<StateDirectory> {
   let path: string;
   try {
-    await mkdir(join(given, "journal"), { recursive: true, mode: 0o700 });
-    await mkdir(join(given, "results"), { recursive: true, mode: 0o700 });
+    await mkdir(given, { recursive: true, mode: 0o700 });
+    for (const name of ["journal", "results"]) await makeFolder(join(given, name));
     path = await realpath(given);
     await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (thrown) {
@@ -68,6 +68,15 @@ export async function openStateDirectory(given: string, clock: Clock = systemClo
   } catch (thrown) {
     await lock.release();
     throw thrown;
+  }
+}
+
+/** On a read-only disk, unlike Node's recursive one, this says that it is one. */
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path, 0o700);
+  } catch (thrown) {
+    if (!(thrown instanceof Error && "code" in thrown && thrown.code === "EEXIST")) throw thrown;
   }
 }
 
