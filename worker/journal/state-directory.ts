@@ -39,7 +39,6 @@ export interface StateDirectory {
 export async function openStateDirectory(given: string, clock: Clock = systemClock): Promise<StateDirectory> {
   let path: string;
   try {
-    await mkdir(given, { recursive: true, mode: 0o700 });
     for (const name of ["journal", "results"]) await makeFolder(join(given, name));
     path = await realpath(given);
     await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
@@ -71,12 +70,14 @@ export async function openStateDirectory(given: string, clock: Clock = systemClo
   }
 }
 
-/** On a read-only disk, unlike Node's recursive one, this says that it is one. */
+/** Not recursive at once: on a read-only disk Node then reports ENOENT. */
 async function makeFolder(path: string): Promise<void> {
   try {
     await mkdir(path, 0o700);
   } catch (thrown) {
-    if (!(thrown instanceof Error && "code" in thrown && thrown.code === "EEXIST")) throw thrown;
+    const code = thrown instanceof Error && "code" in thrown ? thrown.code : undefined;
+    if (code === "ENOENT") await mkdir(path, { recursive: true, mode: 0o700 });
+    else if (code !== "EEXIST") throw thrown;
   }
 }
 
