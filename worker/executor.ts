@@ -197,14 +197,15 @@ export class Executor {
   #adoptDamaged(action: Action, damage: string, signals: StopSignals): Promise<Outcome | undefined> {
     const target = this.#target(action);
     // What runs of it is adopted even where it may not run now. Its machine is then unknown, and so are its secrets.
-    const place = target.ok ? target : { connect: "unknown" };
-    return this.#recovery.takeUp(entryOf(this.#launching(action, place)), signals, damage);
+    const launching = target.ok ? this.#launching(action, target) : this.#launching(action, {}, true);
+    return this.#recovery.takeUp(entryOf(launching), signals, damage);
   }
 
   /** What goes on record of an action before it is launched. */
   #launching(
     action: Action,
-    target: { readonly machine?: string; readonly lockKey?: string; readonly connect?: unknown },
+    target: Pick<Located, "machine" | "lockKey" | "connect">,
+    connected = target.connect !== undefined,
   ): Launching {
     const { clock, runtime, defaultTimeoutMs } = this.#options;
     const { machine, lockKey } = target;
@@ -213,7 +214,7 @@ export class Executor {
       ...(machine === undefined ? {} : { machine }),
       ...(lockKey === undefined ? {} : { lockKey }),
       runtime: runtime.name,
-      connected: target.connect !== undefined,
+      connected,
       timeoutMs: action.timeoutMs > 0 ? action.timeoutMs : defaultTimeoutMs,
       startedAt: new Date(clock.now()),
       startedBootTime: bootTime(),
