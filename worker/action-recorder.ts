@@ -4,7 +4,7 @@ import type { Action, ActionStatus } from "./action.ts";
 import { actionKey } from "./action-key.ts";
 import { fieldsOf, textOf } from "./action-status.ts";
 import { type BootTime, bootTimeText } from "./boot-time.ts";
-import { ENTRY_VERSION, type JournalEntry } from "./journal/entry.ts";
+import type { JournalEntry } from "./journal/entry.ts";
 import type { ActionJournal } from "./journal/journal.ts";
 import { type LaunchHandle, LaunchNotRecorded } from "./runtime/runtime.ts";
 
@@ -110,11 +110,11 @@ async function orNotRecorded(step: Promise<void>): Promise<void> {
   }
 }
 
-function entryOf(launching: Launching): JournalEntry {
+/** The entry of an action that is about to be launched. */
+export function entryOf(launching: Launching): JournalEntry {
   const { action, machine, lockKey, runtime, connected, timeoutMs, startedAt, startedBootTime } = launching;
   const { workflowId, taskId, agentId, actionId, name, image, idMayReturn } = action;
   return {
-    version: ENTRY_VERSION,
     key: actionKey(action),
     action: { workflowId, taskId, agentId, actionId, name, image, ...(idMayReturn ? { idMayReturn } : {}) },
     ...(machine === undefined ? {} : { machine }),

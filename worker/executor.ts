@@ -8,7 +8,7 @@ import { redactor } from "../shared/secret-forms.ts";
 import type { Action, ActionId, Outcome } from "./action.ts";
 import { actionKey } from "./action-key.ts";
 import { ActionOutput } from "./action-output.ts";
-import { ActionRecorder, type RecorderParts } from "./action-recorder.ts";
+import { ActionRecorder, entryOf, type Launching, type RecorderParts } from "./action-recorder.ts";
 import type { ActionSlots } from "./action-slots.ts";
 import { fieldsOf, type LogFields, statusOf, textOf } from "./action-status.ts";
 import type { AuthGate } from "./auth-gate.ts";
@@ -24,6 +24,7 @@ import type { Locks } from "./machine-locks.ts";
 import { type Observer, type SeenAction, seenAction } from "./observer.ts";
 import { Recovery, type RedactorOf } from "./recovery.ts";
 import type { Reporter } from "./reporter.ts";
+import type { Need } from "./runtime/leftover.ts";
 import { failedLaunch, nothingLeft } from "./runtime/outcome.ts";
 import {
   type EndedAction,
@@ -97,6 +98,8 @@ const STALE_PAUSE_MS = 1_000;
 const STALE_AT_MOST_MS = 15_000;
 /** A disk that is full may be made free; until then the server serves the action again. */
 const UNWRITABLE_PAUSE_MS = 5_000;
+/** Machines come and go; one whose hint is lost costs a few more round trips. */
+const MOST_HINTS = 10_000;
 const UNWRITABLE = "action not started: the journal cannot be written";
 
 /**
@@ -114,7 +117,9 @@ export class Executor {
   readonly #hints = new Map<string, unknown>();
   /** Actions at hand, by key: one that the server serves again meanwhile is not another one. */
   readonly #atHand = new Map<string, Promise<Outcome | undefined>>();
-  /** Actions whose end an earlier worker wrote down, by key: nothing of theirs is needed any more. */
+  /**
+   * By key, actions whose end an earlier worker wrote down, until that is reported: nothing of theirs is needed any more.
+   */
   readonly #endedBefore = new Set<string>();
   readonly #sweep: LeftoverSweep;
 
@@ -153,10 +158,15 @@ export class Executor {
    */
   async recover(signals: StopSignals): Promise<void> {
     const left = this.#options.journal.unfinished();
-    for (const { key, phase } of left) if (phase === "ended") this.#endedBefore.add(key);
-    const recovered = left.map((entry) =>
-      this.#keepAtHand(entry.key, this.#recovery.takeUp(entry, this.#signalsOf(entry.action, signals))),
-    );
+    const recovered = left.map((entry) => {
+      const { key, phase, action } = entry;
+      if (phase === "ended") this.#endedBefore.add(key);
+      const work = this.#recovery.takeUp(entry, this.#signalsOf(action, signals));
+      return this.#keepAtHand(
+        key,
+        work.finally(() => this.#endedBefore.delete(key)),
+      );
+    });
     await Promise.all([...recovered, this.#sweep.run(signals.stop)]);
   }
 
@@ -178,7 +188,37 @@ export class Executor {
       if (this.#isSameRun(known, action)) return this.#repeat(known, action, signals);
       if (!(await this.#forget(known, signals))) return undefined;
     } else if (known) return this.#recovery.takeUp(known, signals);
+    const damage = this.#options.journal.damageOf(key);
+    if (damage !== undefined) return this.#adoptDamaged(action, damage, signals);
     return this.#observed(seenAction(action), () => this.#run(action, signals));
+  }
+
+  /** An action whose entry cannot be understood may have been launched; what it is comes from the server. */
+  #adoptDamaged(action: Action, damage: string, signals: StopSignals): Promise<Outcome | undefined> {
+    const target = this.#target(action);
+    // What runs of it is adopted even where it may not run now. Its machine is then unknown, and so are its secrets.
+    const launching = target.ok ? this.#launching(action, target) : this.#launching(action, {}, true);
+    return this.#recovery.takeUp(entryOf(launching), signals, damage);
+  }
+
+  /** What goes on record of an action before it is launched. */
+  #launching(
+    action: Action,
+    target: Pick<Located, "machine" | "lockKey" | "connect">,
+    connected = target.connect !== undefined,
+  ): Launching {
+    const { clock, runtime, defaultTimeoutMs } = this.#options;
+    const { machine, lockKey } = target;
+    return {
+      action,
+      ...(machine === undefined ? {} : { machine }),
+      ...(lockKey === undefined ? {} : { lockKey }),
+      runtime: runtime.name,
+      connected,
+      timeoutMs: action.timeoutMs > 0 ? action.timeoutMs : defaultTimeoutMs,
+      startedAt: new Date(clock.now()),
+      startedBootTime: bootTime(),
+    };
   }
 
   async #run(action: Action, signals: StopSignals): Promise<Outcome | undefined> {
@@ -235,21 +275,11 @@ export class Executor {
   }
 
   async #launch(action: Action, target: Located, signals: StopSignals): Promise<Outcome | undefined> {
-    const { clock, log, reporter, runtime, defaultTimeoutMs } = this.#options;
-    const { machine, lockKey } = target;
+    const { log, reporter, runtime } = this.#options;
+    const { machine } = target;
     const fields = fieldsOf(action, machine);
-    const startedAt = new Date(clock.now());
-    const timeoutMs = action.timeoutMs > 0 ? action.timeoutMs : defaultTimeoutMs;
-    const launching = {
-      action,
-      ...(machine === undefined ? {} : { machine }),
-      ...(lockKey === undefined ? {} : { lockKey }),
-      runtime: runtime.name,
-      connected: target.connect !== undefined,
-      timeoutMs,
-      startedAt,
-      startedBootTime: bootTime(),
-    };
+    const launching = this.#launching(action, target);
+    const { startedAt, timeoutMs } = launching;
     let recorder: ActionRecorder;
     try {
       recorder = await ActionRecorder.begin(this.#recording, launching);
@@ -450,10 +480,14 @@ export class Executor {
   }
 
   /** Whether what was launched for an action runs now, or tells how it ended. */
-  #isNeeded(key: string): boolean {
-    const phase = this.#options.journal.find(key)?.phase;
+  #isNeeded(key: string): Need {
+    const { journal } = this.#options;
+    const phase = journal.find(key)?.phase;
     if (phase === "launching" || phase === "launched") return true;
-    return phase !== "acknowledged" && this.#atHand.has(key) && !this.#endedBefore.has(key);
+    if (phase === "acknowledged") return false;
+    if (this.#atHand.has(key) && !this.#endedBefore.has(key)) return true;
+    // The server may serve its action yet.
+    return phase === undefined && journal.damageOf(key) !== undefined ? "until-overdue" : false;
   }
 
   /** A refused action starts and fails, as the server expects of every action. */
@@ -473,7 +507,11 @@ export class Executor {
   }
 
   #learn(machine: string | undefined, { result }: Outcome): void {
-    if (machine !== undefined && result?.hint !== undefined) this.#hints.set(machine, result.hint);
+    if (machine === undefined || result?.hint === undefined) return;
+    this.#hints.delete(machine);
+    this.#hints.set(machine, result.hint);
+    const [oldest] = this.#hints.keys();
+    if (this.#hints.size > MOST_HINTS && oldest !== undefined) this.#hints.delete(oldest);
   }
 }
 

@@ -2,12 +2,13 @@ import { type Backoff, backoffMs } from "../shared/backoff.ts";
 import type { Clock } from "../shared/clock.ts";
 import type { Logger } from "../shared/logger.ts";
 import { textOf } from "./action-status.ts";
+import type { Need } from "./runtime/leftover.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 
 export interface LeftoverSweepOptions {
   readonly runtime: Runtime;
   /** Whether what was launched for an action, by key, runs now or tells how it ended. */
-  readonly isNeeded: (key: string) => boolean;
+  readonly isNeeded: (key: string) => Need;
   readonly clock: Clock;
   readonly log: Logger;
 }

@@ -29,6 +29,13 @@ export interface RecoveryOptions {
   readonly observer: Pick<Observer, "action" | "spans">;
 }
 
+interface Adopting {
+  readonly recorder: ActionRecorder;
+  readonly fields: LogFields;
+  /** What is wrong with the entry that the action had. */
+  readonly damage: string | undefined;
+}
+
 export type RedactorOf = (machine: string, signal: AbortSignal) => Promise<Redact>;
 type Redact = (text: string) => string;
 
@@ -46,11 +53,14 @@ export class Recovery {
     this.#options = options;
   }
 
-  /** What goes wrong with one action of an earlier run keeps no other from being taken up. */
-  async takeUp(entry: JournalEntry, signals: StopSignals): Promise<Outcome | undefined> {
+  /**
+   * What goes wrong with one action of an earlier run keeps no other from being taken up. `damage` says what is wrong with
+   * the entry that the action had; this one is then made of what the server says.
+   */
+  async takeUp(entry: JournalEntry, signals: StopSignals, damage?: string): Promise<Outcome | undefined> {
     const { clock, log, observer } = this.#options;
     try {
-      return await this.#recoverOne(entry, signals);
+      return await this.#recoverOne(entry, signals, damage);
     } catch (thrown) {
       observer.action({ kind: "left", action: seenAction(entry.action), at: new Date(clock.now()) });
       if (signals.stop.aborted) return undefined;
@@ -61,7 +71,11 @@ export class Recovery {
     }
   }
 
-  async #recoverOne(entry: JournalEntry, signals: StopSignals): Promise<Outcome | undefined> {
+  async #recoverOne(
+    entry: JournalEntry,
+    signals: StopSignals,
+    damage: string | undefined,
+  ): Promise<Outcome | undefined> {
     const { conclusion, log, recording, sweep } = this.#options;
     const recorder = ActionRecorder.resume(recording, entry);
     const fields = fieldsOf(entry.action, entry.machine);
@@ -79,20 +93,19 @@ export class Recovery {
       await free;
       return undefined;
     }
-    const adopt = () => this.#adopt(entry, recorder, fields, signals);
+    const adopt = () => this.#adopt(entry, { recorder, fields, damage }, signals);
     return this.#options.turns.take(entry, signals.stop, adopt, { actionKey: entry.key });
   }
 
   async #adopt(
     entry: JournalEntry,
-    recorder: ActionRecorder,
-    fields: LogFields,
+    { recorder, fields, damage }: Adopting,
     signals: StopSignals,
   ): Promise<Outcome | undefined> {
     const { clock, conclusion, learn, log, runtime } = this.#options;
     const startedAt = new Date(entry.startedAt);
     const about = { startedAt, recorder, fields, ...(entry.machine && { machine: entry.machine }) };
-    const adoption = await this.#adoption(entry, fields, signals.cancel);
+    const adoption = await this.#adoption(entry, { fields, damage }, signals.cancel);
     switch (adoption.kind) {
       case "ended":
         if (entry.connected) learn(entry.machine, adoption.ended.outcome);
@@ -102,14 +115,15 @@ export class Recovery {
         await this.#leave(entry, recorder);
         return undefined;
       case "lost": {
-        const facts = { ...fields, runtime: runtime.name, reason: adoption.reason };
+        const why = damage === undefined ? "" : `the action's journal entry ${damage}; `;
+        const facts = { ...fields, runtime: runtime.name, reason: `${why}${adoption.reason}` };
         if (adoption.idempotent) {
           log.warn(facts, "action of an earlier run was lost and is idempotent: the server serves it again");
           await this.#leave(entry, recorder);
           return undefined;
         }
         log.warn(facts, "action of an earlier run was lost and is not idempotent: not run again");
-        const reason = `${adoption.reason}; it may have been carried out and is not idempotent, so it is not run again`;
+        const reason = `${facts.reason}; it may have been carried out and is not idempotent, so it is not run again`;
         const lost = nothingLeft(failedLaunch("internal", reason, startedAt, new Date(clock.now())));
         return conclusion.conclude(entry.action, lost, about, signals.cancel);
       }
@@ -124,7 +138,11 @@ export class Recovery {
     observer.action({ kind: "left", action: seenAction(action), at: new Date(clock.now()) });
   }
 
-  async #adoption(entry: JournalEntry, fields: LogFields, cancel: AbortSignal): Promise<Adoption> {
+  async #adoption(
+    entry: JournalEntry,
+    { fields, damage }: Pick<Adopting, "fields" | "damage">,
+    cancel: AbortSignal,
+  ): Promise<Adoption> {
     const { clock, log, observer, runtime } = this.#options;
     const { connected } = entry;
     const action = seenAction(entry.action);
@@ -145,6 +163,7 @@ export class Recovery {
       {
         action: entry.action,
         ...(handle === undefined ? {} : { handle }),
+        ...(damage === undefined ? {} : { damaged: true }),
         connected,
         startedAt: new Date(entry.startedAt),
         clockSetMs: clockSetSince(entry, clock.now()),
@@ -164,7 +183,8 @@ export class Recovery {
     fields: LogFields,
     cancel: AbortSignal,
   ): Promise<Redact> {
-    if (!connected || machine === undefined) return (text) => text;
+    if (!connected) return (text) => text;
+    if (machine === undefined) return () => WITHHELD;
     try {
       const signal = AbortSignal.any([cancel, AbortSignal.timeout(READ_SECRETS_MS)]);
       return await this.#options.redactorOf(machine, signal);

@@ -7,6 +7,7 @@ import { version } from "../shared/version.ts";
 import { composeWorker } from "./compose.ts";
 import { loadConfig } from "./config/load-config.ts";
 import { problemReport } from "./document/problem-report.ts";
+import { type ReadTextFile, readTextFile } from "./document/read-text-file.ts";
 import { Journal } from "./journal/journal.ts";
 import { openStateDirectory, type StateDirectory, StateDirectoryProblem } from "./journal/state-directory.ts";
 import { switchLevelOnSignal } from "./log-level-signal.ts";
@@ -16,11 +17,13 @@ import { openCluster } from "./open-cluster.ts";
 import { openOperating } from "./operating.ts";
 import type { OwnProgram } from "./own-program.ts";
 import { keepHeapSmall } from "./small-heap.ts";
+import { EXIT_TEMPORARY_FAILURE, isTemporary } from "./temporary-failure.ts";
 import type { Worker } from "./worker.ts";
 
 /**
  * `pbnj-worker start`. Resolves to the exit code: 0 when it was stopped and everything it ran had ended, 128
- * plus the signal when actions were cut short, 2 for a bad configuration, with which nothing is started.
+ * plus the signal when actions were cut short, 2 for a bad configuration, with which nothing is started, and 75 when it
+ * may start later with the same settings, as when the disk is full or another worker has the state directory.
  */
 export async function start(
   flags: Readonly<Record<string, unknown>>,
@@ -28,12 +31,21 @@ export async function start(
   own: OwnProgram,
 ): Promise<number> {
   keepHeapSmall();
-  const loaded = loadConfig({ flags, env: process.env });
+  let unreadable: unknown;
+  const readFile: ReadTextFile = (path) => {
+    try {
+      return readTextFile(path);
+    } catch (thrown) {
+      if (isTemporary(thrown)) unreadable = thrown;
+      throw thrown;
+    }
+  };
+  const loaded = loadConfig({ flags, env: process.env, readFile });
   if (!loaded.ok || unknown.length > 0) {
     process.stderr.write(
       problemReport("pbnj-worker start", [...unknown, ...(loaded.ok ? [] : loaded.problems)]),
     );
-    return exitCodeOf("usage");
+    return failedStart(unreadable);
   }
   const { config, warnings } = loaded;
   const log = createLogger(config.log);
@@ -55,7 +67,7 @@ export async function start(
     if (!(thrown instanceof StateDirectoryProblem)) throw thrown;
     process.stderr.write(`pbnj-worker start: ${thrown.message}\n`);
     await operating.close();
-    return exitCodeOf("usage");
+    return failedStart(thrown);
   }
   const { observer, traceEnvironment } = operating;
   const worker = composeWorker(config, { log, own, state, journal, observer, traceEnvironment, cluster });
@@ -64,8 +76,8 @@ export async function start(
   } catch (thrown) {
     process.stderr.write(`pbnj-worker start: ${thrown instanceof Error ? thrown.message : String(thrown)}\n`);
     await operating.close();
-    state.close();
-    return exitCodeOf("usage");
+    await state.close();
+    return failedStart(thrown);
   }
   const received = stopOnSignals(worker);
   log.info(
@@ -82,20 +94,37 @@ export async function start(
     },
     "worker started",
   );
-  const end = await worker.run();
-  state.close();
+  const ended = new AbortController();
+  const lost = state.untilLost(ended.signal, log);
+  const run = worker.run().finally(() => ended.abort());
+  const problem = await Promise.race([lost, run.then(() => undefined)]);
+  if (problem) {
+    // As if it were killed: what runs goes on, and is the other worker's.
+    log.error({ error: problem.message }, "state directory lost, exiting");
+    await operating.close();
+    return EXIT_TEMPORARY_FAILURE;
+  }
+  const end = await run;
+  await state.close();
   await cluster?.close();
   await operating.close();
   log.info({ end }, "worker stopped");
   return end === "cancelled" ? exitCodeOf("cancelled", received()) : EXIT_OK;
 }
 
+/** The exit code of a start that failed for this reason. */
+function failedStart(thrown: unknown): number {
+  return isTemporary(thrown) ? EXIT_TEMPORARY_FAILURE : exitCodeOf("usage");
+}
+
 async function openJournal(state: StateDirectory, log: Logger, observer: Observer): Promise<Journal> {
   try {
-    return await Journal.open({ directory: state.journal, clock: systemClock, log, observer });
+    const { journal: directory, verify } = state;
+    return await Journal.open({ directory, clock: systemClock, log, observer, verify });
   } catch (thrown) {
     const error = thrown instanceof Error ? thrown.message : String(thrown);
-    throw new StateDirectoryProblem(`the journal ${state.journal} cannot be read: ${error}`);
+    const text = `the journal ${state.journal} cannot be opened: ${error}`;
+    throw new StateDirectoryProblem(text, { cause: thrown });
   }
 }
 

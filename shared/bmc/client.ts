@@ -71,7 +71,8 @@ export class BmcClient {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #link: BmcLink;
-  #queue: Promise<unknown> = Promise.resolve();
+  /** Resolves when every operation so far has ended; never rejects. */
+  #queue: Promise<void> = Promise.resolve();
 
   constructor(connection: Connection, options: BmcClientOptions = {}) {
     this.#connection = connection;
@@ -428,23 +429,33 @@ export class BmcClient {
     return request.mode === "keep" ? { ...request, mode: this.#connection.bootMode } : request;
   }
 
-  /** Operations on one BMC never overlap: they queue, and a cancelled one leaves the queue. */
+  /** Operations on one BMC never overlap: they queue, and a cancelled one leaves the queue at once. */
   async #run<T>(
     capability: Capability | undefined,
     signal: AbortSignal,
     operation: (access: Access) => Promise<T>,
   ): Promise<T> {
+    const turn = Promise.withResolvers<void>();
+    const onAbort = () => turn.reject(signal.reason);
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort, { once: true });
     const before = this.#queue;
-    const run = (async () => {
-      await before.catch(() => undefined);
+    void before.then(turn.resolve);
+    const run = turn.promise.then(() => {
+      signal.removeEventListener("abort", onAbort);
       signal.throwIfAborted();
       return this.#link.use(capability, signal, operation);
-    })();
-    this.#queue = run.catch(() => undefined);
+    });
+    const over = run.then(
+      () => undefined,
+      () => undefined,
+    );
+    // The next one waits for those before as well, also when this one has left the queue.
+    this.#queue = Promise.all([before, over]).then(() => undefined);
     try {
       return await run;
     } catch (thrown) {
-      throw BmcError.from(signal.aborted ? signal.reason : thrown);
+      throw signal.aborted ? BmcError.ofAbort(signal) : BmcError.from(thrown);
     }
   }
 }

@@ -36,7 +36,16 @@ export class BmcError extends Error {
       return new BmcError("cancelled", "cancelled", { cause: thrown });
     }
     const message = thrown instanceof Error ? thrown.message : String(thrown);
-    return new BmcError("internal", message, { cause: thrown });
+    // The reason of `AbortSignal.timeout`.
+    const isTimeout = thrown instanceof DOMException && thrown.name === "TimeoutError";
+    return new BmcError(isTimeout ? "timeout" : "internal", message, { cause: thrown });
+  }
+
+  /** Why a signal aborted: `timeout` for an elapsed wait, `cancelled` for everything that is no `BmcError` of its own. */
+  static ofAbort({ reason }: AbortSignal): BmcError {
+    const error = BmcError.from(reason);
+    if (error === reason || error.class !== "internal") return error;
+    return new BmcError("cancelled", error.message, { cause: reason });
   }
 }
 

@@ -119,7 +119,7 @@ describe("the back-up in the manual", () => {
     expect(await readFile(settings, "utf8")).toBe("grpcServer: 192.0.2.1\n");
     expect(second.log.filter(({ level }) => Number(level) >= 50)).toEqual([]);
     expect(second.log.map(({ msg }) => msg)).not.toContain(
-      "journal entry set aside, the worker goes on without it",
+      "journal entry damaged: outcome of its action unknown",
     );
   });
 });

@@ -2,7 +2,8 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, vi } from "vitest";
-import { JournalEntry } from "../../worker/journal/entry.ts";
+import type { JournalEntry } from "../../worker/journal/entry.ts";
+import { decodeEntry } from "../../worker/journal/entry-text.ts";
 import { MARK_VARIABLE } from "../../worker/runtime/process/child-environment.ts";
 import { processesWith } from "../../worker/runtime/process/process-table.ts";
 import { SimulatedMachine, type SimulatedMachineOptions } from "../simulators/machine.ts";
@@ -128,7 +129,8 @@ export async function crashLab(
       return Promise.all(
         names.map(async (name) => {
           if (!name.endsWith(".json")) return name;
-          return JournalEntry.parse(JSON.parse(await readFile(join(directory, name), "utf8")));
+          const decoded = decodeEntry(await readFile(join(directory, name), "utf8"));
+          return decoded.ok ? decoded.entry : `${name} ${decoded.problem}`;
         }),
       );
     },

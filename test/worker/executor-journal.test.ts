@@ -1,5 +1,6 @@
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { silentLogger } from "../../shared/logger.ts";
 import { Secret } from "../../shared/secret.ts";
 import { redactor } from "../../shared/secret-forms.ts";
@@ -8,7 +9,7 @@ import { actionKey } from "../../worker/action-key.ts";
 import { ActionSlots } from "../../worker/action-slots.ts";
 import { AuthGate } from "../../worker/auth-gate.ts";
 import { bootTimeIn, bootTimeText } from "../../worker/boot-time.ts";
-import { Executor } from "../../worker/executor.ts";
+import { Executor, type ExecutorOptions } from "../../worker/executor.ts";
 import { SecretCommands } from "../../worker/inventory/secret-commands.ts";
 import type { JournalEntry, JournalPhase } from "../../worker/journal/entry.ts";
 import type { ActionJournal } from "../../worker/journal/journal.ts";
@@ -20,19 +21,26 @@ import { actionLabels } from "../../worker/runtime/docker/container-spec.ts";
 import { DockerRuntime } from "../../worker/runtime/docker/docker-runtime.ts";
 import { ActionFolder } from "../../worker/runtime/process/action-program.ts";
 import { ProcessRuntime } from "../../worker/runtime/process/process-runtime.ts";
-import type { LeftAction, Runtime } from "../../worker/runtime/runtime.ts";
+import type { Adoption, LeftAction, Runtime } from "../../worker/runtime/runtime.ts";
 import { scaledClock } from "../support/scaled-clock.ts";
 import { entryOf } from "./journal/entries.ts";
+import { journalLab } from "./journal/journal-lab.ts";
 import { empty, FakeEngine, inTurn, json } from "./runtime/docker/fake-engine.ts";
 import { scriptedRequest, testConnection } from "./runtime/launch-request.ts";
 
 const programs = new ActionFolder(join(import.meta.dirname, "../support/fixtures/actions"));
 
 const CANARY = "canary-5512";
+const NOW_ENDED = { startedAt: new Date(), stoppedAt: new Date() };
 const WITHHELD = "[withheld: the machine's credentials cannot be read, to be taken out of it]";
 
 /** An executor at a server that takes every report, fifty times as fast. */
-function lab(runtime: Runtime, journal: ActionJournal, observer: Observer = nobody) {
+function lab(
+  runtime: Runtime,
+  journal: ActionJournal,
+  observer: Observer = nobody,
+  more: Partial<ExecutorOptions> = {},
+) {
   const clock = scaledClock(50);
   const reports: ActionStatus[] = [];
   const sink = {
@@ -67,6 +75,7 @@ function lab(runtime: Runtime, journal: ActionJournal, observer: Observer = nobo
     defaultTimeoutMs: 60_000,
     observer,
     traceEnvironment: () => ({}),
+    ...more,
   });
   return { executor, reports, stop, signals: { stop: stop.signal, cancel: new AbortController().signal } };
 }
@@ -287,4 +296,187 @@ describe("an action of an earlier run", () => {
     expect(reports[0]?.message).toContain(said);
     expect(reports[0]?.message).not.toContain(CANARY);
   });
+});
+
+describe("an action whose journal entry is damaged", () => {
+  const { action } = scriptedRequest([], { action: { image: "localhost/power-cycle:v1" } }).request;
+  const key = actionKey(action);
+
+  /** A journal with that entry, and a runtime that counts what it is asked. */
+  async function damagedLab(
+    adoption: Adoption | ((left: LeftAction) => Adoption),
+    more: Partial<ExecutorOptions> = {},
+  ) {
+    const files = await journalLab();
+    await writeFile(join(files.directory, `${key}.json`), '{"version": 2, "key": ');
+    const journal = await files.open();
+    const adopted: LeftAction[] = [];
+    const run = vi.fn<Runtime["run"]>(async () => ({
+      outcome: { ok: true, message: "ran", ...NOW_ENDED, timedOut: false, killed: false },
+      remove: async () => undefined,
+    }));
+    const needs: unknown[] = [];
+    const runtime: Runtime = {
+      name: "docker",
+      run,
+      adopt: async (left) => {
+        adopted.push(left);
+        return typeof adoption === "function" ? adoption(left) : adoption;
+      },
+      sweep: async (keep) => {
+        needs.push(keep(key), keep("another"));
+        return 0;
+      },
+      check: async () => "it is there",
+      close: async () => undefined,
+    };
+    return { ...lab(runtime, journal, nobody, more), ...files, journal, adopted, run, needs };
+  }
+
+  it("is adopted by its key, with what the server says of it, and never run", async () => {
+    const outcome = { ok: true, message: "cycled", ...NOW_ENDED, timedOut: false, killed: false };
+    const given = await damagedLab({
+      kind: "ended",
+      ended: { outcome, remove: async () => undefined },
+    });
+
+    const first = await given.executor.execute(action, given.signals);
+    const second = await given.executor.execute(action, given.signals);
+
+    expect(first).toEqual(outcome);
+    expect(second).toBeUndefined();
+    expect(given.run).not.toHaveBeenCalled();
+    expect(given.adopted).toEqual([
+      expect.objectContaining({ damaged: true, connected: true, timeoutMs: 60_000 }),
+    ]);
+    expect(given.adopted[0]?.action).toMatchObject({ actionId: action.actionId, image: action.image });
+    expect(given.adopted[0]?.handle).toBeUndefined();
+    expect(given.reports[0]).toMatchObject({ state: "success", message: "cycled" });
+    expect(given.journal.damageOf(key)).toBeUndefined();
+    expect(given.journal.find(key)).toMatchObject({ phase: "acknowledged" });
+  });
+
+  it("fails where it is gone and not idempotent, saying why", async () => {
+    const given = await damagedLab({ kind: "lost", reason: "its container is gone", idempotent: false });
+
+    const outcome = await given.executor.execute(action, given.signals);
+    await given.executor.execute(action, given.signals);
+
+    expect(outcome).toMatchObject({
+      ok: false,
+      class: "internal",
+      message:
+        "the action's journal entry is not JSON; its container is gone; " +
+        "it may have been carried out and is not idempotent, so it is not run again",
+    });
+    expect(given.run).not.toHaveBeenCalled();
+    expect(given.adopted).toHaveLength(1);
+    expect(given.reports[0]).toMatchObject({ state: "failed" });
+  });
+
+  it.each([
+    ["gone and idempotent", { kind: "lost", reason: "its container is gone", idempotent: true }],
+    ["certainly not launched", { kind: "not-launched" }],
+  ] as const)("runs when the server serves it again where it is %s", async (_, adoption) => {
+    const given = await damagedLab(adoption);
+
+    const first = await given.executor.execute(action, given.signals);
+    const damage = given.journal.damageOf(key);
+    const second = await given.executor.execute(action, given.signals);
+
+    expect(first).toBeUndefined();
+    expect(damage).toBeUndefined();
+    expect(second).toMatchObject({ ok: true, message: "ran" });
+    expect(given.run).toHaveBeenCalledOnce();
+  });
+
+  it("is not run where its adoption fails, until that succeeds", async () => {
+    let fails = true;
+    const given = await damagedLab(() => {
+      if (fails) throw new Error("the engine is away");
+      return { kind: "lost", reason: "its container is gone", idempotent: false };
+    });
+
+    const first = await given.executor.execute(action, given.signals);
+    const damage = given.journal.damageOf(key);
+    fails = false;
+    const second = await given.executor.execute(action, given.signals);
+
+    expect(first).toBeUndefined();
+    expect(damage).toBe("is not JSON");
+    expect(second).toMatchObject({ ok: false });
+    expect(given.run).not.toHaveBeenCalled();
+  });
+
+  it("is adopted although the policy refuses it now, and what it says is withheld", async () => {
+    const message = `its password is ${CANARY}`;
+    const outcome = { ok: false, message, ...NOW_ENDED, timedOut: false, killed: false };
+    const given = await damagedLab(
+      { kind: "ended", ended: { outcome, remove: async () => undefined } },
+      { permit: () => ({ allowed: false, reason: "not allowed any more" }) },
+    );
+
+    await given.executor.execute(action, given.signals);
+
+    expect(given.adopted).toHaveLength(1);
+    expect(given.reports[0]?.message).toContain(WITHHELD);
+    expect(given.reports[0]?.message).not.toContain(CANARY);
+  });
+
+  it("is left alone by the sweep until its time is long over", async () => {
+    const given = await damagedLab({ kind: "not-launched" });
+
+    const recovered = given.executor.recover(given.signals);
+    await expect.poll(() => given.needs).toEqual(["until-overdue", false]);
+    given.stop.abort();
+    await recovered;
+
+    expect(given.adopted).toEqual([]);
+  });
+});
+
+it("a new run with the ID of one whose end an earlier worker wrote down is needed while its hook runs", async () => {
+  const base = entryOf("a1", "ended");
+  const { idMayReturn: _, ...identity } = base.action;
+  const action: Action = {
+    ...{ ...identity, timeoutMs: 60_000, command: [], volumes: [], environment: {} },
+    ...{ idMayReturn: true, onFailure: ["--tidy-up"] },
+  };
+  const entry = { ...base, runtime: "docker", action: { ...base.action, idMayReturn: true } } as const;
+  class OldJournal extends LeftJournal {
+    override ageMs(): number {
+      return 60_000;
+    }
+  }
+  const journal = new OldJournal([entry]);
+  await journal.write(entry);
+  let keep: (key: string) => unknown = () => undefined;
+  const needed: unknown[] = [];
+  const runtime: Runtime = {
+    name: "docker",
+    run: async ({ action: { command } }) => {
+      if (command.length > 0) needed.push(keep(entry.key));
+      const failed = { ok: false, message: "failed", exitCode: 1, timedOut: false, killed: false };
+      return { outcome: { ...failed, ...NOW_ENDED }, remove: async () => undefined };
+    },
+    adopt: () => Promise.reject(new Error("nothing is adopted")),
+    sweep: async (isNeeded) => {
+      keep = isNeeded;
+      return 0;
+    },
+    check: async () => "it is there",
+    close: async () => undefined,
+  };
+  const { executor, reports, stop, signals } = lab(runtime, journal);
+
+  const recovered = executor.recover(signals);
+  const during = keep(entry.key);
+  await expect.poll(() => journal.find(entry.key)?.phase).toBe("acknowledged");
+  await expect.poll(() => reports.length).toBe(1);
+  await executor.execute(action, signals);
+  stop.abort();
+  await recovered;
+
+  expect(during).toBe(false);
+  expect(needed).toEqual([true]);
 });

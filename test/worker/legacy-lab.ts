@@ -128,7 +128,7 @@ export async function standingWorker(
     async [Symbol.asyncDispose]() {
       worker.cancel();
       await ended;
-      state.close();
+      await state.close();
     },
   };
 }

@@ -1,12 +1,13 @@
 import { mkdir, readdir, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { execa } from "execa";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { actionKey } from "../../worker/action-key.ts";
 import { isOver, type Workflow } from "../simulators/tink/workflow.ts";
 import { buildTestBase, describeWithDocker, removeContainers, testBaseImage } from "../support/docker.ts";
 import { WorkerProgram } from "../support/worker-program.ts";
-import { type CrashLab, crashLab, type Step } from "./crash-lab.ts";
+import { type CrashLab, crashLab, eventuallyEmpty, type Step } from "./crash-lab.ts";
 
 const RUN_MS = 90_000;
 const projectRoot = join(import.meta.dirname, "../..");
@@ -34,7 +35,7 @@ function messagesOf(workflow: Workflow): readonly (string | undefined)[] {
 }
 
 describe("a second worker on one state directory", () => {
-  test("refuses in one line with exit code 2 while the first runs on, and may start when that was killed", {
+  test("refuses in one line with exit code 75 while the first runs on, and may start when that was killed", {
     timeout: RUN_MS,
   }, async () => {
     await using lab = await crashLab();
@@ -50,7 +51,7 @@ describe("a second worker on one state directory", () => {
     const third = lab.start();
     await third.untilLogged("worker started");
 
-    expect(refused.code).toBe(2);
+    expect(refused.code).toBe(75);
     expect(second.stderr).toBe(refusal(lab.state));
     expect(workflow.state).toBe("SUCCESS");
   });
@@ -63,7 +64,7 @@ describe("a second worker on one state directory", () => {
     const second = lab.start({}, ["unshare", "--mount", "--pid", "--ipc", "--uts", "--fork"]);
     const { code } = await second.ended;
 
-    expect(code).toBe(2);
+    expect(code).toBe(75);
     expect(second.stderr).toBe(refusal(lab.state));
   });
 });
@@ -103,9 +104,9 @@ describeWithDocker("a second worker on one state directory", () => {
     const { code } = await third.ended;
     await removeContainers(id);
 
-    expect(second.exitCode).toBe(2);
+    expect(second.exitCode).toBe(75);
     expect(`${second.stderr}\n`).toBe(refusal(lab.state));
-    expect(code).toBe(2);
+    expect(code).toBe(75);
     expect(third.stderr).toBe(refusal(lab.state));
   });
 });
@@ -171,25 +172,101 @@ describe("a journal with what no worker can read", () => {
     const workflow = lab.submit([hardOff]);
     await first.ended;
     const directory = join(lab.state, "journal");
-    const [name = ""] = (await readdir(directory)).filter((each) => each.endsWith(".json"));
-    const text = await readFile(join(directory, name), "utf8");
     await writeFile(join(directory, "notes.txt"), "buy milk");
-    await writeFile(join(directory, `${"0".repeat(32)}.json`), text.slice(0, 100));
-    await writeFile(join(directory, `${"1".repeat(32)}.json`), text.replace('"version": 1', '"version": 9'));
+    await writeFile(join(directory, `${"0".repeat(32)}.json`), "{");
 
     const second = lab.start();
     await lab.server.until(() => isOver(workflow));
 
-    const warned = second.log.filter(({ msg }) => String(msg).startsWith("journal entry set aside"));
-    expect(warned.map(({ file, level }) => [file, level])).toEqual([
-      [join(directory, `${"0".repeat(32)}.json`), 40],
-      [join(directory, `${"1".repeat(32)}.json`), 40],
-      [join(directory, "notes.txt"), 40],
+    const warned = second.log.filter(({ level, file }) => Number(level) === 40 && file !== undefined);
+    expect(warned.map(({ file, msg }) => [file, msg])).toEqual([
+      [join(directory, "notes.txt"), "foreign file moved out of the journal"],
+      [join(directory, `${"0".repeat(32)}.json`), "journal entry damaged: outcome of its action unknown"],
     ]);
     expect(workflow.state).toBe("SUCCESS");
     expect(lab.machine.commands.map(({ action }) => action)).toEqual(["off"]);
+    // What nobody knows stays for the server to serve.
+    await rm(join(directory, `${"0".repeat(32)}.json`));
     await lab.expectNothingLeft(second);
-    expect(await readdir(join(directory, "set-aside"))).toHaveLength(3);
+    expect(await readdir(join(directory, "set-aside"))).toHaveLength(1);
+  });
+});
+
+describe("an action whose journal entry is damaged while no worker runs", () => {
+  /** A reset that the machine has obeyed, its worker killed, and the text of its entry changed. */
+  async function damagedReset(lab: CrashLab, damage: (text: string) => string, keepsResult: boolean) {
+    const first = lab.start();
+    const obeyed = commanded(lab);
+    const workflow = lab.submit([{ name: "power-reset" }]);
+    await obeyed;
+    first.kill("SIGKILL");
+    await first.ended;
+    await eventuallyEmpty(lab.processes);
+    if (!keepsResult) for (const name of await lab.results()) await rm(join(lab.state, "results", name));
+    const directory = join(lab.state, "journal");
+    const [name = ""] = (await readdir(directory)).filter((each) => each.endsWith(".json"));
+    const path = join(directory, name);
+    await writeFile(path, damage(await readFile(path, "utf8")));
+    return workflow;
+  }
+
+  test.each([
+    ["empty", () => ""],
+    ["cut off", (text: string) => text.slice(0, 100)],
+    ["of a newer version", (text: string) => text.replace('"version": 2', '"version": 3')],
+  ])(
+    "%s: it sends no second command, and fails where it left no result",
+    { timeout: RUN_MS },
+    async (_, damage) => {
+      await using lab = await crashLab();
+      const workflow = await damagedReset(lab, damage, false);
+
+      const second = lab.start();
+      await lab.server.until(() => isOver(workflow));
+
+      expect(lab.machine.count("reset")).toBe(1);
+      expect(workflow.state).toBe("FAILED");
+      expect(messagesOf(workflow)).toEqual([
+        expect.stringMatching(
+          /^power-reset failed \(internal\): the action's journal entry .*; the worker was restarted, and the action's process is gone without a result; it may have been carried out and is not idempotent, so it is not run again$/,
+        ),
+      ]);
+      await lab.expectNothingLeft(second);
+    },
+  );
+
+  test("sends no second command, and reports the result that it left", { timeout: RUN_MS }, async () => {
+    await using lab = await crashLab();
+    const workflow = await damagedReset(lab, () => "", true);
+
+    const second = lab.start();
+    await lab.server.until(() => isOver(workflow));
+
+    expect(lab.machine.count("reset")).toBe(1);
+    expect(workflow.state).toBe("SUCCESS");
+    expect(messagesOf(workflow)).toEqual([expect.stringContaining("reset")]);
+    await lab.expectNothingLeft(second);
+  });
+});
+
+describe("a worker whose state directory another one has got", () => {
+  test("exits at once, and what it launched goes on", { timeout: RUN_MS }, async () => {
+    await using lab = await crashLab({ machine: { softOffMs: "never" } });
+    const worker = lab.start();
+    const obeyed = commanded(lab);
+    lab.submit([{ name: "power-off", environment: { MODE: "soft" } }]);
+    await obeyed;
+    const lock = join(lab.state, "lock");
+
+    await rm(lock);
+    using database = new DatabaseSync(lock);
+    database.exec("BEGIN EXCLUSIVE");
+    const { code } = await worker.ended;
+
+    expect(code).toBe(75);
+    expect(worker.log.at(-1)).toMatchObject({ level: 50, msg: "state directory lost, exiting" });
+    expect(await lab.processes()).toHaveLength(1);
+    for (const pid of await lab.processes()) process.kill(-pid, "SIGKILL");
   });
 });
 
@@ -392,7 +469,8 @@ test("the journal's entries are readable JSON, small, and the owner's alone", {
   const entry = JSON.parse(await readFile(path, "utf8"));
 
   expect(entry).toMatchObject({
-    version: 1,
+    version: 2,
+    checksum: expect.stringMatching(/^[0-9a-f]{16}$/),
     phase: "ended",
     action: { workflowId: workflow.id, actionId: action?.id, name: "power-off" },
     machine: "node-01",

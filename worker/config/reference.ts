@@ -15,7 +15,8 @@ This page is made from the schema in \`worker/config/schema.ts\` by \`npm run do
 5. the default.
 
 An empty environment variable counts as not set. Paths in a configuration file are relative to that file. All
-problems are reported at once, each with the place it comes from, and the worker then ends with exit code 2.
+problems are reported at once, each with the place it comes from, and the worker then ends with exit code 2 (75 where a
+file could not be read because the disk failed or too many files were open).
 
 Durations are written as \`90\` (seconds), \`500ms\`, \`45s\`, \`1m30s\` or \`2h\`; sizes as bytes or \`256Mi\`, \`1g\`,
 always in units of 1024; true and false also as \`1\`, \`0\`, \`yes\`, \`no\`, \`on\`, \`off\`. Lists are separated by

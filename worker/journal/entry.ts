@@ -1,14 +1,10 @@
 import { z } from "zod";
 
-/** The version of the entries this worker writes; others are set aside. */
-export const ENTRY_VERSION = 1;
-
 const Instant = z.iso.datetime();
 
 const LaunchHandle = z.record(z.string(), z.union([z.string(), z.number(), z.null()]));
 
 const About = {
-  version: z.literal(ENTRY_VERSION),
   /** `actionKey` of the action. */
   key: z.string().regex(/^[0-9a-f]{32}$/),
   action: z.strictObject({

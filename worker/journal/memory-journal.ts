@@ -9,6 +9,10 @@ export class MemoryJournal implements ActionJournal {
     return this.#entries.get(key);
   }
 
+  damageOf(): undefined {
+    return undefined;
+  }
+
   ageMs(): number {
     return 0;
   }

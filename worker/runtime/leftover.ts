@@ -16,11 +16,17 @@ export interface Mark {
   readonly deadlineBootTime?: string | undefined;
 }
 
+/**
+ * Whether what was launched for an action is needed. `until-overdue`: nobody knows, and it goes when another worker's would,
+ * long after its time.
+ */
+export type Need = boolean | "until-overdue";
+
 export interface Sweeper {
   /** Absent for a worker that keeps no state and so owns nothing of before. */
   readonly state?: string | undefined;
   /** The actions that run, or will be adopted. Asked after the listing, so that it knows all that was launched before. */
-  readonly keep: (key: string) => boolean;
+  readonly keep: (key: string) => Need;
   readonly nowMs: number;
   readonly bootTime?: BootTime | undefined;
 }
@@ -33,7 +39,9 @@ export interface Sweeper {
 export function isLeftover({ state, key, deadline, deadlineBootTime }: Mark, sweeper: Sweeper): boolean {
   const deadlineMs = Date.parse(deadline ?? "");
   if (key === undefined || Number.isNaN(deadlineMs)) return false;
-  if (state !== undefined && state === sweeper.state) return !sweeper.keep(key);
+  const isOwn = state !== undefined && state === sweeper.state;
+  const need = isOwn ? sweeper.keep(key) : "until-overdue";
+  if (need !== "until-overdue") return !need;
   const overMs = msBetween(parseBootTime(deadlineBootTime), sweeper.bootTime);
   return (overMs ?? sweeper.nowMs - deadlineMs) > ABANDONED_AFTER_MS;
 }

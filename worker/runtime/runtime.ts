@@ -1,6 +1,7 @@
 import type { Connection } from "../../shared/contract/connection.ts";
 import type { Action, ActionId, Outcome } from "../action.ts";
 import type { MountedConnection } from "../inventory/inventory.ts";
+import type { Need } from "./leftover.ts";
 
 /** One line of an action's own output; the result line is not among them. */
 export interface LogLine {
@@ -75,6 +76,8 @@ export interface LeftAction {
   readonly action: ActionId & Pick<Action, "image">;
   /** Absent when that worker died before it could write it down: one that is `connected` has then done nothing. */
   readonly handle?: LaunchHandle;
+  /** Its entry in the journal is damaged: it may have been launched, although there is no handle. */
+  readonly damaged?: true;
   /** It got, or was to get, its connection from the worker. */
   readonly connected: boolean;
   readonly startedAt: Date;
@@ -120,10 +123,10 @@ export interface Runtime {
   adopt(left: LeftAction, signal: AbortSignal): Promise<Adoption>;
   /**
    * Removes what no worker will come back for: what this worker's state directory launched, except for what runs now and
-   * the actions that `keep` is true for (by `actionKey`), and other workers' long after their time. Resolves to how
+   * the actions that `keep` says are needed (by `actionKey`), and other workers' long after their time. Resolves to how
    * many; rejects when it cannot look.
    */
-  sweep(keep: (key: string) => boolean, signal: AbortSignal): Promise<number>;
+  sweep(keep: (key: string) => Need, signal: AbortSignal): Promise<number>;
   /** Whether actions could be launched now: resolves to what it found, in a few words; rejects with one line. */
   check(signal: AbortSignal): Promise<string>;
   /**

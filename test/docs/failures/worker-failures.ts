@@ -184,7 +184,7 @@ export const workerFailures: readonly Failure[] = [
       first.kill("SIGTERM");
       await first.ended;
       await writeFile(join(stage.state, "journal", `${"0".repeat(31)}1.json`), '{"version": 1, "key": ');
-      return stage.logged(stage.start(argv), "journal entry set aside, the worker goes on without it");
+      return stage.logged(stage.start(argv), "journal entry damaged: outcome of its action unknown");
     },
   },
   {

@@ -159,7 +159,7 @@ describe("a worker that runs", () => {
 });
 
 describe("a worker whose address is taken", () => {
-  test("ends with one line and exit code 2 where it was asked for", async () => {
+  test("ends with one line and exit code 75 where it was asked for", async () => {
     await using first = await fleetLab({ machines: { one: {} }, argv: ANY_PORT });
     const { host } = new URL((await pagesOf(first.program)).url);
 
@@ -167,7 +167,7 @@ describe("a worker whose address is taken", () => {
       ...["start", "--grpc-server", "127.0.0.1:1", "--agent-id", "a", "--http-address", host],
     ]);
 
-    expect(await second.ended).toEqual({ code: 2, signal: null });
+    expect(await second.ended).toEqual({ code: 75, signal: null });
     expect(second.stderr).toBe(
       `pbnj-worker start: cannot listen on ${host} (http-address): it is in use, by another worker or program\n`,
     );

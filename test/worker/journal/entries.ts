@@ -1,5 +1,5 @@
 import { actionKey } from "../../../worker/action-key.ts";
-import { ENTRY_VERSION, type JournalEntry, type JournalPhase } from "../../../worker/journal/entry.ts";
+import type { JournalEntry, JournalPhase } from "../../../worker/journal/entry.ts";
 
 const AT = "2030-01-02T03:04:05.000Z";
 
@@ -12,7 +12,6 @@ export function entryOf(
   const { acknowledgedAt = AT, connected = true, name = "power-off" } = more;
   const workflowId = "default/workflow-1";
   const about = {
-    version: ENTRY_VERSION,
     key: actionKey({ workflowId, actionId }),
     action: {
       workflowId,

@@ -1,61 +1,13 @@
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { execa } from "execa";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Clock } from "../../../shared/clock.ts";
-import type { LogFields, Logger } from "../../../shared/logger.ts";
+import { setImmediate } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
 import { mustLast } from "../../../worker/journal/entry.ts";
-import { Journal } from "../../../worker/journal/journal.ts";
+import { decodeEntry } from "../../../worker/journal/entry-text.ts";
 import { entryOf } from "./entries.ts";
+import { journalLab as lab, NOW } from "./journal-lab.ts";
 
-const NOW = Date.parse("2030-01-02T03:04:10.000Z");
 const MINUTE = 60_000;
-
-let root: string;
-beforeAll(async () => {
-  root = await mkdtemp(join(tmpdir(), "pbnj-journal-"));
-});
-afterAll(() => rm(root, { recursive: true, force: true }));
-
-/** A clock that stands still until it is moved, its two readings apart. */
-class StandingClock implements Clock {
-  wallMs = NOW;
-  monotonic = 1_000;
-
-  now(): number {
-    return this.wallMs;
-  }
-  monotonicMs(): number {
-    return this.monotonic;
-  }
-  async sleep(): Promise<void> {
-    throw new Error("a journal does not wait");
-  }
-}
-
-/** A journal's directory, and what opening it warns of. */
-async function lab() {
-  const directory = join(await mkdtemp(join(root, "lab-")), "journal");
-  await mkdir(directory);
-  const warnings: LogFields[] = [];
-  const ignore = () => undefined;
-  const log: Logger = {
-    debug: ignore,
-    info: ignore,
-    warn: (fields) => void warnings.push(fields),
-    error: ignore,
-  };
-  const clock = new StandingClock();
-  return {
-    directory,
-    warnings,
-    clock,
-    open: () => Journal.open({ directory, clock, log }),
-    files: async () => (await readdir(directory)).filter((name) => name !== "set-aside"),
-    setAside: () => readdir(join(directory, "set-aside")),
-  };
-}
 
 describe("the journal", () => {
   it("keeps each action in a file of its own that its owner alone may read, and a person can", async () => {
@@ -67,7 +19,9 @@ describe("the journal", () => {
     const path = join(directory, `${entry.key}.json`);
     expect(await files()).toEqual([`${entry.key}.json`]);
     expect((await stat(path)).mode & 0o777).toBe(0o600);
-    expect(await readFile(path, "utf8")).toBe(`${JSON.stringify(entry, undefined, 2)}\n`);
+    const text = await readFile(path, "utf8");
+    expect(decodeEntry(text)).toEqual({ ok: true, entry });
+    expect(text).toMatch(/^\{\n {2}"version": 2,\n {2}"key": .*\n {2}"checksum": "[0-9a-f]{16}"\n\}\n$/s);
   });
 
   it("gives back what an earlier one wrote, the oldest first, but for what was removed", async () => {
@@ -91,60 +45,6 @@ describe("the journal", () => {
     expect(new Set(after.unfinished())).toEqual(new Set(entries.slice(0, 3)));
   });
 
-  const whole = `${JSON.stringify(entryOf("a9"), undefined, 2)}\n`;
-  const damaged: readonly (readonly [string, string, string, RegExp])[] = [
-    ["empty", `${entryOf("a9").key}.json`, "", /is not JSON/],
-    ["half-written", `${entryOf("a9").key}.json`, whole.slice(0, whole.length / 2), /is not JSON/],
-    [
-      "of a future version",
-      `${entryOf("a9").key}.json`,
-      whole.replace('"version": 1', '"version": 2'),
-      /^version: /,
-    ],
-    ["with a field it does not know", `${entryOf("a9").key}.json`, whole.replace("{", '{"x": 1,'), /x/],
-    [
-      "with a phase it does not know",
-      `${entryOf("a9").key}.json`,
-      whole.replace('"launching"', '"flying"'),
-      /phase/,
-    ],
-    ["of another action", `${entryOf("a8").key}.json`, whole, /another action's key/],
-    ["of somebody else", "notes.txt", "buy milk", /is not JSON/],
-    ["too large", `${entryOf("a9").key}.json`, whole + " ".repeat(70_000), /larger than 65536 bytes/],
-  ];
-
-  it.each(damaged)(
-    "sets an entry aside that is %s, with one warning, and goes on",
-    async (_, name, text, problem) => {
-      const { directory, open, files, setAside, warnings } = await lab();
-      const good = entryOf("a1", "launched");
-      await (await open()).write(good);
-      await writeFile(join(directory, name), text);
-
-      const journal = await open();
-      await open();
-
-      expect(journal.unfinished()).toEqual([good]);
-      expect(await files()).toEqual([`${good.key}.json`]);
-      expect(await setAside()).toEqual([
-        expect.stringMatching(new RegExp(`^2030-01-02T030410\\.000Z-${name}$`)),
-      ]);
-      expect(warnings).toEqual([{ file: join(directory, name), problem: expect.stringMatching(problem) }]);
-    },
-  );
-
-  it("waits for no pipe and reads no folder that stands where an entry should", async () => {
-    const { directory, open, files, setAside, warnings } = await lab();
-    await execa("mkfifo", [join(directory, "pipe.json")]);
-    await mkdir(join(directory, "folder.json"));
-
-    await open();
-
-    expect(await files()).toEqual([]);
-    expect(await setAside()).toHaveLength(2);
-    expect(warnings.map(({ problem }) => problem)).toEqual(["is no file", "is no file"]);
-  });
-
   it("removes what a killed worker did not finish writing", async () => {
     const { directory, open, files, warnings } = await lab();
     const good = entryOf("a1", "launched");
@@ -158,11 +58,59 @@ describe("the journal", () => {
     expect(warnings).toEqual([]);
   });
 
+  it("moves files of other names away, with one warning each", async () => {
+    const { directory, open, files, setAside, warnings } = await lab();
+    await writeFile(join(directory, "notes.txt"), "buy milk");
+    await mkdir(join(directory, `${entryOf("a1").key}.json.bak`));
+
+    await open();
+    await open();
+
+    expect(await files()).toEqual([]);
+    expect(await setAside()).toEqual([
+      `2030-01-02T030410.000Z-${entryOf("a1").key}.json.bak`,
+      "2030-01-02T030410.000Z-notes.txt",
+    ]);
+    expect(warnings.map(({ file }) => file)).toEqual([
+      join(directory, `${entryOf("a1").key}.json.bak`),
+      join(directory, "notes.txt"),
+    ]);
+  });
+
+  it("forgets no action that is written again while it forgets others", async () => {
+    const { open, clock, files } = await lab();
+    const journal = await open();
+    for (let n = 0; n < 300; n += 1) await journal.write(entryOf(`a${n}`, "acknowledged"));
+    clock.monotonic += 6 * MINUTE;
+
+    const forgetting = journal.write(entryOf("b1", "acknowledged"));
+    while ((await files()).length > 299) await setImmediate();
+    const again = entryOf("a299", "launching");
+    await Promise.all([forgetting, journal.write(again)]);
+
+    expect(journal.find(again.key)).toEqual(again);
+    expect(await files()).toEqual([`${entryOf("b1").key}.json`, `${again.key}.json`].toSorted());
+  });
+
+  it("takes the steps of one action in their order", async () => {
+    const { open } = await lab();
+    const journal = await open();
+    const steps = [entryOf("a1"), entryOf("a1", "launched"), entryOf("a1", "ended")];
+
+    const written = steps.map((entry) => journal.write(entry));
+    const removed = journal.remove(entryOf("a1").key);
+    const last = journal.write(entryOf("a1", "launched"));
+    await Promise.all([...written, removed, last]);
+    const after = await open();
+
+    expect(after.find(entryOf("a1").key)).toEqual(entryOf("a1", "launched"));
+  });
+
   it("keeps no more than the newest hundred of what it set aside", async () => {
     const { directory, open, clock, setAside } = await lab();
     for (let round = 0; round < 3; round += 1) {
       clock.wallMs += 1_000;
-      for (let n = 0; n < 40; n += 1) await writeFile(join(directory, `round-${round}-${n}.json`), "x");
+      for (let n = 0; n < 40; n += 1) await writeFile(join(directory, `round-${round}-${n}.txt`), "x");
       await open();
     }
 

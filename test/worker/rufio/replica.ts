@@ -150,7 +150,7 @@ export async function startReplica(options: ReplicaOptions, onLog: (line: Logged
       await Promise.all(parts);
       await runtime.close();
       await cluster.close();
-      state.close();
+      await state.close();
     },
   };
 }

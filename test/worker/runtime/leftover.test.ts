@@ -27,6 +27,16 @@ describe("what is left over", () => {
     expect(leftover({ state: "mine" }, { kept: "k1", afterMs: 24 * HOUR_MS })).toBe(false);
   });
 
+  it("is what nobody knows whether it is needed only when it is more than an hour past its time", () => {
+    const at = (afterMs: number) =>
+      isLeftover(
+        { state: "mine", key: "k1", deadline: DEADLINE },
+        { state: "mine", keep: () => "until-overdue", nowMs: atDeadline + afterMs },
+      );
+
+    expect([at(-HOUR_MS), at(HOUR_MS), at(HOUR_MS + 1)]).toEqual([false, false, true]);
+  });
+
   it("is another worker's only when it is more than an hour past its time", () => {
     expect(leftover({ state: "other" }, { afterMs: HOUR_MS })).toBe(false);
     expect(leftover({ state: "other" }, { afterMs: HOUR_MS + 1 })).toBe(true);

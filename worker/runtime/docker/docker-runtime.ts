@@ -8,7 +8,7 @@ import type { Action, ActionId } from "../../action.ts";
 import { fieldsOf } from "../../action-status.ts";
 import { bootTime } from "../../boot-time.ts";
 import { launchName } from "../launch-name.ts";
-import { inputBrokeOff } from "../leftover.ts";
+import { inputBrokeOff, type Need } from "../leftover.ts";
 import { concludeOutcome, failedLaunch, nothingLeft } from "../outcome.ts";
 import {
   type Adoption,
@@ -139,7 +139,7 @@ export class DockerRuntime implements Runtime {
     return { kind: "not-launched" };
   }
 
-  async sweep(keep: (key: string) => boolean, signal: AbortSignal): Promise<number> {
+  async sweep(keep: (key: string) => Need, signal: AbortSignal): Promise<number> {
     const { state, instance } = this.#container;
     const listed = await this.#engine.listContainers(LABEL.key, signal);
     const sweeper = { state, instance, keep, nowMs: Date.now(), bootTime: bootTime() };
@@ -159,7 +159,7 @@ export class DockerRuntime implements Runtime {
     for (;;) {
       const details = await this.#find(left, signal);
       if (!details || !isContainerOf(left.action, details.Config.Labels ?? {})) {
-        return left.handle ? undefined : "never-started";
+        return left.handle || left.damaged ? undefined : "never-started";
       }
       if (details.State.StartedAt) return details;
       if (await this.#removeUnlessStarted(details.Id, signal)) return "never-started";

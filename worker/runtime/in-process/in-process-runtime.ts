@@ -76,8 +76,8 @@ export class InProcessRuntime implements Runtime {
   }
 
   /** What an earlier worker ran died with it; what is not on record as launched did not run. */
-  async adopt({ action, handle }: LeftAction): Promise<Adoption> {
-    if (!handle) return { kind: "not-launched" };
+  async adopt({ action, handle, damaged }: LeftAction): Promise<Adoption> {
+    if (!handle && !damaged) return { kind: "not-launched" };
     const idempotent = (await this.#find(action.image))?.idempotent ?? false;
     return { kind: "lost", reason: "the worker that ran it inside itself was restarted", idempotent };
   }

@@ -11,6 +11,7 @@ import type { Cluster } from "../../kubernetes/cluster.ts";
 import { isKubernetesError, KubernetesError } from "../../kubernetes/kubernetes-error.ts";
 import { findMissingRights, type MissingRight } from "../../kubernetes/missing-rights.ts";
 import { launchName } from "../launch-name.ts";
+import type { Need } from "../leftover.ts";
 import { failedLaunch, nothingLeft } from "../outcome.ts";
 import {
   type Adoption,
@@ -138,7 +139,7 @@ export class KubernetesRuntime implements Runtime {
   }
 
   /** Secrets that were made for Jobs go with them: to look for others the worker would have to be able to read all. */
-  async sweep(keep: (key: string) => boolean, signal: AbortSignal): Promise<number> {
+  async sweep(keep: (key: string) => Need, signal: AbortSignal): Promise<number> {
     const { owner, shared } = this.#options;
     const jobs = await this.#calls.list(signal);
     const sweeper = {
@@ -294,7 +295,9 @@ export class KubernetesRuntime implements Runtime {
     for (;;) {
       const job = await this.#find(left, signal);
       // The launch is on record before the Job is let run: without a handle it was not.
-      if (!job || !isMadeFor(left.action, job.marks)) return left.handle ? undefined : "never-started";
+      if (!job || !isMadeFor(left.action, job.marks)) {
+        return left.handle || left.damaged ? undefined : "never-started";
+      }
       if (!job.suspended) return job;
       if (await this.#removeSuspended(job, signal)) return "never-started";
     }

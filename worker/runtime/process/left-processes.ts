@@ -1,7 +1,8 @@
-import { readdir, readFile, rm } from "node:fs/promises";
+import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, systemClock } from "../../../shared/clock.ts";
 import { type ActionResult, parseResultLine } from "../../../shared/contract/result.ts";
+import { readOwnFile } from "../../document/read-own-file.ts";
 import { isLeftover, type Mark, type Sweeper } from "../leftover.ts";
 import type { LaunchHandle } from "../runtime.ts";
 import { MARK_VARIABLE } from "./child-environment.ts";
@@ -10,6 +11,8 @@ import { isRunning, type MarkedProcess, processesWith, processHandle } from "./p
 
 const POLL_MS = 100;
 const ENDING = ".json";
+/** A result is one line, of a few kilobytes at most. */
+const LARGEST_RESULT_BYTES = 1024 * 1024;
 
 /** Where the children of one state directory leave what a worker that comes back needs of them. */
 export interface ProcessState {
@@ -25,7 +28,7 @@ export function resultFileOf({ results }: ProcessState, key: string): string {
 
 /** The result that a child left; undefined when it left none, or not all of it. */
 export async function readResultFile(path: string): Promise<ActionResult | undefined> {
-  const text = await readFile(path, "utf8").catch(() => "");
+  const text = await readOwnFile(path, LARGEST_RESULT_BYTES).catch(() => "");
   return parseResultLine(text.trimEnd());
 }
 

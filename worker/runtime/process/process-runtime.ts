@@ -10,7 +10,7 @@ import { actionKey } from "../../action-key.ts";
 import { bootTime, bootTimeIn } from "../../boot-time.ts";
 import { parseImageReference } from "../../image-reference.ts";
 import { waitUntilDeadline } from "../deadline.ts";
-import { inputBrokeOff } from "../leftover.ts";
+import { inputBrokeOff, type Need } from "../leftover.ts";
 import { LogStream } from "../log-stream.ts";
 import { concludeOutcome, failedLaunch, nothingLeft, type StopReason } from "../outcome.ts";
 import {
@@ -105,7 +105,7 @@ export class ProcessRuntime implements Runtime {
     const key = actionKey(left.action);
     if (state === undefined) return this.#lost(left);
     // Its launch is on record before its connection is handed over: without a handle it has got none.
-    if (left.connected && !left.handle) return this.#notLaunched(state, key);
+    if (left.connected && !left.handle && !left.damaged) return this.#notLaunched(state, key);
     const handle = left.handle ?? (await processFor(state, key));
     const runs = handle !== undefined && (await isRunning(handle));
     const stopReason = runs ? await this.#waitForLeft(handle, left, signal) : undefined;
@@ -124,7 +124,7 @@ export class ProcessRuntime implements Runtime {
     return { kind: "ended", ended: this.#ended(outcome, key) };
   }
 
-  async sweep(keep: (key: string) => boolean): Promise<number> {
+  async sweep(keep: (key: string) => Need): Promise<number> {
     const { state, stopGraceMs } = this.#options;
     return sweepProcesses({
       state: state?.id,

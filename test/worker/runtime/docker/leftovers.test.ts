@@ -32,10 +32,10 @@ function newRuntime(container: { readonly state?: string; readonly instance?: st
 
 function leftAction(
   { action, timeoutMs, onLog }: LaunchRequest,
-  more: { handle?: boolean; connected?: boolean } = {},
+  more: { handle?: boolean; connected?: boolean; damaged?: true } = {},
 ) {
-  const { handle = true, connected = false } = more;
-  const launched = handle ? { handle: { container: "recorded" } } : {};
+  const { handle = true, connected = false, damaged } = more;
+  const launched = { ...(handle && { handle: { container: "recorded" } }), ...(damaged && { damaged }) };
   return { action, startedAt: new Date(), clockSetMs: 0, timeoutMs, onLog, connected, ...launched };
 }
 
@@ -142,15 +142,17 @@ describeWithDocker("what workers left in a container engine", () => {
     await runtime.close();
   });
 
-  it("and is not there counts as not launched without a record, and as lost with one", async () => {
+  it("and is not there counts as not launched without a record, and as lost with one or a damaged one", async () => {
     const runtime = newRuntime();
     const { request } = scriptedRequest([]);
 
     const without = await runtime.adopt(leftAction(request, { handle: false }), never);
     const withRecord = await runtime.adopt(leftAction(request), never);
+    const damaged = await runtime.adopt(leftAction(request, { handle: false, damaged: true }), never);
     await runtime.close();
 
     expect(without).toEqual({ kind: "not-launched" });
+    expect(damaged).toEqual(withRecord);
     expect(withRecord).toEqual({
       kind: "lost",
       reason: "the worker was restarted, and the action's container is gone",

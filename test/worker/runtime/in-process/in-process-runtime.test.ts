@@ -248,12 +248,14 @@ describe("the in-process runtime keeps the runtime contract", () => {
       onLog: () => undefined,
     };
 
-    const adoptions = [await runtime.adopt({ ...left, handle: {} }), await runtime.adopt(left)];
+    const adoptions = [
+      await runtime.adopt({ ...left, handle: {} }),
+      await runtime.adopt({ ...left, damaged: true }),
+      await runtime.adopt(left),
+    ];
 
-    expect(adoptions).toEqual([
-      { kind: "lost", reason: expect.stringContaining("restarted"), idempotent: false },
-      { kind: "not-launched" },
-    ]);
+    const lost = { kind: "lost", reason: expect.stringContaining("restarted"), idempotent: false };
+    expect(adoptions).toEqual([lost, lost, { kind: "not-launched" }]);
   });
 });
 

@@ -206,6 +206,7 @@ export function itRunsActionsAsJobs(create: () => Promise<RuntimeLab>): void {
     const suspended = await second.adopt(leftOf(request, { handle: { job: "x" } }), never);
     const noHandle = await second.adopt(leftOf(request), never);
     const gone = await second.adopt(leftOf(request, { handle: { job: "x" } }), never);
+    const damaged = await second.adopt(leftOf(request, { damaged: true }), never);
     const letGo = expect(run).rejects.toThrow(NotLaunched);
     await first.close();
     stuck.resolve();
@@ -213,6 +214,7 @@ export function itRunsActionsAsJobs(create: () => Promise<RuntimeLab>): void {
     expect(suspended).toEqual({ kind: "not-launched" });
     expect(noHandle).toEqual({ kind: "not-launched" });
     expect(gone).toMatchObject({ kind: "lost", idempotent: true });
+    expect(damaged).toEqual(gone);
     expect(await lab.podsMade(request)).toBe(0);
     await letGo;
   });

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
@@ -196,6 +196,47 @@ describe("adopting processes", () => {
       kind: "ended",
       ended: { outcome: { ok: true, message: "off after 6.2 s" } },
     });
+  });
+
+  it("finds by its mark one whose journal entry is damaged, whether it got a connection or not", async () => {
+    for (const connected of [true, false]) {
+      const mine = await newState();
+      const { request } = scriptedRequest([]);
+      const key = actionKey(request.action);
+      const result = resultStep({ message: "off after 6.2 s" }).slice("result:".length);
+      const program = `setTimeout(() => require("node:fs").writeFileSync(${JSON.stringify(resultFileOf(mine, key))},
+        ${JSON.stringify(`${result}\n`)}), 300);`;
+      const child = await left({ state: mine.id, key, deadline: new Date(Date.now() + HOUR_MS) }, program);
+      const damaged = { ...leftAction(request, undefined, connected), damaged: true } as const;
+
+      const adoption = await newRuntime(mine).adopt(damaged, never);
+
+      expect(ended(child)).toBe(true);
+      expect(adoption).toMatchObject({
+        kind: "ended",
+        ended: { outcome: { ok: true, message: "off after 6.2 s" } },
+      });
+    }
+  });
+
+  it("takes one whose journal entry is damaged, and that is gone without a result, for lost", async () => {
+    const mine = await newState();
+    const { request } = scriptedRequest([]);
+    const damaged = { ...leftAction(request, undefined, true), damaged: true } as const;
+
+    const adoption = await newRuntime(mine).adopt(damaged, never);
+
+    expect(adoption).toMatchObject({ kind: "lost", idempotent: false });
+  });
+
+  it("waits for no pipe in place of a result", async () => {
+    const mine = await newState();
+    const { request } = scriptedRequest([]);
+    execFileSync("mkfifo", [resultFileOf(mine, actionKey(request.action))]);
+
+    const adoption = await newRuntime(mine).adopt(leftAction(request), never);
+
+    expect(adoption).toMatchObject({ kind: "lost" });
   });
 
   it("ends one that waited for its connection, and says that it was not launched", async () => {

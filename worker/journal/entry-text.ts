@@ -1,0 +1,59 @@
+import { createHash } from "node:crypto";
+import { actionKey } from "../action-key.ts";
+import { JournalEntry } from "./entry.ts";
+
+/** The version of the entries this worker writes. Version 1 had no checksum. */
+export const ENTRY_VERSION = 2;
+
+export type DecodedEntry =
+  | { readonly ok: true; readonly entry: JournalEntry }
+  /** `problem` follows the name of the file in a sentence. */
+  | { readonly ok: false; readonly problem: string };
+
+/** The text of an entry's file: JSON that a person can read, with its version and a checksum of all of it. */
+export function encodeEntry(entry: JournalEntry): string {
+  const content = { version: ENTRY_VERSION, ...entry };
+  return `${JSON.stringify({ ...content, checksum: checksumOf(content) }, undefined, 2)}\n`;
+}
+
+/** Reads an entry of this version or an earlier one. Says of everything else what is wrong with it. */
+export function decodeEntry(text: string): DecodedEntry {
+  const value = jsonOf(text);
+  if (value === undefined) return { ok: false, problem: "is not JSON" };
+  const { version, ...content } = value;
+  if (version !== 1 && version !== ENTRY_VERSION) {
+    const isNewer = typeof version === "number" && version > ENTRY_VERSION;
+    const problem = isNewer
+      ? `has version ${version}: this worker reads up to ${ENTRY_VERSION}`
+      : "has no known version";
+    return { ok: false, problem };
+  }
+  const { checksum, ...about } = content;
+  if (version === ENTRY_VERSION && checksum !== checksumOf({ version, ...about })) {
+    return { ok: false, problem: "does not match its checksum" };
+  }
+  const parsed = JournalEntry.safeParse(version === ENTRY_VERSION ? about : content);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    return { ok: false, problem: `is damaged: ${issue?.path.join(".") || "it"}: ${issue?.message}` };
+  }
+  if (parsed.data.key !== actionKey(parsed.data.action)) {
+    return { ok: false, problem: "holds a key that is not its action's" };
+  }
+  return { ok: true, entry: parsed.data };
+}
+
+/** Finds damage, not forgery: whoever can write to the directory can compute it. */
+function checksumOf(content: object): string {
+  return createHash("sha256").update(JSON.stringify(content)).digest("hex").slice(0, 16);
+}
+
+function jsonOf(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+    return isObject ? { ...value } : undefined;
+  } catch {
+    return undefined;
+  }
+}

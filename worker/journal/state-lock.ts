@@ -1,0 +1,104 @@
+import { type FileHandle, open, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import type { Clock } from "../../shared/clock.ts";
+
+/** Another worker has the lock. */
+export class LockTaken extends Error {
+  override readonly name = "LockTaken";
+}
+
+/** How often a running worker looks whether its lock's file was deleted. */
+export const CHECK_INTERVAL_MS = 1_000;
+/** Within this time every running worker has found out, and locked a new file. */
+const RENEWED_WITHIN_MS = 3 * CHECK_INTERVAL_MS;
+const POLL_MS = 100;
+
+interface Held {
+  readonly database: DatabaseSync;
+  /** The locked file, whatever its name leads to now. Closing it would release the lock (fcntl(2)). */
+  readonly file: FileHandle;
+}
+
+/**
+ * The lock of a state directory. It is on a file, which anybody may delete: the worker then locks a new one, and whoever
+ * starts meanwhile gives it the time to. Node has no `flock`. SQLite's exclusive lock is one of the operating system's
+ * (fcntl), which no crash leaves behind and which holds between containers that share the directory.
+ */
+export class StateLock {
+  readonly #path: string;
+  readonly #held: Held[] = [];
+  #verifying: Promise<"held" | "renewed"> | undefined;
+
+  private constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** Rejects with `LockTaken`, or with a system error. In a directory that was used before, the file should be there. */
+  static async acquire(directory: string, wasUsed: boolean, clock: Clock): Promise<StateLock> {
+    const lock = new StateLock(join(directory, "lock"));
+    if (wasUsed) await lock.#awaitFile(clock);
+    await lock.#lock();
+    return lock;
+  }
+
+  /**
+   * Makes sure that the file by that name is the locked one, and locks the one that is there now where it is not. Rejects with
+   * `LockTaken` when another worker was faster, or with a system error.
+   */
+  verify(): Promise<"held" | "renewed"> {
+    this.#verifying ??= this.#verify().finally(() => {
+      this.#verifying = undefined;
+    });
+    return this.#verifying;
+  }
+
+  async release(): Promise<void> {
+    for (const { database, file } of this.#held.splice(0)) {
+      database.close();
+      await file.close();
+    }
+  }
+
+  async #verify(): Promise<"held" | "renewed"> {
+    if (await this.#isInPlace()) return "held";
+    await this.#lock();
+    return "renewed";
+  }
+
+  async #isInPlace(): Promise<boolean> {
+    const held = this.#held.at(-1);
+    if (!held) return true; // It was released meanwhile.
+    const own = await held.file.stat({ bigint: true });
+    const found = await statOf(this.#path);
+    return own.ino === found?.ino && own.dev === found.dev;
+  }
+
+  async #lock(): Promise<void> {
+    let database: DatabaseSync | undefined;
+    try {
+      database = new DatabaseSync(this.#path, { timeout: 0 });
+      database.exec("PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE");
+      // Only once the lock is held: closing another descriptor of the file would release it.
+      this.#held.push({ database, file: await open(this.#path, "r") });
+    } catch (thrown) {
+      database?.close();
+      const isTaken = thrown instanceof Error && /database is locked/.test(thrown.message);
+      throw isTaken ? new LockTaken("another worker has the lock", { cause: thrown }) : thrown;
+    }
+  }
+
+  async #awaitFile(clock: Clock): Promise<void> {
+    const untilMs = clock.monotonicMs() + RENEWED_WITHIN_MS;
+    while (!(await statOf(this.#path)) && clock.monotonicMs() < untilMs) await clock.sleep(POLL_MS);
+  }
+}
+
+async function statOf(path: string): Promise<{ readonly ino: bigint; readonly dev: bigint } | undefined> {
+  try {
+    return await stat(path, { bigint: true });
+  } catch (thrown) {
+    if (thrown instanceof Error && "code" in thrown && thrown.code === "ENOENT") return undefined;
+    throw thrown;
+  }
+}
