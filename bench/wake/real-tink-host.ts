@@ -1,0 +1,157 @@
+import { readFileSync } from "node:fs";
+import { fromBinary } from "@bufbuild/protobuf";
+import { z } from "zod";
+import { accessFromKubeconfig, ClusterClient } from "../../test/simulators/kubernetes/node/cluster-client.ts";
+import {
+  ActionRequestSchema,
+  ActionResponseSchema,
+  ActionStatusRequest_StateType,
+  ActionStatusRequestSchema,
+} from "../../worker/transport/tink/gen/workflow_pb.ts";
+import { AskPolled, Submit } from "../fleet/tink-host.ts";
+import { type RecordedCall, startGrpcRecorder } from "./grpc-recorder.ts";
+
+const Workflow = z.object({
+  metadata: z.object({ name: z.string() }),
+  status: z.object({ state: z.string().optional(), tasks: z.array(z.unknown()).optional() }).optional(),
+});
+
+const GROUP = "/apis/tinkerbell.org/v1alpha1/namespaces/default";
+const LABEL = "pbnj-worker-bench";
+/** So many objects are made at a time. */
+const WRITERS = 10;
+
+/** What is known of a workflow's one action, in milliseconds since the batch's first object was sent. */
+interface Noted {
+  agentId: string;
+  name: string;
+  state: string;
+  message: string;
+  createdMs: number;
+  readyMs: number;
+  askedMs?: number;
+  servedMs?: number;
+  runningMs?: number;
+  acknowledgedMs?: number;
+  endedMs?: number;
+}
+
+/**
+ * The program: what `bench/fleet/tink-host.ts` is, with a real Tinkerbell in place of the simulated one. `TINK_SERVER` holds the
+ * tink server's address, `KUBECONFIG` the file of its cluster. Templates must have one action.
+ */
+if (import.meta.main) {
+  const kubeconfig = readFileSync(process.env["KUBECONFIG"] ?? "", "utf8");
+  const api = new ClusterClient(accessFromKubeconfig(kubeconfig));
+  const stop = new AbortController();
+  const asked = new Set<string>();
+  let polls = 0;
+  /** By workflow. */
+  let noted = new Map<string, Noted>();
+  let startMs = performance.now();
+  let over: (() => void) | undefined;
+
+  const onCall = ({ method, request, response, askedMs, answeredMs }: RecordedCall) => {
+    if (method === "GetAction" && response.length > 0) {
+      const times = noted.get(nameOf(fromBinary(ActionResponseSchema, response).workflowId));
+      if (!times) return;
+      times.askedMs ??= askedMs - startMs;
+      times.servedMs ??= answeredMs - startMs;
+    }
+    if (method !== "ReportActionStatus") return;
+    const report = fromBinary(ActionStatusRequestSchema, request);
+    const times = noted.get(nameOf(report.workflowId));
+    if (!times) return;
+    if (report.actionState === ActionStatusRequest_StateType.RUNNING) {
+      times.runningMs ??= askedMs - startMs;
+      times.acknowledgedMs ??= answeredMs - startMs;
+      return;
+    }
+    times.state = report.actionState === ActionStatusRequest_StateType.SUCCESS ? "SUCCESS" : "FAILED";
+    times.message = report.message?.message ?? "";
+    times.endedMs ??= askedMs - startMs;
+    if ([...noted.values()].every(({ endedMs }) => endedMs !== undefined)) over?.();
+  };
+  const recorder = await startGrpcRecorder(process.env["TINK_SERVER"] ?? "", onCall, (method, request) => {
+    if (method !== "GetAction") return;
+    polls += 1;
+    asked.add(fromBinary(ActionRequestSchema, request).agentId);
+  });
+
+  const clear = async (kind: "workflows" | "templates") => {
+    const { items } = await api.list(`${GROUP}/${kind}?labelSelector=${LABEL}`);
+    await eachOf(items, ({ metadata: { name } }) => api.delete(`${GROUP}/${kind}/${name}`));
+  };
+
+  const run = async ({ batch, template, agentIds }: Submit) => {
+    const object = (kind: string, name: string, spec: object) => ({
+      apiVersion: "tinkerbell.org/v1alpha1",
+      kind,
+      metadata: { name, namespace: "default", labels: { [LABEL]: "" } },
+      spec,
+    });
+    await api.create(`${GROUP}/templates`, object("Template", batch, { data: template }));
+    const ended = new Promise<void>((resolve) => {
+      over = resolve;
+    });
+    startMs = performance.now();
+    noted = new Map();
+    await eachOf([...agentIds.entries()], async ([index, agentId]) => {
+      const name = `${batch}-${index}`;
+      const times: Noted = { agentId, name: "", state: "", message: "", createdMs: 0, readyMs: Number.NaN };
+      noted.set(name, times);
+      const spec = { templateRef: batch, hardwareMap: { agent: agentId } };
+      await api.create(`${GROUP}/workflows`, object("Workflow", name, spec));
+      times.createdMs = performance.now() - startMs;
+    });
+    await ended;
+    const actions = [...noted.values()].map((times) => ({ ...times, readyMs: times.readyMs || 0 }));
+    await clear("workflows");
+    await clear("templates");
+    process.send?.({ kind: "over", batch, startedAt: performance.timeOrigin + startMs, actions });
+  };
+
+  await clear("workflows");
+  await clear("templates");
+  const { resourceVersion } = await api.list(`${GROUP}/workflows`);
+  void watchReady(api, resourceVersion, stop.signal, (name) => {
+    const times = noted.get(name);
+    if (times && Number.isNaN(times.readyMs)) times.readyMs = performance.now() - startMs;
+  });
+
+  process.on("message", (message: unknown) => {
+    const submit = Submit.safeParse(message);
+    if (submit.success) void run(submit.data);
+    else if (AskPolled.safeParse(message).success)
+      process.send?.({ kind: "polled", agentIds: asked.size, polls });
+  });
+  process.on("disconnect", () => process.exit());
+  process.send?.({ kind: "ready", address: recorder.address, kubeconfig });
+}
+
+/** Calls `onReady` with the name of each Workflow that the controller has rendered. */
+async function watchReady(
+  api: ClusterClient,
+  resourceVersion: string,
+  signal: AbortSignal,
+  onReady: (name: string) => void,
+): Promise<void> {
+  for await (const { type, object } of api.watch(`${GROUP}/workflows`, resourceVersion, signal)) {
+    if (type !== "ADDED" && type !== "MODIFIED") continue;
+    const { metadata, status } = Workflow.parse(object);
+    if (status?.state !== undefined && status.state !== "" && status.tasks !== undefined)
+      onReady(metadata.name);
+  }
+}
+
+async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<unknown>): Promise<void> {
+  const left = [...items];
+  const writer = async () => {
+    for (let item = left.shift(); item !== undefined; item = left.shift()) await work(item);
+  };
+  await Promise.all(Array.from({ length: WRITERS }, writer));
+}
+
+function nameOf(workflowId: string): string {
+  return workflowId.slice(workflowId.indexOf("/") + 1);
+}
