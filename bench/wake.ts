@@ -18,6 +18,8 @@ const { values } = parseArgs({
     workflows: { type: "string", default: "1000" },
     runs: { type: "string", default: "3" },
     runtime: { type: "string", default: "in-process" },
+    /** Workflows of each agent ID that are over already; for a real server. */
+    finished: { type: "string", default: "0" },
     latency: { type: "string", default: "200" },
     "node-option": { type: "string", multiple: true, default: [] },
   },
@@ -50,7 +52,12 @@ await using lab = await startLab({
   workerArgv: ["--runtime", values.runtime, "--log-level", "warn"],
   nodeArgv: values["node-option"],
   wakesUp: true,
-  ...(isReal && { host: fileURLToPath(new URL("wake/real-tink-host.ts", import.meta.url)) }),
+  ...(isReal && {
+    host: {
+      program: fileURLToPath(new URL("wake/real-tink-host.ts", import.meta.url)),
+      argv: [values.finished],
+    },
+  }),
 });
 const shares = [0.5, 0.9, 0.99] as const;
 const rows: string[][] = [];

@@ -29,6 +29,13 @@ export interface LaneOptions {
  * once.
  */
 const WOKEN_HOLDS_MS = [100, 200, 400] as const;
+/**
+ * Where Workflows that are over are the agent ID's as well, the server looks at any of them, once a second in a poll that it
+ * holds, and at once in a new poll. It may be held for so long, and is taken back so often for each of these Workflows: then
+ * one of a hundred lanes has still not been served.
+ */
+const BLOCKED_HOLD_MS = 100;
+const POLLS_PER_WORKFLOW = 5;
 /** For a question that is asked to be on the safe side. */
 const RARE_HOLD_MS = 2_000;
 
@@ -109,8 +116,14 @@ export async function runLane(options: LaneOptions, stop: AbortSignal): Promise<
   function heldOf(why: Wake, askedMs: number): ((signal: AbortSignal) => Promise<void>) | undefined {
     if (source.servesSeveral()) return undefined;
     if (why === "rarely") return (signal) => clock.sleep(RARE_HOLD_MS, signal);
-    const ms = why === "addressed" ? WOKEN_HOLDS_MS[givenUp] : undefined;
+    const ms = why === "addressed" ? wokenHoldMs() : undefined;
     return ms === undefined ? undefined : (signal) => pace.held(askedMs, ms, signal);
+  }
+
+  function wokenHoldMs(): number | undefined {
+    const blocking = waking.blocking?.(agentId) ?? 0;
+    if (blocking > 0 && givenUp < POLLS_PER_WORKFLOW * (blocking + 1)) return BLOCKED_HOLD_MS;
+    return WOKEN_HOLDS_MS[givenUp];
   }
 
   while (!stop.aborted) {

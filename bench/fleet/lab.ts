@@ -21,8 +21,8 @@ export interface LabOptions {
   readonly nodeArgv?: readonly string[];
   /** With a cluster that has the Workflows, by which the worker's lanes are woken up. */
   readonly wakesUp?: boolean;
-  /** The program that is, or stands before, the tink server; absent is the simulated one. */
-  readonly host?: string;
+  /** The program that is, or stands before, the tink server, and its arguments; absent is the simulated one. */
+  readonly host?: { readonly program: string; readonly argv: readonly string[] };
 }
 
 export interface Batch {
@@ -72,9 +72,8 @@ export async function startLab(options: LabOptions): Promise<Lab> {
     const order: FarmOrder = { machines: count, password: PASSWORD, latencyMs, transitionMs };
     return stack.use(new ChildProgram("the BMC farm", FARM, [JSON.stringify(order)]));
   });
-  const host = stack.use(
-    new ChildProgram("the tink server", options.host ?? HOST, options.wakesUp ? [WITH_CLUSTER] : []),
-  );
+  const hostProgram = options.host ?? { program: HOST, argv: options.wakesUp ? [WITH_CLUSTER] : [] };
+  const host = stack.use(new ChildProgram("the tink server", hostProgram.program, hostProgram.argv));
   const [{ address, kubeconfig }, ...ready] = await Promise.all([
     host.hear(HostReady),
     ...farms.map((farm) => farm.hear(FarmReady)),

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fromBinary } from "@bufbuild/protobuf";
 import { z } from "zod";
 import { accessFromKubeconfig, ClusterClient } from "../../test/simulators/kubernetes/node/cluster-client.ts";
@@ -38,9 +39,11 @@ interface Noted {
 
 /**
  * The program: what `bench/fleet/tink-host.ts` is, with a real Tinkerbell in place of the simulated one. `TINK_SERVER` holds the
- * tink server's address, `KUBECONFIG` the file of its cluster. Templates must have one action.
+ * tink server's address, `KUBECONFIG` the file of its cluster. Templates must have one action. The argument is how many
+ * Workflows of each agent ID are over already.
  */
 if (import.meta.main) {
+  const finished = Number(process.argv[2] ?? 0);
   const kubeconfig = readFileSync(process.env["KUBECONFIG"] ?? "", "utf8");
   const api = new ClusterClient(accessFromKubeconfig(kubeconfig));
   const stop = new AbortController();
@@ -83,14 +86,26 @@ if (import.meta.main) {
     await eachOf(items, ({ metadata: { name } }) => api.delete(`${GROUP}/${kind}/${name}`));
   };
 
-  const run = async ({ batch, template, agentIds }: Submit) => {
-    const object = (kind: string, name: string, spec: object) => ({
-      apiVersion: "tinkerbell.org/v1alpha1",
-      kind,
-      metadata: { name, namespace: "default", labels: { [LABEL]: "" } },
-      spec,
+  /** Rendered for an agent ID that nobody polls, then over and the agent ID's. */
+  const addFinished = (batch: string, agentIds: readonly string[]) => {
+    const names = agentIds.flatMap((agentId, index) =>
+      Array.from({ length: finished }, (_, each) => ({
+        agentId,
+        name: `${batch}-${index}-finished-${each}`,
+      })),
+    );
+    return eachOf(names, async ({ agentId, name }) => {
+      const spec = { templateRef: batch, hardwareMap: { agent: "bench-nobody" } };
+      await api.create(`${GROUP}/workflows`, objectOf("Workflow", name, spec));
+      const path = `${GROUP}/workflows/${name}`;
+      while (!isRendered(Workflow.parse(await api.get(path)))) await sleep(50);
+      await api.patch(`${path}/status`, { status: { state: "SUCCESS", agentID: agentId } });
     });
-    await api.create(`${GROUP}/templates`, object("Template", batch, { data: template }));
+  };
+
+  const run = async ({ batch, template, agentIds }: Submit) => {
+    await api.create(`${GROUP}/templates`, objectOf("Template", batch, { data: template }));
+    await addFinished(batch, agentIds);
     const ended = new Promise<void>((resolve) => {
       over = resolve;
     });
@@ -101,7 +116,7 @@ if (import.meta.main) {
       const times: Noted = { agentId, name: "", state: "", message: "", createdMs: 0, readyMs: Number.NaN };
       noted.set(name, times);
       const spec = { templateRef: batch, hardwareMap: { agent: agentId } };
-      await api.create(`${GROUP}/workflows`, object("Workflow", name, spec));
+      await api.create(`${GROUP}/workflows`, objectOf("Workflow", name, spec));
       times.createdMs = performance.now() - startMs;
     });
     await ended;
@@ -138,10 +153,22 @@ async function watchReady(
 ): Promise<void> {
   for await (const { type, object } of api.watch(`${GROUP}/workflows`, resourceVersion, signal)) {
     if (type !== "ADDED" && type !== "MODIFIED") continue;
-    const { metadata, status } = Workflow.parse(object);
-    if (status?.state !== undefined && status.state !== "" && status.tasks !== undefined)
-      onReady(metadata.name);
+    const workflow = Workflow.parse(object);
+    if (isRendered(workflow)) onReady(workflow.metadata.name);
   }
+}
+
+function objectOf(kind: string, name: string, spec: object) {
+  return {
+    apiVersion: "tinkerbell.org/v1alpha1",
+    kind,
+    metadata: { name, namespace: "default", labels: { [LABEL]: "" } },
+    spec,
+  };
+}
+
+function isRendered({ status }: z.infer<typeof Workflow>): boolean {
+  return status?.state !== undefined && status.state !== "" && status.tasks !== undefined;
 }
 
 async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<unknown>): Promise<void> {
