@@ -42,13 +42,13 @@ function watched(held: Promise<void>): { readonly isHeld: () => boolean } {
   return { isHeld: () => isHeld };
 }
 
-const never = new AbortController().signal;
+const unanswered = () => new AbortController().signal;
 
 describe("the pace of a server's polls", () => {
   it("a single poll is held when nothing has been answered for its time", async () => {
     const clock = new HandClock();
     const pace = new PollPace(clock);
-    const { isHeld } = watched(pace.held(clock.monotonicMs(), 100, never));
+    const { isHeld } = watched(pace.held(clock.monotonicMs(), 100, unanswered()));
 
     await clock.forward(90);
     expect(isHeld()).toBe(false);
@@ -60,7 +60,7 @@ describe("the pace of a server's polls", () => {
     const clock = new HandClock();
     const pace = new PollPace(clock);
     const sent = clock.monotonicMs();
-    const last = watched(pace.held(sent, 100, never));
+    const last = watched(pace.held(sent, 100, unanswered()));
 
     for (let answered = 0; answered < 50; answered += 1) {
       await clock.forward(50);
@@ -73,18 +73,30 @@ describe("the pace of a server's polls", () => {
   it("many polls are given more time than one before the first answer", async () => {
     const clock = new HandClock();
     const pace = new PollPace(clock);
-    const all = Array.from({ length: 100 }, () => watched(pace.held(clock.monotonicMs(), 100, never)));
+    const all = Array.from({ length: 51 }, () => watched(pace.held(clock.monotonicMs(), 100, unanswered())));
 
-    await clock.forward(1_000);
+    await clock.forward(500);
     expect(all.filter(({ isHeld }) => isHeld())).toHaveLength(0);
-    await clock.forward(2_000);
-    expect(all.filter(({ isHeld }) => isHeld())).toHaveLength(100);
+    await clock.forward(300);
+    expect(all.filter(({ isHeld }) => isHeld())).toHaveLength(51);
+  });
+
+  it("a thousand polls are left to a server that looks again by itself before it can have answered them", async () => {
+    const clock = new HandClock();
+    const pace = new PollPace(clock);
+    const all = Array.from({ length: 1_000 }, () =>
+      watched(pace.held(clock.monotonicMs(), 100, unanswered())),
+    );
+
+    await clock.forward(1_500);
+
+    expect(all.filter(({ isHeld }) => isHeld())).toHaveLength(0);
   });
 
   it("a poll is held when one that was sent later has been answered", async () => {
     const clock = new HandClock();
     const pace = new PollPace(clock);
-    const first = watched(pace.held(clock.monotonicMs(), 100, never));
+    const first = watched(pace.held(clock.monotonicMs(), 100, unanswered()));
 
     for (let poll = 0; poll < 5; poll += 1) {
       await clock.forward(40);
@@ -92,6 +104,20 @@ describe("the pace of a server's polls", () => {
     }
     await clock.forward(100);
 
+    expect(first.isHeld()).toBe(true);
+  });
+
+  it("a poll is not held while a busy server takes as long for every answer", async () => {
+    const clock = new HandClock();
+    const pace = new PollPace(clock);
+    const first = watched(pace.held(clock.monotonicMs(), 100, unanswered()));
+
+    await clock.forward(90);
+    for (let sent = 0; sent < 8; sent += 1) pace.answered(sent);
+    await clock.forward(300);
+
+    expect(first.isHeld()).toBe(false);
+    await clock.forward(200);
     expect(first.isHeld()).toBe(true);
   });
 
