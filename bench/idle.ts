@@ -60,7 +60,7 @@ const tookMs = performance.now() - beforeMs;
 const idlePolls = (await lab.polls()) - beforePolls;
 
 const chosen = shuffled(Array.from({ length: lanes }, (_, index) => index)).slice(0, actionCount);
-const times = await lab.run({
+const { actions: times } = await lab.run({
   name: "pick-up",
   template,
   machines: chosen,

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { ActionId } from "./action.ts";
 
 /**
@@ -6,5 +6,5 @@ import type { ActionId } from "./action.ts";
  * same after a restart, and fit for file names and labels.
  */
 export function actionKey({ workflowId, actionId }: Pick<ActionId, "workflowId" | "actionId">): string {
-  return createHash("sha256").update(`${workflowId}\0${actionId}`).digest("hex").slice(0, 32);
+  return hash("sha256", `${workflowId}\0${actionId}`).slice(0, 32);
 }

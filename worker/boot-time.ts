@@ -12,14 +12,20 @@ export interface BootTime {
 
 const BOOT_ID_FILE = "/proc/sys/kernel/random/boot_id";
 
+/** The same for as long as a process lives. */
+const BOOT_ID = readBootId();
+
 /** Undefined where the kernel does not name its start (anywhere but on Linux). */
 export function bootTime(): BootTime | undefined {
+  // hrtime is CLOCK_MONOTONIC as it is, which all processes share; `performance.now` begins with each process.
+  return BOOT_ID === undefined
+    ? undefined
+    : { boot: BOOT_ID, ms: Number(process.hrtime.bigint() / 1_000_000n) };
+}
+
+function readBootId(): string | undefined {
   try {
-    // hrtime is CLOCK_MONOTONIC as it is, which all processes share; `performance.now` begins with each process.
-    return {
-      boot: readFileSync(BOOT_ID_FILE, "utf8").trim(),
-      ms: Number(process.hrtime.bigint() / 1_000_000n),
-    };
+    return readFileSync(BOOT_ID_FILE, "utf8").trim();
   } catch {
     return undefined;
   }

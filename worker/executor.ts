@@ -19,6 +19,7 @@ import type { ConnectionReading, MountedConnection } from "./inventory/inventory
 import type { SecretCommands } from "./inventory/secret-commands.ts";
 import type { JournalEntry } from "./journal/entry.ts";
 import type { ActionJournal } from "./journal/journal.ts";
+import { LaunchPace } from "./launch-pace.ts";
 import { LeftoverSweep } from "./leftover-sweep.ts";
 import type { Locks } from "./machine-locks.ts";
 import { type Observer, type SeenAction, seenAction } from "./observer.ts";
@@ -111,6 +112,7 @@ export class Executor {
   readonly #options: ExecutorOptions;
   readonly #recording: RecorderParts;
   readonly #turns: Turns;
+  readonly #launches = new LaunchPace();
   readonly #conclusion: Conclusion;
   readonly #recovery: Recovery;
   /** What actions learned about each machine, for the next one's connection. */
@@ -300,6 +302,7 @@ export class Executor {
       ...{ kind: "started", action: seenAction(action), ...(machine && { machine }), runtime: runtime.name },
       ...{ startedAt, timeoutMs, adopted: false },
     });
+    await this.#launches.next();
     let ended: EndedAction;
     try {
       ended = await this.#carryOut(

@@ -4,6 +4,7 @@ import type { Logger } from "../shared/logger.ts";
 import type { Action } from "./action.ts";
 import { fieldsOf, textOf } from "./action-status.ts";
 import type { Observer } from "./observer.ts";
+import { PollPace } from "./poll-pace.ts";
 import type { ActionSource, Poll, WorkflowsAtHand } from "./transport/transport.ts";
 import { alwaysAwake, type Wake, type Waking } from "./waking.ts";
 
@@ -18,14 +19,23 @@ export interface LaneOptions {
   readonly maxBackoffMs: number;
   readonly observer: Pick<Observer, "lane" | "asking" | "poll">;
   readonly waking?: Waking;
+  /** Shared by all lanes of a server; without it the lane is the server's only one. */
+  readonly pace?: PollPace;
 }
 
 /**
- * How long the first questions after a wake-up may be held, in milliseconds: the server's own view of the cluster may be
- * behind the worker's, and then it looks again only after a second (tink server, `RetryOptions`), while a question asked anew
- * is looked at at once.
+ * How long the server may hold the first polls after a wake-up, in milliseconds: its own view of the cluster may be behind
+ * the worker's, and then it looks again only after a second (tink server, `RetryOptions`), while it looks at a new poll at
+ * once.
  */
 const WOKEN_HOLDS_MS = [100, 200, 400] as const;
+/**
+ * Where Workflows that are over are the agent ID's as well, the server looks at any of them, once a second in a poll that it
+ * holds, and at once in a new poll. It may be held for so long, and is taken back so often for each of these Workflows: then
+ * one of a hundred lanes has still not been served.
+ */
+const BLOCKED_HOLD_MS = 100;
+const POLLS_PER_WORKFLOW = 5;
 /** For a question that is asked to be on the safe side. */
 const RARE_HOLD_MS = 2_000;
 
@@ -43,6 +53,7 @@ const NOT_RUN_PAUSE: Backoff = { firstMs: 250, maxMs: 30_000, jitter: 0.5 };
  */
 export async function runLane(options: LaneOptions, stop: AbortSignal): Promise<void> {
   const { agentId, source, clock, log, observer, waking = alwaysAwake } = options;
+  const pace = options.pace ?? new PollPace(clock);
   const failing: Backoff = { firstMs: 500, maxMs: options.maxBackoffMs, jitter: 0.5 };
   /** By workflow; they never reject. */
   const atHand = new Map<string, Promise<void>>();
@@ -101,11 +112,18 @@ export async function runLane(options: LaneOptions, stop: AbortSignal): Promise<
     return waking.wait(agentId, stop);
   }
 
-  /** For how long the server may hold a question; undefined leaves it to the server. */
-  function holdMs(why: Wake): number | undefined {
+  /** Resolves when the server has held a poll for long enough; undefined leaves that to the server. */
+  function heldOf(why: Wake, askedMs: number): ((signal: AbortSignal) => Promise<void>) | undefined {
     if (source.servesSeveral()) return undefined;
-    if (why === "rarely") return RARE_HOLD_MS;
-    return why === "addressed" ? WOKEN_HOLDS_MS[givenUp] : undefined;
+    if (why === "rarely") return (signal) => clock.sleep(RARE_HOLD_MS, signal);
+    const ms = why === "addressed" ? wokenHoldMs() : undefined;
+    return ms === undefined ? undefined : (signal) => pace.held(askedMs, ms, signal);
+  }
+
+  function wokenHoldMs(): number | undefined {
+    const blocking = waking.blocking?.(agentId) ?? 0;
+    if (blocking > 0 && givenUp < POLLS_PER_WORKFLOW * (blocking + 1)) return BLOCKED_HOLD_MS;
+    return WOKEN_HOLDS_MS[givenUp];
   }
 
   while (!stop.aborted) {
@@ -116,8 +134,9 @@ export async function runLane(options: LaneOptions, stop: AbortSignal): Promise<
       const askedMs = clock.monotonicMs();
       observer.asking(agentId);
       worthAsking = false;
-      const poll = await askWithin(source, { agentId, holdMs: holdMs(why), atHand, clock }, stop);
+      const poll = await askWithin(source, { agentId, held: heldOf(why, askedMs), atHand }, stop);
       givenUp = poll.kind === "held" ? givenUp + 1 : 0;
+      if (poll.kind === "action" || poll.kind === "idle") pace.answered(askedMs);
       observer.poll({
         agentId,
         code: poll.kind === "failed" ? poll.code : "OK",
@@ -178,17 +197,16 @@ async function askWithin(
   source: ActionSource,
   asking: {
     readonly agentId: string;
-    readonly holdMs: number | undefined;
+    readonly held: ((signal: AbortSignal) => Promise<void>) | undefined;
     readonly atHand: WorkflowsAtHand;
-    readonly clock: Clock;
   },
   stop: AbortSignal,
 ): Promise<Poll | Held> {
-  const { agentId, holdMs, atHand, clock } = asking;
-  if (holdMs === undefined) return source.next(agentId, stop, atHand);
+  const { agentId, held, atHand } = asking;
+  if (held === undefined) return source.next(agentId, stop, atHand);
   const answered = new AbortController();
   const over = new AbortController();
-  void clock.sleep(holdMs, answered.signal).then(
+  void held(answered.signal).then(
     () => over.abort(),
     () => undefined,
   );

@@ -15,6 +15,8 @@ export interface Waking {
   now(agentId: string): Wake | undefined;
   /** Waits until it is to be asked for. Resolves, too, when the signal aborts. Never rejects. */
   wait(agentId: string, signal: AbortSignal): Promise<Wake>;
+  /** How many Workflows that are over the server may look at instead of the one that has an action. */
+  blocking?(agentId: string): number;
   /** The server gave an action to who asked for that reason. */
   served(action: Pick<ActionId, "workflowId">, why: Wake): void;
 }

@@ -4,6 +4,7 @@ import type { Action } from "./action.ts";
 import type { Executor, StopSignals } from "./executor.ts";
 import { runLane } from "./lane.ts";
 import type { Observer, WorkerFacts } from "./observer.ts";
+import { PollPace } from "./poll-pace.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 import type { ActionSource, Transport } from "./transport/transport.ts";
 import type { Waking } from "./waking.ts";
@@ -54,6 +55,7 @@ export class Worker {
   readonly #cancel = new AbortController();
   readonly #ended = new AbortController();
   readonly #lanes = new Map<string, Lane>();
+  readonly #pace: PollPace;
   #agentIds: ReadonlySet<string> = new Set();
   /** By agent ID, how many questions for an action are open. */
   readonly #asking = new Map<string, number>();
@@ -63,6 +65,7 @@ export class Worker {
 
   constructor(parts: WorkerParts) {
     this.#parts = parts;
+    this.#pace = new PollPace(parts.clock);
   }
 
   get facts(): WorkerFacts {
@@ -162,6 +165,7 @@ export class Worker {
         log,
         maxBackoffMs,
         observer,
+        pace: this.#pace,
         ...(waking && { waking }),
       },
       stop.signal,

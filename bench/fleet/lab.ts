@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { bundleProgram } from "../../scripts/bundle/bundle.ts";
 import { type FarmCount, FarmCount as FarmCountSchema, type FarmOrder, FarmReady } from "./bmc-farm.ts";
 import { ChildProgram } from "./child-program.ts";
-import { type ActionTimes, BatchOver, HostReady, Polled, WITH_CLUSTER } from "./tink-host.ts";
+import { BatchOver, HostReady, Polled, WITH_CLUSTER } from "./tink-host.ts";
 
 export interface LabOptions {
   readonly machines: number;
@@ -21,6 +21,8 @@ export interface LabOptions {
   readonly nodeArgv?: readonly string[];
   /** With a cluster that has the Workflows, by which the worker's lanes are woken up. */
   readonly wakesUp?: boolean;
+  /** The program that is, or stands before, the tink server, and its arguments; absent is the simulated one. */
+  readonly host?: { readonly program: string; readonly argv: readonly string[] };
 }
 
 export interface Batch {
@@ -37,7 +39,7 @@ export interface Lab {
   readonly workerPid: number;
   readonly hostPid: number;
   readonly farmPids: readonly number[];
-  run(batch: Batch): Promise<readonly ActionTimes[]>;
+  run(batch: Batch): Promise<BatchOver>;
   counts(): Promise<readonly FarmCount[]>;
   /** How many polls have come so far. */
   polls(): Promise<number>;
@@ -70,7 +72,8 @@ export async function startLab(options: LabOptions): Promise<Lab> {
     const order: FarmOrder = { machines: count, password: PASSWORD, latencyMs, transitionMs };
     return stack.use(new ChildProgram("the BMC farm", FARM, [JSON.stringify(order)]));
   });
-  const host = stack.use(new ChildProgram("the tink server", HOST, options.wakesUp ? [WITH_CLUSTER] : []));
+  const hostProgram = options.host ?? { program: HOST, argv: options.wakesUp ? [WITH_CLUSTER] : [] };
+  const host = stack.use(new ChildProgram("the tink server", hostProgram.program, hostProgram.argv));
   const [{ address, kubeconfig }, ...ready] = await Promise.all([
     host.hear(HostReady),
     ...farms.map((farm) => farm.hear(FarmReady)),
@@ -98,7 +101,7 @@ export async function startLab(options: LabOptions): Promise<Lab> {
       const agentIds = chosen.map((index) => `pbnj-${machineName(index)}`);
       const over = host.hear(BatchOver, withinMs);
       host.tell({ kind: "submit", batch: name, template, agentIds, everyMs });
-      return (await Promise.race([over, workerGone])).actions;
+      return Promise.race([over, workerGone]);
     },
     counts: () =>
       Promise.all(

@@ -88,7 +88,7 @@ export async function measureFleet(options: FleetOptions): Promise<FleetFigures>
   const othersBefore = await cpuOf(pids);
   const sampling = new AbortController();
   const children = sampleChildren(lab.workerPid, sampling.signal);
-  const actions = await lab.run({
+  const { actions } = await lab.run({
     name: "fleet",
     template,
     machines: Array.from({ length: machines }, (_, index) => SOLO_RUNS + index),
@@ -126,7 +126,8 @@ async function ownTimes(
   const times: ActionTimes[] = [];
   for (let run = 0; run < SOLO_RUNS; run += 1) {
     const withinMs = 120_000 + 100 * latencyMs + 20 * transitionMs;
-    times.push(...(await lab.run({ name: `solo-${run}`, template, machines: [run], withinMs })));
+    const { actions } = await lab.run({ name: `solo-${run}`, template, machines: [run], withinMs });
+    times.push(...actions);
   }
   const failed = times.find(({ state }) => state !== "SUCCESS");
   if (failed) throw new Error(`${failed.name} failed on the idle worker: ${failed.message}`);

@@ -37,7 +37,13 @@ export const ActionTimes = z.object({
   message: z.string(),
   /** Submitted, or the action before it had ended. */
   readyMs: z.number(),
+  /** When the poll that was answered with it arrived, and when it was answered. */
+  askedMs: z.number().optional(),
+  servedMs: z.number().optional(),
   runningMs: z.number().optional(),
+  /** Where a real server is measured: made in the cluster, and the RUNNING report answered. */
+  createdMs: z.number().optional(),
+  acknowledgedMs: z.number().optional(),
   endedMs: z.number().optional(),
   /** From its start to its end as the worker reported them. */
   tookMs: z.number().optional(),
@@ -48,18 +54,28 @@ export type ActionTimes = z.infer<typeof ActionTimes>;
 export const BatchOver = z.object({
   kind: z.literal("over"),
   batch: z.string(),
+  /** When the batch's times start, in milliseconds since the epoch. */
+  startedAt: z.number(),
   actions: z.array(ActionTimes),
 });
+export type BatchOver = z.infer<typeof BatchOver>;
 
 /** What is noted of one action while it goes on. */
 type Noted = { -readonly [Key in keyof ActionTimes]: ActionTimes[Key] };
 
 /** The program: a tink server that holds its polls, as the real one does. It ends with the process that started it. */
 if (import.meta.main) {
-  const server = await startTinkServer();
-  const cluster = process.argv.includes(WITH_CLUSTER) ? await FakeCluster.start() : undefined;
   const noted = new Map<string, Noted>();
   let startMs = performance.now();
+  const server = await startTinkServer({
+    onServed({ action }, askedMs) {
+      const times = noted.get(action.id);
+      if (!times) return;
+      times.askedMs ??= askedMs - startMs;
+      times.servedMs ??= performance.now() - startMs;
+    },
+  });
+  const cluster = process.argv.includes(WITH_CLUSTER) ? await FakeCluster.start() : undefined;
 
   server.board.on("change", ({ workflow, action }) => {
     const times = action && noted.get(action.id);
@@ -100,10 +116,14 @@ if (import.meta.main) {
       if (everyMs > 0) setTimeout(() => ready(workflow), index * everyMs);
       else ready(workflow);
     }
+    // Those that are submitted at once can all be served, and seen, from here on.
+    const nowMs = performance.now() - startMs;
+    if (everyMs === 0) for (const times of actions) times.readyMs &&= nowMs;
     const check = () => {
       if (!workflows.every(isOver)) return;
       server.board.off("change", check);
-      process.send?.({ kind: "over", batch, actions });
+      if (cluster) for (const workflow of workflows) close(workflow, cluster);
+      process.send?.({ kind: "over", batch, startedAt: performance.timeOrigin + startMs, actions });
       for (const workflow of workflows) server.board.delete(workflow);
     };
     server.board.on("change", check);
@@ -136,9 +156,15 @@ if (import.meta.main) {
 
 /** As Tinkerbell's controller does it. */
 function address({ id, tasks }: Workflow, cluster: FakeCluster): void {
-  const [apiVersion, kind] = ["tinkerbell.org/v1alpha1", "Workflow"] as const;
   const [namespace = "", name = ""] = id.split("/");
-  cluster.create(apiVersion, kind, { metadata: { namespace, name }, spec: { templateRef: name } });
+  cluster.create(...WORKFLOW, { metadata: { namespace, name }, spec: { templateRef: name } });
   const status = { state: "PENDING", agentID: tasks[0]?.agentId };
-  cluster.patchStatus(apiVersion, kind, name, status, namespace);
+  cluster.patchStatus(...WORKFLOW, name, status, namespace);
 }
+
+function close({ id, state }: Workflow, cluster: FakeCluster): void {
+  const [namespace = "", name = ""] = id.split("/");
+  cluster.patchStatus(...WORKFLOW, name, { state }, namespace);
+}
+
+const WORKFLOW = ["tinkerbell.org/v1alpha1", "Workflow"] as const;

@@ -9,24 +9,8 @@ import type { ShellCommand } from "./shell-words.ts";
 
 /** Programs of others that the manuals use. A name that is not here is most likely a mistake. */
 const OTHERS = [
-  ...[
-    "cp",
-    "curl",
-    "docker",
-    "echo",
-    "git",
-    "helm",
-    "install",
-    "jq",
-    "kubectl",
-    "rm",
-    "sh",
-    "source",
-    "ssh",
-    "stat",
-    "systemctl",
-  ],
-  ...["systemd-sysusers", "tar", "tee"],
+  ...["awk", "cp", "curl", "docker", "echo", "git", "grep", "head", "helm", "install", "jq", "kubectl", "rm"],
+  ...["sh", "sort", "source", "ssh", "stat", "systemctl", "systemd-sysusers", "tar", "tee", "uniq", "xargs"],
 ];
 
 /** What is wrong with a command of a manual: the program itself parses what is meant for it. */

@@ -493,6 +493,29 @@ describe("a lane that is told when there is something for it", () => {
     expect(source.held).toBe(0);
   });
 
+  it("asks anew for each finished workflow that the server may look at instead, and then lets it hold the poll", async () => {
+    const waited: number[] = [];
+    const asked = Promise.withResolvers<void>();
+    const source = new Holding(({ asked: count }) => {
+      if (count === 16) asked.resolve();
+    });
+    const waking: Waking = {
+      now: () => "addressed",
+      wait: async () => "addressed",
+      blocking: () => 2,
+      served: () => undefined,
+    };
+    const { stop, ended } = run(source, async () => true, { waking, clock: eagerClock(waited) });
+
+    await asked.promise;
+    await new Promise((resolve) => setImmediate(resolve));
+    expect([source.asked, source.held]).toEqual([16, 1]);
+    stop.abort();
+    await ended;
+
+    expect(waited).toEqual(Array.from({ length: 15 }, () => 100));
+  });
+
   it("lets the server hold the question where nobody can tell", async () => {
     const asked = Promise.withResolvers<void>();
     const source = new Holding(() => asked.resolve());

@@ -350,6 +350,11 @@ export const CAUSES = {
     "RBAC does not allow what is useful, but not needed.",
     "grant it, unless that is meant",
   ),
+  "workflows-finished": warning(
+    "cluster",
+    "Agent IDs have many finished Workflows. The tink server looks at one Workflow of an agent ID per second, in no order, so that a new one waits about a second for each of them; with --wake-up about 0.2 s.",
+    "delete finished Workflows (a new one now waits {seconds} s on average, without --wake-up), and have them deleted regularly: docs/kubernetes.md, Finished Workflows",
+  ),
   "cluster-strange": problem(
     "cluster",
     undefined,

@@ -4,11 +4,12 @@ import { Cluster } from "../kubernetes/cluster.ts";
 import { KubernetesError, type KubernetesReason } from "../kubernetes/kubernetes-error.ts";
 import { findMissingRights, type RightScopes } from "../kubernetes/missing-rights.ts";
 import type { CauseName } from "./causes.ts";
+import { type AgentIdUse, checkFinishedWorkflows } from "./check-finished-workflows.ts";
 import { type Finding, isWell, isWrong, named } from "./finding.ts";
 
 /** Whether the cluster answers, and lets the worker do what its settings ask for; nothing where they ask for none. */
 export async function checkCluster(
-  config: ClusterUse,
+  config: ClusterUse & AgentIdUse,
   timeoutMs: number,
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
@@ -27,11 +28,19 @@ export async function checkCluster(
   }
 }
 
-async function look(cluster: Cluster, config: ClusterUse, signal: AbortSignal): Promise<readonly Finding[]> {
+async function look(
+  cluster: Cluster,
+  config: ClusterUse & AgentIdUse,
+  signal: AbortSignal,
+): Promise<readonly Finding[]> {
   const version = await cluster.version(signal);
   const scopes = { own: cluster.namespace, watched: config.kubernetes?.watchNamespace ?? cluster.namespace };
   const features = clusterFeatures(config);
-  const found = await Promise.all(features.map((feature) => lookAt(feature, cluster, scopes, signal)));
+  const watched = scopes.watched === "*" ? undefined : scopes.watched;
+  const found = await Promise.all([
+    ...features.map((feature) => lookAt(feature, cluster, scopes, signal)),
+    checkFinishedWorkflows(cluster, watched, config, signal),
+  ]);
   const parts = features.map(({ name }) => name).join(", ");
   const well = isWell("cluster", `${version}, namespace ${cluster.namespace}, for ${parts}`, cluster.server);
   return [well, ...found.flat()];

@@ -14,17 +14,29 @@ const Workflow = z.object({
     .optional(),
 });
 
+/** What a Workflow means to the agent IDs that are polled for. */
+export interface Addressed {
+  /** The agent IDs for which it may have an action now. */
+  readonly open: readonly string[];
+  /** The agent ID whose polls the server may refuse because of it, although another Workflow has an action. */
+  readonly blocked?: string;
+}
+
 /** States in which the server serves actions, as both generations of it write them. */
 const OPEN_STATES = new Set(["", "PENDING", "RUNNING", "STATE_PENDING", "STATE_RUNNING"]);
 
-/** The agent IDs for which a Workflow may have an action now. */
-export function addressedAgents(object: unknown): readonly string[] {
+export function addressedAgents(object: unknown): Addressed {
   const parsed = Workflow.safeParse(object);
   const status = parsed.success ? parsed.data.status : undefined;
-  if (!status || !OPEN_STATES.has(status.state ?? "")) return NOBODY;
-  const named = status.agentID ? [status.agentID] : (status.tasks ?? []).map(({ worker }) => worker);
-  return [...new Set(named.filter((agent) => agent !== undefined).filter((agent) => agent !== ""))];
+  if (!status) return NOBODY;
+  const { state = "", agentID, tasks = [] } = status;
+  if (!OPEN_STATES.has(state)) {
+    // The server looks at one Workflow of an agent ID per second, in no order, and this one may be it (tink server, GetAction).
+    return agentID && tasks.length > 0 ? { open: [], blocked: agentID } : NOBODY;
+  }
+  const named = agentID ? [agentID] : tasks.map(({ worker }) => worker);
+  return { open: [...new Set(named.filter((agent) => agent !== undefined).filter((agent) => agent !== ""))] };
 }
 
-/** One for the many Workflows that are over. */
-const NOBODY: readonly string[] = [];
+/** One for the many Workflows that concern no agent ID. */
+const NOBODY: Addressed = { open: [] };

@@ -5,7 +5,7 @@ import type { Cluster } from "../kubernetes/cluster.ts";
 import { KINDS } from "../kubernetes/kinds.ts";
 import { WatchedObjects } from "../kubernetes/watched-objects.ts";
 import type { Wake, Waking } from "../waking.ts";
-import { addressedAgents } from "./addressed-agents.ts";
+import { type Addressed, addressedAgents } from "./addressed-agents.ts";
 
 export interface WakeUpOptions {
   readonly cluster: Pick<Cluster, "list" | "watch">;
@@ -26,9 +26,11 @@ const COME_BACK_MS = 10_000;
 /** Knows from the cluster's Workflows for which agent IDs the tink server may have an action. */
 export class WakeUp implements Waking {
   readonly #options: WakeUpOptions;
-  readonly #workflows: WatchedObjects<readonly string[]>;
+  readonly #workflows: WatchedObjects<Addressed>;
   /** By agent ID: how many Workflows are addressed to it. */
   readonly #addressed = new Map<string, number>();
+  /** By agent ID: how many Workflows that are over the server may come to instead. */
+  readonly #blocking = new Map<string, number>();
   #stop: AbortSignal | undefined;
   /** The server has served a Workflow that is not among those that are watched. */
   #isBlind = false;
@@ -38,15 +40,15 @@ export class WakeUp implements Waking {
   constructor(options: WakeUpOptions) {
     this.#options = options;
     const { cluster, namespace, clock, log } = options;
-    this.#workflows = new WatchedObjects<readonly string[]>({
+    this.#workflows = new WatchedObjects<Addressed>({
       ...{ cluster, clock, log, kind: KINDS.workflow, selection: { namespace } },
       project: addressedAgents,
       onState: ({ kind }) => {
         if (kind === "failing") this.#wakeAll();
       },
       onChange: (change) => {
-        for (const agentId of change.before ?? []) this.#count(agentId, -1);
-        if (change.kind === "set") for (const agentId of change.value) this.#count(agentId, 1);
+        this.#countAll(change.before, -1);
+        if (change.kind === "set") this.#countAll(change.value, 1);
       },
     });
   }
@@ -69,6 +71,10 @@ export class WakeUp implements Waking {
   now(agentId: string): Wake | undefined {
     if (!this.isWatching) return "unknown";
     return this.#addressed.has(agentId) ? "addressed" : undefined;
+  }
+
+  blocking(agentId: string): number {
+    return this.#blocking.get(agentId) ?? 0;
   }
 
   async wait(agentId: string, signal: AbortSignal): Promise<Wake> {
@@ -136,10 +142,17 @@ export class WakeUp implements Waking {
     for (const agentId of [...this.#resting.keys()]) this.#wake(agentId);
   }
 
-  #count(agentId: string, by: 1 | -1): void {
-    const count = (this.#addressed.get(agentId) ?? 0) + by;
-    if (count > 0) this.#addressed.set(agentId, count);
-    else this.#addressed.delete(agentId);
-    if (by > 0) this.#wake(agentId);
+  #countAll({ open, blocked }: Addressed = { open: [] }, by: 1 | -1): void {
+    if (blocked !== undefined) add(this.#blocking, blocked, by);
+    for (const agentId of open) {
+      add(this.#addressed, agentId, by);
+      if (by > 0) this.#wake(agentId);
+    }
   }
+}
+
+function add(counts: Map<string, number>, key: string, by: 1 | -1): void {
+  const count = (counts.get(key) ?? 0) + by;
+  if (count > 0) counts.set(key, count);
+  else counts.delete(key);
 }

@@ -25,6 +25,8 @@ export interface TinkServerOptions {
   readonly maxConcurrentStreams?: number;
   /** How long a call that cannot be answered well is held before its error is returned. */
   readonly holdMs?: number;
+  /** Called before an action is sent; `askedMs` is when its poll arrived, as `performance.now` has it. */
+  readonly onServed?: (assignment: Assignment, askedMs: number) => void;
 }
 
 export interface Submission {
@@ -85,12 +87,14 @@ export async function startTinkServer(options: TinkServerOptions = {}): Promise<
     router.service(WorkflowService, {
       async getAction({ agentId }, { signal }) {
         polls.push(agentId);
+        const askedMs = performance.now();
         await faults.apply("GetAction", "before", signal);
         const changed: Change = (until) => board.untilAgentConcerned(agentId, until);
         const cached = served.get(agentId);
         if (cached && faults.takeStale()) return responseOf(cached);
         const assignment = await held(hold, signal, changed, () => board.assign(agentId));
         served.set(agentId, assignment);
+        options.onServed?.(assignment, askedMs);
         return responseOf(assignment);
       },
       async reportActionStatus(request, { signal }) {

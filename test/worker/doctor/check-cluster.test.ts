@@ -60,6 +60,52 @@ describe("the doctor at a cluster", () => {
     ]);
   });
 
+  describe("at finished workflows", () => {
+    function finish(workflows: number, agentID: string, state = "SUCCESS"): void {
+      const kind = ["tinkerbell.org/v1alpha1", "Workflow"] as const;
+      const tasks = [{ id: "1", name: "bmc", agentID, actions: [] }];
+      for (let index = 0; index < workflows; index += 1) {
+        const name = `${agentID}-${state.toLowerCase()}-${index}`;
+        fake.create(...kind, { metadata: { namespace: "tink-system", name }, spec: { templateRef: "t" } });
+        fake.patchStatus(...kind, name, { state, agentID, tasks }, "tink-system");
+      }
+    }
+    const warnings = async (env: Readonly<Record<string, string>> = {}) =>
+      (await check({ PBNJ_WAKE_UP: "on", ...env })).filter(({ state }) => state !== "ok");
+
+    it("warns with the number of each of the worker's agent IDs, most first, and how to fix it", async () => {
+      finish(4, "a", "FAILED");
+      finish(2, "a");
+      finish(9, "pbnj-node-1");
+      finish(4, "pbnj-node-2");
+      finish(20, "pbnj-node-2", "PENDING");
+      finish(20, "52-54-00-12-34-56");
+
+      expect(await warnings()).toEqual([
+        {
+          check: "cluster",
+          state: "warning",
+          cause: "workflows-finished",
+          detail: "2 agent IDs have 5 finished Workflows or more: pbnj-node-1 (9), a (6)",
+          remedy: expect.stringMatching(/^delete finished Workflows \(a new one now waits 9 s .* regularly/),
+        },
+      ]);
+    });
+
+    it("finds nothing where there are few, no kind, or no right to list them", async () => {
+      finish(4, "a");
+      expect(await warnings()).toEqual([]);
+
+      finish(4, "a", "FAILED");
+      fake.removeCrds("v1alpha1");
+      expect((await warnings()).filter(({ cause }) => cause === "workflows-finished")).toEqual([]);
+      fake.addCrds("v1alpha1");
+      const token = fake.addUser("worker", []);
+      await writeFile(kubeconfig, fake.kubeconfig({ namespace: "tink-system", token }));
+      expect((await warnings()).map(({ cause }) => cause)).toEqual(["cluster-right"]);
+    });
+  });
+
   it("names every right that is missing, by the part that needs it", async () => {
     const token = fake.addUser("worker", [
       { apiGroups: ["batch"], resources: ["jobs"], verbs: ["*"], namespaces: ["tink-system"] },

@@ -65,13 +65,32 @@ describe("whom a workflow waits for", () => {
     ],
     ["nobody while it is prepared", { state: "PREPARING", agentID: "a" }, []],
     ["nobody once it is over", { state: "SUCCESS", agentID: "a" }, []],
+    ["nobody when it failed", { state: "FAILED", agentID: "a", tasks: [{ name: "bmc" }] }, []],
     ["nobody as long as nothing is known", {}, []],
   ] as const)("is %s", (_, status, expected) => {
-    expect(addressedAgents({ metadata: {}, status })).toEqual(expected);
+    expect(addressedAgents({ metadata: {}, status }).open).toEqual(expected);
   });
 });
 
+const TASKS = [{ id: "1", name: "bmc", agentID: "a", actions: [] }];
+
 describe("waking up", () => {
+  it("counts the workflows that are over, by the agent ID whose polls they may end", async () => {
+    workflow("old", { state: "SUCCESS", agentID: "a", tasks: TASKS });
+    workflow("failed", { state: "FAILED", agentID: "a", tasks: TASKS });
+    workflow("without-tasks", { state: "FAILED", agentID: "a" });
+    workflow("open", { state: "PENDING", agentID: "a", tasks: TASKS });
+    const waking = await watching();
+
+    expect([waking.blocking("a"), waking.blocking("b")]).toEqual([2, 0]);
+
+    fake.remove(...WORKFLOWS, "old", "default");
+    workflow("open", { state: "SUCCESS" });
+    fake.remove(...WORKFLOWS, "failed", "default");
+    await vi.waitFor(() => expect(waking.now("a")).toBeUndefined(), WITHIN);
+    await vi.waitFor(() => expect(waking.blocking("a")).toBe(1), WITHIN);
+  });
+
   it("comes at once for the agent that a workflow is addressed to, and for no other", async () => {
     const waking = await watching();
     const woken: string[] = [];

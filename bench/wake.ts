@@ -1,0 +1,148 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { formatTable } from "../shared/table.ts";
+import { startLab } from "./fleet/lab.ts";
+import { percentile } from "./fleet/percentile.ts";
+import { figuresOf } from "./fleet/process-figures.ts";
+import type { ActionTimes } from "./fleet/tink-host.ts";
+
+/**
+ * `npm run bench:wake`: how soon a worker whose lanes are woken up by the cluster begins workflows that all become ready at
+ * once, and where the time goes. The tink server with its cluster and the BMCs are processes of their own. With `TINK_SERVER`
+ * (its address, no TLS) and `KUBECONFIG` the server and the cluster are real ones, reached through a proxy that notes the
+ * times. Figures are for comparing, not for passing.
+ */
+const { values } = parseArgs({
+  options: {
+    workflows: { type: "string", default: "1000" },
+    runs: { type: "string", default: "3" },
+    runtime: { type: "string", default: "in-process" },
+    /** Workflows of each agent ID that are over already; for a real server. */
+    finished: { type: "string", default: "0" },
+    latency: { type: "string", default: "200" },
+    "node-option": { type: "string", multiple: true, default: [] },
+  },
+});
+const isReal = process.env["TINK_SERVER"] !== undefined && process.env["KUBECONFIG"] !== undefined;
+const workflows = Number(values.workflows);
+const TARGET_MS = 1_000;
+/** A lane polls once more after it started, and after an action, before it rests. */
+const SETTLE_MS = 5_000;
+const SAMPLE_EVERY_MS = 20;
+const WITHIN_MS = 300_000;
+
+const template = JSON.stringify({
+  version: "0.1",
+  name: "read",
+  global_timeout: 600,
+  tasks: [
+    {
+      name: "bmc",
+      worker: "{{ .agent }}",
+      actions: [{ name: "status", image: "bench/power-status:v1", timeout: 120 }],
+    },
+  ],
+});
+
+await using lab = await startLab({
+  machines: workflows,
+  latencyMs: Number(values.latency),
+  transitionMs: 100,
+  workerArgv: ["--runtime", values.runtime, "--log-level", "warn"],
+  nodeArgv: values["node-option"],
+  wakesUp: true,
+  ...(isReal && {
+    host: {
+      program: fileURLToPath(new URL("wake/real-tink-host.ts", import.meta.url)),
+      argv: [values.finished],
+    },
+  }),
+});
+const shares = [0.5, 0.9, 0.99] as const;
+const rows: string[][] = [];
+for (let run = 1; run <= Number(values.runs); run += 1) {
+  await sleep(SETTLE_MS);
+  const pollsBefore = await lab.polls();
+  const sampling = new AbortController();
+  const samples = sampleCpu(lab.workerPid, sampling.signal);
+  const { startedAt, actions } = await lab.run({
+    name: `wake-${run}`,
+    template,
+    machines: Array.from({ length: workflows }, (_, index) => index),
+    withinMs: WITHIN_MS,
+  });
+  sampling.abort();
+  const target = `99 % below ${TARGET_MS} ms`;
+  const stage = (name: string, ms: (of: ActionTimes) => number, aim = "") => {
+    const all = actions.map(ms);
+    rows.push([name, ...shares.map((share) => `${percentile(all, share).toFixed(0)} ms`), aim]);
+  };
+  const late = Number.POSITIVE_INFINITY;
+  const askedMs = ({ readyMs, askedMs = late }: ActionTimes) => Math.max(readyMs, askedMs);
+  rows.push([`run ${run}`, "", "", "", ""]);
+  if (isReal) stage("controller: created to rendered", (of) => of.readyMs - (of.createdMs ?? late));
+  stage("worker: rendered to the poll that is answered", (of) => askedMs(of) - of.readyMs);
+  stage("server: poll to its answer", (of) => (of.servedMs ?? late) - askedMs(of));
+  stage("worker: answer to RUNNING report", ({ servedMs = late, runningMs = late }) => runningMs - servedMs);
+  if (isReal)
+    stage("server: report to its answer", (of) => (of.acknowledgedMs ?? late) - (of.runningMs ?? 0));
+  stage(
+    "worker: both",
+    (of) => askedMs(of) - of.readyMs + (of.runningMs ?? late) - (of.servedMs ?? 0),
+    target,
+  );
+  stage("all: rendered to RUNNING report", ({ readyMs, runningMs = late }) => runningMs - readyMs);
+  stage("machine: RUNNING report to the end", ({ runningMs = late, endedMs = late }) => endedMs - runningMs);
+  const last = Math.max(...actions.map(({ endedMs = late }) => endedMs));
+  rows.push(["all are over after", `${(last / 1_000).toFixed(1)} s`, "", "", ""]);
+  const polls = ((await lab.polls()) - pollsBefore) / workflows;
+  rows.push(["polls of a workflow", polls.toFixed(2), "", "", ""]);
+  const cpuMs = cpuBetween(await samples, startedAt, [
+    Math.min(...actions.map(({ readyMs }) => readyMs)),
+    Math.max(...actions.map(({ runningMs = late }) => runningMs)),
+    Math.max(...actions.map(({ endedMs = late }) => endedMs)),
+  ]);
+  rows.push(["processor time of the worker to the last RUNNING", `${cpuMs[0]?.toFixed(0)} ms`, "", "", ""]);
+  rows.push(["and from there to the last end", `${cpuMs[1]?.toFixed(0)} ms`, "", "", ""]);
+  const failed = actions.filter(({ state }) => state !== "SUCCESS");
+  if (failed.length > 0) {
+    process.stdout.write(`${failed.length} actions failed, such as: ${failed[0]?.message}\n`);
+    process.exitCode = 1;
+  }
+}
+const head = [
+  `${workflows} workflows at once, ${values.runtime}${isReal ? ", real server" : ""}`,
+  "50 %",
+  "90 %",
+  "99 %",
+  "target",
+];
+process.stdout.write(`${formatTable(head, rows, [1, 2, 3])}\n`);
+
+interface CpuSample {
+  readonly at: number;
+  readonly cpuMs: number;
+}
+
+async function sampleCpu(pid: number, signal: AbortSignal): Promise<readonly CpuSample[]> {
+  const samples: CpuSample[] = [];
+  for (;;) {
+    const figures = await figuresOf(pid);
+    if (figures) samples.push({ at: performance.timeOrigin + performance.now(), cpuMs: figures.cpuMs });
+    if (signal.aborted) return samples;
+    await sleep(SAMPLE_EVERY_MS, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+/** The processor time between each of these times and the one before it; they are milliseconds after `startedAt`. */
+function cpuBetween(
+  samples: readonly CpuSample[],
+  startedAt: number,
+  timesMs: readonly number[],
+): readonly number[] {
+  const at = timesMs.map(
+    (ms) => (samples.findLast((each) => each.at <= startedAt + ms) ?? samples[0])?.cpuMs,
+  );
+  return at.slice(1).map((cpuMs, index) => (cpuMs ?? Number.NaN) - (at[index] ?? Number.NaN));
+}
