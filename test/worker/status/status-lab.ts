@@ -157,9 +157,9 @@ export async function statusLab(
   const routes = page.routes(facts).map(
     (route): Route => ({
       ...route,
-      handle(request, response, url) {
+      handle(request, response, url, granted) {
         responses.push(response);
-        return route.handle(request, response, url);
+        return route.handle(request, response, url, granted);
       },
     }),
   );
