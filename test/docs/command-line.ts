@@ -12,6 +12,7 @@ const OTHERS = [
   ...[
     "cp",
     "curl",
+    "openssl",
     "docker",
     "echo",
     "git",

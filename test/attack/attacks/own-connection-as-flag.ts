@@ -1,0 +1,29 @@
+import { type Attack, unless } from "../attack.ts";
+import { openForeignHost } from "../foreign-host.ts";
+import { openLab } from "../lab.ts";
+
+export const attack: Attack = {
+  tries:
+    'ownConnections: deny is bypassed by flags with empty variables of the same spelling ("--bmc-host": "")',
+  holds: "the action is refused, and the host that the template names is never contacted",
+  async run(setting) {
+    await using foreign = await openForeignHost();
+    await using lab = await openLab({ setting });
+    const flags = {
+      "--bmc-host": "127.0.0.1",
+      "--bmc-username": "chosen",
+      "--bmc-password": "by-author",
+      "--bmc-providers": "redfish",
+      "--redfish-scheme": "http",
+      "--redfish-port": String(foreign.http.port),
+    };
+    const command = Object.entries(flags).flat();
+    const environment = Object.fromEntries(Object.keys(flags).map((name) => [name, ""]));
+    const { state } = await lab.run("node-1", { name: "power-status", command, environment, timeout: 10 });
+
+    return [
+      ...unless(foreign.contacts === 0, `the template's host was contacted ${foreign.contacts} times`),
+      ...unless(state === "FAILED", `not refused: ${state}`),
+    ];
+  },
+};
