@@ -54,6 +54,8 @@ export interface WorkerSurroundings {
   readonly observer?: Observer;
   /** Variables that join an action to its trace. */
   readonly traceEnvironment?: TraceEnvironment;
+  /** Beside inventory and policy. */
+  readonly watchedFiles?: readonly WatchedFile[];
   /** There where the configuration uses one. */
   readonly cluster?: OpenedCluster | undefined;
 }
@@ -80,6 +82,7 @@ export function composeWorker(
     clock = systemClock,
     observer = nobody,
     traceEnvironment = noTrace,
+    watchedFiles = [],
     cluster,
   }: WorkerSurroundings,
 ): Worker {
@@ -178,7 +181,7 @@ export function composeWorker(
           ? Promise.resolve()
           : reloadFiles(
               {
-                files: watchedFiles(config, current, lanesChanged),
+                files: [...rules(config, current, lanesChanged), ...watchedFiles],
                 intervalMs: config.reloadIntervalMs,
                 readFile: readTextFile,
                 clock,
@@ -196,8 +199,8 @@ export function composeWorker(
   return worker;
 }
 
-/** The operator's files, and what taking one over means. */
-function watchedFiles(
+/** Inventory and policy, and what taking one over means. */
+function rules(
   { watched: { inventory, policy }, runtime, trust }: WorkerConfig,
   current: Current,
   machinesChanged: () => LogFields,

@@ -96,9 +96,20 @@ export interface JournalSeen {
   readonly durationMs: number;
 }
 
+/** The operator's files that are re-read when they change, by the name that log and metrics give them. */
+export const watchedFileNames = [
+  "inventory",
+  "policy",
+  "http-token-file",
+  "http-cert-file",
+  "http-key-file",
+  "http-client-ca-file",
+] as const;
+export type WatchedFileName = (typeof watchedFileNames)[number];
+
 /** A file of the operator's that was looked at because it changed. */
 export interface FileSeen {
-  readonly name: "inventory" | "policy";
+  readonly name: WatchedFileName;
   /** False leaves the last good one in force. */
   readonly taken: boolean;
 }

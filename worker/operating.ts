@@ -3,17 +3,21 @@ import type { Logger } from "../shared/logger.ts";
 import { ActionLogs } from "./action-log/action-logs.ts";
 import type { WorkerConfig } from "./config/worker-config.ts";
 import { Health, longestWaitMs } from "./health/health.ts";
+import { Access } from "./http/access.ts";
 import type { HttpListener } from "./http/http-listener.ts";
 import type { Route } from "./http/route.ts";
 import { serveHttp } from "./http/serve-http.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { type Observer, observers, type SeenAction, type WorkerFacts } from "./observer.ts";
+import type { WatchedFile } from "./reload.ts";
 import { openStatusPage } from "./status/status-page.ts";
 import { openTracing } from "./tracing/tracing.ts";
 
 /** Everything by which an operator sees what the worker does. */
 export interface Operating {
   readonly observer: Observer;
+  /** Files to take over when they change. */
+  readonly watchedFiles: readonly WatchedFile[];
   /** Variables that join an action to its trace. */
   traceEnvironment(action: SeenAction): Readonly<Record<string, string>>;
   /** Begins to answer, for a worker that runs from now on. Rejects when an address that was asked for cannot be had. */
@@ -41,12 +45,14 @@ export function openOperating(
   const metrics = config.http && new Metrics({ clock, actionNames });
   const health = config.http && new Health({ clock, longestWaitMs: longestWaitMs(config) });
   const tracing = openTracing(process.env, { log, clock });
+  const access = config.http && new Access(config.http.files);
   let listener: HttpListener | undefined;
   return {
     observer: observers(
       [statusPage, metrics, health, actionLogs, tracing].flatMap((part) => (part ? [part.observer] : [])),
       complain,
     ),
+    watchedFiles: access?.watchedFiles() ?? [],
     traceEnvironment: (action) => tracing?.environmentOf(action) ?? {},
     async serve(facts) {
       const routes: readonly Route[] = [
@@ -54,7 +60,7 @@ export function openOperating(
         ...(health?.routes(facts) ?? []),
         ...(statusPage?.routes(facts) ?? []),
       ];
-      if (config.http) listener = await serveHttp(config.http, routes, log);
+      if (config.http) listener = await serveHttp(config.http, routes, log, access);
       actionLogs?.start();
       await tracing?.start();
     },

@@ -6,6 +6,7 @@ import type { Logger } from "../shared/logger.ts";
 import { version } from "../shared/version.ts";
 import { composeWorker } from "./compose.ts";
 import { loadConfig } from "./config/load-config.ts";
+import { filesOpenToAll } from "./document/open-to-all.ts";
 import { problemReport } from "./document/problem-report.ts";
 import { type ReadTextFile, readTextFile } from "./document/read-text-file.ts";
 import { Journal } from "./journal/journal.ts";
@@ -51,6 +52,10 @@ export async function start(
   const log = createLogger(config.log);
   switchLevelOnSignal(log, config.log.level);
   for (const { source, message } of warnings) log.warn({ source }, message);
+  const { token, key } = config.http?.files ?? {};
+  for (const file of await filesOpenToAll([token, key].flatMap((secret) => (secret ? [secret.path] : [])))) {
+    log.warn({ file }, "secret file is readable by every user of this host");
+  }
   const opening = await openCluster(config);
   if (!opening.ok) {
     process.stderr.write(`pbnj-worker start: ${opening.reason}\n`);
@@ -69,8 +74,10 @@ export async function start(
     await operating.close();
     return failedStart(thrown);
   }
-  const { observer, traceEnvironment } = operating;
-  const worker = composeWorker(config, { log, own, state, journal, observer, traceEnvironment, cluster });
+  const { observer, traceEnvironment, watchedFiles } = operating;
+  const worker = composeWorker(config, {
+    ...{ log, own, state, journal, observer, traceEnvironment, watchedFiles, cluster },
+  });
   try {
     await operating.serve(worker.facts);
   } catch (thrown) {

@@ -9,7 +9,22 @@ import type { ShellCommand } from "./shell-words.ts";
 
 /** Programs of others that the manuals use. A name that is not here is most likely a mistake. */
 const OTHERS = [
-  ...["awk", "cp", "curl", "docker", "echo", "git", "grep", "head", "helm", "install", "jq", "kubectl", "rm"],
+  ...[
+    "awk",
+    "cp",
+    "curl",
+    "docker",
+    "echo",
+    "git",
+    "grep",
+    "head",
+    "helm",
+    "install",
+    "jq",
+    "kubectl",
+    "openssl",
+    "rm",
+  ],
   ...["sh", "sort", "source", "ssh", "stat", "systemctl", "systemd-sysusers", "tar", "tee", "uniq", "xargs"],
 ];
 

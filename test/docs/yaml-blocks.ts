@@ -22,12 +22,26 @@ export function yamlProblems(text: string, files: ReadonlyMap<string, string>): 
   const has = (...names: readonly string[]) => names.some((name) => name in content);
   if (has("tasks")) return templateProblems(has("version") ? text : `${ABOUT_TEMPLATE}${text}`);
   if (has("image") && has("tink")) return chartProblems(content);
+  if (has("scrape_configs")) return issuesOf(ScrapeConfigs, content);
   if (has("grpcServer")) return settingsProblems(text, files);
   if (has("machines")) return inventoryProblems(text);
   if (has("credentials", "rpc")) return inventoryProblems(asMachine(content));
   if (has(...POLICY_KEYS)) return policyProblems(text);
   return [`of no known kind: ${Object.keys(content).join(", ")}`];
 }
+
+/** Of Prometheus, the fields that manuals use. */
+const ScrapeConfigs = z.strictObject({
+  scrape_configs: z.array(
+    z.strictObject({
+      job_name: z.literal("pbnj-worker"),
+      scheme: z.enum(["http", "https"]),
+      authorization: z.strictObject({ credentials_file: z.string() }),
+      tls_config: z.strictObject({ ca_file: z.string() }),
+      static_configs: z.array(z.strictObject({ targets: z.array(z.string()) })),
+    }),
+  ),
+});
 
 const ABOUT_TEMPLATE = 'version: "0.1"\nname: part\nglobal_timeout: 3600\n';
 
@@ -39,10 +53,12 @@ function quotedPlaceholders(text: string): string {
 /** Of the Helm chart, whose schema refuses keys that it does not know. */
 function chartProblems(values: object): readonly string[] {
   const schema = z.fromJSONSchema(JSON.parse(readFileSync(VALUES_SCHEMA, "utf8")));
-  const parsed = schema.safeParse(values);
-  return parsed.success
-    ? []
-    : parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
+  return issuesOf(schema, values);
+}
+
+function issuesOf(schema: z.ZodType, value: unknown): readonly string[] {
+  const { error } = schema.safeParse(value);
+  return (error?.issues ?? []).map(({ path, message }) => `${path.join(".")}: ${message}`);
 }
 
 function templateProblems(text: string): readonly string[] {

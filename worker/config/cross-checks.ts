@@ -1,4 +1,5 @@
 import type { Problem } from "../../shared/document/problem.ts";
+import { namesLoopback } from "../http/loopback.ts";
 import { type GivenValue, nameOf, settingProblem } from "./given-values.ts";
 import { RUFIO_AGENT_ID } from "./rufio-agent-id.ts";
 import type { SettingName, Settings } from "./schema.ts";
@@ -70,6 +71,34 @@ const RULES: readonly CrossCheck[] = [
     message: "needs its certificate: set {grpcClientCertFile}",
   },
   {
+    settings: ["httpAddress", "httpAuth", "httpTokenFile", "httpClientCaFile"],
+    not: "run",
+    broken: (settings) => isExposed(settings) && settings.httpAuth !== "none" && !hasHttpAuth(settings),
+    message:
+      "is not a loopback address, so it needs authentication. Fix: set {httpTokenFile} or {httpClientCaFile}; or set {httpAuth} to none, and everyone who reaches the address can read status page and metrics",
+  },
+  {
+    settings: ["httpAuth", "httpTokenFile", "httpClientCaFile"],
+    broken: (settings) => settings.httpAuth === "none" && hasHttpAuth(settings),
+    message: "is none, so {httpTokenFile} and {httpClientCaFile} have no effect: remove one or the other",
+  },
+  {
+    settings: ["httpCertFile", "httpKeyFile"],
+    broken: ({ httpCertFile, httpKeyFile }) => httpCertFile !== undefined && httpKeyFile === undefined,
+    message: "needs its private key: set {httpKeyFile}",
+  },
+  {
+    settings: ["httpKeyFile", "httpCertFile"],
+    broken: ({ httpCertFile, httpKeyFile }) => httpKeyFile !== undefined && httpCertFile === undefined,
+    message: "needs its certificate: set {httpCertFile}",
+  },
+  {
+    settings: ["httpClientCaFile", "httpCertFile"],
+    broken: ({ httpClientCaFile, httpCertFile }) =>
+      httpClientCaFile !== undefined && httpCertFile === undefined,
+    message: "needs TLS: set {httpCertFile} and {httpKeyFile}",
+  },
+  {
     settings: ["registryPassFile", "registryPass"],
     broken: (settings) => settings.registryPassFile !== undefined && settings.registryPass !== undefined,
     message: "cannot stand beside {registryPass}: give one of them",
@@ -94,12 +123,33 @@ const RULES: readonly CrossCheck[] = [
   },
 ];
 
+/** Whether other machines can reach the pages. */
+function isExposed({ httpAddress }: Settings): boolean {
+  return typeof httpAddress === "object" && !namesLoopback(literal(httpAddress.host));
+}
+
+function literal(host: string): string {
+  return host.includes(":") ? `[${host}]` : host;
+}
+
+function hasHttpAuth({ httpTokenFile, httpClientCaFile }: Settings): boolean {
+  return httpTokenFile !== undefined || httpClientCaFile !== undefined;
+}
+
 const CONCERNS: readonly CrossCheck[] = [
   {
     settings: ["unsafeAnyImage", "runtime"],
     broken: ({ unsafeAnyImage, runtime }) =>
       unsafeAnyImage && (runtime === "docker" || runtime === "kubernetes"),
     message: "trusts every image: any image that a workflow names receives its machine's BMC password",
+  },
+  {
+    settings: ["httpTokenFile", "httpAddress", "httpCertFile"],
+    not: "run",
+    broken: (settings) =>
+      isExposed(settings) && settings.httpTokenFile !== undefined && settings.httpCertFile === undefined,
+    message:
+      "is used without TLS: whoever sees the traffic sees the token. Set {httpCertFile}, unless something else encrypts",
   },
   {
     settings: ["pollTimeout"],

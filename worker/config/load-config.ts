@@ -201,7 +201,7 @@ function readParts(
   const cross = { settings, invalid, given, table, command };
   if (complete) problems.push(...crossProblems(cross));
   warnings.push(...crossWarnings(cross));
-  const named = readNamedFiles({ settings, given, readFile });
+  const named = readNamedFiles({ settings, given, readFile, command });
   problems.push(...named.problems);
   const watched: { inventory?: NamedText; policy?: NamedText } = {};
   const inventory = take(

@@ -2,9 +2,11 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import type { Problem } from "../../shared/document/problem.ts";
 import { Secret } from "../../shared/secret.ts";
 import { FileProblem, fileProblemOf, type ReadTextFile } from "../document/read-text-file.ts";
+import { Tokens } from "../http/tokens.ts";
 import { readSecretText } from "../inventory/secret-text.ts";
 import { type GivenValue, settingProblem } from "./given-values.ts";
 import { type SettingName, type Settings, settings as table } from "./schema.ts";
+import type { HttpFiles } from "./worker-config.ts";
 
 /** The content of the files that settings name. */
 export interface NamedFiles {
@@ -12,16 +14,20 @@ export interface NamedFiles {
   readonly clientCertificate?: string;
   readonly clientKey?: Secret;
   readonly registryPassword?: Secret;
+  /** Of the pages that the worker serves. */
+  readonly http: HttpFiles;
 }
 
 interface NamedFilesInput {
   readonly settings: Settings;
   readonly given: ReadonlyMap<string, GivenValue>;
   readonly readFile: ReadTextFile;
+  /** `run` serves nothing. */
+  readonly command: "start" | "run";
 }
 
 /** Reads and checks the files that settings name. Problems name the file, never its content. */
-export function readNamedFiles({ settings, given, readFile }: NamedFilesInput): {
+export function readNamedFiles({ settings, given, readFile, command }: NamedFilesInput): {
   readonly files: NamedFiles;
   readonly problems: readonly Problem[];
 } {
@@ -44,18 +50,52 @@ export function readNamedFiles({ settings, given, readFile }: NamedFilesInput): 
     const message = `${key} is not the key of the certificate in ${cert}`;
     problems.push(settingProblem("grpcClientKeyFile", message, given, table));
   }
+  const http = command === "start" && settings.httpAddress !== "off" ? readHttpFiles(settings, read) : {};
   return {
     files: {
       ...(ca === undefined ? {} : { ca }),
       ...(clientCertificate === undefined ? {} : { clientCertificate }),
       ...(clientKey === undefined ? {} : { clientKey }),
       ...(registryPassword === undefined ? {} : { registryPassword: new Secret(registryPassword) }),
+      http,
     },
     problems,
   };
 }
 
-function certificates(text: string): string {
+type Read = <T>(name: SettingName, path: string | undefined, use: (text: string) => T) => T | undefined;
+
+function readHttpFiles(settings: Settings, read: Read): HttpFiles {
+  const { httpTokenFile = "", httpCertFile = "", httpKeyFile = "", httpClientCaFile = "" } = settings;
+  const token = read("httpTokenFile", settings.httpTokenFile, (text) => {
+    Tokens.parse(text);
+    return { path: httpTokenFile, text: new Secret(text) };
+  });
+  const certificate = read("httpCertFile", settings.httpCertFile, (text) => ({
+    path: httpCertFile,
+    text: certificates(text),
+  }));
+  const key = read("httpKeyFile", settings.httpKeyFile, (text) => {
+    const secret = privateKey(text);
+    if (certificate && !belongTogether(certificate.text, secret)) {
+      throw new FileProblem(`is not the key of the certificate in ${httpCertFile}`);
+    }
+    return { path: httpKeyFile, text: secret };
+  });
+  const clientCa = read("httpClientCaFile", settings.httpClientCaFile, (text) => ({
+    path: httpClientCaFile,
+    text: certificates(text),
+  }));
+  return {
+    ...(token && { token }),
+    ...(certificate && { certificate }),
+    ...(key && { key }),
+    ...(clientCa && { clientCa }),
+  };
+}
+
+/** Throws a `FileProblem` unless the text holds PEM certificates and nothing else of that kind. */
+export function certificates(text: string): string {
   const found = text.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g) ?? [];
   if (found.length === 0) throw new FileProblem("holds no PEM certificate");
   for (const pem of found) {
@@ -68,7 +108,8 @@ function certificates(text: string): string {
   return text;
 }
 
-function privateKey(text: string): Secret {
+/** Throws a `FileProblem`. */
+export function privateKey(text: string): Secret {
   try {
     createPrivateKey(text);
   } catch {
@@ -77,6 +118,6 @@ function privateKey(text: string): Secret {
   return new Secret(text);
 }
 
-function belongTogether(certificate: string, key: Secret): boolean {
+export function belongTogether(certificate: string, key: Secret): boolean {
   return new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key.reveal()));
 }

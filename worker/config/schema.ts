@@ -88,7 +88,8 @@ export const Settings = z.object({
   }),
   reloadInterval: Duration(0, HOUR).prefault("2s").register(settingMeta, {
     group: "Files",
-    description: "How often inventory and policy are looked at for changes; 0 is never",
+    description:
+      "How often inventory, policy, and the files of tokens and certificates are checked for changes; 0 is never",
     type: "duration",
   }),
 
@@ -407,6 +408,38 @@ export const Settings = z.object({
     description: "Where the status page, metrics and health are served; off serves nothing",
     type: "host:port|off",
     defaultText: "127.0.0.1:42180",
+  }),
+  httpAuth: z.enum(["auto", "none"]).prefault("auto").register(settingMeta, {
+    group: "Operating",
+    description:
+      "Who may read status page and metrics: visitors with a token or certificate, which auto requires beyond loopback, or with none everyone",
+    type: "auto|none",
+  }),
+  httpTokenFile: Text.optional().register(settingMeta, {
+    group: "Operating",
+    description:
+      "File with the tokens that open status page and metrics, one per line; re-read when it changes",
+    type: "file",
+    path: true,
+  }),
+  httpCertFile: Text.optional().register(settingMeta, {
+    group: "Operating",
+    description: "PEM certificate, with its chain, to serve HTTPS; re-read when it changes",
+    type: "file",
+    path: true,
+  }),
+  httpKeyFile: Text.optional().register(settingMeta, {
+    group: "Operating",
+    description: "PEM private key of that certificate",
+    type: "file",
+    path: true,
+  }),
+  httpClientCaFile: Text.optional().register(settingMeta, {
+    group: "Operating",
+    description:
+      "PEM authorities whose client certificates open status page and metrics; re-read when it changes",
+    type: "file",
+    path: true,
   }),
   actionLogDirectory: Text.optional().register(settingMeta, {
     group: "Operating",

@@ -137,8 +137,24 @@ export interface WorkerConfig extends ExecutionConfig {
 }
 
 export interface HttpConfig extends ListenAddress {
-  /** Somebody asked for this address: the worker does not start without it. */
+  /** The address was configured: the worker does not start without it. */
   readonly required: boolean;
+  readonly files: HttpFiles;
+}
+
+/** What protects the pages that the worker serves. All absent is plain HTTP for every visitor. */
+export interface HttpFiles {
+  readonly token?: SecretText;
+  /** With its chain; never without `key`. */
+  readonly certificate?: NamedText;
+  readonly key?: SecretText;
+  readonly clientCa?: NamedText;
+}
+
+/** A file with a secret in it. */
+export interface SecretText {
+  readonly path: string;
+  readonly text: Secret;
 }
 
 /** Where the actions' own logs are kept, and how many of them. */
@@ -186,17 +202,17 @@ export function composeConfig(parts: ConfigParts): WorkerConfig {
       api: settings.grpcApi,
     },
     shutdownGraceMs: settings.shutdownGrace,
-    ...httpConfig(settings),
+    ...httpConfig(settings, files.http),
     ...actionLogConfig(settings, stateDirectory),
   };
 }
 
 const DAY_MS = 24 * 3_600_000;
 
-function httpConfig({ httpAddress }: Settings): Pick<WorkerConfig, "http"> {
+function httpConfig({ httpAddress }: Settings, files: HttpFiles): Pick<WorkerConfig, "http"> {
   if (httpAddress === "off") return {};
-  if (httpAddress === undefined) return { http: { ...DEFAULT_HTTP_ADDRESS, required: false } };
-  return { http: { ...httpAddress, required: true } };
+  if (httpAddress === undefined) return { http: { ...DEFAULT_HTTP_ADDRESS, required: false, files } };
+  return { http: { ...httpAddress, required: true, files } };
 }
 
 function actionLogConfig(settings: Settings, stateDirectory: string): Pick<WorkerConfig, "actionLog"> {

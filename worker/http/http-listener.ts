@@ -1,13 +1,17 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createTlsServer, Server as TlsServer } from "node:https";
 import type { Socket } from "node:net";
 import type { Logger } from "../../shared/logger.ts";
 import type { ListenAddress } from "../config/http-address.ts";
+import { Access, type Grant } from "./access.ts";
 import { isLoopback, namesLoopback } from "./loopback.ts";
 import type { Route } from "./route.ts";
 
 export interface HttpListenerOptions {
   readonly routes: readonly Route[];
   readonly log: Logger;
+  /** Plain HTTP for every visitor when absent. */
+  readonly access?: Access;
   readonly limits?: Partial<HttpLimits>;
 }
 
@@ -16,7 +20,7 @@ export interface HttpLimits {
   /** One more, and the oldest is closed: a probe gets in however many pages are open. */
   readonly connections: number;
   readonly headerBytes: number;
-  /** From the first byte of a request to the end of its headers. */
+  /** From the first byte of a request to the end of its headers; and for the TLS handshake. */
   readonly headersTimeoutMs: number;
   /** How long a connection is kept without a request. */
   readonly keepAliveMs: number;
@@ -48,38 +52,59 @@ const HEADERS: readonly (readonly [name: string, value: string])[] = [
 
 /**
  * Serves routes to clients that may be slow or hostile: what they can take of the worker is bounded, and what goes wrong
- * with one of them stays with it. Everything is read-only; nobody is asked who they are.
+ * with one of them stays with it. Everything is read-only.
  */
 export class HttpListener {
   readonly #routes: readonly Route[];
   readonly #log: Logger;
-  readonly #server: Server;
+  readonly #access: Access;
+  readonly #server: Server | TlsServer;
   readonly #limits: HttpLimits;
   /** In the order in which they came. */
   readonly #sockets = new Set<Socket>();
-  /** Those with an answer under way. */
-  readonly #answering = new WeakSet<Socket>();
+  /** Those with an answer under way, and whether its visitor may still read it. */
+  readonly #answering = new Map<Socket, Grant>();
   #address: ListenAddress = { host: "", port: 0 };
   #loopback = false;
 
-  constructor({ routes, log, limits }: HttpListenerOptions) {
+  constructor({ routes, log, limits, access = new Access({}) }: HttpListenerOptions) {
     this.#routes = routes;
     this.#log = log;
+    this.#access = access;
     this.#limits = { ...LIMITS, ...limits };
     const { headerBytes, headersTimeoutMs, keepAliveMs, silenceMs } = this.#limits;
-    this.#server = createServer(
-      {
-        maxHeaderSize: headerBytes,
-        headersTimeout: headersTimeoutMs,
-        requestTimeout: headersTimeoutMs,
-        keepAliveTimeout: keepAliveMs,
-        connectionsCheckingInterval: Math.min(CHECK_INTERVAL_MS, headersTimeoutMs),
-      },
-      (request, response) => this.#onRequest(request, response),
-    );
+    const options = {
+      maxHeaderSize: headerBytes,
+      headersTimeout: headersTimeoutMs,
+      requestTimeout: headersTimeoutMs,
+      keepAliveTimeout: keepAliveMs,
+      connectionsCheckingInterval: Math.min(CHECK_INTERVAL_MS, headersTimeoutMs),
+    };
+    const onRequest = (request: IncomingMessage, response: ServerResponse) =>
+      this.#onRequest(request, response);
+    this.#server = access.tls
+      ? createTlsServer(
+          {
+            ...options,
+            ...access.tls,
+            handshakeTimeout: headersTimeoutMs,
+            // Visitors without a certificate may have a token, and probes need neither: each request is judged by itself.
+            requestCert: access.asksForCertificates,
+            rejectUnauthorized: false,
+          },
+          onRequest,
+        )
+      : createServer(options, onRequest);
     this.#server.maxRequestsPerSocket = MOST_REQUESTS;
     this.#server.setTimeout(silenceMs);
-    this.#server.on("connection", (socket) => this.#admit(socket));
+    this.#server.on("connection", (socket: Socket) => this.#admit(socket));
+    let { authority } = access;
+    access.onChange(() => {
+      if (this.#server instanceof TlsServer && access.tls) this.#server.setSecureContext(access.tls);
+      const sameAuthority = authority === access.authority;
+      authority = access.authority;
+      this.#revoke(sameAuthority);
+    });
   }
 
   /** Where it listens, with the real port. */
@@ -89,7 +114,7 @@ export class HttpListener {
 
   get url(): string {
     const { host, port } = this.#address;
-    return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+    return `${this.#access.tls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${port}`;
   }
 
   /** Rejects with a system error, such as that of an address in use. */
@@ -116,6 +141,12 @@ export class HttpListener {
     await closed;
   }
 
+  /** Ends answers whose visitor may no longer read them, and with another authority every connection. */
+  #revoke(sameAuthority: boolean): void {
+    for (const [socket, grant] of this.#answering) if (!grant()) socket.destroy();
+    if (!sameAuthority) for (const socket of this.#sockets) socket.destroy();
+  }
+
   #admit(socket: Socket): void {
     this.#sockets.add(socket);
     socket.once("close", () => this.#sockets.delete(socket));
@@ -133,12 +164,13 @@ export class HttpListener {
       refuse(response, 503, "one request at a time");
       return;
     }
-    this.#answering.add(socket);
+    const grant = this.#access.grantFor(request);
+    this.#answering.set(socket, grant ?? (() => true));
     response.once("close", () => this.#answering.delete(socket));
-    void this.#answer(request, response);
+    void this.#answer(request, response, grant !== undefined);
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #answer(request: IncomingMessage, response: ServerResponse, granted: boolean): Promise<void> {
     const { method, headers } = request;
     if (method !== "GET" && method !== "HEAD") {
       response.setHeader("Allow", "GET, HEAD");
@@ -159,17 +191,34 @@ export class HttpListener {
       return;
     }
     const route = this.#routes.find(({ path }) => fits(path, url.pathname));
+    if (!granted && !route?.open) {
+      this.#askForCredentials(response);
+      return;
+    }
     if (route === undefined) {
       sendText(response, 404, "nothing is here");
       return;
     }
     try {
-      await route.handle(request, response, url);
+      await route.handle(request, response, url, granted);
       // A stream has no end by itself, and HEAD wants no more of it than the beginning.
       if (method === "HEAD" && !response.writableEnded) response.end();
     } catch (thrown) {
       this.#onFailure(thrown, route, response);
     }
+  }
+
+  /** A browser asks for a password when it is offered Basic, and sends it with every request, event streams included. */
+  #askForCredentials(response: ServerResponse): void {
+    if (!this.#access.takesTokens) {
+      refuse(response, 403, "a client certificate is required");
+      return;
+    }
+    response.setHeader("WWW-Authenticate", [
+      'Bearer realm="pbnj-worker"',
+      'Basic realm="pbnj-worker", charset="UTF-8"',
+    ]);
+    sendText(response, 401, "a token is required: as Authorization: Bearer, or as the password of any user");
   }
 
   #onFailure(thrown: unknown, { path }: Route, response: ServerResponse): void {

@@ -4,6 +4,13 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 export interface Route {
   /** The whole path, or a pattern for it. */
   readonly path: string | RegExp;
-  /** Ends the response. What it throws is answered with 500 and logged. */
-  handle(request: IncomingMessage, response: ServerResponse, url: URL): void | Promise<void>;
+  /** Health probes are open: they come without credentials. Every other route is for granted visitors alone. */
+  readonly open?: boolean;
+  /** Ends the response. What it throws is answered with 500 and logged. `granted` is always true unless the route is open. */
+  handle(
+    request: IncomingMessage,
+    response: ServerResponse,
+    url: URL,
+    granted: boolean,
+  ): void | Promise<void>;
 }

@@ -1,18 +1,20 @@
 import type { Logger } from "../../shared/logger.ts";
 import type { HttpConfig } from "../config/worker-config.ts";
+import type { Access } from "./access.ts";
 import { HttpListener } from "./http-listener.ts";
 import type { Route } from "./route.ts";
 
 /**
- * Listens where the settings say. An address that was asked for and cannot be had rejects with one line; with the
- * default one the worker goes on without, because nobody may miss it: undefined then.
+ * Listens where the settings say. A configured address that is not available rejects with one line; without the default one
+ * the worker runs on and serves nothing: undefined.
  */
 export async function serveHttp(
-  { host, port, required }: HttpConfig,
+  { host, port, required }: Pick<HttpConfig, "host" | "port" | "required">,
   routes: readonly Route[],
   log: Logger,
+  access?: Access,
 ): Promise<HttpListener | undefined> {
-  const listener = new HttpListener({ routes, log });
+  const listener = new HttpListener({ routes, log, ...(access && { access }) });
   try {
     await listener.listen({ host, port });
   } catch (thrown) {

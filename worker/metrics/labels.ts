@@ -1,6 +1,7 @@
 import { ErrorClass } from "../../shared/contract/error-class.ts";
 import { ProviderName } from "../../shared/contract/vocabulary.ts";
 import { checkNames } from "../health/check.ts";
+import { watchedFileNames } from "../observer.ts";
 
 /** What stands for every value that is not one of a label's own: a foreign image, a code that no specification knows. */
 export const OTHER = "other";
@@ -76,7 +77,7 @@ export const labels = {
   },
   journal_step: { name: "step", help: "what was done to an entry", values: ["write", "remove"] },
   made: { name: "result", help: "`failed` as on a full disk", values: ["ok", "failed"] },
-  file: { help: "which one", values: ["inventory", "policy"] },
+  file: { help: "which one", values: watchedFileNames },
   taken: {
     name: "result",
     help: "`refused` leaves the last good one in force",

@@ -16,6 +16,23 @@ status page.
 \`pbnj_tasks_total\`, \`pbnj_tasks_active\` and \`pbnj_action_duration_seconds\` have PBnJ's names and mean what they mean there,
 one BMC task being one action here; the labels are this project's own.
 
+## Scraping
+
+On loopback the metrics need no authentication. On [any other address](status-page.md#on-the-network) Prometheus sends the token:
+
+\`\`\`yaml
+scrape_configs:
+  - job_name: pbnj-worker
+    scheme: https
+    authorization: {credentials_file: /etc/prometheus/pbnj-worker-token}
+    tls_config: {ca_file: /etc/prometheus/pbnj-worker-ca.crt}
+    static_configs:
+      - targets: [worker.example.org:42180]
+\`\`\`
+
+Or it identifies itself with \`cert_file\` and \`key_file\` in \`tls_config\`. The chart's ServiceMonitor uses
+\`http.tokenSecret\` and \`http.tlsSecret\`.
+
 A dashboard for Grafana is [\`deploy/grafana/pbnj-worker.json\`](../deploy/grafana/pbnj-worker.json), alert rules for
 Prometheus are [\`deploy/prometheus/alerts.yaml\`](../deploy/prometheus/alerts.yaml).
 `;

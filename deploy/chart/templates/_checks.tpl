@@ -29,6 +29,21 @@
 {{- end -}}
 {{- end -}}
 
+{{- with $values.http -}}
+{{- $given := compact (list (ternary "http.tokenSecret" "" (not (empty .tokenSecret))) (ternary "http.clientCaSecret" "" (not (empty .clientCaSecret)))) -}}
+{{- if and (ne .auth "none") (not $given) -}}
+{{- $problems = append $problems "http.tokenSecret is missing: a Secret with the token for status page and metrics, as kubectl create secret generic pbnj-worker-http --from-literal=token=$(openssl rand -hex 32) makes it; or http.auth none, and everyone who reaches the pod can read them" -}}
+{{- else if and (eq .auth "none") $given -}}
+{{- $problems = append $problems (printf "http.auth is none, so %s has no effect: remove one or the other" (join " and " $given)) -}}
+{{- end -}}
+{{- if and .clientCaSecret (not .tlsSecret) -}}
+{{- $problems = append $problems "http.clientCaSecret needs TLS: set http.tlsSecret" -}}
+{{- end -}}
+{{- if and $values.metrics.serviceMonitor.enabled .clientCaSecret (not .tokenSecret) (not $values.metrics.serviceMonitor.tlsConfig) -}}
+{{- $problems = append $problems "metrics.serviceMonitor.tlsConfig is empty, so Prometheus has no client certificate and http.tokenSecret no token for it: set one of them" -}}
+{{- end -}}
+{{- end -}}
+
 {{- range $name := list "inventory" "policy" -}}
 {{- with get $values $name -}}
 {{- $given := compact (list (ternary (printf "%s.file" $name) "" (not (empty .file))) (ternary (printf "%s.existing.configMap" $name) "" (not (empty .existing.configMap))) (ternary (printf "%s.existing.secret" $name) "" (not (empty .existing.secret)))) -}}

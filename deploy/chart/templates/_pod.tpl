@@ -8,7 +8,7 @@ metadata:
     {{- with .Values.podAnnotations }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
-    # Settings are read at the start; inventory and policy are read anew while the worker runs, and need no other pod.
+    # Settings are read at the start. Inventory, policy, tokens and certificates are re-read when they change, and need no new pod.
     checksum/settings: {{ include "pbnj-worker.settings" . | sha256sum }}
 spec:
   serviceAccountName: {{ include "pbnj-worker.serviceAccountName" . }}
@@ -43,21 +43,22 @@ spec:
       ports:
         - name: http
           containerPort: 42180
+      # Probes carry no credentials: these two paths need none, and the kubelet verifies no certificate.
       # Five minutes for a large inventory; then liveness takes over.
       startupProbe:
-        httpGet: { path: /healthz, port: http }
+        httpGet: { path: /healthz, port: http, scheme: {{ ternary "HTTPS" "HTTP" (not (empty .Values.http.tlsSecret)) }} }
         periodSeconds: 5
         timeoutSeconds: 10
         failureThreshold: 60
       # Lanes that stand still, which a restart mends.
       livenessProbe:
-        httpGet: { path: /healthz, port: http }
+        httpGet: { path: /healthz, port: http, scheme: {{ ternary "HTTPS" "HTTP" (not (empty .Values.http.tlsSecret)) }} }
         periodSeconds: 30
         timeoutSeconds: 10
         failureThreshold: 3
       # Tink server, API server and state directory, which a restart does not mend. An update that cannot reach them stops.
       readinessProbe:
-        httpGet: { path: /readyz, port: http }
+        httpGet: { path: /readyz, port: http, scheme: {{ ternary "HTTPS" "HTTP" (not (empty .Values.http.tlsSecret)) }} }
         periodSeconds: 15
         timeoutSeconds: 10
         failureThreshold: 2
@@ -100,6 +101,23 @@ spec:
           - {{ ternary "configMap" "secret" (not (empty .configMap)) }}:
               name: {{ .configMap | default .secret }}
               items: [{ key: {{ .key | quote }}, path: tink/ca.crt }]
+          {{- end }}
+          {{- end }}
+          {{- with .Values.http }}
+          {{- if .tokenSecret }}
+          - secret:
+              name: {{ .tokenSecret }}
+              items: [{ key: token, path: http/token }]
+          {{- end }}
+          {{- if .tlsSecret }}
+          - secret:
+              name: {{ .tlsSecret }}
+              items: [{ key: tls.crt, path: http/tls.crt }, { key: tls.key, path: http/tls.key }]
+          {{- end }}
+          {{- if .clientCaSecret }}
+          - secret:
+              name: {{ .clientCaSecret }}
+              items: [{ key: ca.crt, path: http/ca.crt }]
           {{- end }}
           {{- end }}
           {{- with .Values.tink.tls.clientSecret }}

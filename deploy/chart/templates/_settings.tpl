@@ -4,6 +4,15 @@
 {{- $settings := dict "grpcServer" .Values.tink.address "grpcApi" .Values.tink.api "agentIdPattern" .Values.agentIdPattern "runtime" .Values.runtime.kind "wakeUp" (include "pbnj-worker.choice" .Values.wakeUp) "shutdownGrace" (include "pbnj-worker.shutdownGrace" .) "stopGrace" .Values.stopGrace -}}
 {{- $host := .Values.service.host -}}
 {{- $_ := set $settings "httpAddress" (printf "%s:42180" (ternary (printf "[%s]" $host) $host (contains ":" $host))) -}}
+{{- with .Values.http -}}
+{{- $_ := set $settings "httpAuth" .auth -}}
+{{- if .tokenSecret }}{{ $_ := set $settings "httpTokenFile" "http/token" }}{{ end -}}
+{{- if .clientCaSecret }}{{ $_ := set $settings "httpClientCaFile" "http/ca.crt" }}{{ end -}}
+{{- if .tlsSecret -}}
+{{- $_ := set $settings "httpCertFile" "http/tls.crt" -}}
+{{- $_ := set $settings "httpKeyFile" "http/tls.key" -}}
+{{- end -}}
+{{- end -}}
 {{- with .Values.agentIds }}{{ $_ := set $settings "agentId" . }}{{ end -}}
 {{- if .Values.tink.tls.enabled -}}
 {{- $_ := set $settings "grpcTls" true -}}
@@ -103,4 +112,9 @@ rufioLeaseNamespace: rufio.leaseNamespace
 shareLanes: sharing.enabled
 shareGroup: sharing.group
 httpAddress: service.host
+httpAuth: http.auth
+httpTokenFile: http.tokenSecret
+httpCertFile: http.tlsSecret
+httpKeyFile: http.tlsSecret
+httpClientCaFile: http.clientCaSecret
 {{- end }}

@@ -29,6 +29,10 @@ export const present: Readonly<Record<string, string>> = {
   "secret/authorities/bundle.pem": authority.cert,
   "secret/tink-client/tls.crt": client.cert,
   "secret/tink-client/tls.key": client.key,
+  "secret/http-token/token": `${"0123456789abcdef".repeat(2)}\n`,
+  "secret/http-tls/tls.crt": client.cert,
+  "secret/http-tls/tls.key": client.key,
+  "secret/http-ca/ca.crt": authority.cert,
   ...Object.fromEntries(
     ["node-1", "node-2"].flatMap((name) => [
       [`secret/bmc-${name}/username`, "admin\n"],
@@ -161,6 +165,17 @@ export const dimensions: Dimensions<Values> = {
         extraEgress: [{ ports: [{ port: 4318 }] }],
         extraActionEgress: [{ ports: [{ port: 443 }] }],
       },
+    },
+  },
+  http: {
+    open: {},
+    token: { http: { auth: "auto", tokenSecret: "http-token" } },
+    tls: {
+      http: { auth: "auto", tokenSecret: "http-token", tlsSecret: "http-tls", clientCaSecret: "http-ca" },
+    },
+    certificates: {
+      http: { auth: "auto", tlsSecret: "http-tls", clientCaSecret: "http-ca" },
+      metrics: { serviceMonitor: { tlsConfig: { insecureSkipVerify: true } } },
     },
   },
   metrics: {

@@ -19,7 +19,7 @@ export function manifestOf(value: unknown): Manifest {
 const Labels = z.record(z.string(), z.string());
 const Item = z.object({ key: z.string(), path: z.string() });
 const Source = z.object({ name: z.string(), items: z.array(Item).optional() });
-const Probe = z.object({ httpGet: z.object({ path: z.string(), port: z.string() }) });
+const Probe = z.object({ httpGet: z.object({ path: z.string(), port: z.string(), scheme: z.string() }) });
 
 const Container = z.looseObject({
   name: z.string(),

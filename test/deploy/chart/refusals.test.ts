@@ -110,6 +110,16 @@ const contradicting: readonly (readonly [Values, string])[] = [
     },
     "networkPolicy.ingressFrom is empty",
   ],
+  [{ http: { auth: "auto" } }, "http.tokenSecret is missing"],
+  [{ http: { tokenSecret: "token" } }, "http.auth is none, so http.tokenSecret has no effect"],
+  [{ http: { auth: "auto", clientCaSecret: "ca" } }, "http.clientCaSecret needs TLS"],
+  [
+    {
+      http: { auth: "auto", clientCaSecret: "ca", tlsSecret: "tls" },
+      metrics: { serviceMonitor: { enabled: true } },
+    },
+    "metrics.serviceMonitor.tlsConfig is empty",
+  ],
   [{ config: { runtime: "process" } }, "config.runtime belongs elsewhere: set runtime.kind"],
 ];
 
@@ -131,7 +141,7 @@ describeWithHelm("values that are refused", () => {
   it("are all said at once", async () => {
     const { text } = await template({ replicas: 2, runtime: { kind: "process" } });
 
-    expect(text.match(/^ {2}- /gm)?.length).toBe(4);
+    expect(text.match(/^ {2}- /gm)?.length).toBe(5);
   });
 });
 

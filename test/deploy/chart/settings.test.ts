@@ -50,6 +50,7 @@ describeWithHelm("the settings that the chart gives the worker", () => {
       const row = rows[Number(name.slice(4))] ?? {};
       const others = said
         .map(({ message }) => message)
+        .filter((message) => row["http"] !== "token" || !message.includes("is used without TLS"))
         .filter((message) => row["tls"] !== "insecure" || !message.includes("accepts any certificate"))
         .filter(
           (message) =>
@@ -65,10 +66,13 @@ describeWithHelm("the settings that the chart gives the worker", () => {
     for (const manifests of Object.values(rendered)) {
       const config = configIn(manifests);
       const { spec } = workloadOf(manifests).spec.template;
-      const [{ ports, volumeMounts }] = spec.containers;
+      const [{ ports, volumeMounts, startupProbe, livenessProbe, readinessProbe }] = spec.containers;
 
       expect(ports).toEqual([{ name: "http", containerPort: config.http?.port }]);
       expect(["0.0.0.0", "::"]).toContain(config.http?.host);
+      const scheme = config.http?.files.certificate ? "HTTPS" : "HTTP";
+      for (const probe of [startupProbe, livenessProbe, readinessProbe])
+        expect(probe.httpGet).toMatchObject({ port: "http", scheme });
       expect(volumeMounts).toContainEqual(
         expect.objectContaining({ name: "state", mountPath: config.stateDirectory }),
       );

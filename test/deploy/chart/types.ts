@@ -14,6 +14,7 @@ const BUILT_IN: Readonly<Record<string, readonly string[]>> = {
 
 const Labels = z.record(z.string(), z.string());
 const Metadata = z.strictObject({ name: z.string(), namespace: z.string(), labels: Labels });
+const SecretKey = z.strictObject({ name: z.string(), key: z.string() });
 const Rule = z.strictObject({
   alert: z.string(),
   expr: z.string(),
@@ -32,7 +33,17 @@ const OPERATOR: Readonly<Record<string, z.ZodType>> = {
       jobLabel: z.string(),
       selector: z.strictObject({ matchLabels: Labels }),
       endpoints: z.tuple([
-        z.strictObject({ port: z.string(), path: z.string(), interval: z.string().regex(/^\d+(ms|s|m|h)$/) }),
+        z.strictObject({
+          ...{ port: z.string(), path: z.string(), interval: z.string().regex(/^\d+(ms|s|m|h)$/) },
+          authorization: z.strictObject({ credentials: SecretKey }).optional(),
+          scheme: z.literal("https").optional(),
+          tlsConfig: z
+            .union([
+              z.strictObject({ ca: z.strictObject({ secret: SecretKey }), serverName: z.string() }),
+              z.strictObject({ insecureSkipVerify: z.boolean() }),
+            ])
+            .optional(),
+        }),
       ]),
     }),
   }),

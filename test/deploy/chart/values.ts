@@ -7,6 +7,7 @@ export interface Values {
 export const needed: Values = {
   image: { repository: "registry.example/pbnj-worker/worker" },
   tink: { address: "tinkerbell:42113" },
+  http: { auth: "none" },
 };
 
 /** Maps merge key by key, and everything else replaces, as Helm does it. */

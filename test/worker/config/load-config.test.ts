@@ -303,6 +303,74 @@ describe("TLS to the server", () => {
   });
 });
 
+describe("the address of the status page", () => {
+  const exposed = { ...ENOUGH, httpAddress: "0.0.0.0:42180" };
+  const token = () => write("http-token", "0123456789abcdef\n");
+
+  it.each(["127.0.0.1:1", "127.8.9.10:1", "[::1]:1", "localhost:1", "off"])(
+    "%s needs no authentication",
+    (httpAddress) => {
+      expect(problems({ flags: { ...ENOUGH, httpAddress } })).toEqual([]);
+    },
+  );
+
+  it.each(["0.0.0.0:1", "[::]:1", "192.0.2.1:1", "worker.example.org:1", "localhost.example.org:1"])(
+    "%s needs it, or a word that it is not wanted",
+    (httpAddress) => {
+      const flags = { ...ENOUGH, httpAddress };
+
+      expect(problems({ flags })).toEqual([
+        "--http-address: is not a loopback address, so it needs authentication. Fix: set --http-token-file or --http-client-ca-file; or set --http-auth to none, and everyone who reaches the address can read status page and metrics",
+      ]);
+      expect(problems({ flags: { ...flags, httpAuth: "none" } })).toEqual([]);
+      expect(problems({ flags: { ...flags, httpTokenFile: token() } })).toEqual([]);
+    },
+  );
+
+  it("takes a token, a pair of certificate and key, and authorities, and prints no secret of them", () => {
+    const { cert, key } = createCertificate({ commonName: "worker" });
+    const [httpCertFile, httpKeyFile] = [write("http.crt", cert), write("http.key", key)];
+    const flags = {
+      ...{ ...exposed, httpCertFile, httpKeyFile },
+      ...{ httpTokenFile: write("canary", `${CANARY}-0123456789\n`), httpClientCaFile: httpCertFile },
+    };
+
+    const loaded = config({ flags });
+
+    expect(loaded.http?.files.token?.text.reveal()).toBe(`${CANARY}-0123456789\n`);
+    expect(loaded.http?.files.key?.text.reveal()).toBe(key);
+    expect(inspect(loaded, { depth: 20 })).not.toContain(CANARY);
+    expect(inspect(loaded, { depth: 20 })).not.toContain("PRIVATE KEY");
+    expect(warnings({ flags })).toEqual([]);
+    expect(warnings({ flags: { ...exposed, httpTokenFile: token() } })).toEqual([
+      expect.stringContaining("--http-token-file: is used without TLS"),
+    ]);
+  });
+
+  it("refuses files that are not what they should be, and settings that contradict each other", () => {
+    const pair = createCertificate({ commonName: "worker" });
+    const other = createCertificate({ commonName: "other" });
+    const [cert, key] = [write("http.crt", pair.cert), write("other.key", other.key)];
+    const said = (flags: Readonly<Record<string, string>>) => problems({ flags: { ...exposed, ...flags } });
+
+    expect(said({ httpTokenFile: write("short", "calvin\n") })).toEqual([
+      expect.stringContaining("has no token on line 1"),
+    ]);
+    expect(said({ httpTokenFile: token(), httpCertFile: cert, httpKeyFile: key })).toEqual([
+      expect.stringContaining("is not the key of the certificate in"),
+    ]);
+    expect(said({ httpTokenFile: token(), httpAuth: "none" })).toEqual([
+      "--http-auth: is none, so --http-token-file and --http-client-ca-file have no effect: remove one or the other",
+    ]);
+    expect(said({ httpTokenFile: token(), httpCertFile: cert })).toEqual([
+      "--http-cert-file: needs its private key: set --http-key-file",
+    ]);
+    expect(said({ httpClientCaFile: cert })).toEqual([
+      "--http-client-ca-file: needs TLS: set --http-cert-file and --http-key-file",
+    ]);
+  });
+});
+
 describe("the registry's password", () => {
   it("comes from a file without its line end", () => {
     const registryPassFile = write("pass", `${CANARY}\n`);

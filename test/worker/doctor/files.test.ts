@@ -285,20 +285,27 @@ describe("secrets", () => {
     ]);
   });
 
-  it("are also the worker's own key, and no certificate is one", async () => {
+  it("are also the worker's own key and its HTTP tokens, and no certificate is one", async () => {
     await using lab = await doctorLab();
     const { cert, key } = createCertificate({ commonName: "worker" });
     const certificate = await lab.write("worker.crt", cert, 0o644);
     const both = await lab.write("worker.pem", `${cert}${key}`, 0o644);
+    const token = await lab.write("token", "canary-0123456789abcdef\n", 0o644);
     await chmod(lab.folder, 0o755);
 
     const report = await lab.report([
+      ...["--http-token-file", token],
       ...[...SERVER, "--agent-id", "a", "--grpc-tls", "--grpc-ca-file", certificate],
       ...["--grpc-client-cert-file", certificate, "--grpc-client-key-file", both],
     ]);
 
+    for (const file of [both, token]) expect(report.of("secrets")[0]?.detail).toContain(file);
+    expect(report.of("secrets")[0]?.detail).not.toContain(certificate);
     expect(report.of("secrets")).toMatchObject([
-      { cause: "secret-readable-by-all", detail: `every user of this host can read ${both}` },
+      {
+        cause: "secret-readable-by-all",
+        detail: expect.stringMatching(/^every user of this host can read /),
+      },
       { state: "ok" },
     ]);
   });

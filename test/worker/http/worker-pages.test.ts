@@ -1,6 +1,11 @@
+import { chmod, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Agent, request } from "undici";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { definitions } from "../../../worker/metrics/definitions.ts";
+import { createCertificate } from "../../support/certificate.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
 import { fleetLab } from "../fleet-lab.ts";
 import { readPrometheusText } from "../metrics/exposition-reader.ts";
@@ -171,6 +176,59 @@ describe("a worker whose address is taken", () => {
     expect(second.stderr).toBe(
       `pbnj-worker start: cannot listen on ${host} (http-address): it is in use, by another worker or program\n`,
     );
+  });
+});
+
+describe("a worker on an address that others can reach", () => {
+  test("does not start without authentication, and says how to add it", async () => {
+    await using worker = new WorkerProgram([
+      ...["start", "--grpc-server", "127.0.0.1:1", "--agent-id", "a", "--http-address", "0.0.0.0:0"],
+    ]);
+
+    expect(await worker.ended).toEqual({ code: 2, signal: null });
+    expect(worker.stderr).toContain("Fix: set --http-token-file or --http-client-ca-file");
+  });
+
+  test("serves probes to all and pages to those with the token of now, over TLS", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "pbnj-http-"));
+    const [tokenFile, certFile, keyFile] = ["token", "tls.crt", "tls.key"].map((name) => join(folder, name));
+    const { cert, key } = createCertificate({ commonName: "worker", altNames: ["127.0.0.1"] });
+    const [first, second] = ["first-0123456789", "second-0123456789"];
+    for (const [file, text] of [
+      [tokenFile, first],
+      [certFile, cert],
+      [keyFile, key],
+    ]) {
+      await writeFile(file ?? "", text ?? "", { mode: file === tokenFile ? 0o644 : 0o600 });
+    }
+    await chmod(folder, 0o755);
+    await using lab = await fleetLab({
+      machines: { one: {} },
+      argv: [
+        ...["--http-address", "0.0.0.0:0", "--http-token-file", tokenFile ?? ""],
+        ...["--http-cert-file", certFile ?? "", "--http-key-file", keyFile ?? ""],
+      ],
+    });
+    const address = z.string().parse((await lab.program.untilLogged(SERVING))["address"]);
+    const url = address.replace("0.0.0.0", "127.0.0.1");
+    const dispatcher = new Agent({ connect: { ca: cert } });
+    const status = async (path: string, token = "") =>
+      (await request(`${url}${path}`, { dispatcher, headers: { authorization: `Bearer ${token}` } }))
+        .statusCode;
+
+    expect(await status("/healthz")).toBe(200);
+    expect([await status("/metrics"), await status("/status.json")]).toEqual([401, 401]);
+    expect([await status("/metrics", first), await status("/", first)]).toEqual([200, 200]);
+    await lab.program.untilLogged("secret file is readable by every user of this host", { file: tokenFile });
+
+    await writeFile(`${tokenFile}.new`, second);
+    await rename(`${tokenFile}.new`, tokenFile ?? "");
+
+    await lab.program.untilLogged("http-token-file reloaded");
+    expect([await status("/", first), await status("/", second)]).toEqual([401, 200]);
+    expect(lab.program.stderr).not.toContain(second);
+    await dispatcher.destroy();
+    await rm(folder, { recursive: true });
   });
 });
 

@@ -1,0 +1,43 @@
+import { copyFile, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { execa } from "execa";
+import { buildActionImages, dockerCli, testBaseImage } from "../support/docker.ts";
+import { TRUSTED, UNTRUSTED } from "./policy.ts";
+
+const BUILD_TIMEOUT_MS = 120_000;
+const HOSTILE = join(import.meta.dirname, "hostile/hostile/action.ts");
+
+/** Those of the catalogue that attacks name. */
+export const ACTIONS = ["power-off", "power-reset", "power-status"];
+
+export async function engineAnswers(): Promise<boolean> {
+  const { exitCode } = await execa("docker", ["version"], { reject: false, timeout: 10_000 });
+  return exitCode === 0;
+}
+
+/** The catalogue's images, and the hostile one under a trusted name and under another. */
+export async function buildImages(): Promise<void> {
+  await buildActionImages(TRUSTED, ACTIONS);
+  const context = await mkdtemp(join(tmpdir(), "pbnj-attack-image-"));
+  try {
+    await copyFile(HOSTILE, join(context, "action.mts"));
+    const dockerfile = `FROM ${testBaseImage}\nCOPY action.mts /\nENTRYPOINT ["node", "/action.mts"]\n`;
+    await writeFile(join(context, "Dockerfile"), dockerfile);
+    for (const registry of [TRUSTED, UNTRUSTED]) {
+      const argv = ["build", "--tag", `${registry}/hostile:test`, context];
+      await execa("docker", argv, { timeout: BUILD_TIMEOUT_MS });
+    }
+  } finally {
+    await rm(context, { recursive: true, force: true });
+  }
+}
+
+/** The IDs of an agent's containers, also of those that have ended. */
+export async function containersOf(agentIds: readonly string[], label: string): Promise<readonly string[]> {
+  const listed = await dockerCli("ps", "--all", "--no-trunc", "--format", `{{.ID}} {{.Label "${label}"}}`);
+  return listed.split("\n").flatMap((line) => {
+    const [id = "", agentId = ""] = line.split(" ");
+    return agentIds.includes(agentId) ? [id] : [];
+  });
+}

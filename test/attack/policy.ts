@@ -1,0 +1,23 @@
+import { parsePolicy } from "../../worker/policy/parse-policy.ts";
+
+/** The registry of this project's images and of the hostile one; and that of an image which may run and gets no credentials. */
+export const TRUSTED = "localhost/pbnj-worker-attack";
+export const UNTRUSTED = "localhost/pbnj-worker-attack-untrusted";
+
+/** The policy that the worker under attack has: what an operator would write who read the manual. */
+export function policyText(more: Readonly<Record<string, unknown>> = {}): string {
+  return JSON.stringify({
+    images: [`${TRUSTED}/*`, `${UNTRUSTED}/*`],
+    trustedImages: [`${TRUSTED}/*`],
+    ownConnections: "deny",
+    ...more,
+  });
+}
+
+/** A worker that does not know a key refuses the policy, and every attack would seem to hold. */
+export function acceptedPolicyText(more: Readonly<Record<string, unknown>> = {}): string {
+  const wanted = policyText(more);
+  if (parsePolicy("policy.yaml", wanted).ok) return wanted;
+  const { trustedImages: _, ...known } = JSON.parse(wanted);
+  return JSON.stringify(known);
+}

@@ -1,0 +1,26 @@
+import { realpath, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+
+/** Those that any user of the host gets at: the file is readable and every folder on the way can be passed. */
+export async function filesOpenToAll(paths: readonly string[]): Promise<readonly string[]> {
+  const open: string[] = [];
+  for (const path of paths) if (await isOpenToAll(path)) open.push(path);
+  return open;
+}
+
+const READ_BY_OTHERS = 0o004;
+const PASSED_BY_OTHERS = 0o001;
+
+async function isOpenToAll(path: string): Promise<boolean> {
+  try {
+    const real = await realpath(path);
+    if (((await stat(real)).mode & READ_BY_OTHERS) === 0) return false;
+    for (let folder = dirname(real); ; folder = dirname(folder)) {
+      if (((await stat(folder)).mode & PASSED_BY_OTHERS) === 0) return false;
+      if (folder === dirname(folder)) return true;
+    }
+  } catch {
+    // What is gone, or may not be looked at, is nothing that others read.
+    return false;
+  }
+}
