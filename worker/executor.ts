@@ -19,6 +19,7 @@ import type { ConnectionReading, MountedConnection } from "./inventory/inventory
 import type { SecretCommands } from "./inventory/secret-commands.ts";
 import type { JournalEntry } from "./journal/entry.ts";
 import type { ActionJournal } from "./journal/journal.ts";
+import { LearnedHints } from "./learned-hints.ts";
 import { LeftoverSweep } from "./leftover-sweep.ts";
 import type { Locks } from "./machine-locks.ts";
 import { type Observer, type SeenAction, seenAction } from "./observer.ts";
@@ -110,8 +111,7 @@ export class Executor {
   readonly #turns: Turns;
   readonly #conclusion: Conclusion;
   readonly #recovery: Recovery;
-  /** What actions learned about each machine, for the next one's connection. */
-  readonly #hints = new Map<string, unknown>();
+  readonly #hints = new LearnedHints();
   /** Actions at hand, by key: one that the server serves again meanwhile is not another one. */
   readonly #atHand = new Map<string, Promise<Outcome | undefined>>();
   /** Actions whose end an earlier worker wrote down, by key: nothing of theirs is needed any more. */
@@ -335,7 +335,8 @@ export class Executor {
       ...{ action: seenAction(action), fields: run.fields, redact: redactor(connection ?? {}) },
       ...{ clock, log, observer },
     });
-    const hint = machine === undefined ? undefined : this.#hints.get(machine);
+    const entry = connection ?? mounted?.document;
+    const hint = machine === undefined || !entry ? undefined : this.#hints.find(machine, entry);
     const ended = await runtime.run(
       {
         action,
@@ -472,7 +473,7 @@ export class Executor {
   }
 
   #learn(machine: string | undefined, { result }: Outcome): void {
-    if (machine !== undefined && result?.hint !== undefined) this.#hints.set(machine, result.hint);
+    if (machine !== undefined) this.#hints.learn(machine, result?.hint);
   }
 }
 
