@@ -3,7 +3,7 @@ import { TimeoutReached } from "../../timeout.ts";
 import type { Tracer } from "../../tracing/tracer.ts";
 import { BmcError } from "../errors.ts";
 import { type Answer, type CommandChannel, codeOf } from "../ipmi/channel.ts";
-import type { CipherSuiteId } from "../ipmi/cipher-suite.ts";
+import { type CipherSuiteId, suite3Remedy } from "../ipmi/cipher-suite.ts";
 import type { Command } from "../ipmi/command.ts";
 import { COMPLETED } from "../ipmi/completion-code.ts";
 import { ipmitoolInvocation } from "./argv.ts";
@@ -67,10 +67,18 @@ export class IpmitoolChannel implements CommandChannel {
       }
       const completionCode = parseRefusal(stderr);
       if (completionCode !== undefined) return { command, completionCode, data: Buffer.alloc(0) };
+      if (!refusesSuite(stderr)) throw failureOf(command, stderr);
       const remaining = this.#suites.slice(1);
-      if (!refusesSuite(stderr) || remaining.length === 0) throw failureOf(command, stderr);
+      if (remaining.length === 0) throw this.#noSuite(failureOf(command, stderr));
       this.#suites = remaining;
     }
+  }
+
+  #noSuite(refusal: BmcError): BmcError {
+    const { cipherSuite, allowSuite3 } = this.#connection.ipmitool;
+    if (cipherSuite !== undefined || allowSuite3) return refusal;
+    const message = `cipher suite 17: ${refusal.message}; ${suite3Remedy("ipmitool")}`;
+    return new BmcError(refusal.class, message, { cause: refusal });
   }
 
   async #runProgram(command: Command, suite: CipherSuiteId, signal: AbortSignal) {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { BmcError } from "../../../../shared/bmc/errors.ts";
 import { decodeBootFlags, overrideOf, parseBootFlags } from "../../../../shared/bmc/ipmi/boot-options.ts";
 import { GET_CHASSIS_STATUS, parseChassisStatus } from "../../../../shared/bmc/ipmi/chassis.ts";
-import { cipherSuitesToTry } from "../../../../shared/bmc/ipmi/cipher-suite.ts";
+import { suitePlan } from "../../../../shared/bmc/ipmi/cipher-suite.ts";
 import { completionError } from "../../../../shared/bmc/ipmi/completion-code.ts";
 import { describeRecord } from "../../../../shared/bmc/ipmi/describe-record.ts";
 import { parseDeviceId, parseManufacturer } from "../../../../shared/bmc/ipmi/device-id.ts";
@@ -38,7 +38,7 @@ import {
   parseShellOutput,
 } from "../../../../shared/bmc/ipmitool/output.ts";
 
-const SUITES = cipherSuitesToTry();
+const SUITES = suitePlan({ allowSuite3: true }).asked;
 const [SHA256] = SUITES;
 if (!SHA256) throw new Error("there is no cipher suite");
 const SEAL: Seal = {

@@ -6,22 +6,23 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { ipmitool } from "../../../../shared/bmc/ipmitool/provider.ts";
 import type { Session } from "../../../../shared/bmc/provider.ts";
 import { systemClock } from "../../../../shared/clock.ts";
-import { silentLogger } from "../../../../shared/logger.ts";
+import { type Logger, silentLogger } from "../../../../shared/logger.ts";
 import { Secret } from "../../../../shared/secret.ts";
 import { describeWithProgram } from "../../../interop/programs.ts";
 import { SimulatedMachine } from "../../../simulators/machine.ts";
-import { connectionTo, eventually, limit, startBmc } from "../ipmi/bench.ts";
+import { connectionTo, eventually, limit, recordingLogger, startBmc } from "../ipmi/bench.ts";
 
 interface OpenOptions {
   readonly overrides?: Record<string, unknown>;
   readonly ipmitool?: Record<string, unknown>;
   readonly hint?: unknown;
+  readonly log?: Logger;
   readonly signal?: AbortSignal;
 }
 
 async function open(bmc: { port: number }, options: OpenOptions = {}): Promise<Session> {
   const overrides = { ...options.overrides, ipmitool: { port: bmc.port, ...options.ipmitool } };
-  const context = { clock: systemClock, log: silentLogger, hint: options.hint };
+  const context = { clock: systemClock, log: options.log ?? silentLogger, hint: options.hint };
   const session = await ipmitool.open(connectionTo(bmc, overrides), context, options.signal ?? limit());
   onTestFinished(() => session.close());
   return session;
@@ -71,12 +72,28 @@ describeWithProgram("ipmitool", "the ipmitool provider, with the real program", 
     expect(bmc.machine.override).toEqual({ device: "pxe", enabled: "once", mode: "uefi" });
   });
 
-  it("falls back to cipher suite 3 and remembers it", async () => {
+  it("does not fall back to cipher suite 3 unless the entry allows it, whatever worked before", async () => {
     const bmc = await startBmc({ cipherSuites: [3] });
 
-    const first = await open(bmc);
-    const second = await open(bmc, { hint: first.hint() });
+    await expect(open(bmc, { hint: { cipherSuite: 3 } })).rejects.toMatchObject({
+      class: "unsupported",
+      message: expect.stringMatching(
+        /^cipher suite 17: the BMC does not offer .* --ipmitool-allow-suite-3, IPMITOOL_ALLOW_SUITE_3=true or, .* ipmitool: \{allowSuite3: true\}$/,
+      ),
+    });
+    expect(bmc.log).not.toContain("RAKP1");
+  });
 
+  it("falls back to cipher suite 3 where the entry allows it, logs that and remembers it", async () => {
+    const bmc = await startBmc({ cipherSuites: [3] });
+    const log = recordingLogger();
+
+    const first = await open(bmc, { ipmitool: { allowSuite3: true }, log });
+    const second = await open(bmc, { ipmitool: { allowSuite3: true }, hint: first.hint() });
+
+    expect(log.lines.map(({ message }) => message)).toContainEqual(
+      expect.stringContaining("downgraded to 3"),
+    );
     expect(first.hint()).toEqual({ cipherSuite: 3 });
     expect(first.roundTrips() - second.roundTrips()).toBe(1);
   });
