@@ -7,9 +7,9 @@ import { IPMI_CAPABILITIES, ipmiDrivers } from "../ipmi/drivers.ts";
 import { type IpmiHint, parseHint } from "../ipmi/hint.ts";
 import type { Provider, ProviderContext, Session } from "../provider.ts";
 import { IpmitoolChannel } from "./channel.ts";
-import { ipmitoolEnvironment } from "./environment.ts";
 import { ChannelWithFreshAnswer } from "./fresh-answer.ts";
 import { probe } from "./probe.ts";
+import { ipmitoolSecrets } from "./secrets.ts";
 
 /** IPMI 2.0 over LAN through the ipmitool program, for BMCs that get along with nothing else. */
 export const ipmitool: Provider = { name: "ipmitool", capabilities: IPMI_CAPABILITIES, open };
@@ -23,8 +23,7 @@ async function open(connection: Connection, context: ProviderContext, signal: Ab
   const { host, ipmitool: options } = connection;
   const { asked, allowed } = suitePlan(options, hint.cipherSuite);
   const suites = asked.map(({ id }) => id).filter((id) => allowed.has(id));
-  const environment = ipmitoolEnvironment(connection, process.env["PATH"]);
-  const channel = new IpmitoolChannel(connection, environment, suites, tracer);
+  const channel = new IpmitoolChannel(connection, ipmitoolSecrets(connection), suites, tracer);
   await tracer.span(PROBING, () => probe(connection, context, signal));
   context.onReached?.();
   // Nothing stays open between runs; one that reads proves address, cipher suite and credentials.

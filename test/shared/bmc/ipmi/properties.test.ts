@@ -31,12 +31,7 @@ import { parseSelRecord } from "../../../../shared/bmc/ipmi/sel-record.ts";
 import { parseActiveInstances } from "../../../../shared/bmc/ipmi/sol.ts";
 import { parseUserAccess, parseUserName } from "../../../../shared/bmc/ipmi/users.ts";
 import { failureOf } from "../../../../shared/bmc/ipmitool/failure.ts";
-import {
-  essenceOf,
-  parseRawOutput,
-  parseRefusal,
-  parseShellOutput,
-} from "../../../../shared/bmc/ipmitool/output.ts";
+import { essenceOf, parseRawOutput, parseRefusal } from "../../../../shared/bmc/ipmitool/output.ts";
 
 const SUITES = suitePlan({ allowSuite3: true }).asked;
 const [SHA256] = SUITES;
@@ -219,7 +214,6 @@ describe("text and JSON from outside", () => {
     fc.assert(
       fc.property(printed, (text) => {
         orTypedError(() => parseRawOutput(text));
-        orTypedError(() => parseShellOutput(text));
         const code = parseRefusal(text);
         expect(code === undefined || (code >= 0 && code <= 255)).toBe(true);
         expect(essenceOf(text).length).toBeLessThanOrEqual(2 * text.length + 2);
