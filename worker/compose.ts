@@ -83,7 +83,7 @@ export function composeWorker(
   const current: Current = { inventory: new CurrentInventory(config.inventory), policy: config.policy };
   const transport = connectServer(config.server, log);
   const runtime = composeRuntime(config, { log, own, state, policy: () => current.policy, cluster });
-  const shared = { secretCommands: new SecretCommands(), authGate: new AuthGate() };
+  const shared = { secretCommands: new SecretCommands(), authGate: new AuthGate(clock) };
   const agentIdsIn = (machines: Inventory) =>
     agentIdsOf(config.fixedAgentIds, config.agentIdPattern, machines.machines());
   const side: ClusterSide | undefined =
@@ -174,7 +174,10 @@ export function composeWorker(
           ? Promise.resolve()
           : reloadFiles(
               {
-                files: watchedFiles(config, current, lanesChanged),
+                files: watchedFiles(config, current, lanesChanged, () => {
+                  if (shared.authGate.retryNow())
+                    log.info({}, "inventory touched, retrying refused credentials");
+                }),
                 intervalMs: config.reloadIntervalMs,
                 readFile: readTextFile,
                 clock,
@@ -197,12 +200,14 @@ function watchedFiles(
   { watched: { inventory, policy }, runtime }: WorkerConfig,
   current: Current,
   machinesChanged: () => LogFields,
+  inventoryTouched: () => void,
 ): readonly WatchedFile[] {
   const files: WatchedFile[] = [];
   if (inventory) {
     files.push({
       name: "inventory",
       ...inventory,
+      touched: inventoryTouched,
       take(text) {
         const { path } = inventory;
         const parsed = parseInventory({ path, text, env: process.env, readFile: readTextFile });
@@ -268,7 +273,7 @@ export function composeExecutor(
 ): Executor {
   const { current = config, sink, runtime, journal, log, clock } = parts;
   const { observer = nobody, traceEnvironment = noTrace, slots = new ActionSlots(config.maxActions) } = parts;
-  const { locks = new MachineLocks(), authGate = new AuthGate(), isOurs = () => true } = parts;
+  const { locks = new MachineLocks(), authGate = new AuthGate(clock), isOurs = () => true } = parts;
   const { secretCommands = new SecretCommands() } = parts;
   return new Executor({
     permit: (action) => decide(current.policy, action),

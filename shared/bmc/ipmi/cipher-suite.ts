@@ -69,8 +69,6 @@ export function isDowngrade({ cipherSuite }: SuiteChoice, used: CipherSuiteId | 
   return cipherSuite === undefined && used === 3;
 }
 
-export const DOWNGRADED = "IPMI cipher suite downgraded to 3 as allowSuite3 allows";
-
 /** How a machine's entry allows suite 3. */
 export function suite3Remedy(provider: "ipmi" | "ipmitool"): string {
   return (

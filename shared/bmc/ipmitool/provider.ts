@@ -2,7 +2,7 @@ import type { Connection } from "../../contract/connection.ts";
 import { type SpanStart, untraced } from "../../tracing/tracer.ts";
 import { dataOf, exchange } from "../ipmi/channel.ts";
 import { GET_CHASSIS_STATUS } from "../ipmi/chassis.ts";
-import { DOWNGRADED, isDowngrade, suitePlan } from "../ipmi/cipher-suite.ts";
+import { isDowngrade, suitePlan } from "../ipmi/cipher-suite.ts";
 import { IPMI_CAPABILITIES, ipmiDrivers } from "../ipmi/drivers.ts";
 import { type IpmiHint, parseHint } from "../ipmi/hint.ts";
 import type { Provider, ProviderContext, Session } from "../provider.ts";
@@ -29,7 +29,8 @@ async function open(connection: Connection, context: ProviderContext, signal: Ab
   // Nothing stays open between runs; one that reads proves address, cipher suite and credentials.
   const status = await exchange(channel, GET_CHASSIS_STATUS, signal);
   dataOf(status);
-  if (isDowngrade(options, channel.suite)) log.warn({ host, provider: "ipmitool" }, DOWNGRADED);
+  if (isDowngrade(options, channel.suite))
+    log.warn({ host, provider: "ipmitool" }, "IPMI cipher suite downgraded to 3 as allowSuite3 allows");
   const { privilege } = options;
   const fresh = new ChannelWithFreshAnswer(channel, status, clock);
   const drivers = ipmiDrivers(fresh, { clock, hint, privilege });
