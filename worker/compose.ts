@@ -89,7 +89,7 @@ export function composeWorker(
   const current: Current = { inventory: new CurrentInventory(config.inventory), policy: config.policy };
   const transport = connectServer(config.server, log);
   const runtime = composeRuntime(config, { log, own, state, policy: () => current.policy, cluster });
-  const shared = { secretCommands: new SecretCommands(), authGate: new AuthGate() };
+  const shared = { secretCommands: new SecretCommands(), authGate: new AuthGate(clock) };
   const agentIdsIn = (machines: Inventory) =>
     agentIdsOf(config.fixedAgentIds, config.agentIdPattern, machines.machines());
   const side: ClusterSide | undefined =
@@ -181,7 +181,13 @@ export function composeWorker(
           ? Promise.resolve()
           : reloadFiles(
               {
-                files: [...rules(config, current, lanesChanged), ...watchedFiles],
+                files: [
+                  ...rules(config, current, lanesChanged, () => {
+                    if (shared.authGate.retryNow())
+                      log.info({}, "inventory touched, retrying refused credentials");
+                  }),
+                  ...watchedFiles,
+                ],
                 intervalMs: config.reloadIntervalMs,
                 readFile: readTextFile,
                 clock,
@@ -204,12 +210,14 @@ function rules(
   { watched: { inventory, policy }, runtime, trust }: WorkerConfig,
   current: Current,
   machinesChanged: () => LogFields,
+  inventoryTouched: () => void,
 ): readonly WatchedFile[] {
   const files: WatchedFile[] = [];
   if (inventory) {
     files.push({
       name: "inventory",
       ...inventory,
+      touched: inventoryTouched,
       take(text) {
         const { path } = inventory;
         const parsed = parseInventory({ path, text, env: process.env, readFile: readTextFile });
@@ -278,7 +286,7 @@ export function composeExecutor(
 ): Executor {
   const { catalogue, current = config, sink, runtime, journal, log, clock } = parts;
   const { observer = nobody, traceEnvironment = noTrace, slots = new ActionSlots(config.maxActions) } = parts;
-  const { locks = new MachineLocks(), authGate = new AuthGate(), isOurs = () => true } = parts;
+  const { locks = new MachineLocks(), authGate = new AuthGate(clock), isOurs = () => true } = parts;
   const { secretCommands = new SecretCommands() } = parts;
   return new Executor({
     permit: (action) => decide(current.policy, catalogue, action),

@@ -20,6 +20,7 @@ import type { SecretCommands } from "./inventory/secret-commands.ts";
 import type { JournalEntry } from "./journal/entry.ts";
 import type { ActionJournal } from "./journal/journal.ts";
 import { LaunchPace } from "./launch-pace.ts";
+import { LearnedHints } from "./learned-hints.ts";
 import { LeftoverSweep } from "./leftover-sweep.ts";
 import type { Locks } from "./machine-locks.ts";
 import { type Observer, type SeenAction, seenAction } from "./observer.ts";
@@ -99,8 +100,6 @@ const STALE_PAUSE_MS = 1_000;
 const STALE_AT_MOST_MS = 15_000;
 /** A disk that is full may be made free; until then the server serves the action again. */
 const UNWRITABLE_PAUSE_MS = 5_000;
-/** Machines come and go; one whose hint is lost costs a few more round trips. */
-const MOST_HINTS = 10_000;
 const UNWRITABLE = "action not started: the journal cannot be written";
 
 /**
@@ -115,8 +114,7 @@ export class Executor {
   readonly #launches = new LaunchPace();
   readonly #conclusion: Conclusion;
   readonly #recovery: Recovery;
-  /** What actions learned about each machine, for the next one's connection. */
-  readonly #hints = new Map<string, unknown>();
+  readonly #hints = new LearnedHints();
   /** Actions at hand, by key: one that the server serves again meanwhile is not another one. */
   readonly #atHand = new Map<string, Promise<Outcome | undefined>>();
   /**
@@ -369,7 +367,8 @@ export class Executor {
       ...{ action: seenAction(action), fields: run.fields, redact: redactor(connection ?? {}) },
       ...{ clock, log, observer },
     });
-    const hint = machine === undefined ? undefined : this.#hints.get(machine);
+    const entry = connection ?? mounted?.document;
+    const hint = machine === undefined || !entry ? undefined : this.#hints.find(machine, entry);
     const ended = await runtime.run(
       {
         action,
@@ -510,11 +509,7 @@ export class Executor {
   }
 
   #learn(machine: string | undefined, { result }: Outcome): void {
-    if (machine === undefined || result?.hint === undefined) return;
-    this.#hints.delete(machine);
-    this.#hints.set(machine, result.hint);
-    const [oldest] = this.#hints.keys();
-    if (this.#hints.size > MOST_HINTS && oldest !== undefined) this.#hints.delete(oldest);
+    if (machine !== undefined) this.#hints.learn(machine, result?.hint);
   }
 }
 

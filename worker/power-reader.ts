@@ -5,6 +5,7 @@ import type { Action } from "./action.ts";
 import type { AuthGate, Offer } from "./auth-gate.ts";
 import type { Inventory } from "./inventory/inventory.ts";
 import type { SecretCommands } from "./inventory/secret-commands.ts";
+import { LearnedHints } from "./learned-hints.ts";
 import type { Locks } from "./machine-locks.ts";
 import type { ActionLibrary } from "./runtime/in-process/action-library.ts";
 import { InProcessRuntime } from "./runtime/in-process/in-process-runtime.ts";
@@ -28,8 +29,7 @@ const STOP_GRACE_MS = 5_000;
 export class PowerReader {
   readonly #options: PowerReaderOptions;
   readonly #runtime: InProcessRuntime;
-  /** What was learned about each machine's BMC. */
-  readonly #hints = new Map<string, unknown>();
+  readonly #hints = new LearnedHints();
 
   constructor(options: PowerReaderOptions) {
     this.#options = options;
@@ -72,7 +72,7 @@ export class PowerReader {
     const offer: Offer = { machine: name, lockKey, connection };
     const refusal = authGate.refusal(offer);
     if (refusal !== undefined) throw new BmcError("auth", refusal);
-    const hint = this.#hints.get(name);
+    const hint = this.#hints.find(name, connection);
     const { outcome } = await this.#runtime.run(
       {
         action: readAction(name),
@@ -85,7 +85,7 @@ export class PowerReader {
     signal.throwIfAborted();
     authGate.learn(offer, outcome);
     if (!outcome.ok) throw new BmcError(outcome.class ?? "internal", outcome.message);
-    if (outcome.result?.hint !== undefined) this.#hints.set(name, outcome.result.hint);
+    this.#hints.learn(name, outcome.result?.hint);
     const state = PowerState.safeParse(outcome.result?.after);
     return state.success ? state.data : "unknown";
   }

@@ -13,6 +13,8 @@ export interface WatchedFile {
   readonly text: string;
   /** Checks the whole text, and takes it over only when all of it is right; the value is what the log says of it. */
   readonly take: (text: string) => Checked<LogFields>;
+  /** The file was written or touched, and says what it said before. */
+  readonly touched?: () => void;
 }
 
 export interface ReloadOptions {
@@ -83,7 +85,8 @@ class FileWatch {
       return;
     }
     if (text === this.#settledText && this.#refusedMs === undefined) {
-      // It was touched, or is back as it was.
+      // It was touched, or is back as it was; the first look has nothing to compare it with.
+      if (this.#settledMark !== "") this.#file.touched?.();
       if (this.#said !== "") {
         log.info({ file: path }, `${name} can be read again, as it was`);
         observer.file({ name, taken: true });

@@ -24,22 +24,24 @@ export default defineAction({
       default: "5m",
     }),
   },
-  run: async ({ providers, clientFor, input, signal }) => {
+  run: async ({ providers, tlsFallback, clientFor, input, signal }) => {
     // In the order of the checks, as what comes first is why the rest fails.
     const required = CHECK_NAMES.filter((name) => name === "login" || input.require.includes(name));
     const options = { clock: systemClock, maxClockSkewMs: input.maxClockSkew, required };
     const checked: ProviderChecks[] = [];
     for (const provider of providers) {
       signal.throwIfAborted();
-      const refusal = checked.find(({ refused }) => refused);
+      const earlier = checked.find(
+        ({ endedBy }) => endedBy === "auth" || (endedBy === "tls" && !tlsFallback),
+      );
       checked.push(
-        refusal
-          ? skipProvider(provider, refusal.provider)
+        earlier
+          ? skipProvider(provider, earlier)
           : await checkProvider(provider, clientFor(provider), options, signal),
       );
     }
     const report = { changed: false, data: dataOf(checked) };
-    const error = await unmet(checked, required);
+    const error = await unmet(checked, required, tlsFallback);
     if (error) throw new ActionFailure(error, report);
     const passed = required.length === 1 ? "the required check" : `all ${required.length} required checks`;
     return { ...report, summary: `${passed} passed; ${summarise(checked)}` };

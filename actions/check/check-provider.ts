@@ -18,8 +18,8 @@ import { LOOKS } from "./looks.ts";
 export interface ProviderChecks {
   readonly provider: ProviderName;
   readonly rows: readonly CheckRow[];
-  /** The credentials were refused: offering them once more may lock the account. */
-  readonly refused: boolean;
+  /** Why not everything was looked at; undefined where it was. */
+  readonly endedBy: ErrorClass | undefined;
   readonly durationMs: number;
   readonly roundTrips: number;
 }
@@ -32,7 +32,7 @@ export interface CheckOptions {
 }
 
 /** Classes with which a BMC that has gone, or a user that was locked out, answers whatever is asked. */
-const ENDING: ReadonlySet<ErrorClass | undefined> = new Set(["unreachable", "timeout", "auth"]);
+const ENDING: ReadonlySet<ErrorClass | undefined> = new Set(["unreachable", "timeout", "auth", "tls"]);
 
 /** Looks at everything through one provider, and logs out. Rejects only when `signal` aborts. */
 export async function checkProvider(
@@ -51,11 +51,16 @@ export async function checkProvider(
   return {
     provider,
     rows: look.rows,
-    refused: look.endedBy === "auth",
+    endedBy: look.endedBy,
     durationMs: Math.round(options.clock.monotonicMs() - startedMs),
     roundTrips: client.roundTrips,
   };
 }
+
+const NOT_TRIED: Readonly<Partial<Record<ErrorClass, string>>> = {
+  auth: "the BMC refuses this user",
+  tls: "TLS with the BMC fails",
+};
 
 class Looker {
   readonly rows: CheckRow[] = [];
@@ -100,8 +105,7 @@ class Looker {
       return;
     }
     if (this.endedBy) {
-      const reason = this.endedBy === "auth" ? "refuses this user" : "has stopped answering";
-      this.#add(check, notTried(this.endedBy, `the BMC ${reason}`));
+      this.#add(check, notTried(this.endedBy, NOT_TRIED[this.endedBy] ?? "the BMC has stopped answering"));
       return;
     }
     const { clock, maxClockSkewMs } = this.#options;

@@ -2,9 +2,18 @@ import type { ProviderName } from "../../shared/contract/vocabulary.ts";
 import type { ProviderChecks } from "./check-provider.ts";
 import { notTried } from "./check-row.ts";
 
-/** What is said of a provider after another one's BMC has refused the password: accounts lock. */
-export function skipProvider(provider: ProviderName, refusedBy: ProviderName): ProviderChecks {
-  const finding = notTried("auth", `${refusedBy} refused the credentials, and refusals lock accounts`);
+/** The row of a provider that is not tried: another one's BMC refused the password, or its TLS failed. */
+export function skipProvider(
+  provider: ProviderName,
+  earlier: Pick<ProviderChecks, "provider" | "endedBy">,
+): ProviderChecks {
+  const finding =
+    earlier.endedBy === "tls"
+      ? notTried(
+          "tls",
+          `TLS with ${earlier.provider} failed, and tls.fallback does not allow another provider`,
+        )
+      : notTried("auth", `${earlier.provider} refused the credentials, and refusals lock accounts`);
   const rows = [{ provider, check: "login" as const, ...finding }];
-  return { provider, rows, refused: false, durationMs: 0, roundTrips: 0 };
+  return { provider, rows, endedBy: undefined, durationMs: 0, roundTrips: 0 };
 }

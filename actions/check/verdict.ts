@@ -5,12 +5,21 @@ import type { ProviderChecks } from "./check-provider.ts";
 import type { CheckName, CheckRow } from "./check-row.ts";
 import { LOOKS } from "./looks.ts";
 
-/** The error of the first required check that is ok with no provider; undefined when there is none. */
+/**
+ * The error of the first required check that is ok with no provider; undefined when there is none. A TLS failure with any
+ * provider fails every other action that meets it, so it is an error unless another provider may be used after it.
+ */
 export async function unmet(
   providers: readonly ProviderChecks[],
   required: readonly CheckName[],
+  tlsFallback: boolean,
 ): Promise<BmcError | undefined> {
   const rows = providers.flatMap((checked) => checked.rows);
+  // The check of the certificate is about its last day, and comes after TLS has succeeded.
+  const untrusted = rows.find(
+    (row) => row.state === "failed" && row.class === "tls" && row.check !== "certificate",
+  );
+  if (untrusted && !tlsFallback) return errorOf([untrusted]);
   for (const check of required) {
     const own = rows.filter((row) => row.check === check);
     if (own.some(({ state }) => state === "ok")) continue;
@@ -68,4 +77,5 @@ const LOCKED: Readonly<Record<string, string>> = {
   unreachable: "not reachable",
   timeout: "no answer",
   auth: "login refused",
+  tls: "TLS failed",
 };

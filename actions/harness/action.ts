@@ -8,6 +8,8 @@ export interface ActionContext<Fields extends InputFields> {
   readonly bmc: BmcClient;
   /** The ways to the BMC that are configured, in order of preference. */
   readonly providers: readonly ProviderName[];
+  /** Whether another provider may be used after TLS with one has failed (`tls.fallback`). */
+  readonly tlsFallback: boolean;
   /**
    * Another client, for one of them alone and without what was learned before: to see what is there now. Silence is
    * an answer to it, and not tried again. Like `bmc` it is counted and closed when the action is over.

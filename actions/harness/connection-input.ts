@@ -123,6 +123,14 @@ export const connectionFieldTable: readonly ConnectionField[] = [
     "SHA-256 of the BMC's certificate, which then alone is trusted",
   ),
   field(
+    "BMC_TLS_FALLBACK",
+    ["tls", "fallback"],
+    "boolean",
+    asBoolean,
+    "Whether another provider may be used after TLS with one failed, which an attacker can cause",
+    { default: "false" },
+  ),
+  field(
     "BMC_CONNECT_TIMEOUT",
     ["connectTimeoutMs"],
     "duration",
@@ -185,10 +193,18 @@ export const connectionFieldTable: readonly ConnectionField[] = [
     ["ipmi", "cipherSuite"],
     "choice",
     asInteger,
-    "Only this suite; otherwise 17, then 3",
+    "The only cipher suite to use; 17 unless IPMI_ALLOW_SUITE_3 is true",
     {
       choices: CIPHER_SUITES,
     },
+  ),
+  field(
+    "IPMI_ALLOW_SUITE_3",
+    ["ipmi", "allowSuite3"],
+    "boolean",
+    asBoolean,
+    "Whether cipher suite 3, which is weaker, may be used where the BMC does not offer 17",
+    { default: "false" },
   ),
   field("IPMI_PRIVILEGE", ["ipmi", "privilege"], "choice", asText, "The privilege level to ask for", {
     default: "operator",
@@ -204,10 +220,18 @@ export const connectionFieldTable: readonly ConnectionField[] = [
     ["ipmitool", "cipherSuite"],
     "choice",
     asInteger,
-    "The cipher suite for ipmitool",
+    "The only cipher suite for ipmitool; 17 unless IPMITOOL_ALLOW_SUITE_3 is true",
     {
       choices: CIPHER_SUITES,
     },
+  ),
+  field(
+    "IPMITOOL_ALLOW_SUITE_3",
+    ["ipmitool", "allowSuite3"],
+    "boolean",
+    asBoolean,
+    "Whether ipmitool may use cipher suite 3, which is weaker, where the BMC does not offer 17",
+    { default: "false" },
   ),
   field(
     "IPMITOOL_PRIVILEGE",

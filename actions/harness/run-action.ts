@@ -32,12 +32,13 @@ export async function runAction<Fields extends InputFields>(
   let soFar: ActionReport | undefined;
   let error: BmcError | undefined;
   try {
-    const { providers } = connection;
+    const { providers, tls } = connection;
     const clientFor = (provider: ProviderName) => clients.clientFor(provider);
     const progress = (noted: ActionReport) => {
       soFar = noted;
     };
-    const context = { bmc, providers, clientFor, input: own, dryRun: common.dryRun, log, progress };
+    const ways = { providers, tlsFallback: tls.fallback, clientFor };
+    const context = { bmc, ...ways, input: own, dryRun: common.dryRun, log, progress };
     report = await withTimeout(common.timeout, signal, (bounded) =>
       action.run({ ...context, signal: bounded }),
     );

@@ -98,6 +98,6 @@ function connectionOf({ port }: UdpProxy): Connection {
     username: "admin",
     password: "calvin",
     providers: ["ipmi"],
-    ipmi: { port },
+    ipmi: { port, allowSuite3: true },
   });
 }

@@ -104,7 +104,8 @@ export class BmcLink {
         const error = this.#named(BmcError.from(thrown));
         const refused = this.#provider;
         // What an open session says of its own counts, also after others did not offer it.
-        const isFinal = unsupported.length === 0 || refused !== undefined || error.uncertain;
+        const isFinal =
+          unsupported.length === 0 || refused !== undefined || error.uncertain || this.#endsRace(error);
         if (error.class !== "unsupported" && isFinal) throw error;
         unsupported.push(error);
         candidates = candidates.filter((name) => name !== refused);
@@ -229,6 +230,7 @@ export class BmcLink {
               );
             } catch (thrown) {
               progress.failing(thrown);
+              this.#noteFallback(name, BmcError.from(thrown), names);
               throw thrown;
             }
           });
@@ -236,6 +238,7 @@ export class BmcLink {
       })),
       {
         headStartMs: this.#connection.headStartMs,
+        isFinal: (error) => this.#endsRace(error),
         discard: (opened: Session) => opened.close(),
         tidying: (tidied) => void this.#untilDone(tidied),
       },
@@ -245,6 +248,22 @@ export class BmcLink {
     this.#provider = session.provider;
     log.debug({ provider: session.provider, host: this.#connection.host }, "BMC answered");
     return session;
+  }
+
+  /**
+   * After a refused password another provider would fail the same way and help lock the account. After a TLS failure
+   * it would carry out through a weaker protocol what somebody in the middle may have kept from this one.
+   */
+  #endsRace({ class: errorClass }: BmcError): boolean {
+    return errorClass === "auth" || (errorClass === "tls" && !this.#connection.tls.fallback);
+  }
+
+  #noteFallback(provider: ProviderName, error: BmcError, names: readonly ProviderName[]): void {
+    if (error.class !== "tls" || this.#endsRace(error) || names.length === 1) return;
+    this.#deps.log.warn(
+      { provider, reason: error.message },
+      "TLS failed, falling back to another provider as tls.fallback allows",
+    );
   }
 
   #credentialed(): Connection {

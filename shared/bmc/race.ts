@@ -18,6 +18,8 @@ export interface Candidate<T> {
 export interface RaceOptions<T> {
   /** How long a candidate that has been reached is preferred to the ones behind it. */
   readonly headStartMs: number;
+  /** Whether a failure ends the race, so that no other candidate may win after it. */
+  readonly isFinal: (error: BmcError) => boolean;
   /** Gives back what a candidate opened after another had won. */
   readonly discard: (opened: T) => Promise<void>;
   /** Is handed the tidying up after the losers, which the winner does not wait for; it never rejects. */
@@ -28,9 +30,6 @@ export interface RaceOptions<T> {
 const SILENCE_MS = 5;
 
 const NOT_YET = Number.POSITIVE_INFINITY;
-
-/** A refused password ends the search: another provider would fail the same way and help lock the account. */
-const isFinal = (error: BmcError) => error.class === "auth";
 
 /**
  * Opens the candidates in order of preference and gives the best that answers. The next one starts beside those
@@ -113,7 +112,7 @@ class Race<T> {
     const progress: RaceProgress = {
       reached: () => this.#progressed(index, { reached: true }),
       failing: (thrown) => {
-        if (!isFinal(BmcError.from(thrown))) this.#progressed(index, { failing: true });
+        if (!this.#options.isFinal(BmcError.from(thrown))) this.#progressed(index, { failing: true });
       },
     };
     const run = candidate.open(this.#controller.signal, progress).then(
@@ -138,15 +137,15 @@ class Race<T> {
   /** Decides the race where it can be decided, and otherwise when to look again. */
   #look(): void {
     clearTimeout(this.#timer);
-    const refused = this.#runners.some((runner) => runner.state === "failed" && isFinal(runner.error));
+    const failures = this.#failures();
+    const final = failures.find(({ error }) => this.#options.isFinal(error));
     const waitMs = this.#waitMs();
     const opened = this.#runners.find((runner) => runner.state === "opened");
-    if (refused) this.#result.reject(combine(this.#failures()));
+    if (final) this.#result.reject(combine([final]));
     else if (waitMs > 0) this.#lookIn(waitMs);
     else if (opened) this.#win(opened.opened);
     else if (this.#runners.length < this.#candidates.length) this.#startNext();
-    else if (this.#failures().length === this.#candidates.length)
-      this.#result.reject(combine(this.#failures()));
+    else if (failures.length === this.#candidates.length) this.#result.reject(combine(failures));
   }
 
   /** What has arrived by then is heard first: a timer runs before the sockets do. */
@@ -217,10 +216,8 @@ export function mostTelling(classes: readonly ErrorClass[]): ErrorClass {
 }
 
 function combine(failures: readonly Failure[]): BmcError {
-  const final = failures.find(({ error }) => isFinal(error));
-  const told = final ? [final] : failures;
-  const errorClass = mostTelling(told.map(({ error }) => error.class));
-  const cause = told.find(({ error }) => error.class === errorClass)?.error;
-  const reasons = told.map(({ name, error }) => `${name}: ${error.message}`).join("; ");
+  const errorClass = mostTelling(failures.map(({ error }) => error.class));
+  const cause = failures.find(({ error }) => error.class === errorClass)?.error;
+  const reasons = failures.map(({ name, error }) => `${name}: ${error.message}`).join("; ");
   return new BmcError(errorClass, reasons, { cause });
 }

@@ -89,6 +89,8 @@ export const TlsOptions = z.strictObject({
       z.transform((text: string) => text.replaceAll(":", "").toLowerCase()),
     ),
   ),
+  /** True lets another provider serve after TLS with this one has failed: see docs/decisions/0002-provider-race.md. */
+  fallback: z._default(z.boolean(), false),
 });
 export type TlsOptions = z.infer<typeof TlsOptions>;
 
@@ -116,8 +118,10 @@ export type IpmiBridge = z.infer<typeof IpmiBridge>;
 
 export const IpmiOptions = z.strictObject({
   port: z._default(Port, 623),
-  /** Tried alone when given; otherwise 17, then 3. */
+  /** The only suite to use; 17 when absent. */
   cipherSuite: z.optional(CipherSuite),
+  /** Without `cipherSuite`: suite 3, which is weaker, may serve where the BMC does not offer 17. */
+  allowSuite3: z._default(z.boolean(), false),
   privilege: z._default(IpmiPrivilege, "operator"),
   /** The BMC key Kg: text, or hex after `0x`. At most 20 bytes (IPMI 2.0 section 13.33). */
   kg: z.optional(SecretText),
@@ -127,7 +131,9 @@ export type IpmiOptions = z.infer<typeof IpmiOptions>;
 
 export const IpmitoolOptions = z.strictObject({
   port: z._default(Port, 623),
+  /** These two as for `ipmi`. */
   cipherSuite: z.optional(CipherSuite),
+  allowSuite3: z._default(z.boolean(), false),
   privilege: z._default(IpmiPrivilege, "operator"),
   kg: z.optional(SecretText),
   bridge: z.optional(IpmiBridge),

@@ -147,16 +147,36 @@ describe.concurrent("a BMC's certificate", () => {
     expect(ended.code).toBe(12);
   });
 
-  it("that is not trusted is a failed login, and no reason not to try the next provider", async () => {
+  it.each([both, ["ipmi", "redfish"] as const])(
+    "that is not trusted fails the check, with %s and %s",
+    async (first, second) => {
+      await using lab = await actionLab({ redfish: { tls: certificateFor(100) } });
+
+      const ended = await runAction("check", { env: lab.env(first, second) });
+
+      expect(rowOf(ended, "redfish", "login")).toMatchObject({ state: "failed", class: "tls" });
+      expect(resultOf(ended)).toMatchObject({ ok: false, class: "tls" });
+      expect(resultOf(ended).message).toMatch(/^redfish: TLS with .* failed: self-signed certificate/);
+      expect(ended.code).toBe(12);
+      expect(lab.redfish.requests).toEqual([]);
+      if (second === "ipmi") {
+        expect(lab.ipmi.received).toBe(0);
+        expect(rowOf(ended, "ipmi", "login")?.detail).toBe(
+          "TLS with redfish failed, and tls.fallback does not allow another provider",
+        );
+      }
+    },
+  );
+
+  it("that is not trusted leaves the other provider where the entry allows to fall back", async () => {
     await using lab = await actionLab({ redfish: { tls: certificateFor(100) } });
 
-    const ended = await runAction("check", { env: lab.env(...both) });
+    const ended = await runAction("check", { env: { ...lab.env(...both), BMC_TLS_FALLBACK: "true" } });
 
     expect(rowOf(ended, "redfish", "login")).toMatchObject({ state: "failed", class: "tls" });
     expect(resultOf(ended).message).toBe(
-      "all 3 required checks passed; redfish: login failed, ipmi: 8 of 13 (1 warning)",
+      "all 3 required checks passed; redfish: TLS failed, ipmi: 8 of 13 (1 warning)",
     );
-    expect(lab.redfish.requests).toEqual([]);
   });
 });
 

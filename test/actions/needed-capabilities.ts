@@ -37,7 +37,7 @@ export async function neededCapabilities(
   const { connection, own, common } = read.input;
   const client = () => new BmcClient(connection, { loadProvider: loader });
   const running = action.run({
-    ...{ bmc: client(), clientFor: client, providers: connection.providers },
+    ...{ bmc: client(), clientFor: client, providers: connection.providers, tlsFallback: false },
     ...{ input: own, dryRun: common.dryRun, signal, log: silentLogger, progress: () => undefined },
   });
   await running.catch(() => undefined);

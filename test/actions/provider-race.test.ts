@@ -92,6 +92,19 @@ describe.concurrent("when no provider gets through", () => {
     expect(ended.code).toBe(11);
   });
 
+  it("a certificate that is not the pinned one ends the search, with exit code 12", async () => {
+    await using lab = await actionLab({ redfish: { tls: undefined } });
+
+    const ended = await runAction("power-status", {
+      env: { ...lab.env("redfish", "ipmi"), BMC_TLS_FINGERPRINT: "ab".repeat(32), BMC_HEAD_START: "30s" },
+    });
+
+    expect(resultOf(ended)).toMatchObject({ ok: false, class: "tls" });
+    expect(resultOf(ended).message).toContain(`--bmc-tls-fingerprint ${lab.redfish.fingerprint}`);
+    expect(ended.code).toBe(12);
+    expect(lab.ipmi.received).toBe(0);
+  });
+
   it("a refused password ends the search, so that no account is locked", async () => {
     await using lab = await actionLab();
 

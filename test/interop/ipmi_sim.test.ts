@@ -9,7 +9,7 @@ import { freeUdpPort, untilIpmiAnswers } from "./ipmi-peer.ts";
 import { describeWithProgram, findProgram } from "./programs.ts";
 
 const AS_ADMINISTRATOR = { username: "admin", password: "password", ipmi: { privilege: "administrator" } };
-const USER = { username: "admin", password: "password" };
+const USER = { username: "admin", password: "password", ipmi: { allowSuite3: true } };
 
 interface Sim {
   readonly port: number;
@@ -44,9 +44,13 @@ async function startIpmiSim(): Promise<Sim> {
 }
 
 describeWithProgram("ipmi_sim", "the ipmi provider talks to OpenIPMI's ipmi_sim", () => {
-  it("falls back to cipher suite 3, and reads and changes power", async () => {
+  it("falls back to cipher suite 3 where that is allowed, and reads and changes power", async () => {
     const sim = await startIpmiSim();
 
+    await expect(openSession(sim, { overrides: { ...USER, ipmi: {} } })).rejects.toMatchObject({
+      class: "unsupported",
+      message: expect.stringContaining("the BMC offers cipher suite 3 and not 17"),
+    });
     const session = await openSession(sim, { overrides: USER });
     expect(await session.power.read(limit())).toBe("off");
     await session.power.send("on", limit());
@@ -110,7 +114,7 @@ describeWithProgram("ipmi_sim", "the ipmi provider talks to OpenIPMI's ipmi_sim"
 
   it("says that no controller answers behind it", async () => {
     const sim = await startIpmiSim();
-    const ipmi = { bridge: { channel: 0, address: 0x72 } };
+    const ipmi = { ...USER.ipmi, bridge: { channel: 0, address: 0x72 } };
     const session = await openSession(sim, { overrides: { ...USER, ipmi, requestTimeoutMs: 2_000 } });
 
     await expect(session.power.read(limit())).rejects.toMatchObject({ name: "BmcError" });

@@ -4,6 +4,7 @@ import type { ActionResult } from "../../shared/contract/result.ts";
 import type { Outcome } from "../../worker/action.ts";
 import { AuthGate, type Offer } from "../../worker/auth-gate.ts";
 import { failedLaunch } from "../../worker/runtime/outcome.ts";
+import { SetClock } from "../support/set-clock.ts";
 
 const AT = new Date("2026-03-01T10:00:00.123Z");
 
@@ -34,9 +35,19 @@ function ended(result: Partial<ActionResult>): Outcome {
 const REFUSED = ended({ class: "auth", refused: "login", provider: "redfish" });
 
 function gateAfter(given: Offer, outcome: Outcome = REFUSED): AuthGate {
-  const gate = new AuthGate();
+  const gate = new AuthGate(new SetClock());
   gate.learn(given, outcome);
   return gate;
+}
+
+const MINUTE_MS = 60_000;
+
+/** A gate that was refused once, with its clock. */
+function refusedOnce(given: Offer = offer("wrong")) {
+  const clock = new SetClock();
+  const gate = new AuthGate(clock);
+  gate.learn(given, REFUSED);
+  return { clock, gate };
 }
 
 describe("credentials that a BMC refused", () => {
@@ -44,8 +55,9 @@ describe("credentials that a BMC refused", () => {
     const gate = gateAfter(offer("wrong"));
 
     expect(gate.refusal(offer("wrong"))).toBe(
-      "machine node-1: the BMC refused its credentials via redfish at 2026-03-01T10:00:00Z, and they are not offered " +
-        "again, because accounts lock: correct them where the inventory has them, the next action reads them",
+      "machine node-1: the BMC refused its credentials via redfish at 2026-03-01T10:00:00Z; because accounts lock, they are " +
+        "not offered again before 2026-03-01T08:15:00Z. To retry at once, correct them where the inventory has them, change " +
+        "the machine's entry or touch the inventory file",
     );
   });
 
@@ -143,6 +155,81 @@ describe("credentials that a BMC refused", () => {
     gate.learn(boss, ended({ class: "bmc", action: "update-user", changed: true }));
 
     expect(gate.refusal(offer("wrong"))).toBeDefined();
+  });
+});
+
+describe("credentials that were refused and may be right by now", () => {
+  it("are offered once after 15 minutes, and then once an hour", () => {
+    const { clock, gate } = refusedOnce();
+    const offered: number[] = [];
+
+    for (let minute = 0; minute <= 200; minute += 1) {
+      if (gate.refusal(offer("wrong")) === undefined) {
+        offered.push(minute);
+        gate.learn(offer("wrong"), REFUSED);
+      }
+      clock.pass(MINUTE_MS);
+    }
+
+    expect(offered).toEqual([15, 75, 135, 195]);
+  });
+
+  it("count as one account under all names of the machine", () => {
+    const { clock, gate } = refusedOnce();
+    const alias = offer("wrong", { machine: "alias" });
+    expect(gate.refusal(alias)).toBeDefined();
+    clock.pass(15 * MINUTE_MS);
+    expect(gate.refusal(offer("wrong"))).toBeUndefined();
+    gate.learn(offer("wrong"), REFUSED);
+
+    expect(gate.refusal(alias)).toContain("before 2026-03-01T09:15:00Z");
+    clock.pass(59 * MINUTE_MS);
+    expect(gate.refusal(alias)).toBeDefined();
+  });
+
+  it("are like new once they were accepted", () => {
+    const { clock, gate } = refusedOnce();
+    gate.refusal(offer("wrong", { machine: "alias" }));
+    clock.pass(15 * MINUTE_MS);
+    gate.learn(offer("wrong"), ended({ ok: true, provider: "redfish" }));
+    gate.learn(offer("wrong"), REFUSED);
+
+    clock.pass(15 * MINUTE_MS);
+    expect(gate.refusal(offer("wrong"))).toBeUndefined();
+    expect(gate.refusal(offer("wrong", { machine: "alias" }))).toBeUndefined();
+  });
+
+  it("stay refused where only another provider accepted them", () => {
+    const { gate } = refusedOnce();
+
+    gate.learn(offer("wrong"), ended({ ok: true, provider: "ipmi" }));
+
+    expect(gate.refusal(offer("wrong"))).toBeDefined();
+  });
+
+  it("are offered on demand, once an hour at most, however often that is asked for", () => {
+    const { clock, gate } = refusedOnce();
+    const offered: number[] = [];
+
+    for (let minute = 0; minute <= 74; minute += 1) {
+      gate.retryNow();
+      if (gate.refusal(offer("wrong")) === undefined) {
+        offered.push(minute);
+        gate.learn(offer("wrong"), REFUSED);
+      }
+      clock.pass(MINUTE_MS);
+    }
+
+    expect(offered).toEqual([0, 60]);
+  });
+
+  it("leave the demand for later where there are none", () => {
+    const gate = new AuthGate(new SetClock());
+
+    expect(gate.retryNow()).toBe(false);
+    gate.learn(offer("wrong"), REFUSED);
+    expect(gate.retryNow()).toBe(true);
+    expect(gate.refusal(offer("wrong"))).toBeUndefined();
   });
 });
 

@@ -136,7 +136,7 @@ describe.each(["process", "in-process"])("a refused password with the %s runtime
     expect(refused.map(({ state }) => state)).toEqual(["FAILED", "FAILED", "FAILED"]);
     const said = messages(refused).toSorted();
     const gated =
-      /^power-off failed \(auth\): machine node-01: the BMC refused its credentials via redfish at 20\d\d-\S+Z, and they are not offered again, because accounts lock: correct them where the inventory has them, the next action reads them$/;
+      /^power-off failed \(auth\): machine node-01: the BMC refused its credentials via redfish at 20\d\d-\S+Z; because accounts lock, they are not offered again before 20\d\d-\S+Z\. To retry at once, correct them where the inventory has them, change the machine's entry or touch the inventory file$/;
     expect(said).toEqual([
       expect.stringMatching(/^power-off failed \(auth\): machine node-01/),
       expect.stringMatching(gated),

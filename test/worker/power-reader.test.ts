@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { actionLibrary } from "../../cli/action-library.ts";
 import { AuthGate } from "../../worker/auth-gate.ts";
 import { readTextFile } from "../../worker/document/read-text-file.ts";
@@ -9,6 +9,8 @@ import { parseInventory } from "../../worker/inventory/parse-inventory.ts";
 import { SecretCommands } from "../../worker/inventory/secret-commands.ts";
 import { MachineLocks } from "../../worker/machine-locks.ts";
 import { PowerReader } from "../../worker/power-reader.ts";
+import { startIpmiBmc } from "../simulators/ipmi/bmc.ts";
+import { SimulatedMachine } from "../simulators/machine.ts";
 import { type RedfishBmc, startRedfishBmc } from "../simulators/redfish/bmc.ts";
 
 const { signal } = new AbortController();
@@ -21,28 +23,34 @@ beforeEach(async () => {
   bmc = await startRedfishBmc({ username: "admin", password: "calvin", tls: "http" });
   folder = await mkdtemp(join(tmpdir(), "pbnj-power-"));
   await writeFile(join(folder, "password"), "calvin\n");
-  const entry = {
-    ...{ name: "node-1", host: "127.0.0.1", providers: ["redfish"] },
-    redfish: { port: bmc.port, scheme: "http" },
-    credentials: { username: "admin", passwordFile: join(folder, "password") },
-  };
-  const text = JSON.stringify({ machines: [entry] });
-  const parsed = parseInventory({ path: join(folder, "i.yaml"), text, env: {}, readFile: readTextFile });
-  if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
   locks = new MachineLocks();
-  reader = new PowerReader({
-    inventory: parsed.value,
-    actions: actionLibrary,
-    locks,
-    authGate: new AuthGate(),
-    secretCommands: new SecretCommands(),
-  });
+  reader = readerOf({ providers: ["redfish"], redfish: { port: bmc.port, scheme: "http" } }).reader;
 });
 afterEach(async () => {
   await reader.close();
   await bmc.stop();
   await rm(folder, { recursive: true, force: true });
 });
+
+/** A reader of one machine, whose entry has these options. */
+function readerOf(options: Readonly<Record<string, unknown>>) {
+  const entry = {
+    ...{ name: "node-1", host: "127.0.0.1" },
+    credentials: { username: "admin", passwordFile: join(folder, "password") },
+    ...options,
+  };
+  const text = JSON.stringify({ machines: [entry] });
+  const parsed = parseInventory({ path: join(folder, "i.yaml"), text, env: {}, readFile: readTextFile });
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
+  const made = new PowerReader({
+    inventory: parsed.value,
+    actions: actionLibrary,
+    locks,
+    authGate: new AuthGate(),
+    secretCommands: new SecretCommands(),
+  });
+  return { reader: made, [Symbol.asyncDispose]: () => made.close() };
+}
 
 describe("a machine's power as the worker reads it", () => {
   it("is the BMC's, with fewer requests once it is known how to ask it", async () => {
@@ -78,6 +86,21 @@ describe("a machine's power as the worker reads it", () => {
 
     await writeFile(join(folder, "password"), "calvin\n");
     expect(await reader.read("node-1", signal)).toBe("on");
+  });
+
+  it("is not read by IPMI where the certificate is another one than the pinned", async () => {
+    const secure = await startRedfishBmc({ username: "admin", password: "calvin" });
+    const ipmi = await startIpmiBmc({ machine: new SimulatedMachine() });
+    onTestFinished(async () => {
+      await secure.close();
+      await ipmi.close();
+    });
+    const ways = { redfish: { port: secure.port }, ipmi: { port: ipmi.port } };
+    await using untrusting = readerOf({ ...ways, tls: { fingerprint: "ab".repeat(32) } });
+
+    await expect(untrusting.reader.read("node-1", signal)).rejects.toMatchObject({ class: "tls" });
+
+    expect(ipmi.log).not.toContain("Get Chassis Status");
   });
 
   it("is unknown of a machine that nobody has, and of a BMC that does not answer", async () => {

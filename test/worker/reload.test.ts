@@ -58,6 +58,7 @@ async function watching(take: (text: string) => Checked<LogFields> = takeInvento
   const taken: string[] = [];
   const logged: string[] = [];
   const seen: boolean[] = [];
+  let touches = 0;
   const say = (level: string) => (fields: LogFields, message: string) =>
     logged.push(`${level} ${fields["source"] ?? ""}: ${message}`.replaceAll(folder, ""));
   const log: Logger = { debug: say("debug"), info: say("info"), warn: say("warn"), error: say("error") };
@@ -67,6 +68,9 @@ async function watching(take: (text: string) => Checked<LogFields> = takeInvento
     name: "inventory" as const,
     path,
     text: GOOD,
+    touched: () => {
+      touches += 1;
+    },
     take(text: string) {
       const checked = take(text);
       if (checked.ok) taken.push(text);
@@ -85,6 +89,8 @@ async function watching(take: (text: string) => Checked<LogFields> = takeInvento
     /** Whether it was taken over, each time that onlookers were told of it. */
     seen,
     logged,
+    /** How often it was touched, as its owner was told. */
+    touches: () => touches,
     look: (moreMs?: number) => clock.pass(moreMs),
     async [Symbol.asyncDispose]() {
       stop.abort();
@@ -103,10 +109,12 @@ test("a file that stays as it is, or is only touched, is taken over never again"
   await using watch = await watching();
 
   await watch.look();
+  expect(watch.touches()).toBe(0);
   await utimes(path, new Date(), new Date(0));
   await watch.look();
   await watch.look();
 
+  expect(watch.touches()).toBe(1);
   expect(watch.taken).toEqual([]);
   expect(watch.logged).toEqual([]);
 });

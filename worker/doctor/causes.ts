@@ -477,8 +477,8 @@ export const CAUSES = {
   "bmc-tls": problem(
     "bmc",
     "tls",
-    "The BMC's certificate is not trusted.",
-    "give its authority with tls.caFile or its own with tls.fingerprint in the inventory; docs/inventory.md has both",
+    "The BMC's certificate is not accepted, or TLS with it fails. No other provider is used then, as somebody in the middle could cause it.",
+    "compare the fingerprint with the BMC's own, then pin it with tls.fingerprint or trust its CA with tls.caFile in the inventory",
   ),
   "bmc-unsupported": problem(
     "bmc",

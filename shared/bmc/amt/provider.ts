@@ -26,7 +26,8 @@ async function open(connection: Connection, context: ProviderContext, signal: Ab
   const account = accountOf(connection);
   const hint = Hint.safeParse(context.hint);
   const limits = { connectTimeoutMs, requestTimeoutMs, maxBodyBytes: MAX_BODY_BYTES };
-  const http = new HttpConnection({ scheme, host, port, tls, ...limits, tracer });
+  const reached = context.onReached === undefined ? {} : { onReached: context.onReached };
+  const http = new HttpConnection({ scheme, host, port, tls, ...limits, ...reached, tracer });
   const wsman = new WsmanClient(http, account, clock);
   try {
     const opened = await readPowerStatus(wsman, hint.success ? hint.data.reading : "get", signal);

@@ -16,7 +16,42 @@ export function handshakeError(error: Error, peer: Peer): BmcError {
   // System errors are the network's; the rest is OpenSSL's or the certificate check's.
   const errorClass = /^(ECONN|EHOST|ENET|ETIMEDOUT|EPIPE)/.test(codeOf(error)) ? "unreachable" : "tls";
   const message = `TLS with ${authority(peer)} failed: ${reasonOf(error)}`;
-  return new BmcError(errorClass, oneLine(message), { cause: error });
+  const remedy = errorClass === "tls" ? `; ${WITHOUT_TLS}` : "";
+  return new BmcError(errorClass, oneLine(message + remedy), { cause: error });
+}
+
+const WITHOUT_TLS =
+  "if this BMC has no TLS there, name only providers that it has: --bmc-providers, BMC_PROVIDERS or, in the inventory, providers";
+
+/** A certificate that is not the pinned one. Fingerprints are SHA-256 in hex; `found` is absent without a certificate. */
+export function pinError(
+  { found, expected }: { readonly found: string | undefined; readonly expected: string },
+  peer: Peer,
+): BmcError {
+  const shown = found ?? "none";
+  const message = `certificate fingerprint of ${authority(peer)} is ${shown}, not the pinned ${expected}`;
+  return new BmcError("tls", message + acceptance(found));
+}
+
+/** A certificate that Node did not verify, with the code that Node gives. */
+export function certificateError(
+  { found, code }: { readonly found: string | undefined; readonly code: string },
+  peer: Peer,
+): BmcError {
+  const shown = found === undefined ? "" : ` (fingerprint ${found})`;
+  const message = `TLS with ${authority(peer)} failed: ${reasons[code] ?? code}${shown}`;
+  const ca = "; to trust its CA, use --bmc-tls-ca-file FILE, BMC_TLS_CA_FILE=FILE or tls: {caFile: FILE}";
+  return new BmcError("tls", message + acceptance(found) + ca);
+}
+
+/** How to pin the certificate that was seen, as flag, variable and inventory line. */
+function acceptance(fingerprint: string | undefined): string {
+  if (fingerprint === undefined) return "";
+  return (
+    "; if that is the BMC's own certificate, accept it with " +
+    `--bmc-tls-fingerprint ${fingerprint}, BMC_TLS_FINGERPRINT=${fingerprint} or, ` +
+    `in the inventory, tls: {fingerprint: "${fingerprint}"}`
+  );
 }
 
 /** How far an exchange had come when it failed. */
@@ -59,6 +94,7 @@ const reasons: Readonly<Record<string, string>> = {
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "certificate of an unknown authority",
   CERT_HAS_EXPIRED: "certificate has expired",
   CERT_NOT_YET_VALID: "certificate is not valid yet",
+  ERR_TLS_CERT_ALTNAME_INVALID: "the certificate is for another host name or address",
   ERR_SSL_WRONG_VERSION_NUMBER: "the peer does not speak TLS on this port",
 };
 

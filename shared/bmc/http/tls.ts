@@ -1,9 +1,9 @@
 import { createHash, type X509Certificate } from "node:crypto";
 import { connect as connectTcp, isIP, type Socket } from "node:net";
-import { connect as connectTls, type TLSSocket } from "node:tls";
+import { connect as connectTls, TLSSocket } from "node:tls";
 import type { TlsOptions } from "../../contract/connection.ts";
 import { BmcError } from "../errors.ts";
-import { connectError, handshakeError } from "./connection-error.ts";
+import { certificateError, connectError, handshakeError, pinError } from "./connection-error.ts";
 
 export interface Endpoint {
   readonly scheme: "https" | "http";
@@ -26,8 +26,10 @@ export function openSocket(
   endpoint: Endpoint,
   callback: (error: BmcError | null, socket: Socket | null, certificate?: X509Certificate) => void,
 ): Socket {
-  const secure = endpoint.scheme === "https";
-  const socket = secure ? connectTls(tlsParameters(endpoint)) : connectTcp(endpoint.port, endpoint.host);
+  const socket =
+    endpoint.scheme === "https"
+      ? connectTls(tlsParameters(endpoint))
+      : connectTcp(endpoint.port, endpoint.host);
   socket.setNoDelay(true);
   let reached = false;
   let settled = false;
@@ -46,7 +48,7 @@ export function openSocket(
   };
   const onError = (error: Error) =>
     settle(reached ? handshakeError(error, endpoint) : connectError(error, endpoint));
-  const onClose = () => onError(new Error("the connection was closed"));
+  const onClose = () => settle(connectError(new Error("the connection was closed"), endpoint));
   const timer = setTimeout(() => {
     const what = reached ? "no TLS handshake" : "no answer";
     const message = `cannot connect to ${authority(endpoint)}: ${what} within ${endpoint.connectTimeoutMs} ms`;
@@ -57,13 +59,15 @@ export function openSocket(
   socket.once("connect", () => {
     reached = true;
     endpoint.onReached?.();
-    if (!secure) settle(null);
+    if (!(socket instanceof TLSSocket)) settle(null);
   });
-  socket.once("secureConnect", () => {
-    // Node tells it once only.
-    const certificate = (socket as TLSSocket).getPeerX509Certificate();
-    settle(pinProblem(certificate, endpoint), certificate);
-  });
+  if (socket instanceof TLSSocket) {
+    socket.once("secureConnect", () => {
+      // Node tells it once only.
+      const certificate = socket.getPeerX509Certificate();
+      settle(certificateProblem(socket, certificate, endpoint), certificate);
+    });
+  }
   return socket;
 }
 
@@ -80,19 +84,21 @@ function tlsParameters({ host, port, tls }: Endpoint) {
     // RFC 6066 section 3: literal addresses are not permitted as a server name.
     ...(isIP(host) === 0 ? { servername: host } : {}),
     ...(tls.ca === undefined ? {} : { ca: tls.ca }),
-    rejectUnauthorized: tls.verify && tls.fingerprint === undefined,
+    // `certificateProblem` decides: a socket that Node rejects has no certificate to tell the fingerprint of.
+    rejectUnauthorized: false,
     ALPNProtocols: ["http/1.1"],
   };
 }
 
-function pinProblem(certificate: X509Certificate | undefined, endpoint: Endpoint): BmcError | null {
-  const expected = endpoint.tls.fingerprint;
-  if (expected === undefined) return null;
+/** Why the peer is not the one that was asked for; null when its certificate is accepted. */
+function certificateProblem(
+  { authorized, authorizationError }: TLSSocket,
+  certificate: X509Certificate | undefined,
+  endpoint: Endpoint,
+): BmcError | null {
+  const { fingerprint: expected, verify } = endpoint.tls;
   const found = certificate && createHash("sha256").update(certificate.raw).digest("hex");
-  if (found === expected) return null;
-  const shown = found ?? "none";
-  return new BmcError(
-    "tls",
-    `certificate fingerprint of ${authority(endpoint)} is ${shown}, not ${expected}`,
-  );
+  if (expected !== undefined) return found === expected ? null : pinError({ found, expected }, endpoint);
+  if (!verify || authorized) return null;
+  return certificateError({ found, code: String(authorizationError) }, endpoint);
 }

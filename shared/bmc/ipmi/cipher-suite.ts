@@ -37,13 +37,45 @@ const CIPHER_SUITES: Readonly<Record<CipherSuiteId, CipherSuite>> = {
   },
 };
 
+/** What a machine's entry says of cipher suites. */
+export interface SuiteChoice {
+  readonly cipherSuite?: CipherSuiteId | undefined;
+  readonly allowSuite3: boolean;
+}
+
+export interface SuitePlan {
+  /** Best first. What is not allowed is asked for only to tell what the BMC offers, and nothing is proven to it. */
+  readonly asked: readonly CipherSuite[];
+  /** Those that a session may have. */
+  readonly allowed: ReadonlySet<CipherSuiteId>;
+}
+
 /**
- * The suites to try, best first. A suite the operator chose stands alone; one that worked before goes first.
+ * The chosen suite alone; else 17, and 3 only where the entry allows it, as somebody in the middle can have 17 refused. One
+ * that worked before goes first.
  */
-export function cipherSuitesToTry(chosen?: CipherSuiteId, remembered?: CipherSuiteId): CipherSuite[] {
-  if (chosen !== undefined) return [CIPHER_SUITES[chosen]];
-  const strongestFirst: CipherSuiteId[] = remembered === 3 ? [3, 17] : [17, 3];
-  return strongestFirst.map((id) => CIPHER_SUITES[id]);
+export function suitePlan({ cipherSuite, allowSuite3 }: SuiteChoice, remembered?: CipherSuiteId): SuitePlan {
+  if (cipherSuite !== undefined) return planOf([cipherSuite], [cipherSuite]);
+  if (!allowSuite3) return planOf([17, 3], [17]);
+  return planOf(remembered === 3 ? [3, 17] : [17, 3], [17, 3]);
+}
+
+function planOf(asked: readonly CipherSuiteId[], allowed: readonly CipherSuiteId[]): SuitePlan {
+  return { asked: asked.map((id) => CIPHER_SUITES[id]), allowed: new Set(allowed) };
+}
+
+/** Whether a suite is weaker than the one that the entry asks for. */
+export function isDowngrade({ cipherSuite }: SuiteChoice, used: CipherSuiteId | undefined): boolean {
+  return cipherSuite === undefined && used === 3;
+}
+
+/** How a machine's entry allows suite 3. */
+export function suite3Remedy(provider: "ipmi" | "ipmitool"): string {
+  return (
+    "to accept suite 3 (SHA-1), which is weaker, use " +
+    `--${provider}-allow-suite-3, ${provider.toUpperCase()}_ALLOW_SUITE_3=true or, in the inventory, ` +
+    `${provider}: {allowSuite3: true}`
+  );
 }
 
 /** HMAC of the parts in order, with the suite's hash. */

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Logger } from "../../logger.ts";
 import { TimeoutReached } from "../../timeout.ts";
 import { BmcError } from "../errors.ts";
-import type { CipherSuite, CipherSuiteId } from "./cipher-suite.ts";
+import type { CipherSuite, CipherSuiteId, SuitePlan } from "./cipher-suite.ts";
 import { closeSession } from "./command.ts";
 import type { Credentials } from "./credentials.ts";
 import { type HandshakeDeps, HandshakeLink, matchAnswer } from "./handshake-link.ts";
@@ -36,8 +36,7 @@ import { sealMessage } from "./sealed-packet.ts";
 export interface HandshakeRequest {
   readonly credentials: Credentials;
   readonly privilege: Privilege;
-  /** Best first; at least one. */
-  readonly suites: readonly CipherSuite[];
+  readonly suites: SuitePlan;
   /** For the whole handshake, however often it starts again. */
   readonly limitMs: number;
 }

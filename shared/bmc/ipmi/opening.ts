@@ -1,7 +1,8 @@
 import { randomInt } from "node:crypto";
 import type { Logger } from "../../logger.ts";
+import { TimeoutReached } from "../../timeout.ts";
 import { BmcError } from "../errors.ts";
-import type { CipherSuite, CipherSuiteId } from "./cipher-suite.ts";
+import { type CipherSuite, type CipherSuiteId, type SuitePlan, suite3Remedy } from "./cipher-suite.ts";
 import { type HandshakeLink, matchAnswer } from "./handshake-link.ts";
 import {
   handshakeError,
@@ -49,17 +50,18 @@ export class Opening {
   readonly #link: HandshakeLink;
   readonly #log: Logger;
   readonly #privilege: Privilege;
-  readonly #offered: readonly CipherSuite[];
+  readonly #plan: SuitePlan;
   /** What the BMC has not refused. */
   #suites: readonly CipherSuite[];
+  /** The BMC has taken a suite that may not be used. */
+  #offersForbidden = false;
 
-  /** `suites`: best first, at least one. */
-  constructor(link: HandshakeLink, log: Logger, privilege: Privilege, suites: readonly CipherSuite[]) {
+  constructor(link: HandshakeLink, log: Logger, privilege: Privilege, plan: SuitePlan) {
     this.#link = link;
     this.#log = log;
     this.#privilege = privilege;
-    this.#offered = suites;
-    this.#suites = suites;
+    this.#plan = plan;
+    this.#suites = plan.asked;
   }
 
   /** The suite to begin with the next time; undefined when silence, which may be chance, chose this one. */
@@ -69,6 +71,16 @@ export class Opening {
 
   /** Opens with the first suite that the BMC takes; refused ones are not tried again. */
   async open(): Promise<Opened> {
+    try {
+      return await this.#open();
+    } catch (thrown) {
+      // A BMC may drop a suite that it does not have without a word.
+      if (thrown instanceof TimeoutReached && this.#offersForbidden) throw this.#noneIsOffered(thrown);
+      throw thrown;
+    }
+  }
+
+  async #open(): Promise<Opened> {
     for (;;) {
       const startedMs = this.#link.clock.monotonicMs();
       const { asked, status, response } = await this.#ask();
@@ -89,6 +101,12 @@ export class Opening {
         this.#link.abandon(response.bmcId, STATUS_INVALID_INTEGRITY_CHECK);
         throw new BmcError("protocol", "Open Session: the BMC answered with other algorithms than asked");
       }
+      if (!this.#plan.allowed.has(suite.id)) {
+        this.#link.abandon(response.bmcId, STATUS_INSUFFICIENT_RESOURCES);
+        this.#offersForbidden = true;
+        this.#drop(suite, STATUS_OK);
+        continue;
+      }
       const answeredAfterMs = this.#link.clock.monotonicMs() - startedMs;
       return { suite, consoleId, bmcId: response.bmcId, answeredAfterMs };
     }
@@ -97,11 +115,15 @@ export class Opening {
   #drop(suite: CipherSuite, status: number): void {
     this.#suites = this.#suites.filter(({ id }) => id !== suite.id);
     this.#log.debug({ suite: suite.id }, "cipher suite refused");
-    if (this.#suites.length > 0) return;
-    const offered = this.#offered.map(({ id }) => id).join(" and ");
-    throw new BmcError("unsupported", `the BMC offers no cipher suite out of ${offered}`, {
-      cause: handshakeError("Open Session", status),
-    });
+    if (this.#suites.length === 0) throw this.#noneIsOffered(handshakeError("Open Session", status));
+  }
+
+  #noneIsOffered(cause: unknown): BmcError {
+    const asked = this.#plan.asked.map(({ id }) => id).join(" and ");
+    const reason = this.#offersForbidden
+      ? `the BMC offers cipher suite 3 and not 17; ${suite3Remedy("ipmi")}`
+      : `the BMC offers no cipher suite out of ${asked}`;
+    return new BmcError("unsupported", reason, { cause });
   }
 
   /**

@@ -1,7 +1,7 @@
 import type { Connection } from "../../contract/connection.ts";
 import { untraced } from "../../tracing/tracer.ts";
 import type { Provider, ProviderContext, Session } from "../provider.ts";
-import { type CipherSuiteId, cipherSuitesToTry } from "./cipher-suite.ts";
+import { type CipherSuiteId, isDowngrade, suitePlan } from "./cipher-suite.ts";
 import { readCredentials } from "./credentials.ts";
 import { IPMI_CAPABILITIES, ipmiDrivers } from "./drivers.ts";
 import { shakeHands } from "./handshake.ts";
@@ -24,7 +24,7 @@ async function open(connection: Connection, context: ProviderContext, signal: Ab
   const transport = await UdpTransport.open(host, options.port, connectTimeoutMs, signal, context.onReached);
 
   const establish = async (remembered: CipherSuiteId | undefined, limitMs: number, until: AbortSignal) => {
-    const suites = cipherSuitesToTry(options.cipherSuite, remembered);
+    const suites = suitePlan(options, remembered);
     const deps = { transport, clock, log, tracer, signal: until };
     const established = await shakeHands({ credentials, privilege, suites, limitMs }, deps);
     const session = new IpmiSession({ established, privilege, route, transport, clock, tracer });
@@ -33,6 +33,8 @@ async function open(connection: Connection, context: ProviderContext, signal: Ab
 
   try {
     const { established, session: first } = await establish(hint.cipherSuite, connectTimeoutMs, signal);
+    if (isDowngrade(options, established.suite.id))
+      log.warn({ host, provider: "ipmi" }, "IPMI cipher suite downgraded to 3 as allowSuite3 allows");
     const renew = async (limitMs: number, until: AbortSignal) =>
       (await establish(established.suite.id, limitMs, until)).session;
     const session = new LastingSession({ first, renew, requestTimeoutMs, clock, log });

@@ -3,18 +3,19 @@ import { TimeoutReached } from "../../timeout.ts";
 import type { Tracer } from "../../tracing/tracer.ts";
 import { BmcError } from "../errors.ts";
 import { type Answer, type CommandChannel, codeOf } from "../ipmi/channel.ts";
-import type { CipherSuiteId } from "../ipmi/cipher-suite.ts";
+import { type CipherSuiteId, suite3Remedy } from "../ipmi/cipher-suite.ts";
 import type { Command } from "../ipmi/command.ts";
 import { COMPLETED } from "../ipmi/completion-code.ts";
 import { ipmitoolInvocation } from "./argv.ts";
 import { failureOf, refusesSuite } from "./failure.ts";
-import { hasFailed, parseRawOutput, parseRefusal, parseShellOutput } from "./output.ts";
+import { hasFailed, parseRawOutput, parseRefusal } from "./output.ts";
 import { runProgram } from "./program.ts";
+import type { IpmitoolSecrets } from "./secrets.ts";
 
 /** Commands through ipmitool: one run of the program, and so one session, for each. */
 export class IpmitoolChannel implements CommandChannel {
   readonly #connection: Connection;
-  readonly #environment: Readonly<Record<string, string>>;
+  readonly #secrets: IpmitoolSecrets;
   /** Best first; what the BMC refused is dropped. */
   #suites: readonly CipherSuiteId[];
   readonly #tracer: Tracer;
@@ -22,12 +23,12 @@ export class IpmitoolChannel implements CommandChannel {
 
   constructor(
     connection: Connection,
-    environment: Readonly<Record<string, string>>,
+    secrets: IpmitoolSecrets,
     suites: readonly CipherSuiteId[],
     tracer: Tracer,
   ) {
     this.#connection = connection;
-    this.#environment = environment;
+    this.#secrets = secrets;
     this.#suites = suites;
     this.#tracer = tracer;
   }
@@ -62,25 +63,37 @@ export class IpmitoolChannel implements CommandChannel {
       if (suite === undefined) throw new BmcError("internal", "no cipher suite to try");
       const { ok, stdout, stderr } = await this.#runProgram(command, suite, signal);
       if (ok && !hasFailed(stderr)) {
-        const data = command.secret ? parseShellOutput(stdout) : parseRawOutput(stdout);
-        return { command, completionCode: COMPLETED, data };
+        return { command, completionCode: COMPLETED, data: parseRawOutput(stdout) };
       }
       const completionCode = parseRefusal(stderr);
       if (completionCode !== undefined) return { command, completionCode, data: Buffer.alloc(0) };
+      if (!refusesSuite(stderr)) throw failureOf(command, stderr);
       const remaining = this.#suites.slice(1);
-      if (!refusesSuite(stderr) || remaining.length === 0) throw failureOf(command, stderr);
+      if (remaining.length === 0) throw this.#noSuite(failureOf(command, stderr));
       this.#suites = remaining;
     }
   }
 
+  #noSuite(refusal: BmcError): BmcError {
+    const { cipherSuite, allowSuite3 } = this.#connection.ipmitool;
+    if (cipherSuite !== undefined || allowSuite3) return refusal;
+    const message = `cipher suite 17: ${refusal.message}; ${suite3Remedy("ipmitool")}`;
+    return new BmcError(refusal.class, message, { cause: refusal });
+  }
+
   async #runProgram(command: Command, suite: CipherSuiteId, signal: AbortSignal) {
     const { connectTimeoutMs, requestTimeoutMs, ipmitool } = this.#connection;
-    const invocation = ipmitoolInvocation(this.#connection, suite, command);
+    const invocation = ipmitoolInvocation(this.#connection, this.#secrets, suite, command);
     const limitMs = connectTimeoutMs + requestTimeoutMs;
     this.#runs += 1;
     try {
       return await runProgram(
-        { program: ipmitool.program, ...invocation, environment: this.#environment, limitMs },
+        {
+          program: ipmitool.program,
+          ...invocation,
+          environment: environmentOf(process.env["PATH"]),
+          limitMs,
+        },
         signal,
       );
     } catch (thrown) {
@@ -91,4 +104,9 @@ export class IpmitoolChannel implements CommandChannel {
       });
     }
   }
+}
+
+/** The child's whole environment: what it needs to be found, and plain English messages. */
+function environmentOf(path: string | undefined): Readonly<Record<string, string>> {
+  return { ...(path === undefined ? {} : { PATH: path }), LC_ALL: "C" };
 }

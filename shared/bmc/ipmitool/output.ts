@@ -7,13 +7,7 @@ export function parseRawOutput(stdout: string): Buffer {
   throw new BmcError("protocol", "ipmitool printed something else than the bytes of an answer");
 }
 
-/** The same behind the prompts of `shell`, which repeat what was typed. */
-export function parseShellOutput(stdout: string): Buffer {
-  const lines = stdout.split("\n").filter((line) => !line.startsWith("ipmitool>"));
-  return parseRawOutput(lines.join("\n"));
-}
-
-/** Whether a command got no answer, or another one than success; `shell` itself ends well all the same. */
+/** Whether a command got no answer, or another one than success; `exec` may end well all the same. */
 export function hasFailed(stderr: string): boolean {
   return stderr.includes("Unable to send RAW command");
 }
@@ -34,9 +28,10 @@ const CHATTER = [
   /^\s*([0-9a-f]{2}\s*)+$/i,
 ];
 
-/** What is left of stderr, in one line, for people. */
+/** What is left of stderr, in one line, for people. `Key: ` is how `-Y` asks for the BMC key. */
 export function essenceOf(stderr: string): string {
   return stderr
+    .replace(/^Key: /, "")
     .split("\n")
     .filter((line) => line.trim() !== "" && !CHATTER.some((pattern) => pattern.test(line)))
     .map((line) => line.trim())

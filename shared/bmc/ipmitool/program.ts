@@ -1,6 +1,8 @@
+import { closeSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { TimeoutReached } from "../../timeout.ts";
 import { BmcError } from "../errors.ts";
+import { openNamelessFile } from "./nameless-file.ts";
 
 /** Enough for any answer and for `-v`; a program that prints more has lost its way. */
 const OUTPUT_LIMIT = 64 * 1024;
@@ -10,7 +12,9 @@ export interface ProgramRun {
   readonly program: string;
   readonly argv: readonly string[];
   /** What it reads from standard input, which is closed when this is absent. */
-  readonly input?: string;
+  readonly input?: Uint8Array;
+  /** The content of files without a name that it finds at /dev/fd/3 and the numbers after it. */
+  readonly files: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
   readonly limitMs: number;
 }
@@ -28,15 +32,8 @@ export interface ProgramEnd {
  */
 export async function runProgram(run: ProgramRun, signal: AbortSignal): Promise<ProgramEnd> {
   signal.throwIfAborted();
-  const { execa } = await import("execa");
-  const child = execa(run.program, run.argv, {
-    env: run.environment,
-    extendEnv: false,
-    ...(run.input === undefined ? { stdin: "ignore" } : { input: run.input }),
-    detached: true,
-    reject: false,
-    maxBuffer: OUTPUT_LIMIT,
-  });
+  // In an object, as the child itself can be waited for and would be, to its end.
+  const { child } = await start(run);
   const interrupted = Promise.withResolvers<unknown>();
   const onAbort = () => interrupted.resolve(signal.reason);
   signal.addEventListener("abort", onAbort, { once: true });
@@ -59,6 +56,29 @@ export async function runProgram(run: ProgramRun, signal: AbortSignal): Promise<
     await endGroup(child.pid, child);
   }
 }
+
+async function start(run: ProgramRun) {
+  const { execa } = await import("execa");
+  const descriptors: number[] = [];
+  try {
+    for (const content of run.files) descriptors.push(openNamelessFile(content));
+    const child = execa(run.program, run.argv, {
+      env: run.environment,
+      extendEnv: false,
+      ...(run.input === undefined ? {} : { input: run.input }),
+      stdio: [run.input === undefined ? "ignore" : "pipe", "pipe", "pipe", ...descriptors.map(inherited)],
+      detached: true,
+      reject: false,
+      maxBuffer: OUTPUT_LIMIT,
+    });
+    return { child };
+  } finally {
+    for (const descriptor of descriptors) closeSync(descriptor);
+  }
+}
+
+/** execa hands any descriptor on; its types name those up to 9. */
+const inherited = (descriptor: number) => descriptor as 3;
 
 /** Ends what is left of the group: often nothing. */
 async function endGroup(pid: number | undefined, ended: PromiseLike<unknown>): Promise<void> {

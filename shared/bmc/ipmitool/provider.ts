@@ -2,14 +2,14 @@ import type { Connection } from "../../contract/connection.ts";
 import { type SpanStart, untraced } from "../../tracing/tracer.ts";
 import { dataOf, exchange } from "../ipmi/channel.ts";
 import { GET_CHASSIS_STATUS } from "../ipmi/chassis.ts";
-import { cipherSuitesToTry } from "../ipmi/cipher-suite.ts";
+import { isDowngrade, suitePlan } from "../ipmi/cipher-suite.ts";
 import { IPMI_CAPABILITIES, ipmiDrivers } from "../ipmi/drivers.ts";
 import { type IpmiHint, parseHint } from "../ipmi/hint.ts";
 import type { Provider, ProviderContext, Session } from "../provider.ts";
 import { IpmitoolChannel } from "./channel.ts";
-import { ipmitoolEnvironment } from "./environment.ts";
 import { ChannelWithFreshAnswer } from "./fresh-answer.ts";
 import { probe } from "./probe.ts";
+import { ipmitoolSecrets } from "./secrets.ts";
 
 /** IPMI 2.0 over LAN through the ipmitool program, for BMCs that get along with nothing else. */
 export const ipmitool: Provider = { name: "ipmitool", capabilities: IPMI_CAPABILITIES, open };
@@ -19,16 +19,19 @@ const PROBING: SpanStart = { name: "Get Channel Authentication Capabilities", ki
 
 async function open(connection: Connection, context: ProviderContext, signal: AbortSignal): Promise<Session> {
   const hint = parseHint(context.hint);
-  const { clock, tracer = untraced } = context;
-  const suites = cipherSuitesToTry(connection.ipmitool.cipherSuite, hint.cipherSuite).map(({ id }) => id);
-  const environment = ipmitoolEnvironment(connection, process.env["PATH"]);
-  const channel = new IpmitoolChannel(connection, environment, suites, tracer);
+  const { clock, log, tracer = untraced } = context;
+  const { host, ipmitool: options } = connection;
+  const { asked, allowed } = suitePlan(options, hint.cipherSuite);
+  const suites = asked.map(({ id }) => id).filter((id) => allowed.has(id));
+  const channel = new IpmitoolChannel(connection, ipmitoolSecrets(connection), suites, tracer);
   await tracer.span(PROBING, () => probe(connection, context, signal));
   context.onReached?.();
   // Nothing stays open between runs; one that reads proves address, cipher suite and credentials.
   const status = await exchange(channel, GET_CHASSIS_STATUS, signal);
   dataOf(status);
-  const { privilege } = connection.ipmitool;
+  if (isDowngrade(options, channel.suite))
+    log.warn({ host, provider: "ipmitool" }, "IPMI cipher suite downgraded to 3 as allowSuite3 allows");
+  const { privilege } = options;
   const fresh = new ChannelWithFreshAnswer(channel, status, clock);
   const drivers = ipmiDrivers(fresh, { clock, hint, privilege });
   return {

@@ -1,6 +1,6 @@
 import { REFUSING_PORT, tcpBlackHole, udpBlackHole } from "../../actions/lab.ts";
 import { redfishProfiles } from "../../simulators/redfish/profiles.ts";
-import { createCertificate } from "../../support/certificate.ts";
+import { createCertificate, fingerprintOf } from "../../support/certificate.ts";
 import type { Failure, Seen } from "./failure.ts";
 import { REFUSING, SERVED_BY_HTTPS, SERVED_BY_IPMI, SERVED_BY_REDFISH } from "./machines.ts";
 import type { Stage, Step } from "./stage.ts";
@@ -18,6 +18,8 @@ async function actionFailure(
   return stage.statusOf(await stage.ending(server, step));
 }
 
+/** In place of a certificate's own, which is another one each time. */
+const SHOWN_FINGERPRINT = "5a1f0c9e773bd2448e60f19a2c7db805e34691af0d52c8176bf4398ae0215d93";
 const STATUS: Step = { name: "power-status" };
 const HARD_OFF: Step = { name: "power-off", environment: { MODE: "hard", STATE_TIMEOUT: "1s" } };
 const PXE: Step = { name: "set-pxe-once", environment: { MODE: "uefi" } };
@@ -88,6 +90,7 @@ export const machineFailures: readonly Failure[] = [
     name: "bmc-certificate-unknown",
     provoke: async (stage) => {
       const tls = createCertificate({ commonName: "bmc", altNames: ["127.0.0.1"] });
+      stage.hide(fingerprintOf(tls), SHOWN_FINGERPRINT);
       return actionFailure(stage, SERVED_BY_HTTPS(await stage.redfish({ tls })), STATUS);
     },
   },
@@ -97,6 +100,7 @@ export const machineFailures: readonly Failure[] = [
       const tls = createCertificate({ commonName: "bmc", altNames: ["bmc-01.example.org"] });
       const machine = SERVED_BY_HTTPS(await stage.redfish({ tls }));
       stage.hide("127.0.0.1", "192.0.2.11");
+      stage.hide(fingerprintOf(tls), SHOWN_FINGERPRINT);
       const caFile = await stage.file("company-ca.pem", tls.cert);
       return actionFailure(stage, { ...machine, tls: { caFile } }, STATUS);
     },
@@ -105,7 +109,7 @@ export const machineFailures: readonly Failure[] = [
     name: "bmc-fingerprint",
     provoke: async (stage) => {
       const bmc = await stage.redfish({ tls: createCertificate({ commonName: "bmc" }) });
-      stage.hide(bmc.fingerprint, "5a1f0c9e773bd2448e60f19a2c7db805e34691af0d52c8176bf4398ae0215d93");
+      stage.hide(bmc.fingerprint, SHOWN_FINGERPRINT);
       stage.hide(
         (bmc.fingerprint.toUpperCase().match(/../g) ?? []).join(":"),
         "5A:1F:0C:9E:77:3B:D2:44:8E:60:F1:9A:2C:7D:B8:05:E3:46:91:AF:0D:52:C8:17:6B:F4:39:8A:E0:21:5D:93",
@@ -131,7 +135,8 @@ export const machineFailures: readonly Failure[] = [
       const second = await stage.ending(server, { name: "power-on" });
       if (bmc.refusedCredentials !== 1) throw new Error(`offered ${bmc.refusedCredentials} times`);
       const { status } = stage.statusOf(second);
-      const message = status.message.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/, "2026-01-01T03:00:00.000Z");
+      const times = ["2026-01-01T03:00:00Z", "2026-01-01T03:15:00Z"];
+      const message = status.message.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (time) => times.shift() ?? time);
       return { status: { ...status, message } };
     },
   },
@@ -159,7 +164,7 @@ export const machineFailures: readonly Failure[] = [
     name: "ipmi-cipher-suite",
     provoke: async (stage) => {
       const { ipmi, ...machine } = SERVED_BY_IPMI(await stage.ipmi({ cipherSuites: [3] }));
-      return actionFailure(stage, { ...machine, ipmi: { ...ipmi, cipherSuite: 17 } }, STATUS);
+      return actionFailure(stage, { ...machine, ipmi }, STATUS);
     },
   },
   {

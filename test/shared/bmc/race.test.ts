@@ -36,6 +36,7 @@ function field() {
       return name;
     },
   });
+  const isFinal = (error: BmcError) => error.class === "auth";
   const discard = async (opened: string) => void record.push(`${opened} discarded`);
   /** Runs a race to the end of the tidying up after it. */
   const openFirst = async (
@@ -48,7 +49,7 @@ function field() {
       tidied = work;
     };
     try {
-      return await race(candidates, { headStartMs, discard, tidying }, signal);
+      return await race(candidates, { headStartMs, isFinal, discard, tidying }, signal);
     } finally {
       await tidied;
     }
@@ -121,6 +122,24 @@ test("a refused password ends the search", async () => {
     message: "redfish: the BMC refused the password",
   });
   expect(record).toEqual(["redfish started"]);
+});
+
+test("a final failure ends the search also where another one has opened and waits", async () => {
+  const { record, answersAfter, openFirst } = field();
+  const untrusted: Candidate<string> = {
+    name: "redfish",
+    open: async (_, { reached }) => {
+      await systemClock.sleep(20);
+      reached();
+      await systemClock.sleep(50);
+      throw new BmcError("auth", "refused");
+    },
+  };
+
+  const running = openFirst([untrusted, answersAfter("ipmi", 20)], 30_000);
+
+  await expect(running).rejects.toMatchObject({ class: "auth", message: "redfish: refused" });
+  expect(record).toEqual(["ipmi started", "ipmi discarded"]);
 });
 
 test("what opens after another has won is discarded before the race is over", async () => {

@@ -9,7 +9,7 @@ import { type IpmiBmcOptions, startIpmiBmc } from "../../simulators/ipmi/bmc.ts"
 import { SimulatedMachine } from "../../simulators/machine.ts";
 import { type RedfishBmcOptions, startRedfishBmc } from "../../simulators/redfish/bmc.ts";
 import { SESSIONS } from "../../simulators/redfish/sessions.ts";
-import { createCertificate } from "../../support/certificate.ts";
+import { createCertificate, fingerprintOf } from "../../support/certificate.ts";
 
 const never = new AbortController().signal;
 const own = { file: PROGRAM, actions: actionLibrary.names(), library: actionLibrary };
@@ -134,6 +134,24 @@ describe("the doctor at BMCs", () => {
       "passwordEnv NOT_SET is not set",
     );
     expect(JSON.stringify(found)).not.toContain("canary-5");
+  });
+
+  it("reports a certificate that is not the pinned one, although IPMI would answer, and how to accept it", async () => {
+    const certificate = createCertificate({ commonName: "bmc", altNames: ["127.0.0.1"] });
+    const [bmc, other] = [await redfish({ tls: certificate }), await ipmi()];
+    const ways = { providers: ["redfish", "ipmi"], redfish: { port: bmc.port }, ipmi: { port: other.port } };
+
+    const found = await check([
+      behind("node-1", bmc.port, { ...ways, tls: { fingerprint: "ab".repeat(32) } }),
+      behind("node-2", bmc.port, { ...ways, tls: { fingerprint: "ab".repeat(32), fallback: true } }),
+    ]);
+
+    expect(found).toMatchObject([
+      { subject: "node-1", state: "problem", cause: "bmc-tls", class: "tls" },
+      { subject: "node-2", state: "ok", detail: expect.stringContaining("redfish: TLS failed, ipmi:") },
+    ]);
+    expect(found[0]?.detail).toContain(`tls: {fingerprint: "${fingerprintOf(certificate)}"}`);
+    expect(found[0]?.remedy).toContain("tls.fingerprint");
   });
 
   it("offers what was refused once only, whatever the machine is called and however many providers it has", async () => {

@@ -69,13 +69,13 @@ machines:
     host: 192.0.2.1
     providers: [ipmitool, redfish]
     bootMode: uefi
-    tls: {caFile: ca.pem}
+    tls: {caFile: ca.pem, fallback: true}
     connectTimeout: 1s
     requestTimeout: 1m30s
     headStart: 0
     redfish: {port: 8443, scheme: http, system: "1", auth: session}
     ipmi: {port: 6230, cipherSuite: 3, privilege: user, kgEnv: PASS}
-    ipmitool: {port: 6231, cipherSuite: 17, privilege: administrator, kgEnv: USER, program: /opt/ipmitool}
+    ipmitool: {port: 6231, cipherSuite: 17, allowSuite3: true, privilege: administrator, kgEnv: USER, program: /opt/ipmitool}
     amt: {port: 16994, scheme: https}
     credentials: {usernameEnv: USER, passwordEnv: PASS}
 `);
@@ -87,7 +87,7 @@ machines:
       host: "192.0.2.1",
       providers: ["ipmitool", "redfish"],
       bootMode: "uefi",
-      tls: { verify: true, ca },
+      tls: { verify: true, ca, fallback: true },
       connectTimeoutMs: 1_000,
       requestTimeoutMs: 90_000,
       headStartMs: 0,
@@ -99,12 +99,14 @@ machines:
     expect({ ...ipmi, kg: ipmi.kg?.reveal() }).toEqual({
       port: 6230,
       cipherSuite: 3,
+      allowSuite3: false,
       privilege: "user",
       kg: "secret",
     });
     expect({ ...ipmitool, kg: ipmitool.kg?.reveal() }).toEqual({
       port: 6231,
       cipherSuite: 17,
+      allowSuite3: true,
       privilege: "administrator",
       kg: "admin",
       program: "/opt/ipmitool",

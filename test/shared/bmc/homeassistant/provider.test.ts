@@ -202,7 +202,7 @@ test("any answer to a reading is a state or a typed error", async () => {
     scheme: "http",
     host: "127.0.0.1",
     port: listener.port,
-    tls: { verify: true },
+    tls: { verify: true, fallback: false },
     connectTimeoutMs: 2_000,
     requestTimeoutMs: 2_000,
     maxBodyBytes: 10_000,

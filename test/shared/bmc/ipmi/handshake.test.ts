@@ -3,6 +3,10 @@ import { once } from "node:events";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { eventually, limit, openSession, recordingLogger, startBmc } from "./bench.ts";
 
+const ALLOWED = { ipmi: { allowSuite3: true } };
+/** Byte 12 of Open Session is the authentication algorithm; 3 is HMAC-SHA256. */
+const isSuite17 = (name: string, payload: Buffer) => name === "Open Session" && payload[12] === 3;
+
 describe("cipher suites", () => {
   it("begins with 17 and remembers it", async () => {
     const bmc = await startBmc();
@@ -13,21 +17,66 @@ describe("cipher suites", () => {
     expect(session.roundTrips()).toBe(3);
   });
 
-  it("falls back to 3 when the BMC refuses 17, and begins with 3 the next time", async () => {
+  it("does not fall back to 3 unless the entry allows it: the error names what the BMC offers, and the option", async () => {
     const bmc = await startBmc({ cipherSuites: [3] });
 
-    const first = await openSession(bmc);
-    const second = await openSession(bmc, { hint: first.hint() });
+    const opening = openSession(bmc, { hint: { cipherSuite: 3 } });
+
+    await expect(opening).rejects.toMatchObject({
+      class: "unsupported",
+      message:
+        "the BMC offers cipher suite 3 and not 17; to accept suite 3 (SHA-1), which is weaker, use " +
+        "--ipmi-allow-suite-3, IPMI_ALLOW_SUITE_3=true or, in the inventory, ipmi: {allowSuite3: true}",
+    });
+    expect(bmc.log).toEqual(["Open Session", "Open Session"]);
+    await eventually(() => bmc.sessions() === 0);
+  });
+
+  it("says the same of a BMC that drops suite 17 without a word", async () => {
+    const bmc = await startBmc();
+    bmc.faults.ignores = isSuite17;
+
+    const opening = openSession(bmc, { overrides: { connectTimeoutMs: 900 } });
+
+    await expect(opening).rejects.toMatchObject({
+      class: "unsupported",
+      message: expect.stringContaining("IPMI_ALLOW_SUITE_3=true"),
+    });
+    expect(bmc.log).not.toContain("RAKP1");
+    await eventually(() => bmc.sessions() === 0);
+  });
+
+  it("uses 17 where its answer was only lost, although the BMC offered 3 meanwhile", async () => {
+    const bmc = await startBmc();
+    let lost = 0;
+    bmc.faults.ignores = (name, payload) => isSuite17(name, payload) && lost++ === 0;
+
+    const session = await openSession(bmc);
+
+    expect(session.hint()).toEqual({ cipherSuite: 17 });
+    await eventually(() => bmc.sessions() === 1);
+  });
+
+  it("falls back to 3 where the entry allows it, logs that each time, and begins with 3 the next time", async () => {
+    const bmc = await startBmc({ cipherSuites: [3] });
+    const log = recordingLogger();
+
+    const first = await openSession(bmc, { overrides: ALLOWED, log });
+    const second = await openSession(bmc, { overrides: ALLOWED, log, hint: first.hint() });
 
     expect(first.hint()).toEqual({ cipherSuite: 3 });
     expect(first.roundTrips()).toBe(4);
     expect(second.roundTrips()).toBe(3);
+    expect(log.lines.filter(({ message }) => message.includes("downgraded"))).toEqual([
+      { fields: { host: "127.0.0.1", provider: "ipmi" }, message: expect.stringContaining("allowSuite3") },
+      { fields: { host: "127.0.0.1", provider: "ipmi" }, message: expect.stringContaining("allowSuite3") },
+    ]);
   });
 
   it("goes back to 17 when a remembered 3 is refused", async () => {
     const bmc = await startBmc({ cipherSuites: [17] });
 
-    const session = await openSession(bmc, { hint: { cipherSuite: 3 } });
+    const session = await openSession(bmc, { overrides: ALLOWED, hint: { cipherSuite: 3 } });
 
     expect(session.hint()).toEqual({ cipherSuite: 17 });
   });
@@ -42,10 +91,9 @@ describe("cipher suites", () => {
 
   it("falls back after the first silence, and does not remember what may have been a lost packet", async () => {
     const bmc = await startBmc();
-    // Byte 12 is the authentication algorithm; 3 is HMAC-SHA256.
-    bmc.faults.ignores = (name, payload) => name === "Open Session" && payload[12] === 3;
+    bmc.faults.ignores = isSuite17;
 
-    const session = await openSession(bmc);
+    const session = await openSession(bmc, { overrides: ALLOWED });
 
     expect(await session.power.read(limit())).toBe("off");
     expect(session.hint()).toEqual({});
@@ -76,7 +124,7 @@ describe("cipher suites", () => {
       return [named];
     };
 
-    const session = await openSession(bmc);
+    const session = await openSession(bmc, { overrides: ALLOWED });
 
     expect(await session.power.read(limit())).toBe("off");
     expect(session.hint()).toEqual({ cipherSuite: 3 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type CipherSuite, cipherSuitesToTry } from "../../../../shared/bmc/ipmi/cipher-suite.ts";
+import { type CipherSuite, suitePlan } from "../../../../shared/bmc/ipmi/cipher-suite.ts";
 import { padKey } from "../../../../shared/bmc/ipmi/kg.ts";
 import { buildLanRequest, parseLanResponse } from "../../../../shared/bmc/ipmi/message.ts";
 import {
@@ -22,7 +22,7 @@ import { openMessage, sealMessage } from "../../../../shared/bmc/ipmi/sealed-pac
 import { captures } from "./captures.ts";
 
 function suiteOf(id: 3 | 17): CipherSuite {
-  const [suite] = cipherSuitesToTry(id);
+  const [suite] = suitePlan({ cipherSuite: id, allowSuite3: false }).asked;
   if (!suite) throw new Error("no such suite");
   return suite;
 }

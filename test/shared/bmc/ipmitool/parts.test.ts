@@ -1,17 +1,13 @@
 import { describe, expect, it } from "vitest";
 import type { CommandChannel } from "../../../../shared/bmc/ipmi/channel.ts";
 import { chassisControl, GET_CHASSIS_STATUS } from "../../../../shared/bmc/ipmi/chassis.ts";
+import type { Command } from "../../../../shared/bmc/ipmi/command.ts";
 import { setUserPassword } from "../../../../shared/bmc/ipmi/users.ts";
 import { ipmitoolInvocation } from "../../../../shared/bmc/ipmitool/argv.ts";
-import { ipmitoolEnvironment } from "../../../../shared/bmc/ipmitool/environment.ts";
 import { failureOf, refusesSuite } from "../../../../shared/bmc/ipmitool/failure.ts";
 import { ChannelWithFreshAnswer } from "../../../../shared/bmc/ipmitool/fresh-answer.ts";
-import {
-  essenceOf,
-  parseRawOutput,
-  parseRefusal,
-  parseShellOutput,
-} from "../../../../shared/bmc/ipmitool/output.ts";
+import { essenceOf, parseRawOutput, parseRefusal } from "../../../../shared/bmc/ipmitool/output.ts";
+import { ipmitoolSecrets } from "../../../../shared/bmc/ipmitool/secrets.ts";
 import { systemClock } from "../../../../shared/clock.ts";
 import { Connection } from "../../../../shared/contract/connection.ts";
 import { Secret } from "../../../../shared/secret.ts";
@@ -31,64 +27,63 @@ RAW REQUEST (2 bytes)
  03 08
 `;
 
+/** The run for a command of a connection with these options. */
+function invocationOf(suite: 3 | 17, command: Command, overrides: Record<string, unknown> = {}) {
+  const to = connection(overrides);
+  return ipmitoolInvocation(to, ipmitoolSecrets(to), suite, command);
+}
+
 describe("the arguments", () => {
   it("name the BMC, the user, the suite and the command, and no secret", () => {
-    const { argv } = ipmitoolInvocation(
-      connection({ ipmitool: { kg: "bmc key" } }),
-      17,
-      chassisControl("on"),
-    );
+    const { argv } = invocationOf(17, chassisControl("on"), { ipmitool: { kg: "bmc key" } });
 
     expect(argv.join(" ")).toBe(
-      "-I lanplus -H bmc1 -p 623 -U admin -E -K -N 1 -R 3 -L OPERATOR -C 17 -v raw 0x00 0x02 0x01",
+      "-I lanplus -H bmc1 -p 623 -U admin -f /dev/fd/3 -Y -N 1 -R 3 -L OPERATOR -C 17 -v raw 0x00 0x02 0x01",
     );
   });
 
   it("follow port, privilege level and suite, and leave the BMC key out where there is none", () => {
     const options = { ipmitool: { port: 9623, privilege: "administrator" } };
-    const { argv } = ipmitoolInvocation(connection(options), 3, GET_CHASSIS_STATUS);
+    const { argv, input } = invocationOf(3, GET_CHASSIS_STATUS, options);
 
     expect(argv.join(" ")).toBe(
-      "-I lanplus -H bmc1 -p 9623 -U admin -E -N 1 -R 3 -L ADMINISTRATOR -C 3 -v raw 0x00 0x01",
+      "-I lanplus -H bmc1 -p 9623 -U admin -f /dev/fd/3 -N 1 -R 3 -L ADMINISTRATOR -C 3 -v raw 0x00 0x01",
     );
+    expect(input).toBeUndefined();
   });
 
   it.each(["cycle", "reset"] as const)("let the program send %s one single time", (command) => {
-    const { argv } = ipmitoolInvocation(connection(), 17, chassisControl(command));
+    const { argv } = invocationOf(17, chassisControl(command));
 
     expect(argv.join(" ")).toContain("-N 5 -R 1 ");
   });
 });
 
-describe("the environment", () => {
-  it("holds the secrets and what the program is found by, and nothing else", () => {
-    const environment = ipmitoolEnvironment(connection({ ipmitool: { kg: "0x626d63" } }), "/bin");
+describe("the secrets", () => {
+  it("are lines of a file and of standard input, the BMC key with any bytes", () => {
+    const { files, input } = invocationOf(17, GET_CHASSIS_STATUS, { ipmitool: { kg: "0x62ff0d" } });
 
-    expect(environment).toEqual({
-      PATH: "/bin",
-      LC_ALL: "C",
-      IPMITOOL_PASSWORD: "calvin",
-      IPMI_KGKEY: "bmc",
-    });
+    expect(files).toEqual(["calvin\n"]);
+    expect(input).toEqual(Buffer.of(0x62, 0xff, 0x0d, 0x0a));
   });
 
-  it("has an empty password for a user without one", () => {
-    const environment = ipmitoolEnvironment(connection({ password: undefined }), undefined);
-
-    expect(environment).toEqual({ LC_ALL: "C", IPMITOOL_PASSWORD: "" });
+  it("have an empty line for a user without a password", () => {
+    expect(invocationOf(17, GET_CHASSIS_STATUS, { password: undefined }).files).toEqual(["\n"]);
   });
 
-  it.each(["0xff00", "0x00"])(
-    "cannot carry the BMC key %s, which would have to go into the arguments",
-    (kg) => {
-      expect(() => ipmitoolEnvironment(connection({ ipmitool: { kg } }), "/bin")).toThrow(
-        expect.objectContaining({ class: "unsupported" }),
-      );
-    },
-  );
+  it.each([
+    ["the BMC key", { ipmitool: { kg: "0x6200" } }],
+    ["the BMC key", { ipmitool: { kg: "0x620a" } }],
+    ["the password", { password: "tab\there" }],
+    ["the password", { password: "line\nend" }],
+  ])("are unsupported where the program would stop in the middle of %s", (_, overrides) => {
+    expect(() => ipmitoolSecrets(connection(overrides))).toThrow(
+      expect.objectContaining({ class: "unsupported", message: expect.stringContaining("ipmi provider") }),
+    );
+  });
 
-  it("is refused for a password that the program would cut", () => {
-    expect(() => ipmitoolEnvironment(connection({ password: "twenty-one-bytes-long" }), "/bin")).toThrow(
+  it("are refused where the program would cut the password", () => {
+    expect(() => ipmitoolSecrets(connection({ password: "twenty-one-bytes-long" }))).toThrow(
       expect.objectContaining({ class: "usage" }),
     );
   });
@@ -118,7 +113,7 @@ describe("the output of raw", () => {
   });
 
   it("is told from the chatter beside it", () => {
-    expect(essenceOf(`${CHATTER}> RAKP 2 HMAC is invalid\n\nError: Unable\n`)).toBe(
+    expect(essenceOf(`Key: ${CHATTER}> RAKP 2 HMAC is invalid\n\nError: Unable\n`)).toBe(
       "> RAKP 2 HMAC is invalid; Error: Unable",
     );
   });
@@ -167,17 +162,12 @@ describe("a failure", () => {
 describe("a command that holds a secret", () => {
   const command = setUserPassword(3, new Secret("canary"));
 
-  it("is typed into the program, and nothing prints it", () => {
-    const { argv, input } = ipmitoolInvocation(connection(), 17, command);
+  it("is read from a file, and nothing prints it", () => {
+    const { argv, files } = invocationOf(17, command);
 
-    expect(argv.at(-1)).toBe("shell");
+    expect(argv.slice(-2)).toEqual(["exec", "/dev/fd/4"]);
     expect(argv).not.toContain("-v");
-    expect(input).toMatch(/^raw 0x06 0x47 0x03 0x02 0x63 0x61 0x6e 0x61 0x72 0x79( 0x00){10}\nexit\n$/);
-  });
-
-  it("has its answer behind the shell's prompts", () => {
-    expect(parseShellOutput("ipmitool> raw 0x06 0x47 0x63\n\nipmitool> exit")).toEqual(Buffer.alloc(0));
-    expect(parseShellOutput("ipmitool> raw 0x06 0x01\n 20 01\nipmitool> exit")).toEqual(Buffer.of(0x20, 1));
+    expect(files[1]).toMatch(/^raw 0x06 0x47 0x03 0x02 0x63 0x61 0x6e 0x61 0x72 0x79( 0x00){10}\n$/);
   });
 });
 
@@ -185,7 +175,7 @@ describe("a controller behind the BMC", () => {
   it("is reached with the program's own options", () => {
     const options = { ipmitool: { bridge: { channel: 7, address: 0x72 } } };
 
-    const { argv } = ipmitoolInvocation(connection(options), 3, GET_CHASSIS_STATUS);
+    const { argv } = invocationOf(3, GET_CHASSIS_STATUS, options);
 
     expect(argv.join(" ")).toContain("-C 3 -b 7 -t 0x72 -v raw 0x00 0x01");
   });

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,22 +6,23 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { ipmitool } from "../../../../shared/bmc/ipmitool/provider.ts";
 import type { Session } from "../../../../shared/bmc/provider.ts";
 import { systemClock } from "../../../../shared/clock.ts";
-import { silentLogger } from "../../../../shared/logger.ts";
+import { type Logger, silentLogger } from "../../../../shared/logger.ts";
 import { Secret } from "../../../../shared/secret.ts";
 import { describeWithProgram } from "../../../interop/programs.ts";
 import { SimulatedMachine } from "../../../simulators/machine.ts";
-import { connectionTo, eventually, limit, startBmc } from "../ipmi/bench.ts";
+import { connectionTo, eventually, limit, recordingLogger, startBmc } from "../ipmi/bench.ts";
 
 interface OpenOptions {
   readonly overrides?: Record<string, unknown>;
   readonly ipmitool?: Record<string, unknown>;
   readonly hint?: unknown;
+  readonly log?: Logger;
   readonly signal?: AbortSignal;
 }
 
 async function open(bmc: { port: number }, options: OpenOptions = {}): Promise<Session> {
   const overrides = { ...options.overrides, ipmitool: { port: bmc.port, ...options.ipmitool } };
-  const context = { clock: systemClock, log: silentLogger, hint: options.hint };
+  const context = { clock: systemClock, log: options.log ?? silentLogger, hint: options.hint };
   const session = await ipmitool.open(connectionTo(bmc, overrides), context, options.signal ?? limit());
   onTestFinished(() => session.close());
   return session;
@@ -71,12 +72,28 @@ describeWithProgram("ipmitool", "the ipmitool provider, with the real program", 
     expect(bmc.machine.override).toEqual({ device: "pxe", enabled: "once", mode: "uefi" });
   });
 
-  it("falls back to cipher suite 3 and remembers it", async () => {
+  it("does not fall back to cipher suite 3 unless the entry allows it, whatever worked before", async () => {
     const bmc = await startBmc({ cipherSuites: [3] });
 
-    const first = await open(bmc);
-    const second = await open(bmc, { hint: first.hint() });
+    await expect(open(bmc, { hint: { cipherSuite: 3 } })).rejects.toMatchObject({
+      class: "unsupported",
+      message: expect.stringMatching(
+        /^cipher suite 17: the BMC does not offer .* --ipmitool-allow-suite-3, IPMITOOL_ALLOW_SUITE_3=true or, .* ipmitool: \{allowSuite3: true\}$/,
+      ),
+    });
+    expect(bmc.log).not.toContain("RAKP1");
+  });
 
+  it("falls back to cipher suite 3 where the entry allows it, logs that and remembers it", async () => {
+    const bmc = await startBmc({ cipherSuites: [3] });
+    const log = recordingLogger();
+
+    const first = await open(bmc, { ipmitool: { allowSuite3: true }, log });
+    const second = await open(bmc, { ipmitool: { allowSuite3: true }, hint: first.hint() });
+
+    expect(log.lines.map(({ message }) => message)).toContainEqual(
+      expect.stringContaining("downgraded to 3"),
+    );
     expect(first.hint()).toEqual({ cipherSuite: 3 });
     expect(first.roundTrips() - second.roundTrips()).toBe(1);
   });
@@ -190,6 +207,23 @@ describeWithProgram("ipmitool", "the ipmitool provider, with the real program", 
     expect(await session.power.read(limit())).toBe("off");
   });
 
+  it("logs in with a password of 20 bytes and a BMC key beside it, and sets another password", async () => {
+    const password = "twenty bytes: pass$'";
+    const users = [{ name: "admin", password, privilege: "administrator" as const }];
+    const bmc = await startBmc({ kg: "bmc key", users });
+
+    const session = await open(bmc, {
+      overrides: { password },
+      ipmitool: { kg: "bmc key", privilege: "administrator" },
+    });
+    await session.users?.create(
+      { name: "worker", password: new Secret("canary"), role: "operator" },
+      limit(),
+    );
+
+    expect(bmc.users.find("worker")?.key.toString()).toContain("canary");
+  });
+
   it("turns the BMC's refusal into its class", async () => {
     const bmc = await startBmc({ machine: { power: "on" } });
     const session = await open(bmc);
@@ -241,24 +275,32 @@ describe("the program", () => {
     });
   });
 
-  it("gets the secrets through its environment alone, and little else there", async () => {
-    const { program, record } = await programThat(`{ echo "argv $*"; env; } > $RECORD; echo " 00"`);
+  it("gets the secrets through files without a name and standard input, not in argv or the environment", async () => {
+    // The shell gives environ as it was when the process was started.
+    const { program, record } = await programThat(`{
+tr '\\0' '\\n' < /proc/$$/cmdline
+tr '\\0' '\\n' < /proc/$$/environ
+echo "fd 3: $(cat /dev/fd/3); $(readlink /proc/$$/fd/3); $(stat -Lc %a /dev/fd/3)"
+echo "stdin: $(cat)"
+} > $RECORD; echo " 00"`);
     const bmc = await startBmc();
+    const before = temporaryFiles();
 
-    const canary = "canary-password";
     const session = await open(bmc, {
-      overrides: { password: canary },
+      overrides: { password: "canary-password" },
       ipmitool: { program, kg: "canary-kg" },
     });
 
-    const seen = await record();
-    expect(seen.split("\n").find((line) => line.startsWith("argv"))).not.toContain("canary");
-    expect(seen).toContain(`IPMITOOL_PASSWORD=${canary}`);
-    expect(seen).toContain("IPMI_KGKEY=canary-kg");
-    const names = seen.split("\n").flatMap((line) => /^(\w+)=/.exec(line)?.[1] ?? []);
-    // The last ones are the shell's own.
-    const expected = new Set(["PATH", "LC_ALL", "IPMITOOL_PASSWORD", "IPMI_KGKEY", "PWD", "SHLVL", "_"]);
-    expect(names.filter((name) => !expected.has(name))).toEqual([]);
+    const lines = (await record()).trim().split("\n");
+    const [file, stdin] = lines.slice(-2);
+    expect(file).toMatch(/^fd 3: canary-password; \S+ \(deleted\); 600$/);
+    expect(stdin).toBe("stdin: canary-kg");
+    const visible = lines.slice(0, -2);
+    expect(visible).toContain("/dev/fd/3");
+    expect(visible.join("\n")).not.toContain("canary");
+    const names = visible.flatMap((line) => /^(\w+)=/.exec(line)?.[1] ?? []);
+    expect(names.toSorted()).toEqual(["LC_ALL", "PATH"]);
+    expect(temporaryFiles()).toEqual(before);
     expect(JSON.stringify(session.hint())).not.toContain("canary");
   });
 
@@ -334,6 +376,13 @@ sleep 300`);
     });
   });
 });
+
+/** What stands where the secrets' files are made, and might be theirs. */
+function temporaryFiles(): string[] {
+  return ["/dev/shm", tmpdir()].flatMap((folder) =>
+    readdirSync(folder).filter((name) => /^pbnj-[0-9a-f]{32}$/.test(name)),
+  );
+}
 
 /** A process that has ended but was not collected yet does not count. */
 function isAlive(pid: number): boolean {

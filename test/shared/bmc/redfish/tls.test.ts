@@ -82,7 +82,7 @@ describe("a certificate is refused before any request is sent", () => {
       "not the pinned one",
       undefined,
       { fingerprint: "ab".repeat(32) },
-      /fingerprint of 127\.0\.0\.1:\d+ is [0-9a-f]{64}, not (ab){32}/,
+      /fingerprint of 127\.0\.0\.1:\d+ is [0-9a-f]{64}, not the pinned (ab){32}; /,
     ],
     [
       "not the pinned one with verification off",

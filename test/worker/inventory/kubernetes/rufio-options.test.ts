@@ -188,7 +188,7 @@ describe("Rufio's options", () => {
     };
 
     const { source } = usable(annotated(fingerprint.toUpperCase()));
-    expect(Connection.parse(connectionDocument(source)).tls).toEqual({ verify: true, fingerprint });
+    expect(Connection.parse(connectionDocument(source)).tls).toMatchObject({ verify: true, fingerprint });
     expect(annotated("abc")).toEqual({
       kind: "unusable",
       problems: ["metadata.annotations.pbnj-worker/tls-fingerprint is not a SHA-256 in hex"],
