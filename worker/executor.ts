@@ -14,6 +14,7 @@ import { fieldsOf, type LogFields, statusOf, textOf } from "./action-status.ts";
 import type { AuthGate } from "./auth-gate.ts";
 import { bootTime } from "./boot-time.ts";
 import { Conclusion } from "./conclusion.ts";
+import { FinalReports } from "./final-reports.ts";
 import { type Hook, hookFor, hookReport, hooksOf } from "./hooks.ts";
 import type { ConnectionReading, MountedConnection } from "./inventory/inventory.ts";
 import type { SecretCommands } from "./inventory/secret-commands.ts";
@@ -93,6 +94,8 @@ export interface StopSignals {
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** A server that still serves what it was told the end of reads from a cache, which is seconds behind. */
 const STALE_PAUSE_MS = 1_000;
+/** For the repetition of a report: it is repeated again as long as the server serves the action. */
+const REPEAT_MS = 5_000;
 /** How long a cache may serve an action whose end was acknowledged. */
 const STALE_AT_MOST_MS = 15_000;
 /** A disk that is full may be made free; until then the server serves the action again. */
@@ -108,6 +111,7 @@ export class Executor {
   readonly #options: ExecutorOptions;
   readonly #recording: RecorderParts;
   readonly #turns: Turns;
+  readonly #reports: FinalReports;
   readonly #conclusion: Conclusion;
   readonly #recovery: Recovery;
   /** What actions learned about each machine, for the next one's connection. */
@@ -123,7 +127,10 @@ export class Executor {
     const { clock, journal, log, observer, reporter, runtime } = options;
     this.#recording = { journal, clock, log };
     this.#sweep = new LeftoverSweep({ runtime, isNeeded: (key) => this.#isNeeded(key), clock, log });
-    this.#conclusion = new Conclusion({ reporter, clock, log, runtime: runtime.name, observer });
+    this.#reports = new FinalReports({ reporter, clock, log });
+    this.#conclusion = new Conclusion({
+      ...{ reports: this.#reports, clock, log, runtime: runtime.name, observer },
+    });
     this.#turns = new Turns(options.locks, options.slots);
     this.#recovery = new Recovery({
       runtime,
@@ -160,6 +167,11 @@ export class Executor {
     await Promise.all([...recovered, this.#sweep.run(signals.stop)]);
   }
 
+  /** Resolves when every final report is acknowledged, or is left to the next worker. */
+  async reported(): Promise<void> {
+    await this.#reports.idle();
+  }
+
   #signalsOf(action: ActionId, { stop, cancel }: StopSignals): StopSignals {
     const unwanted = this.#options.cancelOf?.(action);
     if (!unwanted) return { stop, cancel };
@@ -173,6 +185,8 @@ export class Executor {
   }
 
   async #begin(action: Action, key: string, signals: StopSignals): Promise<Outcome | undefined> {
+    const isNew = this.#options.journal.find(key) === undefined;
+    if (!(await this.#reports.admit(action, isNew))) return undefined;
     const known = this.#options.journal.find(key);
     if (known?.phase === "acknowledged") {
       if (this.#isSameRun(known, action)) return this.#repeat(known, action, signals);
@@ -400,7 +414,9 @@ export class Executor {
     }
     log.warn(fields, "action served again after its end: not run");
     // A workflow made anew must not be told how the one before it ended: it has not begun.
-    if (!entry.action.idMayReturn || served.begun) await reporter.final(statusOf(entry), signals.stop);
+    if (!entry.action.idMayReturn || served.begun) {
+      await reporter.within(REPEAT_MS, statusOf(entry), signals.stop);
+    }
     try {
       // What is still served must not be forgotten.
       await journal.write({ ...entry, acknowledgedAt: new Date(clock.now()).toISOString() });
@@ -452,7 +468,8 @@ export class Executor {
   #isNeeded(key: string): boolean {
     const phase = this.#options.journal.find(key)?.phase;
     if (phase === "launching" || phase === "launched") return true;
-    return phase !== "acknowledged" && this.#atHand.has(key) && !this.#endedBefore.has(key);
+    const isInHand = this.#atHand.has(key) || this.#reports.has(key);
+    return phase !== "acknowledged" && isInHand && !this.#endedBefore.has(key);
   }
 
   /** A refused action starts and fails, as the server expects of every action. */
