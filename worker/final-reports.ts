@@ -36,6 +36,7 @@ const MOST_PENDING = 5_000;
 const ABANDON_MS = 7 * 24 * 60 * 60_000;
 /** For a report once the worker is told to stop at once. */
 const LAST_ATTEMPT_MS = 10_000;
+const NEVER = new AbortController().signal;
 
 /**
  * The final reports that the server has not acknowledged. Each one has a few seconds of its lane's time and is then repeated
@@ -122,7 +123,7 @@ export class FinalReports {
       log.warn(fields, "workflow deleted, report dropped");
       return "rejected";
     }
-    delivery = await reporter.final(status, Number.POSITIVE_INFINITY, AbortSignal.timeout(LAST_ATTEMPT_MS));
+    delivery = await reporter.within(LAST_ATTEMPT_MS, status, NEVER);
     if (delivery === "unanswered") log.warn(fields, "report postponed: worker is stopping");
     return delivery;
   }

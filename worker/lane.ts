@@ -51,6 +51,8 @@ export async function runLane(options: LaneOptions, stop: AbortSignal): Promise<
   let failures = 0;
   /** The log has a warning about this lane's own failures. */
   let isWarned = false;
+  /** The server has not answered this lane since an outage. */
+  let isAfterOutage = false;
   let quickIdles = 0;
   /** Questions in a row that were given up because the server held them. */
   let givenUp = 0;
@@ -100,7 +102,8 @@ export async function runLane(options: LaneOptions, stop: AbortSignal): Promise<
   }
 
   async function wake(): Promise<Wake> {
-    const now = atHand.size > 0 || failures > 0 ? "unknown" : waking.now(agentId);
+    const mustAsk = atHand.size > 0 || failures > 0 || isAfterOutage;
+    const now = mustAsk ? "unknown" : waking.now(agentId);
     if (now) return now;
     if (worthAsking) return "rarely";
     givenUp = 0;
@@ -134,7 +137,7 @@ export async function runLane(options: LaneOptions, stop: AbortSignal): Promise<
       if (poll.kind === "failed") {
         observer.lane(agentId, "failing");
         if (poll.outage) {
-          failures = Math.max(failures, 1);
+          isAfterOutage = true;
           await untilOver(poll.outage);
           continue;
         }
@@ -149,6 +152,7 @@ export async function runLane(options: LaneOptions, stop: AbortSignal): Promise<
       }
       if (isWarned) log.info({ agentId, failures }, "tink server answers again");
       isWarned = false;
+      isAfterOutage = false;
       failures = 0;
       if (poll.kind === "action") {
         quickIdles = 0;

@@ -47,7 +47,7 @@ export class Reporter {
 
   /** As `final`, but the time ends an attempt in flight, too. */
   async within(ms: number, status: ActionStatus, signal: AbortSignal): Promise<Delivery> {
-    const { clock, log } = this.#options;
+    const { clock } = this.#options;
     const answered = new AbortController();
     const over = new AbortController();
     void clock.sleep(ms, answered.signal).then(
@@ -55,21 +55,17 @@ export class Reporter {
       () => undefined,
     );
     try {
-      return await this.#deliver(
-        status,
-        Number.POSITIVE_INFINITY,
-        AbortSignal.any([signal, over.signal]),
-      );
+      const either = AbortSignal.any([signal, over.signal]);
+      return await this.#deliver(status, Number.POSITIVE_INFINITY, either);
     } finally {
       answered.abort();
-      if (over.signal.aborted && !signal.aborted) log.warn(fieldsIn(status), "report not taken in time");
     }
   }
 
   async #deliver(status: ActionStatus, forMs: number, signal: AbortSignal): Promise<Delivery> {
     const { sink, clock, log, maxBackoffMs, observer } = this.#options;
     const backoff: Backoff = { firstMs: 500, maxMs: maxBackoffMs, jitter: 0.3 };
-    const fields = fieldsIn(status);
+    const fields = { ...fieldsOf(status.action, status.machine), state: status.state };
     const endMs = clock.monotonicMs() + forMs;
     let missingSinceMs: number | undefined;
     let boundedAnswers = 0;
@@ -114,8 +110,4 @@ export class Reporter {
       }
     }
   }
-}
-
-function fieldsIn({ action, machine, state }: ActionStatus) {
-  return { ...fieldsOf(action, machine), state };
 }

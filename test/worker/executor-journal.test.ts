@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import { silentLogger } from "../../shared/logger.ts";
 import { Secret } from "../../shared/secret.ts";
 import { redactor } from "../../shared/secret-forms.ts";
@@ -21,6 +21,7 @@ import { DockerRuntime } from "../../worker/runtime/docker/docker-runtime.ts";
 import { ActionFolder } from "../../worker/runtime/process/action-program.ts";
 import { ProcessRuntime } from "../../worker/runtime/process/process-runtime.ts";
 import type { LeftAction, Runtime } from "../../worker/runtime/runtime.ts";
+import { WorkflowDeleted } from "../../worker/workflow-deleted.ts";
 import { scaledClock } from "../support/scaled-clock.ts";
 import { entryOf } from "./journal/entries.ts";
 import { empty, FakeEngine, inTurn, json } from "./runtime/docker/fake-engine.ts";
@@ -32,7 +33,12 @@ const CANARY = "canary-5512";
 const WITHHELD = "[withheld: the machine's credentials cannot be read, to be taken out of it]";
 
 /** An executor at a server that takes every report, fifty times as fast. */
-function lab(runtime: Runtime, journal: ActionJournal, observer: Observer = nobody) {
+function lab(
+  runtime: Runtime,
+  journal: ActionJournal,
+  observer: Observer = nobody,
+  cancelOf?: () => AbortSignal,
+) {
   const clock = scaledClock(50);
   const reports: ActionStatus[] = [];
   const sink = {
@@ -57,6 +63,7 @@ function lab(runtime: Runtime, journal: ActionJournal, observer: Observer = nobo
     authGate: new AuthGate(),
     secretCommands: new SecretCommands(),
     isOurs: () => true,
+    ...(cancelOf && { cancelOf }),
     redactorOf: async (machine) => {
       if (machine === "gone") throw new Error(`no ${machine}`);
       return redactor({ password: new Secret(CANARY) });
@@ -139,6 +146,34 @@ describe("an action whose step cannot be written down", () => {
     expect(reports.map(({ state }) => state)).toEqual(["running", "success"]);
     expect(journal.written).not.toContain(phase);
   });
+});
+
+test("an action whose workflow is deleted is stopped, and its end is reported to nobody", async () => {
+  const runtime = new ProcessRuntime({ programs, stopGraceMs: 1_000 });
+  const journal = new MemoryJournal();
+  const deleted = new AbortController();
+  const started = Promise.withResolvers<void>();
+  const events: ActionEvent[] = [];
+  const observer = {
+    ...nobody,
+    action: (event: ActionEvent) => {
+      events.push(event);
+      if (event.kind === "line") started.resolve();
+    },
+  };
+  const { executor, reports, signals } = lab(runtime, journal, observer, () => deleted.signal);
+  const { action } = scriptedRequest(["err:begun", "sleep:60000"]).request;
+
+  const ran = executor.execute(action, signals);
+  await started.promise;
+  deleted.abort(new WorkflowDeleted(action.workflowId));
+  const outcome = await ran;
+  await runtime.close();
+
+  expect(outcome).toMatchObject({ ok: false, class: "cancelled" });
+  expect(reports.map(({ state }) => state)).toEqual(["running"]);
+  expect(journal.find(actionKey(action))).toMatchObject({ phase: "acknowledged" });
+  expect(events.at(-1)).toMatchObject({ kind: "reported", delivery: "rejected" });
 });
 
 describe("an engine that is not ready when the worker comes back", () => {
