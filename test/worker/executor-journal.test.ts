@@ -162,7 +162,7 @@ test("an action whose workflow is deleted is stopped, and its end is reported to
     },
   };
   const { executor, reports, signals } = lab(runtime, journal, observer, () => deleted.signal);
-  const { action } = scriptedRequest(["err:begun", "sleep:60000"]).request;
+  const { action } = scriptedRequest(["err:begun\\n", "sleep:60000"]).request;
 
   const ran = executor.execute(action, signals);
   await started.promise;
