@@ -1,7 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { actionKey } from "../../worker/action-key.ts";
-import { type TinkServer, startTinkServer } from "../simulators/tink/server.ts";
+import { startTinkServer, type TinkServer } from "../simulators/tink/server.ts";
 import type { Workflow } from "../simulators/tink/workflow.ts";
 import { scaledClock } from "../support/scaled-clock.ts";
 import { type LegacyLab, legacyLab, standingWorker, templateOf } from "./legacy-lab.ts";
@@ -69,7 +69,9 @@ describe("the end of an action whose workflow was deleted", () => {
     expect(tookMs).toBeLessThan(HOLD_MS);
     await expect.poll(() => worker.journal.find(keyOf(deleted))?.phase).toBe("acknowledged");
     expect(reportsOf(deleted)).toEqual(["RUNNING", "SUCCESS"]);
-    const about = worker.logged.filter(({ workflow, msg }) => workflow === deleted.id && msg.includes("report"));
+    const about = worker.logged.filter(
+      ({ workflow, msg }) => workflow === deleted.id && msg.includes("report"),
+    );
     expect(about.map(({ msg }) => msg)).toEqual([
       "report acknowledged",
       "report pending, lane continues",

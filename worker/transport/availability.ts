@@ -27,6 +27,7 @@ interface Down {
   probing: number;
   /** Aborted when a probe fails. */
   probe: AbortController;
+  /** How many there were, with those of the outage right before. */
   probes: number;
   isLogged: boolean;
 }
@@ -48,6 +49,8 @@ export class Availability implements Outage {
   /** In the order in which they came. */
   readonly #waiting = new Set<() => void>();
   #down: Down | undefined;
+  /** The outage before: one that follows at once continues its backoff. */
+  #before = { probes: 0, endedMs: Number.NEGATIVE_INFINITY };
   #mayProbe = false;
   #isReleasing = false;
 
@@ -114,9 +117,16 @@ export class Availability implements Outage {
   #unavailable(failure: Failure, agentId: string): void {
     if (this.#closing.signal.aborted) return;
     if (!this.#down) {
+      const { clock, maxBackoffMs } = this.#options;
+      const sinceMs = clock.monotonicMs();
+      const { probes, endedMs } = this.#before;
       this.#down = {
-        ...{ sinceMs: this.#options.clock.monotonicMs(), failure, lanes: new Set(), isLogged: false },
-        ...{ probing: 0, probe: new AbortController(), probes: 0 },
+        ...{ sinceMs, failure, lanes: new Set(), isLogged: false },
+        ...{
+          probing: 0,
+          probe: new AbortController(),
+          probes: sinceMs - endedMs < maxBackoffMs ? probes : 0,
+        },
       };
       void this.#recover(this.#down);
     }
@@ -159,8 +169,10 @@ export class Availability implements Outage {
     this.#down = undefined;
     this.#mayProbe = false;
     this.#logOutage(down);
-    const durationMs = Math.round(this.#options.clock.monotonicMs() - down.sinceMs);
+    const endedMs = this.#options.clock.monotonicMs();
+    const durationMs = Math.round(endedMs - down.sinceMs);
     const { probes, lanes } = down;
+    this.#before = { probes, endedMs };
     this.#options.log.info({ durationMs, probes, lanes: lanes.size }, "tink server available again");
     if (!this.#isReleasing) void this.#release();
   }

@@ -126,9 +126,12 @@ describe("without an answer", () => {
     await gone.close();
     const transport = connect(address);
 
-    expect(await transport.next("pbnj", never)).toMatchObject({ kind: "failed", code: "Unavailable" });
+    const failed = await transport.next("pbnj", never);
+    if (failed.kind !== "failed") throw new Error("the server is gone");
+    expect(failed).toMatchObject({ code: "Unavailable" });
     const server = await legacyServer(port);
     server.submit({ template: TEMPLATE });
+    await failed.outage?.over(10_000, never);
 
     expect(actionIn(await transport.next("pbnj", never)).name).toBe("power-off");
   });

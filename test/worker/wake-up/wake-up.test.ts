@@ -171,7 +171,12 @@ describe("waking up", () => {
 
 describe("an action's workflow", () => {
   const tasksOf = (...ids: readonly string[]) => [
-    { id: "t", name: "t", agentID: "a", actions: ids.map((id) => ({ id, name: id, image: "i", timeout: 60 })) },
+    {
+      id: "t",
+      name: "t",
+      agentID: "a",
+      actions: ids.map((id) => ({ id, name: id, image: "i", timeout: 60 })),
+    },
   ];
   const OPEN = { state: "RUNNING", agentID: "a", tasks: tasksOf("1", "2") };
   const actionOf = (actionId: string, workflowId = "default/w") => ({
