@@ -124,7 +124,7 @@ export class ClusterSide {
 
   /** As `ExecutorOptions.cancelOf`. */
   cancelOf(action: ActionId): AbortSignal | undefined {
-    return this.#rufio?.cancelOf(action);
+    return this.#rufio?.cancelOf(action) ?? this.#wakeUp?.cancelOf(action);
   }
 
   facts(): ClusterFacts {

@@ -4,8 +4,9 @@ import type { Logger } from "../shared/logger.ts";
 import type { Action, ActionId, ActionStatus, Outcome } from "./action.ts";
 import type { ActionRecorder } from "./action-recorder.ts";
 import { endStatus, type LogFields } from "./action-status.ts";
+import type { FinalReports } from "./final-reports.ts";
 import { type Observer, seenAction } from "./observer.ts";
-import type { Delivery, Reporter } from "./reporter.ts";
+import type { Delivery } from "./reporter.ts";
 import type { EndedAction } from "./runtime/runtime.ts";
 
 /** What is left to know of an action at its end. */
@@ -25,7 +26,7 @@ export interface Concluding {
 }
 
 export interface ConclusionOptions {
-  readonly reporter: Reporter;
+  readonly reports: FinalReports;
   readonly clock: Clock;
   readonly log: Logger;
   /** The runtime's name. */
@@ -33,8 +34,6 @@ export interface ConclusionOptions {
   readonly observer: Pick<Observer, "action">;
 }
 
-/** For reports and clean-up once the worker is being stopped the hard way. */
-const LAST_WORDS_MS = 10_000;
 const REMOVE_TIMEOUT_MS = 30_000;
 
 /** How an action's end is written down, reported, and cleared away, in this order. */
@@ -45,7 +44,7 @@ export class Conclusion {
     this.#options = options;
   }
 
-  /** From the end of an action to its acknowledged report and the removal of what is left of it. */
+  /** From the end of an action to its report, and then the removal of what is left of it: see `reportEnd`. */
   async conclude(
     action: EndedId,
     ended: EndedAction,
@@ -68,10 +67,15 @@ export class Conclusion {
   /** The end of an action of which nothing was done. */
   async refused(action: EndedId, outcome: Outcome, startedAt: Date, cancel: AbortSignal): Promise<void> {
     this.#tellEnd(action, outcome);
-    await this.#deliver(action, endStatus(action, outcome, startedAt), cancel);
+    const status = endStatus(action, outcome, startedAt);
+    const finish = async (delivery: Delivery) => this.#tellDelivery(action, status, delivery);
+    await this.#options.reports.deliver({ status, cancel, finish });
   }
 
-  /** Reports an end that is on record, and then removes what is left of the action. */
+  /**
+   * Reports an end that is on record, and then removes what is left of the action. Resolves when that is done, or after a few
+   * seconds: the rest goes on in the background.
+   */
   async reportEnd(
     action: EndedId,
     status: ActionStatus,
@@ -79,22 +83,19 @@ export class Conclusion {
     { recorder, fields }: Pick<Concluding, "recorder" | "fields">,
     cancel: AbortSignal,
   ): Promise<void> {
-    const delivery = await this.#deliver(action, status, cancel);
-    // What is not acknowledged is kept, so that a restarted worker finds it instead of running it again.
-    if (delivery === "unanswered") return;
-    if (await recorder.acknowledged()) await this.remove(ended, fields);
+    const finish = async (delivery: Delivery) => {
+      this.#tellDelivery(action, status, delivery);
+      // What is not acknowledged is kept, so that a restarted worker finds it instead of running it again.
+      if (delivery === "unanswered") return;
+      if (await recorder.acknowledged()) await this.remove(ended, fields);
+    };
+    await this.#options.reports.deliver({ status, cancel, finish });
   }
 
-  /** The final report: until it is acknowledged, and a little longer once the worker is told to stop at once. */
-  async #deliver(action: EndedId, status: ActionStatus, cancel: AbortSignal): Promise<Delivery> {
-    const { clock, observer, reporter } = this.#options;
-    let delivery: Delivery = "unanswered";
-    if (!cancel.aborted) delivery = await reporter.final(status, cancel);
-    if (delivery === "unanswered")
-      delivery = await reporter.final(status, AbortSignal.timeout(LAST_WORDS_MS));
+  #tellDelivery(action: EndedId, status: ActionStatus, delivery: Delivery): void {
+    const { clock, observer } = this.#options;
     const at = new Date(clock.now());
     observer.action({ kind: "reported", action: seenAction(action), delivery, status, at });
-    return delivery;
   }
 
   #tellEnd(action: EndedId, outcome: Outcome, machine?: string): void {

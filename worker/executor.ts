@@ -14,6 +14,7 @@ import { fieldsOf, type LogFields, statusOf, textOf } from "./action-status.ts";
 import type { AuthGate } from "./auth-gate.ts";
 import { bootTime } from "./boot-time.ts";
 import { Conclusion } from "./conclusion.ts";
+import { FinalReports } from "./final-reports.ts";
 import { type Hook, hookFor, hookReport, hooksOf } from "./hooks.ts";
 import type { ConnectionReading, MountedConnection } from "./inventory/inventory.ts";
 import type { SecretCommands } from "./inventory/secret-commands.ts";
@@ -96,6 +97,8 @@ export interface StopSignals {
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** A server that still serves what it was told the end of reads from a cache, which is seconds behind. */
 const STALE_PAUSE_MS = 1_000;
+/** For the repetition of a report: it is repeated again as long as the server serves the action. */
+const REPEAT_MS = 5_000;
 /** How long a cache may serve an action whose end was acknowledged. */
 const STALE_AT_MOST_MS = 15_000;
 /** A disk that is full may be made free; until then the server serves the action again. */
@@ -112,6 +115,7 @@ export class Executor {
   readonly #recording: RecorderParts;
   readonly #turns: Turns;
   readonly #launches = new LaunchPace();
+  readonly #reports: FinalReports;
   readonly #conclusion: Conclusion;
   readonly #recovery: Recovery;
   readonly #hints = new LearnedHints();
@@ -128,7 +132,10 @@ export class Executor {
     const { clock, journal, log, observer, reporter, runtime } = options;
     this.#recording = { journal, clock, log };
     this.#sweep = new LeftoverSweep({ runtime, isNeeded: (key) => this.#isNeeded(key), clock, log });
-    this.#conclusion = new Conclusion({ reporter, clock, log, runtime: runtime.name, observer });
+    this.#reports = new FinalReports({ reporter, clock, log });
+    this.#conclusion = new Conclusion({
+      ...{ reports: this.#reports, clock, log, runtime: runtime.name, observer },
+    });
     this.#turns = new Turns(options.locks, options.slots);
     this.#recovery = new Recovery({
       runtime,
@@ -170,6 +177,11 @@ export class Executor {
     await Promise.all([...recovered, this.#sweep.run(signals.stop)]);
   }
 
+  /** Resolves when every final report is acknowledged, or is left to the next worker. */
+  async reported(): Promise<void> {
+    await this.#reports.idle();
+  }
+
   #signalsOf(action: ActionId, { stop, cancel }: StopSignals): StopSignals {
     const unwanted = this.#options.cancelOf?.(action);
     if (!unwanted) return { stop, cancel };
@@ -183,6 +195,8 @@ export class Executor {
   }
 
   async #begin(action: Action, key: string, signals: StopSignals): Promise<Outcome | undefined> {
+    const isNew = this.#options.journal.find(key) === undefined;
+    if (!(await this.#reports.admit(action, isNew))) return undefined;
     const known = this.#options.journal.find(key);
     if (known?.phase === "acknowledged") {
       if (this.#isSameRun(known, action)) return this.#repeat(known, action, signals);
@@ -433,7 +447,9 @@ export class Executor {
     }
     log.warn(fields, "action served again after its end: not run");
     // A workflow made anew must not be told how the one before it ended: it has not begun.
-    if (!entry.action.idMayReturn || served.begun) await reporter.final(statusOf(entry), signals.stop);
+    if (!entry.action.idMayReturn || served.begun) {
+      await reporter.within(REPEAT_MS, statusOf(entry), signals.stop);
+    }
     try {
       // What is still served must not be forgotten.
       await journal.write({ ...entry, acknowledgedAt: new Date(clock.now()).toISOString() });
@@ -487,7 +503,8 @@ export class Executor {
     const phase = journal.find(key)?.phase;
     if (phase === "launching" || phase === "launched") return true;
     if (phase === "acknowledged") return false;
-    if (this.#atHand.has(key) && !this.#endedBefore.has(key)) return true;
+    const isInHand = this.#atHand.has(key) || this.#reports.has(key);
+    if (isInHand && !this.#endedBefore.has(key)) return true;
     // The server may serve its action yet.
     return phase === undefined && journal.damageOf(key) !== undefined ? "until-overdue" : false;
   }

@@ -5,7 +5,7 @@ import type { Action } from "./action.ts";
 import { fieldsOf, textOf } from "./action-status.ts";
 import type { Observer } from "./observer.ts";
 import { PollPace } from "./poll-pace.ts";
-import type { ActionSource, Poll, WorkflowsAtHand } from "./transport/transport.ts";
+import type { ActionSource, Outage, Poll, WorkflowsAtHand } from "./transport/transport.ts";
 import { alwaysAwake, type Wake, type Waking } from "./waking.ts";
 
 export interface LaneOptions {
@@ -60,6 +60,10 @@ export async function runLane(options: LaneOptions, stop: AbortSignal): Promise<
   /** How many times in a row an action of each workflow was not run. */
   const notRun = new Map<string, number>();
   let failures = 0;
+  /** The log has a warning about this lane's own failures. */
+  let isWarned = false;
+  /** The server has not answered this lane since an outage. */
+  let isAfterOutage = false;
   let quickIdles = 0;
   /** Questions in a row that were given up because the server held them. */
   let givenUp = 0;
@@ -103,8 +107,14 @@ export async function runLane(options: LaneOptions, stop: AbortSignal): Promise<
     }
   }
 
+  /** Waits until the server is available. A lane that waits makes a step now and then, as health expects of it. */
+  async function untilOver(outage: Outage): Promise<void> {
+    while (!(await outage.over(options.maxBackoffMs, stop))) observer.lane(agentId, "failing");
+  }
+
   async function wake(): Promise<Wake> {
-    const now = atHand.size > 0 || failures > 0 ? "unknown" : waking.now(agentId);
+    const mustAsk = atHand.size > 0 || failures > 0 || isAfterOutage;
+    const now = mustAsk ? "unknown" : waking.now(agentId);
     if (now) return now;
     if (worthAsking) return "rarely";
     givenUp = 0;
@@ -144,16 +154,24 @@ export async function runLane(options: LaneOptions, stop: AbortSignal): Promise<
         durationMs: clock.monotonicMs() - askedMs,
       });
       if (poll.kind === "failed") {
-        failures += 1;
         observer.lane(agentId, "failing");
+        if (poll.outage) {
+          isAfterOutage = true;
+          await untilOver(poll.outage);
+          continue;
+        }
+        failures += 1;
         const waitMs = backoffMs(failing, failures);
-        // An outage is said once; what follows is only its repetition.
-        const say = failures === 1 ? log.warn : log.debug;
+        // Logged once per lane; what follows is only its repetition.
+        const say = isWarned ? log.debug : log.warn;
+        isWarned = true;
         say.call(log, { agentId, code: poll.code, reason: poll.reason, waitMs }, "poll failed, will retry");
         await clock.sleep(waitMs, stop);
         continue;
       }
-      if (failures > 0) log.info({ agentId, failures }, "tink server answers again");
+      if (isWarned) log.info({ agentId, failures }, "tink server answers again");
+      isWarned = false;
+      isAfterOutage = false;
       failures = 0;
       if (poll.kind === "action") {
         quickIdles = 0;

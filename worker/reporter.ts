@@ -17,8 +17,13 @@ export interface ReporterOptions {
   readonly observer: Pick<Observer, "report">;
 }
 
-/** A RUNNING that did not arrive in this time is given up: asking again tells whether the action still stands. */
-const RUNNING_TIMEOUT_MS = 60_000;
+/**
+ * A RUNNING that did not arrive in this time is dropped: the server serves the action again if it still exists. The server
+ * holds a report about a workflow that is gone for a minute, in which the action has its turn at the machine.
+ */
+const RUNNING_TIMEOUT_MS = 20_000;
+/** How long a server must say that it does not find a workflow until it is gone: its cache may be behind. */
+const MISSING_MS = 3_000;
 /** How often the final report is repeated against an answer that is permanent in fact, if not in form. */
 const BOUNDED_ATTEMPTS = 8;
 
@@ -32,22 +37,41 @@ export class Reporter {
 
   /** The start of an action: bounded, because nothing has been done yet. */
   async running(status: ActionStatus, signal: AbortSignal): Promise<Delivery> {
-    return this.#deliver(status, RUNNING_TIMEOUT_MS, signal);
+    return this.within(RUNNING_TIMEOUT_MS, status, signal);
   }
 
-  /** The end of an action: repeated until it is acknowledged, refused for good, or the signal aborts. */
-  async final(status: ActionStatus, signal: AbortSignal): Promise<Delivery> {
-    return this.#deliver(status, Number.POSITIVE_INFINITY, signal);
+  /** The end of an action: repeated until it is acknowledged or rejected, for this long, or until the signal aborts. */
+  async final(status: ActionStatus, forMs: number, signal: AbortSignal): Promise<Delivery> {
+    return this.#deliver(status, forMs, signal);
   }
 
-  async #deliver(status: ActionStatus, withinMs: number, signal: AbortSignal): Promise<Delivery> {
+  /** As `final`, but the time ends an attempt in flight, too. */
+  async within(ms: number, status: ActionStatus, signal: AbortSignal): Promise<Delivery> {
+    const { clock } = this.#options;
+    const answered = new AbortController();
+    const over = new AbortController();
+    void clock.sleep(ms, answered.signal).then(
+      () => over.abort(),
+      () => undefined,
+    );
+    try {
+      const either = AbortSignal.any([signal, over.signal]);
+      return await this.#deliver(status, Number.POSITIVE_INFINITY, either);
+    } finally {
+      answered.abort();
+    }
+  }
+
+  async #deliver(status: ActionStatus, forMs: number, signal: AbortSignal): Promise<Delivery> {
     const { sink, clock, log, maxBackoffMs, observer } = this.#options;
     const backoff: Backoff = { firstMs: 500, maxMs: maxBackoffMs, jitter: 0.3 };
     const fields = { ...fieldsOf(status.action, status.machine), state: status.state };
-    const endMs = clock.monotonicMs() + withinMs;
+    const endMs = clock.monotonicMs() + forMs;
+    let missingSinceMs: number | undefined;
     let boundedAnswers = 0;
     for (let attempt = 1; ; attempt += 1) {
       try {
+        signal.throwIfAborted();
         const askedMs = clock.monotonicMs();
         const answer = await sink.report(status, signal);
         observer.report({
@@ -66,16 +90,22 @@ export class Reporter {
           log.error(facts, "report refused for good, the worker goes on without it");
           return "rejected";
         }
-        const waitMs = backoffMs(backoff, attempt);
-        if (clock.monotonicMs() + waitMs > endMs) {
-          log.warn(facts, "report not taken in time");
-          return "unanswered";
+        missingSinceMs = answer.missing ? (missingSinceMs ?? askedMs) : undefined;
+        if (missingSinceMs !== undefined && clock.monotonicMs() - missingSinceMs >= MISSING_MS) {
+          log.warn(facts, "workflow not found, report dropped");
+          return "rejected";
         }
-        log.warn({ ...facts, waitMs }, "report not taken, will repeat");
+        if (clock.monotonicMs() > endMs) {
+          log.error(facts, "report abandoned");
+          return "rejected";
+        }
+        const waitMs = backoffMs(backoff, attempt);
+        // Once per report; an outage has a line of its own.
+        const say = attempt > 1 || answer.outage ? log.debug : log.warn;
+        say.call(log, { ...facts, waitMs }, "report not taken, will repeat");
         await clock.sleep(waitMs, signal);
       } catch (thrown) {
         if (!signal.aborted) throw thrown;
-        log.warn(fields, "report given up: the worker is stopping");
         return "unanswered";
       }
     }

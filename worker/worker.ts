@@ -16,7 +16,7 @@ export interface WorkerParts {
   /** Where an agent ID's actions come from, unless from the transport. */
   readonly sourceOf?: (agentId: string) => ActionSource | undefined;
   readonly runtime: Runtime;
-  readonly executor: Pick<Executor, "execute" | "recover">;
+  readonly executor: Pick<Executor, "execute" | "recover" | "reported">;
   readonly clock: Clock;
   readonly log: Logger;
   readonly maxBackoffMs: number;
@@ -83,6 +83,7 @@ export class Worker {
       this.setAgentIds(agentIds());
       await Promise.all([recovered, this.#untilStopped(), ...beside]);
       await Promise.all([...this.#lanes.values()].map(({ ended }) => ended));
+      await executor.reported();
     } finally {
       this.#ended.abort();
       await runtime.close();

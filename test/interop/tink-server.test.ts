@@ -1,12 +1,15 @@
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { type Lab, startLab } from "../../examples/demo/lab.ts";
 import { accessFromKubeconfig, ClusterClient } from "../simulators/kubernetes/node/cluster-client.ts";
+import { SimulatedMachine } from "../simulators/machine.ts";
+import { startRedfishBmc } from "../simulators/redfish/bmc.ts";
 import { WorkerProgram } from "../support/worker-program.ts";
 
 /**
@@ -127,6 +130,55 @@ describe.skipIf(!available)("a real tink server", { timeout: 2 * UNTIL_MS }, () 
     expect(messagesOf(workflow)[1]).toMatch(
       /^set-pxe-once failed \(usage, exit 2\): .*MODE "bios" is not one of/,
     );
+  });
+
+  test.each([
+    ["stops its action where the cluster is watched, and frees the lane", true],
+    ["frees the lane while the server holds the report of its action", false],
+  ] as const)("has a workflow deleted, which %s", async (_, watched) => {
+    const machine = new SimulatedMachine({ name: "slow", power: "off", powerOnMs: watched ? 60_000 : 500 });
+    const bmc = await startRedfishBmc({ machines: [machine], tls: "http", password: "calvin" });
+    const inventory = join(lab.directory, `slow-${watched}.yaml`);
+    const password = join(lab.directory, "slow-password");
+    await writeFile(password, "calvin");
+    const credentials = { username: "admin", passwordFile: password };
+    const redfish = { port: bmc.port, scheme: "http" };
+    const machines = [{ name: "slow", host: "127.0.0.1", redfish, providers: ["redfish"], credentials }];
+    await writeFile(inventory, JSON.stringify({ machines }));
+    const agentId = `pbnj-${suffix}-slow-${watched}`;
+    const workflowOf = async (name: string, action: string) => {
+      const image = `registry.example/pbnj-worker/${action}:v1`;
+      const actions = [{ name: action, image, timeout: 120, environment: { MACHINE: "slow" } }];
+      const tasks = [{ name: "bmc", worker: agentId, actions }];
+      const data = JSON.stringify({ version: "0.1", name, global_timeout: 600, tasks });
+      await create("Template", `${name}-${suffix}`, { data });
+      return create("Workflow", `${name}-${suffix}`, { templateRef: `${name}-${suffix}`, hardwareMap: {} });
+    };
+    const cluster = [
+      "--kubeconfig",
+      kubeconfig ?? "",
+      "--kubernetes-namespace",
+      "default",
+      "--wake-up",
+      "on",
+    ];
+    await using worker = new WorkerProgram([
+      ...["start", "--grpc-server", server ?? "", "--inventory", inventory, "--agent-id", agentId],
+      ...(watched ? cluster : []),
+    ]);
+    const commanded = once(machine, "command");
+    const deleted = await workflowOf(`deleted-${watched}`, "power-on");
+    await commanded;
+
+    await api.delete(deleted);
+    created.splice(created.indexOf(deleted), 1);
+    const startMs = performance.now();
+    const next = await workflowOf(`next-${watched}`, "power-status");
+    await untilState(next, "SUCCESS");
+
+    expect(performance.now() - startMs).toBeLessThan(20_000);
+    await worker.untilLogged(watched ? "workflow deleted, report dropped" : "report pending, lane continues");
+    await bmc.close();
   });
 
   test("is told each end once in effect by a worker that was killed at every power command and came back", async () => {

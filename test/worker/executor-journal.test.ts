@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it, test, vi } from "vitest";
 import { silentLogger } from "../../shared/logger.ts";
 import { Secret } from "../../shared/secret.ts";
 import { redactor } from "../../shared/secret-forms.ts";
@@ -22,6 +22,7 @@ import { DockerRuntime } from "../../worker/runtime/docker/docker-runtime.ts";
 import { ActionFolder } from "../../worker/runtime/process/action-program.ts";
 import { ProcessRuntime } from "../../worker/runtime/process/process-runtime.ts";
 import type { Adoption, LeftAction, Runtime } from "../../worker/runtime/runtime.ts";
+import { WorkflowDeleted } from "../../worker/workflow-deleted.ts";
 import { scaledClock } from "../support/scaled-clock.ts";
 import { entryOf } from "./journal/entries.ts";
 import { journalLab } from "./journal/journal-lab.ts";
@@ -148,6 +149,34 @@ describe("an action whose step cannot be written down", () => {
     expect(reports.map(({ state }) => state)).toEqual(["running", "success"]);
     expect(journal.written).not.toContain(phase);
   });
+});
+
+test("an action whose workflow is deleted is stopped, and its end is reported to nobody", async () => {
+  const runtime = new ProcessRuntime({ programs, stopGraceMs: 1_000 });
+  const journal = new MemoryJournal();
+  const deleted = new AbortController();
+  const started = Promise.withResolvers<void>();
+  const events: ActionEvent[] = [];
+  const observer = {
+    ...nobody,
+    action: (event: ActionEvent) => {
+      events.push(event);
+      if (event.kind === "line") started.resolve();
+    },
+  };
+  const { executor, reports, signals } = lab(runtime, journal, observer, { cancelOf: () => deleted.signal });
+  const { action } = scriptedRequest(["err:begun\\n", "sleep:60000"]).request;
+
+  const ran = executor.execute(action, signals);
+  await started.promise;
+  deleted.abort(new WorkflowDeleted(action.workflowId));
+  const outcome = await ran;
+  await runtime.close();
+
+  expect(outcome).toMatchObject({ ok: false, class: "cancelled" });
+  expect(reports.map(({ state }) => state)).toEqual(["running"]);
+  expect(journal.find(actionKey(action))).toMatchObject({ phase: "acknowledged" });
+  expect(events.at(-1)).toMatchObject({ kind: "reported", delivery: "rejected" });
 });
 
 describe("an engine that is not ready when the worker comes back", () => {

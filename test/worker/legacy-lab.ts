@@ -105,7 +105,7 @@ export interface Logged extends LogFields {
 
 /** A worker inside this process: what it logs is kept, and its clock may be another one. */
 export async function standingWorker(
-  lab: LegacyLab,
+  lab: Pick<LegacyLab, "folder" | "flags">,
   { clock = systemClock, flags = {} }: { clock?: Clock; flags?: Readonly<Record<string, unknown>> } = {},
 ) {
   const stateDirectory = join(lab.folder, "state");

@@ -247,7 +247,7 @@ describe("a server that", () => {
     await lab.program.untilLogged("action started");
 
     await lab.server.stop();
-    await lab.program.untilLogged("report not taken, will repeat");
+    await lab.program.untilLogged("tink server unavailable, will retry");
     await lab.server.start();
     await lab.server.until(() => workflow.state === "SUCCESS");
 
@@ -259,7 +259,7 @@ describe("a server that", () => {
     await lab.server.until(() => lab.server.polls.length > 0);
 
     await lab.server.stop();
-    await lab.program.untilLogged("poll failed, will retry");
+    await lab.program.untilLogged("tink server unavailable, will retry");
     await lab.server.start();
     const workflow = lab.server.submit({ template: template("pbnj-node-01", [{ name: "power-status" }]) });
     await lab.server.until(() => workflow.state === "SUCCESS");

@@ -4,7 +4,7 @@ import { machineNameOf } from "../inventory/agent-id.ts";
 import type { Cluster } from "../kubernetes/cluster.ts";
 import { KINDS } from "../kubernetes/kinds.ts";
 import { isKubernetesError } from "../kubernetes/kubernetes-error.ts";
-import { addressedAgents } from "../wake-up/addressed-agents.ts";
+import { watchedWorkflow } from "../wake-up/watched-workflow.ts";
 import { count, type Finding, isWrong, named } from "./finding.ts";
 
 export type AgentIdUse = Pick<WorkerConfig, "fixedAgentIds" | "agentIdPattern">;
@@ -15,7 +15,7 @@ const MOST_NAMED = 5;
 
 const Blocked = z.pipe(
   z.unknown(),
-  z.transform((object) => addressedAgents(object).blocked),
+  z.transform((object) => watchedWorkflow(object).blocked),
 );
 
 /**

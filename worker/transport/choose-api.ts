@@ -91,7 +91,7 @@ export function chooseApi({ apis, ask, stillConnected, close, log }: ApiChoiceOp
 }
 
 function isRefusal(answer: Acknowledgement): answer is Exclude<Acknowledgement, { kind: "acknowledged" }> {
-  return answer.kind === "rejected" || (answer.kind === "retry" && answer.bounded === true);
+  return answer.kind === "rejected" || (answer.kind === "retry" && Boolean(answer.bounded || answer.missing));
 }
 
 async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {

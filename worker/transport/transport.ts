@@ -5,17 +5,34 @@ export type Poll =
   | { readonly kind: "action"; readonly action: Action }
   /** The server answered that there is nothing to do now; `reason` is its own words. */
   | { readonly kind: "idle"; readonly reason: string }
-  /** The server did not answer sensibly; `code` is the gRPC code's name. */
-  | { readonly kind: "failed"; readonly code: string; readonly reason: string };
+  /** The server did not answer sensibly; `code` is the gRPC code's name. Where it answers no lane, `outage` is set. */
+  | { readonly kind: "failed"; readonly code: string; readonly reason: string; readonly outage?: Outage };
+
+/** The time for which a server is unavailable to all lanes. */
+export interface Outage {
+  /**
+   * Resolves to true when the lane may poll again, and to false when it may not within that time. Rejects when the signal
+   * aborts.
+   */
+  over(withinMs: number, signal: AbortSignal): Promise<boolean>;
+}
 
 /** What came of a report. */
 export type Acknowledgement =
   | { readonly kind: "acknowledged" }
   /**
-   * Not taken now; the same report may be taken later. `bounded` says that the server answers the same way
-   * when the workflow is gone, so that retrying without end is pointless.
+   * Not taken now; the same report may be taken later. `missing`: the server does not find the workflow; its cache may be
+   * behind. `bounded`: the server answers the same way when the workflow is gone, so that retrying without end is
+   * pointless. `outage`: it answers no lane.
    */
-  | { readonly kind: "retry"; readonly code: string; readonly reason: string; readonly bounded?: true }
+  | {
+      readonly kind: "retry";
+      readonly code: string;
+      readonly reason: string;
+      readonly missing?: true;
+      readonly bounded?: true;
+      readonly outage?: true;
+    }
   /** Will never be taken: the workflow or action is gone, or the report is not understood. */
   | { readonly kind: "rejected"; readonly code: string; readonly reason: string };
 

@@ -5,7 +5,8 @@ import type { Cluster } from "../kubernetes/cluster.ts";
 import { KINDS } from "../kubernetes/kinds.ts";
 import { WatchedObjects } from "../kubernetes/watched-objects.ts";
 import type { Wake, Waking } from "../waking.ts";
-import { type Addressed, addressedAgents } from "./addressed-agents.ts";
+import { Deletions } from "./deletions.ts";
+import { type WatchedWorkflow, watchedWorkflow } from "./watched-workflow.ts";
 
 export interface WakeUpOptions {
   readonly cluster: Pick<Cluster, "list" | "watch">;
@@ -26,7 +27,8 @@ const COME_BACK_MS = 10_000;
 /** Knows from the cluster's Workflows for which agent IDs the tink server may have an action. */
 export class WakeUp implements Waking {
   readonly #options: WakeUpOptions;
-  readonly #workflows: WatchedObjects<Addressed>;
+  readonly #workflows: WatchedObjects<WatchedWorkflow>;
+  readonly #deletions = new Deletions();
   /** By agent ID: how many Workflows are addressed to it. */
   readonly #addressed = new Map<string, number>();
   /** By agent ID: how many Workflows that are over the server may come to instead. */
@@ -40,15 +42,16 @@ export class WakeUp implements Waking {
   constructor(options: WakeUpOptions) {
     this.#options = options;
     const { cluster, namespace, clock, log } = options;
-    this.#workflows = new WatchedObjects<Addressed>({
+    this.#workflows = new WatchedObjects<WatchedWorkflow>({
       ...{ cluster, clock, log, kind: KINDS.workflow, selection: { namespace } },
-      project: addressedAgents,
+      project: watchedWorkflow,
       onState: ({ kind }) => {
         if (kind === "failing") this.#wakeAll();
       },
       onChange: (change) => {
         this.#countAll(change.before, -1);
         if (change.kind === "set") this.#countAll(change.value, 1);
+        this.#deletions.take(change);
       },
     });
   }
@@ -108,10 +111,21 @@ export class WakeUp implements Waking {
     );
   }
 
+  /** As `ExecutorOptions.cancelOf`: aborts when the action's Workflow is deleted. */
+  cancelOf(action: ActionId): AbortSignal | undefined {
+    return this.#deletions.signalOf(action, this.#find(action.workflowId));
+  }
+
   #knows(workflowId: string): boolean {
+    return this.#find(workflowId) !== undefined;
+  }
+
+  #find(workflowId: string): WatchedWorkflow | undefined {
     const slash = workflowId.indexOf("/");
-    const name = { namespace: workflowId.slice(0, slash), name: workflowId.slice(slash + 1) };
-    return this.#workflows.get(name) !== undefined;
+    return this.#workflows.get({
+      namespace: workflowId.slice(0, slash),
+      name: workflowId.slice(slash + 1),
+    });
   }
 
   /** Resolves to whether something ended the rest before its time. */
@@ -142,9 +156,11 @@ export class WakeUp implements Waking {
     for (const agentId of [...this.#resting.keys()]) this.#wake(agentId);
   }
 
-  #countAll({ open, blocked }: Addressed = { open: [] }, by: 1 | -1): void {
+  #countAll(workflow: WatchedWorkflow | undefined, by: 1 | -1): void {
+    if (!workflow) return;
+    const { agents, blocked } = workflow;
     if (blocked !== undefined) add(this.#blocking, blocked, by);
-    for (const agentId of open) {
+    for (const agentId of agents) {
       add(this.#addressed, agentId, by);
       if (by > 0) this.#wake(agentId);
     }

@@ -2,6 +2,7 @@ import { createServer } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { afterEach, describe, expect, it } from "vitest";
+import { systemClock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { silentLogger } from "../../../shared/logger.ts";
 import type { Action, ActionStatus } from "../../../worker/action.ts";
@@ -23,7 +24,10 @@ function connect(
   api: "auto" | "current" | "legacy" = "auto",
   log: Logger = silentLogger,
 ): Transport {
-  const transport = connectServer({ server, tls: false, api, pollTimeoutMs: 5_000 }, log);
+  const transport = connectServer(
+    { server, tls: false, api, pollTimeoutMs: 5_000 },
+    { clock: systemClock, log, maxBackoffMs: 1_000 },
+  );
   cleanups.push(() => transport.close());
   return transport;
 }
@@ -122,9 +126,12 @@ describe("without an answer", () => {
     await gone.close();
     const transport = connect(address);
 
-    expect(await transport.next("pbnj", never)).toMatchObject({ kind: "failed", code: "Unavailable" });
+    const failed = await transport.next("pbnj", never);
+    if (failed.kind !== "failed") throw new Error("the server is gone");
+    expect(failed).toMatchObject({ code: "Unavailable" });
     const server = await legacyServer(port);
     server.submit({ template: TEMPLATE });
+    await failed.outage?.over(10_000, never);
 
     expect(actionIn(await transport.next("pbnj", never)).name).toBe("power-off");
   });

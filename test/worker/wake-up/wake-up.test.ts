@@ -5,8 +5,9 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Clock, systemClock } from "../../../shared/clock.ts";
 import { silentLogger } from "../../../shared/logger.ts";
 import { Cluster } from "../../../worker/kubernetes/cluster.ts";
-import { addressedAgents } from "../../../worker/wake-up/addressed-agents.ts";
 import { WakeUp } from "../../../worker/wake-up/wake-up.ts";
+import { watchedWorkflow } from "../../../worker/wake-up/watched-workflow.ts";
+import { isWorkflowDeleted } from "../../../worker/workflow-deleted.ts";
 import { FakeCluster } from "../../simulators/kubernetes/cluster.ts";
 import { scaledClock } from "../../support/scaled-clock.ts";
 
@@ -68,7 +69,7 @@ describe("whom a workflow waits for", () => {
     ["nobody when it failed", { state: "FAILED", agentID: "a", tasks: [{ name: "bmc" }] }, []],
     ["nobody as long as nothing is known", {}, []],
   ] as const)("is %s", (_, status, expected) => {
-    expect(addressedAgents({ metadata: {}, status }).open).toEqual(expected);
+    expect(watchedWorkflow({ metadata: {}, status }).agents).toEqual(expected);
   });
 });
 
@@ -184,5 +185,74 @@ describe("waking up", () => {
     const waiting = waking.wait("a", lane.signal);
     lane.abort();
     expect(await waiting).toBe("unknown");
+  });
+});
+
+describe("an action's workflow", () => {
+  const tasksOf = (...ids: readonly string[]) => [
+    {
+      id: "t",
+      name: "t",
+      agentID: "a",
+      actions: ids.map((id) => ({ id, name: id, image: "i", timeout: 60 })),
+    },
+  ];
+  const OPEN = { state: "RUNNING", agentID: "a", tasks: tasksOf("1", "2") };
+  const actionOf = (actionId: string, workflowId = "default/w") => ({
+    ...{ workflowId, actionId, taskId: "t", agentId: "a", name: "power-off" },
+  });
+
+  async function watched(actionId = "1") {
+    workflow("w", OPEN);
+    const waking = await watching();
+    const signal = waking.cancelOf(actionOf(actionId));
+    if (!signal) throw new Error("the workflow is not watched");
+    return { waking, signal };
+  }
+
+  it("that is deleted cancels it", async () => {
+    const { signal } = await watched();
+
+    fake.remove(...WORKFLOWS, "w", "default");
+
+    await vi.waitFor(() => expect(signal.aborted).toBe(true), WITHIN);
+    expect(isWorkflowDeleted(signal)).toBe(true);
+  });
+
+  it("that is over when it is deleted cancels it, too", async () => {
+    const { signal } = await watched("2");
+    fake.patchStatus(...WORKFLOWS, "w", { state: "TIMEOUT" }, "default");
+
+    fake.remove(...WORKFLOWS, "w", "default");
+
+    await vi.waitFor(() => expect(signal.aborted).toBe(true), WITHIN);
+  });
+
+  it("that is made anew under the same name while the watch was away cancels it", async () => {
+    const { signal } = await watched();
+    await fake.stop();
+    fake.remove(...WORKFLOWS, "w", "default");
+    workflow("w", { ...OPEN, tasks: tasksOf("3") });
+
+    await fake.restart({ expire: true });
+
+    await vi.waitFor(() => expect(signal.aborted).toBe(true), WITHIN);
+  });
+
+  it("cancels nothing where the watch does not have its action", async () => {
+    workflow("w", OPEN);
+    const waking = await watching();
+
+    expect(waking.cancelOf(actionOf("3"))).toBeUndefined();
+    expect(waking.cancelOf(actionOf("1", "elsewhere/w"))).toBeUndefined();
+  });
+
+  it("cancels nothing as long as it goes on", async () => {
+    const { waking, signal } = await watched();
+    workflow("w", { ...OPEN, state: "SUCCESS" });
+    workflow("v", { state: "PENDING", agentID: "b" });
+    await vi.waitFor(() => expect(waking.now("b")).toBe("addressed"), WITHIN);
+
+    expect(signal.aborted).toBe(false);
   });
 });

@@ -39,8 +39,8 @@ export function acknowledgementOfError(thrown: unknown): Exclude<Acknowledgement
     case Code.FailedPrecondition:
       return { kind: "rejected", ...answer };
     default:
-      return hidesMissingWorkflow(error)
-        ? { kind: "retry", ...answer, bounded: true }
+      return saysMissingWorkflow(error)
+        ? { kind: "retry", ...answer, missing: true }
         : { kind: "retry", ...answer };
   }
 }
@@ -58,11 +58,12 @@ function rpcErrorOf(thrown: unknown): ConnectError {
 }
 
 /**
- * The server says Internal both when its store fails and when the workflow is gone, and the code's text may
- * come wrapped in other text. `error getting workflows` is another matter: the store alone.
+ * The server says Internal both when its store fails and when the workflow is gone. The end of the text tells them apart: it
+ * is the Kubernetes client's, `Workflow.tinkerbell.org "name" not found`.
  */
-function hidesMissingWorkflow(error: ConnectError): boolean {
-  return error.code === Code.Internal && /\berror getting workflow\b/.test(error.rawMessage);
+function saysMissingWorkflow(error: ConnectError): boolean {
+  const [, why = ""] = error.rawMessage.split("error getting workflow:");
+  return error.code === Code.Internal && why.trimEnd().endsWith(" not found");
 }
 
 function saysNoActionAvailable(error: ConnectError): boolean {

@@ -90,20 +90,23 @@ describe("acknowledgementOfError", () => {
 
   it.each([
     "error getting workflow: not found",
+    'error getting workflow: failed to get workflow default/w: Workflow.tinkerbell.org "w" not found',
     "error reading from backend\nrpc error: code = Internal desc = error getting workflow: not found",
-  ])("bounds the retries of %j, which may never end", (message) => {
+  ])("tells by %j that the workflow is missing", (message) => {
     expect(acknowledgementOfError(new ConnectError(message, Code.Internal))).toMatchObject({
       kind: "retry",
-      bounded: true,
+      missing: true,
     });
   });
 
-  it.each(["error writing report status: conflict", "error getting workflows: timeout"])(
-    "retries %j without end",
-    (message) => {
-      expect(acknowledgementOfError(new ConnectError(message, Code.Internal))).not.toHaveProperty("bounded");
-    },
-  );
+  it.each([
+    "error writing report status: conflict",
+    "error getting workflows: timeout",
+    "error getting workflow: failed to get workflow default/w: etcdserver: request timed out",
+    "not found",
+  ])("takes %j for a failure of the store", (message) => {
+    expect(acknowledgementOfError(new ConnectError(message, Code.Internal))).not.toHaveProperty("missing");
+  });
 
   it("retries after its own deadline", () => {
     expect(acknowledgementOfError(new TimeoutReached(1))).toMatchObject({

@@ -217,7 +217,7 @@ tasks:
     expect(await poll).toMatchObject({ kind: "failed" });
   });
 
-  it("reports an unknown workflow as a retry that must be bounded", async () => {
+  it("reports an unknown workflow as missing", async () => {
     const server = await simulate();
     const transport = connect(server);
     const workflow = server.submit({ template: ONE_ACTION });
@@ -228,7 +228,7 @@ tasks:
     expect(await transport.report(running(action), never)).toMatchObject({
       kind: "retry",
       code: "Internal",
-      bounded: true,
+      missing: true,
     });
   });
 
