@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { LineSplitter } from "../../../worker/runtime/line-splitter.ts";
+import { cutMark, LineSplitter } from "../../../worker/runtime/line-splitter.ts";
 import { readLogLine } from "../../../worker/runtime/log-line.ts";
 import { LogStream } from "../../../worker/runtime/log-stream.ts";
 import type { LogLine } from "../../../worker/runtime/runtime.ts";
@@ -9,7 +9,7 @@ const result = JSON.stringify({ action: "a", ok: true, message: "done", duration
 
 function split(longest: number, ...chunks: readonly Uint8Array[]): string[] {
   const lines: string[] = [];
-  const splitter = new LineSplitter(longest, (line) => lines.push(line));
+  const splitter = new LineSplitter(longest, (line, lost) => lines.push(line + cutMark(lost)));
   for (const chunk of chunks) splitter.push(chunk);
   splitter.end();
   return lines;
@@ -17,7 +17,7 @@ function split(longest: number, ...chunks: readonly Uint8Array[]): string[] {
 
 function stream() {
   const lines: LogLine[] = [];
-  const log = new LogStream((line) => lines.push(line));
+  const log = new LogStream({ onLog: (line) => lines.push(line) });
   return {
     lines,
     log,

@@ -1,8 +1,9 @@
-import { readdir, readFile, rm } from "node:fs/promises";
+import { readdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, systemClock } from "../../../shared/clock.ts";
 import { type ActionResult, parseResultLine } from "../../../shared/contract/result.ts";
 import { isLeftover, type Mark, type Sweeper } from "../leftover.ts";
+import { LONGEST_RESULT } from "../log-stream.ts";
 import type { LaunchHandle } from "../runtime.ts";
 import { MARK_VARIABLE } from "./child-environment.ts";
 import { endGroup } from "./process-group.ts";
@@ -25,6 +26,8 @@ export function resultFileOf({ results }: ProcessState, key: string): string {
 
 /** The result that a child left; undefined when it left none, or not all of it. */
 export async function readResultFile(path: string): Promise<ActionResult | undefined> {
+  const { size } = await stat(path).catch(() => ({ size: 0 }));
+  if (size > LONGEST_RESULT) return undefined;
   const text = await readFile(path, "utf8").catch(() => "");
   return parseResultLine(text.trimEnd());
 }
