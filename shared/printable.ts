@@ -21,9 +21,17 @@ export function printableLines(text: string): string {
   return text.replace(UNPRINTABLE, (character) => (character === "\n" ? character : spelledOut(character)));
 }
 
-/** The same as one line: colours are removed, and white space is one space. */
+/** The same as one line: colours are removed, and white space is one space. Redact first: this may put parts together. */
 export function printableLine(text: string): string {
-  return printable(text.replace(CONTROL_SEQUENCE, "").replace(WHITE_SPACE, " ")).trim();
+  return printable(text.replace(CONTROL_SEQUENCE, "").replace(WHITE_SPACE, " "));
+}
+
+/** As much of a text as is kept and shown; no character is cut in two. */
+export function shortened(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const end = most - 1;
+  const last = text.charCodeAt(end - 1);
+  return `${text.slice(0, last >= 0xd800 && last < 0xdc00 ? end - 1 : end)}…`;
 }
 
 /** One `\uXXXX` for each half of a character, as in JSON. */

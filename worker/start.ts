@@ -3,7 +3,9 @@ import type { StopSignal } from "../shared/contract/exit-code.ts";
 import { EXIT_OK, exitCodeOf } from "../shared/contract/exit-code.ts";
 import type { Problem } from "../shared/document/problem.ts";
 import type { Logger } from "../shared/logger.ts";
+import { printableLine } from "../shared/printable.ts";
 import { version } from "../shared/version.ts";
+import { textOf } from "./action-status.ts";
 import { composeWorker } from "./compose.ts";
 import { loadConfig } from "./config/load-config.ts";
 import { problemReport } from "./document/problem-report.ts";
@@ -41,7 +43,7 @@ export async function start(
   for (const { source, message } of warnings) log.warn({ source }, message);
   const opening = await openCluster(config);
   if (!opening.ok) {
-    process.stderr.write(`pbnj-worker start: ${opening.reason}\n`);
+    process.stderr.write(`${printableLine(`pbnj-worker start: ${opening.reason}`)}\n`);
     return exitCodeOf("usage");
   }
   const { cluster } = opening;
@@ -53,7 +55,7 @@ export async function start(
     journal = await openJournal(state, log, operating.observer);
   } catch (thrown) {
     if (!(thrown instanceof StateDirectoryProblem)) throw thrown;
-    process.stderr.write(`pbnj-worker start: ${thrown.message}\n`);
+    process.stderr.write(`${printableLine(`pbnj-worker start: ${thrown.message}`)}\n`);
     await operating.close();
     return exitCodeOf("usage");
   }
@@ -62,7 +64,7 @@ export async function start(
   try {
     await operating.serve(worker.facts);
   } catch (thrown) {
-    process.stderr.write(`pbnj-worker start: ${thrown instanceof Error ? thrown.message : String(thrown)}\n`);
+    process.stderr.write(`${printableLine(`pbnj-worker start: ${textOf(thrown)}`)}\n`);
     await operating.close();
     state.close();
     return exitCodeOf("usage");

@@ -32,7 +32,10 @@ export function secretAutomata(secrets: readonly string[], username?: string): S
   ]);
   return {
     spaced: new FormAutomaton(texts.filter((text) => !isLong(text)).map(({ spaced }) => plainForm(spaced))),
-    packed: new FormAutomaton(texts.filter(isLong).map(({ packed }) => plainForm(packed))),
+    packed: new FormAutomaton([
+      ...texts.filter(isLong).map(({ packed }) => plainForm(packed)),
+      ...(username === undefined ? [] : texts.map(({ text }) => wholeForm(`${username}:${text}`))),
+    ]),
     base64: new FormAutomaton(encoded.filter(({ kind }) => kind === "base64")),
     hex: new FormAutomaton(encoded.filter(({ kind }) => kind === "hex")),
     haveSpaces: texts.some(({ spaced, packed }) => spaced !== packed),
@@ -58,6 +61,12 @@ function ofCodes(codes: Uint16Array): string {
 function plainForm(text: string): Form {
   const telling = Math.max(12, Math.ceil(text.length * 0.75));
   return { text, tellingPart: telling, tellingEnd: telling };
+}
+
+/** With the user, whose name alone is nothing to hide. */
+function wholeForm(text: string): Form {
+  const { packed } = readable(text);
+  return { text: packed, tellingPart: packed.length, tellingEnd: packed.length };
 }
 
 type CodeForm = Form & { readonly kind: "base64" | "hex" };

@@ -64,7 +64,6 @@ export class LogStream {
   }
 
   write(stream: StreamName, chunk: Uint8Array): void {
-    this.pace.received(chunk.length);
     this.#splitters[stream].push(chunk);
   }
 

@@ -17,7 +17,7 @@ const LINES_PER_LOOK = 64;
 /** How fast the worker reads: the first bytes at once (a result may be as long), then what a container writes waits. */
 const READ = { perSecond: 1024 * 1024, atOnce: 4 * 1024 * 1024 };
 /** Other work gets its turn after so many bytes. */
-const BYTES_PER_TURN = 32 * 1024;
+const BYTES_PER_TURN = 8 * 1024;
 const LONGEST_PAUSE_MS = 50;
 
 /** An amount that grows with time up to a limit (token bucket). */
@@ -103,21 +103,17 @@ function bytesOf(line: string): number {
 /** How fast one action's output is read. An action that writes faster waits, where its pipe has an end. */
 export class ReadingPace {
   readonly #allowance = new Allowance(READ);
-  #inTurn = 0;
   #isHurried = false;
 
-  received(bytes: number): void {
-    this.#allowance.spend(bytes);
-    this.#inTurn += bytes;
-  }
-
-  /** Resolves when the next chunk may be read. */
-  async ready(): Promise<void> {
+  /** Hands on a chunk, a part in each turn of the event loop. Resolves when the next chunk may be read. */
+  async read(chunk: Uint8Array, push: (part: Uint8Array) => void): Promise<void> {
+    this.#allowance.spend(chunk.length);
+    for (let from = 0; from < chunk.length; from += BYTES_PER_TURN) {
+      push(chunk.subarray(from, from + BYTES_PER_TURN));
+      await setImmediate();
+    }
     const pauseMs = this.#isHurried ? 0 : Math.min(this.#allowance.owedMs, LONGEST_PAUSE_MS);
     if (pauseMs >= 1) await sleep(pauseMs);
-    else if (this.#inTurn >= BYTES_PER_TURN) await setImmediate();
-    else return;
-    this.#inTurn = 0;
   }
 
   /** The action is ending: what it wrote before is to be read without a pause. */

@@ -37,8 +37,7 @@ export class ContainerOutput {
     const reader = this.#newReader();
     try {
       for await (const chunk of attachment) {
-        reader.push(chunk);
-        await this.#log.pace.ready();
+        await this.#log.pace.read(chunk, (part) => reader.push(part));
       }
     } catch {
       // What it did not bring is read from the engine's log.
@@ -49,10 +48,7 @@ export class ContainerOutput {
 
   async readLogs(engine: Engine, id: string, selection: LogsSelection, signal: AbortSignal): Promise<void> {
     const reader = selection.tail === undefined ? this.#newReader() : this.#plainReader();
-    const take = (chunk: Uint8Array) => {
-      reader.push(chunk);
-      return this.#log.pace.ready();
-    };
+    const take = (chunk: Uint8Array) => this.#log.pace.read(chunk, (part) => reader.push(part));
     await engine.readLogs(id, selection, take, signal);
   }
 

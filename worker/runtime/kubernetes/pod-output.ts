@@ -57,9 +57,7 @@ export class PodOutput {
     return {
       push: (chunk) => {
         this.#tail = undefined;
-        this.#stream.pace.received(chunk.length);
-        lines.push(chunk);
-        return this.#stream.pace.ready();
+        return this.#stream.pace.read(chunk, (part) => lines.push(part));
       },
       end: () => {
         isEnding = true;

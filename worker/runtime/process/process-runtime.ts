@@ -299,8 +299,7 @@ export class ProcessRuntime implements Runtime {
 async function readStream(stream: Readable, name: LogLine["stream"], log: LogStream): Promise<void> {
   try {
     for await (const chunk of stream) {
-      log.write(name, chunk);
-      await log.pace.ready();
+      await log.pace.read(chunk, (part) => log.write(name, part));
     }
   } catch {
     // What was read until then is what there is.
