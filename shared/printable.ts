@@ -4,8 +4,13 @@
  * planes, and lone surrogates.
  */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u{E0000}-\u{E0FFF}]/gu;
-/** ECMA-48 control sequences, such as colours. */
-const CONTROL_SEQUENCE = new RegExp(`${String.fromCharCode(0x1b)}\\[[0-?]*[ -/]*[@-~]`, "g");
+const ESCAPE = String.fromCharCode(0x1b);
+const BELL = String.fromCharCode(0x07);
+/** ECMA-48: control sequences, such as colours, and operating system commands, such as links. */
+const ESCAPE_SEQUENCE = new RegExp(
+  `${ESCAPE}(?:\\[[0-?]*[ -/]*[@-~]|\\][^${ESCAPE}${BELL}]*(?:${BELL}|${ESCAPE}\\\\))`,
+  "g",
+);
 const WHITE_SPACE = /\s+/g;
 
 /**
@@ -23,7 +28,7 @@ export function printableLines(text: string): string {
 
 /** The same as one line: colours are removed, and white space is one space. Redact first: this may put parts together. */
 export function printableLine(text: string): string {
-  return printable(text.replace(CONTROL_SEQUENCE, "").replace(WHITE_SPACE, " "));
+  return printable(text.replace(ESCAPE_SEQUENCE, "").replace(WHITE_SPACE, " "));
 }
 
 /** As much of a text as is kept and shown; no character is cut in two. */

@@ -5,6 +5,8 @@ export interface Form {
   readonly tellingPart: number;
   /** At the end of a line, where the rest may be on the next one. */
   readonly tellingEnd: number;
+  /** How many of its first characters are on a line of their own where it is written as it is. */
+  readonly ownLines?: readonly number[];
 }
 
 /** Where the text was cut, fewer characters tell that a form begins there. */
@@ -75,13 +77,14 @@ export class FormAutomaton {
     return child;
   }
 
-  #add({ text, tellingPart, tellingEnd }: Form): void {
+  #add({ text, tellingPart, tellingEnd, ownLines = [] }: Form): void {
     let state = ROOT;
+    const ends = new Set(ownLines.filter((length) => length >= TELLING_CUT));
     for (let index = 0; index < text.length; index += 1) {
       const code = text.charCodeAt(index);
       state = this.#child(state, code) || this.#grow(state, code);
       if (index + 1 >= tellingPart) this.#tellingPart[state] = true;
-      if (index + 1 >= tellingEnd) this.#tellingEnd[state] = true;
+      if (index + 1 >= tellingEnd || ends.has(index + 1)) this.#tellingEnd[state] = true;
     }
     if (state === ROOT) return;
     this.#found[state] = text.length;

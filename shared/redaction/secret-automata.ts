@@ -31,9 +31,11 @@ export function secretAutomata(secrets: readonly string[], username?: string): S
     ...(username === undefined ? [] : base64Forms(Buffer.from(`${username}:${text}`))),
   ]);
   return {
-    spaced: new FormAutomaton(texts.filter((text) => !isLong(text)).map(({ spaced }) => plainForm(spaced))),
+    spaced: new FormAutomaton(
+      texts.filter((text) => !isLong(text)).map(({ spaced }) => plainForm(spaced, [])),
+    ),
     packed: new FormAutomaton([
-      ...texts.filter(isLong).map(({ packed }) => plainForm(packed)),
+      ...texts.filter(isLong).map(({ packed, spaced }) => plainForm(packed, wordEnds(spaced))),
       ...(username === undefined ? [] : texts.map(({ text }) => wholeForm(`${username}:${text}`))),
     ]),
     base64: new FormAutomaton(encoded.filter(({ kind }) => kind === "base64")),
@@ -58,9 +60,15 @@ function ofCodes(codes: Uint16Array): string {
 }
 
 /** The beginning of a plain secret may be an ordinary word, which stays unless it is nearly all. */
-function plainForm(text: string): Form {
-  const telling = Math.max(12, Math.ceil(text.length * 0.75));
-  return { text, tellingPart: telling, tellingEnd: telling };
+function plainForm(text: string, ownLines: readonly number[]): Form {
+  const tellingPart = Math.max(12, Math.ceil(text.length * 0.75));
+  return { text, tellingPart, tellingEnd: Math.max(8, Math.ceil(text.length / 2)), ownLines };
+}
+
+/** Where white space was, as numbers of characters that are none before it. */
+function wordEnds(spaced: string): readonly number[] {
+  const words = spaced.split(" ");
+  return words.map((_, index) => words.slice(0, index + 1).join("").length);
 }
 
 /** With the user, whose name alone is nothing to hide. */

@@ -1,7 +1,11 @@
 import type { DecodedText } from "./decoded-text.ts";
 
 const ESCAPE = 0x1b;
-const BRACKET = 0x5b;
+const BELL = 0x07;
+const BACKSLASH = 0x5c;
+/** What follows an escape where a control sequence or an operating system command begins (ECMA-48). */
+const CONTROL_SEQUENCE = 0x5b;
+const SYSTEM_COMMAND = 0x5d;
 const SPACE = 0x20;
 
 /** What is read of a text: white space and control characters are one space, what nobody sees is left out. */
@@ -12,8 +16,9 @@ export function visibleText({ codes: from, starts: fromStarts, ends: fromEnds }:
   let size = 0;
   for (let index = 0; index < from.length; index += 1) {
     const code = from[index] ?? 0;
-    if (code === ESCAPE && from[index + 1] === BRACKET) {
-      index = controlSequenceEnd(from, index + 2);
+    const sequenceEnd = code === ESCAPE ? escapeSequenceEnd(from, index + 1) : undefined;
+    if (sequenceEnd !== undefined) {
+      index = sequenceEnd;
       continue;
     }
     if (isInvisible(code, from[index + 1] ?? 0)) {
@@ -50,12 +55,21 @@ export function packedText({ codes: from, starts: fromStarts, ends: fromEnds }: 
   return { codes: codes.subarray(0, size), starts: starts.subarray(0, size), ends: ends.subarray(0, size) };
 }
 
-/** The last code of a control sequence (ECMA-48) whose parameters begin at `from`, or the one before what does not belong to it. */
-function controlSequenceEnd(codes: Uint16Array, from: number): number {
-  let at = from;
-  while (at < codes.length && (codes[at] ?? 0) >= 0x20 && (codes[at] ?? 0) < 0x40) at += 1;
-  const last = codes[at] ?? 0;
-  return last >= 0x40 && last <= 0x7e ? at : at - 1;
+/** The last code of an escape sequence of which `at` is the second one; undefined where it has no end. */
+function escapeSequenceEnd(codes: Uint16Array, at: number): number | undefined {
+  let end = at + 1;
+  if (codes[at] === CONTROL_SEQUENCE) {
+    while (isBetween(codes[end], 0x20, 0x3f)) end += 1;
+    return isBetween(codes[end], 0x40, 0x7e) ? end : undefined;
+  }
+  if (codes[at] !== SYSTEM_COMMAND) return undefined;
+  while (end < codes.length && codes[end] !== BELL && codes[end] !== ESCAPE) end += 1;
+  if (codes[end] === BELL) return end;
+  return codes[end + 1] === BACKSLASH ? end + 1 : undefined;
+}
+
+function isBetween(code: number | undefined, least: number, most: number): boolean {
+  return code !== undefined && code >= least && code <= most;
 }
 
 /** The first half of the characters from U+E0000 to U+E03FF. */
