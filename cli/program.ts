@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { exitCodeOf } from "../shared/contract/exit-code.ts";
 import { nearestName } from "../shared/nearest-name.ts";
+import { printableLines } from "../shared/printable.ts";
 import { unknownArgumentProblems } from "../shared/unknown-arguments.ts";
 import { version } from "../shared/version.ts";
 import type { OwnProgram } from "../worker/own-program.ts";
@@ -42,6 +43,7 @@ function createProgram(): Command {
         helpWidth: 110,
         subcommandTerm: (command) => `${command.name()} ${command.usage()}`.trimEnd(),
       })
+      .configureOutput({ writeErr: (text) => process.stderr.write(printableLines(text)) })
       .showHelpAfterError("(see --help for every option)")
       .showSuggestionAfterError(false)
       // Commander's own complaints are about usage, as exit code 2 says everywhere in this project.

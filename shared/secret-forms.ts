@@ -1,7 +1,6 @@
+import { type LineRedactor, SecretLineRedactor } from "./redaction/line-redactor.ts";
+import { secretAutomata } from "./redaction/secret-automata.ts";
 import { Secret } from "./secret.ts";
-
-/** Shorter text is everywhere, and no secret. */
-const SHORTEST = 4;
 
 /** Text as it may be met: as it is, in JSON, in a URL, in base64 and in hex. */
 export function formsOf(text: string): readonly string[] {
@@ -30,19 +29,25 @@ export function secretsIn(value: unknown): readonly string[] {
   return Object.values(value).flatMap(secretsIn);
 }
 
+/** Takes secrets out of text. */
+export interface Redactor {
+  /** Of a whole text, of any number of lines. */
+  (text: string): string;
+  /** Of text that comes line by line. */
+  lines(): LineRedactor;
+}
+
 /**
- * Takes the secrets of `holder`, in all their forms, out of any text. What reaches the worker was written by
- * others: an image of somebody else, or a BMC that quotes what it was sent.
+ * Takes the secrets of `holder` out of any text: as they are, folded, wrapped over lines, escaped for JSON, HTML and URLs, in
+ * base64 and hex, and what is left of one that was cut. What reaches the worker was written by others: a third-party image, or
+ * a BMC that quotes what it was sent. Redact before text is folded or cut. Linear in the length of the text.
  */
 export function redactor(holder: {
   readonly username?: string | undefined;
   readonly [key: string]: unknown;
-}): (text: string) => string {
-  const secrets = secretsIn(holder).filter((secret) => secret.length >= SHORTEST);
-  const { username } = holder;
-  // As HTTP's basic authentication has them (RFC 7617).
-  const pairs = username === undefined ? [] : secrets.map((secret) => `${username}:${secret}`);
-  // The longest first, so that no part of a form is left.
-  const forms = [...pairs, ...secrets].flatMap(formsOf).toSorted((a, b) => b.length - a.length);
-  return (text) => forms.reduce((kept, form) => kept.replaceAll(form, "[redacted]"), text);
+}): Redactor {
+  const automata = secretAutomata(secretsIn(holder), holder.username);
+  return Object.assign((text: string) => new SecretLineRedactor(automata).take(text), {
+    lines: () => new SecretLineRedactor(automata),
+  });
 }

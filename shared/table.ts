@@ -1,3 +1,5 @@
+import { printableLine } from "./printable.ts";
+
 /** Longer cells are cut, except in the last column: they would push the columns behind them out of sight. */
 const CELL_LIMIT = 100;
 
@@ -12,7 +14,9 @@ export function formatTable(
 ): string {
   const last = head.length - 1;
   const clean = rows.map((row) =>
-    row.map((cell, column) => (column === last ? onOneLine(cell) : cut(onOneLine(cell)))),
+    row.map((cell, column) =>
+      column === last ? printableLine(cell).trim() : cut(printableLine(cell).trim()),
+    ),
   );
   const widths = head.map((_, column) =>
     Math.max(...[head, ...clean].map((row) => width(row[column] ?? ""))),
@@ -27,17 +31,6 @@ export function formatTable(
     widths.map((columns) => "-".repeat(Math.min(columns, CELL_LIMIT))).join("  "),
     ...clean.map(line),
   ].join("\n");
-}
-
-/**
- * Any text as one printable line: control characters (escape sequences begin with one), line and paragraph
- * separators, invisible formatting such as a change of the writing direction, and halves of characters.
- */
-function onOneLine(text: string): string {
-  return text
-    .replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu, " ")
-    .replace(/\s+/g, " ")
-    .trim();
 }
 
 function cut(line: string): string {

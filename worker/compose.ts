@@ -314,7 +314,7 @@ export function composeExecutor(
       const { secretNamespace } = runtime;
       // What the worker never had it cannot take out of text; actions take it out themselves.
       if (secretNamespace !== undefined && current.inventory.mountedConnection?.(machine, secretNamespace)) {
-        return (text) => text;
+        return redactor({});
       }
       return redactor(
         await current.inventory.resolveConnection(machine, { commands: secretCommands, signal }),

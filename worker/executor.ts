@@ -393,7 +393,7 @@ export class Executor {
         }),
         timeoutMs: run.timeoutMs,
         environment: traceEnvironment(seenAction(action)),
-        onLog: (line) => output.take(line),
+        ...output.terms,
         ...(run.onLaunch && { onLaunch: run.onLaunch }),
       },
       cancel,

@@ -1,6 +1,7 @@
 import { styleText } from "node:util";
 import { type Logger as Pino, pino } from "pino";
 import type { Logger } from "../shared/logger.ts";
+import { printable } from "../shared/printable.ts";
 import { type LinePart, type Paint, prettyLine } from "./pretty-line.ts";
 
 export type LogLevel = "debug" | "info" | "warn" | "error";
@@ -22,7 +23,7 @@ export function createLogger({ level, format }: LogOptions): WorkerLog {
   const readable = format === "pretty" || (format === "auto" && process.stderr.isTTY);
   const stream = readable
     ? { write: (json: string) => void stderr.write(`${prettyLine(JSON.parse(json), paint)}\n`) }
-    : stderr;
+    : { write: (json: string) => void stderr.write(`${printable(json.trimEnd())}\n`) };
   const logger: Pino = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, stream);
   return {
     debug: (fields, message) => logger.debug(fields, message),

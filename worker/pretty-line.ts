@@ -1,3 +1,5 @@
+import { printable } from "../shared/printable.ts";
+
 /** The parts of a line that may stand out; pino's levels are numbers. */
 export type LinePart = "time" | "debug" | "info" | "warn" | "error" | "subject" | "facts";
 export type Paint = (part: LinePart, text: string) => string;
@@ -43,12 +45,5 @@ function timeOfDay(time: unknown): string {
 
 function valueText(value: unknown): string {
   if (typeof value !== "string") return printable(JSON.stringify(value) ?? "");
-  return /^[^\s"=\p{Cc}]+$/u.test(value) ? value : printable(JSON.stringify(value));
-}
-
-function printable(text: string): string {
-  return text.replaceAll(
-    /[\p{Cc}\u2028\u2029]/gu,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
+  return printable(/^[^\s"=\p{Cc}]+$/u.test(value) ? value : JSON.stringify(value));
 }

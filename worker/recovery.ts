@@ -1,5 +1,6 @@
 import type { Clock } from "../shared/clock.ts";
 import type { Logger } from "../shared/logger.ts";
+import { type Redactor, redactor } from "../shared/secret-forms.ts";
 import type { Outcome } from "./action.ts";
 import { ActionOutput } from "./action-output.ts";
 import { ActionRecorder, type RecorderParts } from "./action-recorder.ts";
@@ -36,11 +37,15 @@ interface Adopting {
   readonly damage: string | undefined;
 }
 
-export type RedactorOf = (machine: string, signal: AbortSignal) => Promise<Redact>;
-type Redact = (text: string) => string;
+export type RedactorOf = (machine: string, signal: AbortSignal) => Promise<Redactor>;
 
 const READ_SECRETS_MS = 15_000;
 const WITHHELD = "[withheld: the machine's credentials cannot be read, to be taken out of it]";
+
+/** Gives nothing of any text. */
+const withheld: Redactor = Object.assign(() => WITHHELD, {
+  lines: () => ({ take: () => WITHHELD, gap: () => undefined }),
+});
 
 /** After a failure the server serves the action again, and by then it may go. */
 const TRY_AGAIN_MS = 5_000;
@@ -168,7 +173,7 @@ export class Recovery {
         startedAt: new Date(entry.startedAt),
         clockSetMs: clockSetSince(entry, clock.now()),
         timeoutMs: entry.timeoutMs,
-        onLog: (line) => output.take(line),
+        ...output.terms,
       },
       cancel,
     );
@@ -182,16 +187,16 @@ export class Recovery {
     { connected, machine }: JournalEntry,
     fields: LogFields,
     cancel: AbortSignal,
-  ): Promise<Redact> {
-    if (!connected) return (text) => text;
-    if (machine === undefined) return () => WITHHELD;
+  ): Promise<Redactor> {
+    if (!connected) return redactor({});
+    if (machine === undefined) return withheld;
     try {
       const signal = AbortSignal.any([cancel, AbortSignal.timeout(READ_SECRETS_MS)]);
       return await this.#options.redactorOf(machine, signal);
     } catch (thrown) {
       const facts = { ...fields, error: textOf(thrown) };
       this.#options.log.warn(facts, "what the action of an earlier run says is withheld");
-      return () => WITHHELD;
+      return withheld;
     }
   }
 }

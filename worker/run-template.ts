@@ -4,6 +4,7 @@ import { EXIT_OK, exitCodeOf, type StopSignal } from "../shared/contract/exit-co
 import type { Checked, Problem } from "../shared/document/problem.ts";
 import { formatSeconds } from "../shared/duration.ts";
 import { suggestion } from "../shared/nearest-name.ts";
+import { printableLine } from "../shared/printable.ts";
 import type { Action, ActionStatus, Outcome } from "./action.ts";
 import { composeExecutor, composeRuntime } from "./compose.ts";
 import { loadExecutionConfig } from "./config/load-config.ts";
@@ -43,7 +44,7 @@ export async function runTemplate(
   for (const { source, message } of loaded.warnings) log.warn({ source }, message);
   const opening = await openCluster(config);
   if (!opening.ok) {
-    process.stderr.write(`${COMMAND}: ${opening.reason}\n`);
+    process.stderr.write(`${printableLine(`${COMMAND}: ${opening.reason}`)}\n`);
     return exitCodeOf("usage");
   }
   const { cluster } = opening;
@@ -99,7 +100,7 @@ function actionsToRun(tasks: readonly TemplateTask[]): readonly Action[] {
 function terminalSink(out: NodeJS.WritableStream): StatusSink {
   return {
     async report(status: ActionStatus): Promise<Acknowledgement> {
-      out.write(`${reportLine(status)}\n`);
+      out.write(`${printableLine(reportLine(status))}\n`);
       return { kind: "acknowledged" };
     },
   };

@@ -3,7 +3,9 @@ import type { StopSignal } from "../shared/contract/exit-code.ts";
 import { EXIT_OK, exitCodeOf } from "../shared/contract/exit-code.ts";
 import type { Problem } from "../shared/document/problem.ts";
 import type { Logger } from "../shared/logger.ts";
+import { printableLine } from "../shared/printable.ts";
 import { version } from "../shared/version.ts";
+import { textOf } from "./action-status.ts";
 import { composeWorker } from "./compose.ts";
 import { loadConfig } from "./config/load-config.ts";
 import { filesOpenToAll } from "./document/open-to-all.ts";
@@ -58,7 +60,7 @@ export async function start(
   }
   const opening = await openCluster(config);
   if (!opening.ok) {
-    process.stderr.write(`pbnj-worker start: ${opening.reason}\n`);
+    process.stderr.write(`${printableLine(`pbnj-worker start: ${opening.reason}`)}\n`);
     return exitCodeOf("usage");
   }
   const { cluster } = opening;
@@ -70,7 +72,7 @@ export async function start(
     journal = await openJournal(state, log, operating.observer);
   } catch (thrown) {
     if (!(thrown instanceof StateDirectoryProblem)) throw thrown;
-    process.stderr.write(`pbnj-worker start: ${thrown.message}\n`);
+    process.stderr.write(`${printableLine(`pbnj-worker start: ${thrown.message}`)}\n`);
     await operating.close();
     return failedStart(thrown);
   }
@@ -81,7 +83,7 @@ export async function start(
   try {
     await operating.serve(worker.facts);
   } catch (thrown) {
-    process.stderr.write(`pbnj-worker start: ${thrown instanceof Error ? thrown.message : String(thrown)}\n`);
+    process.stderr.write(`${printableLine(`pbnj-worker start: ${textOf(thrown)}`)}\n`);
     await operating.close();
     await state.close();
     return failedStart(thrown);

@@ -2,6 +2,7 @@ import { basename } from "node:path";
 import { EXIT_OK, exitCodeOf } from "../shared/contract/exit-code.ts";
 import { formatProblem, type Problem } from "../shared/document/problem.ts";
 import { suggestion } from "../shared/nearest-name.ts";
+import { printableLine, printableLines } from "../shared/printable.ts";
 import type { Action } from "./action.ts";
 import { loadRules, type Rules } from "./config/load-config.ts";
 import { problemReport } from "./document/problem-report.ts";
@@ -41,7 +42,8 @@ export async function testPolicy(
   const { config: rules } = loaded;
   const explained = await explainTemplate(template.value, namespace, decidingOf(rules, own));
   const warnings = [...loaded.warnings, ...unenforced(rules.policy, rules.settings.runtime)];
-  for (const warning of warnings) process.stderr.write(`warning: ${formatProblem(warning)}\n`);
+  for (const warning of warnings)
+    process.stderr.write(`${printableLine(`warning: ${formatProblem(warning)}`)}\n`);
   const allowed = explained.every((action) => action.allowed);
   const { policy, inventory, runtime } = rules.settings;
   const about = { allowed, namespace, runtime, policy: policy ?? null, inventory: inventory ?? null };
@@ -49,7 +51,7 @@ export async function testPolicy(
     output === "json"
       ? JSON.stringify({ ...about, actions: explained.map(asJson) }, undefined, 2)
       : `${explanationTable(explained)}\n\n${summary(explained, namespace, rules)}`;
-  await new Promise((resolve) => process.stdout.write(`${text}\n`, resolve));
+  await new Promise((resolve) => process.stdout.write(`${printableLines(text)}\n`, resolve));
   return allowed ? EXIT_OK : EXIT_REFUSED;
 }
 

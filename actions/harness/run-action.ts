@@ -7,9 +7,9 @@ import { TimeoutReached, withTimeout } from "../../shared/timeout.ts";
 import { type Action, ActionFailure, type ActionReport } from "./action.ts";
 import { ActionClients } from "./action-clients.ts";
 import type { ActionTrace } from "./action-trace.ts";
+import { changedLogger } from "./changed-logger.ts";
 import type { InputFields } from "./input.ts";
 import type { ActionInput } from "./read-input.ts";
-import { redactedLogger } from "./redacted-logger.ts";
 
 /** Runs an action against its BMC and says how it ended. Never rejects; sessions are closed when it resolves. */
 export async function runAction<Fields extends InputFields>(
@@ -23,7 +23,7 @@ export async function runAction<Fields extends InputFields>(
 ): Promise<ActionResult> {
   // BMCs quote what they refuse, down to the header with the password.
   const redact = redactor({ username: connection.username, connection, own });
-  const log = redactedLogger(wholeLog, redact);
+  const log = changedLogger(wholeLog, redact);
   trace?.hide(redact, connection.username);
   const startedMs = performance.now();
   const clients = new ActionClients(connection, log, trace);
@@ -58,7 +58,7 @@ export async function runAction<Fields extends InputFields>(
     ...(error === undefined ? {} : { class: error.class }),
     ...(error?.refused === undefined ? {} : { refused: error.refused }),
     message: oneLine(
-      error ? redact(error.message) : `${report?.summary}${bmc.provider ? ` via ${bmc.provider}` : ""}`,
+      redact(error?.message ?? `${report?.summary}${bmc.provider ? ` via ${bmc.provider}` : ""}`),
     ),
     ...(clients.provider === undefined ? {} : { provider: clients.provider }),
     ...(report?.before === undefined ? {} : { before: report.before }),

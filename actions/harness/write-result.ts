@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { type ActionResult, WORKER_RESULT_FILE } from "../../shared/contract/result.ts";
+import { printable } from "../../shared/printable.ts";
 import { replaceFile } from "./replace-file.ts";
 import { writeText } from "./write-text.ts";
 
@@ -33,11 +34,7 @@ export async function writeResult(
 
 /** Escaped beyond what JSON asks for: terminals obey these characters, and some readers break lines at them. */
 export function resultLine(result: ActionResult): string {
-  const escaped = JSON.stringify(result).replace(
-    /[\u007f-\u009f\u2028\u2029]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
-  return `${escaped}\n`;
+  return `${printable(JSON.stringify(result))}\n`;
 }
 
 /** The result, without what was read and learned where a kubelet would not keep all of it. */

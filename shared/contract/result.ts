@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { printable, shortened } from "../printable.ts";
 import { AuthRefusal, ErrorClass } from "./error-class.ts";
 import { ProviderName } from "./vocabulary.ts";
 
@@ -56,14 +57,10 @@ export function parseResultLine(line: string): ActionResult | undefined {
 
 /** Folds any text into one printable line. */
 export function foldLine(text: string): string {
-  return text
-    .replace(/\p{Cc}+/gu, " ")
-    .replace(/ {2,}/g, " ")
-    .trim();
+  return printable(text.replace(/[\p{Cc}\s]+/gu, " ").trim());
 }
 
 /** The same within `MESSAGE_LIMIT`. */
 export function oneLine(text: string): string {
-  const folded = foldLine(text);
-  return folded.length <= MESSAGE_LIMIT ? folded : `${folded.slice(0, MESSAGE_LIMIT - 1)}…`;
+  return shortened(foldLine(text), MESSAGE_LIMIT);
 }

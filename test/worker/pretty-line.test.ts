@@ -47,9 +47,10 @@ describe("a line for people", () => {
       machine: "a\nb",
       "k\u001b": "\u009b31m",
       reason: "\u001b[2J",
+      word: "a\u202eb\u200b\u{e0041}",
     });
 
-    expect(line).not.toMatch(/\p{Cc}/u);
+    expect(line).not.toMatch(/[\p{Cc}\p{Cf}]/u);
     expect(line).toContain("\\u001b]0;title\\u0007");
   });
 });

@@ -199,3 +199,27 @@ test("SIGTERM cancels the action that runs and exits 143", async () => {
   expect(machine.commands.map(({ action }) => action)).toEqual(["soft-off"]);
   await lab.close();
 });
+
+test("what a template says commands no terminal, in reports, in the log and in problems", async () => {
+  const path = await template(`
+version: "0.1"
+name: hostile
+global_timeout: 600
+tasks:
+  - name: "ta\\u202esk"
+    worker: pbnj
+    actions:
+      - {name: "st\\x9b31mop\\u200b", image: registry.example/unknown:v1, timeout: 30}
+`);
+  await using program = new WorkerProgram(["run", path, "--runtime", "process", "--log-format", "json"]);
+  await using wrong = new WorkerProgram(["run", path, "--runtime", "process", "--task", "no\u202e\u009bne"]);
+
+  const { code } = await program.ended;
+  await wrong.ended;
+
+  expect(code).toBe(2);
+  expect(program.stdout).toContain(String.raw`ta\u202esk / st\u009b31mop\u200b`);
+  expect(wrong.stderr).toContain(String.raw`no\u202e\u009bne`);
+  for (const text of [program.stdout, program.stderr, wrong.stderr])
+    expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+});

@@ -1,4 +1,5 @@
 import { formatSeconds } from "../../shared/duration.ts";
+import { printable, shortened } from "../../shared/printable.ts";
 import { version } from "../../shared/version.ts";
 import type { Outcome } from "../action.ts";
 import type { ActionEvent } from "../observer.ts";
@@ -46,7 +47,7 @@ export function lineText({ stream, line }: LogLine, at: Date, hook?: string): st
     ? `${severity.padEnd(5)} ${message}${Object.keys(besides).length > 0 ? ` ${JSON.stringify(besides)}` : ""}`
     : message;
   const by = hook === undefined ? stream : `${stream} ${hook}`;
-  return `${printable(`${at.toISOString()} ${by} ${told}`, LONGEST_LINE)}\n`;
+  return `${spelledOut(`${at.toISOString()} ${by} ${told}`)}\n`;
 }
 
 export function outcomeText(
@@ -81,7 +82,7 @@ export function lostText(lines: number): string {
 
 /** One line of the worker's own. */
 export function noteText(text: string): string {
-  return `# ${printable(text, LONGEST_LINE)}\n`;
+  return `# ${spelledOut(text)}\n`;
 }
 
 function pairs(named: readonly (readonly string[])[]): string {
@@ -94,9 +95,6 @@ function quoted(value: string): string {
 }
 
 /** A file that is shown on a terminal must not command it: what cannot be printed is spelled out, but for tabs. */
-function printable(text: string, longest: number): string {
-  const spelled = text.replaceAll(/[\p{Cc}\u2028\u2029]/gu, (character) =>
-    character === "\t" ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
-  return spelled.length <= longest ? spelled : `${spelled.slice(0, longest)}…`;
+function spelledOut(text: string): string {
+  return shortened(text.split("\t").map(printable).join("\t"), LONGEST_LINE);
 }

@@ -1,5 +1,6 @@
 import { exitCodeOf, type StopSignal } from "../../shared/contract/exit-code.ts";
 import type { Problem } from "../../shared/document/problem.ts";
+import { printableLines } from "../../shared/printable.ts";
 import { problemReport } from "../document/problem-report.ts";
 import type { OwnProgram } from "../own-program.ts";
 import { composeChecks } from "./checks.ts";
@@ -52,7 +53,9 @@ export async function doctor(
     return exitCodeOf("cancelled", by);
   }
   const report = reportOf(found);
-  const last = isText ? renderCounts(report.counts) : `${JSON.stringify(report, undefined, 2)}\n`;
+  const last = isText
+    ? renderCounts(report.counts)
+    : `${printableLines(JSON.stringify(report, undefined, 2))}\n`;
   await new Promise((resolve) => process.stdout.write(last, resolve));
   return report.exitCode;
 }

@@ -1,3 +1,4 @@
+import { printableLine as printable } from "../../shared/printable.ts";
 import { CHECK_NAMES, count, FINDING_STATES, type Finding, type FindingState } from "./finding.ts";
 import type { DoctorReport } from "./report.ts";
 
@@ -50,9 +51,4 @@ export function renderCounts({ problem, warning, skipped, ok }: DoctorReport["co
     ...(skipped === 0 ? [] : [`${skipped} skipped`]),
   ];
   return `${parts.join(", ")}\n`;
-}
-
-/** What a server or a BMC says may hold anything, escape sequences and changes of the writing direction among it. */
-function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu, " ");
 }

@@ -66,6 +66,8 @@ export interface LogOptions {
   readonly timestamps?: boolean;
   /** Only lines from that time on, RFC 3339; whole seconds: API servers pass on no fraction. */
   readonly sinceTime?: string;
+  /** Only so many of the last lines. */
+  readonly tailLines?: number;
 }
 
 /** A right, as RBAC has it. */
@@ -345,11 +347,11 @@ export class Cluster {
     });
   }
 
-  /** A container's log as it comes, up to its end or now. */
+  /** A container's log up to its end or now, as it comes and as fast as `onChunk` resolves. */
   async log(
     { namespace, name }: ObjectName,
-    { container, follow = false, limitBytes, timestamps = false, sinceTime }: LogOptions,
-    onChunk: (chunk: Uint8Array) => void,
+    { container, follow = false, limitBytes, timestamps = false, sinceTime, tailLines }: LogOptions,
+    onChunk: (chunk: Uint8Array) => void | Promise<void>,
     signal: AbortSignal,
   ): Promise<void> {
     const doing = `read the log of pod ${namespace}/${name}`;
@@ -360,10 +362,11 @@ export class Cluster {
       limitBytes: limitBytes === undefined ? undefined : String(limitBytes),
       timestamps: timestamps ? "true" : undefined,
       sinceTime,
+      tailLines: tailLines === undefined ? undefined : String(tailLines),
     };
     try {
       const answer = await this.#open({ method: "GET", path, query, doing }, signal);
-      for await (const chunk of answer.body) onChunk(chunk);
+      for await (const chunk of answer.body) await onChunk(chunk);
     } catch (thrown) {
       throw this.#translate(thrown, doing, signal);
     }

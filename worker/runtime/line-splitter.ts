@@ -1,18 +1,21 @@
 import { StringDecoder } from "node:string_decoder";
 
+/** How many characters a line may have, by the character it begins with. */
+export type LongestLine = (first: string) => number;
+
 /**
  * Cuts a byte stream into lines, whatever way the bytes arrive: a character or a line end split between two
- * chunks is put together again. A line longer than `longest` characters loses its rest, and says so.
+ * chunks is put together again. A line that is too long loses its rest, which is not kept; `onLine` gets how many characters that were.
  */
 export class LineSplitter {
   readonly #decoder = new StringDecoder("utf8");
-  readonly #longest: number;
-  readonly #onLine: (line: string) => void;
+  readonly #longest: LongestLine;
+  readonly #onLine: (line: string, lost: number) => void;
   #pending = "";
-  #dropped = 0;
+  #lost = 0;
 
-  constructor(longest: number, onLine: (line: string) => void) {
-    this.#longest = longest;
+  constructor(longest: number | LongestLine, onLine: (line: string, lost: number) => void) {
+    this.#longest = typeof longest === "number" ? () => longest : longest;
     this.#onLine = onLine;
   }
 
@@ -23,7 +26,7 @@ export class LineSplitter {
   /** Gives out what stands after the last line end, if anything. */
   end(): void {
     this.#take(this.#decoder.end());
-    if (this.#pending !== "" || this.#dropped > 0) this.#finishLine();
+    if (this.#pending !== "" || this.#lost > 0) this.#finishLine();
   }
 
   #take(text: string): void {
@@ -37,16 +40,23 @@ export class LineSplitter {
   }
 
   #append(text: string): void {
-    const kept = text.slice(0, this.#longest - this.#pending.length);
+    if (text === "") return;
+    const longest = this.#longest((this.#pending || text).charAt(0));
+    const kept = text.slice(0, Math.max(0, longest - this.#pending.length));
     this.#pending += kept;
-    this.#dropped += text.length - kept.length;
+    this.#lost += text.length - kept.length;
   }
 
   #finishLine(): void {
-    const cut = this.#dropped > 0 ? `… [${this.#dropped} characters cut]` : "";
     const line = this.#pending.endsWith("\r") ? this.#pending.slice(0, -1) : this.#pending;
+    const lost = this.#lost;
     this.#pending = "";
-    this.#dropped = 0;
-    this.#onLine(line + cut);
+    this.#lost = 0;
+    this.#onLine(line, lost);
   }
+}
+
+/** What is written after a line that lost so many characters. */
+export function cutMark(lost: number): string {
+  return lost > 0 ? `… [${lost} characters cut]` : "";
 }

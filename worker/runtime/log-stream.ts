@@ -1,81 +1,211 @@
 import { type ActionResult, parseResultLine } from "../../shared/contract/result.ts";
+import type { LineRedactor } from "../../shared/redaction/line-redactor.ts";
+import { redactor } from "../../shared/secret-forms.ts";
 import { isSpansLine } from "../../shared/tracing/variables.ts";
-import { LineSplitter } from "./line-splitter.ts";
-import type { LogLine } from "./runtime.ts";
+import { cutMark, LineSplitter } from "./line-splitter.ts";
+import { OutputBudget, ReadingPace } from "./output-budget.ts";
+import type { LogLine, OutputTerms } from "./runtime.ts";
 
 /** A result carries what a reading action read, so it may be long; a log line may not. */
-const LONGEST_RESULT = 4 * 1024 * 1024;
+export const LONGEST_RESULT = 4 * 1024 * 1024;
+const LONGEST_SPANS = 512 * 1024;
 const LONGEST_LOG_LINE = 16 * 1024;
 const LAST_LINES = 5;
+/** What an action that writes more than is taken has between SIGTERM and SIGKILL, at most. */
+export const FLOOD_GRACE_MS = 1_000;
 
 /** What an action wrote, in the end. */
 export interface WrittenOutput {
   /** The last line of stdout, where that is a result. */
   readonly result?: ActionResult;
-  /** The last lines of stderr, or of stdout when stderr stayed empty. */
+  /** The last lines of stderr, or of stdout when stderr stayed empty, without secrets. */
   readonly lastLines: readonly string[];
 }
 
+type StreamName = LogLine["stream"];
+
+/** A line as it was written, without what it lost because of its length. */
+interface WrittenLine {
+  readonly line: string;
+  readonly lost: number;
+}
+
 /**
- * Takes the two streams of one action: hands every line on as it comes, keeps the last ones, and withholds
- * the result. A line that looks like a result is only one when nothing follows it on stdout.
+ * The way of everything that an action prints, whatever runs it: lines of bounded length, then its budget, then redaction, then
+ * `onLog` and the last lines. The result and the last lines get through however much comes before them: the result is the last line of
+ * stdout, which is looked for outside of the budget; a line like it that something follows was a log line.
  */
 export class LogStream {
-  readonly #onLog: (line: LogLine) => void;
-  readonly #last = { stdout: [] as string[], stderr: [] as string[] };
+  readonly pace = new ReadingPace();
+  readonly #terms: OutputTerms;
+  readonly #budget = new OutputBudget();
+  readonly #streams: Readonly<Record<StreamName, OneStream>>;
   readonly #splitters = {
-    stdout: new LineSplitter(LONGEST_RESULT, (line) => this.#takeStdout(line)),
-    stderr: new LineSplitter(LONGEST_LOG_LINE, (line) => this.#emit("stderr", line)),
+    stdout: new LineSplitter(longestOnStdout, (line, lost) => this.#takeStdout({ line, lost })),
+    stderr: new LineSplitter(LONGEST_LOG_LINE, (line, lost) => this.#take("stderr", { line, lost })),
   };
-  #candidate: { readonly line: string; readonly result: ActionResult } | undefined;
+  #candidate: string | undefined;
+  #result: { readonly value: ActionResult | undefined } | undefined;
 
-  constructor(onLog: (line: LogLine) => void) {
-    this.#onLog = onLog;
+  constructor(terms: OutputTerms) {
+    this.#terms = terms;
+    const redact = terms.redactor ?? redactor({});
+    this.#streams = { stdout: new OneStream(redact.lines()), stderr: new OneStream(redact.lines()) };
   }
 
   /** Whether the last whole line of stdout is a result. */
   get hasResult(): boolean {
-    return this.#candidate !== undefined;
+    return this.#readResult() !== undefined;
   }
 
-  write(stream: LogLine["stream"], chunk: Uint8Array): void {
+  /** Whether it writes more than is taken. */
+  get isFlooding(): boolean {
+    return this.#budget.isOver;
+  }
+
+  write(stream: StreamName, chunk: Uint8Array): void {
     this.#splitters[stream].push(chunk);
+  }
+
+  /** A whole line that came as such. */
+  writeLine(stream: StreamName, line: string): void {
+    const longest = stream === "stdout" ? longestOnStdout(line.charAt(0)) : LONGEST_LOG_LINE;
+    const written = { line: line.slice(0, longest), lost: Math.max(0, line.length - longest) };
+    if (stream === "stdout") this.#takeStdout(written);
+    else this.#take(stream, written);
+  }
+
+  /** The same for one that is certainly not the result. */
+  writeLogLine(stream: StreamName, line: string): void {
+    this.#take(stream, { line, lost: 0 });
   }
 
   end(): WrittenOutput {
     this.#splitters.stdout.end();
     this.#splitters.stderr.end();
-    const lastLines = this.#last.stderr.length > 0 ? this.#last.stderr : this.#last.stdout;
-    return this.#candidate ? { result: this.#candidate.result, lastLines } : { lastLines };
+    const result = this.#readResult();
+    if (result === undefined) this.#giveUpCandidate();
+    for (const stream of ["stdout", "stderr"] as const) {
+      const newest = this.#streams[stream].takeNewest();
+      this.#budget.restore(newest.map(({ line }) => line));
+      this.#sayGap(stream);
+      for (const line of newest) this.#emit(stream, line);
+    }
+    const { stdout, stderr } = this.#streams;
+    const lastLines = stderr.last.length > 0 ? stderr.last : stdout.last;
+    return result ? { result, lastLines } : { lastLines };
   }
 
-  #takeStdout(line: string): void {
+  #takeStdout(written: WrittenLine): void {
+    const { line, lost } = written;
     if (isSpansLine(line)) {
-      this.#onLog({ stream: "stdout", line });
+      const isTaken = lost === 0 && line.length <= LONGEST_SPANS && this.#isTaken(line);
+      const redact = this.#terms.redactor ?? redactor({});
+      if (isTaken) this.#terms.onLog({ stream: "stdout", line: redact(line) });
       return;
     }
-    if (this.#candidate) {
+    if (this.#candidate !== undefined) {
       if (line.trim() === "") return;
-      this.#emit("stdout", this.#candidate.line);
-      this.#candidate = undefined;
+      this.#giveUpCandidate();
     }
-    const result = parseResultLine(line);
-    if (result) this.#candidate = { line, result };
-    else this.#emit("stdout", line);
+    if (lost === 0 && mayBeResult(line)) this.#candidate = line;
+    else this.#take("stdout", written);
   }
 
-  #emit(stream: LogLine["stream"], line: string): void {
-    const bounded = boundedLine(line);
-    if (bounded.trim() !== "") {
-      const last = this.#last[stream];
-      last.push(bounded);
-      if (last.length > LAST_LINES) last.shift();
-    }
-    this.#onLog({ stream, line: bounded });
+  #readResult(): ActionResult | undefined {
+    if (this.#candidate === undefined) return undefined;
+    this.#result ??= { value: parseResultLine(this.#candidate) };
+    return this.#result.value;
+  }
+
+  #giveUpCandidate(): void {
+    const line = this.#candidate;
+    this.#candidate = undefined;
+    this.#result = undefined;
+    if (line !== undefined) this.#take("stdout", { line, lost: 0 });
+  }
+
+  #take(stream: StreamName, written: WrittenLine): void {
+    const bounded = bound(written);
+    if (this.#isTaken(bounded.line)) {
+      this.#sayGap(stream);
+      this.#emit(stream, bounded);
+    } else this.#streams[stream].drop(bounded);
+  }
+
+  #isTaken(line: string): boolean {
+    const isFirst = this.#budget.dropped.lines === 0;
+    const isTaken = this.#budget.take(line);
+    if (!isTaken && isFirst) this.#terms.onDropping?.(this.#budget.dropped);
+    return isTaken;
+  }
+
+  /** Says in the log of the action itself that lines are missing. */
+  #sayGap(stream: StreamName): void {
+    const one = this.#streams[stream];
+    const missing = one.takeMissing();
+    if (missing === 0) return;
+    one.redactor.gap();
+    this.#terms.onLog({ stream, line: `[${missing} lines dropped: over the budget of an action's output]` });
+  }
+
+  #emit(stream: StreamName, { line, lost }: WrittenLine): void {
+    const one = this.#streams[stream];
+    const told = one.redactor.take(line, lost > 0) + cutMark(lost);
+    if (told.trim() !== "") keepLast(one.last, told);
+    this.#terms.onLog({ stream, line: told });
   }
 }
 
+class OneStream {
+  readonly redactor: LineRedactor;
+  readonly last: string[] = [];
+  /** The newest of those that were dropped since the last one that was taken. */
+  #newest: WrittenLine[] = [];
+  #missing = 0;
+
+  constructor(lines: LineRedactor) {
+    this.redactor = lines;
+  }
+
+  drop(written: WrittenLine): void {
+    this.#missing += 1;
+    if (written.line.trim() !== "") keepLast(this.#newest, written);
+  }
+
+  /** Those get through all the same. */
+  takeNewest(): readonly WrittenLine[] {
+    const newest = this.#newest;
+    this.#newest = [];
+    this.#missing -= newest.length;
+    return newest;
+  }
+
+  /** How many are missing since the last one that was taken. */
+  takeMissing(): number {
+    const missing = this.#missing;
+    this.#missing = 0;
+    this.#newest = [];
+    return missing;
+  }
+}
+
+function keepLast<T>(lines: T[], line: T): void {
+  lines.push(line);
+  if (lines.length > LAST_LINES) lines.shift();
+}
+
+function longestOnStdout(first: string): number {
+  return first === "{" ? LONGEST_RESULT : LONGEST_LOG_LINE;
+}
+
+/** Looks for what a result must have, because reading each line of JSON would take long. */
+export function mayBeResult(line: string): boolean {
+  return line.startsWith("{") && line.includes('"action"') && line.includes('"roundTrips"');
+}
+
 /** A log line as long as one may be. */
-export function boundedLine(line: string): string {
-  return line.length <= LONGEST_LOG_LINE ? line : `${line.slice(0, LONGEST_LOG_LINE)}…`;
+function bound({ line, lost }: WrittenLine): WrittenLine {
+  if (line.length <= LONGEST_LOG_LINE) return { line, lost };
+  return { line: line.slice(0, LONGEST_LOG_LINE), lost: lost + line.length - LONGEST_LOG_LINE };
 }

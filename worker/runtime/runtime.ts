@@ -1,12 +1,31 @@
 import type { Connection } from "../../shared/contract/connection.ts";
+import type { Redactor } from "../../shared/secret-forms.ts";
 import type { Action, ActionId, Outcome } from "../action.ts";
 import type { MountedConnection } from "../inventory/inventory.ts";
 import type { Need } from "./leftover.ts";
+import type { DroppedOutput } from "./output-budget.ts";
 
 /** One line of an action's own output; the result line is not among them. */
 export interface LogLine {
   readonly stream: "stdout" | "stderr";
   readonly line: string;
+}
+
+/** Where what an action prints goes. */
+export interface OutputTerms {
+  /**
+   * Called for each line as it comes, within the action's budget and without its secrets; a line of spans (`isSpansLine`) comes
+   * whole, and is none of the log.
+   */
+  readonly onLog: (line: LogLine) => void;
+  /** Takes the action's secrets out; absent where it has none. */
+  readonly redactor?: Redactor;
+  /** Called when lines are dropped for the first time; the counts go on. */
+  readonly onDropping?: (dropped: DroppedOutput) => void;
+}
+
+export function outputTerms({ onLog, redactor, onDropping }: OutputTerms): OutputTerms {
+  return { onLog, ...(redactor && { redactor }), ...(onDropping && { onDropping }) };
 }
 
 /** What the policy says of how an action's container runs, before what the settings say. */
@@ -21,7 +40,7 @@ export interface LaunchTerms {
 }
 
 /** Everything a runtime needs to run one action. The policy has already agreed to it. */
-export interface LaunchRequest {
+export interface LaunchRequest extends OutputTerms {
   readonly action: Action;
   /** Only containers can be held to them. */
   readonly terms?: LaunchTerms;
@@ -31,8 +50,6 @@ export interface LaunchRequest {
   readonly mounted?: MountedConnection;
   /** The action's time, already with the default applied. */
   readonly timeoutMs: number;
-  /** Called for each line as it comes; a line of spans (`isSpansLine`) comes whole, and is none of the log. */
-  readonly onLog: (line: LogLine) => void;
   /** The worker's own variables for the action, such as those that join its trace. No secrets. */
   readonly environment?: Readonly<Record<string, string>>;
   /**
@@ -72,7 +89,7 @@ export class LetGo extends Error {
 export type LaunchHandle = Readonly<Record<string, string | number | null>>;
 
 /** An action that an earlier worker launched, or was about to. */
-export interface LeftAction {
+export interface LeftAction extends OutputTerms {
   readonly action: ActionId & Pick<Action, "image">;
   /** Absent when that worker died before it could write it down: one that is `connected` has then done nothing. */
   readonly handle?: LaunchHandle;
@@ -84,8 +101,6 @@ export interface LeftAction {
   /** How far the wall clock was set forward since then, or, below 0, back. */
   readonly clockSetMs: number;
   readonly timeoutMs: number;
-  /** As in `LaunchRequest`. */
-  readonly onLog: (line: LogLine) => void;
 }
 
 /** What became of it. */

@@ -1,6 +1,6 @@
+import { printableLine, shortened } from "../../shared/printable.ts";
 import { readLogLine, type Severity } from "../runtime/log-line.ts";
 import type { LogLine } from "../runtime/runtime.ts";
-import { printable, shortened } from "./printable.ts";
 
 export interface LogBounds {
   /** Of one action; the last ones are kept. */
@@ -106,7 +106,7 @@ export class ActionLogs {
 function shownText(line: LogLine, most: number): Pick<ShownLine, "severity" | "text"> {
   const { severity, message, fields } = readLogLine(line.line);
   const facts = Object.entries(fields).map(([name, value]) => `${name}=${factText(value)}`);
-  return { severity, text: shortened(printable([message, ...facts].join(" ")), most) };
+  return { severity, text: shortened(printableLine([message, ...facts].join(" ")), most) };
 }
 
 function factText(value: unknown): string {

@@ -1,11 +1,11 @@
 import type { Clock } from "../../shared/clock.ts";
 import type { PowerState } from "../../shared/contract/vocabulary.ts";
+import { shortened } from "../../shared/printable.ts";
 import { actionKey } from "../action-key.ts";
 import type { ActionEvent, FileSeen, LaneState, Observer, PollSeen, SeenAction } from "../observer.ts";
 import { ActionLogs, LOG_BOUNDS, type LogBounds } from "./action-logs.ts";
 import { type ActionRecord, isEnded } from "./action-record.ts";
 import { powerSeen } from "./power-seen.ts";
-import { shortened } from "./printable.ts";
 
 /** A machine's power as an action read it; what happened since is not known. */
 export interface PowerReading {

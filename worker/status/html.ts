@@ -1,4 +1,4 @@
-import { printable } from "./printable.ts";
+import { printableLine } from "../../shared/printable.ts";
 
 /** Markup that is safe as it stands; whatever else goes into a page is escaped. */
 export class Html {
@@ -33,5 +33,5 @@ const ENTITIES: Readonly<Record<string, string>> = {
 
 /** For text and for quoted attributes. */
 export function escapeHtml(text: string): string {
-  return printable(text).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? "");
+  return printableLine(text).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? "");
 }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
+import { printableLine } from "../../shared/printable.ts";
 import { type Html, html } from "./html.ts";
-import { printable } from "./printable.ts";
 
 /** One part of a page that changes as a whole: an element with `data-row`, told from the others of its section by its ID. */
 export interface Row {
@@ -28,7 +28,7 @@ export interface View {
 
 /** A name as the ID of a row: as it is, unless a page would show another one in its place. */
 export function rowId(name: string): string {
-  return printable(name) === name ? name : hashOf(name);
+  return printableLine(name) === name ? name : hashOf(name);
 }
 
 /** A row that has no version but its own markup. */

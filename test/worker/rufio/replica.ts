@@ -2,6 +2,7 @@ import { actionLibrary } from "../../../cli/action-library.ts";
 import { BmcClient } from "../../../shared/bmc/client.ts";
 import { type Clock, systemClock } from "../../../shared/clock.ts";
 import type { LogFields, Logger } from "../../../shared/logger.ts";
+import { redactor } from "../../../shared/secret-forms.ts";
 import { ActionSlots } from "../../../worker/action-slots.ts";
 import { AuthGate } from "../../../worker/auth-gate.ts";
 import { loadConfig } from "../../../worker/config/load-config.ts";
@@ -105,7 +106,7 @@ export async function startReplica(options: ReplicaOptions, onLog: (line: Logged
     locks: new MachineLocks(),
     slots: new ActionSlots(50),
     authGate: new AuthGate(),
-    redactorOf: async () => (text) => text,
+    redactorOf: async () => redactor({}),
     defaultTimeoutMs: 60_000,
     traceEnvironment: () => ({}),
   });

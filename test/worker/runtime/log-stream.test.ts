@@ -1,15 +1,20 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { LineSplitter } from "../../../worker/runtime/line-splitter.ts";
+import { foldLine } from "../../../shared/contract/result.ts";
+import { printable, printableLine } from "../../../shared/printable.ts";
+import { Secret } from "../../../shared/secret.ts";
+import { redactor } from "../../../shared/secret-forms.ts";
+import { cutMark, LineSplitter } from "../../../worker/runtime/line-splitter.ts";
 import { readLogLine } from "../../../worker/runtime/log-line.ts";
 import { LogStream } from "../../../worker/runtime/log-stream.ts";
+import type { DroppedOutput } from "../../../worker/runtime/output-budget.ts";
 import type { LogLine } from "../../../worker/runtime/runtime.ts";
 
 const result = JSON.stringify({ action: "a", ok: true, message: "done", durationMs: 1, roundTrips: 1 });
 
 function split(longest: number, ...chunks: readonly Uint8Array[]): string[] {
   const lines: string[] = [];
-  const splitter = new LineSplitter(longest, (line) => lines.push(line));
+  const splitter = new LineSplitter(longest, (line, lost) => lines.push(line + cutMark(lost)));
   for (const chunk of chunks) splitter.push(chunk);
   splitter.end();
   return lines;
@@ -17,7 +22,7 @@ function split(longest: number, ...chunks: readonly Uint8Array[]): string[] {
 
 function stream() {
   const lines: LogLine[] = [];
-  const log = new LogStream((line) => lines.push(line));
+  const log = new LogStream({ onLog: (line) => lines.push(line) });
   return {
     lines,
     log,
@@ -109,6 +114,127 @@ describe("the log of an action", () => {
     expect(log.end().lastLines).toEqual(["a", "b"]);
   });
 });
+
+describe("output over its budget", () => {
+  const flood = "a line that nobody needs\n".repeat(20_000);
+
+  function flooded(...after: readonly string[]) {
+    const lines: LogLine[] = [];
+    const dropped: DroppedOutput[] = [];
+    const log = new LogStream({
+      onLog: (line) => lines.push(line),
+      onDropping: (counts) => dropped.push(counts),
+    });
+    for (const text of [flood, ...after]) log.write("stdout", Buffer.from(text));
+    return { lines, dropped, written: log.end() };
+  }
+
+  it("is counted and dropped, which is said once", () => {
+    const { lines, dropped } = flooded();
+
+    const taken = lines.filter(({ line }) => line === "a line that nobody needs").length;
+    expect(taken).toBeLessThan(3_000);
+    expect(dropped).toEqual([{ lines: 20_000 - taken, bytes: (20_000 - taken) * 25 }]);
+  });
+
+  it("leaves room for the last lines and the result", () => {
+    const { lines, written } = flooded("the\n\nlast\n", `${result}\n`);
+
+    expect(written.result?.message).toBe("done");
+    expect(written.lastLines.slice(-2)).toEqual(["the", "last"]);
+    expect(lines.slice(-2).map(({ line }) => line)).toEqual(["the", "last"]);
+    expect(lines.at(-6)?.line).toMatch(/^\[\d+ lines dropped: /);
+  });
+
+  it("does not hide a result that something follows", () => {
+    const { written } = flooded(`${result}\nafterwards\n`);
+
+    expect(written.result).toBeUndefined();
+    expect(written.lastLines.at(-1)).toBe("afterwards");
+  });
+
+  it("is no line that never ends, which is not kept", () => {
+    const { lines } = flooded(...Array.from({ length: 200 }, () => "x".repeat(64 * 1024)));
+
+    expect(lines.at(-1)?.line).toMatch(/^x{16384}… \[13090816 characters cut\]$/);
+  });
+
+  it("is no span either", () => {
+    const spans = `{"resourceSpans":[${" ".repeat(300_000)}]}\n`;
+    const { lines } = flooded(spans, spans, spans);
+
+    expect(lines.filter(({ line }) => line.startsWith('{"resourceSpans"'))).toEqual([]);
+  });
+
+  it("lets other work have its turn while it is read", async () => {
+    const { log } = stream();
+    let turns = 0;
+    let isOver = false;
+    const count = (): void => {
+      turns += 1;
+      if (!isOver) setImmediate(count);
+    };
+    setImmediate(count);
+
+    await log.pace.read(Buffer.from(flood), (part) => log.write("stdout", part));
+    isOver = true;
+
+    expect(turns).toBeGreaterThanOrEqual(Math.floor(flood.length / 8_192));
+  });
+
+  it("waits before it reads on, unless the action is ending", async () => {
+    const { log } = stream();
+    const chunk = Buffer.alloc(6 * 1024 * 1024, "x");
+    const read = () => timed(() => log.pace.read(chunk, () => undefined));
+
+    const owedMs = await read();
+    log.pace.hurry();
+    const hurriedMs = await read();
+
+    expect(owedMs).toBeGreaterThan(hurriedMs + 50);
+  });
+});
+
+describe("the cost of a text", () => {
+  const repeated = (unit: string, length: number) =>
+    unit.repeat(Math.ceil(length / unit.length)).slice(0, length);
+  const redact = redactor({ username: "root", password: new Secret("S3cr&t pass/word%1") });
+
+  it.each([
+    ["escape sequences", "\u001b["],
+    ["parameters without an end", "\u001b[1;"],
+    ["commands without an end", "\u001b]8;;"],
+    ["white space", " \t"],
+    ["the beginnings of a secret", "S3cr&t pass/word%"],
+    ["entities without an end", "&#"],
+    ["percent signs", "%25"],
+    ["backslashes", "\\"],
+    ["base64", "UzNjciZ0IHBhc3Mvd29yZC"],
+  ])("grows no faster than its length: %s", (_, unit) => {
+    for (const treat of [redact, printable, printableLine, foldLine]) {
+      const cost = (length: number) => leastMs(() => treat(repeated(unit, length)));
+
+      // Of a quadratic one the longer text takes 256 times as long.
+      expect(cost(128 * 1024)).toBeLessThan(100 * Math.max(cost(8 * 1024), 0.5));
+    }
+  });
+});
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const startedMs = performance.now();
+  await work();
+  return performance.now() - startedMs;
+}
+
+/** Of the processor, so that what else the machine does is not among it. */
+function leastMs(work: () => unknown): number {
+  const times = Array.from({ length: 3 }, () => {
+    const before = process.threadCpuUsage();
+    work();
+    return process.threadCpuUsage(before).user / 1_000;
+  });
+  return Math.min(...times);
+}
 
 describe("reading a log line", () => {
   it.each([

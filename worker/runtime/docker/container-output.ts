@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
 import { LogStream, type WrittenOutput } from "../log-stream.ts";
-import type { LogLine } from "../runtime.ts";
-import type { Engine } from "./engine.ts";
+import type { OutputTerms } from "../runtime.ts";
+import type { Engine, LogsSelection } from "./engine.ts";
 import { MultiplexedStreamReader } from "./multiplexed-stream.ts";
 
 /**
@@ -13,8 +13,8 @@ export class ContainerOutput {
   readonly #log: LogStream;
   readonly #taken = { stdout: 0, stderr: 0 };
 
-  constructor(onLog: (line: LogLine) => void) {
-    this.#log = new LogStream(onLog);
+  constructor(terms: OutputTerms) {
+    this.#log = new LogStream(terms);
   }
 
   /** True once a result is there, and so nothing is missing. */
@@ -22,11 +22,23 @@ export class ContainerOutput {
     return this.#log.hasResult;
   }
 
+  /** Whether it writes more than is taken. */
+  get isFlooding(): boolean {
+    return this.#log.isFlooding;
+  }
+
+  /** The container is ending: what it wrote before is read without a pause. */
+  hurry(): void {
+    this.#log.pace.hurry();
+  }
+
   /** Resolves when the connection is over, however that came. */
   async readAttachment(attachment: Duplex): Promise<void> {
     const reader = this.#newReader();
     try {
-      for await (const chunk of attachment) reader.push(chunk);
+      for await (const chunk of attachment) {
+        await this.#log.pace.read(chunk, (part) => reader.push(part));
+      }
     } catch {
       // What it did not bring is read from the engine's log.
     } finally {
@@ -34,13 +46,19 @@ export class ContainerOutput {
     }
   }
 
-  async readLogs(engine: Engine, id: string, follow: boolean, signal: AbortSignal): Promise<void> {
-    const reader = this.#newReader();
-    await engine.readLogs(id, follow, (chunk) => reader.push(chunk), signal);
+  async readLogs(engine: Engine, id: string, selection: LogsSelection, signal: AbortSignal): Promise<void> {
+    const reader = selection.tail === undefined ? this.#newReader() : this.#plainReader();
+    const take = (chunk: Uint8Array) => this.#log.pace.read(chunk, (part) => reader.push(part));
+    await engine.readLogs(id, selection, take, signal);
   }
 
   end(): WrittenOutput {
     return this.#log.end();
+  }
+
+  /** For what does not start at the first byte. */
+  #plainReader(): MultiplexedStreamReader {
+    return new MultiplexedStreamReader((stream, payload) => this.#log.write(stream, payload));
   }
 
   #newReader(): MultiplexedStreamReader {

@@ -6,6 +6,13 @@ import type { LaunchRequest } from "../runtime.ts";
 /** As `nonroot` in distroless images. */
 const NON_ROOT = "65532:65532";
 
+/**
+ * The engine keeps what a container writes until it is removed, for a worker that comes back: no more than this. The driver is one
+ * that the engine can read back (Docker names `json-file`, Podman takes it for `k8s-file`), whatever its default is. One of
+ * the two files is always whole, and takes a result of the longest kind.
+ */
+const LOG_CONFIG = { Type: "json-file", Config: { "max-size": "16m", "max-file": "2" } } as const;
+
 /** What an action's container may use, and how it is connected. */
 export interface ContainerOptions {
   /** The worker's name, on the labels, for people. */
@@ -50,6 +57,7 @@ export interface ContainerSpec {
     readonly CapDrop: readonly string[];
     readonly SecurityOpt: readonly string[];
     readonly RestartPolicy: { readonly Name: "no" };
+    readonly LogConfig: typeof LOG_CONFIG;
     readonly Init: boolean;
     readonly Memory: number;
     /** Equal to `Memory`: no swap. */
@@ -116,6 +124,7 @@ export function containerSpec(
       CapDrop: privileged ? [] : ["ALL"],
       SecurityOpt: privileged ? [] : ["no-new-privileges"],
       RestartPolicy: { Name: "no" },
+      LogConfig: LOG_CONFIG,
       Init: options.init ?? false,
       Memory: memory,
       MemorySwap: memory,

@@ -16,6 +16,8 @@ import {
   LaunchNotRecorded,
   type LaunchRequest,
   type LeftAction,
+  type OutputTerms,
+  outputTerms,
   type Runtime,
 } from "../runtime.ts";
 import {
@@ -59,7 +61,8 @@ export interface DockerRuntimeOptions {
 const IDEMPOTENT_LABEL = "pbnj-worker.idempotent";
 
 /** What following a container to its end takes, whoever launched it. */
-type Followed = Pick<LaunchRequest, "timeoutMs" | "onLog" | "connection"> &
+type Followed = Pick<LaunchRequest, "timeoutMs" | "connection"> &
+  OutputTerms &
   Partial<Pick<LeftAction, "clockSetMs">> & { readonly action: ActionId };
 
 /** A container of the action at hand: fresh and not yet started, or found from before. */
@@ -324,7 +327,7 @@ export class DockerRuntime implements Runtime {
         ...container,
         engine: this.#engine,
         stopGraceMs: this.#stopGraceMs,
-        onLog: request.onLog,
+        ...outputTerms(request),
         letGo: this.#closing.signal,
       },
       signal,

@@ -18,6 +18,9 @@ const EngineVersion = z.object({
 export type EngineVersion = z.infer<typeof EngineVersion>;
 const ErrorMessage = z.object({ message: z.string() });
 
+/** Takes a part of an answer; the next one is read once it resolves. */
+export type OnChunk = (chunk: Uint8Array) => void | Promise<void>;
+
 export interface EngineConnectionOptions {
   readonly socketPath: string;
   /** For one ordinary answer; waiting, pulling and following logs have their own bounds. */
@@ -64,11 +67,7 @@ export class EngineConnection {
   }
 
   /** Hands on the answer as it comes, for as long as `signal` lets it. */
-  async stream(
-    request: EngineRequest,
-    onChunk: (chunk: Uint8Array) => void,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async stream(request: EngineRequest, onChunk: OnChunk, signal: AbortSignal): Promise<void> {
     const version = await this.#negotiatedVersion(signal);
     const answer = await this.#send(version, request, signal);
     await this.#read(answer, request.doing, onChunk, signal);
@@ -157,11 +156,11 @@ export class EngineConnection {
   async #read(
     { body }: Dispatcher.ResponseData,
     doing: string,
-    onChunk: (chunk: Uint8Array) => void,
+    onChunk: OnChunk,
     signal: AbortSignal,
   ): Promise<void> {
     try {
-      for await (const chunk of body) onChunk(chunk);
+      for await (const chunk of body) await onChunk(chunk);
     } catch (thrown) {
       signal.throwIfAborted();
       if (thrown instanceof EngineError) throw thrown;

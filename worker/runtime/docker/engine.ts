@@ -7,6 +7,7 @@ import {
   EngineConnection,
   type EngineConnectionOptions,
   type EngineVersion,
+  type OnChunk,
   parseAnswer,
 } from "./engine-connection.ts";
 import { EngineError } from "./engine-error.ts";
@@ -20,6 +21,14 @@ import {
 } from "./engine-schema.ts";
 
 const LONGEST_PROGRESS_LINE = 64 * 1024;
+
+/** Which part of a container's log. */
+export interface LogsSelection {
+  /** On to the container's end. */
+  readonly follow: boolean;
+  /** So many of the last lines alone; otherwise from the start, or from where the engine dropped what was before. */
+  readonly tail?: number;
+}
 
 export interface PullRequest {
   /** With its registry, without tag and digest. */
@@ -141,16 +150,16 @@ export class Engine {
   }
 
   /**
-   * What the container wrote, from the start, multiplexed. `follow` goes on to the container's end.
-   * Bounded by `signal` alone.
+   * What the container wrote, multiplexed, as fast as `onChunk` resolves. Bounded by `signal` alone.
    */
   async readLogs(
     id: string,
-    follow: boolean,
-    onChunk: (chunk: Uint8Array) => void,
+    { follow, tail }: LogsSelection,
+    onChunk: OnChunk,
     signal: AbortSignal,
   ): Promise<void> {
-    const path = `/containers/${id}/logs?stdout=1&stderr=1&follow=${follow ? 1 : 0}`;
+    const lines = tail === undefined ? "" : `&tail=${tail}`;
+    const path = `/containers/${id}/logs?stdout=1&stderr=1&follow=${follow ? 1 : 0}${lines}`;
     const request = { method: "GET", path, doing: "reading the container's log" } as const;
     await this.#connection.stream(request, onChunk, signal);
   }

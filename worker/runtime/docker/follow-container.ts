@@ -2,9 +2,9 @@ import type { Duplex } from "node:stream";
 import { type Clock, systemClock } from "../../../shared/clock.ts";
 import { withTimeout } from "../../../shared/timeout.ts";
 import { waitUntilDeadline } from "../deadline.ts";
-import type { WrittenOutput } from "../log-stream.ts";
+import { FLOOD_GRACE_MS, type WrittenOutput } from "../log-stream.ts";
 import type { StopReason } from "../outcome.ts";
-import type { LogLine } from "../runtime.ts";
+import type { OutputTerms } from "../runtime.ts";
 import { ContainerOutput } from "./container-output.ts";
 import type { Engine } from "./engine.ts";
 import { EngineError } from "./engine-error.ts";
@@ -13,11 +13,15 @@ import type { ContainerDetails } from "./engine-schema.ts";
 const WAIT_AGAIN_MS = [200, 500, 1_000, 2_000, 5_000] as const;
 /** How long the rest of the output may take to arrive once the container has ended. */
 const DRAIN_MS = 5_000;
+/** The same where more came than is taken. */
+const FLOOD_DRAIN_MS = 500;
+/** How many of the last lines are then read from the engine's log. */
+const TAIL_LINES = 10;
 /** How long a killed container may take to be gone. */
 const KILLED_WAIT_MS = 10_000;
 const CLEAN_UP_MS = 120_000;
 
-export interface FollowOptions {
+export interface FollowOptions extends OutputTerms {
   readonly engine: Engine;
   readonly id: string;
   /** The connection made before the start; without it the engine's log is followed. */
@@ -25,7 +29,6 @@ export interface FollowOptions {
   readonly timeoutMs: number;
   /** Between SIGTERM and SIGKILL. */
   readonly stopGraceMs: number;
-  readonly onLog: (line: LogLine) => void;
   /** Aborts when the worker lets go of the container, which then runs on to be adopted. */
   readonly letGo: AbortSignal;
   readonly clock?: Clock;
@@ -46,24 +49,36 @@ export async function followContainer(
   options: FollowOptions,
   signal: AbortSignal,
 ): Promise<FollowedContainer> {
-  const { engine, id, attachment, clock = systemClock } = options;
-  const output = new ContainerOutput(options.onLog);
+  const { engine, id, attachment, clock = systemClock, stopGraceMs } = options;
+  const output = new ContainerOutput(options);
   const reading = new AbortController();
   const live = attachment
     ? output.readAttachment(attachment)
-    : output.readLogs(engine, id, true, reading.signal).catch(() => undefined);
+    : output.readLogs(engine, id, { follow: true }, reading.signal).catch(() => undefined);
   try {
     const stopReason = await waitUntilDeadline(options.timeoutMs, signal, (bound) =>
       untilEnded(engine, id, clock, AbortSignal.any([bound, options.letGo])),
     );
-    const cleanUp = AbortSignal.timeout(options.stopGraceMs + CLEAN_UP_MS);
-    if (stopReason) await stop(options, clock, cleanUp);
-    await withTimeout(DRAIN_MS, cleanUp, () => live).catch(() => undefined);
+    const { isFlooding } = output;
+    const graceMs = isFlooding ? Math.min(stopGraceMs, FLOOD_GRACE_MS) : stopGraceMs;
+    const cleanUp = AbortSignal.timeout(graceMs + CLEAN_UP_MS);
+    output.hurry();
+    if (stopReason) await stop(engine, id, graceMs, clock, cleanUp);
+    const drainMs = isFlooding ? FLOOD_DRAIN_MS : DRAIN_MS;
+    const isWhole = await withTimeout(drainMs, cleanUp, () => live).then(
+      () => true,
+      () => false,
+    );
     reading.abort();
     attachment?.destroy();
     await live;
     // An engine whose log driver cannot be read has nothing to add; what came live must do.
-    if (!output.complete) await output.readLogs(engine, id, false, cleanUp).catch(() => undefined);
+    if (!output.complete && !(isFlooding && isWhole)) {
+      const selection = isFlooding ? { follow: false, tail: TAIL_LINES } : { follow: false };
+      await withTimeout(drainMs, cleanUp, (bound) => output.readLogs(engine, id, selection, bound)).catch(
+        () => undefined,
+      );
+    }
     const details = await endedDetails(engine, id, cleanUp);
     return { ...(stopReason === undefined ? {} : { stopReason }), written: output.end(), details };
   } finally {
@@ -86,9 +101,9 @@ async function untilEnded(engine: Engine, id: string, clock: Clock, signal: Abor
   }
 }
 
-async function stop({ engine, id, stopGraceMs }: FollowOptions, clock: Clock, signal: AbortSignal) {
+async function stop(engine: Engine, id: string, graceMs: number, clock: Clock, signal: AbortSignal) {
   try {
-    await engine.stopContainer(id, stopGraceMs, signal);
+    await engine.stopContainer(id, graceMs, signal);
   } catch {
     // It may have ended by itself meanwhile, which an engine calls an error: its state decides.
     await engine.killContainer(id, signal).catch(() => undefined);

@@ -1,11 +1,10 @@
 import { serialiseConnection } from "../../../shared/contract/connection.ts";
 import type { ErrorClass } from "../../../shared/contract/error-class.ts";
 import type { Logger } from "../../../shared/logger.ts";
-import { isSpansLine } from "../../../shared/tracing/variables.ts";
 import { fieldsOf } from "../../action-status.ts";
 import { parseImageReference } from "../../image-reference.ts";
 import { waitUntilDeadline } from "../deadline.ts";
-import { boundedLine } from "../log-stream.ts";
+import { LogStream } from "../log-stream.ts";
 import { concludeOutcome, failedLaunch, nothingLeft } from "../outcome.ts";
 import type { Refusal } from "../process/refusal.ts";
 import {
@@ -147,7 +146,7 @@ export class InProcessRuntime implements Runtime {
   /** Resolves to its end. An error that escapes it is logged, and given to `onEscape` while it has not ended. */
   #start(
     found: InProcessAction,
-    { action, connection, environment, onLog }: LaunchRequest,
+    { action, connection, environment, ...output }: LaunchRequest,
     signal: AbortSignal,
     onEscape: (error: string) => void,
   ): Promise<InProcessEnd> {
@@ -159,8 +158,9 @@ export class InProcessRuntime implements Runtime {
       );
       onEscape(error);
     };
-    return this.#strayErrors.run(onStray, async () =>
-      found.run({
+    const log = new LogStream(output);
+    return this.#strayErrors.run(onStray, async () => {
+      const ended = found.run({
         env: {
           ...action.environment,
           ...environment,
@@ -168,11 +168,12 @@ export class InProcessRuntime implements Runtime {
         },
         argv: action.command,
         stdin: connection ? serialiseConnection(connection) : "",
-        onLog: ({ stream, line }) => onLog({ stream, line: isSpansLine(line) ? line : boundedLine(line) }),
+        onLog: ({ stream, line }) => log.writeLine(stream, line),
         signal,
         stoppedBy: "SIGTERM",
-      }),
-    );
+      });
+      return ended.finally(() => log.end());
+    });
   }
 
   #leave(ended: Promise<unknown>, request: LaunchRequest): void {

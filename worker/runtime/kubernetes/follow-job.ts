@@ -6,11 +6,11 @@ import { withTimeout } from "../../../shared/timeout.ts";
 import type { Outcome } from "../../action.ts";
 import type { Cluster } from "../../kubernetes/cluster.ts";
 import { waitUntilDeadline } from "../deadline.ts";
-import type { WrittenOutput } from "../log-stream.ts";
+import { FLOOD_GRACE_MS, type WrittenOutput } from "../log-stream.ts";
 import { failedLaunch, type StopReason } from "../outcome.ts";
-import type { LogLine } from "../runtime.ts";
+import { type OutputTerms, outputTerms } from "../runtime.ts";
 import { concludePod, concludeVanished, terminationResult } from "./ended-pod.ts";
-import { followLog } from "./follow-log.ts";
+import { followLog, readTail } from "./follow-log.ts";
 import type { JobCalls } from "./job-calls.ts";
 import { NOTE } from "./marks.ts";
 import { PodOutput } from "./pod-output.ts";
@@ -21,6 +21,8 @@ import type { JobObservation, Sight } from "./watched-jobs.ts";
 
 /** How long the rest of the log may take to arrive once the container has ended. */
 const DRAIN_MS = 5_000;
+/** The same where more came than is taken; then for the last lines alone. */
+const FLOOD_DRAIN_MS = 500;
 /** How long a pod may take to be gone once its grace is over. */
 const STOPPED_WAIT_MS = 30_000;
 /** How long an API that is away is asked to end an action. */
@@ -35,7 +37,7 @@ const JOB_END_WAIT_MS = 5_000;
 const LEAST_START_MS = 5_000;
 const EVENTS_MS = 10_000;
 
-export interface FollowOptions {
+export interface FollowOptions extends OutputTerms {
   readonly cluster: Cluster;
   readonly calls: JobCalls;
   readonly job: SeenJob;
@@ -49,7 +51,6 @@ export interface FollowOptions {
   readonly clockSetMs: number;
   /** Why it must not run although it may have been let. */
   readonly failure?: string;
-  readonly onLog: (line: LogLine) => void;
   /** Called when its log cannot be read for want of a right. */
   readonly onLogForbidden: (reason: string) => void;
   /** Aborts when the worker lets go of the Job, which then runs on to be adopted. */
@@ -94,7 +95,7 @@ class JobFollower {
 
   constructor(options: FollowOptions) {
     this.#options = options;
-    this.#output = new PodOutput(options.onLog);
+    this.#output = new PodOutput(outputTerms(options));
   }
 
   async follow(signal: AbortSignal): Promise<FollowedJob> {
@@ -240,7 +241,8 @@ class JobFollower {
     const { pod } = observation.sight;
     if (!pod || isPodOver(pod) || podState(observation.sight).kind === "ended") return;
     try {
-      await calls.removePod(pod, Math.max(1, Math.ceil(stopGraceMs / 1_000)), bound);
+      const graceMs = this.#output.isFlooding ? Math.min(stopGraceMs, FLOOD_GRACE_MS) : stopGraceMs;
+      await calls.removePod(pod, Math.max(1, Math.ceil(graceMs / 1_000)), bound);
     } catch (thrown) {
       letGo.throwIfAborted();
       // The Job has ended: its controller takes the pod away as well.
@@ -373,11 +375,31 @@ class JobFollower {
   async #drain(lastWords: string): Promise<WrittenOutput> {
     this.#readLog();
     const { letGo } = this.#options;
-    await withTimeout(DRAIN_MS, letGo, async () => this.#log).catch(() => undefined);
+    this.#output.hurry();
+    const isWhole = await this.#within(DRAIN_MS, async () => this.#log);
     this.#reading.abort(new Error("the action has ended"));
     await this.#log;
     letGo.throwIfAborted();
+    if (!isWhole) await this.#readTail();
+    letGo.throwIfAborted();
     return this.#output.end(terminationResult(lastWords));
+  }
+
+  /** How long of a log that is longer than what can be read in time is read, by how much it is. */
+  async #within(ms: number, work: (signal: AbortSignal) => Promise<void>): Promise<boolean> {
+    const boundMs = this.#output.isFlooding ? FLOOD_DRAIN_MS : ms;
+    return withTimeout(boundMs, this.#options.letGo, work).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  async #readTail(): Promise<void> {
+    const { cluster, observation } = this.#options;
+    const { pod } = observation.sight;
+    if (!pod) return;
+    const what = { cluster, pod: { namespace: cluster.namespace, name: pod.name }, output: this.#output };
+    await this.#within(DRAIN_MS, (bound) => readTail(what, bound));
   }
 
   #until(judge: (state: PodState, sight: Sight) => boolean, signal: AbortSignal): Promise<PodState> {

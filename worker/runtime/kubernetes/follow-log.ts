@@ -36,7 +36,7 @@ export async function followLog(options: FollowLogOptions, signal: AbortSignal):
         since === undefined ? what : { ...what, sinceTime: since },
         (chunk) => {
           failures = 0;
-          reading.push(chunk);
+          return reading.push(chunk);
         },
         signal,
       );
@@ -56,4 +56,18 @@ export async function followLog(options: FollowLogOptions, signal: AbortSignal):
     }
     await clock.sleep(backoffMs(AGAIN, failures), signal).catch(() => undefined);
   }
+}
+
+/** Of a log that more came of than is taken, the result may be longer than all else. */
+const TAIL = { tailLines: 10, limitBytes: 5 * 1024 * 1024 };
+
+/** Reads the last lines alone, of a log that is too long to be read to its end. Never rejects. */
+export async function readTail(
+  { cluster, pod, output }: Pick<FollowLogOptions, "cluster" | "pod" | "output">,
+  signal: AbortSignal,
+): Promise<void> {
+  const reading = output.read();
+  const what = { container: ACTION_CONTAINER, timestamps: true, ...TAIL };
+  await cluster.log(pod, what, (chunk) => reading.push(chunk), signal).catch(() => undefined);
+  reading.end();
 }

@@ -21,6 +21,8 @@ import {
   type LeftAction,
   LetGo,
   NotLaunched,
+  type OutputTerms,
+  outputTerms,
   type Runtime,
 } from "../runtime.ts";
 import { type FollowedJob, followJob } from "./follow-job.ts";
@@ -62,7 +64,8 @@ export interface KubernetesRuntimeOptions {
 }
 
 /** What following a Job to its end takes, whoever launched it. */
-type Followed = Pick<LaunchRequest, "timeoutMs" | "onLog"> &
+type Followed = Pick<LaunchRequest, "timeoutMs"> &
+  OutputTerms &
   Partial<Pick<LeftAction, "clockSetMs">> & { readonly action: ActionId };
 
 /** A Job of the action at hand: suspended and ready to be let run, or let run before. */
@@ -361,7 +364,7 @@ export class KubernetesRuntime implements Runtime {
   async #follow(
     job: SeenJob,
     launch: { readonly launchedMs?: number; readonly failure?: string },
-    { action, timeoutMs, onLog, clockSetMs = 0 }: Followed,
+    { action, timeoutMs, clockSetMs = 0, ...output }: Followed,
     signal: AbortSignal,
   ): Promise<EndedAction> {
     const { cluster, log, stopGraceMs, pods } = this.#options;
@@ -369,7 +372,8 @@ export class KubernetesRuntime implements Runtime {
     try {
       const followed = await followJob(
         {
-          ...{ cluster, calls: this.#calls, job, observation, timeoutMs, stopGraceMs, clockSetMs, onLog },
+          ...{ cluster, calls: this.#calls, job, observation, timeoutMs, stopGraceMs, clockSetMs },
+          ...outputTerms(output),
           ...{ startTimeoutMs: pods.startTimeoutMs, clock: this.#clock, log, fields: fieldsOf(action) },
           ...launch,
           letGo: this.#closing.signal,

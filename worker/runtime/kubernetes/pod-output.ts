@@ -1,10 +1,10 @@
 import { type ActionResult, parseResultLine } from "../../../shared/contract/result.ts";
 import { LineSplitter } from "../line-splitter.ts";
-import { boundedLine, LogStream, type WrittenOutput } from "../log-stream.ts";
-import type { LogLine } from "../runtime.ts";
+import { LONGEST_RESULT, LogStream, mayBeResult, type WrittenOutput } from "../log-stream.ts";
+import type { OutputTerms } from "../runtime.ts";
 
-/** A result of 4 MiB, and the time before it. */
-const LONGEST_LINE = 4 * 1024 * 1024 + 64;
+/** The time before a line. */
+const LONGEST_TIME = 64;
 
 /**
  * What one container writes, gathered from one or more readings of its log, each line of which begins with its time. A
@@ -12,18 +12,26 @@ const LONGEST_LINE = 4 * 1024 * 1024 + 64;
  * time (RFC 3339 with nanoseconds), so that no line is lost or given twice.
  */
 export class PodOutput {
-  readonly #onLog: (line: LogLine) => void;
   readonly #stream: LogStream;
   /** The second of the newest line, and how many lines were taken of each time from then on. */
   #since: string | undefined;
   #taken = new Map<string, number>();
   /** What a reading left without a line end. */
   #tail: string | undefined;
-  #candidate: { readonly line: string; readonly result: ActionResult; readonly isLast: boolean } | undefined;
+  #candidate: { readonly line: string; readonly isLast: boolean } | undefined;
 
-  constructor(onLog: (line: LogLine) => void) {
-    this.#onLog = onLog;
-    this.#stream = new LogStream(onLog);
+  constructor(terms: OutputTerms) {
+    this.#stream = new LogStream(terms);
+  }
+
+  /** Whether it writes more than is taken. */
+  get isFlooding(): boolean {
+    return this.#stream.isFlooding;
+  }
+
+  /** The container is ending: what it wrote before is read without a pause. */
+  hurry(): void {
+    this.#stream.pace.hurry();
   }
 
   /** From which second on the next reading must read; undefined for all. */
@@ -33,21 +41,23 @@ export class PodOutput {
 
   /** Whether the last line was a result: nothing is missing then. */
   get hasResult(): boolean {
-    return this.#candidate?.isLast ?? false;
+    return this.#candidate?.isLast === true && parseResultLine(this.#candidate.line) !== undefined;
   }
 
   /** Takes one reading, from `since` on; `end` is called however it ends. */
-  read(): { push(chunk: Uint8Array): void; end(): void } {
+  read(): { push(chunk: Uint8Array): Promise<void>; end(): void } {
     const known = new Map(this.#taken);
     let isEnding = false;
-    const lines = new LineSplitter(LONGEST_LINE, (line) => {
-      if (isEnding) this.#tail = isKnown(known, line) ? undefined : line;
-      else if (!isKnown(known, line)) this.#take(line);
+    const { since } = this;
+    const isNew = (line: string) => !isKnown(known, since, line);
+    const lines = new LineSplitter(LONGEST_RESULT + LONGEST_TIME, (line) => {
+      if (isEnding) this.#tail = isNew(line) ? line : undefined;
+      else if (isNew(line)) this.#take(line);
     });
     return {
       push: (chunk) => {
         this.#tail = undefined;
-        lines.push(chunk);
+        return this.#stream.pace.read(chunk, (part) => lines.push(part));
       },
       end: () => {
         isEnding = true;
@@ -64,16 +74,18 @@ export class PodOutput {
     if (this.#tail !== undefined) this.#take(this.#tail);
     this.#tail = undefined;
     const candidate = this.#candidate;
-    if (candidate && (candidate.isLast || (confirmed && isSame(candidate.result, confirmed)))) {
-      this.#write(candidate.line);
-    } else if (candidate) this.#onLog({ stream: "stdout", line: boundedLine(candidate.line) });
+    const isLate = candidate && !candidate.isLast;
+    if (isLate && confirmed && isSame(parseResultLine(candidate.line), confirmed)) {
+      this.#stream.writeLine("stdout", candidate.line);
+    } else if (isLate) this.#stream.writeLogLine("stdout", candidate.line);
+    else if (candidate) this.#stream.writeLine("stdout", candidate.line);
     this.#candidate = undefined;
     return this.#stream.end();
   }
 
   #take(stamped: string): void {
     const { time, line } = split(stamped);
-    const second = time.replace(/\.\d+/, "");
+    const second = secondOf(time);
     if (this.#since === undefined || second > this.#since) {
       this.#since = second === "" ? this.#since : second;
       this.#taken = new Map();
@@ -83,24 +95,20 @@ export class PodOutput {
   }
 
   #takeLine(line: string): void {
-    const result = parseResultLine(line);
-    if (result) {
-      if (this.#candidate) this.#onLog({ stream: "stdout", line: boundedLine(this.#candidate.line) });
-      this.#candidate = { line, result, isLast: true };
+    if (mayBeResult(line)) {
+      if (this.#candidate) this.#stream.writeLogLine("stdout", this.#candidate.line);
+      this.#candidate = { line, isLast: true };
       return;
     }
     if (this.#candidate && line.trim() !== "") this.#candidate = { ...this.#candidate, isLast: false };
-    this.#write(line);
-  }
-
-  #write(line: string): void {
-    this.#stream.write("stdout", Buffer.from(`${line}\n`));
+    this.#stream.writeLine("stdout", line);
   }
 }
 
 /** Whether two results are of the same end; one of them may lack what it read. */
-export function isSame(one: ActionResult, other: ActionResult): boolean {
+export function isSame(one: ActionResult | undefined, other: ActionResult): boolean {
   return (
+    one !== undefined &&
     one.action === other.action &&
     one.ok === other.ok &&
     one.class === other.class &&
@@ -108,12 +116,18 @@ export function isSame(one: ActionResult, other: ActionResult): boolean {
   );
 }
 
-function isKnown(known: Map<string, number>, stamped: string): boolean {
+/** A line was taken if it is of an earlier second than the newest one, or as many of its time were. */
+function isKnown(known: Map<string, number>, since: string | undefined, stamped: string): boolean {
   const { time } = split(stamped);
+  if (since !== undefined && time !== "" && secondOf(time) < since) return true;
   const count = known.get(time) ?? 0;
   if (count === 0) return false;
   known.set(time, count - 1);
   return true;
+}
+
+function secondOf(time: string): string {
+  return time.replace(/\.\d+/, "");
 }
 
 /** A line without a time is taken as it is. */

@@ -4,6 +4,7 @@ import { type Clock, systemClock } from "../../../shared/clock.ts";
 import { type ActionResult, parseResultLine } from "../../../shared/contract/result.ts";
 import { readOwnFile } from "../../document/read-own-file.ts";
 import { isLeftover, type Mark, type Sweeper } from "../leftover.ts";
+import { LONGEST_RESULT } from "../log-stream.ts";
 import type { LaunchHandle } from "../runtime.ts";
 import { MARK_VARIABLE } from "./child-environment.ts";
 import { endGroup } from "./process-group.ts";
@@ -11,8 +12,6 @@ import { isRunning, type MarkedProcess, processesWith, processHandle } from "./p
 
 const POLL_MS = 100;
 const ENDING = ".json";
-/** A result is one line, of a few kilobytes at most. */
-const LARGEST_RESULT_BYTES = 1024 * 1024;
 
 /** Where the children of one state directory leave what a worker that comes back needs of them. */
 export interface ProcessState {
@@ -28,7 +27,7 @@ export function resultFileOf({ results }: ProcessState, key: string): string {
 
 /** The result that a child left; undefined when it left none, or not all of it. */
 export async function readResultFile(path: string): Promise<ActionResult | undefined> {
-  const text = await readOwnFile(path, LARGEST_RESULT_BYTES).catch(() => "");
+  const text = await readOwnFile(path, LONGEST_RESULT).catch(() => "");
   return parseResultLine(text.trimEnd());
 }
 

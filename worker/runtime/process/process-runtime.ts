@@ -1,6 +1,5 @@
 import { rm } from "node:fs/promises";
 import type { Readable } from "node:stream";
-import { finished } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { execa } from "execa";
 import { serialiseConnection } from "../../../shared/contract/connection.ts";
@@ -11,7 +10,7 @@ import { bootTime, bootTimeIn } from "../../boot-time.ts";
 import { parseImageReference } from "../../image-reference.ts";
 import { waitUntilDeadline } from "../deadline.ts";
 import { inputBrokeOff, type Need } from "../leftover.ts";
-import { LogStream } from "../log-stream.ts";
+import { FLOOD_GRACE_MS, LogStream } from "../log-stream.ts";
 import { concludeOutcome, failedLaunch, nothingLeft, type StopReason } from "../outcome.ts";
 import {
   type Adoption,
@@ -20,6 +19,7 @@ import {
   LaunchNotRecorded,
   type LaunchRequest,
   type LeftAction,
+  type LogLine,
   type Runtime,
 } from "../runtime.ts";
 import type { ActionProgram, ActionPrograms } from "./action-program.ts";
@@ -237,9 +237,11 @@ export class ProcessRuntime implements Runtime {
     const groupId = child.pid;
     if (groupId === undefined) throw new Error((await child).originalMessage ?? "no process was started");
 
-    const log = new LogStream(request.onLog);
-    child.stdout.on("data", (chunk: Uint8Array) => log.write("stdout", chunk));
-    child.stderr.on("data", (chunk: Uint8Array) => log.write("stderr", chunk));
+    const log = new LogStream(request);
+    const read = Promise.all([
+      readStream(child.stdout, "stdout", log),
+      readStream(child.stderr, "stderr", log),
+    ]);
     // An action that ends without reading its input breaks the pipe: its exit code tells why.
     child.stdin.on("error", () => undefined);
     const exited = new Promise<Exit>((resolve) => {
@@ -254,10 +256,13 @@ export class ProcessRuntime implements Runtime {
       await this.#record(request, groupId);
       child.stdin.end(request.connection ? serialiseConnection(request.connection) : "");
       const stopReason = await waitUntilDeadline(request.timeoutMs, signal, () => exited);
-      if (stopReason) await endGroup(groupId, stopGraceMs, exited);
+      const graceMs = log.isFlooding ? Math.min(stopGraceMs, FLOOD_GRACE_MS) : stopGraceMs;
+      log.pace.hurry();
+      if (stopReason) await endGroup(groupId, graceMs, exited);
       const exit = await Promise.race([exited, sleep(DRAIN_MS, {}, { ref: false })]);
       await killGroup(groupId);
-      await drained([child.stdout, child.stderr]);
+      await within(read, DRAIN_MS);
+      for (const stream of [child.stdout, child.stderr]) stream.destroy();
       const outcome = concludeOutcome({
         ...exit,
         ...log.end(),
@@ -290,11 +295,20 @@ export class ProcessRuntime implements Runtime {
   }
 }
 
+/** Hands a stream over at the pace of its reader. Never rejects. */
+async function readStream(stream: Readable, name: LogLine["stream"], log: LogStream): Promise<void> {
+  try {
+    for await (const chunk of stream) {
+      await log.pace.read(chunk, (part) => log.write(name, part));
+    }
+  } catch {
+    // What was read until then is what there is.
+  }
+}
+
 /** A process outside the action's group may hold a pipe open for ever; it is not waited for. */
-async function drained(streams: readonly Readable[]): Promise<void> {
-  const ended = Promise.allSettled(streams.map((stream) => finished(stream, { writable: false })));
+async function within(work: Promise<unknown>, ms: number): Promise<void> {
   const limit = new AbortController();
-  await Promise.race([ended, sleep(DRAIN_MS, undefined, { signal: limit.signal }).catch(() => undefined)]);
+  await Promise.race([work, sleep(ms, undefined, { signal: limit.signal }).catch(() => undefined)]);
   limit.abort();
-  for (const stream of streams) stream.destroy();
 }

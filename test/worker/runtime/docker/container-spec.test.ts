@@ -67,6 +67,12 @@ describe("the container of an action", () => {
     expect(spec).not.toHaveProperty("Entrypoint");
   });
 
+  it("has a log of bounded size that the engine can read back, whatever its default driver is", () => {
+    const { LogConfig } = containerSpec(scriptedRequest([]).request, undefined, options).HostConfig;
+
+    expect(LogConfig).toEqual({ Type: "json-file", Config: { "max-size": "16m", "max-file": "2" } });
+  });
+
   it("has limits that are options", () => {
     const limits = {
       worker: "w",

@@ -245,6 +245,30 @@ describe("the docker runtime, with an engine that fails", () => {
     expect(engine.requests).toContain(`POST /containers/${ID}/kill`);
   });
 
+  it("ends an action that floods without waiting for its output, with a short grace, and reads only its last lines", async () => {
+    const flood = frame("stderr", "too much\n".repeat(5_000));
+    const { engine, runtime } = await start(
+      {
+        "POST /containers/*/wait": inTurn(silence, json(200, { StatusCode: 137 })),
+        "POST /containers/*/stop": empty(204),
+        "GET /containers/*/json": details({ ExitCode: 137 }),
+        "GET /containers/*/logs": (response) => response.end(frame("stderr", "the last words\n")),
+      },
+      (socket) => {
+        const write = () => socket.write(flood, (error) => error ?? setImmediate(write));
+        write();
+      },
+    );
+    const { request, lines } = scriptedRequest([], { timeoutMs: 200 });
+
+    const { outcome } = await runtime.run(request, never);
+
+    expect(outcome).toMatchObject({ class: "timeout", message: expect.stringMatching(/the last words$/) });
+    expect(engine.requests).toContain(`POST /containers/${ID}/stop?t=1`);
+    expect(engine.requests).toContain(`GET /containers/${ID}/logs?stdout=1&stderr=1&follow=0&tail=10`);
+    expect(lines.length).toBeLessThan(5_000);
+  });
+
   it("does not claim an end it cannot know: a container that will not die is no outcome of the action", async () => {
     const { engine, runtime } = await start({
       "POST /containers/*/wait": inTurn(silence, json(200, {})),

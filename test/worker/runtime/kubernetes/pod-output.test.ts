@@ -17,7 +17,7 @@ function served(entries: readonly Entry[], since: string | undefined): string {
 
 function newOutput() {
   const lines: LogLine[] = [];
-  return { lines, output: new PodOutput((line) => lines.push(line)) };
+  return { lines, output: new PodOutput({ onLog: (line) => lines.push(line) }) };
 }
 
 function readAll(output: PodOutput, text: string): void {

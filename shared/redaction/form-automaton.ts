@@ -1,0 +1,125 @@
+/** Text to find, and from how many of its first characters on a part of it tells too much. */
+export interface Form {
+  readonly text: string;
+  /** Anywhere. */
+  readonly tellingPart: number;
+  /** At the end of a line, where the rest may be on the next one. */
+  readonly tellingEnd: number;
+  /** How many of its first characters are on a line of their own where it is written as it is. */
+  readonly ownLines?: readonly number[];
+}
+
+/** Where the text was cut, fewer characters tell that a form begins there. */
+const TELLING_CUT = 4;
+const ROOT = 0;
+
+/** What is found from one code to another, both included; the first may lie `length` codes back, in an earlier piece. */
+export type OnFound = (lastIndex: number, length: number) => void;
+
+/**
+ * Finds forms, and the beginnings of forms, in one pass whatever the text is (Aho and Corasick, 1975): the state is the longest
+ * end of the text so far that a form begins with. It goes on from one piece of text to the next.
+ */
+export class FormAutomaton {
+  readonly #code: number[] = [0];
+  readonly #firstChild: number[] = [0];
+  readonly #sibling: number[] = [0];
+  readonly #depth: number[] = [0];
+  readonly #fallback: number[] = [0];
+  /** The length of the longest form that ends here. */
+  readonly #found: number[] = [0];
+  readonly #tellingPart: boolean[] = [false];
+  readonly #tellingEnd: boolean[] = [false];
+  /** By the low byte of a code, whether a form may begin with it. */
+  readonly #mayBegin = new Uint8Array(256);
+
+  constructor(forms: readonly Form[]) {
+    for (const form of forms) this.#add(form);
+    this.#connect();
+  }
+
+  get isEmpty(): boolean {
+    return this.#code.length === 1;
+  }
+
+  /** Gives the state at the end. `isCut` tells whether a code stands for text that was left out. */
+  scan(codes: Uint16Array, state: number, isCut: (index: number) => boolean, onFound: OnFound): number {
+    let at = state;
+    for (let index = 0; index < codes.length; index += 1) {
+      const code = codes[index] ?? 0;
+      if (at === ROOT && this.#mayBegin[code & 0xff] === 0) continue;
+      let next = this.#child(at, code);
+      if (next === ROOT && at !== ROOT) {
+        // The longest part that ends here is given up.
+        const length = this.#depth[at] ?? 0;
+        if (this.#tellingPart[at] || (length >= TELLING_CUT && isCut(index))) onFound(index - 1, length);
+        while (next === ROOT && at !== ROOT) {
+          at = this.#fallback[at] ?? ROOT;
+          next = this.#child(at, code);
+        }
+      }
+      at = next;
+      const found = this.#found[at] ?? 0;
+      if (found > 0) onFound(index, found);
+    }
+    return at;
+  }
+
+  /** How many of the last codes must not be shown, because a form may begin with them. */
+  tellingEnd(state: number, wasCut: boolean): number {
+    const length = this.#depth[state] ?? 0;
+    return this.#tellingEnd[state] || (wasCut && length >= TELLING_CUT) ? length : 0;
+  }
+
+  #child(state: number, code: number): number {
+    let child = this.#firstChild[state] ?? 0;
+    while (child !== 0 && this.#code[child] !== code) child = this.#sibling[child] ?? 0;
+    return child;
+  }
+
+  #add({ text, tellingPart, tellingEnd, ownLines = [] }: Form): void {
+    let state = ROOT;
+    const ends = new Set(ownLines.filter((length) => length >= TELLING_CUT));
+    for (let index = 0; index < text.length; index += 1) {
+      const code = text.charCodeAt(index);
+      state = this.#child(state, code) || this.#grow(state, code);
+      if (index + 1 >= tellingPart) this.#tellingPart[state] = true;
+      if (index + 1 >= tellingEnd || ends.has(index + 1)) this.#tellingEnd[state] = true;
+    }
+    if (state === ROOT) return;
+    this.#found[state] = text.length;
+    this.#mayBegin[text.charCodeAt(0) & 0xff] = 1;
+  }
+
+  #grow(parent: number, code: number): number {
+    const state = this.#code.length;
+    this.#code.push(code);
+    this.#firstChild.push(0);
+    this.#sibling.push(this.#firstChild[parent] ?? 0);
+    this.#firstChild[parent] = state;
+    this.#depth.push((this.#depth[parent] ?? 0) + 1);
+    this.#fallback.push(ROOT);
+    this.#found.push(0);
+    this.#tellingPart.push(false);
+    this.#tellingEnd.push(false);
+    return state;
+  }
+
+  /** Where to go on when a state does not: breadth first, so that shorter ends are known before longer ones. */
+  #connect(): void {
+    const queue = [ROOT];
+    for (const parent of queue) {
+      for (let child = this.#firstChild[parent] ?? 0; child !== 0; child = this.#sibling[child] ?? 0) {
+        queue.push(child);
+        if (parent === ROOT) continue;
+        const code = this.#code[child] ?? 0;
+        let fallback = this.#fallback[parent] ?? ROOT;
+        while (fallback !== ROOT && this.#child(fallback, code) === 0)
+          fallback = this.#fallback[fallback] ?? ROOT;
+        const end = this.#child(fallback, code);
+        this.#fallback[child] = end;
+        if ((this.#found[child] ?? 0) === 0) this.#found[child] = this.#found[end] ?? 0;
+      }
+    }
+  }
+}

@@ -1,0 +1,207 @@
+import { type DecodedText, decode, type Notation, plainText } from "./decoded-text.ts";
+import type { FormAutomaton } from "./form-automaton.ts";
+import type { SecretAutomata } from "./secret-automata.ts";
+import { packedText, visibleText } from "./visible-text.ts";
+
+const REDACTED = "[redacted]";
+const AUTOMATA = ["spaced", "packed", "base64", "hex"] as const;
+
+type States = Readonly<Record<(typeof AUTOMATA)[number], number>>;
+
+const AT_ROOT: States = { spaced: 0, packed: 0, base64: 0, hex: 0 };
+
+/** A way to read text, and what in a text makes it another one than the text as it is. */
+interface Reading {
+  readonly notations: readonly Notation[];
+  readonly trigger: RegExp;
+}
+
+const ALL: Notation = { escapes: true, entities: true, percent: true };
+const ESCAPES: Reading = { notations: [{ escapes: true }], trigger: /\\/ };
+const ENTITIES: Reading = { notations: [{ entities: true }], trigger: /&/ };
+const PERCENT: Reading = { notations: [{ percent: true }], trigger: /%/ };
+const FORM: Reading = { notations: [{ percent: true, plus: true }], trigger: /\+/ };
+/** Encoded twice, in one notation or two. */
+const TWICE: Reading = { notations: [ALL, ALL], trigger: /[\\&%]/ };
+
+/** Takes secrets out of text that comes line by line. */
+export interface LineRedactor {
+  /** `wasCut`: the line was longer, and what it lost may be the rest of a secret. */
+  take(line: string, wasCut?: boolean): string;
+  /** Lines were left out here. */
+  gap(): void;
+}
+
+/**
+ * Takes secrets out of text in each way to read it. A secret may be spread over lines: what a line has of it goes, as
+ * soon as it tells enough. Linear in the length of the text.
+ */
+export class SecretLineRedactor implements LineRedactor {
+  readonly #automata: SecretAutomata;
+  readonly #readings: readonly Reading[];
+  #plain = AT_ROOT;
+  readonly #states = new Map<Reading, States>();
+
+  constructor(automata: SecretAutomata) {
+    this.#automata = automata;
+    this.#readings = [ESCAPES, ENTITIES, PERCENT, TWICE, ...(automata.haveSpaces ? [FORM] : [])];
+  }
+
+  gap(): void {
+    this.#plain = AT_ROOT;
+    this.#states.clear();
+  }
+
+  take(line: string, wasCut = false): string {
+    const found = new Intervals(line);
+    const text = plainText(line);
+    const before = this.#plain;
+    this.#plain = this.#scan(text, before, wasCut, found);
+    for (const reading of this.#readings) {
+      const state = this.#states.get(reading) ?? before;
+      if (reading.trigger.test(line) || !isSame(state, before)) {
+        const decoded = reading.notations.reduce(decode, text);
+        const after = this.#scan(decoded, state, wasCut, found);
+        if (isSame(after, this.#plain)) this.#states.delete(reading);
+        else this.#states.set(reading, after);
+      } else this.#states.delete(reading);
+    }
+    return found.redacted();
+  }
+
+  /** Gives the states at the end of the line, whose end is a space. */
+  #scan(text: DecodedText, states: States, wasCut: boolean, found: Intervals): States {
+    const visible = visibleText(text);
+    const packed = packedText(visible);
+    const { spaced, packed: plain, base64, hex } = this.#automata;
+    const from = (
+      automaton: FormAutomaton,
+      state: number,
+      read: DecodedText,
+      codes = read.codes,
+      edges = false,
+    ) => scanWith(automaton, state, { read, codes, edges, wasCut }, found);
+    const endOfLine = from(spaced, states.spaced, visible);
+    return {
+      spaced:
+        endOfLine === 0
+          ? 0
+          : spaced.scan(
+              END_OF_LINE,
+              endOfLine,
+              () => false,
+              () => undefined,
+            ),
+      packed: from(plain, states.packed, packed),
+      base64: base64.isEmpty ? 0 : from(base64, states.base64, packed, packed.codes.map(usualAlphabet), true),
+      hex: hex.isEmpty ? 0 : from(hex, states.hex, packed, packed.codes.map(smallLetter)),
+    };
+  }
+}
+
+const END_OF_LINE = Uint16Array.of(0x20);
+
+function isSame(one: States, other: States): boolean {
+  return AUTOMATA.every((name) => one[name] === other[name]);
+}
+
+interface Scanned {
+  readonly read: DecodedText;
+  /** As the automaton has them. */
+  readonly codes: Uint16Array;
+  /** A character beside what is found may be made of the secret, too. */
+  readonly edges: boolean;
+  readonly wasCut: boolean;
+}
+
+function scanWith(
+  automaton: FormAutomaton,
+  state: number,
+  { read, codes, edges, wasCut }: Scanned,
+  found: Intervals,
+): number {
+  if (automaton.isEmpty) return state;
+  const mark = (last: number, length: number) => {
+    let first = Math.max(0, last - length + 1);
+    let end = last;
+    if (edges) {
+      const isBeside = (index: number) => read.ends[index - 1] === read.starts[index];
+      if (first > 0 && isBeside(first) && isBase64(codes[first - 1] ?? 0)) first -= 1;
+      if (isBeside(end + 1) && isBase64(codes[end + 1] ?? 0)) end += 1;
+      while (isBeside(end + 1) && codes[end + 1] === EQUALS) end += 1;
+    }
+    if (end >= 0) found.add(read.starts[first] ?? 0, read.ends[end] ?? 0);
+  };
+  const isCut = (index: number) =>
+    codes[index] === ELLIPSIS ||
+    (codes[index] === DOT && codes[index + 1] === DOT && codes[index + 2] === DOT);
+  const after = automaton.scan(codes, state, isCut, mark);
+  const telling = automaton.tellingEnd(after, wasCut);
+  if (telling > 0) mark(codes.length - 1, telling);
+  return after;
+}
+
+const ELLIPSIS = 0x2026;
+const DOT = 0x2e;
+const EQUALS = 0x3d;
+
+function isBase64(code: number): boolean {
+  const letter = code | 0x20;
+  return (
+    (letter >= 0x61 && letter <= 0x7a) || (code >= 0x30 && code <= 0x39) || code === 0x2b || code === 0x2f
+  );
+}
+
+/** RFC 4648 section 5: `-` and `_` in the place of `+` and `/`. */
+function usualAlphabet(code: number): number {
+  return code === 0x2d ? 0x2b : code === 0x5f ? 0x2f : code;
+}
+
+function smallLetter(code: number): number {
+  return code >= 0x41 && code <= 0x46 ? code | 0x20 : code;
+}
+
+/** Parts of a text to take out. */
+class Intervals {
+  readonly #text: string;
+  readonly #found: { start: number; end: number }[] = [];
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  add(start: number, end: number): void {
+    const last = this.#found.at(-1);
+    // Those of one reading come in order.
+    if (last && start >= last.start && start <= last.end) last.end = Math.max(last.end, end);
+    else this.#found.push({ start: this.#escapeStart(start), end });
+  }
+
+  redacted(): string {
+    if (this.#found.length === 0) return this.#text;
+    let kept = "";
+    let at = 0;
+    let pending: { start: number; end: number } | undefined;
+    for (const interval of this.#found.toSorted((one, other) => one.start - other.start)) {
+      if (pending && interval.start <= pending.end) {
+        pending.end = Math.max(pending.end, interval.end);
+        continue;
+      }
+      if (pending) {
+        kept += this.#text.slice(at, pending.start) + REDACTED;
+        at = pending.end;
+      }
+      pending = { ...interval };
+    }
+    return (
+      kept + (pending ? this.#text.slice(at, pending.start) + REDACTED + this.#text.slice(pending.end) : "")
+    );
+  }
+
+  /** A backslash that escapes what is taken out goes, too: what stays is JSON where it was. */
+  #escapeStart(start: number): number {
+    let first = start;
+    while (this.#text.charCodeAt(first - 1) === 0x5c) first -= 1;
+    return (start - first) % 2 === 1 ? start - 1 : start;
+  }
+}

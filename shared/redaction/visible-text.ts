@@ -1,0 +1,106 @@
+import type { DecodedText } from "./decoded-text.ts";
+
+const ESCAPE = 0x1b;
+const BELL = 0x07;
+const BACKSLASH = 0x5c;
+/** What follows an escape where a control sequence or an operating system command begins (ECMA-48). */
+const CONTROL_SEQUENCE = 0x5b;
+const SYSTEM_COMMAND = 0x5d;
+const SPACE = 0x20;
+
+/** What is read of a text: white space and control characters are one space, what nobody sees is left out. */
+export function visibleText({ codes: from, starts: fromStarts, ends: fromEnds }: DecodedText): DecodedText {
+  const codes = new Uint16Array(from.length);
+  const starts = new Uint32Array(from.length);
+  const ends = new Uint32Array(from.length);
+  let size = 0;
+  for (let index = 0; index < from.length; index += 1) {
+    const code = from[index] ?? 0;
+    const sequenceEnd = code === ESCAPE ? escapeSequenceEnd(from, index + 1) : undefined;
+    if (sequenceEnd !== undefined) {
+      index = sequenceEnd;
+      continue;
+    }
+    if (isInvisible(code, from[index + 1] ?? 0)) {
+      if (code === TAGS) index += 1;
+      continue;
+    }
+    const isBlank = isSpace(code);
+    if (isBlank && size > 0 && codes[size - 1] === SPACE) {
+      ends[size - 1] = fromEnds[index] ?? 0;
+      continue;
+    }
+    codes[size] = isBlank ? SPACE : code;
+    starts[size] = fromStarts[index] ?? 0;
+    ends[size] = fromEnds[index] ?? 0;
+    size += 1;
+  }
+  return { codes: codes.subarray(0, size), starts: starts.subarray(0, size), ends: ends.subarray(0, size) };
+}
+
+/** The same without any space, as where a text is wrapped. */
+export function packedText({ codes: from, starts: fromStarts, ends: fromEnds }: DecodedText): DecodedText {
+  const codes = new Uint16Array(from.length);
+  const starts = new Uint32Array(from.length);
+  const ends = new Uint32Array(from.length);
+  let size = 0;
+  for (let index = 0; index < from.length; index += 1) {
+    const code = from[index] ?? 0;
+    if (code === SPACE) continue;
+    codes[size] = code;
+    starts[size] = fromStarts[index] ?? 0;
+    ends[size] = fromEnds[index] ?? 0;
+    size += 1;
+  }
+  return { codes: codes.subarray(0, size), starts: starts.subarray(0, size), ends: ends.subarray(0, size) };
+}
+
+/** The last code of an escape sequence of which `at` is the second one; undefined where it has no end. */
+function escapeSequenceEnd(codes: Uint16Array, at: number): number | undefined {
+  let end = at + 1;
+  if (codes[at] === CONTROL_SEQUENCE) {
+    while (isBetween(codes[end], 0x20, 0x3f)) end += 1;
+    return isBetween(codes[end], 0x40, 0x7e) ? end : undefined;
+  }
+  if (codes[at] !== SYSTEM_COMMAND) return undefined;
+  while (end < codes.length && codes[end] !== BELL && codes[end] !== ESCAPE) end += 1;
+  if (codes[end] === BELL) return end;
+  return codes[end + 1] === BACKSLASH ? end + 1 : undefined;
+}
+
+function isBetween(code: number | undefined, least: number, most: number): boolean {
+  return code !== undefined && code >= least && code <= most;
+}
+
+/** The first half of the characters from U+E0000 to U+E03FF. */
+const TAGS = 0xdb40;
+
+function isInvisible(code: number, next: number): boolean {
+  if (code < 0xad) return false;
+  return (
+    code === 0xad ||
+    code === 0x61c ||
+    code === 0x180e ||
+    (code >= 0x200b && code <= 0x200f) ||
+    (code >= 0x202a && code <= 0x202e) ||
+    (code >= 0x2060 && code <= 0x206f) ||
+    code === 0xfeff ||
+    (code >= 0xfff9 && code <= 0xfffb) ||
+    (code === TAGS && next >= 0xdc00 && next <= 0xdfff)
+  );
+}
+
+function isSpace(code: number): boolean {
+  if (code <= 0x20) return true;
+  if (code < 0x7f) return false;
+  return (
+    code <= 0xa0 ||
+    code === 0x1680 ||
+    (code >= 0x2000 && code <= 0x200a) ||
+    code === 0x2028 ||
+    code === 0x2029 ||
+    code === 0x202f ||
+    code === 0x205f ||
+    code === 0x3000
+  );
+}
