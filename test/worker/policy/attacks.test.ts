@@ -137,6 +137,9 @@ describeWithDocker("an image that is not trusted", () => {
     const trusted = await run(server, step);
     await run(server, planting);
     const afterTrusted = await run(server, step);
+    // It removes its containers.
+    worker.kill("SIGTERM");
+    await worker.ended;
 
     expect([untrusted, still]).toEqual([
       expect.stringMatching(/^FAILED: .*Unexpected end of JSON input/),
