@@ -30,10 +30,12 @@ interface Pending {
 
 /** How long an action keeps its lane, its turn and its slot for its final report. */
 const LANE_WAIT_MS = 5_000;
-/** As many reports may be pending in the background; further ones keep their lanes. */
+/** The most reports that are pending in the background; further ones keep their lanes. */
 const MOST_PENDING = 5_000;
 /** A report that was not taken for so long after the end of its action is abandoned. */
 const ABANDON_MS = 7 * 24 * 60 * 60_000;
+/** However old it seems: the wall clock may have been set since. */
+const LEAST_MS = 60 * 60_000;
 /** For a report once the worker is told to stop at once. */
 const LAST_ATTEMPT_MS = 10_000;
 const NEVER = new AbortController().signal;
@@ -111,7 +113,7 @@ export class FinalReports {
     let delivery: Delivery = "unanswered";
     if (!either.aborted) {
       const endedMs = status.stoppedAt?.getTime() ?? clock.now();
-      const forMs = Math.max(0, endedMs + ABANDON_MS - clock.now());
+      const forMs = Math.max(LEAST_MS, endedMs + ABANDON_MS - clock.now());
       delivery = await reporter.final(status, forMs, either);
     }
     if (delivery !== "unanswered") return delivery;
