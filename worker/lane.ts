@@ -205,6 +205,10 @@ export async function runLane(options: LaneOptions, stop: AbortSignal): Promise<
   observer.lane(agentId, undefined);
 }
 
+/** Made once: an abort without a reason makes an error with its stack each time, and lanes are woken by the thousand. */
+const OVER = new Error("the wait is over");
+const TAKEN_BACK = new Error("the poll is taken back");
+
 /** The server was still holding the question when it was taken back. */
 interface Held {
   readonly kind: "held";
@@ -225,7 +229,7 @@ async function askWithin(
   const answered = new AbortController();
   const over = new AbortController();
   void held(answered.signal).then(
-    () => over.abort(),
+    () => over.abort(TAKEN_BACK),
     () => undefined,
   );
   try {
@@ -234,6 +238,6 @@ async function askWithin(
     if (stop.aborted || !over.signal.aborted) throw thrown;
     return { kind: "held" };
   } finally {
-    answered.abort();
+    answered.abort(OVER);
   }
 }

@@ -24,6 +24,9 @@ const BEHIND_MS = 10_000;
 /** Over so long the lanes come back to polling when the watch fails, so that they do not all come at once. */
 const COME_BACK_MS = 10_000;
 
+/** Made once: an abort without a reason makes an error with its stack each time, and lanes are woken by the thousand. */
+const WOKEN = new Error("woken up");
+
 /** Knows from the cluster's Workflows for which agent IDs the tink server may have an action. */
 export class WakeUp implements Waking {
   readonly #options: WakeUpOptions;
@@ -131,7 +134,7 @@ export class WakeUp implements Waking {
   /** Resolves to whether something ended the rest before its time. */
   async #rest(agentId: string, ms: number, signal: AbortSignal): Promise<boolean> {
     const woken = new AbortController();
-    const wake = () => woken.abort();
+    const wake = () => woken.abort(WOKEN);
     const resting = this.#resting.get(agentId) ?? new Set();
     this.#resting.set(agentId, resting.add(wake));
     signal.addEventListener("abort", wake, { once: true });
