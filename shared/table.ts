@@ -14,8 +14,8 @@ export function formatTable(
   const clean = rows.map((row) =>
     row.map((cell, column) => (column === last ? onOneLine(cell) : cut(onOneLine(cell)))),
   );
-  const widths = head.map((_, column) =>
-    Math.max(...[head, ...clean].map((row) => width(row[column] ?? ""))),
+  const widths = head.map((title, column) =>
+    clean.reduce((widest, row) => Math.max(widest, width(row[column] ?? "")), width(title)),
   );
   const pad = (cell: string, column: number) => {
     const space = " ".repeat(Math.max(0, (widths[column] ?? 0) - width(cell)));

@@ -56,7 +56,7 @@ export function readNamedFiles({ settings, given, readFile }: NamedFilesInput): 
 }
 
 function certificates(text: string): string {
-  const found = text.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g) ?? [];
+  const found = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
   if (found.length === 0) throw new FileProblem("holds no PEM certificate");
   for (const pem of found) {
     try {

@@ -69,7 +69,7 @@ export async function callUnary<I extends DescMessage, O extends DescMessage>(
   }
 }
 
-interface Answer {
+export interface Answer {
   readonly header: IncomingHttpHeaders & { readonly ":status"?: number | undefined };
   readonly trailer: IncomingHttpHeaders;
   readonly body: Buffer;
@@ -80,7 +80,9 @@ function answerOf(stream: ClientHttp2Stream, signal: AbortSignal, readMaxBytes: 
   return new Promise((resolve, reject) => {
     let header: Answer["header"] = {};
     let trailer: Answer["trailer"] = {};
-    let body: Buffer = Buffer.alloc(0);
+    const chunks: Buffer[] = [];
+    let prefix: Buffer = Buffer.alloc(0);
+    let received = 0;
     const give = (reason: unknown) => {
       signal.removeEventListener("abort", onAbort);
       reject(reason);
@@ -97,10 +99,13 @@ function answerOf(stream: ClientHttp2Stream, signal: AbortSignal, readMaxBytes: 
       trailer = received;
     });
     stream.on("data", (chunk: Buffer) => {
-      body = body.length === 0 ? chunk : Buffer.concat([body, chunk]);
-      // What is announced counts as well: a server that never sends it would be waited for.
-      const announced = body.length < PREFIX_BYTES ? 0 : body.readUInt32BE(1);
-      if (Math.max(announced, body.length - PREFIX_BYTES) <= readMaxBytes) return;
+      if (chunk.length === 0) return;
+      chunks.push(chunk);
+      received += chunk.length;
+      if (prefix.length < PREFIX_BYTES) prefix = Buffer.concat([prefix, chunk.subarray(0, PREFIX_BYTES)]);
+      // The announced length counts as well: the worker would wait for a server that never sends it.
+      const announced = prefix.length < PREFIX_BYTES ? 0 : prefix.readUInt32BE(1);
+      if (Math.max(announced, received - PREFIX_BYTES) <= readMaxBytes) return;
       cancel(new ConnectError(`an answer of more than ${readMaxBytes} bytes`, Code.ResourceExhausted));
     });
     // When a connection is lost, Node makes the code up; the connection knows better.
@@ -114,15 +119,15 @@ function answerOf(stream: ClientHttp2Stream, signal: AbortSignal, readMaxBytes: 
       if (reset) reject(reset);
       else if (header[":status"] === undefined) {
         reject(new ConnectError("the server ended the stream without an answer", Code.Unavailable));
-      } else resolve({ header, trailer, body });
+      } else resolve({ header, trailer, body: Buffer.concat(chunks) });
     });
     signal.addEventListener("abort", onAbort, { once: true });
     if (signal.aborted) onAbort();
   });
 }
 
-/** The one message of an answer. Throws what the server said instead of it. */
-function messageOf({ header, trailer, body }: Answer): Uint8Array {
+/** The one message of an answer. Throws what the server said instead of it, as a `ConnectError`. */
+export function messageOf({ header, trailer, body }: Answer): Uint8Array {
   const headers = webHeaders(header);
   const { headerError } = validateResponse(header[":status"] ?? 0, headers);
   if (headerError) throw headerError;
