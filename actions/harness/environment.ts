@@ -8,6 +8,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** A misspelt variable with one of these beginnings must not pass as a default. */
 const OWN_PREFIXES = ["BMC_", "REDFISH_", "IPMI_", "IPMITOOL_", "AMT_", "RPC_", "HOMEASSISTANT_"];
+/** Longer names are no links: what follows is looked for from each of their underscores. */
+const LONGEST_LINK = 1_000;
 const SERVICE_LINK = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP)(_\w+)?|ENV_\w+)$/;
 
 /**
@@ -16,7 +18,8 @@ const SERVICE_LINK = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP)(_\w+
  */
 export function withoutServiceLinks(env: Environment): Environment {
   const isLink = (name: string, value = "") =>
-    SERVICE_LINK.test(name) || (name.endsWith("_PORT") && /^(tcp|udp|sctp):\/\//.test(value));
+    (name.length <= LONGEST_LINK && SERVICE_LINK.test(name)) ||
+    (name.endsWith("_PORT") && /^(tcp|udp|sctp):\/\//.test(value));
   return Object.fromEntries(Object.entries(env).filter(([name, value]) => !isLink(name, value)));
 }
 
