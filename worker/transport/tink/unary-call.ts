@@ -70,7 +70,8 @@ export async function callUnary<I extends DescMessage, O extends DescMessage>(
 }
 
 export interface Answer {
-  readonly header: IncomingHttpHeaders & { readonly ":status"?: number | undefined };
+  readonly status: number;
+  readonly header: IncomingHttpHeaders;
   readonly trailer: IncomingHttpHeaders;
   readonly body: Buffer;
 }
@@ -78,8 +79,9 @@ export interface Answer {
 /** Resolves when the stream has ended well, whatever the answer says. */
 function answerOf(stream: ClientHttp2Stream, signal: AbortSignal, readMaxBytes: number): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    let header: Answer["header"] = {};
-    let trailer: Answer["trailer"] = {};
+    let status: number | undefined;
+    let header: IncomingHttpHeaders = {};
+    let trailer: IncomingHttpHeaders = {};
     const chunks: Buffer[] = [];
     let prefix: Buffer = Buffer.alloc(0);
     let received = 0;
@@ -93,6 +95,7 @@ function answerOf(stream: ClientHttp2Stream, signal: AbortSignal, readMaxBytes: 
     };
     const onAbort = () => cancel(signal.reason);
     stream.on("response", (received) => {
+      status = received[":status"];
       header = received;
     });
     stream.on("trailers", (received) => {
@@ -117,9 +120,9 @@ function answerOf(stream: ClientHttp2Stream, signal: AbortSignal, readMaxBytes: 
       signal.removeEventListener("abort", onAbort);
       const reset = resetError(stream.rstCode);
       if (reset) reject(reset);
-      else if (header[":status"] === undefined) {
+      else if (status === undefined) {
         reject(new ConnectError("the server ended the stream without an answer", Code.Unavailable));
-      } else resolve({ header, trailer, body: Buffer.concat(chunks) });
+      } else resolve({ status, header, trailer, body: Buffer.concat(chunks) });
     });
     signal.addEventListener("abort", onAbort, { once: true });
     if (signal.aborted) onAbort();
@@ -127,9 +130,9 @@ function answerOf(stream: ClientHttp2Stream, signal: AbortSignal, readMaxBytes: 
 }
 
 /** The one message of an answer. Throws what the server said instead of it, as a `ConnectError`. */
-export function messageOf({ header, trailer, body }: Answer): Uint8Array {
+export function messageOf({ status, header, trailer, body }: Answer): Uint8Array {
   const headers = webHeaders(header);
-  const { headerError } = validateResponse(header[":status"] ?? 0, headers);
+  const { headerError } = validateResponse(status, headers);
   if (headerError) throw headerError;
   const trailers = webHeaders(trailer);
   validateTrailer(trailers, headers);
