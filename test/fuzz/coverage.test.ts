@@ -10,7 +10,6 @@ const OTHERS: Readonly<Record<string, string>> = {
   actionMatches: "calls matches, which is a target",
   FirstReading: "keeps one value",
   PowerReader: "reads the power of machines, not text",
-  loadTemplate: "reads a file for parseTemplate",
   matchesAnyImage: "calls matchesImagePattern, which is a target",
   readBundle: "reads a file for the schema of connections",
   readCandidate: "reads a file of the worker's own user",
