@@ -107,7 +107,7 @@ export class TargetFuzz {
   }
 
   /** Whether time grows too fast with inputs of one shape, by its number; false when there is no such shape. */
-  grow(number: number, longest = this.#target.longest ?? 256 * 1_024): boolean {
+  grow(number: number, longest = this.#target.longest ?? 128 * 1_024): boolean {
     const target = this.#target;
     const shape = shapesOf(target)[number];
     if (!shape) return false;

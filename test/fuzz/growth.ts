@@ -112,7 +112,7 @@ export interface Growth {
   readonly tooFast: boolean;
 }
 
-const LENGTHS = [1, 4, 16, 64, 256].map((kib) => kib * 1_024);
+const LENGTHS = [2, 8, 32, 128].map((kib) => kib * 1_024);
 /** Less is lost in the noise of a busy machine, and harms nobody. */
 const MATERIAL_MS = 50;
 const LONG_MS = 400;

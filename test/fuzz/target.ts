@@ -7,7 +7,7 @@ export interface Target {
   readonly tokens?: readonly string[];
   /** What stands around repeated text in the growth check, such as the beginning of a header. Nothing is one as well. */
   readonly around?: readonly (readonly [before: string, after: string])[];
-  /** The longest input that reaches the parser, in characters; 256 KiB when absent. */
+  /** The longest input that reaches the parser, in characters; 128 KiB when absent. */
   readonly longest?: number;
   /** Calls the parser. What it throws must be of `throws`; what it gives must hold for `holds`. */
   call(input: string): unknown;

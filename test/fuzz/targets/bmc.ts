@@ -218,6 +218,10 @@ export const bmcTargets: readonly Target[] = [
     ],
     tokens: JSON_TOKENS,
     call: (input) => [parseHint(jsonOf(input)), readHint(jsonOf(input))],
+    holds: (result) => {
+      const [hint] = result as readonly [ReturnType<typeof parseHint>];
+      if (hint && !hint.system.startsWith("/")) throw new Error(`leads to ${hint.system}`);
+    },
     covers: ["parseHint", "readHint"],
   },
   {

@@ -256,6 +256,7 @@ export const workerTargets: readonly Target[] = [
     name: "wildcard",
     seeds: ["registry.example/*/tool", "**", "rack-1-*", "a*b*c"],
     tokens: ["*a", "**", "*/", "a*a", "**/"],
+    longest: HEADER,
     call: (input) => {
       const name = input.slice(0, 255);
       const reference = { repository: name, name };
