@@ -190,11 +190,8 @@ export const bmcTargets: readonly Target[] = [
     tokens: ["//", "/..", "/%2e", "@", "https:", "\\"],
     call: (input) => localPath(input, ORIGIN),
     holds: (result) => {
-      if (
-        result !== undefined &&
-        new URL(String(result), ORIGIN).origin !== ORIGIN &&
-        !String(result).startsWith("//")
-      ) {
+      if (result === undefined) return;
+      if (!String(result).startsWith("/") || new URL(String(result), ORIGIN).origin !== ORIGIN) {
         throw new Error(`leads to ${result}`);
       }
     },
