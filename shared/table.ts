@@ -2,6 +2,8 @@ import { printableLine } from "./printable.ts";
 
 /** Longer cells are cut, except in the last column: they would push the columns behind them out of sight. */
 const CELL_LIMIT = 100;
+/** A cell of wide characters. Longer ones are in the last column alone, and no other row is padded to them. */
+const WIDEST = 2 * CELL_LIMIT;
 
 /**
  * Text in columns as wide as their widest cell, for people. Cells line up to the left, or to the right in the
@@ -18,9 +20,10 @@ export function formatTable(
       column === last ? printableLine(cell).trim() : cut(printableLine(cell).trim()),
     ),
   );
-  const widths = head.map((_, column) =>
-    Math.max(...[head, ...clean].map((row) => width(row[column] ?? ""))),
-  );
+  const widths = head.map((title, column) => {
+    const widest = clean.reduce((most, row) => Math.max(most, width(row[column] ?? "")), width(title));
+    return Math.min(widest, WIDEST);
+  });
   const pad = (cell: string, column: number) => {
     const space = " ".repeat(Math.max(0, (widths[column] ?? 0) - width(cell)));
     return toTheRight.includes(column) ? `${space}${cell}` : `${cell}${space}`;

@@ -7,6 +7,8 @@ import type { InputFields } from "./input.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
+/** Longer names are no links: what follows is looked for from each of their underscores. */
+const LONGEST_LINK = 1_000;
 const SERVICE_LINK = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP)(_\w+)?|ENV_\w+)$/;
 
 /**
@@ -15,7 +17,8 @@ const SERVICE_LINK = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP)(_\w+
  */
 export function withoutServiceLinks(env: Environment): Environment {
   const isLink = (name: string, value = "") =>
-    SERVICE_LINK.test(name) || (name.endsWith("_PORT") && /^(tcp|udp|sctp):\/\//.test(value));
+    (name.length <= LONGEST_LINK && SERVICE_LINK.test(name)) ||
+    (name.endsWith("_PORT") && /^(tcp|udp|sctp):\/\//.test(value));
   return Object.fromEntries(Object.entries(env).filter(([name, value]) => !isLink(name, value)));
 }
 

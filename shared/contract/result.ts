@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { isTooDeep } from "../json-depth.ts";
 import { printable, shortened } from "../printable.ts";
 import { AuthRefusal, ErrorClass } from "./error-class.ts";
 import { ProviderName } from "./vocabulary.ts";
@@ -52,7 +53,7 @@ export function parseResultLine(line: string): ActionResult | undefined {
     return undefined;
   }
   const parsed = ActionResult.safeParse(value);
-  return parsed.success ? parsed.data : undefined;
+  return parsed.success && !isTooDeep(parsed.data) ? parsed.data : undefined;
 }
 
 /** Folds any text into one printable line. */

@@ -97,8 +97,8 @@ export function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   for (const key of path) {
     // A list that was given as one text.
     if (typeof current === "string" && typeof key === "number") return current;
-    if (typeof current !== "object" || current === null) return undefined;
-    current = Object.entries(current).find(([name]) => name === String(key))?.[1];
+    if (typeof current !== "object" || current === null || !Object.hasOwn(current, key)) return undefined;
+    current = Reflect.get(current, key);
   }
   return current;
 }

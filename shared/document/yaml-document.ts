@@ -1,6 +1,7 @@
 import { basename } from "node:path";
-import { isMap, isNode, isScalar, LineCounter, type Node, parseDocument } from "yaml";
-import type { Checked, Problem } from "./problem.ts";
+import { isMap, isNode, isScalar, LineCounter, type Node, type Pair, type YAMLMap } from "yaml";
+import { type ComposedYaml, composeYaml } from "./compose-yaml.ts";
+import { byLine, type Checked, type Problem } from "./problem.ts";
 
 /** A YAML file's value, and where in the file each part of it stands. */
 export interface YamlDocument {
@@ -11,40 +12,64 @@ export interface YamlDocument {
 }
 
 /** Each alias may be repeated, but not so that a few lines grow to millions of values. */
-const MOST_ALIASES = 100;
+const MOST_USES_OF_ALIAS = 100;
+/** Each one may cost a walk through the whole document. */
+const MOST_ALIASES = 1_000;
+const TOO_DEEP = "is nested too deeply";
 
 /** Reads YAML 1.2. Broken syntax, repeated keys and unknown tags are problems with their lines. */
 export function parseYaml(path: string, text: string): Checked<YamlDocument> {
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const at = (offset: number): string => `${basename(path)}:${lines.linePos(offset).line}`;
-  const problems: Problem[] = [...document.errors, ...document.warnings].map((error) => ({
-    source: at(error.pos[0]),
-    message: withoutContent(error.message),
-  }));
-  if (problems.length > 0) return { ok: false, problems };
+  const refused = (message: string) =>
+    ({ ok: false, problems: [{ source: basename(path), message }] }) as const;
+  let composed: ComposedYaml;
+  try {
+    composed = composeYaml(text, lines);
+  } catch (thrown) {
+    if (thrown instanceof RangeError) return refused(TOO_DEEP);
+    throw thrown;
+  }
+  const { document, repeatedKeys, complexKeys, aliases } = composed;
+  const problems: Problem[] = [
+    ...[...document.errors, ...document.warnings].map(({ pos, message }) => ({
+      source: at(pos[0]),
+      message: withoutContent(message),
+    })),
+    ...repeatedKeys.map((offset) => ({ source: at(offset), message: "map keys must be unique" })),
+    ...complexKeys.map((offset) => ({ source: at(offset), message: "a key must be text" })),
+  ];
+  if (problems.length > 0) return { ok: false, problems: byLine(problems) };
+  if (aliases.size > MOST_ALIASES) return refused(`has more than ${MOST_ALIASES} aliases`);
 
   let value: unknown;
   try {
-    value = document.toJS({ maxAliasCount: MOST_ALIASES });
+    value = document.toJS({ maxAliasCount: MOST_USES_OF_ALIAS });
   } catch (thrown) {
-    const message = withoutContent(thrown instanceof Error ? thrown.message : String(thrown));
-    return { ok: false, problems: [{ source: basename(path), message }] };
+    if (thrown instanceof RangeError) return refused(TOO_DEEP);
+    return refused(withoutContent(thrown instanceof Error ? thrown.message : String(thrown)));
   }
+  const pairs = new WeakMap<YAMLMap, ReadonlyMap<string, Pair>>();
   const sourceOf = (keys: readonly PropertyKey[]): string => {
-    const offset = offsetOf(document.contents, keys);
+    const offset = offsetOf(document.contents, keys, pairs);
     return offset === undefined ? basename(path) : at(offset);
   };
   return { ok: true, value: { path, value, sourceOf }, warnings: [] };
 }
 
-/** Follows `keys` as far as they lead; a map's entry stands where its key does. */
-function offsetOf(root: Node | null, keys: readonly PropertyKey[]): number | undefined {
+/** Follows `keys` as far as they lead; a map's entry stands where its key does. `known` keeps the pairs of maps by key. */
+function offsetOf(
+  root: Node | null,
+  keys: readonly PropertyKey[],
+  known: WeakMap<YAMLMap, ReadonlyMap<string, Pair>>,
+): number | undefined {
   let node: unknown = root;
   let offset = root?.range?.[0];
   for (const key of keys) {
     if (isMap(node)) {
-      const pair = node.items.find((item) => (isScalar(item.key) ? String(item.key.value) : "") === key);
+      const pairs = known.get(node) ?? pairsOf(node);
+      known.set(node, pairs);
+      const pair = pairs.get(String(key));
       if (!pair) break;
       node = pair.value;
       offset = isNode(pair.key) ? (pair.key.range?.[0] ?? offset) : offset;
@@ -55,6 +80,10 @@ function offsetOf(root: Node | null, keys: readonly PropertyKey[]): number | und
     } else break;
   }
   return offset;
+}
+
+function pairsOf(map: YAMLMap): ReadonlyMap<string, Pair> {
+  return new Map(map.items.map((pair) => [isScalar(pair.key) ? String(pair.key.value) : "", pair]));
 }
 
 /** What the parser quotes out of the file, and what is to be said in its place. */

@@ -33,11 +33,14 @@ export function isSpansLine(line: string): boolean {
 
 /** `key1=value1,key2=value2`, percent-encoded, as the standard has headers and resource attributes. */
 export function parseKeyValues(text: string | undefined): Readonly<Record<string, string>> {
-  const pairs = (text ?? "").split(",").map((pair) => /^\s*([^=]+?)\s*=\s*(.*?)\s*$/.exec(pair));
-  return Object.fromEntries(pairs.flatMap((found) => (found?.[1] ? [[found[1], decoded(found[2])]] : [])));
+  const pairs = (text ?? "").split(",").map((pair): readonly [key: string, value: string] => {
+    const equals = pair.indexOf("=");
+    return [pair.slice(0, Math.max(equals, 0)).trim(), decoded(pair.slice(equals + 1).trim())];
+  });
+  return Object.fromEntries(pairs.filter(([key]) => key !== ""));
 }
 
-function decoded(text = ""): string {
+function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

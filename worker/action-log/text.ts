@@ -1,4 +1,5 @@
 import { formatSeconds } from "../../shared/duration.ts";
+import { isTooDeep } from "../../shared/json-depth.ts";
 import { printable, shortened } from "../../shared/printable.ts";
 import { version } from "../../shared/version.ts";
 import type { Outcome } from "../action.ts";
@@ -43,9 +44,11 @@ export function lineText({ stream, line }: LogLine, at: Date, hook?: string): st
   const { action: _action, machine: _machine, ...rest } = fields;
   const late = time !== undefined && Math.abs(time.getTime() - at.getTime()) > SAME_TIME_MS;
   const besides = late ? { time: time.toISOString(), ...rest } : rest;
-  const told = structured
-    ? `${severity.padEnd(5)} ${message}${Object.keys(besides).length > 0 ? ` ${JSON.stringify(besides)}` : ""}`
-    : message;
+  const told = isTooDeep(fields)
+    ? line
+    : structured
+      ? `${severity.padEnd(5)} ${message}${Object.keys(besides).length > 0 ? ` ${JSON.stringify(besides)}` : ""}`
+      : message;
   const by = hook === undefined ? stream : `${stream} ${hook}`;
   return `${spelledOut(`${at.toISOString()} ${by} ${told}`)}\n`;
 }

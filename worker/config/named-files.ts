@@ -96,7 +96,7 @@ function readHttpFiles(settings: Settings, read: Read): HttpFiles {
 
 /** Throws a `FileProblem` unless the text holds PEM certificates and nothing else of that kind. */
 export function certificates(text: string): string {
-  const found = text.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g) ?? [];
+  const found = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
   if (found.length === 0) throw new FileProblem("holds no PEM certificate");
   for (const pem of found) {
     try {

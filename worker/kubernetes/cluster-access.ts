@@ -46,7 +46,7 @@ export async function openAccess(kubeconfig: string | undefined): Promise<Cluste
       `${from} names no current context with a cluster: nothing to connect to`,
     );
   }
-  return new KubeConfigAccess(config, cluster.server.replace(/\/+$/, ""), cluster.proxyUrl);
+  return new KubeConfigAccess(config, cluster.server.replace(/(?<!\/)\/+$/, ""), cluster.proxyUrl);
 }
 
 /** Gives what the settings came from, for messages. */

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import type { ErrorClass } from "../../shared/contract/error-class.ts";
+import { isTooDeep } from "../../shared/json-depth.ts";
 
 /**
  * Why the API did not do what it was asked, in the words of a `Status` object (meta/v1 `StatusReason`); those without one:
@@ -119,7 +120,7 @@ export function errorOfAnswer(
 export function errorOfEvent(request: string, object: unknown): KubernetesError {
   const parsed = Status.safeParse(object);
   const code = (parsed.success && parsed.data.code) || 500;
-  return errorOfAnswer(request, code, JSON.stringify(object));
+  return errorOfAnswer(request, code, isTooDeep(object) ? "" : (JSON.stringify(object) ?? ""));
 }
 
 type StatusObject = z.infer<typeof Status>;

@@ -63,5 +63,7 @@ export function machineStatus(
 }
 
 function withoutTimes(message: string): string {
-  return message.replace(/\d+(\.\d+)? ?(ms|s|min|m|h)\b/g, "…").replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "…");
+  return message
+    .replace(/(?<!\d)\d+(\.\d+)? ?(ms|s|min|m|h)\b/g, "…")
+    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "…");
 }

@@ -1,4 +1,5 @@
-import { type Document, isAlias, isMap, isNode, isScalar, isSeq, type Node, type YAMLMap } from "yaml";
+import { type Alias, isAlias, isMap, isNode, isScalar, isSeq, type Node, type YAMLMap } from "yaml";
+import { oneLine } from "../../shared/contract/result.ts";
 
 /** The problems found so far, at offsets of the YAML text. */
 export type Report = (offset: number, message: string) => void;
@@ -13,20 +14,20 @@ const MOST_ALIASES = 1_000;
 /** A YAML document being read: follows its aliases and collects what is wrong. */
 export class Reading {
   readonly report: Report;
-  readonly #document: Document;
-  #aliases = 0;
+  readonly #aliases: ReadonlyMap<Alias, Node>;
+  #followed = 0;
 
-  constructor(document: Document, report: Report) {
-    this.#document = document;
+  constructor(aliases: ReadonlyMap<Alias, Node>, report: Report) {
+    this.#aliases = aliases;
     this.report = report;
   }
 
   /** The node itself, whatever it is an alias of; undefined for nothing and for null. */
   node(value: unknown): Node | undefined {
     if (isAlias(value)) {
-      this.#aliases += 1;
-      if (this.#aliases > MOST_ALIASES) throw new TooManyAliases(`more than ${MOST_ALIASES} aliases`);
-      return this.node(value.resolve(this.#document));
+      this.#followed += 1;
+      if (this.#followed > MOST_ALIASES) throw new TooManyAliases(`more than ${MOST_ALIASES} aliases`);
+      return this.node(this.#aliases.get(value));
     }
     if (isScalar(value)) return value.value === null ? undefined : value;
     return isMap(value) || isSeq(value) ? value : undefined;
@@ -137,7 +138,7 @@ export class Fields {
   end(): void {
     for (const [name, { offset }] of this.#entries) {
       if (!this.#read.has(name)) {
-        this.#reading.report(offset, `${this.#what} has no field ${JSON.stringify(name)}`);
+        this.#reading.report(offset, `${this.#what} has no field ${JSON.stringify(oneLine(name))}`);
       }
     }
   }

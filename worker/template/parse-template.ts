@@ -1,8 +1,9 @@
-import { LineCounter, parseDocument, type YAMLError } from "yaml";
+import { LineCounter, type YAMLError } from "yaml";
 import { oneLine } from "../../shared/contract/result.ts";
+import { composeYaml } from "../../shared/document/compose-yaml.ts";
 import { parseImageReference } from "../image-reference.ts";
 import { type Fields, Reading, TooManyAliases } from "./fields.ts";
-import { type SourceProblem, substitute } from "./substitute.ts";
+import { LONGEST_TEMPLATE, type SourceProblem, substitute } from "./substitute.ts";
 import type { Template, TemplateAction, TemplateProblem, TemplateTask } from "./template.ts";
 
 export type ParsedTemplate =
@@ -13,11 +14,9 @@ export type ParsedTemplate =
 const NO_ACTIONS = "the task has no actions: the workflow would never get past it";
 /** What follows the first syntax errors is mostly their echo. */
 const MOST_SYNTAX_PROBLEMS = 10;
-/** The YAML parser is recursive and has no limit of its own: it throws, or reports what it caught. */
-const CAUGHT_OVERFLOW = /stack overflow|call stack/i;
 const TOO_DEEP = "the template is nested too deeply";
-/** Kubernetes objects, which templates are, cannot be larger. */
-const LONGEST_TEMPLATE = 1_536 * 1_024;
+/** Nobody reads more, and each may quote a part of the template. */
+const MOST_PROBLEMS = 100;
 
 /**
  * Renders and parses a Tinkerbell template by the controller's rules and says everything that is wrong with
@@ -49,24 +48,21 @@ function elsewhere(
   found: readonly SourceProblem[],
   failedSubstitutions: readonly SourceProblem[],
 ): readonly SourceProblem[] {
-  const lineStart = ({ offset }: SourceProblem) => text.lastIndexOf("\n", offset - 1);
-  const taken = new Set(failedSubstitutions.map(lineStart));
-  return found.filter((problem) => !taken.has(lineStart(problem)));
+  const lines = linesOf(text);
+  const lineOf = ({ offset }: SourceProblem) => lines.linePos(offset).line;
+  const taken = new Set(failedSubstitutions.map(lineOf));
+  return found.filter((problem) => !taken.has(lineOf(problem)));
 }
 
 function readYaml(text: string, report: (offset: number, message: string) => void): Template | undefined {
   try {
-    const document = parseDocument(text, { prettyErrors: false });
-    const faults = [...document.errors, ...document.warnings];
-    const tooDeep = faults.find(({ message }) => CAUGHT_OVERFLOW.test(message));
-    if (tooDeep) {
-      report(tooDeep.pos[0], TOO_DEEP);
-      return undefined;
-    }
-    for (const fault of faults.slice(0, MOST_SYNTAX_PROBLEMS)) report(fault.pos[0], messageOf(fault));
+    const { document, repeatedKeys, aliases } = composeYaml(text);
+    const faults = [...document.errors, ...document.warnings].slice(0, MOST_SYNTAX_PROBLEMS);
+    for (const fault of faults) report(fault.pos[0], messageOf(fault));
     // With the structure in doubt, anything further would be guesswork.
-    if (document.errors.some(({ code }) => code !== "DUPLICATE_KEY")) return undefined;
-    const reading = new Reading(document, report);
+    if (document.errors.length > 0) return undefined;
+    for (const offset of repeatedKeys) report(offset, "this key is there twice");
+    const reading = new Reading(aliases, report);
     const fields = reading.fields(document.contents, "the template", 0);
     return fields && readTemplate(fields);
   } catch (thrown) {
@@ -78,7 +74,6 @@ function readYaml(text: string, report: (offset: number, message: string) => voi
 }
 
 function messageOf(fault: YAMLError): string {
-  if (fault.code === "DUPLICATE_KEY") return "this key is there twice";
   if (fault.code === "MULTIPLE_DOCS") return "a template is one YAML document";
   return oneLine(fault.message);
 }
@@ -179,14 +174,20 @@ function readUnique<T extends { readonly name: string }>(
 }
 
 function failed(source: string, problems: readonly SourceProblem[]): ParsedTemplate {
+  const lines = linesOf(source);
+  const sorted = problems.toSorted((a, b) => a.offset - b.offset);
+  const left = sorted.length - MOST_PROBLEMS;
+  const placed = sorted.slice(0, MOST_PROBLEMS).map(({ offset, message }, index) => {
+    const { line, col } = lines.linePos(Math.min(offset, source.length));
+    const isLast = left > 0 && index === MOST_PROBLEMS - 1;
+    return { line, column: col, message: isLast ? `${message} (and ${left} more problems)` : message };
+  });
+  return { ok: false, problems: placed };
+}
+
+function linesOf(source: string): LineCounter {
   const lines = new LineCounter();
   lines.addNewLine(0);
   for (let at = source.indexOf("\n"); at >= 0; at = source.indexOf("\n", at + 1)) lines.addNewLine(at + 1);
-  const placed = problems
-    .toSorted((a, b) => a.offset - b.offset)
-    .map(({ offset, message }) => {
-      const { line, col } = lines.linePos(Math.min(offset, source.length));
-      return { line, column: col, message };
-    });
-  return { ok: false, problems: placed };
+  return lines;
 }

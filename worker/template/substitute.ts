@@ -19,12 +19,13 @@ interface Piece {
   readonly literal: boolean;
 }
 
-const SPACE = " \\t\\r\\n";
+const SPACE = " \t\r\n";
 const TRIMS_BEFORE = new RegExp(`^-[${SPACE}]`);
 const TRIMS_AFTER = new RegExp(`[${SPACE}]-$`);
-const TRAILING_SPACE = new RegExp(`[${SPACE}]+$`);
-const LEADING_SPACE = new RegExp(`[${SPACE}]*`, "y");
 const PLAIN_KEY = new RegExp(`^[${SPACE}]*\\.([\\p{L}_][\\p{L}\\p{Nd}_]*)[${SPACE}]*$`, "u");
+
+/** Kubernetes objects, which templates are, cannot be larger. */
+export const LONGEST_TEMPLATE = 1_536 * 1_024;
 
 /** Takes the place of what could not be rendered, so that the rest can be checked: a name, an image and a number. */
 const STAND_IN = "0";
@@ -52,13 +53,15 @@ export function substitute(source: string, values: Readonly<Record<string, strin
       break;
     }
     const inner = source.slice(open + 2, close);
-    const before = source.slice(at, open);
-    append(TRIMS_BEFORE.test(inner) ? before.replace(TRAILING_SPACE, "") : before, at, true);
+    append(source.slice(at, TRIMS_BEFORE.test(inner) ? spaceBefore(source, open, at) : open), at, true);
     const value = rendered(inner.replace(TRIMS_BEFORE, "").replace(TRIMS_AFTER, ""), values);
     if ("problem" in value) problems.push({ offset: open, message: value.problem });
     append("problem" in value ? STAND_IN : value.text, open, false);
-    at = close + 2;
-    if (TRIMS_AFTER.test(inner)) at += spaceAt(source, at);
+    if (text.length > LONGEST_TEMPLATE) {
+      problems.push({ offset: open, message: "the rendered template is too large" });
+      break;
+    }
+    at = TRIMS_AFTER.test(inner) ? spaceAfter(source, close + 2) : close + 2;
   }
   return { text, problems, sourceOffset: (offset) => sourceOffset(pieces, offset) };
 }
@@ -80,13 +83,29 @@ function abbreviated(body: string): string {
   return line.length <= 40 ? ` ${line} ` : ` ${line.slice(0, 40)}… `;
 }
 
-function spaceAt(source: string, at: number): number {
-  LEADING_SPACE.lastIndex = at;
-  return LEADING_SPACE.exec(source)?.[0].length ?? 0;
+/** Where the space that ends at `end` begins, at `least` at the earliest. */
+function spaceBefore(source: string, end: number, least: number): number {
+  let at = end;
+  while (at > least && SPACE.includes(source.charAt(at - 1))) at -= 1;
+  return at;
 }
 
+/** Where the space that begins at `start` ends. */
+function spaceAfter(source: string, start: number): number {
+  let at = start;
+  while (at < source.length && SPACE.includes(source.charAt(at))) at += 1;
+  return at;
+}
+
+/** The last piece that starts at `offset` or before is found by halves: a template may have 100,000 of them. */
 function sourceOffset(pieces: readonly Piece[], offset: number): number {
-  const piece = pieces.findLast(({ start }) => start <= offset);
+  let [low, high] = [0, pieces.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((pieces[middle]?.start ?? 0) <= offset) low = middle + 1;
+    else high = middle;
+  }
+  const piece = pieces[low - 1];
   if (piece === undefined) return 0;
   return piece.literal ? piece.source + (offset - piece.start) : piece.source;
 }

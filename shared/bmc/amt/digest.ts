@@ -30,7 +30,8 @@ export interface DigestRequest {
   readonly clientNonce?: string;
 }
 
-const PARAMETER = /([A-Za-z0-9_-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))/g;
+/** One parameter, or other text up to the next comma. Sticky, so that the search never restarts within a word. */
+const PARAMETER = /[\s,]*(?:([A-Za-z0-9_-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))|[^,]+)/gy;
 
 /** Reads `WWW-Authenticate`; undefined when it does not ask for digest authentication. */
 export function parseChallenge(header: string | undefined): DigestChallenge | undefined {
@@ -38,6 +39,7 @@ export function parseChallenge(header: string | undefined): DigestChallenge | un
   if (rest === undefined) return undefined;
   const parameters = new Map<string, string>();
   for (const [, name = "", quoted, token] of rest.matchAll(PARAMETER)) {
+    if (name === "") continue;
     const key = name.toLowerCase();
     // A second scheme in the same header repeats names; the first ones are the digest's.
     if (!parameters.has(key)) parameters.set(key, quoted?.replace(/\\(.)/g, "$1") ?? token ?? "");

@@ -4,13 +4,25 @@ import type { Command } from "../ipmi/command.ts";
 import { essenceOf } from "./output.ts";
 
 interface Meaning {
-  readonly pattern: RegExp;
+  readonly pattern: Pick<RegExp, "test">;
   readonly class: ErrorClass;
   readonly reason: string;
   readonly refused?: AuthRefusal;
 }
 
-const SUITE_REFUSED = /Error in open session response message ?: .*(algorithm|matching|cipher)/i;
+/** `first`, and behind it in the same line `second`; linear, unlike `first.*second`, when a line repeats `first`. */
+function inLine(first: RegExp, second: RegExp): Pick<RegExp, "test"> {
+  return {
+    test: (text) =>
+      text.split("\n").some((line) => {
+        const at = line.search(first);
+        return at >= 0 && second.test(line.slice(at));
+      }),
+  };
+}
+
+const SUITE_REFUSED = inLine(/Error in open session response message ?: /i, /algorithm|matching|cipher/i);
+const MESSAGE_ERROR = /message indicates an error ?: /i;
 
 /** What `-v` says when there is no session, in the words of ipmitool 1.8.18 and 1.8.19. First match counts. */
 const NO_SESSION: readonly Meaning[] = [
@@ -22,29 +34,33 @@ const NO_SESSION: readonly Meaning[] = [
     reason: "wrong or missing BMC key Kg",
   },
   {
-    pattern: /message indicates an error ?: .*(unauthorized name|invalid name)/i,
+    pattern: inLine(MESSAGE_ERROR, /unauthorized name|invalid name/i),
     class: "auth",
     reason: "unknown user name",
   },
   {
-    pattern: /message indicates an error ?: .*role/i,
+    pattern: inLine(MESSAGE_ERROR, /role/i),
     class: "auth",
     reason: "the user may not open a session at this privilege level",
     refused: "right",
   },
   {
-    pattern: /message indicates an error ?: .*integrity check/i,
+    pattern: inLine(MESSAGE_ERROR, /integrity check/i),
     class: "auth",
     reason: "wrong password",
   },
   {
-    pattern: /Set Session Privilege Level .*failed/i,
+    pattern: inLine(/Set Session Privilege Level /i, /failed/i),
     class: "auth",
     reason: "the user may not rise to this privilege level",
     refused: "right",
   },
   { pattern: SUITE_REFUSED, class: "unsupported", reason: "the BMC does not offer this cipher suite" },
-  { pattern: /Address lookup for .* failed/i, class: "unreachable", reason: "the host name is unknown" },
+  {
+    pattern: inLine(/Address lookup for /i, / failed/i),
+    class: "unreachable",
+    reason: "the host name is unknown",
+  },
   {
     pattern: /Get Auth Capabilities error|Error issuing Get Channel Auth/i,
     class: "unreachable",

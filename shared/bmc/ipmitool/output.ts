@@ -14,8 +14,12 @@ export function hasFailed(stderr: string): boolean {
 
 /** The completion code with which the BMC refused a `raw` command; undefined when stderr tells of none. */
 export function parseRefusal(stderr: string): number | undefined {
-  const code = /Unable to send RAW command \(.*\brsp=0x([0-9a-f]{1,2})\)/i.exec(stderr)?.[1];
-  return code === undefined ? undefined : Number.parseInt(code, 16);
+  for (const line of stderr.split("\n")) {
+    const [, rest] = line.split(/Unable to send RAW command \(/i, 2);
+    const code = rest && /\brsp=0x([0-9a-f]{1,2})\)/i.exec(rest)?.[1];
+    if (code) return Number.parseInt(code, 16);
+  }
+  return undefined;
 }
 
 /** Lines of `-v` that say nothing about a failure. */

@@ -10,7 +10,7 @@ export const etagRepairs: readonly (QuirkNote & {
     vendors: "some",
     reason: "the tag is quoted twice",
     source: "ansible-collections/community.general pull request 3268",
-    pattern: /^(W\/)?"?\\?"+([^"\\]*)\\?"+"?$/,
+    pattern: /^(W\/)?"?\\?"+(?:([^"\\]+)\\?"+|\\"+)?$/,
     replacement: '$1"$2"',
   },
   {

@@ -153,7 +153,8 @@ export function localPath(link: string | undefined, origin: string, base = "/"):
   if (!link) return undefined;
   const url = URL.parse(link, origin + base);
   if (url?.origin !== new URL(origin).origin) return undefined;
-  return url.pathname + url.search;
+  // Two slashes at the beginning would make the next part a host wherever the path is resolved again.
+  return url.pathname.replace(/^\/{2,}/, "/") + url.search;
 }
 
 function redirectTarget(

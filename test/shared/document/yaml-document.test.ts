@@ -36,6 +36,9 @@ describe("a YAML document", () => {
 
   it.each([
     ["a: 1\nb: 2\na: 3\n", ["file.yaml:3: map keys must be unique"]],
+    ["a: {b: 1, b: 2}\nc: [{d: 1}, {d: 2}]", ["file.yaml:1: map keys must be unique"]],
+    ["a: 1\n? [canary]\n: b\n", ["file.yaml:2: a key must be text"]],
+    [`a: [${"&a 1, *a, ".repeat(1_001)}]`, ["file.yaml: has more than 1000 aliases"]],
     ["a: !canary x", ["file.yaml:1: unresolved tag: put text that begins with ! in quotes"]],
     ["a: *canary", ["file.yaml: unresolved alias: put text that begins with * in quotes"]],
     ["%canary x\n---\n", ["file.yaml:1: unknown directive: put text that begins with % in quotes"]],
@@ -48,6 +51,16 @@ describe("a YAML document", () => {
     ["a: 1\n---\nb: 2\n", [expect.stringMatching(/^file\.yaml:2: source contains multiple documents/)]],
   ])("is refused with lines as %j", (broken, expected) => {
     expect(problems(broken)).toEqual(expect.arrayContaining(expected));
+  });
+
+  it("finds the lines of ten thousand wrong keys in the time of one walk", () => {
+    const parsed = parseYaml("file.yaml", Array.from({ length: 10_000 }, (_, at) => `k${at}: 1`).join("\n"));
+
+    if (!parsed.ok) throw new Error("it was refused");
+    const { sourceOf } = parsed.value;
+    expect(Array.from({ length: 10_000 }, (_, at) => sourceOf([`k${at}`]))).toEqual(
+      Array.from({ length: 10_000 }, (_, at) => `file.yaml:${at + 1}`),
+    );
   });
 
   it("does not grow without end by aliases", () => {

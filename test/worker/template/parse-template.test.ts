@@ -80,6 +80,14 @@ describe("parseTemplate", () => {
     });
   });
 
+  it("names a hundred problems, and how many more there are", () => {
+    const parsed = parseTemplate(`a: [${"{{ .b }},".repeat(150)}]`, {});
+
+    if (parsed.ok) throw new Error("it was accepted");
+    expect(parsed.problems).toHaveLength(100);
+    expect(parsed.problems.at(-1)?.message).toBe("no value for b (and 50 more problems)");
+  });
+
   it("follows aliases", () => {
     const text = action(
       'environment: &common { A: "1" }\n      - { name: b, image: i, environment: *common }',

@@ -38,4 +38,11 @@ describe("substitute", () => {
     expect(text).toBe("abVALUEcd");
     expect([...text].map((_, offset) => sourceOffset(offset))).toEqual([0, 1, 3, 3, 3, 3, 3, 16, 17]);
   });
+
+  it("refuses a template that its values make too large, before it is", () => {
+    const { text, problems } = substitute("{{ .key }}".repeat(1_000), { key: "x".repeat(100_000) });
+
+    expect(problems).toEqual([{ offset: expect.any(Number), message: "the rendered template is too large" }]);
+    expect(text.length).toBeLessThan(2_000_000);
+  });
 });

@@ -7,6 +7,7 @@ import {
 import type { Socket } from "node:net";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Dialer } from "./dial.ts";
+import { repairStatus } from "./repair-status.ts";
 
 export interface KeepAlive {
   /** How long a connection with open calls may be silent before it is probed with a PING. */
@@ -56,6 +57,9 @@ export class Connection {
     const stream = this.#session.request(headers);
     if (this.#streams.size === 0) this.heard();
     this.#streams.add(stream);
+    // The first listeners: every other one gets what they leave.
+    stream.on("response", repairStatus);
+    stream.on("trailers", repairStatus);
     let answered = false;
     stream.once("response", () => {
       answered = true;

@@ -69,8 +69,9 @@ export async function callUnary<I extends DescMessage, O extends DescMessage>(
   }
 }
 
-interface Answer {
-  readonly header: IncomingHttpHeaders & { readonly ":status"?: number | undefined };
+export interface Answer {
+  readonly status: number;
+  readonly header: IncomingHttpHeaders;
   readonly trailer: IncomingHttpHeaders;
   readonly body: Buffer;
 }
@@ -78,9 +79,12 @@ interface Answer {
 /** Resolves when the stream has ended well, whatever the answer says. */
 function answerOf(stream: ClientHttp2Stream, signal: AbortSignal, readMaxBytes: number): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    let header: Answer["header"] = {};
-    let trailer: Answer["trailer"] = {};
-    let body: Buffer = Buffer.alloc(0);
+    let status: number | undefined;
+    let header: IncomingHttpHeaders = {};
+    let trailer: IncomingHttpHeaders = {};
+    const chunks: Buffer[] = [];
+    let prefix: Buffer = Buffer.alloc(0);
+    let received = 0;
     const give = (reason: unknown) => {
       signal.removeEventListener("abort", onAbort);
       reject(reason);
@@ -91,16 +95,20 @@ function answerOf(stream: ClientHttp2Stream, signal: AbortSignal, readMaxBytes: 
     };
     const onAbort = () => cancel(signal.reason);
     stream.on("response", (received) => {
+      status = received[":status"];
       header = received;
     });
     stream.on("trailers", (received) => {
       trailer = received;
     });
     stream.on("data", (chunk: Buffer) => {
-      body = body.length === 0 ? chunk : Buffer.concat([body, chunk]);
-      // What is announced counts as well: a server that never sends it would be waited for.
-      const announced = body.length < PREFIX_BYTES ? 0 : body.readUInt32BE(1);
-      if (Math.max(announced, body.length - PREFIX_BYTES) <= readMaxBytes) return;
+      if (chunk.length === 0) return;
+      chunks.push(chunk);
+      received += chunk.length;
+      if (prefix.length < PREFIX_BYTES) prefix = Buffer.concat([prefix, chunk.subarray(0, PREFIX_BYTES)]);
+      // The announced length counts as well: the worker would wait for a server that never sends it.
+      const announced = prefix.length < PREFIX_BYTES ? 0 : prefix.readUInt32BE(1);
+      if (Math.max(announced, received - PREFIX_BYTES) <= readMaxBytes) return;
       cancel(new ConnectError(`an answer of more than ${readMaxBytes} bytes`, Code.ResourceExhausted));
     });
     // When a connection is lost, Node makes the code up; the connection knows better.
@@ -112,19 +120,19 @@ function answerOf(stream: ClientHttp2Stream, signal: AbortSignal, readMaxBytes: 
       signal.removeEventListener("abort", onAbort);
       const reset = resetError(stream.rstCode);
       if (reset) reject(reset);
-      else if (header[":status"] === undefined) {
+      else if (status === undefined) {
         reject(new ConnectError("the server ended the stream without an answer", Code.Unavailable));
-      } else resolve({ header, trailer, body });
+      } else resolve({ status, header, trailer, body: Buffer.concat(chunks) });
     });
     signal.addEventListener("abort", onAbort, { once: true });
     if (signal.aborted) onAbort();
   });
 }
 
-/** The one message of an answer. Throws what the server said instead of it. */
-function messageOf({ header, trailer, body }: Answer): Uint8Array {
+/** The one message of an answer. Throws what the server said instead of it, as a `ConnectError`. */
+export function messageOf({ status, header, trailer, body }: Answer): Uint8Array {
   const headers = webHeaders(header);
-  const { headerError } = validateResponse(header[":status"] ?? 0, headers);
+  const { headerError } = validateResponse(status, headers);
   if (headerError) throw headerError;
   const trailers = webHeaders(trailer);
   validateTrailer(trailers, headers);

@@ -1,7 +1,5 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { authorize, type DigestChallenge, parseChallenge } from "../../../../shared/bmc/amt/digest.ts";
-import { BmcError } from "../../../../shared/bmc/errors.ts";
 
 const account = { username: "Mufasa", password: "Circle of Life" };
 /** The example of RFC 7616 section 3.9.1. */
@@ -97,19 +95,6 @@ describe("a challenge", () => {
   ])("%s is class protocol", (header, reason) => {
     expect(() => parseChallenge(header)).toThrowError(
       expect.objectContaining({ class: "protocol", message: expect.stringMatching(reason) }),
-    );
-  });
-
-  test("of any text is read or a typed error", () => {
-    fc.assert(
-      fc.property(fc.string(), fc.string(), (before, after) => {
-        try {
-          const challenge = parseChallenge(`${before}, Digest ${after}`);
-          expect(challenge === undefined || challenge.nonce !== "").toBe(true);
-        } catch (thrown) {
-          expect(thrown).toBeInstanceOf(BmcError);
-        }
-      }),
     );
   });
 });

@@ -3,12 +3,9 @@ import { createServer as createTcp } from "node:net";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { BmcError } from "../../../../shared/bmc/errors.ts";
-import { parseRetryAfterMs } from "../../../../shared/bmc/http/retry-after.ts";
 import type { Session } from "../../../../shared/bmc/provider.ts";
 import { decodeBody } from "../../../../shared/bmc/redfish/body.ts";
 import { readRefusal } from "../../../../shared/bmc/redfish/errors.ts";
-import { readEtag } from "../../../../shared/bmc/redfish/etag.ts";
-import { parseHint } from "../../../../shared/bmc/redfish/hint.ts";
 import { localPath } from "../../../../shared/bmc/redfish/http-client.ts";
 import { clockMs } from "../../../../shared/bmc/redfish/manager.ts";
 import { redfish } from "../../../../shared/bmc/redfish/provider.ts";
@@ -240,48 +237,11 @@ test("bytes that need not be HTTP are typed errors", { timeout: OVERALL_MS }, as
 });
 
 describe("the small parsers never throw", () => {
-  test("entity tags come out quoted, or not at all", () => {
-    fc.assert(
-      fc.property(
-        fc.option(fc.string(), { nil: undefined }),
-        fc.option(fc.string(), { nil: undefined }),
-        (a, b) => {
-          const etag = readEtag(a, b);
-          expect(etag === undefined || etag.length > 0).toBe(true);
-        },
-      ),
-    );
-  });
-
-  test("long entity tags take no long time", () => {
-    for (const text of ['"'.repeat(20_000), `"${"\\".repeat(20_000)}`, `W/${'"'.repeat(20_000)}x`]) {
-      expect(typeof readEtag(text, undefined)).toBe("string");
-    }
-  });
-
-  test("Retry-After is absent or between nothing and ten minutes", () => {
-    fc.assert(
-      fc.property(fc.string(), fc.integer(), (text, now) => {
-        const ms = parseRetryAfterMs(text, now);
-        expect(ms === undefined || (ms >= 0 && ms <= 600_000)).toBe(true);
-      }),
-    );
-  });
-
   test("links lead to this BMC or nowhere", () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.webUrl(), fc.webPath()), (link) => {
         const path = localPath(link, "https://192.0.2.7:8443");
         expect(path === undefined || path.startsWith("/")).toBe(true);
-      }),
-    );
-  });
-
-  test("hints are understood or ignored", () => {
-    fc.assert(
-      fc.property(fc.jsonValue(), (value) => {
-        const hint = parseHint(value);
-        expect(hint === undefined || hint.system.startsWith("/")).toBe(true);
       }),
     );
   });

@@ -1,9 +1,6 @@
 import { createHmac } from "node:crypto";
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { BmcError } from "../../../../shared/bmc/errors.ts";
 import { requestBody } from "../../../../shared/bmc/rpc/request-body.ts";
-import { readResponse, refusalOf } from "../../../../shared/bmc/rpc/response.ts";
 import { signatureHeaders } from "../../../../shared/bmc/rpc/signature.ts";
 import { formatTimestamp } from "../../../../shared/bmc/rpc/timestamp.ts";
 import { RpcSignature } from "../../../../shared/contract/connection.ts";
@@ -99,29 +96,4 @@ describe("signatures", () => {
   test("are none without a secret", () => {
     expect(sign({}, [], "{}")).toEqual({});
   });
-});
-
-test("any bytes as an answer are a response or a typed error", () => {
-  const answer = fc.record({
-    status: fc.constantFrom(200, 200, 200, 400, 500, 503),
-    headers: fc.constant({}),
-    body: fc
-      .oneof(
-        fc.string(),
-        fc.json(),
-        fc.record({ error: fc.anything(), result: fc.anything() }).map((value) => JSON.stringify(value)),
-      )
-      .map((text) => Buffer.from(text ?? "")),
-  });
-  fc.assert(
-    fc.property(answer, fc.boolean(), (given, isWrite) => {
-      try {
-        const response = readResponse({ answer: given, doing: "ping", isWrite, nowMs: 0 });
-        expect(given.status).toBe(200);
-        expect(refusalOf(response, "ping")?.class ?? "bmc").toBe("bmc");
-      } catch (thrown) {
-        expect(thrown).toBeInstanceOf(BmcError);
-      }
-    }),
-  );
 });

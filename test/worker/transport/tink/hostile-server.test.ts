@@ -173,6 +173,47 @@ describe("a server that misbehaves", () => {
     expect(await transport.next("agent", never)).toMatchObject({ kind: "action" });
   });
 
+  it.each([
+    [
+      "a message with malformed percent-encoding",
+      { "grpc-message": "100 % of it: %zz %C3" },
+      "100 % of it: %zz %C3",
+    ],
+    ["malformed details", { "grpc-message": "not%20yours", "grpc-status-details-bin": "%%%" }, "not yours"],
+    [
+      "malformed details and a malformed message",
+      { "grpc-message": "%", "grpc-status-details-bin": "AAAA/////w" },
+      "%",
+    ],
+  ])("that fails a call with %s keeps its status code", async (_, fields, reason) => {
+    const status = { "grpc-status": "7", ...fields };
+    const inHeaders: Behaviour = (stream) => stream.respond({ ...HEADERS, ...status }, { endStream: true });
+    const inTrailers: Behaviour = (stream) => {
+      stream.respond(HEADERS, { waitForTrailers: true });
+      stream.once("wantTrailers", () => stream.sendTrailers(status));
+      stream.end();
+    };
+    const transport = await against([inHeaders, inTrailers]);
+
+    const polls = [await transport.next("agent", never), await transport.next("agent", never)];
+
+    const refused = { kind: "failed", code: "PermissionDenied", reason };
+    expect(polls).toEqual([refused, refused]);
+  });
+
+  it("that sends a message byte by byte is read to its end", async () => {
+    const transport = await against([
+      (stream) => {
+        stream.respond(HEADERS, { waitForTrailers: true });
+        stream.once("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
+        for (const byte of framed(ACTION)) stream.write(Buffer.of(byte));
+        stream.end();
+      },
+    ]);
+
+    expect(await transport.next("agent", never)).toMatchObject({ kind: "action" });
+  });
+
   it("that says goodbye with an error fails the poll, and the next one succeeds", async () => {
     const transport = await against([(_, session) => session.goaway(2)]);
 

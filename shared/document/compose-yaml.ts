@@ -1,0 +1,70 @@
+import {
+  type Alias,
+  type Document,
+  isAlias,
+  isCollection,
+  isMap,
+  isPair,
+  isScalar,
+  type LineCounter,
+  type Node,
+  parseDocument,
+  type YAMLMap,
+} from "yaml";
+
+/** A YAML document's nodes, with what the YAML package itself finds only in quadratic time. */
+export interface ComposedYaml {
+  readonly document: Document.Parsed;
+  /** Offsets of keys that their map already has. */
+  readonly repeatedKeys: readonly number[];
+  /** Offsets of keys that are maps or lists. */
+  readonly complexKeys: readonly number[];
+  /** The node that each alias refers to; an alias without an anchor before it is absent. */
+  readonly aliases: ReadonlyMap<Alias, Node>;
+}
+
+/** The YAML package is recursive and has no limit of its own: it throws a RangeError, or reports what it caught. */
+const CAUGHT_OVERFLOW = /stack overflow|call stack/i;
+
+/**
+ * Parses YAML 1.2 in linear time. Keys and aliases are only looked up where the document has no syntax errors. Throws a
+ * `RangeError` when the document is nested too deeply.
+ */
+export function composeYaml(text: string, lineCounter?: LineCounter): ComposedYaml {
+  const document = parseDocument(text, {
+    prettyErrors: false,
+    uniqueKeys: false,
+    ...(lineCounter && { lineCounter }),
+  });
+  const overflow = document.errors.find(({ message }) => CAUGHT_OVERFLOW.test(message));
+  if (overflow) throw new RangeError(overflow.message);
+  const repeatedKeys: number[] = [];
+  const complexKeys: number[] = [];
+  const aliases = new Map<Alias, Node>();
+  const anchors = new Map<string, Node>();
+  const pending: unknown[] = document.errors.length > 0 ? [] : [document.contents];
+  while (pending.length > 0) {
+    const item = pending.pop();
+    if (isPair(item)) pending.push(item.value, item.key);
+    else if (isAlias(item)) {
+      const target = anchors.get(item.source);
+      if (target) aliases.set(item, target);
+    } else if (isScalar(item) || isCollection(item)) {
+      if (item.anchor !== undefined) anchors.set(item.anchor, item);
+      if (isMap(item)) checkKeys(item, repeatedKeys, complexKeys);
+      // In the order of the document: an alias refers to the last anchor before it.
+      if (isCollection(item)) for (const child of item.items.toReversed()) pending.push(child);
+    }
+  }
+  return { document, repeatedKeys, complexKeys, aliases };
+}
+
+function checkKeys(map: YAMLMap, repeated: number[], complex: number[]): void {
+  const known = new Set<unknown>();
+  for (const { key } of map.items) {
+    if (isScalar(key)) {
+      if (known.has(key.value)) repeated.push(key.range?.[0] ?? 0);
+      known.add(key.value);
+    } else if (isCollection(key)) complex.push(key.range?.[0] ?? 0);
+  }
+}

@@ -1,0 +1,59 @@
+import { readFile } from "node:fs/promises";
+import { execa } from "execa";
+import { expect, test } from "vitest";
+import { targets } from "./targets.ts";
+
+/** What its name makes a parser, and why no target calls it. */
+const OTHERS: Readonly<Record<string, string>> = {
+  decodeBody:
+    "asynchronous; JSON.parse, after a decompression that is bounded (test/shared/bmc/redfish/properties.test.ts)",
+  actionMatches: "calls matches, which is a target",
+  FirstReading: "keeps one value",
+  PowerReader: "reads the power of machines, not text",
+  matchesAnyImage: "calls matchesImagePattern, which is a target",
+  readBundle: "reads a file for the schema of connections",
+  readCandidate: "reads a file of the worker's own user",
+  readConnection: "reads files and cluster objects for the schema of connections, which is a target",
+  readCredentials: "reads files for readSecretText",
+  readDirectory: "reads files for readSecretText",
+  readDoctorOptions: "what the operator writes on the command line",
+  readEntry: "reads a file for JournalEntry, which is a target",
+  readFolder: "reads files for readSecretText",
+  readFruData: "makes a request",
+  readIdentity: "reads a file that is one line of JSON",
+  readInput: "reads files and variables for the fields' schemas",
+  readNamedFiles: "reads files of the configuration for Node's own parsers of certificates and keys",
+  readPlace: "reads files for readSecretText",
+  readPowerStatus: "sends a request, whose answer goes to parsePowerStatus",
+  readResultFile: "reads a file for parseResultLine",
+  readSecret: "reads files for readSecretText",
+  readSecretKeys: "reads a Secret for readSecretText",
+  readText: "reads a file or stdin, bounded",
+  readTextFile: "reads a file, bounded, for decodeText",
+  readUserTable: "sends requests, whose answers go to parseUserAccess and parseUserName",
+  readValue: "reads a variable or a file",
+  readWholeDirectory: "reads files for readSecretText",
+  redactedLogger: "a logger that calls redactor",
+};
+
+const PARSER =
+  /^export (?:async )?(?:function|class|const) (\w*(?:[pP]arse|[rR]ead|[dD]ecode|[mM]atch|[rR]edact|Splitter|Lines)\w*)/gm;
+
+test("every exported function whose name says that it parses, reads or decodes is a target or has a reason not to be", async () => {
+  const { stdout } = await execa("git", [
+    "ls-files",
+    "shared/*.ts",
+    "worker/*.ts",
+    "actions/*.ts",
+    "cli/*.ts",
+  ]);
+  const files = stdout.split("\n").filter((file) => !file.includes("/gen/"));
+  const texts = await Promise.all(files.map((file) => readFile(file, "utf8").catch(() => "")));
+  const parsers = new Set(texts.flatMap((text) => [...text.matchAll(PARSER)].map(([, name = ""]) => name)));
+  const covered = new Set(targets.flatMap(({ covers }) => covers));
+
+  expect(
+    [...parsers].filter((name) => !covered.has(name) && !Object.hasOwn(OTHERS, name)).toSorted(),
+  ).toEqual([]);
+  expect(Object.keys(OTHERS).filter((name) => !parsers.has(name))).toEqual([]);
+});

@@ -1,0 +1,15 @@
+import type { Target } from "./target.ts";
+import { bmcTargets } from "./targets/bmc.ts";
+import { documentTargets } from "./targets/documents.ts";
+import { ipmiTargets } from "./targets/ipmi.ts";
+import { outputTargets } from "./targets/output.ts";
+import { workerTargets } from "./targets/worker.ts";
+
+/** Every parser and decoder of what strangers write: one row each. */
+export const targets: readonly Target[] = [
+  ...documentTargets,
+  ...bmcTargets,
+  ...ipmiTargets,
+  ...outputTargets,
+  ...workerTargets,
+];

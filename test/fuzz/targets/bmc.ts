@@ -1,0 +1,294 @@
+import { readBoolean, readInteger } from "../../../actions/harness/input.ts";
+import { parseChallenge } from "../../../shared/bmc/amt/digest.ts";
+import { faultError } from "../../../shared/bmc/amt/fault.ts";
+import { parsePowerStatus } from "../../../shared/bmc/amt/power-states.ts";
+import { parseXml } from "../../../shared/bmc/amt/xml.ts";
+import { BmcError } from "../../../shared/bmc/errors.ts";
+import { readHint } from "../../../shared/bmc/hint.ts";
+import { EntityState } from "../../../shared/bmc/homeassistant/api.ts";
+import { parseRetryAfterMs } from "../../../shared/bmc/http/retry-after.ts";
+import { failureOf } from "../../../shared/bmc/ipmitool/failure.ts";
+import { essenceOf, parseRawOutput, parseRefusal } from "../../../shared/bmc/ipmitool/output.ts";
+import { answerError, describeMessages, readRefusal } from "../../../shared/bmc/redfish/errors.ts";
+import { readEtag } from "../../../shared/bmc/redfish/etag.ts";
+import { parseHint } from "../../../shared/bmc/redfish/hint.ts";
+import { localPath } from "../../../shared/bmc/redfish/http-client.ts";
+import { clockMs } from "../../../shared/bmc/redfish/manager.ts";
+import { Collection, ServiceRoot, System, Task } from "../../../shared/bmc/redfish/schema.ts";
+import { redact } from "../../../shared/bmc/redfish/secret-body.ts";
+import { parseResource } from "../../../shared/bmc/redfish/service.ts";
+import { readResponse, refusalOf } from "../../../shared/bmc/rpc/response.ts";
+import { formatTimestamp } from "../../../shared/bmc/rpc/timestamp.ts";
+import { Connection } from "../../../shared/contract/connection.ts";
+import { Secret } from "../../../shared/secret.ts";
+import type { Target } from "../target.ts";
+import { JSON_TOKENS, jsonOf } from "./json.ts";
+
+const isBmcError = (thrown: unknown) => thrown instanceof BmcError;
+const ORIGIN = "https://192.0.2.1";
+const SYSTEM = JSON.stringify({
+  "@odata.id": "/redfish/v1/Systems/1",
+  "@odata.etag": 'W/"1"',
+  PowerState: "On",
+  Boot: {
+    BootSourceOverrideTarget: "Pxe",
+    "BootSourceOverrideTarget@Redfish.AllowableValues": ["Pxe", "Hdd"],
+  },
+  Actions: { "#ComputerSystem.Reset": { target: "/redfish/v1/Systems/1/Actions/ComputerSystem.Reset" } },
+  Links: { ManagedBy: [{ "@odata.id": "/redfish/v1/Managers/1" }] },
+});
+const COLLECTION = JSON.stringify({
+  Members: [{ "@odata.id": "/redfish/v1/Systems/1" }],
+  "Members@odata.nextLink": "/redfish/v1/Systems?$skip=1",
+});
+const REFUSAL = JSON.stringify({
+  error: {
+    code: "Base.1.8.GeneralError",
+    message: "no",
+    "@Message.ExtendedInfo": [
+      { MessageId: "Base.1.8.ResourceInUse", Message: "busy", MessageArgs: ["secret!"] },
+    ],
+  },
+});
+const SOAP = `<?xml version="1.0"?><s:Envelope xmlns:s="http://www.w3.org/2003/05/soap-envelope"><s:Body><p:X><p:PowerState>2</p:PowerState>
+<p:AvailableRequestedPowerStates>8</p:AvailableRequestedPowerStates></p:X></s:Body></s:Envelope>`;
+const FAULT = `<a:Fault xmlns:a="x"><a:Code><a:Subcode><a:Value>w:AccessDenied</a:Value></a:Subcode></a:Code><a:Reason><a:Text>no &amp; no</a:Text></a:Reason></a:Fault>`;
+const STDERR = `Loading IANA PEN Registry...
+RAKP 2 HMAC is invalid
+Error in open session response message : no matching cipher suite
+> RAKP 2 message indicates an error : unauthorized name
+Unable to send RAW command (channel=0x0 netfn=0x0 lun=0x0 cmd=0x1 rsp=0xd5): Insufficient
+`;
+const command = { name: "Get Chassis Status", effect: "read" } as const;
+/** Node refuses longer headers. */
+const HEADER = 16 * 1_024;
+/** What runs ipmitool stops at so much output. */
+const PROGRAM_OUTPUT = 64 * 1_024;
+
+/** What BMCs, and services in their place, answer. */
+export const bmcTargets: readonly Target[] = [
+  {
+    name: "digest-challenge",
+    seeds: [
+      'Digest realm="Digest:56ABC7BE", nonce="fVNueyE=",stale="false",qop="auth,auth-int"',
+      'Basic realm="one", Digest realm="a, \\"b\\"", nonce=n, STALE=TRUE, Basic realm="two"',
+    ],
+    tokens: ['a="b"', "a=b", "Digest ", "nonce=", 'x="\\', '"\\"', ", ", "=", "a  ="],
+    around: [
+      ['Digest realm="a",nonce="b",', ""],
+      ["Digest ", ""],
+    ],
+    longest: HEADER,
+    call: parseChallenge,
+    throws: isBmcError,
+    covers: ["parseChallenge"],
+  },
+  {
+    name: "xml",
+    seeds: [SOAP, FAULT, "<a b='1'><![CDATA[<]]><!-- - --></a>"],
+    tokens: [
+      "<a>",
+      "</a>",
+      "<a/>",
+      '<a b="c">',
+      ' b="c"',
+      "<!--",
+      "-->",
+      "<![CDATA[",
+      "]]>",
+      "&amp;",
+      "&#x41;",
+      "<?xml ",
+      "a:",
+      "<!DOCTYPE",
+    ],
+    around: [
+      ["<a>", "</a>"],
+      ["<a ", ">"],
+      ["<a><!--", "--></a>"],
+    ],
+    call: (input) => {
+      const root = parseXml(input);
+      return [faultError(root, "Get", true), parsePowerStatus(root)];
+    },
+    throws: isBmcError,
+    covers: ["parseXml", "parsePowerStatus"],
+  },
+  {
+    name: "entity-tag",
+    seeds: ['W/"1"', '""1""', "abc-gzip", '"a-gzip"'],
+    tokens: ['""', '\\"', "W/", '-gzip"', '"a'],
+    longest: HEADER,
+    call: (input) => readEtag(input, input),
+    covers: ["readEtag"],
+  },
+  {
+    name: "retry-after",
+    seeds: ["120", "1.5", "Wed, 21 Oct 2026 07:28:00 GMT"],
+    tokens: ["1", ".", " GMT", "Mon, "],
+    longest: HEADER,
+    call: (input) => parseRetryAfterMs(input, 0),
+    holds: (result) => {
+      if (result !== undefined && !(Number(result) >= 0 && Number(result) <= 600_000))
+        throw new Error(`waits ${result}`);
+    },
+    covers: ["parseRetryAfterMs"],
+  },
+  {
+    name: "redfish-resource",
+    seeds: [SYSTEM, COLLECTION],
+    tokens: [...JSON_TOKENS, '"@odata.id":', '"Members":[', '"/redfish/v1/Systems/1"', '{"@odata.id":"/a"},'],
+    around: [['{"Members":[', "]}"]],
+    call: (input) => {
+      const body = jsonOf(input);
+      return [System, Collection, ServiceRoot, Task].map((schema) => {
+        try {
+          return parseResource("/redfish/v1", body, schema, input.slice(0, 100));
+        } catch (thrown) {
+          if (thrown instanceof BmcError) return thrown.message;
+          throw thrown;
+        }
+      });
+    },
+    covers: ["parseResource"],
+  },
+  {
+    name: "redfish-refusal",
+    seeds: [REFUSAL],
+    tokens: [...JSON_TOKENS, '"error":{', '"@Message.ExtendedInfo":[', '{"Message":"a"},', "secret!"],
+    around: [['{"error":{"@Message.ExtendedInfo":[', "]}}"]],
+    call: (input) => {
+      const body = jsonOf(input);
+      const request = {
+        method: "PATCH",
+        path: "/redfish/v1",
+        body: { Password: new Secret("secret!") },
+      } as const;
+      const error = answerError({ status: 400, headers: {}, body, path: "/redfish/v1" }, request, 0);
+      return [
+        readRefusal(body),
+        describeMessages([{ Message: input, MessageId: input, MessageArgs: [] }]),
+        error.message,
+        redact(input, request.body),
+      ];
+    },
+    holds: (result) => {
+      const [, , message, redacted] = result as readonly [unknown, unknown, string, string];
+      if (message.length > 1_000 || message.includes("secret!") || redacted.includes("secret!"))
+        throw new Error(message);
+    },
+    covers: ["readRefusal", "redact"],
+  },
+  {
+    name: "redfish-link",
+    seeds: ["/redfish/v1/Systems/1", "https://192.0.2.1/redfish", "//elsewhere/x", "/a?b=c#d"],
+    tokens: ["//", "/..", "/%2e", "@", "https:", "\\"],
+    call: (input) => localPath(input, ORIGIN),
+    holds: (result) => {
+      if (result === undefined) return;
+      if (!String(result).startsWith("/") || new URL(String(result), ORIGIN).origin !== ORIGIN) {
+        throw new Error(`leads to ${result}`);
+      }
+    },
+    covers: [],
+  },
+  {
+    name: "redfish-clock",
+    seeds: ["2026-01-02T03:04:05+01:00", "2026-01-02T03:04:05", "+01:00"],
+    tokens: ["T", "Z", "+00:00", "2026-"],
+    call: (input) => [
+      clockMs({ DateTime: input, DateTimeLocalOffset: "+01:00" } as never),
+      clockMs({ DateTime: "2026-01-02T03:04:05", DateTimeLocalOffset: input } as never),
+    ],
+    covers: [],
+  },
+  {
+    name: "hint",
+    seeds: [
+      '{"system":"/redfish/v1/Systems/1","learned":["a"],"reset":{"target":"/a","values":["On"]}}',
+      '{"redfish":{"system":"/a"}}',
+    ],
+    tokens: JSON_TOKENS,
+    call: (input) => [parseHint(jsonOf(input)), readHint(jsonOf(input))],
+    holds: (result) => {
+      const [hint] = result as readonly [ReturnType<typeof parseHint>];
+      if (hint && !hint.system.startsWith("/")) throw new Error(`leads to ${hint.system}`);
+    },
+    covers: ["parseHint", "readHint"],
+  },
+  {
+    name: "rpc-answer",
+    seeds: [
+      '{"id":1,"host":"a","result":"on","error":{"code":0,"message":""}}',
+      '{"error":{"code":500,"message":"no"}}',
+    ],
+    tokens: [...JSON_TOKENS, '"error":', '"code":', '"message":'],
+    call: (input) => {
+      const answer = { status: 200, headers: {}, body: Buffer.from(input) };
+      const response = readResponse({ answer, doing: "POST /", isWrite: true, nowMs: 0 });
+      return refusalOf(response, "POST /")?.message;
+    },
+    throws: isBmcError,
+    covers: ["readResponse"],
+  },
+  {
+    name: "rpc-timestamp",
+    seeds: ["2006-01-02T15:04:05Z07:00", "Mon, 02 Jan 2006 03:04:05.000 PM MST"],
+    tokens: ["2006", ".000", ",999", "-0700", "_2", "January", "Jan"],
+    call: (input) => formatTimestamp(input, 1_700_000_000_000),
+    covers: [],
+  },
+  {
+    name: "home-assistant-state",
+    seeds: ['{"entity_id":"switch.a","state":"on"}'],
+    tokens: [...JSON_TOKENS, '"state":'],
+    call: (input) => EntityState.safeParse(jsonOf(input)),
+    covers: [],
+  },
+  {
+    name: "ipmitool-output",
+    seeds: [" 01 02 ff\n 10\n"],
+    tokens: [" 00", "zz"],
+    longest: PROGRAM_OUTPUT,
+    call: (input) => parseRawOutput(input),
+    throws: isBmcError,
+    covers: ["parseRawOutput"],
+  },
+  {
+    name: "ipmitool-failure",
+    seeds: [STDERR],
+    tokens: [
+      "message indicates an error : ",
+      "Unable to send RAW command (",
+      "rsp=0xd5)",
+      "Address lookup for ",
+      "Set Session Privilege Level ",
+      "Error in open session response message : ",
+    ],
+    longest: PROGRAM_OUTPUT,
+    call: (input) => [parseRefusal(input), essenceOf(input), failureOf(command as never, input)],
+    covers: ["parseRefusal"],
+  },
+  {
+    name: "connection",
+    seeds: [
+      '{"host":"192.0.2.1","username":"a","password":"b","providers":["redfish","ipmi"]}',
+      '{"host":"[2001:db8::1]","tls":{"ca":"-----BEGIN CERTIFICATE-----\\nAAAA\\n-----END CERTIFICATE-----"}}',
+    ],
+    tokens: [...JSON_TOKENS, '"host":', '"redfish",', "-----BEGIN CERTIFICATE-----", "a.", "aa:"],
+    around: [
+      ['{"host":"', '"}'],
+      ['{"host":"a","tls":{"ca":"', '"}}'],
+      ['{"host":"a","providers":[', "]}"],
+    ],
+    call: (input) => Connection.safeParse(jsonOf(input)),
+    covers: [],
+  },
+  {
+    name: "action-input",
+    seeds: ["true", "12", "off"],
+    tokens: ["1", "0x", "e"],
+    call: (input) => [readBoolean(input), readInteger(input)],
+    covers: ["readBoolean", "readInteger"],
+  },
+];

@@ -1,0 +1,190 @@
+import { BmcError } from "../../../shared/bmc/errors.ts";
+import { decodeBootFlags, overrideOf, parseBootFlags } from "../../../shared/bmc/ipmi/boot-options.ts";
+import { GET_CHASSIS_STATUS, parseChassisStatus } from "../../../shared/bmc/ipmi/chassis.ts";
+import { suitePlan } from "../../../shared/bmc/ipmi/cipher-suite.ts";
+import { describeRecord } from "../../../shared/bmc/ipmi/describe-record.ts";
+import { parseDeviceId, parseManufacturer } from "../../../shared/bmc/ipmi/device-id.ts";
+import { parseFruAreaInfo, parseFruData } from "../../../shared/bmc/ipmi/fru.ts";
+import { parseBoardArea, parseFruHeader, parseProductArea } from "../../../shared/bmc/ipmi/fru-area.ts";
+import { parseGuid } from "../../../shared/bmc/ipmi/guid.ts";
+import { matchAnswer } from "../../../shared/bmc/ipmi/handshake-link.ts";
+import { parseHint } from "../../../shared/bmc/ipmi/hint.ts";
+import { parseKg } from "../../../shared/bmc/ipmi/kg.ts";
+import { checksum, parseLanResponse } from "../../../shared/bmc/ipmi/message.ts";
+import { parseHandshakeAnswer, parseOpenSessionResponse } from "../../../shared/bmc/ipmi/open-session.ts";
+import { parseRakp2, provesKeys } from "../../../shared/bmc/ipmi/rakp.ts";
+import { parseHandshakePacket, parseRmcp } from "../../../shared/bmc/ipmi/rmcp.ts";
+import { bridged } from "../../../shared/bmc/ipmi/route.ts";
+import { openMessage, type Seal, sealMessage } from "../../../shared/bmc/ipmi/sealed-packet.ts";
+import {
+  parseErasure,
+  parseReservation,
+  parseSelEntry,
+  parseSelEntryCount,
+  parseSelTime,
+} from "../../../shared/bmc/ipmi/sel-commands.ts";
+import { parseSelRecord } from "../../../shared/bmc/ipmi/sel-record.ts";
+import { parseActiveInstances } from "../../../shared/bmc/ipmi/sol.ts";
+import { parseUserAccess, parseUserName } from "../../../shared/bmc/ipmi/users.ts";
+import { bytesOf, latin, type Target } from "../target.ts";
+import { JSON_TOKENS, jsonOf } from "./json.ts";
+
+/** The largest UDP datagram. */
+const DATAGRAM = 65_507;
+const isBmcError = (thrown: unknown) => thrown instanceof BmcError;
+const SUITES = suitePlan({ allowSuite3: true }).asked;
+const [SUITE] = SUITES;
+if (!SUITE) throw new Error("there is no cipher suite");
+const SEAL: Seal = {
+  suite: SUITE,
+  keys: { sik: Buffer.alloc(32, 1), integrity: Buffer.alloc(32, 2), encryption: Buffer.alloc(16, 3) },
+  sessionId: 0x01020304,
+};
+const EXCHANGE = {
+  consoleId: 1,
+  bmcId: 2,
+  consoleRandom: Buffer.alloc(16),
+  bmcRandom: Buffer.alloc(16),
+  guid: Buffer.alloc(16),
+  role: 0x14,
+  username: Buffer.alloc(0),
+};
+const ROUTE = bridged({ channel: 7, address: 0x72 });
+const RMCP = [6, 0, 255, 7, 6, 0x11, 0, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 4, 0, 1, 0, 0, 0];
+const SEALED = sealMessage(SEAL, 1, Buffer.from([0x81, 0x1c, 0x63, 0x20, 0, 1, 0, 0]), Buffer.alloc(16, 9));
+const LAN = [0x81, 0x1c, 0x63, 0x20, 0x04, 0x01, 0x00, 0x21, 0x10];
+const HEADER = [1, 0, 0, 1, 5, 0, 0];
+const FRU_AREA = [1, 2, 25, 0, 0, 0, 0xc4, 0x41, 0x43, 0x4d, 0x45, 0xc2, 0x52, 0x31, 0xc1];
+
+/** Each parser of the data of one command's answer. */
+const ANSWERS: readonly ((data: Buffer) => unknown)[] = [
+  parseChassisStatus,
+  decodeBootFlags,
+  (data) => overrideOf(parseBootFlags(data)),
+  parseDeviceId,
+  parseManufacturer,
+  parseGuid,
+  parseSelEntryCount,
+  parseReservation,
+  parseSelEntry,
+  parseErasure,
+  parseSelTime,
+  (data) => describeRecord(parseSelRecord(data)),
+  parseActiveInstances,
+  parseUserAccess,
+  parseUserName,
+  parseFruAreaInfo,
+  (data) => parseFruData(data, 1),
+  (data) => parseFruData(data, 2),
+];
+
+function orTypedError(read: () => unknown): unknown {
+  try {
+    return read();
+  } catch (thrown) {
+    if (isBmcError(thrown)) return thrown;
+    throw thrown;
+  }
+}
+
+/** What comes in the datagrams of a BMC, or of anyone who sends some in its name. */
+export const ipmiTargets: readonly Target[] = [
+  {
+    name: "ipmi-datagram",
+    seeds: [latin(RMCP), latin(SEALED)],
+    tokens: [latin([6, 0, 255, 7]), latin([6, 0xc0]), latin([0xff, 0xff])],
+    around: [[latin(RMCP), ""]],
+    longest: DATAGRAM,
+    call: (input) => {
+      const datagram = bytesOf(input);
+      parseRmcp(datagram);
+      parseHandshakePacket(datagram, 0x11);
+      matchAnswer(datagram, 0x13, { tag: 0, consoleId: 0 });
+      return openMessage(SEAL, datagram);
+    },
+    holds: (result, input) => {
+      if (result !== undefined && !input.startsWith(latin(SEALED)))
+        throw new Error("a forged packet was accepted");
+    },
+    covers: ["parseRmcp", "parseHandshakePacket", "matchAnswer"],
+  },
+  {
+    name: "ipmi-handshake",
+    seeds: [latin(Buffer.alloc(36, 1)), latin(Buffer.alloc(72, 1)), latin([0, 18, 0, 0])],
+    tokens: [latin([0, 0, 0, 8, 1, 0, 0, 0])],
+    longest: DATAGRAM,
+    call: (input) => {
+      const payload = bytesOf(input);
+      const proven = SUITES.map((suite) => provesKeys(suite, Buffer.alloc(20), EXCHANGE, payload));
+      return [
+        parseHandshakeAnswer(payload),
+        parseOpenSessionResponse(payload),
+        ...SUITES.map((suite) => parseRakp2(payload, suite)),
+        ...proven,
+      ];
+    },
+    covers: ["parseHandshakeAnswer", "parseOpenSessionResponse", "parseRakp2"],
+  },
+  {
+    name: "ipmi-message",
+    seeds: [latin([...LAN, checksum(LAN.slice(3))]), latin([0x72, 0x1c])],
+    tokens: [latin(LAN)],
+    longest: DATAGRAM,
+    call: (input) => {
+      const data = bytesOf(input);
+      const response = { responder: 0x20, netFn: 6, command: 0x34, sequence: 1, completionCode: 0, data };
+      return [parseLanResponse(data), ROUTE.answer(response, GET_CHASSIS_STATUS, 1)];
+    },
+    throws: isBmcError,
+    covers: ["parseLanResponse"],
+  },
+  {
+    name: "ipmi-answers",
+    seeds: [
+      latin([0x21, 0x10, 0x40]),
+      latin(Buffer.alloc(16, 2)),
+      latin(Buffer.alloc(18, 0xc0)),
+      latin([0x20, 0x81, 1, 0, 2, 0xbf, 0xa2, 2, 0]),
+    ],
+    tokens: [latin([0xff, 0xff]), latin([0, 0, 2])],
+    longest: DATAGRAM,
+    call: (input) => ANSWERS.map((parse) => orTypedError(() => parse(bytesOf(input)))),
+    covers: [
+      "parseChassisStatus",
+      "decodeBootFlags",
+      "parseBootFlags",
+      "parseDeviceId",
+      "parseManufacturer",
+      "parseGuid",
+      "parseSelEntryCount",
+      "parseReservation",
+      "parseSelEntry",
+      "parseErasure",
+      "parseSelTime",
+      "parseSelRecord",
+      "parseActiveInstances",
+      "parseUserAccess",
+      "parseUserName",
+      "parseFruAreaInfo",
+      "parseFruData",
+    ],
+  },
+  {
+    name: "ipmi-fru",
+    seeds: [latin([...HEADER, checksum(HEADER)]), latin([...FRU_AREA, checksum(FRU_AREA)])],
+    tokens: [latin([0xc1]), latin([0x83, 0x41, 0x42, 0x43]), latin([0x43, 1, 2, 3])],
+    longest: DATAGRAM,
+    call: (input) => {
+      const area = bytesOf(input);
+      return [parseFruHeader(area), parseBoardArea(area), parseProductArea(area)];
+    },
+    covers: ["parseFruHeader", "parseBoardArea", "parseProductArea"],
+  },
+  {
+    name: "ipmi-settings",
+    seeds: ["0x1122", "key", '{"cipherSuite":17,"manufacturer":674}'],
+    tokens: [...JSON_TOKENS, "0x", "ff"],
+    call: (input) => [parseHint(jsonOf(input)), orTypedError(() => parseKg(input))],
+    covers: ["parseKg"],
+  },
+];

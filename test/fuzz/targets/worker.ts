@@ -1,0 +1,368 @@
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { ConnectError } from "@connectrpc/connect";
+import type { z } from "zod";
+import { withoutServiceLinks } from "../../../actions/harness/environment.ts";
+import { parseFlags } from "../../../actions/harness/flags.ts";
+import powerOff from "../../../actions/power-off/action.ts";
+import { readBashWords } from "../../../cli/completion/bash-words.ts";
+import { folderName, isFolderName } from "../../../worker/action-log/names.ts";
+import { parseBootTime } from "../../../worker/boot-time.ts";
+import { HttpAddress } from "../../../worker/config/http-address.ts";
+import { ServerAddress } from "../../../worker/config/server-address.ts";
+import { decodeText, FileProblem } from "../../../worker/document/read-text-file.ts";
+import { namesLoopback } from "../../../worker/http/loopback.ts";
+import { describeHardware, describeMachine } from "../../../worker/inventory/kubernetes/described-machine.ts";
+import { timestampLayout } from "../../../worker/inventory/kubernetes/timestamp-layout.ts";
+import { lastWords } from "../../../worker/inventory/last-words.ts";
+import { lockKeyOf, serviceLockKey } from "../../../worker/inventory/lock-key.ts";
+import { parsePrinted } from "../../../worker/inventory/printed-secrets.ts";
+import { readSecretText } from "../../../worker/inventory/secret-text.ts";
+import { JournalEntry } from "../../../worker/journal/entry.ts";
+import { errorOfAnswer, errorOfEvent } from "../../../worker/kubernetes/kubernetes-error.ts";
+import { openMetricsText, preferredFormat } from "../../../worker/metrics/exposition.ts";
+import { matchesImagePattern } from "../../../worker/policy/image-rule.ts";
+import { Policy } from "../../../worker/policy/policy.ts";
+import { volumeProblem } from "../../../worker/policy/volume-rule.ts";
+import { matchesName, matchesWildcard } from "../../../worker/policy/wildcard.ts";
+import { machineStatus } from "../../../worker/rufio/machine-seen.ts";
+import { jobOf, machineOf, taskOf } from "../../../worker/rufio/objects.ts";
+import { readTask } from "../../../worker/rufio/task-action.ts";
+import { parseAnswer } from "../../../worker/runtime/docker/engine-connection.ts";
+import { EngineError } from "../../../worker/runtime/docker/engine-error.ts";
+import {
+  ContainerDetails,
+  ImageDetails,
+  ListedContainers,
+  PullProgress,
+} from "../../../worker/runtime/docker/engine-schema.ts";
+import { terminationResult } from "../../../worker/runtime/kubernetes/ended-pod.ts";
+import { JobObject, PodObject, seenJob, seenPod } from "../../../worker/runtime/kubernetes/seen.ts";
+import { launchName } from "../../../worker/runtime/launch-name.ts";
+import { addressOf, matches, queryOf } from "../../../worker/status/query.ts";
+import { MalformedAction } from "../../../worker/transport/action-fields.ts";
+import { createDialer } from "../../../worker/transport/tink/dial.ts";
+import { pollOfError } from "../../../worker/transport/tink/errors.ts";
+import { ActionResponseSchema } from "../../../worker/transport/tink/gen/workflow_pb.ts";
+import { actionOf } from "../../../worker/transport/tink/messages.ts";
+import { repairStatus } from "../../../worker/transport/tink/repair-status.ts";
+import { messageOf } from "../../../worker/transport/tink/unary-call.ts";
+import { entryOf } from "../../worker/journal/entries.ts";
+import { bytesOf, latin, type Target } from "../target.ts";
+import { JSON_TOKENS, jsonOf } from "./json.ts";
+
+const ACTION = toBinary(
+  ActionResponseSchema,
+  create(ActionResponseSchema, {
+    workflowId: "default/w",
+    taskId: "t",
+    agentId: "agent",
+    actionId: "a",
+    name: "n",
+    image: "i",
+    timeout: 90n,
+    command: ["--mode", "hard"],
+    environment: ["A=b"],
+  }),
+);
+const OBJECT = {
+  metadata: { name: "one", namespace: "tink", uid: "1", resourceVersion: "2", labels: { a: "b" } },
+  spec: {
+    connection: {
+      host: "192.0.2.1",
+      port: 443,
+      authSecretRef: { name: "s", namespace: "tink" },
+      providerOptions: { redfish: { port: 443 } },
+    },
+    machineRef: { name: "one", namespace: "tink" },
+    tasks: [{ powerAction: "off" }],
+    task: { powerAction: "off" },
+  },
+  status: {
+    conditions: [{ type: "Contactable", status: "True", message: "took 1.5s" }],
+    phase: "Running",
+    containerStatuses: [],
+  },
+};
+const STATUS = '{"kind":"Status","message":"no","reason":"NotFound","code":404}';
+const VOLUMES = Policy.parse({ volumes: [{ path: "/dev" }] }).volumes;
+const isFileProblem = (thrown: unknown) => thrown instanceof FileProblem;
+/** Node refuses longer headers, and with them longer addresses. */
+const HEADER = 16 * 1_024;
+const COMMAND_OUTPUT = 64 * 1_024;
+const OBJECT_NAME = { namespace: "tink", name: "one" };
+
+/** What servers, the engine, the cluster, commands, clients and files give the worker. */
+export const workerTargets: readonly Target[] = [
+  {
+    name: "grpc-message",
+    seeds: [latin([0, 0, 0, 0, ACTION.length, ...ACTION])],
+    tokens: [latin([0, 0, 0, 0, 0]), latin(ACTION), latin([0x0a, 1, 0x61])],
+    around: [[latin([0, 0, 0, 0, 5]), ""]],
+    call: (input) => {
+      const header = { "content-type": "application/grpc+proto" };
+      return messageOf({ status: 200, header, trailer: { "grpc-status": "0" }, body: bytesOf(input) });
+    },
+    throws: (thrown) => thrown instanceof ConnectError,
+    covers: [],
+  },
+  {
+    name: "grpc-action",
+    seeds: [latin(ACTION)],
+    tokens: [latin([0x0a, 1, 0x61]), latin([0x42, 3, 0x41, 0x3d, 0x62]), latin([0xff, 0xff, 0x01])],
+    call: (input) => {
+      let message: ReturnType<typeof fromBinary<typeof ActionResponseSchema>>;
+      try {
+        message = fromBinary(ActionResponseSchema, bytesOf(input));
+      } catch {
+        return undefined;
+      }
+      const action = actionOf(message, "agent");
+      return [action, launchName(action), folderName(action.workflowId)];
+    },
+    throws: (thrown) => thrown instanceof MalformedAction,
+    covers: [],
+  },
+  {
+    name: "grpc-status",
+    seeds: ["not%20found", "100 %", "CAUSBW5vcGU"],
+    tokens: ["%", "%20", "%C3", "AAAA", "error:0A:a:b:c:"],
+    longest: HEADER,
+    call: (input) => {
+      const fields = {
+        "grpc-status": "7",
+        "grpc-message": latin(bytesOf(input)).replace(/[\0\r\n]/g, ""),
+        "grpc-status-details-bin": input.replace(/[^\x20-\x7e]/g, ""),
+      };
+      repairStatus(fields);
+      const header = { "content-type": "application/grpc+proto" };
+      try {
+        return messageOf({ status: 200, header, trailer: fields, body: Buffer.alloc(0) });
+      } catch (thrown) {
+        return pollOfError(thrown);
+      }
+    },
+    covers: [],
+  },
+  {
+    name: "server-address",
+    seeds: ["tink.example:42113", "[2001:db8::1]:42113", "off"],
+    tokens: [":", "[::1]", "a.", ":1"],
+    call: (input) => {
+      try {
+        createDialer({ server: input, tls: false });
+      } catch (thrown) {
+        if (!(thrown instanceof TypeError)) throw thrown;
+      }
+      return [ServerAddress.safeParse(input), HttpAddress.safeParse(input)];
+    },
+    covers: [],
+  },
+  {
+    name: "engine-answer",
+    seeds: [
+      '{"Id":"a","State":{"Status":"running","ExitCode":0,"StartedAt":"2026-01-02T03:04:05Z","FinishedAt":""},"Config":{"Labels":{"a":"b"}}}',
+      '[{"Id":"a","Labels":{}}]',
+      '{"status":"Pulling","id":"a"}',
+    ],
+    tokens: [...JSON_TOKENS, '{"Id":"a"},', '"Labels":{', '"Id":'],
+    around: [["[", "]"]],
+    call: (input) => {
+      for (const schema of [ContainerDetails, ImageDetails, ListedContainers, PullProgress] as const) {
+        try {
+          parseAnswer(schema as z.ZodType<unknown>, input, "asking");
+        } catch (thrown) {
+          if (!(thrown instanceof EngineError)) throw thrown;
+          if (thrown.message.length > 2_000)
+            throw new Error(`a message of ${thrown.message.length} characters`);
+        }
+      }
+    },
+    covers: ["parseAnswer"],
+  },
+  {
+    name: "cluster-object",
+    seeds: [JSON.stringify(OBJECT)],
+    tokens: [
+      ...JSON_TOKENS,
+      '{"type":"Contactable","status":"True"},',
+      '"conditions":[',
+      '{"powerAction":"off"},',
+      '"labels":{',
+    ],
+    around: [
+      [
+        '{"metadata":{"name":"a","namespace":"b","uid":"1","resourceVersion":"1"},"status":{"conditions":[',
+        "]}}",
+      ],
+      [
+        '{"metadata":{"name":"a","namespace":"b","uid":"1","resourceVersion":"1"},"spec":{"connection":{"providerOptions":{',
+        "}}}}",
+      ],
+    ],
+    call: (input) => {
+      const object = jsonOf(input);
+      const [job, pod] = [JobObject.safeParse(object), PodObject.safeParse(object)];
+      return [
+        jobOf(object),
+        taskOf(object),
+        machineOf(object),
+        readTask(object),
+        describeMachine(object, OBJECT_NAME),
+        describeHardware(object, OBJECT_NAME),
+        job.success && seenJob(job.data),
+        pod.success && seenPod(pod.data),
+      ];
+    },
+    covers: ["readTask"],
+  },
+  {
+    name: "cluster-condition",
+    seeds: ["took 1.5s at 2026-01-02T03:04:05Z", "15:04"],
+    tokens: ["1.5s", "1.", "2026-01-02T", "00"],
+    call: (message) => {
+      const conditions = [{ type: "Contactable", status: "False", message }] as const;
+      const seen = { contactable: false, message: "away", refused: false } as const;
+      return [machineStatus({ power: "on", conditions }, seen, 0), timestampLayout(message)];
+    },
+    covers: [],
+  },
+  {
+    name: "cluster-refusal",
+    seeds: [STATUS, "<html>no</html>"],
+    tokens: [...JSON_TOKENS, '"message":"', " \n"],
+    call: (input) => [
+      errorOfAnswer("get pods", 404, input, input.slice(0, 20)),
+      errorOfEvent("watch pods", jsonOf(input)),
+    ],
+    covers: [],
+  },
+  {
+    name: "termination-message",
+    seeds: ['log\n{"action":"a","ok":false,"class":"bmc","message":"no","durationMs":1,"roundTrips":0}\n'],
+    tokens: ["\n", "{}\n"],
+    call: terminationResult,
+    covers: [],
+  },
+  {
+    name: "journal-entry",
+    seeds: [JSON.stringify(entryOf("a1", "launched")), JSON.stringify(entryOf("a1", "ended"))],
+    tokens: [...JSON_TOKENS, '"phase":"ended",', '"handle":{', '"version":2,'],
+    around: [[`${JSON.stringify(entryOf("a1", "launched")).slice(0, -2)},`, "}}"]],
+    longest: 64 * 1_024,
+    call: (input) => JournalEntry.safeParse(jsonOf(input)),
+    covers: [],
+  },
+  {
+    name: "wildcard",
+    seeds: ["registry.example/*/tool", "**", "rack-1-*", "a*b*c"],
+    tokens: ["*a", "**", "*/", "a*a", "**/"],
+    longest: HEADER,
+    call: (input) => {
+      const name = input.slice(0, 255);
+      const reference = { repository: name, name };
+      return [
+        matchesWildcard(input.slice(0, 50), input.replaceAll("*", "a")),
+        matchesName(input.slice(0, 50), input.replaceAll("*", "a")),
+        matchesWildcard("*a*a*a*a*b", input),
+        matchesImagePattern(input.slice(0, 50), reference),
+      ];
+    },
+    covers: ["matchesWildcard", "matchesName", "matchesImagePattern"],
+  },
+  {
+    name: "volume",
+    seeds: ["/dev:/dev:ro", "/var/run/docker.sock:/a", "/a/../b:/c"],
+    tokens: ["/", "/..", "/a", ":ro", ",ro"],
+    call: (input) => volumeProblem(input, VOLUMES),
+    covers: [],
+  },
+  {
+    name: "boot-time",
+    seeds: ["12345678-1234-1234-1234-123456789012+1234"],
+    tokens: ["-", "+1", "a"],
+    call: parseBootTime,
+    covers: ["parseBootTime"],
+  },
+  {
+    name: "secret-text",
+    seeds: ["password\n", '{"username":"a","password":"b"}'],
+    tokens: [...JSON_TOKENS, "\r\n", "\r", '"secrets":['],
+    longest: COMMAND_OUTPUT,
+    call: (input) => {
+      const problems: string[] = [];
+      for (const read of [readSecretText, parsePrinted, (text: string) => decodeText(bytesOf(text))]) {
+        try {
+          read(input);
+        } catch (thrown) {
+          if (!isFileProblem(thrown)) throw thrown;
+          problems.push((thrown as FileProblem).message);
+        }
+      }
+      return problems;
+    },
+    covers: ["readSecretText", "parsePrinted", "decodeText"],
+  },
+  {
+    name: "command-failure",
+    seeds: ["permission denied", "token: abc", '{"password":"abcdefgh"}'],
+    tokens: ["token: ", "password=", "Bearer ", "a ", "ab "],
+    longest: COMMAND_OUTPUT,
+    // A line is cut at a thousand characters before it comes here.
+    call: (input) => lastWords(input.slice(0, 1_000), input, [input]),
+    covers: [],
+  },
+  {
+    name: "status-page-query",
+    seeds: ["?q=one&state=running&page=2", "?page=-1"],
+    tokens: ["&q=", "%20", "%zz", "&page=9", "+"],
+    longest: HEADER,
+    call: (input) => {
+      const query = queryOf(new URL(`http://localhost/?${input}`));
+      return [addressOf("/", query), matches(query, input)];
+    },
+    covers: ["matches"],
+  },
+  {
+    name: "http-headers",
+    seeds: [
+      "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;q=0.4",
+      "localhost:42180",
+      "[::1]:80",
+    ],
+    tokens: [",", ";q=1", "text/plain,", "localhost.", "a."],
+    longest: HEADER,
+    call: (input) => [preferredFormat(input), namesLoopback(input)],
+    covers: [],
+  },
+  {
+    name: "metrics-text",
+    seeds: ["# HELP a_total b\n# TYPE a_total counter\na_total 1\n"],
+    tokens: ["_total", "# TYPE a_total counter\n", "# HELP "],
+    call: openMetricsText,
+    covers: [],
+  },
+  {
+    name: "names",
+    seeds: ["tink/workflow-1", "../../etc", "192.0.2.1", "https://a.example/b"],
+    tokens: ["/", "..", "-", ".", "a"],
+    call: (input) => [folderName(input), lockKeyOf(input, {}), serviceLockKey("rpc", input, input)],
+    holds: (result) => {
+      const [folder] = result as readonly [string];
+      if (!isFolderName(folder)) throw new Error(`${folder} is no name of a folder`);
+    },
+    covers: [],
+  },
+  {
+    name: "action-arguments",
+    seeds: ["--mode hard --bmc-host 192.0.2.1", "--timeout=5m"],
+    tokens: ["--mode ", "--mdoe=a ", "-- ", "--bmc-host=", "_ENV_", "_PORT_1_TCP_"],
+    // The kernel gives an argument, or a variable, 128 KiB.
+    longest: 128 * 1_024,
+    call: (input) => {
+      const words = input.split(" ");
+      const flags = parseFlags(powerOff, words);
+      return [flags, readBashWords(words), withoutServiceLinks({ [input]: input })];
+    },
+    covers: ["parseFlags", "readBashWords"],
+  },
+];
