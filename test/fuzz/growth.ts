@@ -132,8 +132,10 @@ export function growthOf(shape: Shape, longest: number, call: (input: string) =>
     exponent = exponentOf(before, last);
     if (exponent > MOST_EXPONENT) {
       const shorter = flat(shape.make(before.length));
-      const again = { length: before.length, ms: least(CONFIRMATIONS, () => call(shorter), before.ms) };
-      last = { length, ms: least(CONFIRMATIONS, () => call(input), last.ms) };
+      // What takes long is measured well by fewer.
+      const times = last.ms > LONG_MS ? 2 : CONFIRMATIONS;
+      const again = { length: before.length, ms: least(times, () => call(shorter), before.ms) };
+      last = { length, ms: least(times, () => call(input), last.ms) };
       exponent = last.ms < MATERIAL_MS ? undefined : exponentOf(again, last);
       if (exponent !== undefined && exponent > MOST_EXPONENT) return { ...last, exponent, tooFast: true };
     }
