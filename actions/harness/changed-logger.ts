@@ -5,9 +5,9 @@ import { mapFieldTexts } from "../../shared/map-texts.ts";
 export function changedLogger(log: Logger, change: (text: string) => string): Logger {
   const changed = (fields: LogFields): LogFields => mapFieldTexts(fields, change);
   return {
-    debug: (fields, message) => log.debug(changed(fields), change(message)),
-    info: (fields, message) => log.info(changed(fields), change(message)),
-    warn: (fields, message) => log.warn(changed(fields), change(message)),
-    error: (fields, message) => log.error(changed(fields), change(message)),
+    debug: (fields, message) => log.debug(changed(fields), message),
+    info: (fields, message) => log.info(changed(fields), message),
+    warn: (fields, message) => log.warn(changed(fields), message),
+    error: (fields, message) => log.error(changed(fields), message),
   };
 }
