@@ -8,8 +8,8 @@ import { limit, openSession } from "../shared/bmc/ipmi/bench.ts";
 import { freeUdpPort, untilIpmiAnswers } from "./ipmi-peer.ts";
 import { describeWithProgram, findProgram } from "./programs.ts";
 
-const AS_ADMINISTRATOR = { ...USER, ipmi: { ...USER.ipmi, privilege: "administrator" } };
 const USER = { username: "admin", password: "password", ipmi: { allowSuite3: true } };
+const AS_ADMINISTRATOR = { ...USER, ipmi: { ...USER.ipmi, privilege: "administrator" } };
 
 interface Sim {
   readonly port: number;
