@@ -8,8 +8,8 @@ import { limit, openSession } from "../shared/bmc/ipmi/bench.ts";
 import { freeUdpPort, untilIpmiAnswers } from "./ipmi-peer.ts";
 import { describeWithProgram, findProgram } from "./programs.ts";
 
-const AS_ADMINISTRATOR = { username: "admin", password: "password", ipmi: { privilege: "administrator" } };
 const USER = { username: "admin", password: "password", ipmi: { allowSuite3: true } };
+const AS_ADMINISTRATOR = { ...USER, ipmi: { ...USER.ipmi, privilege: "administrator" } };
 
 interface Sim {
   readonly port: number;
@@ -104,7 +104,7 @@ describeWithProgram("ipmi_sim", "the ipmi provider talks to OpenIPMI's ipmi_sim"
     );
     const worker = (await users.list(limit())).find(({ name }) => name === "worker");
     expect(worker).toMatchObject({ role: "operator", enabled: true });
-    const overrides = { username: "worker", password: "worker-password" };
+    const overrides = { ...USER, username: "worker", password: "worker-password" };
     const session = await openSession(sim, { overrides });
     expect(await session.power.read(limit())).toBe("off");
 

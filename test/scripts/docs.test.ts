@@ -40,7 +40,7 @@ describe("the README of an action", () => {
     if (!action) throw new Error(`no action ${name}`);
     const fields = fieldGroups(action).flatMap(([, members]) => members);
 
-    const rows = (await committed(`actions/${name}/README.md`)).match(/^\| `[A-Z_]+` \|.*$/gm) ?? [];
+    const rows = (await committed(`actions/${name}/README.md`)).match(/^\| `[A-Z0-9_]+` \|.*$/gm) ?? [];
 
     expect(rows.map((row) => row.split("`")[1])).toEqual(fields.map(({ env }) => env));
     for (const [index, field] of fields.entries()) {
@@ -58,7 +58,7 @@ describe("the README of an action", () => {
       const [, example = ""] = /```yaml\n(.*?)```/s.exec(await committed(`actions/${name}/README.md`)) ?? [];
 
       expect(example).toContain(`/${name}:`);
-      const used = [...example.matchAll(/^ +([A-Z_]+):/gm)].map(([, variable]) => variable);
+      const used = [...example.matchAll(/^ +([A-Z0-9_]+):/gm)].map(([, variable]) => variable);
       expect(used).toContain("MACHINE");
       expect(known).toEqual(expect.arrayContaining(used));
     },

@@ -115,7 +115,8 @@ export class Opening {
   #drop(suite: CipherSuite, status: number): void {
     this.#suites = this.#suites.filter(({ id }) => id !== suite.id);
     this.#log.debug({ suite: suite.id }, "cipher suite refused");
-    if (this.#suites.length === 0) throw this.#noneIsOffered(handshakeError("Open Session", status));
+    if (this.#suites.length > 0) return;
+    throw this.#noneIsOffered(status === STATUS_OK ? undefined : handshakeError("Open Session", status));
   }
 
   #noneIsOffered(cause: unknown): BmcError {
