@@ -49,17 +49,25 @@ export interface LabOptions {
   readonly policy?: Readonly<Record<string, unknown>>;
   readonly argv?: readonly string[];
   readonly reach?: Reach;
+  /** Of every BMC; one of its own when absent. */
+  readonly password?: string;
   /** How long the tink server holds what it refuses. */
   readonly holdMs?: number;
   /** In the place of the simulated one. */
   readonly serverAddress?: string;
 }
 
+/** Each form of it differs from the others. IPMI takes 20 bytes at most. */
+export function newPassword(): string {
+  return `${randomBytes(3).toString("hex")}Wq"p&/+%7z`;
+}
+
 /** A worker that is attacked: the real program, with a tink server, machines behind Redfish BMCs and a password of its own. */
 export async function openLab(options: LabOptions) {
   const { setting, machines: names = ["node-1"], entries, holdMs = 1_000 } = options;
   const id = randomBytes(3).toString("hex");
-  const password = `${id}Wq"p&/+%7z`;
+  const password = options.password ?? newPassword();
+  let submitted = 0;
   const folder = await mkdtemp(join(tmpdir(), "pbnj-attack-"));
   const stateDirectory = join(folder, "state");
   const passwordFile = join(folder, "password");
@@ -99,11 +107,13 @@ export async function openLab(options: LabOptions) {
   await writeFile(inventoryFile, JSON.stringify(inventory));
   await writeFile(policyFile, acceptedPolicyText(options.policy));
   const runtime = options.runtime ?? (setting.containers ? "docker" : "process");
-  const agentIds = Object.keys(listed).map((name) => agentIdOf(id, name));
+  const agentIds = [...Object.keys(listed), "spare"].map((name) => agentIdOf(id, name));
   const argv = [
     ...["start", "--grpc-server", options.serverAddress ?? server.address, "--inventory", inventoryFile],
     ...["--policy", policyFile, "--agent-id-pattern", `${id}-{machine}`, "--state-directory", stateDirectory],
     ...["--runtime", runtime, "--stop-grace", "1s", "--backoff-max-interval", "300ms"],
+    // An agent ID of no machine.
+    ...["--agent-id", agentIdOf(id, "spare")],
     ...(runtime === "docker"
       ? ["--docker-socket", dockerSocketPath, "--pull-policy", "never", "--docker-network", "host"]
       : []),
@@ -150,7 +160,7 @@ export async function openLab(options: LabOptions) {
 
     submit: (machine: string, ...steps: readonly Step[]): Workflow =>
       server.submit({
-        name: `w-${id}-${server.workflows().length}`,
+        name: `w-${id}-${submitted++}`,
         template: templateOf(agentIdOf(id, machine), steps),
       }),
 
@@ -182,8 +192,11 @@ export async function openLab(options: LabOptions) {
       during.then(end, end);
       while (!over) {
         const before = performance.now();
-        const { body } = await client.request({ method: "GET", path: "/healthz", headersTimeout: 20_000 });
-        await body.dump();
+        // A worker that does not answer at all has taken this long.
+        await client
+          .request({ method: "GET", path: "/healthz", headersTimeout: 20_000 })
+          .then(({ body }) => body.dump())
+          .catch(() => undefined);
         measured.push(performance.now() - before);
         await new Promise((resolve) => setTimeout(resolve, 5));
       }

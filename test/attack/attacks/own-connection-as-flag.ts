@@ -19,7 +19,8 @@ export const attack: Attack = {
     };
     const command = Object.entries(flags).flat();
     const environment = Object.fromEntries(Object.keys(flags).map((name) => [name, ""]));
-    const { state } = await lab.run("node-1", { name: "power-status", command, environment, timeout: 10 });
+    // Its agent ID is of no machine: nothing but the flags says which BMC is meant.
+    const { state } = await lab.run("spare", { name: "power-status", command, environment, timeout: 10 });
 
     return [
       ...unless(foreign.contacts === 0, `the template's host was contacted ${foreign.contacts} times`),

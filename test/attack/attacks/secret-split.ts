@@ -1,8 +1,8 @@
 import { type Attack, unless } from "../attack.ts";
 import { openLab } from "../lab.ts";
 
-/** Around the lengths at which lines and messages are cut. */
-const LATE = [180, 500, 990, 995, 4_090, 16_380, 65_530, 131_060];
+/** Eight characters before the lengths at which lines and messages may be cut. */
+const LATE = [192, 392, 992, 4_088, 16_376, 65_528, 131_064];
 
 export const attack: Attack = {
   tries: "a trusted action prints its password in pieces, and where lines and messages are cut",

@@ -32,7 +32,7 @@ export const attack: Attack = {
           "--policy",
           policy,
           template,
-          "--set",
+          "--map",
           "a=1",
         ]);
         const end = await Promise.race([program.ended, sleep(WITHIN_MS, "late")]);

@@ -1,16 +1,18 @@
 import { startIpmiBmc } from "../../simulators/ipmi/bmc.ts";
 import { SimulatedMachine } from "../../simulators/machine.ts";
 import { type Attack, unless } from "../attack.ts";
-import { closing, openLab } from "../lab.ts";
+import { closing, newPassword, openLab } from "../lab.ts";
 
 export const attack: Attack = {
   tries: "a BMC, or somebody before it, grants no more than IPMI cipher suite 3",
   holds: "the action fails and names the suite, unless the machine's entry allows it",
   async run(setting) {
     const machine = new SimulatedMachine({ power: "on" });
-    await using ipmi = closing(await startIpmiBmc({ machine, cipherSuites: [3] }));
+    const password = newPassword();
+    const users = [{ name: "admin", password, privilege: "administrator" as const }];
+    await using ipmi = closing(await startIpmiBmc({ machine, users, cipherSuites: [3] }));
     const entry = { providers: ["ipmi"], ipmi: { port: ipmi.port } };
-    await using lab = await openLab({ setting, machines: [], entries: { "node-1": entry } });
+    await using lab = await openLab({ setting, password, machines: [], entries: { "node-1": entry } });
     const { state, message } = await lab.run("node-1", { name: "power-status" });
 
     return [

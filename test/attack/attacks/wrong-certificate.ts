@@ -2,22 +2,24 @@ import { startIpmiBmc } from "../../simulators/ipmi/bmc.ts";
 import { SimulatedMachine } from "../../simulators/machine.ts";
 import { startRedfishBmc } from "../../simulators/redfish/bmc.ts";
 import { type Attack, unless } from "../attack.ts";
-import { closing, openLab } from "../lab.ts";
+import { closing, newPassword, openLab } from "../lab.ts";
 
 export const attack: Attack = {
   tries: "somebody answers for a BMC with another certificate, so that the worker falls back to IPMI",
   holds: "the action fails because of the certificate, and no command is given over IPMI",
   async run(setting) {
     const machine = new SimulatedMachine({ power: "on" });
-    await using redfish = closing(await startRedfishBmc({ machines: [machine] }));
-    await using ipmi = closing(await startIpmiBmc({ machine }));
+    const password = newPassword();
+    const users = [{ name: "admin", password, privilege: "administrator" as const }];
+    await using redfish = closing(await startRedfishBmc({ machines: [machine], password }));
+    await using ipmi = closing(await startIpmiBmc({ machine, users }));
     const entry = {
       providers: ["redfish", "ipmi"],
       tls: { fingerprint: "ab".repeat(32) },
       redfish: { port: redfish.port },
       ipmi: { port: ipmi.port },
     };
-    await using lab = await openLab({ setting, machines: [], entries: { "node-1": entry } });
+    await using lab = await openLab({ setting, password, machines: [], entries: { "node-1": entry } });
     const { state, message } = await lab.run("node-1", { name: "power-status" });
 
     return [

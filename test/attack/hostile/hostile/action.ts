@@ -19,8 +19,20 @@ const steps: Readonly<Record<string, (argument: string) => unknown>> = {
       await sleep(20);
     }
   },
-  /** After so many characters on the same line. */
-  late: (characters) => print(1, `${"x".repeat(Number(characters))}${secret()}\n`),
+  /** After so many characters on the same line of each stream. */
+  late: (characters) => {
+    for (const fd of [1, 2]) print(fd, `${"x".repeat(Number(characters))}${secret()}\n`);
+  },
+  /** A result line of so many characters. */
+  huge: (characters) => {
+    const result = {
+      action: "hostile",
+      ok: false,
+      class: "internal",
+      message: "x".repeat(Number(characters)),
+    };
+    print(1, `${JSON.stringify(result)}\n`);
+  },
   escapes: (lines) => {
     const line = `${"\x1b[1;31m\x1b]8;;x\x07".repeat(1_024)}\n`;
     for (let left = Number(lines); left > 0; left--) print(1, line);
