@@ -10,12 +10,8 @@ export const attack: Attack = {
     await using foreign = await openForeignHost();
     await using lab = await openLab({ setting });
     const flags = {
-      "--bmc-host": "127.0.0.1",
-      "--bmc-username": "chosen",
-      "--bmc-password": "by-author",
-      "--bmc-providers": "redfish",
-      "--redfish-scheme": "http",
-      "--redfish-port": String(foreign.http.port),
+      "--bmc-host": "chosen-by-author",
+      "--rpc-url": `${foreign.http.url}/`,
     };
     const command = Object.entries(flags).flat();
     const environment = Object.fromEntries(Object.keys(flags).map((name) => [name, ""]));
