@@ -5,6 +5,8 @@ import { inflateSync } from "node:zlib";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../shared/clock.ts";
+import { Secret } from "../../shared/secret.ts";
+import { Access } from "../../worker/http/access.ts";
 import { readPower, statusLab } from "../worker/status/status-lab.ts";
 import { describeWithProgram, findProgram } from "./programs.ts";
 
@@ -72,6 +74,26 @@ describeWithProgram("chromium", "the status page in a browser", () => {
     expect(await page.locator('[data-section="running-count"]').textContent()).toBe("0");
     expect(await page.locator('.counts [data-row="off"] b').textContent()).toBe("1");
     expect(complaints).toEqual([]);
+  });
+
+  test("asks for a password, which is the token, and is live with it; without it nothing is shown", {
+    timeout: SLOW_TEST_MS,
+  }, async () => {
+    const token = "0123456789abcdef0123456789abcdef";
+    const file = { path: "token", text: new Secret(token) };
+    await using lab = await statusLab({ clock: systemClock, access: new Access({ token: file }) });
+    const known = await open(lab, "/", { httpCredentials: { username: "anyone", password: token } });
+    await untilLive(known.page);
+    const action = lab.tell.action("a");
+
+    lab.tell.started(action, "node-01");
+    await known.page.locator(`#running tr[data-row="${action.key}"]`).waitFor();
+    const unknown = await open(lab, "/", {
+      httpCredentials: { username: "anyone", password: `${token}0` },
+    });
+
+    expect(known.complaints).toEqual([]);
+    expect(await unknown.page.locator("body").textContent()).toMatch(/^a token is required/);
   });
 
   test("has, after many changes, just what a page has that is opened then", {

@@ -18,7 +18,7 @@ export const attack: Attack = {
     return [
       ...unless(state === "FAILED" && /suite/.test(message), `${state} ${message}`),
       ...unless(
-        !ipmi.log.some((name) => /RAKP 3|RAKP3|Chassis/.test(name)),
+        !ipmi.log.some((name) => /RAKP1|Chassis/.test(name)),
         "it sent what the password is tried with",
       ),
     ];

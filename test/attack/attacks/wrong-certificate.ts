@@ -24,7 +24,7 @@ export const attack: Attack = {
 
     return [
       ...unless(state === "FAILED" && /certificate|fingerprint/i.test(message), `${state} ${message}`),
-      ...unless(!ipmi.log.some((name) => /RAKP|Chassis/.test(name)), "it logged in over IPMI"),
+      ...unless(!ipmi.log.some((name) => /RAKP1|Chassis/.test(name)), "it logged in over IPMI"),
       ...unless(redfish.requests.length === 0, "it sent a request to the wrong certificate"),
     ];
   },

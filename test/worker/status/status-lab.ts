@@ -4,6 +4,7 @@ import type { Clock } from "../../../shared/clock.ts";
 import { silentLogger } from "../../../shared/logger.ts";
 import type { ActionStatus, Outcome } from "../../../worker/action.ts";
 import { actionKey } from "../../../worker/action-key.ts";
+import type { Access } from "../../../worker/http/access.ts";
 import { HttpListener } from "../../../worker/http/http-listener.ts";
 import type { Route } from "../../../worker/http/route.ts";
 import type { Observer, SeenAction } from "../../../worker/observer.ts";
@@ -143,9 +144,10 @@ export async function statusLab(
   options: Partial<StatusPageOptions> & {
     readonly machines?: readonly string[];
     readonly clock?: Clock;
+    readonly access?: Access;
   } = {},
 ) {
-  const { machines = ["node-01", "node-02"], clock = new HandClock(), ...rest } = options;
+  const { machines = ["node-01", "node-02"], clock = new HandClock(), access, ...rest } = options;
   let known = machines;
   const page = openStatusPage({ clock, ...rest });
   const responses: ServerResponse[] = [];
@@ -163,7 +165,7 @@ export async function statusLab(
       },
     }),
   );
-  const listener = new HttpListener({ routes, log: silentLogger });
+  const listener = new HttpListener({ routes, log: silentLogger, ...(access && { access }) });
   await listener.listen({ host: "127.0.0.1", port: 0 });
   return {
     page,
