@@ -128,6 +128,17 @@ export const workerFailures: readonly Failure[] = [
     },
   },
   {
+    name: "http-address-without-authentication",
+    provoke: async (stage) => {
+      const inventory = await stage.inventory(REFUSING);
+      const argv = ["--http-address", "0.0.0.0:42180"];
+      return stage.terminal(
+        ["start", ...TINK, "--inventory", inventory, ...argv],
+        `${START} ${argv.join(" ")}`,
+      );
+    },
+  },
+  {
     name: "http-address-in-use",
     provoke: async (stage) => {
       const server = createServer();
