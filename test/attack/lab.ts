@@ -19,7 +19,7 @@ import { Watcher } from "./watcher.ts";
 const USER = "admin";
 const SERVING = "serving the status page, metrics and health";
 const HOSTILE_ACTIONS = join(import.meta.dirname, "hostile");
-const OVER_WITHIN_MS = 30_000;
+const OVER_WITHIN_MS = 60_000;
 
 export interface Step {
   readonly name: string;

@@ -11,7 +11,7 @@ export const attack: Attack = {
   async run(setting) {
     await using lab = await openLab({ setting, hostile: true, holdMs: HOLD_MS });
     const deleted = lab.submit("node-1", { name: "hostile", command: ["sleep:1500"] });
-    await lab.server.until(() => deleted.state === "RUNNING");
+    await lab.server.until(() => deleted.state === "RUNNING", 60_000);
     lab.server.board.delete(deleted);
     const next = await lab.run("node-1", { name: "hostile", command: ["sleep:1"] }, WITHIN_MS);
 

@@ -19,7 +19,7 @@ export const attack: Attack = {
     return [
       ...unless(["TIMEOUT", "FAILED"].includes(silent.state), `the silent one: ${silent.state}`),
       ...unless(["TIMEOUT", "FAILED"].includes(slow.state), `the slow one: ${slow.state}`),
-      ...unless(Math.max(silent.tookMs, slow.tookMs) <= TIMEOUT_S * 1_000 + 8_000, "they ended late"),
+      ...unless(Math.max(silent.tookMs, slow.tookMs) <= TIMEOUT_S * 1_000 + 15_000, "they ended late"),
       ...unless(other.state === "SUCCESS", `the other machine: ${other.state} ${other.message}`),
     ];
   },

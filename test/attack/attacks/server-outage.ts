@@ -14,7 +14,7 @@ export const attack: Attack = {
   async run(setting) {
     const ids = Array.from({ length: LANES }, (_, index) => `many-${index}`).join();
     await using lab = await openLab({ setting, argv: ["--agent-id", ids, "--http-address", "127.0.0.1:0"] });
-    await lab.server.until(() => new Set(lab.server.polls).size >= LANES);
+    await lab.server.until(() => new Set(lab.server.polls).size >= LANES, 60_000);
     const before = warnings(lab.worker.stderr);
     await lab.server.stop();
     const attempts = await countedOn(lab.server.port);

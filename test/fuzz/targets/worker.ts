@@ -5,6 +5,7 @@ import { withoutServiceLinks } from "../../../actions/harness/environment.ts";
 import { parseFlags } from "../../../actions/harness/flags.ts";
 import powerOff from "../../../actions/power-off/action.ts";
 import { readBashWords } from "../../../cli/completion/bash-words.ts";
+import { parseArguments } from "../../../shared/contract/given.ts";
 import { folderName, isFolderName } from "../../../worker/action-log/names.ts";
 import { parseBootTime } from "../../../worker/boot-time.ts";
 import { HttpAddress } from "../../../worker/config/http-address.ts";
@@ -17,7 +18,7 @@ import { lastWords } from "../../../worker/inventory/last-words.ts";
 import { lockKeyOf, serviceLockKey } from "../../../worker/inventory/lock-key.ts";
 import { parsePrinted } from "../../../worker/inventory/printed-secrets.ts";
 import { readSecretText } from "../../../worker/inventory/secret-text.ts";
-import { JournalEntry } from "../../../worker/journal/entry.ts";
+import { decodeEntry, encodeEntry } from "../../../worker/journal/entry-text.ts";
 import { errorOfAnswer, errorOfEvent } from "../../../worker/kubernetes/kubernetes-error.ts";
 import { openMetricsText, preferredFormat } from "../../../worker/metrics/exposition.ts";
 import { matchesImagePattern } from "../../../worker/policy/image-rule.ts";
@@ -245,12 +246,12 @@ export const workerTargets: readonly Target[] = [
   },
   {
     name: "journal-entry",
-    seeds: [JSON.stringify(entryOf("a1", "launched")), JSON.stringify(entryOf("a1", "ended"))],
-    tokens: [...JSON_TOKENS, '"phase":"ended",', '"handle":{', '"version":2,'],
+    seeds: [encodeEntry(entryOf("a1", "launched")), encodeEntry(entryOf("a1", "ended"))],
+    tokens: [...JSON_TOKENS, '"phase":"ended",', '"handle":{', '"version":1,', '"checksum":'],
     around: [[`${JSON.stringify(entryOf("a1", "launched")).slice(0, -2)},`, "}}"]],
     longest: 64 * 1_024,
-    call: (input) => JournalEntry.safeParse(jsonOf(input)),
-    covers: [],
+    call: decodeEntry,
+    covers: ["decodeEntry"],
   },
   {
     name: "wildcard",
@@ -361,8 +362,8 @@ export const workerTargets: readonly Target[] = [
     call: (input) => {
       const words = input.split(" ");
       const flags = parseFlags(powerOff, words);
-      return [flags, readBashWords(words), withoutServiceLinks({ [input]: input })];
+      return [flags, parseArguments(words), readBashWords(words), withoutServiceLinks({ [input]: input })];
     },
-    covers: ["parseFlags", "readBashWords"],
+    covers: ["parseFlags", "parseArguments", "readBashWords"],
   },
 ];
