@@ -12,7 +12,7 @@ import { dockerSocketPath, removeContainers } from "../support/docker.ts";
 import { WorkerProgram } from "../support/worker-program.ts";
 import type { Setting } from "./attack.ts";
 import { containersOf } from "./engine.ts";
-import { acceptedPolicyText, TRUSTED } from "./policy.ts";
+import { policyText, TRUSTED } from "./policy.ts";
 import { type Reach, SecretSearch } from "./secret-traces.ts";
 import { Watcher } from "./watcher.ts";
 
@@ -105,7 +105,7 @@ export async function openLab(options: LabOptions) {
   const inventoryFile = join(folder, "inventory.yaml");
   const policyFile = join(folder, "policy.yaml");
   await writeFile(inventoryFile, JSON.stringify(inventory));
-  await writeFile(policyFile, acceptedPolicyText(options.policy));
+  await writeFile(policyFile, policyText(options.policy));
   const runtime = options.runtime ?? (setting.containers ? "docker" : "process");
   const agentIds = [...Object.keys(listed), "spare"].map((name) => agentIdOf(id, name));
   const argv = [

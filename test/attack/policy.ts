@@ -1,5 +1,3 @@
-import { parsePolicy } from "../../worker/policy/parse-policy.ts";
-
 /** The registry of this project's images and of the hostile one; and that of an image which may run and gets no credentials. */
 export const TRUSTED = "localhost/pbnj-worker-attack";
 export const UNTRUSTED = "localhost/pbnj-worker-attack-untrusted";
@@ -12,12 +10,4 @@ export function policyText(more: Readonly<Record<string, unknown>> = {}): string
     ownConnections: "deny",
     ...more,
   });
-}
-
-/** A worker that does not know a key refuses the policy, and every attack would seem to hold. */
-export function acceptedPolicyText(more: Readonly<Record<string, unknown>> = {}): string {
-  const wanted = policyText(more);
-  if (parsePolicy("policy.yaml", wanted).ok) return wanted;
-  const { trustedImages: _, ...known } = JSON.parse(wanted);
-  return JSON.stringify(known);
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { WorkerProgram } from "../../support/worker-program.ts";
 import { type Attack, unless } from "../attack.ts";
-import { acceptedPolicyText } from "../policy.ts";
+import { policyText } from "../policy.ts";
 
 /** Far more than the program takes to start on a busy host. */
 const WITHIN_MS = 15_000;
@@ -25,7 +25,7 @@ export const attack: Attack = {
   async run() {
     const folder = await mkdtemp(join(tmpdir(), "pbnj-attack-template-"));
     const policy = join(folder, "policy.yaml");
-    await writeFile(policy, acceptedPolicyText());
+    await writeFile(policy, policyText());
     const reasons: string[] = [];
     for (const [index, [name, text]] of Object.entries(templates).entries()) {
       const template = join(folder, `${index}.yaml`);
