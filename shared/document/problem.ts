@@ -1,7 +1,10 @@
 /** Something wrong with what somebody wrote, and where: `--grpc-server`, `PBNJ_RUNTIME`, `worker.yaml:12`. */
 export interface Problem {
   readonly source: string;
+  /** One line. */
   readonly message: string;
+  /** What to do about it, in as many lines as it takes. */
+  readonly fix?: string;
 }
 
 /** What reading it came to: the value, or everything that is wrong with it. */

@@ -241,13 +241,12 @@ function settle(
 ): Checked<Policy> {
   const settled = settleTrust(policy, trustSettings(settings));
   if (settled.ok) return { ok: true, value: settled.policy, warnings: [] };
-  if (settings.policy !== undefined) {
-    return { ok: false, problems: [{ source: settings.policy, message: settled.message }] };
-  }
-  return {
-    ok: false,
-    problems: [settingProblem("policy", settled.message, given, table)],
-  };
+  const { message, fix } = settled;
+  const problem =
+    settings.policy === undefined
+      ? settingProblem("policy", message, given, table)
+      : { source: settings.policy, message };
+  return { ok: false, problems: [{ ...problem, ...(fix !== undefined && { fix }) }] };
 }
 
 function areaFindings(): { readonly problems: Problem[]; readonly warnings: Problem[] } {

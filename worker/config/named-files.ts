@@ -94,9 +94,15 @@ function readHttpFiles(settings: Settings, read: Read): HttpFiles {
   };
 }
 
+const BEGIN = "-----BEGIN CERTIFICATE-----";
+const END = "-----END CERTIFICATE-----";
+
 /** Throws a `FileProblem` unless the text holds PEM certificates and nothing else of that kind. */
 export function certificates(text: string): string {
-  const found = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  const [, ...begun] = text.split(BEGIN);
+  const found = begun
+    .filter((part) => part.includes(END))
+    .map((part) => BEGIN + part.slice(0, part.indexOf(END)) + END);
   if (found.length === 0) throw new FileProblem("holds no PEM certificate");
   for (const pem of found) {
     try {

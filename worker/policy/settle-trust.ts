@@ -1,3 +1,4 @@
+import type { Problem } from "../../shared/document/problem.ts";
 import { version } from "../../shared/version.ts";
 import { parseImageReference } from "../image-reference.ts";
 import { matchesAnyImage } from "./image-rule.ts";
@@ -11,12 +12,17 @@ export interface TrustSettings {
   readonly rufioImage?: string;
 }
 
-/** The lines that are missing, as they belong into the file. */
-const TRUST_EXAMPLE = "trustedImages:\n  - registry.example/pbnj-worker/*";
+/** With the lines that are missing, as they belong into the file. */
+const FIX = `Add these lines to the policy, with your registry:
+
+    trustedImages:
+      - registry.example/pbnj-worker/*
+
+or trust every image with --unsafe-any-image.`;
 
 export type SettledPolicy =
   | { readonly ok: true; readonly policy: Policy }
-  | { readonly ok: false; readonly message: string };
+  | ({ readonly ok: false } & Pick<Problem, "message" | "fix">);
 
 /**
  * A policy with the images that it allows and trusts under these settings. Without containers the worker runs nothing but its
@@ -38,14 +44,8 @@ export function settleTrust(
     );
   }
   if (trustedImages === undefined) {
-    const lines = TRUST_EXAMPLE.split("\n").map((line) => `        ${line}`);
-    return refused(
-      `trustedImages is missing: the ${runtime} runtime needs the images that receive BMC connections. Add these lines to the policy, with your registry:
-
-${lines.join("\n")}
-
-    or trust every image with --unsafe-any-image.`,
-    );
+    const message = `trustedImages is missing: the ${runtime} runtime needs the images that receive BMC connections`;
+    return refused(message, FIX);
   }
   if (rufioImage !== undefined && !trustsRufio(trustedImages, rufioImage)) {
     return refused(
@@ -62,6 +62,6 @@ function trustsRufio(trustedImages: readonly string[], rufioImage: string): bool
   return reference !== undefined && matchesAnyImage(trustedImages, reference);
 }
 
-function refused(message: string): SettledPolicy {
-  return { ok: false, message };
+function refused(message: string, fix?: string): SettledPolicy {
+  return { ok: false, message, ...(fix !== undefined && { fix }) };
 }

@@ -20,7 +20,9 @@ function load({ policy, flags = {} }: Given) {
 
 function problemsOf(given: Given): readonly string[] {
   const loaded = load(given);
-  return loaded.ok ? [] : loaded.problems.map(({ source, message }) => `${source}: ${message}`);
+  return loaded.ok
+    ? []
+    : loaded.problems.map(({ source, message, fix = "" }) => `${source}: ${message}${fix}`);
 }
 
 function policyOf(given: Given) {
@@ -42,7 +44,7 @@ describe.each(["docker", "kubernetes"])("with the runtime %s", (runtime) => {
     expect(problem).toMatch(
       /^(--policy|\/etc\/policy\.yaml): trustedImages is missing: the (docker|kubernetes) runtime needs/,
     );
-    expect(problem).toContain("\n        trustedImages:\n          - registry.example/pbnj-worker/*\n");
+    expect(problem).toContain("\n    trustedImages:\n      - registry.example/pbnj-worker/*\n");
     expect(problem).toContain("--unsafe-any-image");
   });
 
