@@ -19,9 +19,10 @@ import { type ActionEvent, nobody, type Observer } from "../../worker/observer.t
 import { Reporter } from "../../worker/reporter.ts";
 import { actionLabels } from "../../worker/runtime/docker/container-spec.ts";
 import { DockerRuntime } from "../../worker/runtime/docker/docker-runtime.ts";
+import { LogStream } from "../../worker/runtime/log-stream.ts";
 import { ActionFolder } from "../../worker/runtime/process/action-program.ts";
 import { ProcessRuntime } from "../../worker/runtime/process/process-runtime.ts";
-import type { Adoption, LeftAction, Runtime } from "../../worker/runtime/runtime.ts";
+import { type Adoption, type LeftAction, outputTerms, type Runtime } from "../../worker/runtime/runtime.ts";
 import { WorkflowDeleted } from "../../worker/workflow-deleted.ts";
 import { scaledClock } from "../support/scaled-clock.ts";
 import { entryOf } from "./journal/entries.ts";
@@ -296,8 +297,10 @@ describe("an action of an earlier run", () => {
     const runtime: Runtime = {
       name: "docker",
       run: () => Promise.reject(new Error("nothing is launched")),
-      adopt: async ({ onLog, startedAt }) => {
-        onLog({ stream: "stdout", line: `its password is ${CANARY}, said the BMC` });
+      adopt: async ({ startedAt, ...left }) => {
+        const output = new LogStream(outputTerms(left));
+        output.write("stdout", Buffer.from(`its password is ${CANARY}, said the BMC\n`));
+        output.end();
         const message = `its password is ${CANARY}, said the BMC`;
         const ended = { ok: false, class: "auth", message, timedOut: false, killed: false } as const;
         const outcome = { ...ended, startedAt, stoppedAt: new Date() };
