@@ -4,7 +4,7 @@ import { EXIT_OK, exitCodeOf, type StopSignal } from "../shared/contract/exit-co
 import type { Checked, Problem } from "../shared/document/problem.ts";
 import { formatSeconds } from "../shared/duration.ts";
 import { suggestion } from "../shared/nearest-name.ts";
-import { printableLine } from "../shared/printable.ts";
+import { printable, printableLine } from "../shared/printable.ts";
 import type { Action, ActionStatus, Outcome } from "./action.ts";
 import { composeExecutor, composeRuntime } from "./compose.ts";
 import { loadExecutionConfig } from "./config/load-config.ts";
@@ -100,7 +100,7 @@ function actionsToRun(tasks: readonly TemplateTask[]): readonly Action[] {
 function terminalSink(out: NodeJS.WritableStream): StatusSink {
   return {
     async report(status: ActionStatus): Promise<Acknowledgement> {
-      out.write(`${printableLine(reportLine(status))}\n`);
+      out.write(`${printable(reportLine(status))}\n`);
       return { kind: "acknowledged" };
     },
   };

@@ -34,7 +34,7 @@ const HOSTILE_TABLE = `\
 time (UTC)           severity  id  message
 -------------------  --------  --  ------------------------------
 2026-01-15 18:53:25  ok        1   Fan 1 runs. ok critical forged
-2026-01-15 18:53:41  critical  2   ]0;owned [2J 31mred der
+2026-01-15 18:53:41  critical  2   \\u009b31mred\\u202eder
 `;
 
 describe.concurrent("OUTPUT", () => {
