@@ -21,9 +21,11 @@ export function printable(text: string): string {
   return text.replace(UNPRINTABLE, spelledOut);
 }
 
-/** The same for text of several lines, which stay lines. */
+/** The same for text of several lines, which stay lines. Tabs between words stay as well. */
 export function printableLines(text: string): string {
-  return text.replace(UNPRINTABLE, (character) => (character === "\n" ? character : spelledOut(character)));
+  return text.replace(UNPRINTABLE, (character) =>
+    character === "\n" || character === "\t" ? character : spelledOut(character),
+  );
 }
 
 /** The same as one line: colours are removed, and white space is one space. Redact first: this may put parts together. */

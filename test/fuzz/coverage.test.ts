@@ -38,7 +38,6 @@ const OTHERS: Readonly<Record<string, string>> = {
   readUserTable: "sends requests, whose answers go to parseUserAccess and parseUserName",
   readValue: "reads a variable or a file",
   readWholeDirectory: "reads files for readSecretText",
-  redactedLogger: "a logger that calls redactor",
 };
 
 const PARSER =

@@ -164,7 +164,7 @@ describe("an action whose end the server does not take", () => {
     expect(worker.logged.map(({ msg }) => msg)).toContain(
       "report superseded: server serves another action of the workflow",
     );
-    expect(worker.journal.unfinished()).toEqual([]);
+    await expect.poll(() => worker.journal.unfinished()).toEqual([]);
   });
 });
 
