@@ -13,6 +13,8 @@ export const CHECK_INTERVAL_MS = 1_000;
 /** Within this time every running worker has found out, and locked a new file. */
 const RENEWED_WITHIN_MS = 3 * CHECK_INTERVAL_MS;
 const POLL_MS = 100;
+/** A look this old still counts: launches that begin together share one. */
+const FRESH_MS = 100;
 
 interface Held {
   readonly database: DatabaseSync;
@@ -27,17 +29,20 @@ interface Held {
  */
 export class StateLock {
   readonly #path: string;
+  readonly #clock: Clock;
   readonly #held: Held[] = [];
+  #verifiedMs = Number.NEGATIVE_INFINITY;
   #verifying: Promise<"held" | "renewed"> | undefined;
 
-  private constructor(path: string) {
+  private constructor(path: string, clock: Clock) {
     this.#path = path;
+    this.#clock = clock;
   }
 
   /** Rejects with `LockTaken`, or with a system error. In a directory that was used before, the file should be there. */
   static async acquire(directory: string, wasUsed: boolean, clock: Clock): Promise<StateLock> {
-    const lock = new StateLock(join(directory, "lock"));
-    if (wasUsed) await lock.#awaitFile(clock);
+    const lock = new StateLock(join(directory, "lock"), clock);
+    if (wasUsed) await lock.#awaitFile();
     await lock.#lock();
     return lock;
   }
@@ -46,7 +51,8 @@ export class StateLock {
    * Makes sure that the file by that name is the locked one, and locks the one that is there now where it is not. Rejects with
    * `LockTaken` when another worker was faster, or with a system error.
    */
-  verify(): Promise<"held" | "renewed"> {
+  async verify(): Promise<"held" | "renewed"> {
+    if (this.#clock.monotonicMs() - this.#verifiedMs < FRESH_MS) return "held";
     this.#verifying ??= this.#verify().finally(() => {
       this.#verifying = undefined;
     });
@@ -61,9 +67,11 @@ export class StateLock {
   }
 
   async #verify(): Promise<"held" | "renewed"> {
-    if (await this.#isInPlace()) return "held";
-    await this.#lock();
-    return "renewed";
+    const startedMs = this.#clock.monotonicMs();
+    const isInPlace = await this.#isInPlace();
+    if (!isInPlace) await this.#lock();
+    this.#verifiedMs = startedMs;
+    return isInPlace ? "held" : "renewed";
   }
 
   async #isInPlace(): Promise<boolean> {
@@ -88,7 +96,8 @@ export class StateLock {
     }
   }
 
-  async #awaitFile(clock: Clock): Promise<void> {
+  async #awaitFile(): Promise<void> {
+    const clock = this.#clock;
     const untilMs = clock.monotonicMs() + RENEWED_WITHIN_MS;
     while (!(await statOf(this.#path)) && clock.monotonicMs() < untilMs) await clock.sleep(POLL_MS);
   }
