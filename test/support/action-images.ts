@@ -1,21 +1,19 @@
 import { createHash } from "node:crypto";
-import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
-import { DatabaseSync } from "node:sqlite";
-import { setTimeout as sleep } from "node:timers/promises";
 import { execa } from "execa";
 import { z } from "zod";
 import { catalogue } from "../../actions/catalogue.ts";
 import { ACTION_FILE, bundleActions, LICENSES_FILE, projectRoot } from "../../scripts/bundle/bundle.ts";
 import { type ProjectImage, projectImages } from "../../scripts/images/project-images.ts";
+import { contentHash, exclusively } from "./built-once.ts";
 import { buildTestBase, dockerCli, testBaseImage } from "./docker.ts";
 
 const REGISTRY = "localhost/pbnj-worker-test/actions";
 const VERSION = "0.0.0";
 /** Whatever ends up in an image, and what makes it. */
 const SOURCES = ["actions", "shared", "scripts/bundle", "scripts/images", "package-lock.json", "LICENSE"];
-const LOCK = join(tmpdir(), "pbnj-worker-test-images.lock");
 /** Images of other sources that no test has wanted for so long are removed. */
 const KEPT_HOURS = 24;
 
@@ -45,10 +43,10 @@ export async function buildActionImages(
 
 /** Builds every action's image unless the engine has those of the same contents, and gives back what they are called. */
 export async function provideActionImages(): Promise<(name: string) => string> {
-  using _lock = await exclusively();
+  using _lock = await exclusively("images");
   await buildTestBase();
   const [base] = Base.parse(JSON.parse(await dockerCli("image", "inspect", testBaseImage)));
-  const tag = await contentHash(base.Id);
+  const tag = await contentHash([...SOURCES, relative(projectRoot, import.meta.filename)], base.Id);
   const imageOf = (name: string) => `${REGISTRY}/${name}:${tag}`;
   const listed = await dockerCli(
     "image",
@@ -161,37 +159,4 @@ async function baseLayersIn(archive: string, base: Base): Promise<readonly strin
   await rm(file);
   const Saved = z.tuple([z.object({ Layers: z.array(z.string()) })]);
   return Saved.parse(JSON.parse(await readFile(join(archive, "manifest.json"), "utf8")))[0].Layers;
-}
-
-async function contentHash(baseId: string): Promise<string> {
-  const hash = createHash("sha256").update(baseId);
-  for (const path of [...(await sourceFiles()), import.meta.filename]) {
-    hash.update(`${relative(projectRoot, path)}\0`).update(await readFile(path));
-  }
-  return hash.digest("hex").slice(0, 16);
-}
-
-async function sourceFiles(): Promise<readonly string[]> {
-  const found = await Promise.all(
-    SOURCES.map(async (source) => {
-      const path = join(projectRoot, source);
-      const entries = await readdir(path, { recursive: true, withFileTypes: true }).catch(() => undefined);
-      if (!entries) return [path];
-      return entries.filter((each) => each.isFile()).map(({ parentPath, name }) => join(parentPath, name));
-    }),
-  );
-  return found.flat().sort();
-}
-
-/** Test files run in processes of their own: the first one builds, the others wait for it. Released when disposed, or by death. */
-async function exclusively(): Promise<DatabaseSync> {
-  const database = new DatabaseSync(LOCK, { timeout: 0 });
-  for (;;) {
-    try {
-      database.exec("BEGIN EXCLUSIVE");
-      return database;
-    } catch {
-      await sleep(100);
-    }
-  }
 }
