@@ -4,21 +4,12 @@ import { execa } from "execa";
 import { beforeAll, describe, expect, it } from "vitest";
 import { catalogue } from "../../actions/catalogue.ts";
 import { parseResultLine } from "../../shared/contract/result.ts";
-import {
-  buildTestBase,
-  describeWithDocker,
-  dockerCli,
-  removeContainers,
-  testBaseImage,
-} from "../support/docker.ts";
+import { provideActionImages } from "../support/action-images.ts";
+import { describeWithDocker, dockerCli, removeContainers } from "../support/docker.ts";
 import { actionLab, eventually } from "./lab.ts";
 import { documentedResult, findSubjects } from "./subject.ts";
 import { CANARY, subjectLab } from "./subject-lab.ts";
 
-const projectRoot = join(import.meta.dirname, "../..");
-const REGISTRY = "localhost/pbnj-worker-test";
-const VERSION = "every-action";
-const imageOf = (name: string) => `${REGISTRY}/${name}:${VERSION}`;
 /** Far below what an action waits for, far above what a slow machine needs. */
 const SOON_MS = 10_000;
 
@@ -34,12 +25,12 @@ interface ContainerRun {
   readonly options?: readonly string[];
 }
 
-async function runContainer(action: string, { env, volumes = [], options = [] }: ContainerRun) {
+async function runContainer(image: string, { env, volumes = [], options = [] }: ContainerRun) {
   const args = [
     ...["run", "--rm", ...CONFINED, ...options],
     ...volumes.flatMap((volume) => ["--volume", volume]),
     ...Object.entries(env).flatMap(([name, value]) => ["--env", `${name}=${value}`]),
-    imageOf(action),
+    image,
   ];
   const { exitCode, stdout, stderr } = await execa("docker", args, {
     reject: false,
@@ -59,18 +50,11 @@ async function mountPassword(folder: string): Promise<string> {
 const subjects = await findSubjects();
 
 describeWithDocker("the image of every action", () => {
+  let imageOf: Awaited<ReturnType<typeof provideActionImages>>;
+
   beforeAll(async () => {
-    await buildTestBase();
-    await execa(
-      process.execPath,
-      [
-        join(projectRoot, "scripts/images.ts"),
-        ...["--action", ...catalogue, "--registry", REGISTRY, "--version", VERSION],
-        ...["--node-image", testBaseImage],
-      ],
-      { timeout: 880_000 },
-    );
-  }, 900_000);
+    imageOf = await provideActionImages();
+  }, 300_000);
 
   it("is there, and runs as nobody in particular", async () => {
     const format = "{{.Config.User}} {{json .Config.Entrypoint}}";
@@ -91,7 +75,7 @@ describeWithDocker("the image of every action", () => {
       await chmod(lab.folder, 0o777);
       const password = await mountPassword(lab.folder);
 
-      const ended = await runContainer(subject.name, {
+      const ended = await runContainer(imageOf(subject.name), {
         env: { ...lab.container.env([provider]), BMC_PASSWORD_FILE: "/run/secrets/p" },
         volumes: [password, ...lab.container.volumes],
       });
@@ -103,7 +87,7 @@ describeWithDocker("the image of every action", () => {
     });
 
     it("an action that is given nothing ends with usage, before anything is sent", async () => {
-      const ended = await runContainer("set-boot-device", { env: {} });
+      const ended = await runContainer(imageOf("set-boot-device"), { env: {} });
 
       expect(ended.exitCode).toBe(2);
       expect(ended.result).toMatchObject({ ok: false, class: "usage" });
@@ -115,7 +99,7 @@ describeWithDocker("the image of every action", () => {
       const password = await mountPassword(lab.folder);
       const name = `pbnj-worker-test-stopped-${process.pid}`;
       const { BMC_PASSWORD: _, ...env } = lab.env("redfish");
-      const running = runContainer("wait-for-power-state", {
+      const running = runContainer(imageOf("wait-for-power-state"), {
         env: { ...env, STATE: "off", REDFISH_AUTH: "session", BMC_PASSWORD_FILE: "/run/secrets/p" },
         volumes: [password],
         options: ["--name", name],

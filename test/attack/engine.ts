@@ -2,7 +2,8 @@ import { copyFile, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
-import { buildActionImages, dockerCli, testBaseImage } from "../support/docker.ts";
+import { buildActionImages } from "../support/action-images.ts";
+import { dockerCli, testBaseImage } from "../support/docker.ts";
 import { TRUSTED, UNTRUSTED } from "./policy.ts";
 
 const BUILD_TIMEOUT_MS = 120_000;

@@ -1,12 +1,14 @@
-import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
 import { beforeAll, describe, expect, it } from "vitest";
+import { catalogue } from "../../actions/catalogue.ts";
 import { buildArguments } from "../../scripts/images/build-image.ts";
 import { sizeTable } from "../../scripts/images/image-sizes.ts";
 import { librariesIn } from "../../scripts/images/local-base.ts";
 import { parseResultLine } from "../../shared/contract/result.ts";
+import { provideActionImages, writeActionLayer } from "../support/action-images.ts";
 import { buildTestBase, describeWithDocker, dockerCli, testBaseImage } from "../support/docker.ts";
 
 const projectRoot = join(import.meta.dirname, "../..");
@@ -99,6 +101,59 @@ describeWithDocker("the image of an action", () => {
     expect(details.Config.Labels["org.opencontainers.image.description"]).toMatch(/^Power a machine off/);
   });
 
+  it("is what the other tests run: the same program, settings and labels", async () => {
+    const ours = (await provideActionImages())("power-off");
+    const configOf = async (name: string) => {
+      const {
+        Image: _,
+        Hostname: __,
+        Labels,
+        ...config
+      } = JSON.parse(await dockerCli("image", "inspect", "--format", "{{json .Config}}", name));
+      const { "pbnj-worker.test-image": ___, ...labels } = Labels;
+      return { ...config, Cmd: config.Cmd ?? [], Env: config.Env.toSorted(), labels };
+    };
+    const [real, tested] = await Promise.all([image, ours].map(configOf));
+    const files = await Promise.all([image, ours].map(filesOf));
+
+    const atBuild = ["org.opencontainers.image.version", "org.opencontainers.image.revision"];
+    for (const label of [...atBuild, "org.opencontainers.image.source"]) {
+      expect(real.labels).toHaveProperty([label]);
+      tested.labels[label] = real.labels[label];
+    }
+    expect(tested).toEqual(real);
+    expect(files[1]).toEqual(files[0]);
+    expect([...(files[0]?.keys() ?? [])]).toContain("action.mjs");
+  });
+
+  it("stands for those of all actions: the stage that it is copied from has what their images hold", async () => {
+    const imageOf = await provideActionImages();
+    const directory = await mkdtemp(join(tmpdir(), "pbnj-bundles-"));
+    const stage = "localhost/pbnj-worker-test/bundle:test";
+    const args = buildArguments({
+      ...{ tag: stage, dockerfile: "Dockerfile.action", version: "test" },
+      bases: { nodeImage: testBaseImage, baseImage: testBaseImage },
+    });
+    await dockerCli("build", "--target", "bundle", ...args.slice(1));
+    const container = await dockerCli("create", stage, "none");
+    try {
+      await dockerCli("cp", `${container}:/src/dist/actions`, directory);
+      const bundles = join(directory, "actions");
+
+      const layers = await Promise.all(
+        catalogue.map((name) => writeActionLayer(bundles, name, join(directory, `${name}.tar`))),
+      );
+
+      const format = "{{json .RootFS.Layers}}";
+      const inspected = await dockerCli("image", "inspect", "--format", format, ...catalogue.map(imageOf));
+      expect(inspected.split("\n").map((line) => JSON.parse(line).at(-1))).toEqual(layers);
+      expect((await readdir(bundles)).sort()).toEqual(["THIRD-PARTY-LICENSES", ...catalogue].sort());
+    } finally {
+      await dockerCli("rm", "--force", container);
+      await rm(directory, { recursive: true, force: true });
+    }
+  }, 280_000);
+
   it("carries its licences", async () => {
     const directory = await mkdtemp(join(tmpdir(), "pbnj-image-"));
     const container = await dockerCli("create", image);
@@ -130,3 +185,23 @@ describeWithDocker("the image of an action", () => {
     await rm(directory, { recursive: true, force: true });
   });
 });
+
+/** What an image has in /action: the mode and the text of each file by its path. */
+async function filesOf(image: string): Promise<ReadonlyMap<string, string>> {
+  const directory = await mkdtemp(join(tmpdir(), "pbnj-image-"));
+  const container = await dockerCli("create", image);
+  try {
+    await dockerCli("cp", `${container}:/action`, directory);
+    const root = join(directory, "action");
+    const files = new Map<string, string>();
+    for (const path of (await readdir(root, { recursive: true })).sort()) {
+      const { mode } = await stat(join(root, path));
+      const text = await readFile(join(root, path), "utf8").catch(() => "folder");
+      files.set(path, `${mode.toString(8)} ${text}`);
+    }
+    return files;
+  } finally {
+    await dockerCli("rm", "--force", container);
+    await rm(directory, { recursive: true, force: true });
+  }
+}

@@ -24,7 +24,8 @@ export type PowerAction = "on" | "off" | "soft-off" | "cycle" | "reset" | "nmi";
 export interface SimulatedMachineOptions {
   readonly name?: string;
   readonly power?: "on" | "off";
-  readonly powerOnMs?: number;
+  /** `held` stays between the states until `finishPowerOn`. */
+  readonly powerOnMs?: number | "held";
   readonly powerOffMs?: number;
   /** How long the operating system takes to shut down; `never` ignores the request, as without an agent. */
   readonly softOffMs?: number | "never";
@@ -50,7 +51,7 @@ export class SimulatedMachine extends EventEmitter<MachineEvents> {
   readonly commands: { readonly action: PowerAction; readonly at: number }[] = [];
   override: SimulatedOverride;
 
-  readonly #powerOnMs: number;
+  readonly #powerOnMs: number | "held";
   readonly #powerOffMs: number;
   readonly #softOffMs: number | "never";
   readonly #cycleOffMs: number;
@@ -90,6 +91,12 @@ export class SimulatedMachine extends EventEmitter<MachineEvents> {
     return true;
   }
 
+  /** Ends a power-on that is held. */
+  finishPowerOn(): void {
+    if (this.#power !== "powering-on") throw new Error(`${this.name} is ${this.#power}, not powering on`);
+    this.#becomeOn();
+  }
+
   /** How many times `action` was carried out. */
   count(action: PowerAction): number {
     return this.commands.filter((command) => command.action === action).length;
@@ -109,10 +116,12 @@ export class SimulatedMachine extends EventEmitter<MachineEvents> {
 
   #powerOn(): void {
     this.#become("powering-on");
-    this.#after(this.#powerOnMs, () => {
-      this.#become("on");
-      this.#boot();
-    });
+    if (this.#powerOnMs !== "held") this.#after(this.#powerOnMs, () => this.#becomeOn());
+  }
+
+  #becomeOn(): void {
+    this.#become("on");
+    this.#boot();
   }
 
   #powerOff(then?: () => void): void {

@@ -3,8 +3,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
 import { describe } from "vitest";
-import { loadAction } from "../../actions/catalogue.ts";
-import { ACTION_FILE, bundleActions } from "../../scripts/bundle/bundle.ts";
 import { type ContainerEngine, containerEngine } from "../../scripts/images/container-engine.ts";
 import { buildLocalBase } from "../../scripts/images/local-base.ts";
 
@@ -47,31 +45,6 @@ export async function buildScriptedImage(): Promise<void> {
     const dockerfile = `FROM ${testBaseImage}\nCOPY action.mts /\nENTRYPOINT ["node", "/action.mts"]\n`;
     await writeFile(join(context, "Dockerfile"), dockerfile);
     await docker.run(["build", "--tag", scriptedImage, context]);
-  } finally {
-    await rm(context, { recursive: true, force: true });
-  }
-}
-
-/**
- * Images of this project's actions, `<registry>/<name>:test`, on the test's base. Bundled here: what a test asks of them is
- * what they do, not how a builder makes them.
- */
-export async function buildActionImages(registry: string, names: readonly string[]): Promise<void> {
-  await buildTestBase();
-  const context = await mkdtemp(join(tmpdir(), "pbnj-actions-"));
-  try {
-    await bundleActions(names, context);
-    for (const name of names) {
-      const action = await loadAction(name);
-      const dockerfile = [
-        `FROM ${testBaseImage}`,
-        `COPY ${name} /action`,
-        `LABEL pbnj-worker.idempotent=${action?.idempotent ?? false}`,
-        `ENTRYPOINT ["node", "/action/${ACTION_FILE}"]`,
-      ];
-      await writeFile(join(context, "Dockerfile"), dockerfile.join("\n"));
-      await docker.run(["build", "--tag", `${registry}/${name}:test`, context]);
-    }
   } finally {
     await rm(context, { recursive: true, force: true });
   }

@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
+import { bundledProgram } from "./bundled-program.ts";
 
-const WORKER = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
+const worker = await bundledProgram();
 const WAIT_MS = 25_000;
 
 type LogRecord = Readonly<Record<string, unknown>>;
@@ -25,11 +25,12 @@ export class WorkerProgram {
     env: Readonly<Record<string, string>> = {},
     by: readonly string[] = [],
   ) {
-    const [program = process.execPath, ...rest] = [...by, process.execPath, WORKER, ...argv];
+    const [program = process.execPath, ...rest] = [...by, process.execPath, worker.file, ...argv];
     this.child = spawn(program, rest, {
       env: {
         PATH: process.env["PATH"] ?? "",
         XDG_STATE_HOME: this.#stateHome,
+        NODE_COMPILE_CACHE: worker.compileCache,
         // Many workers run at once; one whose pages are wanted is told `--http-address 127.0.0.1:0`.
         PBNJ_HTTP_ADDRESS: "off",
         ...env,

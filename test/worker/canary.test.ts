@@ -13,7 +13,8 @@ import { startRedfishBmc } from "../simulators/redfish/bmc.ts";
 import { json, startRpcConsumer } from "../simulators/rpc/consumer.ts";
 import { startTinkServer } from "../simulators/tink/server.ts";
 import { isOver, type Workflow } from "../simulators/tink/workflow.ts";
-import { buildActionImages, describeWithDocker, dockerCli, dockerSocketPath } from "../support/docker.ts";
+import { buildActionImages } from "../support/action-images.ts";
+import { describeWithDocker, dockerCli, dockerSocketPath } from "../support/docker.ts";
 import { WorkerProgram } from "../support/worker-program.ts";
 
 const REGISTRY = "localhost/pbnj-worker-canary-test";

@@ -1,13 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { LABEL } from "../../worker/runtime/docker/container-spec.ts";
 import { isOver } from "../simulators/tink/workflow.ts";
-import {
-  buildActionImages,
-  describeWithDocker,
-  dockerCli,
-  dockerSocketPath,
-  removeContainers,
-} from "../support/docker.ts";
+import { buildActionImages } from "../support/action-images.ts";
+import { describeWithDocker, dockerCli, dockerSocketPath, removeContainers } from "../support/docker.ts";
 import { EngineGate, type Side } from "../support/engine-gate.ts";
 import type { WorkerProgram } from "../support/worker-program.ts";
 import { type CrashLab, crashLab, eventuallyEmpty, expectDoneOnce, steps } from "./crash-lab.ts";

@@ -1,18 +1,14 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { execa } from "execa";
 import { beforeAll, expect, test } from "vitest";
 import { startLab } from "../../examples/demo/lab.ts";
+import { versionTag } from "../../scripts/images/image-name.ts";
+import { readManifest } from "../../scripts/manifest.ts";
 import { LABEL } from "../../worker/runtime/docker/container-spec.ts";
 import { startTinkServer } from "../simulators/tink/server.ts";
 import { isOver } from "../simulators/tink/workflow.ts";
-import {
-  buildTestBase,
-  describeWithDocker,
-  dockerCli,
-  dockerSocketPath,
-  testBaseImage,
-} from "../support/docker.ts";
+import { buildActionImages } from "../support/action-images.ts";
+import { describeWithDocker, dockerCli, dockerSocketPath } from "../support/docker.ts";
 import { WorkerProgram } from "../support/worker-program.ts";
 
 const projectRoot = join(import.meta.dirname, "../..");
@@ -20,16 +16,8 @@ const REGISTRY = "registry.example/pbnj-worker";
 
 describeWithDocker("the demonstration's workflow with the docker runtime", () => {
   beforeAll(async () => {
-    await buildTestBase();
-    await execa(
-      process.execPath,
-      [
-        join(projectRoot, "scripts/images.ts"),
-        ...["--action", "power-off", "set-pxe-once", "power-on"],
-        ...["--registry", REGISTRY, "--node-image", testBaseImage],
-      ],
-      { timeout: 280_000 },
-    );
+    const { version } = await readManifest(projectRoot);
+    await buildActionImages(REGISTRY, ["power-off", "set-pxe-once", "power-on"], versionTag(version));
   }, 300_000);
 
   test("runs on every machine, and leaves no container and no password behind", {

@@ -1,7 +1,8 @@
 import { beforeAll, expect, test } from "vitest";
 import { actionKey } from "../../worker/action-key.ts";
 import { LABEL } from "../../worker/runtime/docker/container-spec.ts";
-import { buildActionImages, describeWithDocker, dockerCli, dockerSocketPath } from "../support/docker.ts";
+import { buildActionImages } from "../support/action-images.ts";
+import { describeWithDocker, dockerCli, dockerSocketPath } from "../support/docker.ts";
 import { legacyLab, standingWorker, templateOf } from "./legacy-lab.ts";
 
 const REGISTRY = "localhost/pbnj-worker-legacy-test";

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { describe, expect, test } from "vitest";
 import { fleetLab } from "./fleet-lab.ts";
 
@@ -31,12 +32,15 @@ describe("lanes follow the inventory", () => {
   });
 
   test("a machine that is removed ends its action, which is reported, and is polled for no more", async () => {
-    await using lab = await fleetLab({ machines: { one: { power: "off", powerOnMs: 5_000 }, two: {} } });
+    await using lab = await fleetLab({ machines: { one: { power: "off", powerOnMs: "held" }, two: {} } });
+    const poweringOn = once(lab.machine("one"), "command");
     const workflow = lab.submit("pbnj-one", { name: "power-on" }, status);
-    await lab.program.untilLogged("action started");
+    await poweringOn;
 
     await lab.writeInventory("two");
     const reloaded = await lab.program.untilLogged(RELOADED);
+    expect(workflow.tasks[0]?.actions[0]?.state).toBe("RUNNING");
+    lab.machine("one").finishPowerOn();
     await lab.server.until(() => workflow.tasks[0]?.actions[0]?.state === "SUCCESS");
     const polls = lab.server.polls.length;
     await workElsewhere(lab, "pbnj-two");
@@ -92,15 +96,17 @@ describe("lanes follow the inventory", () => {
   });
 
   test("a machine that is removed and given back during its action has its lane again, once", async () => {
-    await using lab = await fleetLab({ machines: { one: { power: "off", powerOnMs: 5_000 }, two: {} } });
+    await using lab = await fleetLab({ machines: { one: { power: "off", powerOnMs: "held" }, two: {} } });
+    const poweringOn = once(lab.machine("one"), "command");
     const workflow = lab.submit("pbnj-one", { name: "power-on" }, status);
-    await lab.program.untilLogged("action started");
+    await poweringOn;
 
     await lab.writeInventory("two");
     await expect.poll(() => lab.said(RELOADED).length).toBe(1);
     await lab.writeInventory("one", "two");
     await expect.poll(() => lab.said(RELOADED).length).toBe(2);
     expect(workflow.tasks[0]?.actions[0]?.state).toBe("RUNNING");
+    lab.machine("one").finishPowerOn();
     await lab.server.until(() => workflow.state === "SUCCESS");
 
     expect(lab.machine("one").count("on")).toBe(1);

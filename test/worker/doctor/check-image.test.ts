@@ -12,7 +12,8 @@ import { EVERY_IMAGE, Policy } from "../../../worker/policy/policy.ts";
 import { LABEL } from "../../../worker/runtime/docker/container-spec.ts";
 import { eventually } from "../../actions/lab.ts";
 import { PROGRAM } from "../../cli/program.ts";
-import { buildActionImages, describeWithDocker, dockerCli, testBaseImage } from "../../support/docker.ts";
+import { buildActionImages } from "../../support/action-images.ts";
+import { describeWithDocker, dockerCli, testBaseImage } from "../../support/docker.ts";
 import { empty, FakeEngine, json, type Routes, silence } from "../runtime/docker/fake-engine.ts";
 
 const never = new AbortController().signal;

@@ -5,7 +5,8 @@ import { LABEL } from "../../../worker/runtime/docker/container-spec.ts";
 import { MARK_VARIABLE } from "../../../worker/runtime/process/child-environment.ts";
 import { processesWith } from "../../../worker/runtime/process/process-table.ts";
 import type { CollectedSpan } from "../../simulators/otlp/read-json.ts";
-import { buildActionImages, describeWithDocker, dockerCli, dockerSocketPath } from "../../support/docker.ts";
+import { buildActionImages } from "../../support/action-images.ts";
+import { describeWithDocker, dockerCli, dockerSocketPath } from "../../support/docker.ts";
 import { tracingLab } from "./tracing-lab.ts";
 
 const TIMEOUT = 90_000;
