@@ -103,7 +103,7 @@ export function composeWorker(
       onMachines: ({ added, removed }) =>
         log.info(
           { machinesAdded: named(added), machinesRemoved: named(removed), ...lanesChanged() },
-          "machines of the cluster taken over",
+          "cluster machines updated",
         ),
       onOwned: async () => {
         worker.setAgentIds(lanes());
@@ -123,7 +123,7 @@ export function composeWorker(
     report: (status, signal) => (side?.sinkFor(status.action, transport) ?? transport).report(status, signal),
   };
   const complain = (thrown: unknown) =>
-    log.error({ error: thrown instanceof Error ? thrown.message : String(thrown) }, "an onlooker stumbled");
+    log.error({ error: thrown instanceof Error ? thrown.message : String(thrown) }, "observer failed");
   const onlookers = side ? observers([observer, side.observer], complain) : observer;
   const slots = new ActionSlots(config.maxActions);
   const worker: Worker = new Worker({

@@ -124,7 +124,7 @@ export class Worker {
     const { clock, log, shutdownGraceMs } = this.#parts;
     log.info(
       { running: this.#running, graceMs: shutdownGraceMs },
-      "stopping: no new actions, waiting for running ones",
+      "stopping: draining running actions",
     );
     const reason = new Error("the worker is stopping");
     this.#stop.abort(reason);
@@ -142,9 +142,9 @@ export class Worker {
     const { log, runtime } = this.#parts;
     const facts = { running: this.#running };
     if (runtime.letGo) {
-      if (this.#running > 0) log.info(facts, "letting go of the actions that run: they go on");
+      if (this.#running > 0) log.info(facts, "detaching from running actions");
       runtime.letGo();
-    } else if (this.#running > 0) log.warn(facts, "cancelling the actions that run");
+    } else if (this.#running > 0) log.warn(facts, "cancelling running actions");
     this.#cancel.abort(new Error("the worker was told to stop at once"));
   }
 

@@ -35,7 +35,7 @@ export async function withNewPassword<T>(
   const candidate = await prepare(file);
   log.info(
     { file: candidateOf(file) },
-    "the new password is in a file of its own until the BMC has taken it",
+    "new password saved to a file until the BMC accepts it",
   );
   let result: T;
   try {

@@ -58,7 +58,7 @@ export function readWorkerLogs(texts: readonly string[]): WorkerLog {
     notLaunched: count("action of an earlier run was not launched"),
     lostAndRunAgain,
     lostAndFailed,
-    reported: count("report of an earlier run is still to be made"),
+    reported: count("report of an earlier run pending"),
     launches: count("action started"),
     launched: launched.size,
     errors,

@@ -68,7 +68,7 @@ describe("an action that a server serves again after its end", () => {
 
     await expect
       .poll(() => worker.logged.map(({ msg }) => msg), { timeout: 15_000 })
-      .toContain("action served again after its end: not run");
+      .toContain("duplicate action skipped: already ended");
     lab.server.board.thaw();
     await lab.server.until(() => workflow.state === "SUCCESS");
 
@@ -84,7 +84,7 @@ describe("an action that a server serves again after its end", () => {
     await lab.server.until(() => workflow.state === "SUCCESS");
 
     expect(worker.logged.map(({ msg }) => msg)).toContain(
-      "report refused for good, the worker goes on without it",
+      "report rejected",
     );
     expect(lab.machines[0]?.count("reset")).toBe(1);
     expect(workflow.tasks[0]?.actions[0]?.message).toMatch(/reset/);
@@ -171,7 +171,7 @@ describe("a workflow made anew with the IDs of one that ended", () => {
     await lab.server.until(() => second.state === "SUCCESS");
 
     expect(worker.logged.map(({ msg }) => msg)).toContain(
-      "action not started: the journal cannot be written",
+      "action not started: journal write failed",
     );
     expect(lab.machines[0]?.count("reset")).toBe(2);
   });

@@ -185,7 +185,7 @@ export class ActionLogs {
       log.saidLost = true;
       this.#options.log.warn(
         { ...log.fields, file: log.path },
-        "log of an action is incomplete: its lines come faster than the disk takes them",
+        "action log incomplete: disk too slow",
       );
     }
     this.#markDirty(log);
@@ -249,7 +249,7 @@ export class ActionLogs {
     this.#failing = true;
     this.#options.log.warn(
       { file, error: textOf(thrown) },
-      "logs of actions cannot be written, the worker goes on without them",
+      "action log write failed",
     );
   }
 
@@ -262,7 +262,7 @@ export class ActionLogs {
   #recover(): void {
     if (!this.#failing) return;
     this.#failing = false;
-    this.#options.log.info({ lost: this.#lost }, "logs of actions are written again");
+    this.#options.log.info({ lost: this.#lost }, "action log writes recovered");
     this.#lost = 0;
   }
 
@@ -299,11 +299,11 @@ export class ActionLogs {
         signal: this.#closing.signal,
       });
       this.#saidUnclean = "";
-      if (removed > 0) log.debug({ directory, removed }, "old logs of actions removed");
+      if (removed > 0) log.debug({ directory, removed }, "old action logs removed");
     } catch (thrown) {
       const error = textOf(thrown);
       if (error !== this.#saidUnclean)
-        log.warn({ directory, error }, "old logs of actions cannot be looked for");
+        log.warn({ directory, error }, "action log cleanup failed");
       this.#saidUnclean = error;
     }
   }

@@ -56,7 +56,7 @@ export class CombinedInventory implements Inventory {
       this.#said.add(name);
       this.#log.warn(
         { machine: name },
-        "machine is in the inventory file and in the cluster: the file counts",
+        "duplicate machine: inventory file overrides cluster",
       );
     }
     return [...own, ...added];

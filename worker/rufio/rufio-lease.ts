@@ -130,7 +130,7 @@ export class RufioLease {
         const error = thrown instanceof Error ? thrown.message : String(thrown);
         const facts = { lease: RUFIO_LEASE, namespace: this.#name.namespace, error, waitMs };
         const say = failures === 1 ? log.error : log.debug;
-        say.call(log, facts, "Rufio's lease cannot be read, nothing of its work is done until it can");
+        say.call(log, facts, "Rufio lease read failed, Rufio work paused");
         await clock.sleep(waitMs, signal).catch(() => undefined);
       }
     }
@@ -182,11 +182,11 @@ export class RufioLease {
     if (this.#said === isFree) return;
     this.#said = isFree;
     const facts = { lease: RUFIO_LEASE, namespace: this.#name.namespace };
-    if (isFree) log.info(facts, "no Rufio holds its lease, its work is done here");
+    if (isFree) log.info(facts, "Rufio lease is free, taking over");
     else
       log.info(
         { ...facts, holder: this.#observed?.holder },
-        "a Rufio holds its lease, its work is left to it",
+        "Rufio lease is held, waiting",
       );
     onChange();
   }

@@ -11,14 +11,14 @@ async function outage(stage: Stage, ...argv: readonly string[]) {
   const inventory = await stage.inventory(REFUSING);
   return stage.logged(
     stage.start(["--inventory", inventory, ...argv]),
-    "tink server unavailable, will retry",
+    "tink server unavailable, retrying",
   );
 }
 
 /** A worker whose polls are answered with an error, and what it logs. */
 async function pollFailure(stage: Stage, ...argv: readonly string[]) {
   const inventory = await stage.inventory(REFUSING);
-  return stage.logged(stage.start(["--inventory", inventory, ...argv]), "poll failed, will retry");
+  return stage.logged(stage.start(["--inventory", inventory, ...argv]), "poll failed, retrying");
 }
 
 function serverCertificate() {

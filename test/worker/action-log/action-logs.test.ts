@@ -225,7 +225,7 @@ describe("under pressure", () => {
     // A note of missing lines that was left out itself counts as one line for those it told of.
     expect(kept + gone.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(LINES);
     expect(said.map(({ message }) => message)).toEqual([
-      "log of an action is incomplete: its lines come faster than the disk takes them",
+      "action log incomplete: disk too slow",
     ]);
     expect(said[0]?.fields).toMatchObject({ workflow: "tink/wf", action: "power-off", machine: "node-01" });
   }, 120_000);
@@ -278,7 +278,7 @@ describe("under pressure", () => {
     await logs.close();
     expect((await files()).some((name) => name.includes("-n39-"))).toBe(true);
     expect((await files()).some((name) => name.includes("-n0-"))).toBe(false);
-    expect(new Set(said.map(({ message }) => message))).toEqual(new Set(["old logs of actions removed"]));
+    expect(new Set(said.map(({ message }) => message))).toEqual(new Set(["old action logs removed"]));
   });
 });
 
@@ -297,8 +297,8 @@ describe("when the disk does not take it", () => {
     await logs.close();
 
     expect(said.map(({ level, message }) => [level, message])).toEqual([
-      ["warn", "logs of actions cannot be written, the worker goes on without them"],
-      ["info", "logs of actions are written again"],
+      ["warn", "action log write failed"],
+      ["info", "action log writes recovered"],
     ]);
     expect(said[0]?.fields).toMatchObject({ error: expect.stringMatching(/ENOTDIR|EEXIST/) });
     expect(await onlyFile()).toMatch(
@@ -348,7 +348,7 @@ describe("when the disk does not take it", () => {
     tell(started(one), line(one, "x"), ended(one), reported(one));
     await logs.close();
 
-    expect(said[0]?.message).toBe("logs of actions cannot be written, the worker goes on without them");
+    expect(said[0]?.message).toBe("action log write failed");
     expect(await readdir(elsewhere)).toEqual([]);
   });
 });

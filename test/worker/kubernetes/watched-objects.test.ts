@@ -159,9 +159,9 @@ describe("a watch goes on", () => {
     expect(objects.state.kind).toBe("watching");
     expect(said).toEqual([
       expect.stringMatching(
-        /^cluster cannot be watched, will retry: watch configmaps in default: .*does not answer/,
+        /^cluster watch failed, retrying: watch configmaps in default: .*does not answer/,
       ),
-      "watch of the cluster goes on",
+      "cluster watch resumed",
     ]);
   });
 });

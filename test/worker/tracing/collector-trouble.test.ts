@@ -3,8 +3,8 @@ import { REFUSING_PORT } from "../../actions/lab.ts";
 import { tracingLab } from "./tracing-lab.ts";
 
 const TIMEOUT = 90_000;
-const NOT_TAKEN = "traces not taken by the collector, the worker goes on without them";
-const TAKEN_AGAIN = "the collector takes traces again";
+const NOT_TAKEN = "trace export failed";
+const TAKEN_AGAIN = "trace export recovered";
 
 const logged = (worker: { readonly log: readonly Readonly<Record<string, unknown>>[] }, message: string) =>
   worker.log.filter(({ msg }) => msg === message);

@@ -227,6 +227,6 @@ export class ClusterInventory implements Inventory {
       ({ content }) => content.kind === "usable" && !content.source.connection.insecureTLS,
     );
     const { log } = this.#options;
-    if (machines > 0) log.info({ machines }, "certificates of BMCs are verified unless insecureTLS is true");
+    if (machines > 0) log.info({ machines }, "verifying BMC certificates unless insecureTLS is true");
   }
 }

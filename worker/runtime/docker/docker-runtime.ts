@@ -187,7 +187,7 @@ export class DockerRuntime implements Runtime {
         const error = thrown instanceof Error ? thrown.message : String(thrown);
         // An outage is said once; what follows is only its repetition.
         const say = attempt === 1 ? this.#log.warn : this.#log.debug;
-        say.call(this.#log, { ...fieldsOf(action), error }, "engine does not answer, will look again");
+        say.call(this.#log, { ...fieldsOf(action), error }, "container engine not responding, retrying");
       }
       await systemClock.sleep(backoffMs(ENGINE_BACKOFF, attempt), bound);
     }
@@ -355,7 +355,7 @@ export class DockerRuntime implements Runtime {
     } catch (thrown) {
       const error = thrown instanceof Error ? thrown.message : String(thrown);
       const about = action ? fieldsOf(action) : {};
-      this.#log.warn({ ...about, container: id.slice(0, 12), error }, "container could not be removed");
+      this.#log.warn({ ...about, container: id.slice(0, 12), error }, "container removal failed");
     }
   }
 }

@@ -68,7 +68,7 @@ export class ImageStore {
       signal.throwIfAborted();
       if (!present) throw pullFailure(image, thrown);
       const error = thrown instanceof Error ? thrown.message : String(thrown);
-      this.#log.warn({ image, error }, "image could not be pulled, using the one that is there");
+      this.#log.warn({ image, error }, "image pull failed, using local image");
       return present;
     }
     const pulled = await this.#engine.inspectImage(image, signal);

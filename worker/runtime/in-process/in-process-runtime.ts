@@ -154,7 +154,7 @@ export class InProcessRuntime implements Runtime {
       const error = messageOf(thrown);
       this.#options.log.error(
         { ...fieldsOf(action, connection?.machine), error },
-        "an error escaped an action",
+        "uncaught error in action",
       );
       onEscape(error);
     };
@@ -181,7 +181,7 @@ export class InProcessRuntime implements Runtime {
     const bmc = bmcOf(request);
     this.#options.log.error(
       fieldsOf(action, connection?.machine),
-      "action did not end when it was told to: nothing else is done at its BMC until it does",
+      "action did not stop, its BMC stays locked",
     );
     this.#leftBehind.set(bmc, `the action ${action.name} of ${action.workflowId} did not end when told to`);
     const forget = () => this.#leftBehind.delete(bmc);

@@ -247,7 +247,7 @@ class JobFollower {
       letGo.throwIfAborted();
       // The Job has ended: its controller takes the pod away as well.
       const error = thrown instanceof Error ? thrown.message : String(thrown);
-      log.warn({ ...fields, pod: pod.name, error }, "pod could not be deleted, its Job's controller will");
+      log.warn({ ...fields, pod: pod.name, error }, "pod deletion failed");
     }
   }
 

@@ -57,7 +57,7 @@ describe("a file's machines and a cluster's together", () => {
     expect(said).toEqual([
       {
         level: "warn",
-        message: "machine is in the inventory file and in the cluster: the file counts",
+        message: "duplicate machine: inventory file overrides cluster",
         fields: { machine: "both" },
       },
     ]);

@@ -31,7 +31,7 @@ describe("remarks on machines", () => {
     const { said, remarks } = collector();
     const strange = { "node-1": { newcomer: true } };
     const line = [
-      "options of a machine are not known, and have no effect",
+      "unknown machine options ignored",
       {
         machine: "node-1",
         object: "Machine tink-system/node-1",

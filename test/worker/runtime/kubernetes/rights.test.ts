@@ -120,7 +120,7 @@ describe("the rights of the kubernetes runtime", () => {
 
     expect((await ended).outcome).toMatchObject({ ok: false, class: "timeout", timedOut: true });
     expect(lab.said.map(({ message }) => message)).toContain(
-      "pod could not be deleted, its Job's controller will",
+      "pod deletion failed",
     );
   });
 
