@@ -184,7 +184,7 @@ export function composeWorker(
                 files: [
                   ...rules(config, current, lanesChanged, () => {
                     if (shared.authGate.retryNow())
-                      log.info({}, "inventory touched, retrying refused credentials");
+                      log.info({}, "inventory file touched, retrying refused credentials");
                   }),
                   ...watchedFiles,
                 ],
@@ -310,7 +310,7 @@ export function composeExecutor(
     ...(parts.cancelOf && { cancelOf: parts.cancelOf }),
     redactorOf: async (name, signal) => {
       const machine = current.inventory.find(name);
-      if (!machine) throw new Error(`the inventory does not have ${name} any more`);
+      if (!machine) throw new Error(`the inventory no longer has ${name}`);
       const { secretNamespace } = runtime;
       // What the worker never had it cannot take out of text; actions take it out themselves.
       if (secretNamespace !== undefined && current.inventory.mountedConnection?.(machine, secretNamespace)) {

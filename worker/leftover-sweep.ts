@@ -51,10 +51,7 @@ export class LeftoverSweep {
       return true;
     } catch (thrown) {
       if (sayWhy && !stop.aborted) {
-        log.warn(
-          { error: textOf(thrown) },
-          "orphan sweep failed, retrying",
-        );
+        log.warn({ error: textOf(thrown) }, "orphan sweep failed, retrying");
       }
       return false;
     }

@@ -40,7 +40,7 @@ interface Adopting {
 export type RedactorOf = (machine: string, signal: AbortSignal) => Promise<Redactor>;
 
 const READ_SECRETS_MS = 15_000;
-const WITHHELD = "[withheld: the machine's credentials cannot be read, to be taken out of it]";
+const WITHHELD = "[withheld: the machine's credentials cannot be read, so they cannot be redacted]";
 
 /** Gives nothing of any text. */
 const withheld: Redactor = Object.assign(() => WITHHELD, {

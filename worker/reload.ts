@@ -139,10 +139,7 @@ class FileWatch {
     const { name, path } = this.#file;
     const { log } = this.#options;
     for (const { source, message } of problems) log.error({ source }, message);
-    log.error(
-      { file: path, problems: problems.length },
-      `${name} reload failed, keeping the last valid one`,
-    );
+    log.error({ file: path, problems: problems.length }, `${name} reload failed, keeping the last valid one`);
     return true;
   }
 }

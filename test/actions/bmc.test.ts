@@ -71,7 +71,7 @@ describe.concurrent.each([
 
     const said = resultOf(ended);
     expect(said).toMatchObject({ ok: false, class: "timeout", changed: true });
-    expect(said.message).toContain("the BMC did not answer again within 4.0 s of its reset: ");
+    expect(said.message).toContain("the BMC did not answer within 4.0 s of its reset: ");
     expect(said.message).toMatch(/: cold reset of the BMC sent$/);
     expect(ended.code).toBe(16);
     expect(lab.writes()).toHaveLength(1);

@@ -257,7 +257,7 @@ describe.concurrent.each(TESTED_PROVIDERS)("a generated password via %s", (provi
     const [file, candidate] = await onDisk(lab);
     expect(resultOf(ended)).toMatchObject({
       class: "verify",
-      message: expect.stringContaining(`the password that may be in force is in ${fileOf(lab)}.new`),
+      message: expect.stringContaining(`the password that the BMC may have stored is in ${fileOf(lab)}.new`),
     });
     expect([file, candidate]).toEqual([undefined, expect.stringMatching(GENERATED)]);
     expectNoTraceIn(ended, candidate);
@@ -477,7 +477,7 @@ describe("withNewPassword", () => {
 
     expect(error).toMatchObject({
       class: "internal",
-      message: expect.stringContaining(`the password is set and in ${fileOf(lab)}.new`),
+      message: expect.stringContaining(`the password was set and is in ${fileOf(lab)}.new`),
     });
     expect(await textOf(`${fileOf(lab)}.new`)).toMatch(GENERATED);
   });

@@ -20,7 +20,8 @@ export function stringLiterals(source: string): readonly StringLiteral[] {
       const character = source[at] ?? "";
       if (source.startsWith("//", at)) at = endOf("\n", at);
       else if (source.startsWith("/*", at)) at = endOf("*/", at) + 1;
-      else if (character === "/" && BEFORE_REGEXP.test(source.slice(Math.max(0, at - 40), at))) at = regExp(at);
+      else if (character === "/" && BEFORE_REGEXP.test(source.slice(Math.max(0, at - 40), at)))
+        at = regExp(at);
       else if (`"'\``.includes(character)) at = text(at) - 1;
       else if (character === "{") depth += 1;
       else if (character === "}" && depth === 0) return at + 1;

@@ -83,9 +83,7 @@ describe("an action that a server serves again after its end", () => {
 
     await lab.server.until(() => workflow.state === "SUCCESS");
 
-    expect(worker.logged.map(({ msg }) => msg)).toContain(
-      "report rejected",
-    );
+    expect(worker.logged.map(({ msg }) => msg)).toContain("report rejected");
     expect(lab.machines[0]?.count("reset")).toBe(1);
     expect(workflow.tasks[0]?.actions[0]?.message).toMatch(/reset/);
   });
@@ -170,9 +168,7 @@ describe("a workflow made anew with the IDs of one that ended", () => {
     const second = lab.server.submit({ name: "reboot", template: REBOOT });
     await lab.server.until(() => second.state === "SUCCESS");
 
-    expect(worker.logged.map(({ msg }) => msg)).toContain(
-      "action not started: journal write failed",
-    );
+    expect(worker.logged.map(({ msg }) => msg)).toContain("action not started: journal write failed");
     expect(lab.machines[0]?.count("reset")).toBe(2);
   });
 });

@@ -43,7 +43,7 @@ describe("the logs of actions", () => {
     expect(text).toMatch(
       /\n# ended \S+ after \d+\.\d s: succeeded \(exit 0\): off after \d+\.\d s \(forced\) via redfish\n/,
     );
-    expect(text).toMatch(/\n# \S+ the server has the report of it\n$/);
+    expect(text).toMatch(/\n# \S+ report acknowledged by the server\n$/);
     const [path = ""] = logs.keys();
     expect((await stat(join(lab.state, "logs", path))).mode & 0o777).toBe(0o600);
     expect((await stat(join(lab.state, "logs"))).mode & 0o777).toBe(0o700);
@@ -67,7 +67,7 @@ describe("the logs of actions", () => {
     expect(logs.size, second.stderr).toBe(1);
     const [text = ""] = logs.values();
     expect(text).toMatch(
-      /^# workflow=[\s\S]*the worker was restarted and goes on with it[\s\S]*# ended [\s\S]*succeeded/,
+      /^# workflow=[\s\S]*worker restarted, action adopted[\s\S]*# ended [\s\S]*succeeded/,
     );
     expect(text.match(/^# workflow=/gm)).toHaveLength(1);
   });
@@ -82,9 +82,7 @@ describe("the logs of actions", () => {
 
     expect(workflow.state, worker.stderr).toBe("SUCCESS");
     expect(end.code).toBe(0);
-    const said = worker.log.filter(
-      ({ msg }) => msg === "action log write failed",
-    );
+    const said = worker.log.filter(({ msg }) => msg === "action log write failed");
     expect(said).toEqual([expect.objectContaining({ error: expect.stringContaining("ENOTDIR") })]);
   });
 });

@@ -363,10 +363,7 @@ describe("a server that was gone while an action ended", () => {
       },
       state: "RUNNING",
       // The report and the lane's next poll are answered in any order.
-      logged: [
-        "report rejected",
-        "report superseded by another action of the workflow",
-      ],
+      logged: ["report rejected", "report superseded by another action of the workflow"],
     },
   ];
 
@@ -426,9 +423,7 @@ describe("a server that serves an acknowledged action again out of a stale cache
     await lab.server.until(() => lab.server.workflows().every(isOver));
 
     const again = lab.server.reports.slice(reported).filter(({ actionName }) => actionName === "power-cycle");
-    expect(worker.log.filter(({ msg }) => msg === "duplicate action skipped: already ended")).toHaveLength(
-      2,
-    );
+    expect(worker.log.filter(({ msg }) => msg === "duplicate action skipped: already ended")).toHaveLength(2);
     expect(new Set(again.map(({ state }) => state))).toEqual(new Set(["SUCCESS"]));
     expect(workflow.state).toBe("SUCCESS");
     expect(lab.machine.commands.map(({ action }) => action)).toEqual(["cycle"]);

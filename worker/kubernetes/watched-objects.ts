@@ -96,8 +96,7 @@ export class WatchedObjects<T> {
       const wasShort = () => clock.monotonicMs() - startedMs < SHORT_WATCH_MS;
       try {
         await this.#once(signal, () => {
-          if (failures > 0)
-            log.info({ resource: resourceName(kind), failures }, "cluster watch resumed");
+          if (failures > 0) log.info({ resource: resourceName(kind), failures }, "cluster watch resumed");
           failures = 0;
         });
         if (wasShort()) await clock.sleep(backoffMs(AGAIN, 2), signal);

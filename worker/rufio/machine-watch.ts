@@ -280,8 +280,7 @@ export class MachineWatch {
     );
     this.#saidFailing = false;
     if (patched !== "written") return;
-    if (seen.contactable)
-      log.debug({ rufioMachine: key, power: seen.power }, "Rufio machine status updated");
+    if (seen.contactable) log.debug({ rufioMachine: key, power: seen.power }, "Rufio machine status updated");
     else log.info({ rufioMachine: key, reason: seen.message }, "Rufio machine not contactable");
   }
 

@@ -113,8 +113,8 @@ export class RufioLease {
     const holder = this.#observed?.holder;
     throw new LeaseHeld(
       holder
-        ? `${holder} holds Rufio's Lease: its work is left to it`
-        : "nobody can tell whether a Rufio is at work",
+        ? `${holder} holds Rufio's Lease: Rufio does the work`
+        : "it is unknown whether Rufio is running",
     );
   }
 
@@ -183,11 +183,7 @@ export class RufioLease {
     this.#said = isFree;
     const facts = { lease: RUFIO_LEASE, namespace: this.#name.namespace };
     if (isFree) log.info(facts, "Rufio lease is free, taking over");
-    else
-      log.info(
-        { ...facts, holder: this.#observed?.holder },
-        "Rufio lease is held, waiting",
-      );
+    else log.info({ ...facts, holder: this.#observed?.holder }, "Rufio lease is held, waiting");
     onChange();
   }
 }

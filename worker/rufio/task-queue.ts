@@ -97,7 +97,7 @@ export class TaskQueue implements ActionSource, Waking {
       const action = this.#take(atHand);
       if (action) return { kind: "action", action };
       const leftMs = endMs - clock.monotonicMs();
-      if (leftMs <= 0) return { kind: "idle", reason: "no Task of Rufio's waits" };
+      if (leftMs <= 0) return { kind: "idle", reason: "no Rufio Task is pending" };
       // What the lane has at hand it comes back from without a word.
       const mayComeBack = this.#given.size > 0 || this.#ready.size > 0;
       await this.#change(mayComeBack ? Math.min(leftMs, LOOK_AGAIN_MS) : leftMs, signal);

@@ -183,10 +183,7 @@ export class BmcLeases implements Locks {
     }
     if (heldKey === undefined || heldKey === actionKey) return "free";
     if (await this.#ask(signal, (bound) => isActionActive(cluster, heldKey, bound))) {
-      log.info(
-        { lease: lease.metadata.name },
-        "BMC in use by a Job of a gone replica, waiting",
-      );
+      log.info({ lease: lease.metadata.name }, "BMC in use by a Job of a gone replica, waiting");
       await actionEnded({ cluster, clock, log }, heldKey, signal);
       return "changed";
     }

@@ -128,7 +128,7 @@ export class LaneShares {
       timings,
       view: this.#view,
       membership: this.#membership,
-      onDeaf: () => this.#watching.abort(new Error("the watch is deaf")),
+      onDeaf: () => this.#watching.abort(new Error("the watch receives no events")),
     });
     this.#owner = new ShardOwner({
       cluster,

@@ -123,10 +123,7 @@ export class Membership {
         }
       });
     } catch (thrown) {
-      log.warn(
-        { lease: this.#name, error: textOf(thrown) },
-        "lease release failed, leaving it to expire",
-      );
+      log.warn({ lease: this.#name, error: textOf(thrown) }, "lease release failed, leaving it to expire");
     } finally {
       this.#lease = undefined;
     }

@@ -21,8 +21,7 @@ export function openTracing(env: Environment, parts: TracingParts): Tracing | un
       parts.log.warn({ reason: choice.reason }, "tracing disabled: unsupported setting");
       return undefined;
     case "on":
-      for (const warning of choice.warnings)
-        parts.log.warn({ warning }, "tracing setting adjusted");
+      for (const warning of choice.warnings) parts.log.warn({ warning }, "tracing setting adjusted");
       return new Tracing(choice.settings, parts);
     default:
       return choice satisfies never;

@@ -12,7 +12,7 @@
 {{- $problems = append $problems "agentIds is empty, and so are inventory.file, inventory.existing and inventory.kubernetes: the worker would have no agent ID to poll with" -}}
 {{- end -}}
 {{- if and $values.rufio.enabled (has "rufio" $values.agentIds) -}}
-{{- $problems = append $problems "agentIds holds rufio, which is what Rufio's Jobs run under: give another one" -}}
+{{- $problems = append $problems "agentIds holds rufio, which is reserved for Rufio's Jobs: choose another one" -}}
 {{- end -}}
 
 {{- with $values.tink.tls -}}

@@ -195,5 +195,5 @@ class Authentication {
 
 function wrongKg(given: Buffer | undefined, keysWithoutKg: SessionKeys | undefined): string {
   if (!given) return "the BMC has a key Kg of its own";
-  return keysWithoutKg ? "a BMC key Kg is given, and the BMC has none" : "wrong BMC key Kg";
+  return keysWithoutKg ? "a BMC key Kg is set, but the BMC has none" : "wrong BMC key Kg";
 }

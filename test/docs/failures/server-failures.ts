@@ -9,10 +9,7 @@ import type { Stage } from "./stage.ts";
 /** A worker that gets no connection to its server, and what it logs. */
 async function outage(stage: Stage, ...argv: readonly string[]) {
   const inventory = await stage.inventory(REFUSING);
-  return stage.logged(
-    stage.start(["--inventory", inventory, ...argv]),
-    "tink server unavailable, retrying",
-  );
+  return stage.logged(stage.start(["--inventory", inventory, ...argv]), "tink server unavailable, retrying");
 }
 
 /** A worker whose polls are answered with an error, and what it logs. */

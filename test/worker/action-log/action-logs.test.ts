@@ -103,7 +103,7 @@ describe("the log of an action", () => {
       ),
       "2026-11-21T16:13:09.500Z stderr connecting",
       "# ended 2026-11-21T16:13:10.300Z after 2.3 s: failed (auth, exit 10): the BMC refused the password",
-      "# 2026-11-21T16:13:09.500Z the server has the report of it",
+      "# 2026-11-21T16:13:09.500Z report acknowledged by the server",
       "",
     ]);
     expect(said).toEqual([]);
@@ -132,9 +132,7 @@ describe("the log of an action", () => {
 
     const text = await onlyFile();
     expect(text.match(/^# workflow=/gm)).toHaveLength(1);
-    expect(text).toMatch(
-      /before[\s\S]*the worker was restarted and goes on with it[\s\S]*after[\s\S]*# ended/,
-    );
+    expect(text).toMatch(/before[\s\S]*worker restarted, action adopted[\s\S]*after[\s\S]*# ended/);
   });
 
   it("has its hook's lines, which come after its end", async () => {
@@ -224,9 +222,7 @@ describe("under pressure", () => {
     expect(text).toContain(`line ${LINES - 1} ${"x".repeat(80)}\n# ended`);
     // A note of missing lines that was left out itself counts as one line for those it told of.
     expect(kept + gone.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(LINES);
-    expect(said.map(({ message }) => message)).toEqual([
-      "action log incomplete: disk too slow",
-    ]);
+    expect(said.map(({ message }) => message)).toEqual(["action log incomplete: disk too slow"]);
     expect(said[0]?.fields).toMatchObject({ workflow: "tink/wf", action: "power-off", machine: "node-01" });
   }, 120_000);
 

@@ -144,7 +144,7 @@ describe("settings of the cluster that cannot be meant", () => {
 
   it("are an agent ID that is Rufio's", () => {
     expect(problemsOf({ PBNJ_RUFIO: "true", PBNJ_AGENT_ID: "a,rufio" })).toEqual([
-      "PBNJ_AGENT_ID: holds rufio, which is what Rufio's Jobs run under: give another one",
+      "PBNJ_AGENT_ID: holds rufio, which is reserved for Rufio's Jobs: choose another one",
     ]);
   });
 });

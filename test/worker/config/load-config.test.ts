@@ -156,8 +156,8 @@ describe("what other workers' deployments set", () => {
 
   it("is refused by name where this worker does not have it", () => {
     expect(problems({ env: { AGENT_RUNTIME: "containerd", AGENT_TRANSPORT: "nats" } })).toEqual([
-      "AGENT_TRANSPORT: must be grpc: other transports are not offered",
-      "AGENT_RUNTIME: containerd is not offered: use docker, which speaks to any Docker Engine API",
+      "AGENT_TRANSPORT: must be grpc: other transports are not supported",
+      "AGENT_RUNTIME: containerd is not supported: use docker, which works with any Docker Engine API",
     ]);
   });
 
@@ -201,7 +201,7 @@ describe("agent IDs", () => {
       "--agent-id: is missing, and so is --inventory: the worker would have no agent ID to poll with",
     ]);
     expect(problems({ flags: { grpcServer: "x", inventory } })).toEqual([
-      "--inventory: has no machines, and no agent ID is given: the worker would have nothing to poll with",
+      "--inventory: has no machines, and no agent ID is set: the worker has no agent ID to poll with",
     ]);
   });
 });
@@ -387,7 +387,7 @@ describe("the registry's password", () => {
     const found = problems({ flags: { ...ENOUGH, config: file } });
 
     expect(found).toEqual([
-      "secret.yaml:2: registryPass is a password: put it into a file of its own and name that with registryPassFile",
+      "secret.yaml:2: registryPass is a password: put it in a separate file and set registryPassFile to its path",
       "secret.yaml:1: registryUser needs a password: set --registry-pass-file",
     ]);
     expect(found.join()).not.toContain(CANARY);
@@ -436,14 +436,14 @@ describe("problems", () => {
 
     expect(found).toEqual([
       "bad.yaml:1: grpcServr is not known, did you mean grpcServer?",
-      "bad.yaml:6: config names the configuration file itself: give it as --config or PBNJ_CONFIG",
+      "bad.yaml:6: config names the configuration file itself: set it with --config or PBNJ_CONFIG",
       "bad.yaml:3: agentId must be a list of text",
       "bad.yaml:2: grpcTls must be true or false",
       "--poll-timeout: must be a duration such as 45s or 1m30s, from 1s to 10m",
       "PBNJ_PIDS_LIMIT: must be a whole number from 1 to 4194304",
       "PBNJ_MEMORY_LIMIT: must be a size such as 256Mi or 1Gi",
       "--grpc-server: is missing: the tink server's address, host:port",
-      "bad-inventory.yaml:3: machine node-1: host must not have a scheme: give the name or address alone",
+      "bad-inventory.yaml:3: machine node-1: host must not have a scheme: use only the name or address",
       "bad-inventory.yaml:4: machine node-1: paswordFile is not known",
       "bad-policy.yaml:1: digestOnly must be true, false or trusted",
       "bad-policy.yaml:2: volume is not known, did you mean volumes?",
@@ -461,7 +461,7 @@ describe("problems", () => {
   });
 
   it.each([
-    ["a list", "- a\n", "list.yaml:1: must hold settings, one a line, such as runtime: docker"],
+    ["a list", "- a\n", "list.yaml:1: must contain settings, one per line, such as runtime: docker"],
     ["broken", "grpcServer: [a\nruntime: docker\n", /^broken.yaml:\d: /],
     ["repeated", "runtime: docker\nruntime: process\n", "repeated.yaml:2: map keys must be unique"],
   ])("of a file that is %s are told with their lines", (name, text, expected) => {

@@ -45,9 +45,7 @@ it("a running worker's directory is as it should be, and the worker goes on", as
 
     const found = await checkStateDirectory(folder, never);
 
-    expect(found).toMatchObject([
-      { state: "ok", detail: `${folder} is a running worker's, as it should be while one runs` },
-    ]);
+    expect(found).toMatchObject([{ state: "ok", detail: `${folder} is in use by a running worker` }]);
     expect(await readdir(folder)).not.toContainEqual(expect.stringMatching(/^doctor-/));
     expect(worker.child.exitCode).toBeNull();
   } finally {

@@ -180,7 +180,8 @@ describe("agent IDs", () => {
       },
       {
         cause: "pattern-without-machine",
-        detail: "tenants.0.machines names nod-3, which is no machine of the inventory, did you mean node-3?",
+        detail:
+          "tenants.0.machines names nod-3, which is not a machine in the inventory, did you mean node-3?",
       },
       { cause: "agent-id-without-rule", subject: "rack-1" },
     ]);

@@ -76,9 +76,9 @@ describe.concurrent("a Job is done, and each Task of it once, although", () => {
     await using lab = await rufioLab({ ...isOff, cluster: { crds: [] } });
     await lab.replica();
     await eventually(() =>
-      expect(
-        lab.said("cluster watch failed, retrying", { resource: "jobs.bmc.tinkerbell.org" }),
-      ).not.toEqual([]),
+      expect(lab.said("cluster watch failed, retrying", { resource: "jobs.bmc.tinkerbell.org" })).not.toEqual(
+        [],
+      ),
     );
 
     lab.cluster.addCrds("v1alpha1");

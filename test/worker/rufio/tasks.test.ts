@@ -137,7 +137,7 @@ it.concurrent("does not repeat what another has begun and what is not idempotent
   await eventually(() => expect(isTrue(lab.task("t1"), "Failed")).toBe(true));
 
   expect(lab.task("t1").conditions?.[0]?.["message"]).toBe(
-    `it was begun at ${BEGUN} by somebody else, may have been carried out and is not idempotent, so it is not run again`,
+    `it was started at ${BEGUN} by another controller, may have been carried out and is not idempotent, so it is not run again`,
   );
   expect(lab.machine().commands).toEqual([]);
 });

@@ -88,7 +88,7 @@ describe("variables that ask for what is not offered", () => {
     [{ OTEL_TRACES_EXPORTER: "zipkin" }, /OTEL_TRACES_EXPORTER zipkin is not offered: use otlp or none/],
     [
       { OTEL_EXPORTER_OTLP_ENDPOINT: "collector:4317" },
-      /OTEL_EXPORTER_OTLP_ENDPOINT is no http or https URL/,
+      /OTEL_EXPORTER_OTLP_ENDPOINT is not an http or https URL/,
     ],
   ])("get one line, and the worker works: %j", { timeout: TIMEOUT }, async (env, said) => {
     await using lab = await tracingLab({ env });

@@ -155,7 +155,7 @@ export class ClusterInventory implements Inventory {
     if (content.kind === "unusable") throw new BmcError("usage", reasonOf(now, content.problems));
     if (machine.lockKey !== lockKey) {
       // The turn was taken at the BMC that it had before; at this one another action may be running.
-      throw new BmcError("usage", "it was given another BMC in the cluster while the action waited");
+      throw new BmcError("usage", "its BMC in the cluster changed while the action waited");
     }
     return { machine, at, source: content.source };
   }

@@ -56,7 +56,7 @@ export class ImageStore {
     policy: PullPolicy = this.#policy,
   ): Promise<ImageDetails> {
     const reference = parseImageReference(image);
-    if (!reference) throw new EngineError("usage", `${JSON.stringify(image)} is no image reference`);
+    if (!reference) throw new EngineError("usage", `${JSON.stringify(image)} is not an image reference`);
     const present = await this.#engine.inspectImage(image, signal);
     if (present && policy !== "always") return present;
     if (policy === "never") {

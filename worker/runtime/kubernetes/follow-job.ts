@@ -212,8 +212,8 @@ class JobFollower {
     return {
       class: "internal",
       text: pod
-        ? `its container is not made yet after ${seconds}; kubectl describe pod ${pod.name} may tell why`
-        : `the cluster made no pod for it; kubectl describe job ${job.name} may tell why`,
+        ? `its container has not been created after ${seconds}; kubectl describe pod ${pod.name} may show why`
+        : `the cluster created no pod for it; kubectl describe job ${job.name} may show why`,
     };
   }
 

@@ -228,7 +228,7 @@ export class KubernetesRuntime implements Runtime {
         },
         action,
       );
-      if (isGone && this.#closing.signal.aborted) throw new NotLaunched("the worker let go of it before");
+      if (isGone && this.#closing.signal.aborted) throw new NotLaunched("the worker detached before");
       throw thrown;
     }
     const launchedMs = this.#clock.monotonicMs();
@@ -239,7 +239,7 @@ export class KubernetesRuntime implements Runtime {
       if (!(await this.#calls.unsuspend(job, asked))) return undefined;
     } catch (thrown) {
       this.#closing.signal.throwIfAborted();
-      failure = `it could not be let run: ${failureOf(thrown, signal)[1]}`;
+      failure = `it could not be started: ${failureOf(thrown, signal)[1]}`;
     }
     return this.#follow(job, { launchedMs, ...(failure !== undefined && { failure }) }, request, signal);
   }

@@ -83,10 +83,7 @@ export class LoginSession {
         log.warn({ status: answer.status }, "BMC session not closed: BMC refused");
       }
     } catch (error) {
-      log.warn(
-        { reason: error instanceof Error ? error.message : String(error) },
-        "BMC session not closed",
-      );
+      log.warn({ reason: error instanceof Error ? error.message : String(error) }, "BMC session not closed");
     }
   }
 }

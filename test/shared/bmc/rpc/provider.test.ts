@@ -139,7 +139,7 @@ describe("opening", () => {
 
   test.each<[string, Reply, string, RegExp]>([
     ["404", { status: 404 }, "bmc", /^ping answered 404$/],
-    ["no JSON", { status: 200, body: "pong" }, "protocol", /a body that is no JSON$/],
+    ["no JSON", { status: 200, body: "pong" }, "protocol", /a body that is not JSON$/],
     ["another shape", { status: 200, body: "[]" }, "protocol", /JSON that is no response/],
     ["a redirect", { status: 307, headers: { Location: "http://127.0.0.1:1/" } }, "bmc", /answered 307$/],
   ])("needs 200 and JSON, not %s", async (_, reply, errorClass, reason) => {

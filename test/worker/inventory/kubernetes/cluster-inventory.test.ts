@@ -376,7 +376,7 @@ describe("an action that waited", () => {
 
     await expect(lab.inventory.resolveConnection(waiting, reading())).rejects.toMatchObject({
       class: "usage",
-      message: "machine node-1: it was given another BMC in the cluster while the action waited",
+      message: "machine node-1: its BMC in the cluster changed while the action waited",
     });
     expect(lab.inventory.mountedConnection(waiting, NAMESPACE)).toBeUndefined();
     lab.fake.remove(MACHINES, "Machine", "node-1", NAMESPACE);
@@ -420,7 +420,7 @@ describe("an object that cannot be used", () => {
     await lab.synced();
 
     const reason =
-      "Machine tink-system/node-1: spec.connection.host must not have a scheme: give the name or address alone; " +
+      "Machine tink-system/node-1: spec.connection.host must not have a scheme: use only the name or address; " +
       "spec.connection.providerOptions.redfish.port is not a port, 1 to 65535; " +
       "spec.connection.providerOptions.ipmitool.cipherSuite must be one of 3, 17; " +
       "spec.connection.authSecretRef.name is missing";
