@@ -178,7 +178,7 @@ const wrongInputs: readonly Wrong[] = [
       "DEVICE is missing: what to boot from; none clears the override",
       "BMC_USERNAME is missing: the user",
       "BMC_PASSWORD or BMC_PASSWORD_FILE is missing: the password",
-      "BMC_HOST is missing: the BMC's name or address, without scheme or port",
+      "BMC_HOST is missing: the BMC's host name or address, without scheme or port",
     ],
   },
   {
@@ -239,8 +239,8 @@ const wrongInputs: readonly Wrong[] = [
     title: "a secret as a flag and a flag without its value",
     argv: ["--bmc-password", "hunter2", "--ipmi-kg=hunter3", "--state-timeout"],
     problems: [
-      "--bmc-password is no flag, because command lines are public: use --bmc-password-file or the environment",
-      "--ipmi-kg is no flag, because command lines are public: use --ipmi-kg-file or the environment",
+      "--bmc-password cannot be a flag, because command lines are public: use --bmc-password-file or the environment",
+      "--ipmi-kg cannot be a flag, because command lines are public: use --ipmi-kg-file or the environment",
       "--state-timeout needs a value",
     ],
   },
@@ -258,7 +258,7 @@ const wrongInputs: readonly Wrong[] = [
     env: { BMC_CONNECTION_FILE: "/nonexistent/c" },
     unset: ["BMC_PROVIDERS", "REDFISH_SCHEME", "REDFISH_PORT", "IPMI_PORT"],
     problems: [
-      "BMC_HOST, BMC_USERNAME, BMC_PASSWORD cannot be given together with BMC_CONNECTION_FILE, which contains the whole connection",
+      "BMC_HOST, BMC_USERNAME, BMC_PASSWORD cannot be combined with BMC_CONNECTION_FILE, which contains the whole connection",
       "BMC_CONNECTION_FILE: /nonexistent/c cannot be read (ENOENT)",
     ],
   },

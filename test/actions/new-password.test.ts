@@ -382,7 +382,7 @@ const obstacles: readonly (readonly [string, (lab: Lab) => Promise<Environment>]
     },
   ],
   [
-    "others than this user may have written it",
+    "other users may have written to it",
     async (lab) => {
       await writeFile(`${fileOf(lab)}.new`, "planted-password\n");
       await chmod(`${fileOf(lab)}.new`, 0o666);

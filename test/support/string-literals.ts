@@ -55,6 +55,7 @@ export function stringLiterals(source: string): readonly StringLiteral[] {
         read += ESCAPES[source[at + 1] ?? ""] ?? source[at + 1] ?? "";
         at += 2;
       } else if (quote === "`" && source.startsWith("${", at)) {
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: it stands in for a value
         read += "${}";
         at = code(at + 2);
       } else {

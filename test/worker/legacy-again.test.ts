@@ -49,7 +49,7 @@ describe("an action that a server serves again after its end", () => {
     await using worker = await standingWorker(lab);
 
     await expect
-      .poll(() => worker.logged.filter(({ msg }) => msg.startsWith("action served out of a cache")).length, {
+      .poll(() => worker.logged.filter(({ msg }) => msg.startsWith("stale action skipped")).length, {
         timeout: 15_000,
       })
       .toBeGreaterThan(1);

@@ -139,7 +139,7 @@ test("a BMC that hangs on the way does not outlast the time for its answer", asy
 
   await expect(lab.client.resetManager("warm", 3_000, signal)).rejects.toMatchObject({
     class: "timeout",
-    message: expect.stringContaining("did not answer again within 3.0 s"),
+    message: expect.stringContaining("did not answer within 3.0 s"),
   });
 });
 

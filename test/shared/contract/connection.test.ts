@@ -26,10 +26,10 @@ test("a connection's JSON opens the secrets and reads back as the same connectio
 
 test.each([
   ["https://10.0.0.1", /must not have a scheme/],
-  ["10.0.0.1:443", /must not carry a port/],
+  ["10.0.0.1:443", /must not contain a port/],
   ["[10.0.0.1]", /takes no brackets/],
-  ["bmc/redfish", /name or address alone/],
-  ["user@bmc", /name or address alone/],
+  ["bmc/redfish", /only a name or address/],
+  ["user@bmc", /only a name or address/],
   ["", /is empty/],
   ["-bmc", /is not a host name/],
   [`${"a".repeat(64)}.example`, /is not a host name/],
@@ -107,7 +107,7 @@ describe("a machine behind a service", () => {
   test.each([
     [
       { host: "h", rpc, providers: ["redfish"] },
-      "providers names others than rpc, which is configured: nothing else is tried then",
+      "providers contains other providers than rpc, which is configured: nothing else is tried then",
     ],
     [{ host: "h", rpc, homeassistant }, "homeassistant conflicts with rpc: set only one of them"],
     [{ host: "h", providers: ["rpc"] }, "rpc.url is missing"],

@@ -101,7 +101,7 @@ describe("an action that somebody runs by hand", () => {
     [
       "speaks gRPC alone",
       { OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" },
-      /^spans not sent: .* grpc is not offered, use http/,
+      /^spans not sent: .* grpc is not supported, use http/,
     ],
     [
       "has no URL",

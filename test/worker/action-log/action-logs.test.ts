@@ -327,7 +327,7 @@ describe("when the disk does not take it", () => {
     await logs.close();
 
     expect(await onlyFile()).toMatch(
-      /^# workflow=[\s\S]*taken away meanwhile, and begins anew\n[^\n]*after\n# ended/,
+      /^# workflow=[\s\S]*the file was removed, starting a new one\n[^\n]*after\n# ended/,
     );
     expect(said).toEqual([]);
   });

@@ -198,7 +198,7 @@ describe("agent IDs", () => {
     const inventory = write("nobody.yaml", "machines: []\n");
 
     expect(problems({ flags: { grpcServer: "x" } })).toEqual([
-      "--agent-id: is missing, and so is --inventory: the worker would have no agent ID to poll with",
+      "--agent-id: is missing, and so is --inventory: the worker has no agent ID to poll with",
     ]);
     expect(problems({ flags: { grpcServer: "x", inventory } })).toEqual([
       "--inventory: has no machines, and no agent ID is set: the worker has no agent ID to poll with",
@@ -291,7 +291,7 @@ describe("TLS to the server", () => {
     ]);
     expect(problems({ flags: { ...ENOUGH, grpcTls: true, grpcInsecureTls: true, grpcCaFile: pem } })).toEqual(
       [
-        "--grpc-insecure-tls: accepts any certificate, so --grpc-ca-file would not be looked at: give one of them",
+        "--grpc-insecure-tls: accepts any certificate, so --grpc-ca-file has no effect: set only one of them",
       ],
     );
   });
@@ -403,7 +403,7 @@ describe("the registry's password", () => {
     const registryPassFile = write("pass2", "x");
 
     expect(problems({ flags: { ...ENOUGH, registryPassFile }, env: { REGISTRY_PASSWORD: "x" } })).toEqual([
-      "--registry-pass-file: cannot stand beside REGISTRY_PASSWORD: give one of them",
+      "--registry-pass-file: conflicts with REGISTRY_PASSWORD: set only one of them",
       "REGISTRY_PASSWORD: needs a user: set --registry-user",
       "--registry-pass-file: needs a user: set --registry-user",
     ]);
@@ -496,7 +496,7 @@ describe("problems", () => {
 describe("warnings", () => {
   it("tell of a poll that ends before the server answers", () => {
     expect(warnings({ flags: { ...ENOUGH, pollTimeout: "60s" } })).toEqual([
-      expect.stringMatching(/^--poll-timeout: is shorter than the minute/),
+      expect.stringMatching(/^--poll-timeout: is shorter than one minute/),
     ]);
     expect(warnings({ flags: { ...ENOUGH, pollTimeout: "61s" } })).toEqual([]);
   });

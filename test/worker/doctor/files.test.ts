@@ -229,7 +229,7 @@ describe("secrets", () => {
       { detail: `machine node-3: passwordFile ${two} holds more than one line` },
       { detail: "machine node-4: passwordEnv NOT_SET is not set", class: "usage" },
     ]);
-    expect(report.of("secrets")[0]?.remedy).toContain(`the user ${userInfo().username} `);
+    expect(report.of("secrets")[0]?.remedy).toContain(`readable by ${userInfo().username}, the user `);
     expect(report.of("inventory")).toMatchObject([{ state: "ok" }]);
     expect(report.endedWith).toBe(2);
   });

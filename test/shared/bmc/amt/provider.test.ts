@@ -346,7 +346,7 @@ describe("one boot from the network", () => {
 
     expect(error).toMatchObject({
       class: "auth",
-      message: expect.stringMatching(/only with its user's consent/),
+      message: expect.stringMatching(/only with user consent/),
     });
     expect(planned.class).toBe("auth");
     expect(device.operations).not.toContain("ChangeBootOrder");

@@ -49,7 +49,7 @@ test.each([
   ["two roots", "<a/><b/>", /more than one root/],
   ["text after the root", "<a/>text", /outside of the root/],
   ["an attribute twice", "<a b='1' b='2'/>", /attribute b twice/],
-  ["an attribute without quotes", "<a b=1/>", /no markup that is understood/],
+  ["an attribute without quotes", "<a b=1/>", /invalid markup/],
   ["an entity of HTML", "<a>&nbsp;</a>", /entity/],
   ["the character zero", "<a>&#0;</a>", /entity/],
   ["half a surrogate pair", "<a>&#xD800;</a>", /entity/],

@@ -97,7 +97,7 @@ describe("a file's machines and a cluster's together", () => {
 
     await expect(inventory.resolveConnection(waiting, reading())).rejects.toMatchObject({
       class: "usage",
-      message: expect.stringContaining("another BMC"),
+      message: expect.stringContaining("its BMC in the inventory changed"),
     });
     expect(inventory.machines().map(({ name }) => name)).toEqual(["node-1"]);
     expect(inventory.find("node-1")?.lockKey).toBe("node-1.file.example");

@@ -92,7 +92,7 @@ describe("the rights of the kubernetes runtime", () => {
       expect(lines).toEqual([]);
     }
 
-    const warnings = lab.said.filter(({ message }) => message.startsWith("actions' logs cannot be read"));
+    const warnings = lab.said.filter(({ message }) => message.startsWith("action logs unavailable"));
     expect(warnings).toHaveLength(1);
     expect(JSON.stringify(warnings[0]?.fields)).toContain("pods/log");
   });
