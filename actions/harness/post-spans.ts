@@ -21,7 +21,7 @@ export async function postSpans(env: Environment, body: string): Promise<string 
   }
   const url = URL.parse(tracesEndpoint(env) ?? "");
   if (url?.protocol !== "http:" && url?.protocol !== "https:") {
-    return "spans not sent: OTEL_EXPORTER_OTLP_ENDPOINT is no http or https URL";
+    return "spans not sent: OTEL_EXPORTER_OTLP_ENDPOINT is not an http or https URL";
   }
   const headers = {
     ...parseKeyValues(env["OTEL_EXPORTER_OTLP_HEADERS"]),

@@ -47,8 +47,7 @@ export function readWorkerLogs(texts: readonly string[]): WorkerLog {
       const action = `${parsed.data["workflow"]}/${parsed.data["action"]}`.replace(/^default\//, "");
       if (msg === "action started") launched.add(action);
       if (msg.startsWith("idempotent action of an earlier run lost")) lostAndRunAgain.push(action);
-      if (msg.startsWith("non-idempotent action of an earlier run lost"))
-        lostAndFailed.push(action);
+      if (msg.startsWith("non-idempotent action of an earlier run lost")) lostAndFailed.push(action);
     }
   }
   const count = (start: string) =>

@@ -155,7 +155,7 @@ describe("the log of an action", () => {
 
     expect(await files()).toHaveLength(2);
     expect(await readFile(join(directory, (await files())[0] ?? ""), "utf8")).toContain(
-      "left: it was not run",
+      "not finished: the server serves it again",
     );
   });
 
