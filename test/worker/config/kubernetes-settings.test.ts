@@ -138,7 +138,9 @@ describe("settings of the cluster that cannot be meant", () => {
 
   it("are lanes that are shared while their actions run where no other replica can take them over", () => {
     expect(problemsOf({ PBNJ_SHARE_LANES: "true" })).toEqual([
-      expect.stringMatching(/^PBNJ_SHARE_LANES: needs --runtime kubernetes: another replica can only adopt actions/),
+      expect.stringMatching(
+        /^PBNJ_SHARE_LANES: needs --runtime kubernetes: another replica can only adopt actions/,
+      ),
     ]);
   });
 

@@ -290,9 +290,7 @@ describe("TLS to the server", () => {
       "--grpc-client-cert-file: needs its private key: set --grpc-client-key-file",
     ]);
     expect(problems({ flags: { ...ENOUGH, grpcTls: true, grpcInsecureTls: true, grpcCaFile: pem } })).toEqual(
-      [
-        "--grpc-insecure-tls: accepts any certificate, so --grpc-ca-file has no effect: set only one of them",
-      ],
+      ["--grpc-insecure-tls: accepts any certificate, so --grpc-ca-file has no effect: set only one of them"],
     );
   });
 

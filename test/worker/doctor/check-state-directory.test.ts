@@ -87,7 +87,10 @@ it("a directory of another user is a problem that says to whom it must be given"
   ]);
 
   expect(own).toMatchObject([
-    { cause: "state-not-usable", remedy: expect.stringMatching(/chown -R \S+ \/.*, or choose another directory/) },
+    {
+      cause: "state-not-usable",
+      remedy: expect.stringMatching(/chown -R \S+ \/.*, or choose another directory/),
+    },
   ]);
   expect(made).toMatchObject([
     { cause: "state-not-usable", detail: expect.stringContaining(`a cannot be used: ${folder} may not be`) },
