@@ -25,7 +25,7 @@ function helpText(program: string): string {
   return `Usage: ${program} <name> [options]
 
 Runs one action in this process: the same input, output, signals and exit codes as its container.
-${program} <name> --help shows what an action takes.
+${program} <name> --help shows the inputs of an action.
 
 ${ACTIONS}`;
 }

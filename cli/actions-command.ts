@@ -9,7 +9,11 @@ const OUTPUTS = ["table", "json"];
 /** `pbnj-worker actions`. */
 export function defineActions(command: Command): void {
   command
-    .option("--output <table|json>", "one line an action, or JSON with what each takes", "table")
+    .option(
+      "--output <table|json>",
+      "output format: one line per action, or JSON with the inputs of each",
+      "table",
+    )
     .allowUnknownOption()
     .allowExcessArguments()
     .action(async ({ output }: { readonly output: string }) => {

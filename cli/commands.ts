@@ -16,7 +16,7 @@ export function programCommands(own: OwnProgram): readonly ProgramCommand[] {
     {
       name: "actions",
       usage: "[options]",
-      summary: "list the actions, one a line",
+      summary: "list the actions, one per line",
       define: async (command) => (await import("./actions-command.ts")).defineActions(command),
     },
     {

@@ -35,7 +35,7 @@ function createProgram(): Command {
   return (
     new Command(NAME)
       .description(
-        "A standing Tinkerbell worker for power and boot tasks: one small container per BMC action",
+        "A Tinkerbell worker for power and boot tasks that runs one small container per BMC action",
       )
       .version(version)
       .helpCommand("help [command]", "show the help of a command or an action")

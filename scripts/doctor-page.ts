@@ -45,7 +45,7 @@ function section(title: string, looksAt: string, belongs: (name: string, cause: 
       const kind = errorClass === undefined ? state : `${state}, \`${errorClass}\``;
       return `| \`${name}\` | ${kind} | ${cell(means)} | ${cell(mend)} |`;
     });
-  const table = ["| cause | is a | means | mend |", "| --- | --- | --- | --- |", ...rows];
+  const table = ["| cause | is a | means | fix |", "| --- | --- | --- | --- |", ...rows];
   return [title, looksAt, table.join("\n")].join("\n\n");
 }
 

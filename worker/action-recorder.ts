@@ -89,7 +89,7 @@ export class ActionRecorder {
       const { key, phase, action, machine } = this.#entry;
       this.#log.error(
         { ...fieldsOf(action, machine), key, phase, error: textOf(thrown) },
-        "journal not written, the action goes on",
+        "journal write failed: action step not recorded",
       );
       return false;
     }

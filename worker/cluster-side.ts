@@ -198,7 +198,7 @@ export class ClusterSide {
     const bound = AbortSignal.any([stop, AbortSignal.timeout(READY_MS)]);
     const synced = await this.#machines?.synced(bound);
     if (synced?.ok === false && !stop.aborted) {
-      this.#log.warn({ reason: synced.reason }, "machines of the cluster not known yet, the worker goes on");
+      this.#log.warn({ reason: synced.reason }, "cluster machines not loaded yet");
     }
   }
 

@@ -29,13 +29,13 @@ export function workerCommands(own: OwnProgram): readonly WorkerCommand[] {
     {
       name: "doctor",
       usage: "[options]",
-      summary: "say what is wrong with a worker's surroundings, and how to mend it",
+      summary: "check everything that a worker needs, and print how to fix problems",
       define: async (command) => (await import("./doctor-command.ts")).defineDoctor(command, own),
     },
     {
       name: "policy",
       usage: "test [options] <template>",
-      summary: "explain what a policy would let a template do",
+      summary: "explain what a policy allows a template to do",
       define: async (command) => (await import("./policy-command.ts")).definePolicy(command, own),
     },
   ];

@@ -103,7 +103,7 @@ export function composeWorker(
       onMachines: ({ added, removed }) =>
         log.info(
           { machinesAdded: named(added), machinesRemoved: named(removed), ...lanesChanged() },
-          "machines of the cluster taken over",
+          "cluster machines updated",
         ),
       onOwned: async () => {
         worker.setAgentIds(lanes());
@@ -123,7 +123,7 @@ export function composeWorker(
     report: (status, signal) => (side?.sinkFor(status.action, transport) ?? transport).report(status, signal),
   };
   const complain = (thrown: unknown) =>
-    log.error({ error: thrown instanceof Error ? thrown.message : String(thrown) }, "an onlooker stumbled");
+    log.error({ error: thrown instanceof Error ? thrown.message : String(thrown) }, "observer failed");
   const onlookers = side ? observers([observer, side.observer], complain) : observer;
   const slots = new ActionSlots(config.maxActions);
   const worker: Worker = new Worker({
@@ -184,7 +184,7 @@ export function composeWorker(
                 files: [
                   ...rules(config, current, lanesChanged, () => {
                     if (shared.authGate.retryNow())
-                      log.info({}, "inventory touched, retrying refused credentials");
+                      log.info({}, "inventory file touched, retrying refused credentials");
                   }),
                   ...watchedFiles,
                 ],
@@ -310,7 +310,7 @@ export function composeExecutor(
     ...(parts.cancelOf && { cancelOf: parts.cancelOf }),
     redactorOf: async (name, signal) => {
       const machine = current.inventory.find(name);
-      if (!machine) throw new Error(`the inventory does not have ${name} any more`);
+      if (!machine) throw new Error(`the inventory no longer has ${name}`);
       const { secretNamespace } = runtime;
       // What the worker never had it cannot take out of text; actions take it out themselves.
       if (secretNamespace !== undefined && current.inventory.mountedConnection?.(machine, secretNamespace)) {

@@ -109,7 +109,7 @@ export class Conclusion {
       await ended.remove(AbortSignal.timeout(REMOVE_TIMEOUT_MS));
     } catch (thrown) {
       const error = thrown instanceof Error ? thrown.message : String(thrown);
-      this.#options.log.error({ ...fields, error }, "what is left of the action could not be removed");
+      this.#options.log.error({ ...fields, error }, "cleanup failed");
     }
   }
 

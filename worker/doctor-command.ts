@@ -8,15 +8,15 @@ import { unknownArguments } from "./unknown-arguments.ts";
 export function defineDoctor(command: Command, own: OwnProgram): void {
   command
     .description(
-      "Look at all that pbnj-worker start needs, with the same settings, and say what is wrong and how to mend it. " +
-        "Changes nothing, takes no work from the tink server, and may be run beside a worker.",
+      "Check everything that pbnj-worker start needs, with the same settings, and print what is wrong and how to fix it. " +
+        "Changes nothing, takes no work from the tink server, and can run beside a worker.",
     )
-    .option("--bmc [machine...]", "log in to the BMCs of these machines, or of all, and look at them")
+    .option("--bmc [machine...]", "log in to the BMCs of these machines, or of all machines, and check them")
     .option(
       "--image <image>",
-      "run this action image with --help, as an action would be run (without containers: one action of that name)",
+      "run this action image with --help, as the worker runs actions (without containers: the action of that name)",
     )
-    .option("--output <text|json>", "lines for people, or JSON", "text")
+    .option("--output <text|json>", "output format: text or JSON", "text")
     .option("--timeout <duration>", "time for each check and for each machine", DEFAULT_TIMEOUT);
   addConfigOptions(command)
     .allowUnknownOption()

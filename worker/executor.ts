@@ -103,7 +103,7 @@ const REPEAT_MS = 5_000;
 const STALE_AT_MOST_MS = 15_000;
 /** A disk that is full may be made free; until then the server serves the action again. */
 const UNWRITABLE_PAUSE_MS = 5_000;
-const UNWRITABLE = "action not started: the journal cannot be written";
+const UNWRITABLE = "action not started: journal write failed";
 
 /**
  * Takes one action from permission to acknowledged report: policy, machine, turn at the BMC, slot, RUNNING,
@@ -305,7 +305,7 @@ export class Executor {
       signals.stop,
     );
     if (begun !== "acknowledged") {
-      log.warn({ ...fields, delivery: begun }, "action not started: the server did not take its start");
+      log.warn({ ...fields, delivery: begun }, "action not started: start report failed");
       await recorder.forget();
       return undefined;
     }
@@ -325,7 +325,7 @@ export class Executor {
       );
     } catch (thrown) {
       if (thrown instanceof LetGo) {
-        log.info({ ...fields, runtime: runtime.name }, "action let go of: it runs on");
+        log.info({ ...fields, runtime: runtime.name }, "detached from action");
         return undefined;
       }
       if (thrown instanceof NotLaunched || thrown instanceof LaunchNotRecorded) await recorder.forget();
@@ -442,10 +442,10 @@ export class Executor {
     const { clock, journal, log, reporter } = this.#options;
     const fields = { ...fieldsOf(entry.action, entry.machine), state: entry.end.state };
     if (entry.action.idMayReturn && this.#isRecent(entry.key)) {
-      log.debug(fields, "action served out of a cache after its end: not run");
+      log.debug(fields, "stale action skipped: server cache is behind");
       return undefined;
     }
-    log.warn(fields, "action served again after its end: not run");
+    log.warn(fields, "duplicate action skipped: already ended");
     // A workflow made anew must not be told how the one before it ended: it has not begun.
     if (!entry.action.idMayReturn || served.begun) {
       await reporter.within(REPEAT_MS, statusOf(entry), signals.stop);
@@ -454,7 +454,7 @@ export class Executor {
       // What is still served must not be forgotten.
       await journal.write({ ...entry, acknowledgedAt: new Date(clock.now()).toISOString() });
     } catch (thrown) {
-      log.error({ ...fields, error: textOf(thrown) }, "journal not written, the worker goes on");
+      log.error({ ...fields, error: textOf(thrown) }, "journal write failed: action end not recorded");
     }
     await clock.sleep(STALE_PAUSE_MS, signals.stop).catch(() => undefined);
     return undefined;

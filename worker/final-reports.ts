@@ -101,7 +101,7 @@ export class FinalReports {
       delivery = await this.#deliver(report, superseded);
     } catch (thrown) {
       const fields = fieldsOf(action, machine);
-      log.error({ ...fields, state, error: textOf(thrown) }, "report failed, will retry after a restart");
+      log.error({ ...fields, state, error: textOf(thrown) }, "report failed, retrying after restart");
     }
     await report.finish(delivery);
   }
@@ -118,7 +118,7 @@ export class FinalReports {
     }
     if (delivery !== "unanswered") return delivery;
     if (superseded.aborted) {
-      log.info(fields, "report superseded: server serves another action of the workflow");
+      log.info(fields, "report superseded by another action of the workflow");
       return "acknowledged";
     }
     if (isWorkflowDeleted(cancel)) {

@@ -21,7 +21,7 @@ const LONGEST_NAME = 255;
 /** A name, a tag and a digest at their longest. */
 const LONGEST_REFERENCE = LONGEST_NAME + 1 + 128 + 1 + 7 + 128;
 
-/** Undefined when the text is no image reference; a bare 64-digit hex string is an image ID and none either. */
+/** Undefined when the text is not an image reference; a bare 64-digit hex string is an image ID and none either. */
 export function parseImageReference(text: string): ImageReference | undefined {
   if (text.length > LONGEST_REFERENCE || /^[a-f0-9]{64}$/.test(text)) return undefined;
   const [tagged, digest] = cut(text, text.indexOf("@"));

@@ -72,7 +72,7 @@ export async function runLane(options: LaneOptions, stop: AbortSignal): Promise<
 
   function stumble(thrown: unknown, action?: Action): void {
     const about = action ? fieldsOf(action) : { agentId };
-    log.error({ ...about, error: textOf(thrown) }, "lane stumbled, goes on");
+    log.error({ ...about, error: textOf(thrown) }, "lane failed, restarting");
   }
 
   /** An action from its start to the time when its workflow may be served again. Never rejects. */
@@ -165,11 +165,11 @@ export async function runLane(options: LaneOptions, stop: AbortSignal): Promise<
         // Logged once per lane; what follows is only its repetition.
         const say = isWarned ? log.debug : log.warn;
         isWarned = true;
-        say.call(log, { agentId, code: poll.code, reason: poll.reason, waitMs }, "poll failed, will retry");
+        say.call(log, { agentId, code: poll.code, reason: poll.reason, waitMs }, "poll failed, retrying");
         await clock.sleep(waitMs, stop);
         continue;
       }
-      if (isWarned) log.info({ agentId, failures }, "tink server answers again");
+      if (isWarned) log.info({ agentId, failures }, "polling recovered");
       isWarned = false;
       isAfterOutage = false;
       failures = 0;

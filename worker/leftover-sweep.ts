@@ -47,14 +47,11 @@ export class LeftoverSweep {
     const { log, runtime, isNeeded } = this.#options;
     try {
       const removed = await runtime.sweep(isNeeded, stop);
-      if (removed > 0) log.info({ removed }, "leftovers of earlier workers removed");
+      if (removed > 0) log.info({ removed }, "orphans of earlier workers removed");
       return true;
     } catch (thrown) {
       if (sayWhy && !stop.aborted) {
-        log.warn(
-          { error: textOf(thrown) },
-          "leftovers of earlier workers could not be looked for, will retry",
-        );
+        log.warn({ error: textOf(thrown) }, "orphan sweep failed, retrying");
       }
       return false;
     }

@@ -12,7 +12,7 @@ export class ActedElsewhere extends Error {
   override readonly name = "ActedElsewhere";
 
   constructor() {
-    super("another replica had this action in hand; the server serves it again if it is not done");
+    super("another replica ran this action; the server serves it again if it has not ended");
   }
 }
 

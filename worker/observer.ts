@@ -138,7 +138,7 @@ export interface WorkerFacts {
   agentIds(): readonly string[];
   /** How many actions run of how many that may. */
   slots(): { readonly limit: number; readonly taken: number };
-  /** Entries of the journal whose end the server may not know yet. */
+  /** Journal entries of actions whose outcome the server may not know yet. */
   unfinished(): number;
   /** Whether the tink server is at the other end of an open connection; it holds polls, so that its answers come late. */
   connected(): boolean;

@@ -39,7 +39,7 @@ export function openOperating(
   { log, clock, actionNames }: OperatingParts,
 ): Operating {
   const complain = (thrown: unknown) =>
-    log.error({ error: thrown instanceof Error ? thrown.message : String(thrown) }, "an onlooker stumbled");
+    log.error({ error: thrown instanceof Error ? thrown.message : String(thrown) }, "observer failed");
   const actionLogs = config.actionLog && new ActionLogs({ ...config.actionLog, clock, log });
   const statusPage = config.http && openStatusPage({ clock });
   const metrics = config.http && new Metrics({ clock, actionNames });

@@ -21,15 +21,15 @@ export function definePolicy(command: Command, own: OwnProgram): void {
       process.stderr.write(problemReport("pbnj-worker policy", problemsWith(command)));
       process.exit(exitCodeOf("usage"));
     });
-  const summary = "explain what a worker with these settings would let a template do; runs nothing";
+  const summary = "explain what a worker with these settings allows a template to do; runs nothing";
   const test = command
     .command(TEST)
     .summary(summary)
     .description(summary)
     .argument("<template>", "a Tinkerbell template")
     .option("--map <key=value>", "a value for {{ .key }} in the template; repeat for several", collect, [])
-    .option("--namespace <name>", "the namespace that the workflow would be in", "default")
-    .option("--output <table|json>", "a line for each rule, or JSON", "table");
+    .option("--namespace <name>", "the namespace of the workflow", "default")
+    .option("--output <table|json>", "output format: one line per rule, or JSON", "table");
   addConfigOptions(test, RULE_SETTINGS)
     .allowUnknownOption()
     .allowExcessArguments()

@@ -40,7 +40,7 @@ interface Adopting {
 export type RedactorOf = (machine: string, signal: AbortSignal) => Promise<Redactor>;
 
 const READ_SECRETS_MS = 15_000;
-const WITHHELD = "[withheld: the machine's credentials cannot be read, to be taken out of it]";
+const WITHHELD = "[withheld: the machine's credentials cannot be read, so they cannot be redacted]";
 
 /** Gives nothing of any text. */
 const withheld: Redactor = Object.assign(() => WITHHELD, {
@@ -70,7 +70,7 @@ export class Recovery {
       observer.action({ kind: "left", action: seenAction(entry.action), at: new Date(clock.now()) });
       if (signals.stop.aborted) return undefined;
       const fields = { ...fieldsOf(entry.action, entry.machine), error: textOf(thrown) };
-      log.error(fields, "action of an earlier run not taken up, will try again when the server serves it");
+      log.error(fields, "action adoption failed, retrying when served");
       await clock.sleep(TRY_AGAIN_MS, signals.stop).catch(() => undefined);
       return undefined;
     }
@@ -85,7 +85,7 @@ export class Recovery {
     const recorder = ActionRecorder.resume(recording, entry);
     const fields = fieldsOf(entry.action, entry.machine);
     if (entry.phase === "ended") {
-      log.info({ ...fields, state: entry.end.state }, "report of an earlier run is still to be made");
+      log.info({ ...fields, state: entry.end.state }, "report of an earlier run pending");
       // A hook of it may still run, and is a leftover: until it is gone, the machine is not free.
       const free = this.#options.turns.take(entry, signals.stop, () => sweep.done, { actionKey: entry.key });
       await conclusion.reportEnd(
@@ -116,18 +116,18 @@ export class Recovery {
         if (entry.connected) learn(entry.machine, adoption.ended.outcome);
         return conclusion.conclude(entry.action, adoption.ended, about, signals.cancel);
       case "not-launched":
-        log.info(fields, "action of an earlier run was not launched: the server serves it again");
+        log.info(fields, "action of an earlier run not launched: server serves it again");
         await this.#leave(entry, recorder);
         return undefined;
       case "lost": {
         const why = damage === undefined ? "" : `the action's journal entry ${damage}; `;
         const facts = { ...fields, runtime: runtime.name, reason: `${why}${adoption.reason}` };
         if (adoption.idempotent) {
-          log.warn(facts, "action of an earlier run was lost and is idempotent: the server serves it again");
+          log.warn(facts, "idempotent action of an earlier run lost: server serves it again");
           await this.#leave(entry, recorder);
           return undefined;
         }
-        log.warn(facts, "action of an earlier run was lost and is not idempotent: not run again");
+        log.warn(facts, "non-idempotent action of an earlier run lost: not run again");
         const reason = `${facts.reason}; it may have been carried out and is not idempotent, so it is not run again`;
         const lost = nothingLeft(failedLaunch("internal", reason, startedAt, new Date(clock.now())));
         return conclusion.conclude(entry.action, lost, about, signals.cancel);
@@ -195,7 +195,7 @@ export class Recovery {
       return await this.#options.redactorOf(machine, signal);
     } catch (thrown) {
       const facts = { ...fields, error: textOf(thrown) };
-      this.#options.log.warn(facts, "what the action of an earlier run says is withheld");
+      this.#options.log.warn(facts, "output of an adopted action withheld");
       return withheld;
     }
   }

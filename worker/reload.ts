@@ -88,7 +88,7 @@ class FileWatch {
       // It was touched, or is back as it was; the first look has nothing to compare it with.
       if (this.#settledMark !== "") this.#file.touched?.();
       if (this.#said !== "") {
-        log.info({ file: path }, `${name} can be read again, as it was`);
+        log.info({ file: path }, `${name} readable again, unchanged`);
         observer.file({ name, taken: true });
       }
       this.#said = "";
@@ -139,10 +139,7 @@ class FileWatch {
     const { name, path } = this.#file;
     const { log } = this.#options;
     for (const { source, message } of problems) log.error({ source }, message);
-    log.error(
-      { file: path, problems: problems.length },
-      `${name} not taken over, the last good one stays in force`,
-    );
+    log.error({ file: path, problems: problems.length }, `${name} reload failed, keeping the last valid one`);
     return true;
   }
 }

@@ -87,7 +87,7 @@ export class Reporter {
         const facts = { ...fields, attempt, code: answer.code, reason: answer.reason };
         if (answer.kind === "retry" && answer.bounded) boundedAnswers += 1;
         if (answer.kind === "rejected" || boundedAnswers >= BOUNDED_ATTEMPTS) {
-          log.error(facts, "report refused for good, the worker goes on without it");
+          log.error(facts, "report rejected");
           return "rejected";
         }
         missingSinceMs = answer.missing ? (missingSinceMs ?? askedMs) : undefined;
@@ -102,7 +102,7 @@ export class Reporter {
         const waitMs = backoffMs(backoff, attempt);
         // Once per report; an outage has a line of its own.
         const say = attempt > 1 || answer.outage ? log.debug : log.warn;
-        say.call(log, { ...facts, waitMs }, "report not taken, will repeat");
+        say.call(log, { ...facts, waitMs }, "report failed, retrying");
         await clock.sleep(waitMs, signal);
       } catch (thrown) {
         if (!signal.aborted) throw thrown;

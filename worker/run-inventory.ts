@@ -25,8 +25,7 @@ export async function runInventory(
   });
   void machines.run(stop);
   const synced = await machines.synced(AbortSignal.any([stop, AbortSignal.timeout(MACHINES_MS)]));
-  if (!synced.ok)
-    log.warn({ reason: synced.reason }, "machines of the cluster not known yet, the worker goes on");
+  if (!synced.ok) log.warn({ reason: synced.reason }, "cluster machines not loaded yet");
   const all = new CombinedInventory({ file, cluster: machines, log });
   return {
     machines: () => all.machines(),

@@ -101,7 +101,7 @@ export class Worker {
     this.#agentIds = new Set(agentIds);
     const added = [...this.#agentIds].filter((agentId) => !before.has(agentId));
     const removed = [...before].filter((agentId) => !this.#agentIds.has(agentId));
-    const reason = new Error("the agent ID is no longer this worker's");
+    const reason = new Error("another worker has the agent ID");
     for (const agentId of removed) this.#lanes.get(agentId)?.stop.abort(reason);
     for (const agentId of added) this.#ensureLane(agentId);
     return { added, removed };
@@ -122,10 +122,7 @@ export class Worker {
   stop(): void {
     if (this.#stop.signal.aborted) return;
     const { clock, log, shutdownGraceMs } = this.#parts;
-    log.info(
-      { running: this.#running, graceMs: shutdownGraceMs },
-      "stopping: no new actions, waiting for running ones",
-    );
+    log.info({ running: this.#running, graceMs: shutdownGraceMs }, "stopping: draining running actions");
     const reason = new Error("the worker is stopping");
     this.#stop.abort(reason);
     for (const lane of this.#lanes.values()) lane.stop.abort(reason);
@@ -142,10 +139,10 @@ export class Worker {
     const { log, runtime } = this.#parts;
     const facts = { running: this.#running };
     if (runtime.letGo) {
-      if (this.#running > 0) log.info(facts, "letting go of the actions that run: they go on");
+      if (this.#running > 0) log.info(facts, "detaching from running actions");
       runtime.letGo();
-    } else if (this.#running > 0) log.warn(facts, "cancelling the actions that run");
-    this.#cancel.abort(new Error("the worker was told to stop at once"));
+    } else if (this.#running > 0) log.warn(facts, "cancelling running actions");
+    this.#cancel.abort(new Error("the worker was told to stop immediately"));
   }
 
   get #signals(): StopSignals {

@@ -3,7 +3,7 @@ import { describeInfo } from "../harness/describe-info.ts";
 
 export default defineAction({
   name: "bmc-info",
-  summary: "Say what a BMC is: vendor, model, firmware, serial number",
+  summary: "Show a BMC's vendor, model, firmware and serial number",
   idempotent: true,
   input: {},
   run: async ({ bmc, signal }) => {

@@ -8,17 +8,14 @@ export const reference: ActionReference = {
   output: {
     data: z
       .strictObject({
-        vendor: z.string().optional().describe("Who made it"),
-        model: z
-          .string()
-          .optional()
-          .describe("The model; with IPMI the product number, which is all there is"),
-        firmware: z.string().optional().describe("The version of its firmware"),
-        protocolVersion: z.string().optional().describe("The Redfish or IPMI version that it speaks"),
+        vendor: z.string().optional().describe("The manufacturer"),
+        model: z.string().optional().describe("The model; with IPMI the product number"),
+        firmware: z.string().optional().describe("The firmware version"),
+        protocolVersion: z.string().optional().describe("The Redfish or IPMI version"),
         serial: z.string().optional().describe("The BMC's own serial number, not the machine's"),
         uuid: z.string().optional().describe("With Redfish the BMC's, with IPMI the system's"),
       })
-      .describe("What the BMC says of itself; what it does not say is absent"),
+      .describe("What the BMC reports about itself; fields that it does not report are absent"),
   },
   result: {
     action: "bmc-info",

@@ -10,12 +10,13 @@ export default defineAction({
   input: {
     kind: choice(["cold", "warm"], {
       env: "KIND",
-      description: "Start the BMC from scratch, or only its services where it makes a difference",
+      description:
+        "cold restarts the whole BMC; warm restarts only its services, on BMCs that support the difference",
       default: "cold",
     }),
     answerTimeout: duration({
       env: "ANSWER_TIMEOUT",
-      description: "How long the BMC may take from the reset until it answers again",
+      description: "Time limit for the BMC to answer again after the reset",
       default: "5m",
       minMs: 1_000,
     }),

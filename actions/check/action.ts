@@ -10,17 +10,17 @@ import { summarise, unmet } from "./verdict.ts";
 export default defineAction({
   name: "check",
   summary:
-    "Look at everything that the other actions need of a BMC, through each provider, and change nothing",
+    "Check everything that the other actions need from a BMC, with each provider, without changing anything",
   idempotent: true,
   input: {
     require: choiceList(CHECK_NAMES, {
       env: "REQUIRE",
-      description: "What must be ok with at least one provider; login always must",
+      description: "Checks that must pass with at least one provider; login is always required",
       default: "login,power,boot",
     }),
     maxClockSkew: duration({
       env: "MAX_CLOCK_SKEW",
-      description: "How far the BMC's clock may be from this host's",
+      description: "Maximum difference between the BMC's clock and this host's",
       default: "5m",
     }),
   },

@@ -28,7 +28,7 @@ export interface Finding {
   readonly state: CheckState;
   /** One line for people. */
   readonly detail: string;
-  /** What an action that needs it would fail with; absent where it is ok. */
+  /** The error class with which an action would fail; absent if the check is ok. */
   readonly class?: ErrorClass;
 }
 

@@ -120,7 +120,7 @@ function offerOf(capability: OfferedCapability): Look {
     look: async ({ client, signal }) =>
       (await client.readOffer(capability, signal)) === "offered"
         ? ok("offered")
-        : notTried("unsupported", "the BMC does not say whether it offers it, only using it would tell"),
+        : notTried("unsupported", "the BMC does not report whether it supports this"),
   };
 }
 

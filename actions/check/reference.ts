@@ -19,27 +19,27 @@ const roundTrips = z.int().min(0);
 
 const check = z
   .strictObject({
-    provider: provider.describe("Through what it was looked at"),
-    check: z.enum(CHECK_NAMES).describe("What was looked at"),
+    provider: provider.describe("The provider"),
+    check: z.enum(CHECK_NAMES).describe("What was checked"),
     state: z
       .enum(CHECK_STATES)
-      .describe("A warning becomes failed where the check is required; unsupported is what is not there"),
+      .describe("A warning counts as failed if the check is required; unsupported means not available"),
     detail: z.string().describe("What was found, or why not, in one line"),
     class: z
       .enum(ErrorClass.options)
       .optional()
-      .describe("What an action that needs it would fail with; absent where it is ok"),
-    durationMs: durationMs.optional().describe("How long it took; absent where nothing was tried"),
+      .describe("The error class with which an action would fail; absent if the check is ok"),
+    durationMs: durationMs.optional().describe("Duration; absent if the check did not run"),
     roundTrips: roundTrips.optional().describe("The same in round trips"),
   })
-  .describe("What a look at one thing through one provider came to");
+  .describe("The result of one check with one provider");
 
 const tally = z
   .strictObject({
     provider: provider.describe("In the order of the connection"),
     ok: z.int().min(0).describe("How many checks are ok"),
-    checks: z.int().min(1).describe("How many there are; a provider that lets nobody in has the login alone"),
-    durationMs: durationMs.describe("How long all of it took, logout included"),
+    checks: z.int().min(1).describe("Number of checks; only the login if the login failed"),
+    durationMs: durationMs.describe("Total duration, including logout"),
     roundTrips: roundTrips.describe("The same in round trips"),
   })
   .describe("All checks of one provider");
@@ -83,8 +83,8 @@ export const reference: ActionReference = {
   readsOnly: true,
   output: {
     data: z.strictObject({
-      checks: z.array(check).describe("One a provider and check, in the order in which they were looked at"),
-      providers: z.array(tally).describe("One a provider"),
+      checks: z.array(check).describe("One per provider and check, in the order of the checks"),
+      providers: z.array(tally).describe("One per provider"),
     }),
   },
   result: {

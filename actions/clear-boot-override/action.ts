@@ -3,7 +3,7 @@ import { runBoot } from "../harness/run-boot.ts";
 
 export default defineAction({
   name: "clear-boot-override",
-  summary: "Take a boot override back, so that the machine boots in its own order",
+  summary: "Clear a boot override, so that the machine uses its own boot order",
   idempotent: true,
   input: {},
   run: (context) => runBoot(context, { device: "none", persistent: false, mode: "keep" }),

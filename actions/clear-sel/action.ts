@@ -4,7 +4,7 @@ import { reportPlan } from "../harness/dry-run.ts";
 
 export default defineAction({
   name: "clear-sel",
-  summary: "Empty a machine's system event log",
+  summary: "Clear a machine's system event log",
   idempotent: true,
   input: {},
   run: async ({ bmc, dryRun, signal }) => {

@@ -5,7 +5,7 @@ import { userName, userRole } from "../harness/user-input.ts";
 
 export default defineAction({
   name: "create-user",
-  summary: "Create a BMC user, or give the one there is this password and role",
+  summary: "Create a BMC user, or set the password and role of an existing one",
   idempotent: true,
   input: { userName, role: userRole({ required: true }), ...passwordInput },
   check: (input) => checkPassword(input, { required: true }),

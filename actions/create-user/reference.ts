@@ -11,8 +11,8 @@ export const reference: ActionReference = {
   volumes: ["/var/lib/bmc-passwords/node-01:/passwords"],
   keywords: ["user", "account", "password"],
   output: {
-    before: bmcUser.describe("The user as it was; absent where there was none"),
-    after: bmcUser.describe("The user as read afterwards"),
+    before: bmcUser.describe("The user before; absent if there was none"),
+    after: bmcUser.describe("The user after"),
   },
   result: {
     action: "create-user",

@@ -3,7 +3,7 @@ import { reportPlan } from "../harness/dry-run.ts";
 
 export default defineAction({
   name: "deactivate-sol",
-  summary: "End serial-over-LAN sessions that somebody left open",
+  summary: "End serial-over-LAN sessions that were left open",
   idempotent: true,
   input: {},
   run: async ({ bmc, dryRun, signal }) => {

@@ -5,7 +5,7 @@ import { userName } from "../harness/user-input.ts";
 
 export default defineAction({
   name: "delete-user",
-  summary: "Delete a BMC user; that there is none is success",
+  summary: "Delete a BMC user; succeeds if the user does not exist",
   idempotent: true,
   input: { userName },
   run: async ({ bmc, input, dryRun, signal }) => {

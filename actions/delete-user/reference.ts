@@ -4,7 +4,7 @@ import { bmcUser } from "../harness/user-reference.ts";
 export const reference: ActionReference = {
   environment: { USER_NAME: "deploy" },
   keywords: ["user", "account", "decommission"],
-  output: { before: bmcUser.describe("The user as it was; absent where there was none") },
+  output: { before: bmcUser.describe("The user before; absent if there was none") },
   result: {
     action: "delete-user",
     machine: "node-01",

@@ -4,7 +4,7 @@ import { reportPlan } from "../harness/dry-run.ts";
 
 export default defineAction({
   name: "eject-virtual-media",
-  summary: "Empty a machine's virtual CD drive",
+  summary: "Eject the image from a machine's virtual CD drive",
   idempotent: true,
   input: {},
   run: async ({ bmc, dryRun, signal }) => {

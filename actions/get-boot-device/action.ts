@@ -3,7 +3,7 @@ import { defineAction } from "../harness/action.ts";
 
 export default defineAction({
   name: "get-boot-device",
-  summary: "Say what a machine is set to boot from",
+  summary: "Show a machine's boot device",
   idempotent: true,
   input: {},
   run: async ({ bmc, signal }) => {

@@ -3,7 +3,7 @@ import { defineAction } from "../harness/action.ts";
 
 export default defineAction({
   name: "get-ntp",
-  summary: "Say which time servers a BMC uses",
+  summary: "Show a BMC's time servers",
   idempotent: true,
   input: {},
   run: async ({ bmc, signal }) => {

@@ -17,7 +17,7 @@ type BootModeInput = InputOf<typeof bootModeInput>;
 
 export function checkBootMode({ mode, efiBoot }: BootModeInput): readonly string[] {
   const differs = mode !== undefined && efiBoot !== undefined && mode !== spelled(efiBoot);
-  return differs ? [`MODE=${mode} and EFI_BOOT=${efiBoot} contradict each other: give one`] : [];
+  return differs ? [`MODE=${mode} and EFI_BOOT=${efiBoot} contradict each other: set only one`] : [];
 }
 
 export function bootModeOf({ mode, efiBoot }: BootModeInput): BootModeChoice {

@@ -5,13 +5,14 @@ import { boolean, choice, duration, type InputField } from "./input.ts";
 export const commonInput = {
   timeout: duration({
     env: "TIMEOUT",
-    description: "Time for the whole action; what is under way is cancelled and sessions are closed",
+    description:
+      "Timeout of the whole action; when it expires, requests are cancelled and sessions are closed",
     default: "10m",
     minMs: 100,
   }),
   dryRun: boolean({
     env: "DRY_RUN",
-    description: "Read the state and say what would be sent; change nothing",
+    description: "Read the state and print what would be sent, without changing anything",
     default: "false",
   }),
   resultFile: {
@@ -22,7 +23,7 @@ export const commonInput = {
   } satisfies InputField<string>,
   logLevel: choice(["debug", "info", "warn", "error"], {
     env: "LOG_LEVEL",
-    description: "The least severe log lines to write to stderr",
+    description: "Minimum level of the log lines on stderr",
     default: "info",
   }),
 };
@@ -30,7 +31,7 @@ export const commonInput = {
 /** For actions whose data makes a table. */
 export const outputInput = choice(["auto", "json", "table"], {
   env: "OUTPUT",
-  description: "What stdout gets: the result as JSON or a table of its data; auto is a table on a terminal",
+  description: "Format of the result on stdout: JSON or a table; auto uses a table on a terminal",
   default: "auto",
 });
 

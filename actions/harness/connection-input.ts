@@ -40,7 +40,7 @@ const CIPHER_SUITES = ["17", "3"];
 export const connectionFile: InputField<string> = {
   env: "BMC_CONNECTION_FILE",
   type: "file",
-  description: "The whole connection as JSON in a file, or - for stdin, in place of the variables below",
+  description: "A file with the whole connection as JSON, or - for stdin; replaces the variables below",
   schema: z.string(),
 };
 
@@ -54,7 +54,7 @@ export const machineField = field(
 
 /** The connection, one variable a field. */
 export const connectionFieldTable: readonly ConnectionField[] = [
-  field("BMC_HOST", ["host"], "text", asText, "The BMC's name or address, without scheme or port", {
+  field("BMC_HOST", ["host"], "text", asText, "The BMC's host name or address, without scheme or port", {
     required: true,
   }),
   field(
@@ -62,9 +62,9 @@ export const connectionFieldTable: readonly ConnectionField[] = [
     ["username"],
     "text",
     asText,
-    "The user; this or the file form is needed, except with RPC_URL or HOMEASSISTANT_URL",
+    "The user name; required, directly or as a file, except with RPC_URL or HOMEASSISTANT_URL",
   ),
-  field("BMC_USERNAME_FILE", ["username"], "file", asText, "A file that holds the user", {
+  field("BMC_USERNAME_FILE", ["username"], "file", asText, "A file that contains the user name", {
     fromFile: "text",
   }),
   field(
@@ -72,29 +72,29 @@ export const connectionFieldTable: readonly ConnectionField[] = [
     ["password"],
     "text",
     asText,
-    "The password, or Home Assistant's token; this or the file form, which keeps it out of the environment, is needed, except with RPC_URL",
+    "The password, or Home Assistant's token; required except with RPC_URL; the file form keeps it out of the environment",
     {
       secret: true,
     },
   ),
-  field("BMC_PASSWORD_FILE", ["password"], "file", asText, "A file that holds the password", {
+  field("BMC_PASSWORD_FILE", ["password"], "file", asText, "A file that contains the password", {
     fromFile: "secret",
   }),
+  field("BMC_PROVIDERS", ["providers"], "list", asList, "The providers to use, in order of preference", {
+    default: "redfish,ipmi",
+    choices: ProviderName.options,
+  }),
   field(
-    "BMC_PROVIDERS",
-    ["providers"],
-    "list",
-    asList,
-    "The ways to talk to the BMC, in order of preference",
+    "BMC_BOOT_MODE",
+    ["bootMode"],
+    "choice",
+    asText,
+    "The boot mode to use when an action's mode is keep",
     {
-      default: "redfish,ipmi",
-      choices: ProviderName.options,
+      default: "keep",
+      choices: ["uefi", "legacy", "keep"],
     },
   ),
-  field("BMC_BOOT_MODE", ["bootMode"], "choice", asText, "The boot mode where an action says keep", {
-    default: "keep",
-    choices: ["uefi", "legacy", "keep"],
-  }),
   field(
     "BMC_TLS_VERIFY",
     ["tls", "verify"],
@@ -120,14 +120,14 @@ export const connectionFieldTable: readonly ConnectionField[] = [
     ["tls", "fingerprint"],
     "text",
     asText,
-    "SHA-256 of the BMC's certificate, which then alone is trusted",
+    "SHA-256 fingerprint of the only certificate to trust",
   ),
   field(
     "BMC_TLS_FALLBACK",
     ["tls", "fallback"],
     "boolean",
     asBoolean,
-    "Whether another provider may be used after TLS with one failed, which an attacker can cause",
+    "Whether to try another provider after a TLS failure, which an attacker can cause",
     { default: "false" },
   ),
   field(
@@ -135,12 +135,12 @@ export const connectionFieldTable: readonly ConnectionField[] = [
     ["connectTimeoutMs"],
     "duration",
     asDuration,
-    "Time for one attempt to connect",
+    "Timeout of one connection attempt",
     {
       default: "5s",
     },
   ),
-  field("BMC_REQUEST_TIMEOUT", ["requestTimeoutMs"], "duration", asDuration, "Time for one answer", {
+  field("BMC_REQUEST_TIMEOUT", ["requestTimeoutMs"], "duration", asDuration, "Timeout of one request", {
     default: "30s",
   }),
   field(
@@ -148,7 +148,7 @@ export const connectionFieldTable: readonly ConnectionField[] = [
     ["headStartMs"],
     "duration",
     asDuration,
-    "How long a preferred provider is tried alone before the next one starts beside it",
+    "How long to try a preferred provider alone before the next one starts in parallel",
     { default: "1s" },
   ),
   field(
@@ -156,7 +156,7 @@ export const connectionFieldTable: readonly ConnectionField[] = [
     ["redfish", "port"],
     "integer",
     asInteger,
-    "The Redfish port; 443 or, without TLS, 80",
+    "The Redfish port; the default is 443, or 80 without TLS",
   ),
   field(
     "REDFISH_SCHEME",
@@ -174,14 +174,14 @@ export const connectionFieldTable: readonly ConnectionField[] = [
     ["redfish", "system"],
     "text",
     asText,
-    "Which system, by path, Id or Name, where there are several",
+    "The system to use, by path, Id or Name, if the BMC has several",
   ),
   field(
     "REDFISH_AUTH",
     ["redfish", "auth"],
     "choice",
     asText,
-    "How to log in; auto is basic authentication",
+    "The authentication method; auto means basic authentication",
     {
       default: "auto",
       choices: ["auto", "basic", "session"],
@@ -193,7 +193,7 @@ export const connectionFieldTable: readonly ConnectionField[] = [
     ["ipmi", "cipherSuite"],
     "choice",
     asInteger,
-    "The only cipher suite to use; 17 unless IPMI_ALLOW_SUITE_3 is true",
+    "The cipher suite to use; only 17, unless IPMI_ALLOW_SUITE_3 is true",
     {
       choices: CIPHER_SUITES,
     },
@@ -203,15 +203,15 @@ export const connectionFieldTable: readonly ConnectionField[] = [
     ["ipmi", "allowSuite3"],
     "boolean",
     asBoolean,
-    "Whether cipher suite 3, which is weaker, may be used where the BMC does not offer 17",
+    "Whether to allow cipher suite 3, which is weaker, if the BMC does not support 17",
     { default: "false" },
   ),
-  field("IPMI_PRIVILEGE", ["ipmi", "privilege"], "choice", asText, "The privilege level to ask for", {
+  field("IPMI_PRIVILEGE", ["ipmi", "privilege"], "choice", asText, "The privilege level to request", {
     default: "operator",
     choices: PRIVILEGES,
   }),
   field("IPMI_KG", ["ipmi", "kg"], "text", asText, "The BMC key Kg: text, or hex after 0x", { secret: true }),
-  field("IPMI_KG_FILE", ["ipmi", "kg"], "file", asText, "A file that holds Kg", { fromFile: "secret" }),
+  field("IPMI_KG_FILE", ["ipmi", "kg"], "file", asText, "A file that contains Kg", { fromFile: "secret" }),
   field("IPMITOOL_PORT", ["ipmitool", "port"], "integer", asInteger, "The IPMI port for ipmitool", {
     default: "623",
   }),
@@ -220,7 +220,7 @@ export const connectionFieldTable: readonly ConnectionField[] = [
     ["ipmitool", "cipherSuite"],
     "choice",
     asInteger,
-    "The only cipher suite for ipmitool; 17 unless IPMITOOL_ALLOW_SUITE_3 is true",
+    "The cipher suite for ipmitool; only 17, unless IPMITOOL_ALLOW_SUITE_3 is true",
     {
       choices: CIPHER_SUITES,
     },
@@ -230,7 +230,7 @@ export const connectionFieldTable: readonly ConnectionField[] = [
     ["ipmitool", "allowSuite3"],
     "boolean",
     asBoolean,
-    "Whether ipmitool may use cipher suite 3, which is weaker, where the BMC does not offer 17",
+    "Whether ipmitool may use cipher suite 3, which is weaker, if the BMC does not support 17",
     { default: "false" },
   ),
   field(
@@ -244,7 +244,7 @@ export const connectionFieldTable: readonly ConnectionField[] = [
       choices: PRIVILEGES,
     },
   ),
-  field("IPMITOOL_KG_FILE", ["ipmitool", "kg"], "file", asText, "A file that holds Kg, for ipmitool", {
+  field("IPMITOOL_KG_FILE", ["ipmitool", "kg"], "file", asText, "A file that contains Kg, for ipmitool", {
     fromFile: "secret",
   }),
   field(
@@ -267,9 +267,9 @@ export const connectionFieldTable: readonly ConnectionField[] = [
     ["rpc", "url"],
     "text",
     asText,
-    "The webhook that controls the machine, which knows it by BMC_HOST, any text then; nothing else is tried",
+    "The webhook that controls the machine; it identifies the machine by BMC_HOST, which may then be any text; no other provider is tried",
   ),
-  field("RPC_NAMING", ["rpc", "naming"], "choice", asText, "Whose names the webhook's headers have", {
+  field("RPC_NAMING", ["rpc", "naming"], "choice", asText, "The naming scheme of the webhook's headers", {
     default: "bmclib",
     choices: ["bmclib", "rufio"],
   }),
@@ -278,7 +278,7 @@ export const connectionFieldTable: readonly ConnectionField[] = [
     ["rpc", "signature", "secrets", "sha256"],
     "text",
     asText,
-    "The secret that requests to the webhook are signed with (SHA-256)",
+    "The secret for signing webhook requests (SHA-256)",
     { secret: true },
   ),
   field(
@@ -286,7 +286,7 @@ export const connectionFieldTable: readonly ConnectionField[] = [
     ["rpc", "signature", "secrets", "sha256"],
     "file",
     asText,
-    "A file that holds the webhook's secret",
+    "A file that contains the webhook's secret",
     { fromFile: "secret" },
   ),
   field(
@@ -294,14 +294,14 @@ export const connectionFieldTable: readonly ConnectionField[] = [
     ["homeassistant", "url"],
     "text",
     asText,
-    "The Home Assistant that switches the machine's power; nothing else is tried",
+    "The URL of the Home Assistant that switches the machine's power; no other provider is tried",
   ),
   field(
     "HOMEASSISTANT_ENTITY",
     ["homeassistant", "entity"],
     "text",
     asText,
-    "The switch that is the machine's power, such as switch.node_1",
+    "The switch that controls the machine's power, such as switch.node_1",
   ),
   field(
     "HOMEASSISTANT_POWER_OPERATION_DELAY",

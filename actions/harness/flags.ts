@@ -54,7 +54,9 @@ export function parseFlags(action: Action, argv: readonly string[]): ParsedFlags
 
 function flagProblem(field: InputField, { flag, value }: GivenFlag): readonly string[] {
   if (field.secret) {
-    return [`${flag} is no flag, because command lines are public: use ${flag}-file or the environment`];
+    return [
+      `${flag} cannot be a flag, because command lines are public: use ${flag}-file or the environment`,
+    ];
   }
   return value === undefined && field.type !== "boolean" ? [`${flag} needs a value`] : [];
 }
@@ -98,7 +100,7 @@ function placeholder(field: InputField): string {
 }
 
 const environmentHelp = (secrets: readonly InputField[]) =>
-  `Every flag can be given as the environment variable behind it; secrets only so, or in the file that a flag names:
+  `Every flag can also be set with the environment variable behind it. Secrets can be set only with a variable, or in the file that a flag names:
   ${secrets.map(({ env }) => `${env} (or ${env}_FILE)`).join(", ")}.
 The last line on stdout is the result as JSON. Exit codes: 0 success, 2 usage, 10 auth, 11 unreachable, 12 tls,
   13 unsupported, 14 busy, 15 verify, 16 timeout, 17 state, 18 protocol, 19 bmc, 70 internal, 130/143 cancelled.`;

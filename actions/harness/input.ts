@@ -55,7 +55,7 @@ function textAs<T>(read: (text: string) => T | undefined, expected: string): z.Z
   return schema as unknown as z.ZodMiniType<T, string>;
 }
 
-export const BOOLEAN_PROBLEM = "is neither true nor false";
+export const BOOLEAN_PROBLEM = "is not true or false";
 const TRUE = ["true", "1", "yes", "on"];
 const FALSE = ["false", "0", "no", "off"];
 

@@ -8,7 +8,7 @@ export const MEDIA_URL = {
 
 export const mediaUrl = text({
   env: "MEDIA_URL",
-  description: "The image, at an address that the BMC itself can reach",
+  description: "URL of the image; the BMC must be able to reach it",
   ...MEDIA_URL,
   required: true,
 });

@@ -33,10 +33,7 @@ export async function withNewPassword<T>(
   const file = input.passwordGenerate ? input.passwordGenerateFile : undefined;
   if (file === undefined) return use(givenPassword(input));
   const candidate = await prepare(file);
-  log.info(
-    { file: candidateOf(file) },
-    "the new password is in a file of its own until the BMC has taken it",
-  );
+  log.info({ file: candidateOf(file) }, "new password saved to a file until the BMC accepts it");
   let result: T;
   try {
     result = await use(candidate);
@@ -46,7 +43,7 @@ export async function withNewPassword<T>(
   try {
     await adoptCandidate(file);
   } catch (thrown) {
-    const where = `the password is set and in ${candidateOf(file)}, which could not be renamed to ${file}`;
+    const where = `the password was set and is in ${candidateOf(file)}, which could not be renamed to ${file}`;
     throw new BmcError("internal", `${where}: ${(thrown as Error).message}`, { cause: thrown });
   }
   return result;
@@ -96,6 +93,6 @@ async function tidied(error: BmcError, { mayBeSet }: NewPassword, candidate: str
     await removeCandidate(candidate).catch(() => undefined);
     return error;
   }
-  const message = `${error.message}; the password that may be in force is in ${candidate}`;
+  const message = `${error.message}; the password that the BMC may have stored is in ${candidate}`;
   return new BmcError(error.class, message, { cause: error, uncertain: error.uncertain });
 }

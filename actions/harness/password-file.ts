@@ -24,7 +24,7 @@ export async function checkPlace(file: string): Promise<void> {
   if (!there.isFile()) throw new Error(`${file} is there and is not a file`);
   const { dev } = await stat(folder, { bigint: true });
   // As when a container has the file, not its folder, as a volume: what is beside it would go with the container.
-  if (there.dev !== dev) throw new Error(`${file} is a mount of its own: mount its folder`);
+  if (there.dev !== dev) throw new Error(`${file} is a separate mount: mount its folder instead`);
 }
 
 /**
@@ -40,7 +40,7 @@ export async function readCandidate(path: string): Promise<Secret | undefined> {
   try {
     const { uid, mode } = await file.stat();
     if (uid !== process.geteuid?.() || (mode & WRITABLE_BY_OTHERS) > 0) {
-      throw new Error(`${path} is there, and others than this user may have written it`);
+      throw new Error(`${path} is there, and other users may have written to it`);
     }
     const text = await file.readFile("utf8");
     return text.length > END.length && text.endsWith(END)

@@ -3,15 +3,15 @@ import { boolean, type InputOf, outputFile, secret, secretFile } from "./input.t
 /** A user's new password: given, in a file, or made by the action. */
 export const passwordInput = {
   password: secret({ env: "PASSWORD", description: "The user's password" }),
-  passwordFile: secretFile({ env: "PASSWORD_FILE", description: "A file that holds the user's password" }),
+  passwordFile: secretFile({ env: "PASSWORD_FILE", description: "A file that contains the user's password" }),
   passwordGenerate: boolean({
     env: "PASSWORD_GENERATE",
-    description: "Make a random password and write it to PASSWORD_GENERATE_FILE, and nowhere else",
+    description: "Generate a random password and write it only to PASSWORD_GENERATE_FILE",
     default: "false",
   }),
   passwordGenerateFile: outputFile({
     env: "PASSWORD_GENERATE_FILE",
-    description: "Where the generated password is written, readable by its owner alone",
+    description: "Where to write the generated password, readable only by its owner",
   }),
 };
 
@@ -23,13 +23,13 @@ export function checkPassword(input: PasswordInput, { required }: { readonly req
   const { password, passwordFile, passwordGenerate, passwordGenerateFile } = input;
   const ways = [password, passwordFile, passwordGenerate || undefined].filter((way) => way !== undefined);
   const problems: string[] = [];
-  if (ways.length > 1) problems.push(`more than one of ${WAYS} is given: give one`);
-  if (ways.length === 0 && required) problems.push(`the user's password is missing: give one of ${WAYS}`);
+  if (ways.length > 1) problems.push(`more than one of ${WAYS} is set: set only one`);
+  if (ways.length === 0 && required) problems.push(`the user's password is missing: set one of ${WAYS}`);
   if (passwordGenerate && passwordGenerateFile === undefined) {
-    problems.push("PASSWORD_GENERATE_FILE is missing: where the generated password is written");
+    problems.push("PASSWORD_GENERATE_FILE is missing: the file for the generated password");
   }
   if (!passwordGenerate && passwordGenerateFile !== undefined) {
-    problems.push("PASSWORD_GENERATE_FILE has no meaning without PASSWORD_GENERATE=true");
+    problems.push("PASSWORD_GENERATE_FILE has no effect without PASSWORD_GENERATE=true");
   }
   return problems;
 }

@@ -17,11 +17,11 @@ const LONGEST_MS = 1_000;
 export async function postSpans(env: Environment, body: string): Promise<string | undefined> {
   const protocol = tracesProtocol(env);
   if (protocol !== "http/protobuf" && protocol !== "http/json") {
-    return `spans not sent: OTEL_EXPORTER_OTLP_PROTOCOL ${protocol} is not offered, use http/json`;
+    return `spans not sent: OTEL_EXPORTER_OTLP_PROTOCOL ${protocol} is not supported, use http/json`;
   }
   const url = URL.parse(tracesEndpoint(env) ?? "");
   if (url?.protocol !== "http:" && url?.protocol !== "https:") {
-    return "spans not sent: OTEL_EXPORTER_OTLP_ENDPOINT is no http or https URL";
+    return "spans not sent: OTEL_EXPORTER_OTLP_ENDPOINT is not an http or https URL";
   }
   const headers = {
     ...parseKeyValues(env["OTEL_EXPORTER_OTLP_HEADERS"]),
@@ -29,7 +29,7 @@ export async function postSpans(env: Environment, body: string): Promise<string 
   };
   try {
     const status = await post(url, headers, body, timeoutMs(env));
-    return status < 300 ? undefined : `spans not taken: the collector answered ${status}`;
+    return status < 300 ? undefined : `spans not sent: the collector answered ${status}`;
   } catch (thrown) {
     const code = thrown instanceof Error && "code" in thrown ? thrown.code : undefined;
     const reason = code === "ABORT_ERR" ? "no answer in time" : (code ?? "the request failed");

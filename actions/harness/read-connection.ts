@@ -26,7 +26,7 @@ async function readWhole(
 ): Promise<Connection | undefined> {
   const also = connectionFieldTable.flatMap((field) => givenValue(field.env, sources)?.from ?? []);
   if (also.length > 0) {
-    problems.push(`${also.join(", ")} cannot be given together with ${from}, which holds it all`);
+    problems.push(`${also.join(", ")} cannot be combined with ${from}, which contains the whole connection`);
   }
   const document = await readJson(path, sources);
   if (!document.ok) {
@@ -90,7 +90,7 @@ async function readFields(sources: ConnectionSources, problems: string[]): Promi
     const key = field.path.join(".");
     const earlier = origins.get(key);
     if (earlier) {
-      problems.push(`${earlier.from} and ${given.from} are both given: give one`);
+      problems.push(`${earlier.from} and ${given.from} are both set: set only one`);
       continue;
     }
     origins.set(key, given);

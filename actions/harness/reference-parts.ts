@@ -5,7 +5,7 @@ import { BootDevice, BootMode, PowerState } from "../../shared/contract/vocabula
 
 export const powerState = z
   .enum(PowerState.options)
-  .describe("The power as read; anything transitional or strange is unknown");
+  .describe("The power state as read; a transitional or invalid state is unknown");
 
 export const bootOverride = z
   .strictObject({
@@ -13,21 +13,26 @@ export const bootOverride = z
     persistent: z
       .boolean()
       .optional()
-      .describe("Whether it lasts; false is once. Absent where there is no override or the BMC does not say"),
-    mode: z.enum(BootMode.options).optional().describe("Absent where the BMC does not say"),
+      .describe(
+        "Whether it persists; false means once. Absent if there is no override or the BMC does not report it",
+      ),
+    mode: z.enum(BootMode.options).optional().describe("Absent if the BMC does not report it"),
   })
   .describe("The boot override as read");
 
 export const mediaState = z
   .strictObject({
     inserted: z.boolean().describe("Whether an image is in the drive"),
-    image: z.string().optional().describe("Its URL; absent where the drive is empty or the BMC does not say"),
+    image: z
+      .string()
+      .optional()
+      .describe("Its URL; absent if the drive is empty or the BMC does not report it"),
   })
-  .describe("The virtual drive as read; absent where a provider cannot read it");
+  .describe("The virtual drive as read; absent if a provider cannot read it");
 
 export const ntpSettings = z
   .strictObject({
-    enabled: z.boolean().describe("Whether the BMC takes its time from the servers"),
+    enabled: z.boolean().describe("Whether the BMC uses the time servers"),
     servers: z.array(z.string()).describe("Names and addresses, in the BMC's order"),
   })
   .describe("The time servers as read");

@@ -91,7 +91,7 @@ async function runWith(
   if (signal.aborted) return failedResult(action.name, BmcError.from(signal.reason));
   const problems = [...flags.problems, ...(read.ok ? [] : read.problems)];
   // A program shows its help instead of doing anything; here nobody would see it.
-  if (flags.help) problems.push("--help asks for help, which a worker shows to nobody");
+  if (flags.help) problems.push("--help cannot be used in a worker: it runs actions and shows no help");
   if (!read.ok || problems.length > 0) {
     return failedResult(action.name, new BmcError("usage", problems.join("; ")));
   }

@@ -12,4 +12,4 @@ export const userName = text({
 export const USER_ROLES = ["administrator", "operator", "readonly"] as const;
 
 export const userRole = <const O extends { readonly required?: true }>(options: O) =>
-  choice(USER_ROLES, { env: "ROLE", description: "What the user may do", ...options });
+  choice(USER_ROLES, { env: "ROLE", description: "The user's role", ...options });

@@ -5,7 +5,7 @@ import { mediaUrl } from "../harness/media-input.ts";
 
 export default defineAction({
   name: "insert-virtual-media",
-  summary: "Put an image into a machine's virtual CD drive, and see that it is in",
+  summary: "Insert an image into a machine's virtual CD drive, and verify it",
   idempotent: true,
   input: { mediaUrl },
   run: async ({ bmc, input, dryRun, signal }) => {

@@ -4,7 +4,7 @@ import { hardwareTables } from "./hardware-tables.ts";
 
 export default defineAction({
   name: "inventory",
-  summary: "Say what is built into a machine: processors, memory, disks, NICs, firmware",
+  summary: "List a machine's hardware: processors, memory, disks, NICs, firmware",
   idempotent: true,
   input: {},
   run: async ({ bmc, signal }) => {

@@ -13,7 +13,7 @@ export function describeHardware({ system, processors, memory, disks, nics }: Ha
     count(disks.length, "disk"),
     count(nics.length, "NIC"),
   ].filter((part) => part !== undefined);
-  return `${named || "machine"}: ${parts.length > 0 ? parts.join(", ") : "the BMC tells nothing of its parts"}`;
+  return `${named || "machine"}: ${parts.length > 0 ? parts.join(", ") : "the BMC reports no parts"}`;
 }
 
 /** The sum is the least there is when a module does not tell its size. */

@@ -14,7 +14,7 @@ export function hardwareTables(hardware: Hardware): string {
   const tables = tablesOf(hardware)
     .map((table) => ({ ...table, rows: table.rows.filter((row) => row.some((cell) => cell !== undefined)) }))
     .filter(({ rows }) => rows.length > 0);
-  if (tables.length === 0) return "The BMC tells nothing of its machine.";
+  if (tables.length === 0) return "The BMC reports no hardware.";
   return tables.map(({ head, rows, numbers }) => formatTable(head, rows.map(texts), numbers)).join("\n\n");
 }
 

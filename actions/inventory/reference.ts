@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ActionReference } from "../harness/reference.ts";
 
-const name = z.string().describe("As the BMC calls it");
+const name = z.string().describe("The BMC's name for it");
 const serial = z.string().optional();
 const model = z.string().optional();
 const bytes = z.number().min(0).optional();
@@ -15,11 +15,11 @@ export const reference: ActionReference = {
       .strictObject({
         system: z
           .strictObject({
-            vendor: z.string().optional().describe("Who made it"),
+            vendor: z.string().optional().describe("The manufacturer"),
             model: model.describe("The model"),
             serial: serial.describe("The serial number"),
-            uuid: z.string().optional().describe("As SMBIOS has it"),
-            biosVersion: z.string().optional().describe("The version of its BIOS or UEFI firmware"),
+            uuid: z.string().optional().describe("The SMBIOS UUID"),
+            biosVersion: z.string().optional().describe("The BIOS or UEFI version"),
           })
           .describe("The machine as a whole"),
         processors: z
@@ -27,11 +27,11 @@ export const reference: ActionReference = {
             z.strictObject({
               name,
               model: model.describe("The model"),
-              cores: z.number().min(0).optional().describe("How many cores it has"),
-              threads: z.number().min(0).optional().describe("How many threads it runs"),
+              cores: z.number().min(0).optional().describe("Number of cores"),
+              threads: z.number().min(0).optional().describe("Number of threads"),
             }),
           )
-          .describe("Processors; empty places are left out"),
+          .describe("Processors; empty slots are left out"),
         memory: z
           .array(
             z.strictObject({
@@ -41,7 +41,7 @@ export const reference: ActionReference = {
               serial: serial.describe("The serial number"),
             }),
           )
-          .describe("Memory modules; empty places are left out"),
+          .describe("Memory modules; empty slots are left out"),
         disks: z
           .array(
             z.strictObject({
@@ -52,15 +52,12 @@ export const reference: ActionReference = {
               kind: z.string().optional().describe("Protocol and medium, such as NVMe SSD"),
             }),
           )
-          .describe("Disks; empty places are left out"),
+          .describe("Disks; empty slots are left out"),
         nics: z
           .array(
             z.strictObject({
               name,
-              mac: z
-                .string()
-                .optional()
-                .describe("The permanent MAC address where it is told, in lower case"),
+              mac: z.string().optional().describe("The permanent MAC address if reported, in lower case"),
               speedMbps: z.number().min(0).optional().describe("The link's speed"),
               up: z.boolean().optional().describe("Whether there is a link"),
             }),
@@ -68,9 +65,9 @@ export const reference: ActionReference = {
           .describe("Network interfaces"),
         firmware: z
           .array(z.strictObject({ name, version: z.string().describe("The version in use") }))
-          .describe("Firmware of the parts"),
+          .describe("Firmware of the components"),
       })
-      .describe("What the BMC tells; a field that it does not tell is absent, and a list may then be empty"),
+      .describe("What the BMC reports; fields that it does not report are absent, and lists may be empty"),
   },
   result: {
     action: "inventory",

@@ -4,19 +4,19 @@ import { describeSelection, SEVERITIES, select, selTable } from "./selection.ts"
 
 export default defineAction({
   name: "list-sel",
-  summary: "List what is in a machine's system event log",
+  summary: "List the entries of a machine's system event log",
   idempotent: true,
   input: {
     limit: integer({
       env: "LIMIT",
-      description: "How many entries at most, the newest; 0 is all",
+      description: "Maximum number of entries, newest first; 0 means all",
       default: "100",
       min: 0,
       max: 100_000,
     }),
     severity: choice(SEVERITIES, {
       env: "SEVERITY",
-      description: "The least severe entries to list; with ok, those without a severity, too",
+      description: "Minimum severity of the entries to list; ok includes entries without a severity",
       default: "ok",
     }),
   },

@@ -3,10 +3,10 @@ import type { ActionReference } from "../harness/reference.ts";
 import { SEVERITIES } from "./selection.ts";
 
 const entry = z.strictObject({
-  id: z.string().describe("The BMC's own number of the entry"),
-  at: z.string().optional().describe("When, in ISO 8601 and UTC; absent where the BMC did not know"),
-  severity: z.enum(SEVERITIES).optional().describe("Absent where the BMC or the IPMI specification has none"),
-  message: z.string().describe("What happened; with IPMI in the words of its specification"),
+  id: z.string().describe("The BMC's number of the entry"),
+  at: z.string().optional().describe("The time in UTC (ISO 8601); absent if the BMC did not know it"),
+  severity: z.enum(SEVERITIES).optional().describe("Absent if the BMC or the IPMI specification has none"),
+  message: z.string().describe("What happened; with IPMI, the text of the specification"),
 });
 
 export const reference: ActionReference = {
@@ -15,9 +15,9 @@ export const reference: ActionReference = {
   readsOnly: true,
   output: {
     data: z.strictObject({
-      total: z.int().min(0).describe("How many entries the log has, listed or not"),
-      critical: z.int().min(0).describe("How many of these are critical"),
-      entries: z.array(entry).describe("What was asked for, oldest first"),
+      total: z.int().min(0).describe("Number of entries in the log, listed or not"),
+      critical: z.int().min(0).describe("Number of critical entries"),
+      entries: z.array(entry).describe("The requested entries, oldest first"),
     }),
   },
   result: {

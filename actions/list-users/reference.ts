@@ -6,7 +6,7 @@ export const reference: ActionReference = {
   environment: {},
   keywords: ["user", "account", "audit"],
   readsOnly: true,
-  output: { data: z.strictObject({ users: z.array(bmcUser).describe("Those that have a name") }) },
+  output: { data: z.strictObject({ users: z.array(bmcUser).describe("The users that have a name") }) },
   result: {
     action: "list-users",
     machine: "node-01",

@@ -5,12 +5,12 @@ import { runPower } from "../harness/run-power.ts";
 
 export default defineAction({
   name: "power-cycle",
-  summary: "Power a machine off hard and on again; one that is off is powered on",
+  summary: "Force a machine off and power it on again; a machine that is off is powered on",
   idempotent: false,
   input: {
     offDuration: duration({
       env: "OFF_DURATION",
-      description: "How long the machine stays off; 0 leaves the cycle to the BMC where it offers one",
+      description: "How long the machine stays off; 0 uses the BMC's own power cycle, if it has one",
       default: "0",
     }),
     stateTimeout,

@@ -5,17 +5,18 @@ import { runPower } from "../harness/run-power.ts";
 
 export default defineAction({
   name: "power-off",
-  summary: "Power a machine off, gracefully first unless told otherwise, and see that it is off",
+  summary: "Power a machine off, gracefully first by default, and verify that it is off",
   idempotent: true,
   input: {
     mode: choice(["hard", "soft", "soft-then-hard"], {
       env: "MODE",
-      description: "Force it off, ask the operating system, or ask and force it when that does not help",
+      description:
+        "Force the machine off, shut it down gracefully, or force it off if the graceful shutdown fails",
       default: "soft-then-hard",
     }),
     softTimeout: duration({
       env: "SOFT_TIMEOUT",
-      description: "How long a graceful shutdown may take",
+      description: "Time limit for a graceful shutdown",
       default: "60s",
     }),
     stateTimeout,

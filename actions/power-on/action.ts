@@ -4,7 +4,7 @@ import { runPower } from "../harness/run-power.ts";
 
 export default defineAction({
   name: "power-on",
-  summary: "Power a machine on and see that it is on",
+  summary: "Power a machine on and verify that it is on",
   idempotent: true,
   input: { stateTimeout },
   run: (context) => runPower(context, { verb: "on", timeoutMs: context.input.stateTimeout }),

@@ -5,12 +5,12 @@ import { runPower } from "../harness/run-power.ts";
 
 export default defineAction({
   name: "power-reset",
-  summary: "Restart a machine at once, without powering it down",
+  summary: "Reset a machine immediately, without powering it down",
   idempotent: false,
   input: {
     onIfOff: boolean({
       env: "ON_IF_OFF",
-      description: "Power the machine on when it is off, instead of failing",
+      description: "Power the machine on if it is off, instead of failing",
       default: "false",
     }),
     stateTimeout,

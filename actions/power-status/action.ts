@@ -2,7 +2,7 @@ import { defineAction } from "../harness/action.ts";
 
 export default defineAction({
   name: "power-status",
-  summary: "Say whether a machine is on",
+  summary: "Show whether a machine is on",
   idempotent: true,
   input: {},
   run: async ({ bmc, signal }) => {

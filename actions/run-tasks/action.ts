@@ -30,7 +30,7 @@ export default defineAction({
     tasks: {
       env: "TASKS",
       type: "text",
-      description: "The tasks, a list in YAML or JSON; this or the file form is needed",
+      description: "The tasks, as a YAML or JSON list; required, directly or as a file",
       schema: taskList("TASKS"),
     } satisfies InputField<Checked<readonly Task[]>>,
     tasksFile: {
@@ -39,13 +39,13 @@ export default defineAction({
     },
     softTimeout: duration({
       env: "SOFT_TIMEOUT",
-      description: "How long each graceful shutdown may take",
+      description: "Time limit for each graceful shutdown",
       default: "60s",
     }),
     stateTimeout,
   },
   check: ({ tasks, tasksFile }: TasksInput) => {
-    if (tasks && tasksFile) return ["TASKS and TASKS_FILE are both given: give one"];
+    if (tasks && tasksFile) return ["TASKS and TASKS_FILE are both set: set only one"];
     const given = tasks ?? tasksFile;
     if (!given) return ["TASKS or TASKS_FILE is missing: the tasks"];
     return given.ok ? [] : given.problems.map(formatProblem);

@@ -42,7 +42,7 @@ const job: Form = {
 };
 
 const refused: RefusedKeys = {
-  operations: "belongs to Rufio's v1alpha2: name the list tasks, with the words of v1alpha1",
+  operations: "belongs to Rufio's v1alpha2: name the list tasks, with the fields of v1alpha1",
 };
 
 /** Reads a list of tasks, YAML or JSON. Every problem comes with its line after `source`, and its task. */

@@ -21,23 +21,16 @@ export const reference: ActionReference = {
         .array(
           z
             .strictObject({
-              task: z.string().describe("What was asked, such as boot pxe once (uefi)"),
-              message: z.string().describe("What came of it, such as off after 2.0 s (forced)"),
-              before: state
-                .optional()
-                .describe("The power or the drive as read before; absent for a boot device"),
-              after: state
-                .optional()
-                .describe("The power, the boot override or the drive as read afterwards"),
-              changed: z
-                .boolean()
-                .optional()
-                .describe("Whether the task sent anything that changes the machine"),
-              durationMs: z.number().describe("Time the task took, in milliseconds"),
+              task: z.string().describe("The task, such as boot pxe once (uefi)"),
+              message: z.string().describe("The result, such as off after 2.0 s (forced)"),
+              before: state.optional().describe("The power or the drive before; absent for a boot device"),
+              after: state.optional().describe("The power, the boot override or the drive after"),
+              changed: z.boolean().optional().describe("Whether the task changed the machine"),
+              durationMs: z.number().describe("Duration in milliseconds"),
             })
-            .describe("A task that is done"),
+            .describe("A completed task"),
         )
-        .describe("In order; where the list failed or was cancelled, those that were done before"),
+        .describe("In order; if the list failed or was cancelled, the tasks completed before"),
     }),
   },
   result: {

@@ -8,7 +8,7 @@ import { nameOf, type Task } from "./task.ts";
 
 type TasksContext = Pick<ActionContext<InputFields>, "bmc" | "signal" | "log" | "progress">;
 
-/** A task that is done. */
+/** A completed task. */
 export interface DoneTask {
   readonly task: string;
   readonly message: string;
@@ -94,7 +94,7 @@ export async function planTasks(
     }
     assumed = afterTask(task, assumed);
   }
-  const summary = `dry run, each task as if those before it were done: ${plans.join("; ")}`;
+  const summary = `dry run, each task as if the earlier ones had succeeded: ${plans.join("; ")}`;
   return { changed: false, data: { wouldSend }, summary };
 }
 

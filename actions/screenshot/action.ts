@@ -16,12 +16,12 @@ interface ScreenshotData {
 
 export default defineAction({
   name: "screenshot",
-  summary: "Write what a machine shows on its screen to a file, where the BMC offers it",
+  summary: "Save a screenshot of a machine's screen to a file, if the BMC supports it",
   idempotent: true,
   input: {
     file: outputFile({
       env: FILE,
-      description: "Where the image is written, in the format the BMC gives; what is there is replaced",
+      description: "The file to write, in the BMC's image format; an existing file is replaced",
       required: true,
     }),
   },

@@ -7,8 +7,10 @@ export const reference: ActionReference = {
   keywords: ["screen", "console", "diagnostics"],
   output: {
     data: z.strictObject({
-      file: z.string().describe("Where it was written"),
-      mediaType: z.enum(["image/png", "image/jpeg"]).describe("What the file is, whatever its name ends in"),
+      file: z.string().describe("The file"),
+      mediaType: z
+        .enum(["image/png", "image/jpeg"])
+        .describe("The file's media type, regardless of its extension"),
       size: z.int().min(1).describe("In bytes"),
       sha256: z.string().describe("Of the file, in hex"),
     }),

@@ -3,7 +3,7 @@ import { reportPlan } from "../harness/dry-run.ts";
 
 export default defineAction({
   name: "send-nmi",
-  summary: "Raise a non-maskable interrupt, as to make a hung system write a crash dump",
+  summary: "Send a non-maskable interrupt, for example to make a hung system write a crash dump",
   idempotent: false,
   input: {},
   run: async ({ bmc, dryRun, signal }) => {

@@ -6,7 +6,7 @@ import { runBoot } from "../harness/run-boot.ts";
 
 export default defineAction({
   name: "set-boot-device",
-  summary: "Set what a machine boots from, once or until changed, and see that the BMC kept it",
+  summary: "Set a machine's boot device, once or until changed, and verify that the BMC kept it",
   idempotent: true,
   input: {
     device: choice(BootDevice.options, {
@@ -16,7 +16,7 @@ export default defineAction({
     }),
     persistent: boolean({
       env: "PERSISTENT",
-      description: "Keep the override for every boot, instead of the next one only",
+      description: "Keep the override for every boot, instead of only the next one",
       default: "false",
     }),
     ...bootModeInput,

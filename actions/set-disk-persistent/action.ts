@@ -4,7 +4,7 @@ import { runBoot } from "../harness/run-boot.ts";
 
 export default defineAction({
   name: "set-disk-persistent",
-  summary: "Make a machine boot from its disk from now on, and see that the BMC kept it",
+  summary: "Make a machine boot from its disk from now on, and verify that the BMC kept it",
   idempotent: true,
   input: bootModeInput,
   check: checkBootMode,

@@ -5,18 +5,18 @@ import { boolean, list } from "../harness/input.ts";
 
 export default defineAction({
   name: "set-ntp",
-  summary: "Set the time servers of a BMC, and see that it kept them",
+  summary: "Set a BMC's time servers, and verify that it kept them",
   idempotent: true,
   input: {
     servers: list({
       env: "NTP_SERVERS",
-      description: "Names or addresses, with commas between them; without any, those there are stay",
+      description: "Host names or addresses, separated by commas; if not set, the BMC keeps its servers",
       pattern: /^[0-9A-Za-z:][0-9A-Za-z.:_-]{0,252}$/,
       expected: "must hold only names and addresses of time servers",
     }),
     enabled: boolean({
       env: "NTP_ENABLED",
-      description: "Whether the BMC takes its time from the servers",
+      description: "Whether the BMC uses the time servers",
       default: "true",
     }),
   },

@@ -4,7 +4,7 @@ import { runBoot } from "../harness/run-boot.ts";
 
 export default defineAction({
   name: "set-pxe-once",
-  summary: "Make a machine boot from the network the next time, and see that the BMC kept it",
+  summary: "Make a machine boot from the network once, and verify that the BMC kept it",
   idempotent: true,
   input: bootModeInput,
   check: checkBootMode,

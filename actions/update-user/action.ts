@@ -5,12 +5,12 @@ import { userName, userRole } from "../harness/user-input.ts";
 
 export default defineAction({
   name: "update-user",
-  summary: "Change the password or role of a BMC user, also of the one that logs in",
+  summary: "Change the password or role of a BMC user, including the one that logs in",
   idempotent: true,
   input: { userName, role: userRole({}), ...passwordInput },
   check: (input) => [
     ...checkPassword(input, { required: false }),
-    ...(changesNothing(input) ? ["nothing is to change: give a password, a ROLE, or both"] : []),
+    ...(changesNothing(input) ? ["nothing to change: set a password, a ROLE, or both"] : []),
   ],
   run: (context) => {
     const { userName: name, role } = context.input;

@@ -6,8 +6,8 @@ export const reference: ActionReference = {
   volumes: ["/etc/bmc-passwords/deploy:/run/secrets/deploy:ro"],
   keywords: ["user", "account", "password", "rotation"],
   output: {
-    before: bmcUser.describe("The user as it was"),
-    after: bmcUser.describe("The user as read afterwards"),
+    before: bmcUser.describe("The user before"),
+    after: bmcUser.describe("The user after"),
   },
   result: {
     action: "update-user",

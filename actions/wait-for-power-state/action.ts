@@ -4,13 +4,13 @@ import { reportPower } from "../harness/run-power.ts";
 
 export default defineAction({
   name: "wait-for-power-state",
-  summary: "Wait until a machine is on or off, as after a shutdown that an installer started",
+  summary: "Wait until a machine is on or off, for example after an installer shuts it down",
   idempotent: true,
   input: {
     state: choice(["on", "off"], { env: "STATE", description: "The state to wait for", required: true }),
     stateTimeout: duration({
       env: "STATE_TIMEOUT",
-      description: "How long to wait; TIMEOUT bounds it, too",
+      description: "How long to wait; TIMEOUT also applies",
       default: "10m",
     }),
   },

@@ -300,7 +300,7 @@ export class BmcClient {
     return this.#run("sel", signal, ({ read }) => read((session) => driver(session, "sel").list(signal)));
   }
 
-  /** How many entries `listSel` would list, in a few round trips. */
+  /** Number of entries `listSel` would list, in a few round trips. */
   countSel(signal: AbortSignal): Promise<number> {
     return this.#run("sel", signal, ({ read }) => read((session) => driver(session, "sel").count(signal)));
   }

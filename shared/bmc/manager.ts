@@ -61,7 +61,7 @@ export async function resetManager(
     }
   }
   if (silence) {
-    const text = `the BMC did not answer again within ${formatSeconds(timeoutMs)} of its reset`;
+    const text = `the BMC did not answer within ${formatSeconds(timeoutMs)} of its reset`;
     throw new BmcError("timeout", `${text}: ${silence.message}`, { cause: silence });
   }
   return neverSilent(kind, { confirmed, watchMs });
@@ -97,7 +97,7 @@ function neverSilent(
   kind: BmcResetKind,
   { confirmed, watchMs }: { readonly confirmed: boolean; readonly watchMs: number },
 ): ManagerResetReport {
-  const seen = `it was not seen to go away within ${formatSeconds(watchMs)}`;
+  const seen = `it did not become unreachable within ${formatSeconds(watchMs)}`;
   if (!confirmed) {
     const text = `the BMC's answer to the reset was lost and ${seen}: not sent again`;
     throw new BmcError("timeout", text, { uncertain: true });

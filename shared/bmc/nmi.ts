@@ -40,6 +40,6 @@ export async function planNmi(
 
 async function target(port: Pick<NmiPort, "readPower">): Promise<PowerState> {
   const power = await port.readPower();
-  if (power === "off") throw new BmcError("state", "the machine is off: nothing would take the NMI");
+  if (power === "off") throw new BmcError("state", "the machine is off: it cannot receive an NMI");
   return power;
 }

@@ -13,13 +13,13 @@ export type PowerRequest =
   | {
       readonly verb: "off";
       readonly mode: OffMode;
-      /** How long a graceful shutdown may take. */
+      /** Time limit for a graceful shutdown. */
       readonly softTimeoutMs: number;
       readonly timeoutMs: number;
     }
   | {
       readonly verb: "cycle";
-      /** How long the machine stays off; 0 leaves the cycle to the BMC where it offers one. */
+      /** How long the machine stays off; 0 uses the BMC's own power cycle, if it has one. */
       readonly offDurationMs: number;
       readonly timeoutMs: number;
     }
@@ -199,12 +199,12 @@ async function powerOff(port: PowerPort, request: Extract<PowerRequest, { verb: 
     if (await reached(port, "off", request.softTimeoutMs)) return "graceful";
     if (request.mode === "soft") {
       const waited = formatSeconds(request.softTimeoutMs);
-      throw new BmcError("timeout", `still on ${waited} after the graceful shutdown was asked for`);
+      throw new BmcError("timeout", `still on ${waited} after the graceful shutdown request`);
     }
   }
   await command(port, "off", "off", request.timeoutMs);
   return refusal === undefined
-    ? `forced, still on ${formatSeconds(request.softTimeoutMs)} after the graceful shutdown was asked for`
+    ? `forced, still on ${formatSeconds(request.softTimeoutMs)} after the graceful shutdown request`
     : `forced, graceful shutdown not possible: ${refusal}`;
 }
 
@@ -240,11 +240,11 @@ async function cycle(port: PowerPort, request: Extract<PowerRequest, { verb: "cy
   if (!offSeen && !confirmed) {
     throw new BmcError(
       "timeout",
-      "the answer to the cycle was lost and the machine was not seen off: not sent again",
+      "the answer to the cycle was lost and the machine was not observed off: not sent again",
     );
   }
   await reach(port, "on", request.timeoutMs, "the cycle was accepted");
-  return offSeen ? "seen off, then on" : "confirmed by the BMC, too quick to be seen off";
+  return offSeen ? "off, then on" : "confirmed by the BMC, too fast to observe off";
 }
 
 /** True when the BMC accepted the cycle, false when its answer was lost. */

@@ -177,7 +177,7 @@ export interface SelEntry {
 export interface SelDriver {
   /** Oldest first. */
   list(signal: AbortSignal): Promise<readonly SelEntry[]>;
-  /** How many entries there are, in a few round trips however many that is; at least one of them was readable. */
+  /** Number of entries, in a few round trips however many there are; at least one of them was readable. */
   count(signal: AbortSignal): Promise<number>;
   /** What `clear` would send, in one line for people. Throws `unsupported` where the BMC is known not to offer it. */
   plan(signal: AbortSignal): Promise<string>;

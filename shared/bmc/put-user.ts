@@ -103,7 +103,7 @@ function missing(port: Pick<UserPort, "ownName">, request: UserRequest, sight: S
   if (newPassword && newRole && changesOwn(port, request)) {
     throw new BmcError(
       "usage",
-      `user ${name} is the one this connection logs in as: change its role and its password one after the other`,
+      `user ${name} is the one this connection logs in as: change its role and its password in two steps`,
     );
   }
   return { ...(newPassword ? { password: newPassword } : {}), ...(newRole ? { role: newRole } : {}) };

@@ -59,7 +59,7 @@ export async function retrying<T>(
       );
       deps.log.info(
         { class: error.class, reason: error.message, attempt: number, waitMs },
-        "BMC call failed, will retry",
+        "BMC call failed, retrying",
       );
       await deps.clock.sleep(waitMs, deps.signal);
     }

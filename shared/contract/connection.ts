@@ -36,12 +36,12 @@ const HostOrId = z.pipe(
 
 function hostProblem(host: string): string | undefined {
   if (host === "") return "is empty";
-  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(host)) return "must not have a scheme: give the name or address alone";
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(host)) return "must not have a scheme: use only the name or address";
   const bare = host.replace(/^\[(.*)\]$/, "$1");
   if (isIPv6(bare)) return undefined;
   if (bare !== host) return "is not an IPv6 address, so it takes no brackets";
-  if (/[/?#@\s]/.test(host)) return "must be a name or address alone";
-  if (/:\d*$/.test(host)) return "must not carry a port: use the provider's port option";
+  if (/[/?#@\s]/.test(host)) return "must be only a name or address";
+  if (/:\d*$/.test(host)) return "must not contain a port: use the provider's port option";
   // RFC 1123 section 2.1, with the underscores that operators' DNS zones have.
   const labels = host.replace(/\.$/, "").split(".");
   const named =
@@ -162,7 +162,7 @@ const HttpUrl = z.string().check(
 function urlProblem(text: string): string | undefined {
   const url = URL.parse(text);
   if (!url || !["http:", "https:"].includes(url.protocol)) return "is not an http or https URL";
-  if (url.username !== "" || url.password !== "") return "must not hold credentials";
+  if (url.username !== "" || url.password !== "") return "must not contain credentials";
   return url.hash === "" ? undefined : "must not have a fragment";
 }
 
@@ -226,7 +226,9 @@ export const RpcOptions = z.strictObject({
   headers: z._default(
     z.record(FixedHeaderName, z.array(HeaderValue), {
       error: ({ code }) =>
-        code === "invalid_key" ? "is no header name, or one that the connection sets itself" : undefined,
+        code === "invalid_key"
+          ? "is not a header name, or is a header that the connection sets itself"
+          : undefined,
     }),
     {},
   ),
@@ -337,11 +339,14 @@ export const connectionRules = z.superRefine<Ways>(
       if (problem) refuse(["host"], problem);
     }
     if (SERVICES.every((name) => ways[name] !== undefined)) {
-      refuse(["homeassistant"], "is configured beside rpc: give one of them");
+      refuse(["homeassistant"], "conflicts with rpc: set only one of them");
     }
     const named = Array.isArray(ways.providers) ? ways.providers : [];
     if (service && named.some((name) => name !== service)) {
-      refuse(["providers"], `names others than ${service}, which is configured: nothing else is tried then`);
+      refuse(
+        ["providers"],
+        `contains other providers than ${service}, which is configured: nothing else is tried then`,
+      );
     }
     for (const name of SERVICES) {
       if (!service && named.includes(name)) refuse([name, "url"], "is missing");

@@ -178,7 +178,7 @@ const wrongInputs: readonly Wrong[] = [
       "DEVICE is missing: what to boot from; none clears the override",
       "BMC_USERNAME is missing: the user",
       "BMC_PASSWORD or BMC_PASSWORD_FILE is missing: the password",
-      "BMC_HOST is missing: the BMC's name or address, without scheme or port",
+      "BMC_HOST is missing: the BMC's host name or address, without scheme or port",
     ],
   },
   {
@@ -201,9 +201,9 @@ const wrongInputs: readonly Wrong[] = [
       'MODE "sfot" is not one of hard, soft, soft-then-hard, did you mean soft?',
       'SOFT_TIMEOUT "soon" is not a duration, such as 90, 90s or 1m30s',
       'TIMEOUT "10ms" is not a duration of at least 0.1 s, such as 90, 90s or 1m30s',
-      'DRY_RUN "maybe" is neither true nor false',
+      'DRY_RUN "maybe" is not true or false',
       'BMC_PROVIDERS "redfish,ipmitol" is not one of redfish, ipmi, ipmitool, amt, rpc, homeassistant, did you mean ipmitool?',
-      'BMC_TLS_VERIFY "perhaps" is neither true nor false',
+      'BMC_TLS_VERIFY "perhaps" is not true or false',
       'BMC_CONNECT_TIMEOUT "-1" is not a duration above 0 and up to 10 minutes',
       'REDFISH_PORT "70000" is not a port, 1 to 65535',
       'REDFISH_SCHEME "ftp" is not one of https, http',
@@ -218,7 +218,7 @@ const wrongInputs: readonly Wrong[] = [
     problems: [
       'BMC_PROVIDERS "ipmi,ipmi" names ipmi twice',
       '--redfish-system "" is wrong: too small: expected string to have >=1 characters',
-      'BMC_HOST "https://10.0.0.1" must not have a scheme: give the name or address alone',
+      'BMC_HOST "https://10.0.0.1" must not have a scheme: use only the name or address',
     ],
   },
   {
@@ -239,8 +239,8 @@ const wrongInputs: readonly Wrong[] = [
     title: "a secret as a flag and a flag without its value",
     argv: ["--bmc-password", "hunter2", "--ipmi-kg=hunter3", "--state-timeout"],
     problems: [
-      "--bmc-password is no flag, because command lines are public: use --bmc-password-file or the environment",
-      "--ipmi-kg is no flag, because command lines are public: use --ipmi-kg-file or the environment",
+      "--bmc-password cannot be a flag, because command lines are public: use --bmc-password-file or the environment",
+      "--ipmi-kg cannot be a flag, because command lines are public: use --ipmi-kg-file or the environment",
       "--state-timeout needs a value",
     ],
   },
@@ -248,7 +248,7 @@ const wrongInputs: readonly Wrong[] = [
     title: "what is given twice, and files that are not there",
     env: { BMC_PASSWORD_FILE: "/nonexistent/p", IPMI_KG_FILE: "/nonexistent/kg", BMC_TLS_CA_FILE: "/dev" },
     problems: [
-      "BMC_PASSWORD and BMC_PASSWORD_FILE are both given: give one",
+      "BMC_PASSWORD and BMC_PASSWORD_FILE are both set: set only one",
       "BMC_TLS_CA_FILE: /dev cannot be read (EISDIR)",
       "IPMI_KG_FILE: /nonexistent/kg cannot be read (ENOENT)",
     ],
@@ -258,7 +258,7 @@ const wrongInputs: readonly Wrong[] = [
     env: { BMC_CONNECTION_FILE: "/nonexistent/c" },
     unset: ["BMC_PROVIDERS", "REDFISH_SCHEME", "REDFISH_PORT", "IPMI_PORT"],
     problems: [
-      "BMC_HOST, BMC_USERNAME, BMC_PASSWORD cannot be given together with BMC_CONNECTION_FILE, which holds it all",
+      "BMC_HOST, BMC_USERNAME, BMC_PASSWORD cannot be combined with BMC_CONNECTION_FILE, which contains the whole connection",
       "BMC_CONNECTION_FILE: /nonexistent/c cannot be read (ENOENT)",
     ],
   },
@@ -266,7 +266,7 @@ const wrongInputs: readonly Wrong[] = [
     title: "a mode in two spellings that differ",
     action: "set-pxe-once",
     env: { MODE: "legacy", EFI_BOOT: "true" },
-    problems: ["MODE=legacy and EFI_BOOT=true contradict each other: give one"],
+    problems: ["MODE=legacy and EFI_BOOT=true contradict each other: set only one"],
   },
   ...(
     [
@@ -281,7 +281,7 @@ const wrongInputs: readonly Wrong[] = [
           /^BMC_CONNECTION_FILE: providers.0 is wrong: invalid option: expected one of/,
           "BMC_CONNECTION_FILE: redfish.port is not a port, 1 to 65535",
           'BMC_CONNECTION_FILE: it is wrong: unrecognized key: "pasword"',
-          "BMC_CONNECTION_FILE: host must be a name or address alone",
+          "BMC_CONNECTION_FILE: host must be only a name or address",
         ],
       ],
       [

@@ -60,7 +60,7 @@ describe.concurrent("inventory", () => {
     },
     {
       provider: "ipmi",
-      message: "Example Server 1 SYS-1: the BMC tells nothing of its parts via ipmi",
+      message: "Example Server 1 SYS-1: the BMC reports no parts via ipmi",
       tables: IPMI_TABLES,
     },
   ] as const)("reads what the BMC tells via $provider, as tables for people", async (expected) => {
@@ -115,7 +115,7 @@ describe.concurrent("inventory", () => {
 
 describe("hardware in one line", () => {
   it.each<[string, Partial<Hardware>, string]>([
-    ["of nothing", {}, "machine: the BMC tells nothing of its parts"],
+    ["of nothing", {}, "machine: the BMC reports no parts"],
     ["of one of each", one(), "machine: 1 processor, 16 GiB memory, 1 disk, 1 NIC"],
     [
       "with modules some of which tell no size",
@@ -130,7 +130,7 @@ describe("hardware in one line", () => {
     [
       "with names alone",
       { system: { model: "R1" }, firmware: [{ name: "BMC", version: "1" }] },
-      "R1: the BMC tells nothing of its parts",
+      "R1: the BMC reports no parts",
     ],
   ])("%s is true", (_, told, line) => {
     expect(describeHardware({ ...nothing, ...told })).toBe(line);
@@ -170,7 +170,7 @@ describe("hardware as tables", () => {
   });
 
   it("of nothing at all says so", () => {
-    expect(hardwareTables(nothing)).toBe("The BMC tells nothing of its machine.");
+    expect(hardwareTables(nothing)).toBe("The BMC reports no hardware.");
   });
 });
 

@@ -257,7 +257,7 @@ describe.concurrent.each(TESTED_PROVIDERS)("a generated password via %s", (provi
     const [file, candidate] = await onDisk(lab);
     expect(resultOf(ended)).toMatchObject({
       class: "verify",
-      message: expect.stringContaining(`the password that may be in force is in ${fileOf(lab)}.new`),
+      message: expect.stringContaining(`the password that the BMC may have stored is in ${fileOf(lab)}.new`),
     });
     expect([file, candidate]).toEqual([undefined, expect.stringMatching(GENERATED)]);
     expectNoTraceIn(ended, candidate);
@@ -382,7 +382,7 @@ const obstacles: readonly (readonly [string, (lab: Lab) => Promise<Environment>]
     },
   ],
   [
-    "others than this user may have written it",
+    "other users may have written to it",
     async (lab) => {
       await writeFile(`${fileOf(lab)}.new`, "planted-password\n");
       await chmod(`${fileOf(lab)}.new`, 0o666);
@@ -477,7 +477,7 @@ describe("withNewPassword", () => {
 
     expect(error).toMatchObject({
       class: "internal",
-      message: expect.stringContaining(`the password is set and in ${fileOf(lab)}.new`),
+      message: expect.stringContaining(`the password was set and is in ${fileOf(lab)}.new`),
     });
     expect(await textOf(`${fileOf(lab)}.new`)).toMatch(GENERATED);
   });

@@ -60,7 +60,7 @@ const successes: readonly Run[] = [
     action: "power-cycle",
     title: "has the BMC cycle the power",
     power: "on",
-    message: /^cycled in .* \((seen off, then on|confirmed by the BMC.*)\)$/,
+    message: /^cycled in .* \((off, then on|confirmed by the BMC.*)\)$/,
     result: { before: "on", after: "on", changed: true },
     done: ["cycle"],
   },

@@ -116,7 +116,7 @@ describe("a list of tasks", () => {
       [
         "TASKS:1: apiVersion must be bmc.tinkerbell.org/v1alpha1",
         "TASKS:3: spec.tasks is missing",
-        "TASKS:4: spec.operations belongs to Rufio's v1alpha2: name the list tasks, with the words of v1alpha1",
+        "TASKS:4: spec.operations belongs to Rufio's v1alpha2: name the list tasks, with the fields of v1alpha1",
       ],
     ],
     [

@@ -159,7 +159,7 @@ describe.concurrent.each(TESTED_PROVIDERS)("via %s", (provider) => {
     const said = resultOf(ended);
     expect(said).toMatchObject({ ok: true, changed: false });
     expect(said.message).toMatch(
-      /^dry run, each task as if those before it were done: task 1 \(off\): now on, /,
+      /^dry run, each task as if the earlier ones had succeeded: task 1 \(off\): now on, /,
     );
     expect(said.data).toEqual({
       wouldSend: [expect.any(String), expect.any(String), expect.stringMatching(on)],
@@ -409,7 +409,7 @@ describe.concurrent("the list", () => {
 
   it.each([
     ["not at all", {}, ["TASKS or TASKS_FILE is missing: the tasks"]],
-    ["twice", { TASKS: readsOnly, TASKS_FILE: "-" }, ["TASKS and TASKS_FILE are both given: give one"]],
+    ["twice", { TASKS: readsOnly, TASKS_FILE: "-" }, ["TASKS and TASKS_FILE are both set: set only one"]],
     [
       "with mistakes",
       { TASKS: "- powerAction: onn\n- powerAktion: off\n- {}\n" },

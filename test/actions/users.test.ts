@@ -497,7 +497,7 @@ describe.concurrent("input", () => {
       { USER_NAME: "eve", ROLE: "root", PASSWORD },
       "administrator, operator",
     ],
-    ["update-user", "without anything to change", { USER_NAME: "eve" }, "nothing is to change"],
+    ["update-user", "without anything to change", { USER_NAME: "eve" }, "nothing to change"],
     ["update-user", "without a user", { PASSWORD }, "USER_NAME"],
     ["update-user", "with a blank in the user", { USER_NAME: "eve x", PASSWORD }, "not a user name"],
     [

@@ -51,7 +51,8 @@ describe("pbnj-worker actions", () => {
       env: "MODE",
       flag: "--mode",
       type: "choice",
-      description: "Force it off, ask the operating system, or ask and force it when that does not help",
+      description:
+        "Force the machine off, shut it down gracefully, or force it off if the graceful shutdown fails",
       required: false,
       secret: false,
       default: "soft-then-hard",

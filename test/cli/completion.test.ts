@@ -116,7 +116,7 @@ describe("the words for completion scripts", () => {
     const [kind, ...lines] = stdout.split("\n");
     expect(kind).toBe("none");
     expect(lines).toHaveLength(catalogue.length);
-    expect(lines[1]).toMatch(/^power-off\tPower a machine off, /);
+    expect(lines[1]).toMatch(/^power-off\tPower a machine off, g/);
   });
 
   it.each([

@@ -158,9 +158,9 @@ describeWithProgram("fish", "completion in fish", () => {
   it.each<[string, readonly string[]]>([
     [
       "pbnj-worker act",
-      ["action\trun one action here, without a container", "actions\tlist the actions, one a line"],
+      ["action\trun one action here, without a container", "actions\tlist the actions, one per line"],
     ],
-    ["pbnj-worker action power-sta", ["power-status\tSay whether a machine is on"]],
+    ["pbnj-worker action power-sta", ["power-status\tShow whether a machine is on"]],
     ["pbnj-worker action power-off --mode ", ["hard", "soft", "soft-then-hard\tthe default"]],
     ["pbnj-worker action power-off --mode=h", ["--mode=hard"]],
     ["pbnj-worker action power-off --bmc-providers redfish,am", ["redfish,amt"]],

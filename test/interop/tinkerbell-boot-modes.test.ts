@@ -58,7 +58,7 @@ describe.runIf(available)("Tinkerbell's boot modes", () => {
         ...["--grpc-server", server ?? "", "--agent-id-pattern", pattern, "--rufio"],
         ...["--rufio-image", "registry.example/pbnj-worker/{action}:{version}"],
       ]);
-      await worker.untilLogged("no Rufio holds its lease, its work is done here");
+      await worker.untilLogged("Rufio lease is free, taking over");
 
       const create = (resource: keyof typeof KINDS, name: string, spec: object) =>
         client.create(`/apis/tinkerbell.org/v1alpha1/namespaces/${namespace}/${resource}`, {

@@ -65,7 +65,7 @@ test("the packed program lists the actions", async () => {
   expect(stdout.split("\n")).toHaveLength(catalogue.length);
 });
 
-test("the packed program shows what an action takes", async () => {
+test("the packed program shows the inputs of an action", async () => {
   const { stdout } = await run(["action", "power-status", "--help"]);
 
   expect(stdout).toContain("--bmc-host <text>");

@@ -149,7 +149,7 @@ function notHappened(stay: Stay, machine: MachineRecord, stays: readonly Stay[])
     { rule: "success means that it happened", text: `${labelOf(action)} succeeded, but ${text}` },
   ];
   // The action says so itself: it believed the BMC, because nothing else could tell.
-  const believed = /confirmed by the BMC, too quick to be seen off/.test(action.ends[0].message);
+  const believed = /confirmed by the BMC, too fast to observe off/.test(action.ends[0].message);
   const done = cyclePlans(action).some((plan) => stay.commands.join() === plan.join());
   if (action.name === "power-cycle" && !done && !believed) {
     return claim(`${machine.name} did ${stay.commands.join(", ") || "nothing"}`);

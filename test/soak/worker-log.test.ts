@@ -9,13 +9,13 @@ test("counts what workers found after a restart, and what became of it", () => {
   const first = [line("worker started", { unfinished: 0 }), line("action started", cut)];
   const second = [
     line("worker started", { unfinished: 3 }),
-    line("action of an earlier run was not launched: the server serves it again", cut),
+    line("action of an earlier run not launched: server serves it again", cut),
     line("action started", cut),
-    line("action of an earlier run was lost and is not idempotent: not run again", {
+    line("non-idempotent action of an earlier run lost: not run again", {
       ...cut,
       workflow: "default/soak-2",
     }),
-    line("report of an earlier run is still to be made", { ...cut, workflow: "default/soak-3" }),
+    line("report of an earlier run pending", { ...cut, workflow: "default/soak-3" }),
   ];
 
   expect(readWorkerLogs([first.join("\n"), second.join("\n")])).toMatchObject({

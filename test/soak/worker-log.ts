@@ -46,19 +46,18 @@ export function readWorkerLogs(texts: readonly string[]): WorkerLog {
       if (msg === "worker started") unfinished += Number(parsed.data["unfinished"] ?? 0);
       const action = `${parsed.data["workflow"]}/${parsed.data["action"]}`.replace(/^default\//, "");
       if (msg === "action started") launched.add(action);
-      if (msg.startsWith("action of an earlier run was lost and is idempotent")) lostAndRunAgain.push(action);
-      if (msg.startsWith("action of an earlier run was lost and is not idempotent"))
-        lostAndFailed.push(action);
+      if (msg.startsWith("idempotent action of an earlier run lost")) lostAndRunAgain.push(action);
+      if (msg.startsWith("non-idempotent action of an earlier run lost")) lostAndFailed.push(action);
     }
   }
   const count = (start: string) =>
     [...counts].reduce((sum, [msg, times]) => sum + (msg.startsWith(start) ? times : 0), 0);
   return {
     unfinished,
-    notLaunched: count("action of an earlier run was not launched"),
+    notLaunched: count("action of an earlier run not launched"),
     lostAndRunAgain,
     lostAndFailed,
-    reported: count("report of an earlier run is still to be made"),
+    reported: count("report of an earlier run pending"),
     launches: count("action started"),
     launched: launched.size,
     errors,

@@ -430,7 +430,7 @@ async function runAll(lab: Standing, extra: readonly Scenario[] = []) {
     lab.inventoryFile,
     `machines:\n  - {name: a, host: h, password: '${CANARIES.inventory}'}\n`,
   );
-  await lab.program.untilLogged("inventory not taken over, the last good one stays in force");
+  await lab.program.untilLogged("inventory reload failed, keeping the last valid one");
   lab.program.kill("SIGTERM");
   const { code } = await lab.program.ended;
   const observed = await lab.observer.end();

@@ -74,7 +74,7 @@ export function itWorksInACluster(open: (options: ClusterLabOptions) => Promise<
       await lab.server.until(() => isOver(workflow), WITHIN_MS);
 
       expect(code).toBe(0);
-      expect(first.log.map(({ msg }) => msg)).toContain("action let go of: it runs on");
+      expect(first.log.map(({ msg }) => msg)).toContain("detached from action");
       expect(reported).toBe("RUNNING");
       expect(workflow.state).toBe("SUCCESS");
       expect(commandsOf(lab)).toEqual([ONCE]);
@@ -100,13 +100,13 @@ export function itWorksInACluster(open: (options: ClusterLabOptions) => Promise<
   test("gives its lanes up at once when it is rolled", TEST, async () => {
     await using lab = await open({ machines: 4 });
     const first = lab.start(["--share-lanes"]);
-    await first.untilLogged("lanes are shared", { members: 1 });
+    await first.untilLogged("lanes distributed", { members: 1 });
     const second = lab.start(["--share-lanes"]);
-    await second.untilLogged("lanes are shared", { members: 2 });
+    await second.untilLogged("lanes distributed", { members: 2 });
 
     first.kill("SIGTERM");
     expect((await first.ended).code).toBe(0);
-    await second.untilLogged("lanes are shared", { members: 1, shards: 4 });
+    await second.untilLogged("lanes distributed", { members: 1, shards: 4 });
     const workflows = lab.machines.map(({ name }) => lab.submit(name, [{ name: "power-status" }]));
     await lab.server.until(() => workflows.every(isOver), WITHIN_MS);
 
@@ -134,7 +134,7 @@ export function itWorksInACluster(open: (options: ClusterLabOptions) => Promise<
   test("does a Job of Rufio's, and keeps the status of its Machine", TEST, async () => {
     await using lab = await open({});
     const worker = lab.start(["--rufio", "--rufio-image", "registry.example/pbnj-worker/{action}:{version}"]);
-    await worker.untilLogged("no Rufio holds its lease, its work is done here");
+    await worker.untilLogged("Rufio lease is free, taking over");
 
     const job = await lab.submitToRufio("netboot", "node-01", [
       { powerAction: "off" },

@@ -355,7 +355,7 @@ describe("credentials are read at every launch", () => {
     await eventually(look);
 
     program.kill("SIGTERM");
-    await program.untilLogged("stopping: no new actions, waiting for running ones");
+    await program.untilLogged("stopping: draining running actions");
     program.kill("SIGTERM");
     const { code } = await program.ended;
 

@@ -34,7 +34,7 @@ const programs = new ActionFolder(join(import.meta.dirname, "../support/fixtures
 
 const CANARY = "canary-5512";
 const NOW_ENDED = { startedAt: new Date(), stoppedAt: new Date() };
-const WITHHELD = "[withheld: the machine's credentials cannot be read, to be taken out of it]";
+const WITHHELD = "[withheld: the machine's credentials cannot be read, so they cannot be redacted]";
 
 /** An executor at a server that takes every report, fifty times as fast. */
 function lab(

@@ -162,7 +162,7 @@ describe("an action whose end the server does not take", () => {
 
     expect(reportsOf(workflow)).toEqual(["RUNNING", "SUCCESS", "RUNNING", "SUCCESS"]);
     expect(worker.logged.map(({ msg }) => msg)).toContain(
-      "report superseded: server serves another action of the workflow",
+      "report superseded by another action of the workflow",
     );
     await expect.poll(() => worker.journal.unfinished()).toEqual([]);
   });
@@ -176,7 +176,7 @@ test("a start that the server does not take within 20 s leaves the machine to ot
 
   await expect
     .poll(() => worker.logged.map(({ msg }) => msg), { timeout: 5_000 })
-    .toContain("action not started: the server did not take its start");
+    .toContain("action not started: start report failed");
   server.board.delete(deleted);
   const next = server.submit({ template: templateOf([STATUS]) });
   await server.until(() => next.state === "SUCCESS");

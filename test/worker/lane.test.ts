@@ -208,7 +208,7 @@ describe("a lane of a server that serves one workflow at a time", () => {
     stop.abort();
     await ended;
 
-    expect(said).toEqual(["poll failed, will retry", "tink server answers again"]);
+    expect(said).toEqual(["poll failed, retrying", "polling recovered"]);
   });
 });
 

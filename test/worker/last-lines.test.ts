@@ -44,7 +44,7 @@ describe("the message of a failure", () => {
     [
       "says why, where the line does",
       [
-        info("BMC call failed, will retry", { reason: "HTTP 503" }),
+        info("BMC call failed, retrying", { reason: "HTTP 503" }),
         error("stopped", { err: { message: "no route" } }),
       ],
       `${REASON}; its log: stopped: no route`,

@@ -49,7 +49,7 @@ describe("an action that a server serves again after its end", () => {
     await using worker = await standingWorker(lab);
 
     await expect
-      .poll(() => worker.logged.filter(({ msg }) => msg.startsWith("action served out of a cache")).length, {
+      .poll(() => worker.logged.filter(({ msg }) => msg.startsWith("stale action skipped")).length, {
         timeout: 15_000,
       })
       .toBeGreaterThan(1);
@@ -68,7 +68,7 @@ describe("an action that a server serves again after its end", () => {
 
     await expect
       .poll(() => worker.logged.map(({ msg }) => msg), { timeout: 15_000 })
-      .toContain("action served again after its end: not run");
+      .toContain("duplicate action skipped: already ended");
     lab.server.board.thaw();
     await lab.server.until(() => workflow.state === "SUCCESS");
 
@@ -83,9 +83,7 @@ describe("an action that a server serves again after its end", () => {
 
     await lab.server.until(() => workflow.state === "SUCCESS");
 
-    expect(worker.logged.map(({ msg }) => msg)).toContain(
-      "report refused for good, the worker goes on without it",
-    );
+    expect(worker.logged.map(({ msg }) => msg)).toContain("report rejected");
     expect(lab.machines[0]?.count("reset")).toBe(1);
     expect(workflow.tasks[0]?.actions[0]?.message).toMatch(/reset/);
   });
@@ -170,9 +168,7 @@ describe("a workflow made anew with the IDs of one that ended", () => {
     const second = lab.server.submit({ name: "reboot", template: REBOOT });
     await lab.server.until(() => second.state === "SUCCESS");
 
-    expect(worker.logged.map(({ msg }) => msg)).toContain(
-      "action not started: the journal cannot be written",
-    );
+    expect(worker.logged.map(({ msg }) => msg)).toContain("action not started: journal write failed");
     expect(lab.machines[0]?.count("reset")).toBe(2);
   });
 });

@@ -48,9 +48,9 @@ describe("reading messages out of source", () => {
     const found = new Map(sources.map(({ message, level }) => [message, level]));
 
     expect(found.get("action started")).toBe("info");
-    expect(found.get("action not started: the journal cannot be written")).toBe("error");
+    expect(found.get("action not started: journal write failed")).toBe("error");
     expect(found.get("<name> reloaded")).toBe("info");
     expect(found.has("hook succeeded") && found.has("hook failed")).toBe(true);
-    expect(found.has("poll failed, will retry")).toBe(true);
+    expect(found.has("poll failed, retrying")).toBe(true);
   });
 });

@@ -43,7 +43,7 @@ describe("the logs of actions", () => {
     expect(text).toMatch(
       /\n# ended \S+ after \d+\.\d s: succeeded \(exit 0\): off after \d+\.\d s \(forced\) via redfish\n/,
     );
-    expect(text).toMatch(/\n# \S+ the server has the report of it\n$/);
+    expect(text).toMatch(/\n# \S+ report acknowledged by the server\n$/);
     const [path = ""] = logs.keys();
     expect((await stat(join(lab.state, "logs", path))).mode & 0o777).toBe(0o600);
     expect((await stat(join(lab.state, "logs"))).mode & 0o777).toBe(0o700);
@@ -67,7 +67,7 @@ describe("the logs of actions", () => {
     expect(logs.size, second.stderr).toBe(1);
     const [text = ""] = logs.values();
     expect(text).toMatch(
-      /^# workflow=[\s\S]*the worker was restarted and goes on with it[\s\S]*# ended [\s\S]*succeeded/,
+      /^# workflow=[\s\S]*worker restarted, action adopted[\s\S]*# ended [\s\S]*succeeded/,
     );
     expect(text.match(/^# workflow=/gm)).toHaveLength(1);
   });
@@ -82,9 +82,7 @@ describe("the logs of actions", () => {
 
     expect(workflow.state, worker.stderr).toBe("SUCCESS");
     expect(end.code).toBe(0);
-    const said = worker.log.filter(
-      ({ msg }) => msg === "logs of actions cannot be written, the worker goes on without them",
-    );
+    const said = worker.log.filter(({ msg }) => msg === "action log write failed");
     expect(said).toEqual([expect.objectContaining({ error: expect.stringContaining("ENOTDIR") })]);
   });
 });
@@ -102,7 +100,7 @@ test("the status message of a failure has what the action's log says besides", {
   const message = workflow.tasks[0]?.actions[0]?.message ?? "";
 
   expect(message, worker.stderr).toMatch(/^power-off node-01 failed \(busy, exit 14\): /);
-  expect(message).toMatch(/; its log: BMC call failed, will retry: .*503/);
+  expect(message).toMatch(/; its log: BMC call failed, retrying: .*503/);
   expect(message).not.toMatch(/[\r\n]/);
   expect(message.length).toBeLessThanOrEqual(1_000);
   const logged = worker.log.find(({ msg }) => msg === "action failed");
@@ -129,7 +127,7 @@ test("every line about an action has the same fields", { timeout: RUN_MS }, asyn
     machine: "node-01",
   };
   expect(new Set(about.map(({ msg }) => msg))).toEqual(
-    new Set(["action started", "BMC call failed, will retry", "action succeeded", "report acknowledged"]),
+    new Set(["action started", "BMC call failed, retrying", "action succeeded", "report acknowledged"]),
   );
   for (const record of about) expect(record).toMatchObject({ ...fields, task: task?.id });
 });

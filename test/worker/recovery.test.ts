@@ -136,7 +136,7 @@ describe("workers side by side with state directories of their own", () => {
     expect(running).toHaveLength(1);
     expect(workflow.state).toBe("RUNNING");
     expect(first.child.exitCode).toBeNull();
-    expect(second.stderr).not.toContain("leftovers of earlier workers removed");
+    expect(second.stderr).not.toContain("orphans of earlier workers removed");
   });
 });
 
@@ -159,7 +159,7 @@ describe("a run that is killed", () => {
 
     await expect.poll(() => lab.machine.power, { timeout: 10_000 }).toBe("off");
     expect(lab.machine.commands.map(({ action }) => action)).toEqual(["off"]);
-    expect(worker.stderr).not.toContain("leftovers of earlier workers removed");
+    expect(worker.stderr).not.toContain("orphans of earlier workers removed");
   });
 });
 
@@ -282,7 +282,7 @@ describe("a state directory that cannot be written to", () => {
     await writeFile(journal, "in the way");
 
     const workflow = lab.submit([{ name: "power-cycle" }]);
-    await worker.untilLogged("action not started: the journal cannot be written");
+    await worker.untilLogged("action not started: journal write failed");
     const before = { commands: [...lab.machine.commands], reports: [...lab.server.reports] };
     await rm(journal);
     await rename(`${journal}.away`, journal);
@@ -312,12 +312,12 @@ describe("a state directory that cannot be written to", () => {
 
       const first = lab.submit([hardOff]);
       await lab.server.until(() => isOver(first));
-      await worker.untilLogged("journal not written, the action goes on", { phase: "ended" });
+      await worker.untilLogged("journal write failed: action step not recorded", { phase: "ended" });
       await expect.poll(async () => (await readdir(join(seen, "journal"))).length).toBe(1);
       const left = [await readdir(join(seen, "journal")), await readdir(join(seen, "results"))];
       lab.server.board.delete(first);
       const second = lab.submit([{ name: "power-on" }]);
-      await worker.untilLogged("action not started: the journal cannot be written");
+      await worker.untilLogged("action not started: journal write failed");
       const before = lab.machine.commands.map(({ action }) => action);
       await rm(filler);
       await lab.server.until(() => isOver(second));
@@ -363,10 +363,7 @@ describe("a server that was gone while an action ended", () => {
       },
       state: "RUNNING",
       // The report and the lane's next poll are answered in any order.
-      logged: [
-        "report refused for good, the worker goes on without it",
-        "report superseded: server serves another action of the workflow",
-      ],
+      logged: ["report rejected", "report superseded by another action of the workflow"],
     },
   ];
 
@@ -386,7 +383,7 @@ describe("a server that was gone while an action ended", () => {
         await worker.ended;
         worker = lab.start();
       }
-      await worker.untilLogged("tink server unavailable, will retry");
+      await worker.untilLogged("tink server unavailable, retrying");
 
       given.happens(lab, workflow);
       await lab.server.start();
@@ -426,9 +423,7 @@ describe("a server that serves an acknowledged action again out of a stale cache
     await lab.server.until(() => lab.server.workflows().every(isOver));
 
     const again = lab.server.reports.slice(reported).filter(({ actionName }) => actionName === "power-cycle");
-    expect(worker.log.filter(({ msg }) => msg === "action served again after its end: not run")).toHaveLength(
-      2,
-    );
+    expect(worker.log.filter(({ msg }) => msg === "duplicate action skipped: already ended")).toHaveLength(2);
     expect(new Set(again.map(({ state }) => state))).toEqual(new Set(["SUCCESS"]));
     expect(workflow.state).toBe("SUCCESS");
     expect(lab.machine.commands.map(({ action }) => action)).toEqual(["cycle"]);

@@ -171,7 +171,7 @@ test("a broken file changes nothing, and each of its problems is logged once, wi
   expect(watch.logged).toEqual([
     expect.stringMatching(/^error inventory\.yaml:2: machine node-2: host /),
     expect.stringMatching(/^error inventory\.yaml:3: machine node 3: name /),
-    "error : inventory not taken over, the last good one stays in force",
+    "error : inventory reload failed, keeping the last valid one",
   ]);
 });
 
@@ -226,8 +226,8 @@ test("a file that is gone is complained about once, and its last text stays unti
   expect(watch.taken).toEqual([]);
   expect(watch.logged).toEqual([
     "error /inventory.yaml: does not exist",
-    "error : inventory not taken over, the last good one stays in force",
-    "info : inventory can be read again, as it was",
+    "error : inventory reload failed, keeping the last valid one",
+    "info : inventory readable again, unchanged",
   ]);
 });
 
@@ -293,7 +293,7 @@ test("what throws while it is checked is a problem like others, and the next cha
   expect(watch.taken).toEqual([OTHER]);
   expect(watch.logged).toEqual([
     "error /inventory.yaml: broken checker",
-    "error : inventory not taken over, the last good one stays in force",
+    "error : inventory reload failed, keeping the last valid one",
     "warn inventory.yaml:1: strange",
     "info : inventory reloaded",
   ]);

@@ -152,7 +152,7 @@ tasks:
     /--runtime/,
     /--map: "machine" is not key=value/,
     /\.yaml:6:14: /,
-    /\.yaml:8:26: "NOT AN IMAGE" is no image reference/,
+    /\.yaml:8:26: "NOT AN IMAGE" is not an image reference/,
     /\.yaml:9:59: /,
   ]) {
     expect(program.stderr).toMatch(problem);

@@ -248,7 +248,7 @@ describe("a server that", () => {
     await lab.program.untilLogged("action started");
 
     await lab.server.stop();
-    await lab.program.untilLogged("tink server unavailable, will retry");
+    await lab.program.untilLogged("tink server unavailable, retrying");
     await lab.server.start();
     await lab.server.until(() => workflow.state === "SUCCESS");
 
@@ -260,7 +260,7 @@ describe("a server that", () => {
     await lab.server.until(() => lab.server.polls.length > 0);
 
     await lab.server.stop();
-    await lab.program.untilLogged("tink server unavailable, will retry");
+    await lab.program.untilLogged("tink server unavailable, retrying");
     await lab.server.start();
     const workflow = lab.server.submit({ template: template("pbnj-node-01", [{ name: "power-status" }]) });
     await lab.server.until(() => workflow.state === "SUCCESS");
@@ -274,7 +274,7 @@ describe("a server that", () => {
     await lab.program.untilLogged("action started");
 
     lab.server.faults.fail("ReportActionStatus", new ConnectError("action not found", Code.NotFound));
-    await lab.program.untilLogged("report refused for good, the worker goes on without it");
+    await lab.program.untilLogged("report rejected");
     lab.server.board.delete(workflow);
     const next = lab.server.submit({ template: template("pbnj-node-01", [{ name: "power-status" }]) });
     await lab.server.until(() => next.state === "SUCCESS");
@@ -308,7 +308,7 @@ describe("stopping", () => {
     await lab.program.untilLogged("action started");
 
     lab.program.kill(signal);
-    await lab.program.untilLogged("stopping: no new actions, waiting for running ones");
+    await lab.program.untilLogged("stopping: draining running actions");
     lab.program.kill(signal);
     const end = await lab.program.ended;
 

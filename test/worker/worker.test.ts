@@ -132,7 +132,7 @@ describe("a broken file", () => {
     await lab.server.until(() => lab.server.polls.includes("pbnj-one"));
 
     await lab.writeInventoryText("machines:\n- name: one\n- {name: Two, host: 192.0.2.1}\n");
-    await lab.program.untilLogged("inventory not taken over, the last good one stays in force");
+    await lab.program.untilLogged("inventory reload failed, keeping the last valid one");
     await workElsewhere(lab, "pbnj-one");
 
     const errors = lab.program.log.filter(({ level }) => level === 50);
@@ -148,7 +148,7 @@ describe("a broken file", () => {
     await workElsewhere(lab, "pbnj-one");
 
     await lab.writePolicy("images: 3\n");
-    await lab.program.untilLogged("policy not taken over, the last good one stays in force");
+    await lab.program.untilLogged("policy reload failed, keeping the last valid one");
     await workElsewhere(lab, "pbnj-one");
     await lab.writePolicy('images: ["**/power-off"]\n');
     await lab.program.untilLogged("policy reloaded");

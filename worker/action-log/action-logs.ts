@@ -120,7 +120,7 @@ export class ActionLogs {
     else if (event.kind === "reported") this.#end(log, deliveryText(event.delivery, event.at));
     else if (event.kind === "left") {
       const at = event.at.toISOString();
-      this.#end(log, noteText(`${at} left: it was not run to its end, the server serves it again`));
+      this.#end(log, noteText(`${at} not finished: the server serves it again`));
     }
   }
 
@@ -135,7 +135,7 @@ export class ActionLogs {
   #open(event: Started): void {
     const { action, startedAt, adopted } = event;
     const again = this.#atHand.get(action.key);
-    if (again) this.#end(again, noteText("another run of it begins"));
+    if (again) this.#end(again, noteText("another run begins"));
     const folder = join(this.#options.directory, folderName(action.workflowId));
     const short = join(folder, fileName(action, startedAt));
     const path = this.#isOthers(short, action)
@@ -162,7 +162,7 @@ export class ActionLogs {
     const at = new Date(this.#options.clock.now()).toISOString();
     this.#push(
       log,
-      noteText(`${at} the worker was restarted and goes on with it: lines may be missing here or come twice`),
+      noteText(`${at} worker restarted, action adopted: lines may be missing or duplicated here`),
     );
   }
 
@@ -183,10 +183,7 @@ export class ActionLogs {
     if (this.#failing) this.#lost += lost;
     else if (lost > 0 && !log.saidLost) {
       log.saidLost = true;
-      this.#options.log.warn(
-        { ...log.fields, file: log.path },
-        "log of an action is incomplete: its lines come faster than the disk takes them",
-      );
+      this.#options.log.warn({ ...log.fields, file: log.path }, "action log incomplete: disk too slow");
     }
     this.#markDirty(log);
   }
@@ -222,7 +219,7 @@ export class ActionLogs {
       await appendBounded(log.path, {
         text: `${log.torn ? "\n" : ""}${gap}${text}`,
         header: log.begun
-          ? `${log.header}${noteText("the file was taken away meanwhile, and begins anew")}`
+          ? `${log.header}${noteText("the file was removed, starting a new one")}`
           : log.header,
         mostBytes: this.#fileBytes,
       });
@@ -247,10 +244,7 @@ export class ActionLogs {
     }
     if (this.#failing) return;
     this.#failing = true;
-    this.#options.log.warn(
-      { file, error: textOf(thrown) },
-      "logs of actions cannot be written, the worker goes on without them",
-    );
+    this.#options.log.warn({ file, error: textOf(thrown) }, "action log write failed");
   }
 
   #giveUp(log: ActionLog): void {
@@ -262,7 +256,7 @@ export class ActionLogs {
   #recover(): void {
     if (!this.#failing) return;
     this.#failing = false;
-    this.#options.log.info({ lost: this.#lost }, "logs of actions are written again");
+    this.#options.log.info({ lost: this.#lost }, "action log writes recovered");
     this.#lost = 0;
   }
 
@@ -299,11 +293,10 @@ export class ActionLogs {
         signal: this.#closing.signal,
       });
       this.#saidUnclean = "";
-      if (removed > 0) log.debug({ directory, removed }, "old logs of actions removed");
+      if (removed > 0) log.debug({ directory, removed }, "old action logs removed");
     } catch (thrown) {
       const error = textOf(thrown);
-      if (error !== this.#saidUnclean)
-        log.warn({ directory, error }, "old logs of actions cannot be looked for");
+      if (error !== this.#saidUnclean) log.warn({ directory, error }, "action log cleanup failed");
       this.#saidUnclean = error;
     }
   }

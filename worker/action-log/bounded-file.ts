@@ -80,7 +80,7 @@ async function takeMiddleAway(path: string, size: number, keepBytes: number): Pr
 const LEFT_OUT = /^# (\d+) lines left out here/;
 
 function leftOutText(lines: number): string {
-  return noteText(`${lines} lines left out here: the log is longer than its file may be`);
+  return noteText(`${lines} lines removed here: the log exceeded its size limit`);
 }
 
 /** Lines between two places; the note of an earlier time counts for those that it tells of. */

@@ -69,9 +69,9 @@ export function outcomeText(
 }
 
 const DELIVERIES: Readonly<Record<Delivery, string>> = {
-  acknowledged: "the server has the report of it",
-  rejected: "the server refused the report of it for good",
-  unanswered: "the report of it was not taken before the worker stopped",
+  acknowledged: "report acknowledged by the server",
+  rejected: "report rejected by the server",
+  unanswered: "report not acknowledged before the worker stopped",
 };
 
 export function deliveryText(delivery: Delivery, at: Date): string {
@@ -80,7 +80,7 @@ export function deliveryText(delivery: Delivery, at: Date): string {
 
 /** In the place of lines that gave way before the disk took them. */
 export function lostText(lines: number): string {
-  return noteText(`${lines === 1 ? "1 line is" : `${lines} lines are`} missing here: not written in time`);
+  return noteText(`${lines === 1 ? "1 line is" : `${lines} lines are`} missing here: disk too slow`);
 }
 
 /** One line of the worker's own. */

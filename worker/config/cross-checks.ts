@@ -34,20 +34,19 @@ const RULES: readonly CrossCheck[] = [
     not: "run",
     broken: ({ agentId, inventory, kubernetesInventory, rufio }) =>
       agentId.length === 0 && inventory === undefined && kubernetesInventory.length === 0 && !rufio,
-    message: "is missing, and so is {inventory}: the worker would have no agent ID to poll with",
+    message: "is missing, and so is {inventory}: the worker has no agent ID to poll with",
   },
   {
     settings: ["shareLanes", "runtime"],
     not: "run",
     broken: ({ shareLanes, runtime }) => shareLanes && runtime !== "kubernetes",
-    message:
-      "needs {runtime} kubernetes: only what runs in the cluster can be taken over by another replica, and is never run twice",
+    message: "needs {runtime} kubernetes: another replica can only adopt actions that run in the cluster",
   },
   {
     settings: ["agentId", "rufio"],
     not: "run",
     broken: ({ agentId, rufio }) => rufio && agentId.includes(RUFIO_AGENT_ID),
-    message: `holds ${RUFIO_AGENT_ID}, which is what Rufio's Jobs run under: give another one`,
+    message: `holds ${RUFIO_AGENT_ID}, which is reserved for Rufio's Jobs: choose another one`,
   },
   needsTls("grpcInsecureTls"),
   needsTls("grpcCaFile"),
@@ -56,7 +55,7 @@ const RULES: readonly CrossCheck[] = [
   {
     settings: ["grpcInsecureTls", "grpcCaFile"],
     broken: ({ grpcInsecureTls, grpcCaFile }) => grpcInsecureTls && grpcCaFile !== undefined,
-    message: "accepts any certificate, so {grpcCaFile} would not be looked at: give one of them",
+    message: "accepts any certificate, so {grpcCaFile} has no effect: set only one of them",
   },
   {
     settings: ["grpcClientCertFile", "grpcClientKeyFile"],
@@ -101,7 +100,7 @@ const RULES: readonly CrossCheck[] = [
   {
     settings: ["registryPassFile", "registryPass"],
     broken: (settings) => settings.registryPassFile !== undefined && settings.registryPass !== undefined,
-    message: "cannot stand beside {registryPass}: give one of them",
+    message: "conflicts with {registryPass}: set only one of them",
   },
   {
     settings: ["registryUser", "registryPass", "registryPassFile"],
@@ -141,7 +140,7 @@ const CONCERNS: readonly CrossCheck[] = [
     settings: ["unsafeAnyImage", "runtime"],
     broken: ({ unsafeAnyImage, runtime }) =>
       unsafeAnyImage && (runtime === "docker" || runtime === "kubernetes"),
-    message: "trusts every image: any image that a workflow names receives its machine's BMC password",
+    message: "trusts every image: any image that a workflow names receives the machine's BMC password",
   },
   {
     settings: ["httpTokenFile", "httpAddress", "httpCertFile"],
@@ -149,17 +148,17 @@ const CONCERNS: readonly CrossCheck[] = [
     broken: (settings) =>
       isExposed(settings) && settings.httpTokenFile !== undefined && settings.httpCertFile === undefined,
     message:
-      "is used without TLS: whoever sees the traffic sees the token. Set {httpCertFile}, unless something else encrypts",
+      "is used without TLS: anyone who can read the traffic can read the token. Set {httpCertFile}, unless a proxy encrypts the traffic",
   },
   {
     settings: ["pollTimeout"],
     broken: ({ pollTimeout }) => pollTimeout < 61_000,
-    message: "is shorter than the minute for which a tink server holds a poll: polls will end as timeouts",
+    message: "is shorter than one minute, for which the tink server holds a poll: polls will time out",
   },
   {
     settings: ["grpcInsecureTls"],
     broken: ({ grpcInsecureTls, grpcTls }) => grpcInsecureTls && grpcTls,
-    message: "accepts any certificate: whoever sits in between can give this worker actions to run",
+    message: "accepts any certificate: a man in the middle can make this worker run actions",
   },
 ];
 

@@ -86,7 +86,7 @@ export function fileProblems(settings: readonly Setting[], file: YamlDocument): 
   if (file.value === null || file.value === undefined) return [];
   if (typeof file.value !== "object" || Array.isArray(file.value)) {
     return [
-      { source: file.sourceOf([]), message: "must hold settings, one a line, such as runtime: docker" },
+      { source: file.sourceOf([]), message: "must contain settings, one per line, such as runtime: docker" },
     ];
   }
   const names = settings.filter(({ noFileKey }) => noFileKey === undefined).map(({ name }) => name);
@@ -122,7 +122,7 @@ export function environmentWarnings(
 export function peerProblems(env: Readonly<Record<string, string | undefined>>): readonly Problem[] {
   const transport = env["AGENT_TRANSPORT"];
   if (!transport || transport === "grpc") return [];
-  return [{ source: "AGENT_TRANSPORT", message: "must be grpc: other transports are not offered" }];
+  return [{ source: "AGENT_TRANSPORT", message: "must be grpc: other transports are not supported" }];
 }
 
 function entriesOf(value: unknown): readonly [string, unknown][] {

@@ -308,6 +308,6 @@ function noAgentIds(
   const elsewhere = kubernetesInventory.length > 0 || rufio || given.has("agentId");
   const needed = agentId.length === 0 && file !== undefined && !elsewhere;
   if (!needed || !inventory || inventory.machines().length > 0) return [];
-  const message = "has no machines, and no agent ID is given: the worker would have nothing to poll with";
+  const message = "has no machines, and no agent ID is set: the worker has no agent ID to poll with";
   return [settingProblem("inventory", message, given, table)];
 }

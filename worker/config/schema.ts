@@ -21,7 +21,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
 const PEER_RUNTIMES: Readonly<Record<string, string>> = {
-  containerd: "containerd is not offered: use docker, which speaks to any Docker Engine API",
+  containerd: "containerd is not supported: use docker, which works with any Docker Engine API",
 };
 
 const Runtime = z.enum(["process", "in-process", "docker", "kubernetes"], {
@@ -55,19 +55,19 @@ const ActionUser = z
 export const Settings = z.object({
   config: Text.optional().register(settingMeta, {
     group: "Files",
-    description: "YAML file with settings; flags and environment variables go before it",
+    description: "YAML file with settings; flags and environment variables override it",
     type: "file",
-    noFileKey: "names the configuration file itself: give it as --config or PBNJ_CONFIG",
+    noFileKey: "names the configuration file itself: set it with --config or PBNJ_CONFIG",
   }),
   inventory: Text.optional().register(settingMeta, {
     group: "Files",
-    description: "YAML file with the machines and where their credentials are",
+    description: "YAML file that lists the machines and the sources of their credentials",
     type: "file",
     path: true,
   }),
   policy: Text.optional().register(settingMeta, {
     group: "Files",
-    description: "YAML file that says which actions may run",
+    description: "YAML file that defines which actions may run",
     type: "file",
     path: true,
     defaultText: "none; `docker` and `kubernetes` need one",
@@ -75,13 +75,14 @@ export const Settings = z.object({
   unsafeAnyImage: Toggle.prefault(false).register(settingMeta, {
     group: "Files",
     description:
-      "DANGER: trust every image: any image that a workflow names receives its machine's BMC password",
+      "DANGER: trust every image: any image that a workflow names receives the machine's BMC password",
     type: "true|false",
   }),
 
   stateDirectory: Text.optional().register(settingMeta, {
     group: "Files",
-    description: "Folder of this worker alone for what must survive it: which actions run, which ended",
+    description:
+      "Folder for the worker's state, such as running and ended actions; each worker needs its own",
     type: "folder",
     path: true,
     defaultText: "`$XDG_STATE_HOME/pbnj-worker`, or `~/.local/state/pbnj-worker`",
@@ -89,7 +90,7 @@ export const Settings = z.object({
   reloadInterval: Duration(0, HOUR).prefault("2s").register(settingMeta, {
     group: "Files",
     description:
-      "How often inventory, policy, and the files of tokens and certificates are checked for changes; 0 is never",
+      "How often the worker checks the inventory, policy, token and certificate files for changes; 0 means never",
     type: "duration",
   }),
 
@@ -97,51 +98,51 @@ export const Settings = z.object({
     .prefault([])
     .register(settingMeta, {
       group: "Agent IDs",
-      description: "Agent ID to poll for work; repeat the flag or separate with commas for several",
+      description: "Agent ID to poll with; repeat the flag or separate several with commas",
       type: "id",
       aliases: ["AGENT_ID", "ID", "WORKER_ID"],
       repeatable: true,
     }),
   agentIdPattern: AgentIdPattern.prefault("pbnj-{machine}").register(settingMeta, {
     group: "Agent IDs",
-    description: "Agent ID of each machine of the inventory, which is polled for as well",
+    description:
+      "Pattern for the agent ID of each machine in the inventory; the worker also polls with these",
     type: "pattern",
   }),
 
   grpcServer: ServerAddress.optional().register(settingMeta, {
     group: "Tink server",
-    description:
-      "Address of the tink server; the port is 42113 unless given, IPv6 addresses stand in brackets",
+    description: "Address of the tink server; the default port is 42113; write IPv6 addresses in brackets",
     type: "host:port",
     aliases: ["AGENT_GRPC_SERVER", "TINKERBELL_GRPC_AUTHORITY"],
   }),
   grpcApi: z.enum(["auto", "current", "legacy"]).prefault("auto").register(settingMeta, {
     group: "Tink server",
     description:
-      "Which workflow API it speaks: that of Tinkerbell 0.17 and later, that of tink 0.8 to 0.12, or ask it",
+      "Workflow API of the tink server: current (Tinkerbell 0.17 and later), legacy (tink 0.8 to 0.12), or auto to detect it",
     type: "auto|current|legacy",
   }),
   grpcTls: Toggle.prefault(false).register(settingMeta, {
     group: "Tink server",
-    description: "Whether the tink server speaks TLS",
+    description: "Use TLS to connect to the tink server",
     type: "true|false",
     aliases: ["AGENT_GRPC_TLS", "TINKERBELL_TLS"],
   }),
   grpcInsecureTls: Toggle.prefault(false).register(settingMeta, {
     group: "Tink server",
-    description: "Accept any certificate of the tink server",
+    description: "Accept any certificate from the tink server",
     type: "true|false",
     aliases: ["AGENT_GRPC_INSECURE_TLS", "TINKERBELL_INSECURE_TLS"],
   }),
   grpcCaFile: Text.optional().register(settingMeta, {
     group: "Tink server",
-    description: "PEM certificates to trust instead of the system's",
+    description: "PEM certificates to trust instead of the system's trust store",
     type: "file",
     path: true,
   }),
   grpcClientCertFile: Text.optional().register(settingMeta, {
     group: "Tink server",
-    description: "PEM certificate, with its chain, by which the worker identifies itself",
+    description: "PEM client certificate of the worker, with its chain",
     type: "file",
     path: true,
   }),
@@ -153,7 +154,7 @@ export const Settings = z.object({
   }),
   grpcServerName: Text.optional().register(settingMeta, {
     group: "Tink server",
-    description: "Name the tink server's certificate must carry",
+    description: "Host name that the tink server's certificate must contain",
     type: "name",
     defaultText: "the server's host",
   }),
@@ -161,50 +162,49 @@ export const Settings = z.object({
     .prefault("75s")
     .register(settingMeta, {
       group: "Tink server",
-      description:
-        "Time for one poll; the server holds a poll for up to a minute, so it must be longer than that",
+      description: "Timeout of one poll; the server holds a poll for up to one minute, so use a longer time",
       type: "duration",
     }),
   backoffMaxInterval: Duration(100, HOUR)
     .prefault("30s")
     .register(settingMeta, {
       group: "Tink server",
-      description: "Longest pause between attempts to reach a server that does not answer",
+      description: "Maximum backoff between attempts to reach a server that does not answer",
       type: "duration",
       aliases: ["AGENT_BACKOFF_MAX_INTERVAL"],
     }),
 
   maxActions: Count(1, 100_000).optional().register(settingMeta, {
     group: "Actions",
-    description: "How many actions run at a time, over all machines",
+    description: "Maximum number of actions that run at the same time, on all machines",
     type: "count",
-    defaultText: "1000 in-process, else 8 a processor and 64 at most",
+    defaultText: "1000 for in-process, else 8 per processor and at most 64",
   }),
   defaultActionTimeout: Duration(SECOND, 168 * HOUR)
     .prefault("1h")
     .register(settingMeta, {
       group: "Actions",
-      description: "Time for an action whose template sets none",
+      description: "Timeout of an action whose template sets none",
       type: "duration",
     }),
   stopGrace: Duration(0, 10 * MINUTE)
     .prefault("10s")
     .register(settingMeta, {
       group: "Actions",
-      description: "Time an action has to end after it was told to stop, before it is killed",
+      description: "Time between asking an action to stop and killing it",
       type: "duration",
     }),
   shutdownGrace: Duration(0, 168 * HOUR)
     .prefault("5m")
     .register(settingMeta, {
       group: "Actions",
-      description: "Time running actions have to end by themselves after the worker's first SIGTERM",
+      description: "Time that running actions have to finish after the worker's first SIGTERM",
       type: "duration",
     }),
   runtime: Runtime.prefault("process").register(settingMeta, {
     group: "Actions",
     description:
-      "What runs actions: child processes of the worker, the worker itself, containers, or Jobs of a cluster",
+      "How to run actions: as child processes, inside the worker, in containers, or as Jobs in a cluster",
     type: "process|in-process|docker|kubernetes",
     aliases: ["AGENT_RUNTIME"],
   }),
@@ -231,34 +231,34 @@ export const Settings = z.object({
   }),
   pidsLimit: ContainerPids.prefault("64").register(settingMeta, {
     group: "Docker runtime",
-    description: "Processes and threads of one container",
+    description: "Maximum number of processes and threads per container",
     type: "number",
   }),
 
   pullPolicy: z.enum(["always", "if-missing", "never"]).prefault("if-missing").register(settingMeta, {
     group: "Containers",
-    description: "When images are pulled",
+    description: "When to pull images",
     type: "always|if-missing|never",
   }),
   actionUser: ActionUser.prefault("65532:65532").register(settingMeta, {
     group: "Containers",
-    description: "User and group ID for containers whose image names no user, or root",
+    description: "User and group ID for containers whose image sets no user, or root",
     type: "uid:gid",
   }),
   memoryLimit: ContainerMemory.prefault("256Mi").register(settingMeta, {
     group: "Containers",
-    description: "Memory of one container",
+    description: "Memory limit per container",
     type: "size",
   }),
   cpuLimit: ContainerCpus.prefault("1").register(settingMeta, {
     group: "Containers",
-    description: "Processors of one container; parts of one are possible",
+    description: "CPU limit per container; fractions are allowed",
     type: "number",
   }),
 
   registryName: Text.prefault("docker.io").register(settingMeta, {
     group: "Image registry",
-    description: "Registry that the user below belongs to",
+    description: "Registry to which the user and password below apply",
     type: "host[:port]",
     aliases: ["AGENT_REGISTRY_NAME", "DOCKER_REGISTRY"],
   }),
@@ -275,22 +275,22 @@ export const Settings = z.object({
     .optional()
     .register(settingMeta, {
       group: "Image registry",
-      description: "Password for pulling images, from the environment alone",
+      description: "Password for pulling images; only as an environment variable",
       type: "text",
       aliases: ["AGENT_REGISTRY_PASS", "REGISTRY_PASSWORD"],
-      noFlag: "every user of the machine could read it",
-      noFileKey: "is a password: put it into a file of its own and name that with registryPassFile",
+      noFlag: "every user of the host could read it",
+      noFileKey: "is a password: put it in a separate file and set registryPassFile to its path",
     }),
   registryPassFile: Text.optional().register(settingMeta, {
     group: "Image registry",
-    description: "File that holds the password",
+    description: "File that contains the password",
     type: "file",
     path: true,
   }),
 
   kubeconfig: Text.optional().register(settingMeta, {
     group: "Kubernetes",
-    description: "How to reach the cluster",
+    description: "Kubeconfig file for the cluster",
     type: "file",
     aliases: ["AGENT_KUBERNETES_KUBECONFIG"],
     path: true,
@@ -308,22 +308,23 @@ export const Settings = z.object({
     .optional()
     .register(settingMeta, {
       group: "Kubernetes",
-      description: "Namespace whose Machines, Hardware, Workflows and Rufio Jobs count; `*` is all",
+      description: "Namespace to watch for Machines, Hardware, Workflows and Rufio Jobs; `*` means all",
       type: "namespace|*",
-      defaultText: "the one of `kubernetesNamespace`",
+      defaultText: "the value of `kubernetesNamespace`",
     }),
   kubernetesInventory: List(z.enum(["machines", "hardware"]))
     .prefault([])
     .register(settingMeta, {
       group: "Kubernetes",
-      description: "Objects that are machines of the inventory: Rufio's Machines, Tinkerbell's Hardware",
+      description:
+        "Cluster objects to add to the inventory as machines: Rufio's Machines, Tinkerbell's Hardware",
       type: "machines|hardware",
       repeatable: true,
     }),
   wakeUp: z.enum(["auto", "on", "off"]).prefault("auto").register(settingMeta, {
     group: "Kubernetes",
     description:
-      "Watch Workflows, so that an idle agent ID is polled when one is addressed to it and rarely otherwise; auto where the cluster is used anyway",
+      "Watch Workflows, and poll with an idle agent ID only when a Workflow is addressed to it; auto enables this if the worker uses the cluster anyway",
     type: "auto|on|off",
   }),
   rufio: Toggle.prefault(false).register(settingMeta, {
@@ -333,43 +334,44 @@ export const Settings = z.object({
   }),
   rufioImage: RufioImage.prefault("pbnj-worker/{action}:v{version}").register(settingMeta, {
     group: "Kubernetes",
-    description: "Image of the action that does a Rufio task, with {action} in its name",
+    description: "Image of the action that runs a Rufio task; must contain {action}",
     type: "image",
   }),
   rufioStatusInterval: Duration(0, 24 * HOUR)
     .prefault("3m")
     .register(settingMeta, {
       group: "Kubernetes",
-      description: "How often the power state of each Rufio Machine is read; 0 is only after actions",
+      description:
+        "How often the worker reads the power state of each Rufio Machine; 0 means only after actions",
       type: "duration",
     }),
   rufioLeaseNamespace: NamespaceName.optional().register(settingMeta, {
     group: "Kubernetes",
-    description: "Namespace of the Lease by which a running Rufio is told",
+    description: "Namespace of the Lease that a running Rufio holds",
     type: "namespace",
-    defaultText: "the one of `kubernetesNamespace`",
+    defaultText: "the value of `kubernetesNamespace`",
   }),
   shareLanes: Toggle.prefault(false).register(settingMeta, {
     group: "Kubernetes",
-    description: "Share the agent IDs with the other replicas of this worker, by Leases",
+    description: "Share the agent IDs with the other replicas of this worker, using Leases",
     type: "true|false",
   }),
   shareGroup: GroupName.prefault("pbnj-worker").register(settingMeta, {
     group: "Kubernetes",
-    description: "Name that the replicas which share agent IDs have in common",
+    description: "Name of the group of replicas that share agent IDs",
     type: "name",
   }),
 
   kubernetesServiceAccount: ObjectNameText.optional().register(settingMeta, {
     group: "Kubernetes runtime",
-    description: "Service account of actions' pods, for what it is allowed to pull; they get no token of it",
+    description: "Service account of the action pods, used to pull images; the pods get no token",
     type: "name",
     aliases: ["AGENT_KUBERNETES_SERVICE_ACCOUNT"],
     defaultText: "the namespace's `default`",
   }),
   podStartTimeout: Duration(SECOND, HOUR).prefault("5m").register(settingMeta, {
     group: "Kubernetes runtime",
-    description: "Time until an action's container must run: for finding a node and pulling the image",
+    description: "Time limit for scheduling an action's pod, pulling its image and starting its container",
     type: "duration",
   }),
   podNodeSelector: List(LabelPair).prefault([]).register(settingMeta, {
@@ -380,51 +382,51 @@ export const Settings = z.object({
   }),
   podTolerations: List(Toleration).prefault([]).register(settingMeta, {
     group: "Kubernetes runtime",
-    description: "Taint of nodes that actions tolerate; without a value any, without an effect every",
+    description: "Taint that actions tolerate; without a value, any value; without an effect, every effect",
     type: "key[=value][:effect]",
     repeatable: true,
   }),
   podPullSecrets: List(ObjectNameText).prefault([]).register(settingMeta, {
     group: "Kubernetes runtime",
-    description: "Secret with which the images of actions are pulled",
+    description: "Secret for pulling the images of actions",
     type: "name",
     repeatable: true,
   }),
   podLabels: List(LabelPair).prefault([]).register(settingMeta, {
     group: "Kubernetes runtime",
-    description: "Further label of actions' Jobs and pods",
+    description: "Additional label for the Jobs and pods of actions",
     type: "name=value",
     repeatable: true,
   }),
   podAnnotations: List(AnnotationPair).prefault([]).register(settingMeta, {
     group: "Kubernetes runtime",
-    description: "Further annotation of actions' pods",
+    description: "Additional annotation for the pods of actions",
     type: "name=value",
     repeatable: true,
   }),
 
   httpAddress: HttpAddress.optional().register(settingMeta, {
     group: "Operating",
-    description: "Where the status page, metrics and health are served; off serves nothing",
+    description: "Address on which to serve the status page, metrics and health; off disables them",
     type: "host:port|off",
     defaultText: "127.0.0.1:42180",
   }),
   httpAuth: z.enum(["auto", "none"]).prefault("auto").register(settingMeta, {
     group: "Operating",
     description:
-      "Who may read status page and metrics: visitors with a token or certificate, which auto requires beyond loopback, or with none everyone",
+      "Who can read the status page and metrics: auto requires a token or client certificate beyond loopback, none allows everyone",
     type: "auto|none",
   }),
   httpTokenFile: Text.optional().register(settingMeta, {
     group: "Operating",
     description:
-      "File with the tokens that open status page and metrics, one per line; re-read when it changes",
+      "File with the tokens for the status page and metrics, one per line; reloaded when it changes",
     type: "file",
     path: true,
   }),
   httpCertFile: Text.optional().register(settingMeta, {
     group: "Operating",
-    description: "PEM certificate, with its chain, to serve HTTPS; re-read when it changes",
+    description: "PEM certificate, with its chain, for HTTPS; reloaded when it changes",
     type: "file",
     path: true,
   }),
@@ -437,39 +439,39 @@ export const Settings = z.object({
   httpClientCaFile: Text.optional().register(settingMeta, {
     group: "Operating",
     description:
-      "PEM authorities whose client certificates open status page and metrics; re-read when it changes",
+      "PEM certificates of the authorities for client certificates that can read the status page and metrics; reloaded when it changes",
     type: "file",
     path: true,
   }),
   actionLogDirectory: Text.optional().register(settingMeta, {
     group: "Operating",
-    description: "Folder with a file for each action's own log",
+    description: "Folder for the action logs, with one file per action",
     type: "folder",
     path: true,
     defaultText: "`logs` in the state directory",
   }),
   actionLogDays: Count(1, 3_650).prefault(14).register(settingMeta, {
     group: "Operating",
-    description: "Logs of actions are removed after so many days",
+    description: "Number of days to keep action logs",
     type: "days",
   }),
   actionLogMaxSize: ByteSize(0, 1_024 ** 4)
     .prefault("256Mi")
     .register(settingMeta, {
       group: "Operating",
-      description: "When all logs of actions together are larger, the oldest are removed; 0 keeps none",
+      description: "Maximum size of all action logs; the oldest are removed first; 0 keeps none",
       type: "size",
     }),
 
   logLevel: LogLevel.prefault("info").register(settingMeta, {
     group: "Log",
-    description: "The least important messages that are written",
+    description: "Minimum level of the messages to write",
     type: "debug|info|warn|error",
     aliases: ["AGENT_LOG_LEVEL"],
   }),
   logFormat: z.enum(["auto", "json", "pretty"]).prefault("auto").register(settingMeta, {
     group: "Log",
-    description: "One JSON object a line, or text for people; auto is text on a terminal",
+    description: "Log format: one JSON object per line, or readable text; auto uses text on a terminal",
     type: "auto|json|pretty",
   }),
 });

@@ -72,7 +72,7 @@ export interface PodConfig {
   readonly annotations: readonly Pair[];
 }
 
-/** How to reach the cluster, and what of it is used beside running actions there. */
+/** Kubeconfig file for the cluster, and what of it is used beside running actions there. */
 export interface KubernetesConfig {
   /** Absolute. */
   readonly kubeconfig?: string;

@@ -16,7 +16,7 @@ export function checkAgentIds({
 }: Examined): readonly Finding[] {
   const areKnown = complete && !invalid.has("agentId") && !invalid.has("agentIdPattern");
   if (!inventory || !policy || !areKnown) {
-    return [isSkipped("agent-ids", "settings, inventory and policy must be right first")];
+    return [isSkipped("agent-ids", "settings, inventory and policy must be valid first")];
   }
   const machines = inventory.machines().map(({ name }) => name);
   const { agentId: fixed, agentIdPattern: pattern, policy: path = "the policy" } = settings;
@@ -83,7 +83,7 @@ function idlePatterns(machines: readonly string[], policy: Policy, path: string)
     patterns.flatMap((pattern) => {
       if (machines.some((name) => matchesName(pattern, name))) return [];
       const close = suggestion(pattern, machines);
-      const detail = `${rule}.machines names ${pattern}, which is no machine of the inventory${close}`;
+      const detail = `${rule}.machines names ${pattern}, which is not a machine in the inventory${close}`;
       return [isWrong("pattern-without-machine", detail, { facts: { policy: path } })];
     }),
   );
@@ -98,7 +98,7 @@ function idleAgentIds(
   return fixed
     .filter((agentId) => !agents.some(({ agentIds }) => isAmong(agentId, agentIds)))
     .map((agentId) => {
-      const detail = "no rule below agents names it: its tasks act on no machine";
+      const detail = "no rule under agents names it, so its tasks act on no machine";
       return isWrong("agent-id-without-rule", detail, { subject: agentId, facts: { policy: path } });
     });
 }

@@ -39,8 +39,8 @@ export interface BmcChecks {
  */
 export async function checkBmcs(checks: BmcChecks, signal: AbortSignal): Promise<readonly Finding[]> {
   const { asked, inventory, own } = checks;
-  if (asked === undefined) return [isSkipped("bmc", "give --bmc to have the BMCs looked at")];
-  if (!inventory) return [isSkipped("bmc", "the inventory must be right first")];
+  if (asked === undefined) return [isSkipped("bmc", "pass --bmc to check the BMCs")];
+  if (!inventory) return [isSkipped("bmc", "the inventory must be valid first")];
   const { machines, unknown } = chosen(asked, inventory);
   if (machines.length === 0 && unknown.length === 0) {
     return [isSkipped("bmc", "the inventory has no machines")];

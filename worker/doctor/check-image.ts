@@ -41,7 +41,7 @@ export async function checkImage(trial: ImageTrial, signal: AbortSignal): Promis
   const { config, own, policy } = trial;
   const hasContainers = config.kind === "docker" || config.kind === "kubernetes";
   if (trial.image === undefined && hasContainers) {
-    return [isSkipped("action-image", "name one with --image to have it run")];
+    return [isSkipped("action-image", "pass --image to run an action image")];
   }
   const image = trial.image ?? OWN_ACTION;
   const name = parseImageReference(image)?.name;

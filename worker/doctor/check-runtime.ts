@@ -74,7 +74,7 @@ async function howToPermit(socketPath: string): Promise<string> {
   const group = name === undefined ? `the group ${gid}` : `the group ${name} (${gid})`;
   return (
     `add the user ${user} to ${group} and log in again: usermod -aG ${name ?? gid} ${user}; for a container: ` +
-    `--group-add ${gid}. Whoever may use the engine is as good as root on this host`
+    `--group-add ${gid}. Access to the engine grants root on this host`
   );
 }
 

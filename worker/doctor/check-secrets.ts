@@ -22,7 +22,7 @@ export async function checkSecrets(examined: Examined, signal: AbortSignal): Pro
     open.length === 0
       ? []
       : [isWrong("secret-readable-by-all", `every user of this host can read ${named(open)}`)];
-  if (!inventory) return [...exposed, isSkipped("secrets", "the inventory must be right first")];
+  if (!inventory) return [...exposed, isSkipped("secrets", "the inventory must be valid first")];
   const read = await eachOf(
     inventory.machines(),
     MOST_OPEN_FILES,

@@ -51,7 +51,7 @@ async function toBeMade(path: string): Promise<Finding> {
   let folder = dirname(path);
   while ((await kindOf(folder)) === "absent" && folder !== dirname(folder)) folder = dirname(folder);
   const denied = await denialOf(folder, path);
-  return denied ?? isWell("state-directory", `${path} is not there yet: the first start makes it`);
+  return denied ?? isWell("state-directory", `${path} does not exist yet: the first start creates it`);
 }
 
 const FULL = new Set(["ENOSPC", "EDQUOT"]);
@@ -111,7 +111,7 @@ async function identityOf(path: string): Promise<Finding | undefined> {
 
 async function lockOf(path: string, signal: AbortSignal, second: string): Promise<Finding> {
   if (isTaken(join(path, "lock"))) {
-    return isWell("state-directory", `${path} is a running worker's, as it should be while one runs`);
+    return isWell("state-directory", `${path} is in use by a running worker`);
   }
   return tryLocks(path, signal, second);
 }
@@ -149,7 +149,7 @@ async function tryLocks(path: string, signal: AbortSignal, program: string): Pro
       return isWell("state-directory", `${path} can be written and locked; no worker uses it now`);
     }
     if (second.exitCode === 0) {
-      return isWrong("locks-do-not-hold", `${path}: a second process got the lock that one had`);
+      return isWrong("locks-do-not-hold", `${path}: a second process acquired a lock that was held`);
     }
     return isSkipped("state-directory", `${path} can be written; a second process to try the lock failed`);
   } catch (thrown) {

@@ -88,8 +88,9 @@ export function composeChecks(
     );
     try {
       const found = await checkRuntime(config.runtime, runtime, timeoutMs, signal);
-      if (found.state !== "ok") return [found, isSkipped("action-image", "the runtime must be well first")];
-      if (!examined.policy) return [found, isSkipped("action-image", "the policy must be right first")];
+      if (found.state !== "ok")
+        return [found, isSkipped("action-image", "the runtime must be healthy first")];
+      if (!examined.policy) return [found, isSkipped("action-image", "the policy must be valid first")];
       const { policy } = examined;
       const { unsafeAnyImage } = config.trust;
       const trial = { image, config: config.runtime, policy, runtime, own, unsafeAnyImage, timeoutMs };
@@ -110,8 +111,8 @@ const RUNTIME_GROUPS = [
   "Kubernetes runtime",
 ] as const;
 const NO_CLUSTER: ClusterOpening = { ok: true, cluster: undefined };
-const CLUSTER_FIRST = "the cluster must be well first";
-const FIRST = "its settings must be right first";
+const CLUSTER_FIRST = "the cluster must be healthy first";
+const FIRST = "its settings must be valid first";
 
 /** As `start` would have it; what could not be read has its default, and is looked at by nobody. */
 function configOf(examined: Examined): WorkerConfig {

@@ -15,7 +15,7 @@ export function lookFor(
 
 const WIDEST_STATE = Math.max(...FINDING_STATES.map(({ length }) => length));
 const WIDEST_CHECK = Math.max(...CHECK_NAMES.map(({ length }) => length));
-const MEND = "mend: ";
+const MEND = "fix: ";
 
 const MARKS: Readonly<Record<FindingState, string>> = { problem: "✗", warning: "!", skipped: "-", ok: "✓" };
 /** SGR: red, yellow, grey, green. */

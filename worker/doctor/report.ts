@@ -14,32 +14,32 @@ const Count = z.int().min(0);
 /** What `--output json` prints: one object. What is absent is null. */
 export const DoctorReport = z.strictObject({
   version: z.string().describe("Of pbnj-worker"),
-  ok: z.boolean().describe("Whether there is no problem; warnings are none"),
-  exitCode: z.int().describe("The one that the command ends with"),
+  ok: z.boolean().describe("Whether there is no problem; warnings do not count"),
+  exitCode: z.int().describe("The exit code of the command"),
   counts: z
     .strictObject({ problem: Count, warning: Count, skipped: Count, ok: Count })
-    .describe("How many findings are in each state"),
+    .describe("Number of findings per state"),
   findings: z
     .array(
       z.strictObject({
-        check: z.enum(CHECK_NAMES).describe("What was looked at"),
+        check: z.enum(CHECK_NAMES).describe("What was checked"),
         state: z
           .enum(FINDING_STATES)
-          .describe("Skipped says that something else must be right first, or was not asked for"),
+          .describe("Skipped means that another check must pass first, or that the check was not requested"),
         subject: z
           .string()
           .nullable()
-          .describe("A machine, a line of a file, an address, where a check looks at several"),
+          .describe("A machine, a line of a file or an address, if a check covers several"),
         detail: z.string().describe("What was found, in one line"),
-        cause: CauseNames.nullable().describe("What a problem or a warning is, for programs"),
-        remedy: z.string().nullable().describe("How to mend it, in one line"),
+        cause: CauseNames.nullable().describe("The cause of a problem or warning, for programs"),
+        remedy: z.string().nullable().describe("How to fix it, in one line"),
         class: z
           .enum(ErrorClass.options)
           .nullable()
-          .describe("The error class of a problem, where one fits; it decides about the exit code"),
+          .describe("The error class of a problem, if any; it determines the exit code"),
       }),
     )
-    .describe("In the order of the checks; machines with the worst first"),
+    .describe("In the order of the checks; machines with problems first"),
 });
 export type DoctorReport = z.infer<typeof DoctorReport>;
 

@@ -12,7 +12,7 @@ import type { Seen } from "./watched-channel.ts";
 const BY_CODE: Readonly<Record<string, readonly [cause: CauseName, words: string]>> = {
   ENOTFOUND: ["name-not-found", "the name has no address"],
   EAI_NODATA: ["name-not-found", "the name has no address"],
-  EAI_AGAIN: ["name-lookup-failed", "the DNS gives no answer about the name"],
+  EAI_AGAIN: ["name-lookup-failed", "the DNS server does not answer"],
   ECONNREFUSED: ["server-refuses-connections", "connection refused"],
   EHOSTUNREACH: ["no-route", "no route to the host"],
   ENETUNREACH: ["no-route", "the network cannot be reached"],
@@ -20,35 +20,32 @@ const BY_CODE: Readonly<Record<string, readonly [cause: CauseName, words: string
   CERT_NOT_YET_VALID: ["tls-not-yet-valid", "the certificate is not valid yet"],
   ERR_TLS_CERT_ALTNAME_INVALID: ["tls-wrong-name", "the certificate is for another name"],
   DEPTH_ZERO_SELF_SIGNED_CERT: ["tls-unknown-authority", "the certificate is signed by itself"],
-  SELF_SIGNED_CERT_IN_CHAIN: ["tls-unknown-authority", "the certificate is of an authority not trusted here"],
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: [
-    "tls-unknown-authority",
-    "the certificate is of an authority not trusted here",
-  ],
-  UNABLE_TO_GET_ISSUER_CERT: ["tls-unknown-authority", "the certificate is of an authority not trusted here"],
+  SELF_SIGNED_CERT_IN_CHAIN: ["tls-unknown-authority", "the certificate is from an unknown authority"],
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: ["tls-unknown-authority", "the certificate is from an unknown authority"],
+  UNABLE_TO_GET_ISSUER_CERT: ["tls-unknown-authority", "the certificate is from an unknown authority"],
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: [
     "tls-unknown-authority",
-    "the certificate is of an authority not trusted here",
+    "the certificate is from an unknown authority",
   ],
-  ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: ["client-certificate-wanted", "it wants a client certificate"],
+  ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: [
+    "client-certificate-wanted",
+    "it requires a client certificate",
+  ],
   ERR_SSL_TLSV1_ALERT_UNKNOWN_CA: ["client-certificate-refused", "it does not trust the client certificate"],
-  ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE: [
-    "client-certificate-refused",
-    "it does not take the client certificate",
-  ],
+  ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE: ["client-certificate-refused", "it rejects the client certificate"],
   ERR_SSL_SSLV3_ALERT_CERTIFICATE_EXPIRED: [
     "client-certificate-refused",
-    "to it the client certificate has expired",
+    "it reports that the client certificate has expired",
   ],
   ERR_SSL_SSLV3_ALERT_CERTIFICATE_UNKNOWN: [
     "client-certificate-refused",
-    "it does not take the client certificate",
+    "it rejects the client certificate",
   ],
   ERR_SSL_SSLV3_ALERT_CERTIFICATE_REVOKED: [
     "client-certificate-refused",
-    "to it the client certificate is revoked",
+    "it reports that the client certificate is revoked",
   ],
-  ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL: ["server-without-http2", "its TLS offers no HTTP/2"],
+  ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL: ["server-without-http2", "its TLS does not support HTTP/2"],
 };
 
 /** Causes whose detail is better with what the certificate says. */
@@ -109,14 +106,14 @@ async function causeOf(
     if (!seen.answer) return droppedAfterHandshake(server);
   } else if (seen.connected && !seen.answer) {
     // The answer to HTTP/2 is none, or is no HTTP/2.
-    if (await lookAtCertificate(server, look)) return ["server-with-tls", "the server speaks TLS"];
+    if (await lookAtCertificate(server, look)) return ["server-with-tls", "the server uses TLS"];
     if (isSilence(thrown)) return silent(server, seen);
     return isEnd(thrown, codes)
-      ? ["connection-broken", "it takes the connection and hangs up"]
-      : ["server-without-http2", "what answers there does not speak HTTP/2"];
+      ? ["connection-broken", "it accepts the connection and closes it"]
+      : ["server-without-http2", "the server does not support HTTP/2"];
   }
   if (isSilence(thrown)) return silent(server, seen);
-  if (seen.answer) return ["no-workflow-api", `what answers there is no gRPC server: ${messageOf(thrown)}`];
+  if (seen.answer) return ["no-workflow-api", `the server is not a gRPC server: ${messageOf(thrown)}`];
   return ["connection-broken", messageOf(thrown)];
 }
 
@@ -124,8 +121,8 @@ function silent({ tls }: ServerConfig, seen: Seen): CauseAndWords {
   const words = !seen.connected
     ? "no connection within the time"
     : tls && !seen.tls
-      ? "it takes the connection and does not begin TLS"
-      : "it takes the connection and says nothing";
+      ? "it accepts the connection but does not start TLS"
+      : "it accepts the connection but sends nothing";
   return ["server-silent", words];
 }
 
@@ -136,10 +133,10 @@ async function withoutHandshake(
   seen: Seen,
   look: LookBounds,
 ): Promise<CauseAndWords> {
-  if (await speaksPlainly(server.server, look)) return ["server-without-tls", "the server speaks no TLS"];
+  if (await speaksPlainly(server.server, look)) return ["server-without-tls", "the server does not use TLS"];
   const ssl = codes.find((code) => code.startsWith("ERR_SSL_"));
   if (ssl === "ERR_SSL_WRONG_VERSION_NUMBER") {
-    return ["server-without-tls", "what answers there speaks no TLS"];
+    return ["server-without-tls", "the server does not use TLS"];
   }
   if (ssl !== undefined) {
     const words = ssl.slice("ERR_SSL_".length).toLowerCase().replaceAll("_", " ");
@@ -155,11 +152,11 @@ function droppedAfterHandshake(server: ServerConfig): CauseAndWords {
   return server.clientCertificate === undefined
     ? [
         "client-certificate-wanted",
-        "it hangs up right after the TLS handshake, as one does that wants a client certificate",
+        "it closes the connection right after the TLS handshake, probably because it requires a client certificate",
       ]
     : [
         "client-certificate-refused",
-        "it hangs up right after the TLS handshake, as one does that does not take the client certificate",
+        "it closes the connection right after the TLS handshake, probably because it rejects the client certificate",
       ];
 }
 

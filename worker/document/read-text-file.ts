@@ -41,8 +41,8 @@ export function decodeText(bytes: Uint8Array): string {
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: "does not exist",
   ENOTDIR: "does not exist",
-  EACCES: "may not be read by this user",
-  EPERM: "may not be read by this user",
+  EACCES: "cannot be read by this user (permission denied)",
+  EPERM: "cannot be read by this user (permission denied)",
   EISDIR: "is not a file",
   ELOOP: "is a loop of links",
   ENAMETOOLONG: "has too long a name",

@@ -66,7 +66,7 @@ export class LaneWatch {
       ([, { state, movedMs }]) => !RESTING.has(state) && nowMs - movedMs > this.#options.stillMs,
     );
     const [first] = still;
-    if (first === undefined) return { ok: true, reason: `${this.#lanes.size} lanes go on` };
+    if (first === undefined) return { ok: true, reason: `${this.#lanes.size} lanes are healthy` };
     const [agentId, { state, movedMs }] = first;
     const others = still.length === 1 ? "" : `, and ${still.length - 1} more`;
     return {

@@ -225,13 +225,13 @@ export class HttpListener {
     // A client that goes away in the middle is no failure of the page.
     if (response.destroyed) return;
     const error = thrown instanceof Error ? thrown.message : String(thrown);
-    this.#log.error({ path: String(path), error }, "page could not be made");
+    this.#log.error({ path: String(path), error }, "page rendering failed");
     if (response.headersSent) {
       response.destroy();
       return;
     }
     for (const name of response.getHeaderNames()) if (/^content-/.test(name)) response.removeHeader(name);
-    sendText(response, 500, "the page could not be made: the worker's log says why");
+    sendText(response, 500, "page rendering failed: the worker's log says why");
   }
 }
 

@@ -23,7 +23,7 @@ export async function serveHttp(
     if (required) throw new Error(`cannot listen on ${where} (http-address): ${reason}`, { cause: thrown });
     log.warn(
       { address: where, reason, hint: "give it a free one with --http-address, or off" },
-      "status page, metrics and health are not served",
+      "status page, metrics and health not served",
     );
     return undefined;
   }

@@ -54,10 +54,7 @@ export class CombinedInventory implements Inventory {
     for (const { name } of others) {
       if (!names.has(name) || this.#said.has(name)) continue;
       this.#said.add(name);
-      this.#log.warn(
-        { machine: name },
-        "machine is in the inventory file and in the cluster: the file counts",
-      );
+      this.#log.warn({ machine: name }, "duplicate machine: inventory file overrides cluster");
     }
     return [...own, ...added];
   }

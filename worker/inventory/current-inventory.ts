@@ -36,7 +36,7 @@ export class CurrentInventory implements Inventory {
   async resolveConnection(machine: Machine, reading: ConnectionReading): Promise<Connection> {
     const now = this.#inventory.find(machine.name);
     if (now && now.lockKey !== machine.lockKey) {
-      const change = "the inventory gave it another BMC while the action waited: nothing was sent";
+      const change = "its BMC in the inventory changed while the action waited: nothing was sent";
       throw new BmcError("usage", `machine ${machine.name}: ${change}`);
     }
     return this.#inventory.resolveConnection(machine, reading);

@@ -36,7 +36,7 @@ export class FileInventory implements Inventory {
     try {
       if (entryLockKey(entry) !== machine.lockKey) {
         // The turn was taken at the BMC that it had before; at this one another action may be running.
-        throw new BmcError("usage", "it was given another BMC in the inventory while the action waited");
+        throw new BmcError("usage", "its BMC in the inventory changed while the action waited");
       }
       return await connect(entry, { env: this.#env, commands, signal });
     } catch (thrown) {

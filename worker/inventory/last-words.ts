@@ -1,7 +1,7 @@
 import { oneLine } from "../../shared/contract/result.ts";
 import { formsOf } from "../../shared/secret-forms.ts";
 
-const WITHHELD = "its last words are withheld, as they hold a secret";
+const WITHHELD = "its last output is withheld because it contains a secret";
 /** Keys of what commands print. */
 const KEYS = new Set(["username", "password", "kg", "secrets"]);
 /** As shells trace assignments, and as clients log headers: what follows is more often a secret than not. */

@@ -47,7 +47,7 @@ export function resolveMachine(
   permit: MachinePermit = everyMachine,
 ): ResolvedMachine {
   if (given(action, CONNECTION_FILE) !== undefined) {
-    return refused(`${CONNECTION_FILE} is the worker's to set: name a machine with MACHINE`);
+    return refused(`${CONNECTION_FILE} is set by the worker: name a machine with MACHINE`);
   }
   const find = (name: string | undefined) =>
     name === undefined ? undefined : inventory.find(name, namespaceOf(action));

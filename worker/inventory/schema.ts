@@ -51,7 +51,7 @@ function oneWay<Fields extends Readonly<Record<string, unknown>>>(
     if (found.length > 1 && last !== undefined) {
       context.addIssue({
         code: "custom",
-        message: `and ${found.slice(0, -1).join(", ")} are both given: give one of them`,
+        message: `and ${found.slice(0, -1).join(", ")} are both set: set only one of them`,
         path: [last],
       });
     }
@@ -135,7 +135,7 @@ const Credentials = z
     if ((directory ?? command) === undefined || whole === undefined || rest.length === 0) return;
     context.addIssue({
       code: "custom",
-      message: `gives user and password, and ${rest.join(", ")} is given too: give one of them`,
+      message: `provides user and password, and ${rest.join(", ")} is set too: set only one of them`,
       path: [whole],
     });
   })
@@ -229,7 +229,7 @@ export const InventoryFile = z.strictObject({
   machines: z.array(z.unknown()),
 });
 
-const NO_SECRETS = "is a secret and does not belong into the inventory";
+const NO_SECRETS = "is a secret and must not be in the inventory";
 
 /** Keys that people will try, and what to write in their place. */
 export const refusedKeys: Readonly<Record<string, string>> = {

@@ -550,6 +550,6 @@ function eventOf(line: string, doing: string): WatchEvent {
     case "BOOKMARK":
       return { type: "bookmark", resourceVersion };
     default:
-      throw new KubernetesError("unexpected", `${doing}: an event of type ${type} is not understood`);
+      throw new KubernetesError("unexpected", `${doing}: an event of type ${type} is not expected`);
   }
 }

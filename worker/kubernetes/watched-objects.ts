@@ -96,8 +96,7 @@ export class WatchedObjects<T> {
       const wasShort = () => clock.monotonicMs() - startedMs < SHORT_WATCH_MS;
       try {
         await this.#once(signal, () => {
-          if (failures > 0)
-            log.info({ resource: resourceName(kind), failures }, "watch of the cluster goes on");
+          if (failures > 0) log.info({ resource: resourceName(kind), failures }, "cluster watch resumed");
           failures = 0;
         });
         if (wasShort()) await clock.sleep(backoffMs(AGAIN, 2), signal);
@@ -117,7 +116,7 @@ export class WatchedObjects<T> {
         const facts = { resource: resourceName(kind), error: error.message, waitMs };
         // An outage is said once; what follows is only its repetition.
         const say = failures === 1 ? log.warn : log.debug;
-        say.call(log, facts, "cluster cannot be watched, will retry");
+        say.call(log, facts, "cluster watch failed, retrying");
         await clock.sleep(waitMs, signal).catch(() => undefined);
       }
     }

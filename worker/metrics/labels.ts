@@ -43,7 +43,7 @@ export const labels = {
     help: `the action's name in the catalogue, by the last part of its image's path; \`${OTHER}\` for every other image`,
   },
   provider: {
-    help: `what the action reached its machine by; \`${NONE}\` where it does not say`,
+    help: `the provider that the action used; \`${NONE}\` if the action does not report one`,
     values: [...ProviderName.options, NONE],
   },
   class: {
@@ -57,7 +57,7 @@ export const labels = {
   },
   lane_state: {
     name: "state",
-    help: "`waiting` is woken up when a workflow is addressed to it, `polling` waits for an action, `busy` is at one, `failing` waits because the server does not answer",
+    help: "`waiting` until a workflow is addressed to it, `polling` for an action, `busy` with an action, `failing` because the server does not answer",
     values: ["waiting", "polling", "busy", "failing"],
   },
   code: { help: "the gRPC code's name, such as `Unavailable`", values: [...GRPC_CODES, OTHER] },
@@ -72,7 +72,7 @@ export const labels = {
     values: ["running", "success", "failed", "timeout"],
   },
   delivery: {
-    help: "`rejected` when the server will never take it, `unanswered` when the worker stopped before it was taken",
+    help: "`rejected` if the server will never accept it, `unanswered` if the worker stopped before it was acknowledged",
     values: ["acknowledged", "rejected", "unanswered"],
   },
   journal_step: { name: "step", help: "what was done to an entry", values: ["write", "remove"] },
@@ -80,7 +80,7 @@ export const labels = {
   file: { help: "which one", values: watchedFileNames },
   taken: {
     name: "result",
-    help: "`refused` leaves the last good one in force",
+    help: "`refused` keeps the last valid one",
     values: ["taken", "refused"],
   },
   check: { help: "as the bodies of /healthz and /readyz name them", values: checkNames },

@@ -5,7 +5,7 @@ import { parseImageReference } from "../image-reference.ts";
 
 /** `registry/path`, with `*` for anything within a path segment and `**` across segments; a tag or digest may follow. */
 const ImagePattern = z.string().regex(/^[\w.*/:@[\]-]+$/, {
-  error: "must be an image name, in which * and ** may stand for parts, such as registry.example/acme/*",
+  error: "must be an image name, in which * and ** match parts, such as registry.example/acme/*",
 });
 const ImagePatterns = z.array(ImagePattern).min(1);
 
@@ -19,21 +19,21 @@ const NAME_CHARACTERS = /^[a-z0-9.*-]+$/;
 const MachinePatterns = z
   .array(
     z.string().regex(NAME_CHARACTERS, {
-      error: "must be a machine's name, in which * may stand for a part, such as rack-1-*",
+      error: "must be a machine's name, in which * matches a part, such as rack-1-*",
     }),
   )
   .min(1);
 const NamespacePatterns = z
   .array(
     z.string().regex(NAME_CHARACTERS, {
-      error: "must be the name of a namespace, in which * may stand for a part, such as team-a-*",
+      error: "must be the name of a namespace, in which * matches a part, such as team-a-*",
     }),
   )
   .min(1);
 const AgentIdPatterns = z
   .array(
     z.string().regex(/^[^\s\p{Cc}]+$/u, {
-      error: "must be an agent ID, in which * may stand for a part, such as pbnj-*",
+      error: "must be an agent ID, in which * matches a part, such as pbnj-*",
     }),
   )
   .min(1);

@@ -17,7 +17,7 @@ export function tenantProblem(
   const namespace = namespaceOf(action);
   if (namespace === undefined) return "the workflow has no namespace";
   const own = tenants.filter(({ namespaces }) => isInNamespace(action, namespaces));
-  if (own.length === 0) return `namespace ${namespace} is no tenant's`;
+  if (own.length === 0) return `namespace ${namespace} does not belong to a tenant`;
   if (!own.some((tenant) => allowsImage(tenant, action))) {
     return `namespace ${namespace} may not run the image ${action.image}`;
   }

@@ -67,7 +67,7 @@ export class JobRunner {
         const facts = { job, error: thrown instanceof Error ? thrown.message : String(thrown), waitMs };
         // An outage is said once; what follows is only its repetition.
         const say = failures === 1 ? log.warn : log.debug;
-        say.call(log, facts, "Rufio job cannot be brought on, will retry");
+        say.call(log, facts, "Rufio job update failed, retrying");
       },
       clock,
       most: MOST_JOBS,
@@ -160,7 +160,7 @@ export class JobRunner {
         return;
       case "take-away": {
         const { log } = this.#options;
-        log.info({ job: keyOf(job.name), task: keyOf(step.task) }, "task of an earlier Rufio job taken away");
+        log.info({ job: keyOf(job.name), task: keyOf(step.task) }, "stale Rufio task deleted");
         await cluster.remove(
           KINDS.rufioTask,
           step.task,
@@ -221,7 +221,7 @@ export class JobRunner {
     await this.#write(job, { waits: reason }, signal);
     if (this.#saidWaiting.has(job.uid)) return;
     this.#saidWaiting.add(job.uid);
-    log.warn({ job: keyOf(job.name), reason }, "Rufio job waits for its machine");
+    log.warn({ job: keyOf(job.name), reason }, "Rufio job waiting for its machine");
   }
 
   async #write(job: OpenJob, to: JobState, signal: AbortSignal): Promise<void> {
@@ -237,7 +237,7 @@ export class JobRunner {
     );
     if (patched !== "written") return;
     const facts = { job: keyOf(name), rufioMachine: keyOf(job.machine) };
-    if (to === "running") log.info({ ...facts, tasks: job.tasks.length }, "Rufio job begun");
+    if (to === "running") log.info({ ...facts, tasks: job.tasks.length }, "Rufio job started");
     else if (to === "completed") log.info(facts, "Rufio job completed");
     else if ("failed" in to) log.warn({ ...facts, reason: to.failed }, "Rufio job failed");
   }

@@ -280,9 +280,8 @@ export class MachineWatch {
     );
     this.#saidFailing = false;
     if (patched !== "written") return;
-    if (seen.contactable)
-      log.debug({ rufioMachine: key, power: seen.power }, "status of a Rufio machine written");
-    else log.info({ rufioMachine: key, reason: seen.message }, "Rufio machine is not contactable");
+    if (seen.contactable) log.debug({ rufioMachine: key, power: seen.power }, "Rufio machine status updated");
+    else log.info({ rufioMachine: key, reason: seen.message }, "Rufio machine not contactable");
   }
 
   async #remember(key: string, watched: Watched, signal: AbortSignal): Promise<void> {
@@ -316,7 +315,7 @@ export class MachineWatch {
     const facts = { rufioMachine: key, error, waitMs: WRITE_AGAIN_MS };
     const say = this.#saidFailing ? log.debug : log.warn;
     this.#saidFailing = true;
-    say.call(log, facts, "status of a Rufio machine not written, will retry");
+    say.call(log, facts, "Rufio machine status update failed, retrying");
     return WRITE_AGAIN_MS;
   }
 

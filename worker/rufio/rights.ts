@@ -10,7 +10,7 @@ export const RIGHTS: readonly NeededRight[] = [
     resource: rufioJob.resource,
     verbs: ["get", "list", "watch"],
     scope: "watched",
-    why: "to find the Jobs that are to be done",
+    why: "to find pending Jobs",
   },
   {
     group: rufioJob.group,
@@ -24,7 +24,7 @@ export const RIGHTS: readonly NeededRight[] = [
     resource: rufioTask.resource,
     verbs: ["get", "list", "watch", "create", "delete"],
     scope: "watched",
-    why: "to make a Job's Tasks one after the other, and to take away one that a deleted Job of the same name has left",
+    why: "to create a Job's Tasks one after the other, and to delete one that a deleted Job of the same name has left",
   },
   {
     group: rufioTask.group,
@@ -52,7 +52,7 @@ export const RIGHTS: readonly NeededRight[] = [
     resource: lease.resource,
     verbs: ["get", "list", "watch"],
     scope: "own",
-    why: "to do nothing while a Rufio holds its Lease; without this right nothing is done at all",
+    why: "to stay idle while Rufio holds its Lease; without this right the worker does no Rufio work",
   },
   {
     group: secret.group,

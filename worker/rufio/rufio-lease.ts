@@ -113,8 +113,8 @@ export class RufioLease {
     const holder = this.#observed?.holder;
     throw new LeaseHeld(
       holder
-        ? `${holder} holds Rufio's Lease: its work is left to it`
-        : "nobody can tell whether a Rufio is at work",
+        ? `${holder} holds Rufio's Lease: Rufio does the work`
+        : "it is unknown whether Rufio is running",
     );
   }
 
@@ -130,7 +130,7 @@ export class RufioLease {
         const error = thrown instanceof Error ? thrown.message : String(thrown);
         const facts = { lease: RUFIO_LEASE, namespace: this.#name.namespace, error, waitMs };
         const say = failures === 1 ? log.error : log.debug;
-        say.call(log, facts, "Rufio's lease cannot be read, nothing of its work is done until it can");
+        say.call(log, facts, "Rufio lease read failed, Rufio work paused");
         await clock.sleep(waitMs, signal).catch(() => undefined);
       }
     }
@@ -182,12 +182,8 @@ export class RufioLease {
     if (this.#said === isFree) return;
     this.#said = isFree;
     const facts = { lease: RUFIO_LEASE, namespace: this.#name.namespace };
-    if (isFree) log.info(facts, "no Rufio holds its lease, its work is done here");
-    else
-      log.info(
-        { ...facts, holder: this.#observed?.holder },
-        "a Rufio holds its lease, its work is left to it",
-      );
+    if (isFree) log.info(facts, "Rufio lease is free, taking over");
+    else log.info({ ...facts, holder: this.#observed?.holder }, "Rufio lease is held, waiting");
     onChange();
   }
 }

@@ -26,17 +26,17 @@ const GONE: Refusal = { kind: "rejected", code: "NotFound", reason: "the Task wa
 const NOT_OURS: Refusal = {
   kind: "rejected",
   code: "FailedPrecondition",
-  reason: "the Task is not this worker's to begin any more: it has ended, or another replica has its machine",
+  reason: "this worker can no longer start the Task: it has ended, or another replica holds its machine",
 };
 const ENDED: Refusal = {
   kind: "rejected",
   code: "FailedPrecondition",
-  reason: "the Task has ended already: somebody else has written its end",
+  reason: "the Task has already ended: another controller has written its outcome",
 };
 const NOT_REPEATED: Refusal = {
   kind: "rejected",
   code: "FailedPrecondition",
-  reason: "the Task was begun by somebody else and cannot be repeated: it has failed",
+  reason: "the Task was started by another controller and cannot be repeated: it has failed",
 };
 
 /** Writes the states of actions into their Tasks, as Rufio would. */
@@ -135,7 +135,7 @@ function decide(
       const { startTime, mayRepeat } = found;
       if (startTime === undefined) return { patch: { startTime: timeText(startedMs) } };
       if (mayRepeat || startTime === timeText(startedMs)) return {};
-      const reason = `it was begun at ${startTime} by somebody else, may have been carried out and is not idempotent, so it is not run again`;
+      const reason = `it was started at ${startTime} by another controller, may have been carried out and is not idempotent, so it is not run again`;
       return { patch: failedStatus(found, reason, startedMs), refusal: NOT_REPEATED };
     }
     case "success":

@@ -73,7 +73,7 @@ export class TaskQueue implements ActionSource, Waking {
       onFailure: (task, { thrown, failures, waitMs }) => {
         const facts = { task, error: thrown instanceof Error ? thrown.message : String(thrown), waitMs };
         const say = failures === 1 ? log.warn : log.debug;
-        say.call(log, facts, "status of a Rufio task not written, will retry");
+        say.call(log, facts, "Rufio task status update failed, retrying");
       },
       clock,
       most: MOST_AT_A_TIME,
@@ -97,7 +97,7 @@ export class TaskQueue implements ActionSource, Waking {
       const action = this.#take(atHand);
       if (action) return { kind: "action", action };
       const leftMs = endMs - clock.monotonicMs();
-      if (leftMs <= 0) return { kind: "idle", reason: "no Task of Rufio's waits" };
+      if (leftMs <= 0) return { kind: "idle", reason: "no Rufio Task is pending" };
       // What the lane has at hand it comes back from without a word.
       const mayComeBack = this.#given.size > 0 || this.#ready.size > 0;
       await this.#change(mayComeBack ? Math.min(leftMs, LOOK_AGAIN_MS) : leftMs, signal);
@@ -211,7 +211,7 @@ export class TaskQueue implements ActionSource, Waking {
       case "wait":
         if (this.#homeless.has(task.uid)) return;
         this.#homeless.set(task.uid, "early");
-        log.info({ task: key, reason: standing.reason }, "Rufio task waits for its machine");
+        log.info({ task: key, reason: standing.reason }, "Rufio task waiting for its machine");
         void clock.sleep(MACHINE_WITHIN_MS, signal).then(
           () => {
             if (this.#homeless.has(task.uid)) this.#homeless.set(task.uid, "late");
@@ -263,7 +263,7 @@ export class TaskQueue implements ActionSource, Waking {
       },
       signal,
     );
-    if (patched === "written") log.warn({ task: keyOf(name), reason }, "Rufio task cannot be done");
+    if (patched === "written") log.warn({ task: keyOf(name), reason }, "Rufio task rejected");
   }
 
   #take(atHand: WorkflowsAtHand): Action | undefined {

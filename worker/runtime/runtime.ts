@@ -81,7 +81,7 @@ export class LetGo extends Error {
   override readonly name = "LetGo";
 
   constructor() {
-    super("the worker let go of the action, which runs on");
+    super("the worker detached from the action, which keeps running");
   }
 }
 

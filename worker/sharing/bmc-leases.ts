@@ -153,7 +153,7 @@ export class BmcLeases implements Locks {
         if (!(thrown instanceof KubernetesError) || !thrown.passing) throw thrown;
         failures += 1;
         const say = failures === 1 ? log.warn : log.debug;
-        say.call(log, { lease: name, error: thrown.message }, "turn at a BMC cannot be taken, will retry");
+        say.call(log, { lease: name, error: thrown.message }, "BMC lease acquisition failed, retrying");
         await clock.sleep(Math.min(this.#timings.retryMs * 2 ** failures, RETRY_LONGEST_MS), signal);
       }
     }
@@ -183,10 +183,7 @@ export class BmcLeases implements Locks {
     }
     if (heldKey === undefined || heldKey === actionKey) return "free";
     if (await this.#ask(signal, (bound) => isActionActive(cluster, heldKey, bound))) {
-      log.info(
-        { lease: lease.metadata.name },
-        "BMC is still acted on for a replica that is gone, waits for it",
-      );
+      log.info({ lease: lease.metadata.name }, "BMC in use by a Job of a gone replica, waiting");
       await actionEnded({ cluster, clock, log }, heldKey, signal);
       return "changed";
     }
@@ -263,7 +260,7 @@ export class BmcLeases implements Locks {
         failures += 1;
         const error = thrown instanceof Error ? thrown.message : String(thrown);
         const say = failures === 1 ? log.warn : log.debug;
-        say.call(log, { lease: name, error }, "turn at a BMC cannot be given back, will retry");
+        say.call(log, { lease: name, error }, "BMC lease release failed, retrying");
         await clock
           .sleep(Math.min(this.#timings.retryMs * 2 ** failures, RETRY_LONGEST_MS), signal)
           .catch(() => undefined);
@@ -304,11 +301,11 @@ export class BmcLeases implements Locks {
         )
           swept += 1;
       }
-      if (swept > 0) log.info({ leases: swept }, "turns of replicas that are gone swept");
+      if (swept > 0) log.info({ leases: swept }, "expired BMC leases removed");
     } catch (thrown) {
       // Somebody else is at it, or the next start is; each of these is looked at by whoever needs its BMC, too.
       const error = thrown instanceof Error ? thrown.message : String(thrown);
-      if (!signal.aborted) log.debug({ error }, "turns of replicas that are gone not swept");
+      if (!signal.aborted) log.debug({ error }, "expired BMC lease removal failed");
     }
   }
 

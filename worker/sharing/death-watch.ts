@@ -125,14 +125,14 @@ export class DeathWatch {
       const was = await bounded(clock, timings.requestTimeoutMs, signal, (bound) =>
         cluster.remove(KINDS.lease, at, { uid, resourceVersion }, bound),
       );
-      if (was) log.warn({ replica: identity }, "replica is gone, its lanes are shared anew");
+      if (was) log.warn({ replica: identity }, "replica gone, redistributing its lanes");
     } catch (thrown) {
       if (signal.aborted) return;
       // It is alive, and the watch is late.
       if (isKubernetesError(thrown, "conflict")) view.forgetSilence(name);
       else {
         const error = thrown instanceof Error ? thrown.message : String(thrown);
-        log.warn({ replica: identity, error }, "replica that is gone cannot be deposed, will retry");
+        log.warn({ replica: identity, error }, "replica eviction failed, retrying");
       }
     }
   }

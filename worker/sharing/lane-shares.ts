@@ -128,7 +128,7 @@ export class LaneShares {
       timings,
       view: this.#view,
       membership: this.#membership,
-      onDeaf: () => this.#watching.abort(new Error("the watch is deaf")),
+      onDeaf: () => this.#watching.abort(new Error("the watch receives no events")),
     });
     this.#owner = new ShardOwner({
       cluster,
@@ -266,8 +266,8 @@ export class LaneShares {
     const { log } = this.#options;
     const shards = this.#owner.owned.size;
     if (shards === 0) return;
-    if (!isValid) log.error({ shards }, "lease ran out, lanes rest");
-    else log.info({ shards }, "lanes go on, nobody else had taken them");
+    if (!isValid) log.error({ shards }, "lease expired, lanes paused");
+    else log.info({ shards }, "lanes resumed");
     void this.#owner.announce();
   }
 
@@ -275,7 +275,7 @@ export class LaneShares {
     const told = `${members} ${shards}`;
     if (told === this.#told) return;
     this.#told = told;
-    this.#options.log.info({ members, shards, of: this.#sizes.size }, "lanes are shared");
+    this.#options.log.info({ members, shards, of: this.#sizes.size }, "lanes distributed");
   }
 
   /** Not before it sees the others: they would leave its part to one that cannot take it. */
@@ -320,7 +320,7 @@ export class LaneShares {
     const stopped = bounded(clock, this.#timings.stopMs, new AbortController().signal, () => quiet);
     if (!(await stopped.catch(() => false))) {
       // Whoever takes over while a lane still asks would not be alone: the Lease may run out instead.
-      log.warn({}, "lanes did not stop in time, the lease runs out");
+      log.warn({}, "lanes not stopped in time, leaving lease to expire");
       return;
     }
     await this.#membership.leave();

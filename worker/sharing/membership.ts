@@ -123,10 +123,7 @@ export class Membership {
         }
       });
     } catch (thrown) {
-      log.warn(
-        { lease: this.#name, error: textOf(thrown) },
-        "replica left without a word, its lease runs out",
-      );
+      log.warn({ lease: this.#name, error: textOf(thrown) }, "lease release failed, leaving it to expire");
     } finally {
       this.#lease = undefined;
     }
@@ -169,7 +166,7 @@ export class Membership {
       if (seen?.uid === uid) {
         const problem = `another replica is called ${this.#parts.member}, too`;
         if (this.#problem !== problem)
-          log.warn({ lease: this.#name, holder: holderOf(found) }, "another replica has this one's name");
+          log.warn({ lease: this.#name, holder: holderOf(found) }, "duplicate replica name, waiting");
         this.#problem = problem;
       }
       this.#other = { lease: found, sinceMs: nowMs };
@@ -222,14 +219,14 @@ export class Membership {
   #succeed(sent: Moment): void {
     const { log, onChange } = this.#parts;
     this.#renewed = sent;
-    if (this.#problem !== undefined) log.info({ lease: this.#name }, "lease renewed again");
+    if (this.#problem !== undefined) log.info({ lease: this.#name }, "lease renewal recovered");
     this.#problem = undefined;
     onChange();
   }
 
   #becomeAnother(): void {
     const { log, member, random, onChange } = this.#parts;
-    log.warn({ lease: this.#name }, "replica was deposed, joins anew");
+    log.warn({ lease: this.#name }, "replica evicted, rejoining");
     this.#lease = undefined;
     this.#renewed = undefined;
     this.#identity = identityOf(member, random);
@@ -241,7 +238,7 @@ export class Membership {
     const error = textOf(thrown);
     // An outage is said once; what follows is only its repetition.
     const say = this.#problem === undefined ? log.warn : log.debug;
-    say.call(log, { lease: this.#name, error }, "lease cannot be renewed, will retry");
+    say.call(log, { lease: this.#name, error }, "lease renewal failed, retrying");
     this.#problem = error;
   }
 

@@ -8,7 +8,7 @@ export const RIGHTS: readonly NeededRight[] = [
     resource: KINDS.lease.resource,
     verbs: ["create", "list", "watch", "update", "delete"],
     scope: "own",
-    why: "Replicas share the lanes by Leases: join, see each other, take lanes and give them up, leave",
+    why: "Replicas share the lanes using Leases: they join, see each other, acquire and release lanes, and leave",
   },
   {
     group: KINDS.job.group,

@@ -86,7 +86,7 @@ export class ShardOwner {
         await this.#parts.announce();
         return true;
       } catch (thrown) {
-        this.#parts.log.error({ error: textOf(thrown) }, "lanes cannot be changed, will retry");
+        this.#parts.log.error({ error: textOf(thrown) }, "lane update failed, retrying");
         return false;
       }
     });
@@ -155,7 +155,7 @@ export class ShardOwner {
       lost += 1;
     }
     if (lost === 0) return;
-    log.error({ shards: lost }, "leases of lanes were changed by somebody else, lanes given up");
+    log.error({ shards: lost }, "lane leases changed externally, lanes released");
     void this.announce();
   }
 
@@ -208,7 +208,7 @@ export class ShardOwner {
           : cluster.create(KINDS.lease, cluster.namespace, lease, ShareLease, bound),
       );
       this.#basis.set(shard, basis);
-      if (this.#problem !== undefined) log.info({}, "lanes can be taken and given up again");
+      if (this.#problem !== undefined) log.info({}, "lane rebalancing recovered");
       this.#problem = undefined;
       onAnswer?.();
     } catch (thrown) {
@@ -220,7 +220,7 @@ export class ShardOwner {
         const error = textOf(thrown);
         // An outage is said once; what follows is only its repetition.
         const say = this.#problem === undefined ? log.warn : log.debug;
-        say.call(log, { lease: name, error }, "lanes cannot be taken or given up, will retry");
+        say.call(log, { lease: name, error }, "lane rebalancing failed, retrying");
         this.#problem = error;
         this.#wait();
       }

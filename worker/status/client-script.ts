@@ -119,7 +119,7 @@ function disconnect() {
   source = undefined;
 }
 
-/** A browser has few connections for all of its pages: those that nobody sees leave theirs to others. */
+/** A browser has few connections for all of its pages: hidden pages close theirs. */
 function connectIfSeen() {
   if (document.hidden) disconnect();
   else if (!source && !isGone) connect();

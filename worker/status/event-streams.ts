@@ -78,7 +78,7 @@ export class EventStreams {
   open(response: ServerResponse, url: URL, seen: string | undefined): void {
     if (this.#closed.signal.aborted || this.#readers.size >= this.#mostReaders) {
       response.writeHead(503, { ...MOMENTARY_HEADERS, "Content-Type": "text/plain", "Retry-After": "30" });
-      response.end("as many pages as may be are live already\n");
+      response.end("too many live pages\n");
       return;
     }
     response.writeHead(200, STREAM_HEADERS);

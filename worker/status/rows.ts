@@ -33,7 +33,7 @@ export function actionLink({ action }: ActionRecord): Html {
   return html`<a href="/actions/${action.key}">${action.name}</a>`;
 }
 
-export const MACHINE_COLUMNS = ["Machine", "Power, last seen", "Now", "Last action", "Came to"] as const;
+export const MACHINE_COLUMNS = ["Machine", "Power, last seen", "Now", "Last action", "Result"] as const;
 
 export function machineRow(
   name: string,
@@ -52,7 +52,7 @@ export function machineRow(
 <td data-label="Power">${powerText(machine, nowMs)}</td>
 <td data-label="Now">${nowText(atHand, nowMs)}</td>
 <td data-label="Last action">${last ? html`${actionLink(last)} ${agoText(last, nowMs)}` : NOTHING}</td>
-<td data-label="Came to" class="reason">${last ? endText(last) : NOTHING}</td>
+<td data-label="Result" class="reason">${last ? endText(last) : NOTHING}</td>
 </tr>`,
   };
 }
@@ -87,9 +87,9 @@ export function deliveryText(record: ActionRecord): Html | undefined {
     case undefined:
       return html` <span class="note">report not acknowledged yet</span>`;
     case "rejected":
-      return html` <span class="note">the server refused its report</span>`;
+      return html` <span class="note">report rejected by the server</span>`;
     case "unanswered":
-      return html` <span class="note">its report is still to be made</span>`;
+      return html` <span class="note">report pending</span>`;
     default:
       return record.delivery satisfies never;
   }
@@ -116,7 +116,7 @@ export function timeText(record: ActionRecord, nowMs: number): Html {
   return html`${took}<span class="dim">, </span>${agoText(record, nowMs)}`;
 }
 
-export const ACTION_COLUMNS = ["Action", "Machine", "State", "Time", "Workflow", "What came of it"] as const;
+export const ACTION_COLUMNS = ["Action", "Machine", "State", "Time", "Workflow", "Result"] as const;
 
 export function actionRow(record: ActionRecord, nowMs: number): Row {
   const { action, machine, phase, adopted, reason } = record;
@@ -132,7 +132,7 @@ export function actionRow(record: ActionRecord, nowMs: number): Row {
 <td data-label="State">${badge(phase, label)}${adopted && html` <span class="note">adopted</span>`}</td>
 <td data-label="Time" class="time">${timeText(record, nowMs)}</td>
 <td data-label="Workflow">${action.workflowId}${agent}</td>
-<td data-label="What came of it" class="reason">${reason ?? NOTHING}${deliveryText(record)}</td>
+<td data-label="Result" class="reason">${reason ?? NOTHING}${deliveryText(record)}</td>
 </tr>`,
   };
 }

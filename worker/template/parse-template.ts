@@ -144,7 +144,7 @@ function readName(fields: Fields): string {
 function readImage(fields: Fields): string {
   const image = fields.text("image");
   if (image !== undefined && parseImageReference(image) === undefined) {
-    fields.problem("image", `${JSON.stringify(oneLine(image))} is no image reference`);
+    fields.problem("image", `${JSON.stringify(oneLine(image))} is not an image reference`);
   }
   return image ?? "";
 }
@@ -154,7 +154,7 @@ function readEnvironment(fields: Fields): Readonly<Record<string, string>> {
   for (const name of Object.keys(environment)) {
     // What a process's environment cannot hold (environ(7)).
     if (name === "" || /[=\0]/.test(name))
-      fields.problem("environment", `${JSON.stringify(name)} is no variable name`);
+      fields.problem("environment", `${JSON.stringify(name)} is not a variable name`);
   }
   return environment;
 }

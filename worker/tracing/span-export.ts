@@ -88,9 +88,9 @@ function told(exporter: SpanExporter, log: Logger): SpanExporter {
       exporter.export(spans, (result) => {
         if (result.error && !failing) {
           const error = result.error.message || "refused";
-          log.warn({ error }, "traces not taken by the collector, the worker goes on without them");
+          log.warn({ error }, "trace export failed");
         }
-        if (!result.error && failing) log.info({}, "the collector takes traces again");
+        if (!result.error && failing) log.info({}, "trace export recovered");
         failing = result.error !== undefined;
         done(result);
       });

@@ -35,7 +35,7 @@ export function traceSettings(env: Environment): TraceChoice {
   }
   const url = URL.parse(endpoint);
   if (url?.protocol !== "http:" && url?.protocol !== "https:") {
-    return refused("OTEL_EXPORTER_OTLP_ENDPOINT is no http or https URL, such as http://127.0.0.1:4318");
+    return refused("OTEL_EXPORTER_OTLP_ENDPOINT is not an http or https URL, such as http://127.0.0.1:4318");
   }
   const { ratio, warning } = samplingOf(env);
   const batch = {
@@ -60,7 +60,7 @@ function samplingOf(env: Environment): { readonly ratio: number; readonly warnin
       if (ratio >= 0 && ratio <= 1) return { ratio };
       return {
         ratio: 1,
-        warning: "OTEL_TRACES_SAMPLER_ARG is no number from 0 to 1: every action is traced",
+        warning: "OTEL_TRACES_SAMPLER_ARG is not a number from 0 to 1: every action is traced",
       };
     }
     default:

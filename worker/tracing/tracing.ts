@@ -18,11 +18,10 @@ export function openTracing(env: Environment, parts: TracingParts): Tracing | un
     case "off":
       return undefined;
     case "refused":
-      parts.log.warn({ reason: choice.reason }, "no traces: what the environment asks for is not offered");
+      parts.log.warn({ reason: choice.reason }, "tracing disabled: unsupported setting");
       return undefined;
     case "on":
-      for (const warning of choice.warnings)
-        parts.log.warn({ warning }, "a setting of traces is not taken as it is");
+      for (const warning of choice.warnings) parts.log.warn({ warning }, "tracing setting adjusted");
       return new Tracing(choice.settings, parts);
     default:
       return choice satisfies never;
@@ -63,7 +62,7 @@ export class Tracing {
       this.#traces = new ActionTraces(this.#export, clock);
     } catch (thrown) {
       const error = thrown instanceof Error ? thrown.message : String(thrown);
-      log.error({ error }, "no traces: what they need could not be opened");
+      log.error({ error }, "tracing disabled: setup failed");
     }
   }
 

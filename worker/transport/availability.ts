@@ -197,7 +197,7 @@ export class Availability implements Outage {
     if (down.isLogged || this.#closing.signal.aborted) return;
     down.isLogged = true;
     const { failure, lanes } = down;
-    this.#options.log.warn({ ...failure, lanes: lanes.size }, "tink server unavailable, will retry");
+    this.#options.log.warn({ ...failure, lanes: lanes.size }, "tink server unavailable, retrying");
   }
 
   #isDown(down: Down): boolean {

@@ -28,7 +28,7 @@ export function chooseApi({ apis, ask, stillConnected, close, log }: ApiChoiceOp
   async function askNow(agentId: string): Promise<ApiName> {
     try {
       const api = await ask(agentId);
-      if (api !== known) log.info({ api }, "tink server asked for its API");
+      if (api !== known) log.info({ api }, "tink server API detected");
       known = api;
       chosen = api;
       return api;

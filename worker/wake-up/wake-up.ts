@@ -107,7 +107,7 @@ export class WakeUp implements Waking {
         const watched = namespace ?? "*";
         log.warn(
           { workflow: workflowId, watched },
-          "workflow served that is not watched: lanes poll all the time",
+          "workflow outside watched namespaces, lanes poll continuously",
         );
       },
       () => undefined,

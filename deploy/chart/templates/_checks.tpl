@@ -9,23 +9,23 @@
 {{- $problems = append $problems "tink.address is missing: the tink server, host:port" -}}
 {{- end -}}
 {{- if not (or $values.agentIds (include "pbnj-worker.hasFileInventory" .) (include "pbnj-worker.hasClusterInventory" .)) -}}
-{{- $problems = append $problems "agentIds is empty, and so are inventory.file, inventory.existing and inventory.kubernetes: the worker would have no agent ID to poll with" -}}
+{{- $problems = append $problems "agentIds is empty, and so are inventory.file, inventory.existing and inventory.kubernetes: the worker has no agent ID to poll with" -}}
 {{- end -}}
 {{- if and $values.rufio.enabled (has "rufio" $values.agentIds) -}}
-{{- $problems = append $problems "agentIds holds rufio, which is what Rufio's Jobs run under: give another one" -}}
+{{- $problems = append $problems "agentIds holds rufio, which is reserved for Rufio's Jobs: choose another one" -}}
 {{- end -}}
 
 {{- with $values.tink.tls -}}
 {{- if not .enabled -}}
 {{- range $name, $given := dict "insecure" .insecure "serverName" .serverName "ca.configMap" .ca.configMap "ca.secret" .ca.secret "clientSecret" .clientSecret -}}
-{{- if $given }}{{ $problems = append $problems (printf "tink.tls.%s has no meaning without TLS: set tink.tls.enabled as well" $name) }}{{ end -}}
+{{- if $given }}{{ $problems = append $problems (printf "tink.tls.%s has no effect without TLS: set tink.tls.enabled as well" $name) }}{{ end -}}
 {{- end -}}
 {{- end -}}
 {{- if and .insecure (or .ca.configMap .ca.secret) -}}
-{{- $problems = append $problems "tink.tls.insecure accepts any certificate, so tink.tls.ca would not be looked at: give one of them" -}}
+{{- $problems = append $problems "tink.tls.insecure accepts any certificate, so tink.tls.ca has no effect: set only one of them" -}}
 {{- end -}}
 {{- if and .ca.configMap .ca.secret -}}
-{{- $problems = append $problems "tink.tls.ca.configMap and tink.tls.ca.secret are both set: give one of them" -}}
+{{- $problems = append $problems "tink.tls.ca.configMap and tink.tls.ca.secret are both set: set only one of them" -}}
 {{- end -}}
 {{- end -}}
 
@@ -47,7 +47,7 @@
 {{- range $name := list "inventory" "policy" -}}
 {{- with get $values $name -}}
 {{- $given := compact (list (ternary (printf "%s.file" $name) "" (not (empty .file))) (ternary (printf "%s.existing.configMap" $name) "" (not (empty .existing.configMap))) (ternary (printf "%s.existing.secret" $name) "" (not (empty .existing.secret)))) -}}
-{{- if gt (len $given) 1 }}{{ $problems = append $problems (printf "%s are both set: give one of them" (join " and " $given)) }}{{ end -}}
+{{- if gt (len $given) 1 }}{{ $problems = append $problems (printf "%s are both set: set only one of them" (join " and " $given)) }}{{ end -}}
 {{- end -}}
 {{- end -}}
 {{- if and (include "pbnj-worker.runsJobs" .) $values.policy.file (not (include "pbnj-worker.trustsEveryImage" .)) (not (hasKey (fromYaml $values.policy.file) "trustedImages")) -}}
@@ -66,15 +66,15 @@
 {{- end -}}
 
 {{- if and (gt (int $values.replicas) 1) (not (include "pbnj-worker.runsJobs" .)) -}}
-{{- $problems = append $problems (printf "replicas is %d, but with runtime.kind %s nobody else can take over what runs in a pod: replicas must be 1, or runtime.kind kubernetes" (int $values.replicas) $values.runtime.kind) -}}
+{{- $problems = append $problems (printf "replicas is %d, but with runtime.kind %s no other replica can adopt actions that run in a pod: replicas must be 1, or runtime.kind kubernetes" (int $values.replicas) $values.runtime.kind) -}}
 {{- else if and (gt (int $values.replicas) 1) (not (include "pbnj-worker.shares" .)) -}}
-{{- $problems = append $problems (printf "replicas is %d, but sharing.enabled is off: every replica would be given the same actions" (int $values.replicas)) -}}
+{{- $problems = append $problems (printf "replicas is %d, but sharing.enabled is off: every replica would receive the same actions" (int $values.replicas)) -}}
 {{- else if and (include "pbnj-worker.shares" .) (not (include "pbnj-worker.runsJobs" .)) -}}
-{{- $problems = append $problems (printf "sharing.enabled needs runtime.kind kubernetes: with %s nobody else can take over what runs in a pod" $values.runtime.kind) -}}
+{{- $problems = append $problems (printf "sharing.enabled needs runtime.kind kubernetes: with %s no other replica can adopt actions that run in a pod" $values.runtime.kind) -}}
 {{- end -}}
 {{- with $values.state.persistence -}}
 {{- if and .existingClaim (not .enabled) -}}
-{{- $problems = append $problems "state.persistence.existingClaim has no meaning without state.persistence.enabled" -}}
+{{- $problems = append $problems "state.persistence.existingClaim has no effect without state.persistence.enabled" -}}
 {{- end -}}
 {{- if and .existingClaim (gt (int $values.replicas) 1) -}}
 {{- $problems = append $problems (printf "state.persistence.existingClaim is for one replica, and replicas is %d: a state directory has one worker" (int $values.replicas)) -}}
@@ -88,7 +88,7 @@
 {{- $problems = append $problems "networkPolicy.bmcNetworks is missing: the networks of the BMCs, such as [192.0.2.0/24]" -}}
 {{- end -}}
 {{- if and $values.networkPolicy.enabled $values.metrics.serviceMonitor.enabled (not $values.networkPolicy.ingressFrom) -}}
-{{- $problems = append $problems "networkPolicy.ingressFrom is empty, so that Prometheus could not read what metrics.serviceMonitor tells it to" -}}
+{{- $problems = append $problems "networkPolicy.ingressFrom is empty, so Prometheus cannot scrape the worker as metrics.serviceMonitor configures" -}}
 {{- end -}}
 
 {{- range $name, $owner := include "pbnj-worker.ownedSettings" . | fromYaml -}}

@@ -24,7 +24,7 @@ export async function checkConsent(wsman: WsmanClient, signal: AbortSignal): Pro
   if (!required || GIVEN.includes(childOf(service, "OptInState")?.text ?? "")) return;
   throw new BmcError(
     "auth",
-    "the device takes boot options only with its user's consent, which has not been given: set it up in admin control mode, or without user opt-in",
+    "the device accepts boot options only with user consent, which was not given: set it up in admin control mode, or disable user opt-in",
     { refused: "right" },
   );
 }

@@ -94,13 +94,13 @@ export function authorize(
 function algorithmOf(given: string | undefined): DigestChallenge["algorithm"] {
   const name = given?.toUpperCase() ?? "MD5";
   if (name === "MD5" || name === "SHA-256") return name;
-  throw new BmcError("protocol", `digest authentication with ${given} is not understood`);
+  throw new BmcError("protocol", `digest authentication with ${given} is not supported`);
 }
 
 function offersAuth(qop: string | undefined): boolean {
   if (qop === undefined) return false;
   if (qop.split(",").some((token) => token.trim().toLowerCase() === "auth")) return true;
-  throw new BmcError("protocol", `digest authentication with quality of protection ${qop} is not understood`);
+  throw new BmcError("protocol", `digest authentication with quality of protection ${qop} is not supported`);
 }
 
 function quoted(text: string): string {

@@ -33,7 +33,7 @@ export function checkReturnValue(output: XmlElement, doing: string, meanings: Me
   if (value === undefined || !/^\d{1,10}$/.test(value)) {
     throw new BmcError("protocol", `${doing} answered without a ReturnValue`, { uncertain: true });
   }
-  const [meaning, errorClass] = meanings[value] ?? ["a meaning that is not known", "bmc"];
+  const [meaning, errorClass] = meanings[value] ?? ["unknown meaning", "bmc"];
   throw new BmcError(errorClass, `${doing} was refused: ReturnValue ${value}, ${meaning}`, {
     refused: "right",
   });

@@ -69,7 +69,7 @@ export class WsmanClient {
     let context = findElement(started, "EnumerationContext")?.text;
     const instances: XmlElement[] = [];
     for (let pulls = 0; context; pulls++) {
-      if (pulls === MOST_PULLS) throw new BmcError("protocol", `${doing} does not come to an end`);
+      if (pulls === MOST_PULLS) throw new BmcError("protocol", `${doing} did not finish`);
       const pulled = await this.#call(
         { message: pullMessage(resource, context), doing, isWrite: false },
         signal,

@@ -62,7 +62,7 @@ export function parseXml(document: string): XmlElement {
     }
     if (match(COMMENT)) continue;
     const found = match(TAG);
-    if (!found) throw malformed(`no markup that is understood at character ${at}`);
+    if (!found) throw malformed(`invalid markup at character ${at}`);
     const [, closing, tag = "", attributes = "", empty] = found;
     const name = localName(tag);
     if (closing) {
@@ -142,5 +142,5 @@ function characterOf(reference: string): string | undefined {
 }
 
 function malformed(problem: string): BmcError {
-  return new BmcError("protocol", `an answer that is no well-formed XML: ${problem}`);
+  return new BmcError("protocol", `the answer is not well-formed XML: ${problem}`);
 }

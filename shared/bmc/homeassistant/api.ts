@@ -31,7 +31,7 @@ export class HomeAssistantApi {
     const body = await this.#call({ method: "GET", path }, signal);
     const parsed = EntityState.safeParse(parseJson(body));
     if (parsed.success) return parsed.data.state;
-    throw new BmcError("protocol", `GET ${path} answered something else than an entity's state`);
+    throw new BmcError("protocol", `GET ${path} did not return an entity's state`);
   }
 
   /** Resolves when Home Assistant accepted the call. */

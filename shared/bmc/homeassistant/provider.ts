@@ -23,7 +23,7 @@ async function open(
   if (!options) throw new BmcError("usage", "homeassistant.url is missing");
   if (!token) throw new BmcError("usage", "password is missing: Home Assistant's access token");
   if (!/^[\x21-\x7e]+$/.test(token.reveal())) {
-    throw new BmcError("usage", "password is no access token: it must be one word of plain ASCII");
+    throw new BmcError("usage", "password is not an access token: it must be one word of plain ASCII");
   }
   const endpoint = serviceEndpoint(new URL(options.url), connection);
   const http = new HttpConnection({ ...endpoint, requestTimeoutMs, maxBodyBytes: MAX_BODY_BYTES, tracer });

@@ -86,7 +86,7 @@ const reasons: Readonly<Record<string, string>> = {
   EHOSTUNREACH: "no route to host",
   ENETUNREACH: "network unreachable",
   ENOTFOUND: "name not found",
-  EAI_AGAIN: "name lookup failed for now",
+  EAI_AGAIN: "temporary failure in name lookup",
   ETIMEDOUT: "timed out",
   DEPTH_ZERO_SELF_SIGNED_CERT: "self-signed certificate",
   SELF_SIGNED_CERT_IN_CHAIN: "self-signed certificate in the chain",

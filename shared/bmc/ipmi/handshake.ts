@@ -70,7 +70,7 @@ export async function shakeHands(request: HandshakeRequest, deps: Deps): Promise
       const opened = await opening.open();
       const keys = await new Authentication(link, log, request, opened, attempt).run();
       if (!keys) {
-        log.debug({ attempt }, "the IPMI handshake was lost and starts again");
+        log.debug({ attempt }, "IPMI handshake lost, restarting");
         continue;
       }
       const { suite, consoleId, bmcId } = opened;
@@ -150,7 +150,7 @@ class Authentication {
     for (const { name, key } of passwordForms(password)) {
       const kuid = key(password);
       if (!provesPassword(this.#opened.suite, kuid, exchange, authCode)) continue;
-      if (name !== "standard") this.#log.warn({ quirk: name }, "the BMC stores the password otherwise");
+      if (name !== "standard") this.#log.warn({ quirk: name }, "BMC altered the password");
       return kuid;
     }
     return undefined;
@@ -195,5 +195,5 @@ class Authentication {
 
 function wrongKg(given: Buffer | undefined, keysWithoutKg: SessionKeys | undefined): string {
   if (!given) return "the BMC has a key Kg of its own";
-  return keysWithoutKg ? "a BMC key Kg is given, and the BMC has none" : "wrong BMC key Kg";
+  return keysWithoutKg ? "a BMC key Kg is set, but the BMC has none" : "wrong BMC key Kg";
 }

@@ -101,7 +101,7 @@ class FruReader {
       const answer = await exchange(this.#channel, readFruData(offset / unit, count), signal);
       if (!TOO_MUCH.has(answer.completionCode)) return parseFruData(dataOf(answer), unit);
       if (this.#largestBytes <= SMALLEST_READ_BYTES) {
-        throw new BmcError("protocol", "Read FRU Data: the BMC gives not even eight bytes at a time");
+        throw new BmcError("protocol", "Read FRU Data: the BMC cannot read even eight bytes at a time");
       }
       this.#largestBytes /= 2;
     }

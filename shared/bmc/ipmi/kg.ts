@@ -7,7 +7,7 @@ const KG_BYTES = 20;
 export function parseKg(kg: string): Buffer {
   const hex = /^0x(.*)$/is.exec(kg)?.[1];
   if (hex !== undefined && !/^([0-9a-f]{2})+$/i.test(hex)) {
-    throw new BmcError("usage", "the BMC key Kg begins with 0x but is not hex with two digits a byte");
+    throw new BmcError("usage", "the BMC key Kg begins with 0x but is not hex with two digits per byte");
   }
   const bytes = hex === undefined ? Buffer.from(kg) : Buffer.from(hex, "hex");
   if (bytes.length > KG_BYTES) {

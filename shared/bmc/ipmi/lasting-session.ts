@@ -104,7 +104,7 @@ export class LastingSession implements CommandChannel {
     const { clock, log, renew } = this.#options;
     const repeats = commands.every(({ effect }) => effect !== "once");
     await this.#silence(repeats, signal);
-    log.debug({}, "the IPMI session is silent, another handshake shows whether the BMC is there");
+    log.debug({}, "IPMI session silent, probing BMC with a new handshake");
     try {
       return { session: await renew(endMs - clock.monotonicMs(), signal) };
     } catch (thrown) {

@@ -99,7 +99,7 @@ export class Opening {
           continue;
         }
         this.#link.abandon(response.bmcId, STATUS_INVALID_INTEGRITY_CHECK);
-        throw new BmcError("protocol", "Open Session: the BMC answered with other algorithms than asked");
+        throw new BmcError("protocol", "Open Session: the BMC selected algorithms that were not requested");
       }
       if (!this.#plan.allowed.has(suite.id)) {
         this.#link.abandon(response.bmcId, STATUS_INSUFFICIENT_RESOURCES);

@@ -134,7 +134,7 @@ export class IpmiUsers implements UserDriver {
 
 function freeSlot(table: readonly UserSlot[], name: string): number {
   const namesake = table.find((slot) => slot.name === name);
-  if (namesake) throw new BmcError("bmc", `the user name ${name} is taken by user ID ${namesake.id}`);
+  if (namesake) throw new BmcError("bmc", `the user name ${name} is already used by user ID ${namesake.id}`);
   const free = table.find(
     ({ id, name, access }) => id > NAMELESS_USER && id > access.fixedNames && name === "" && !isInUse(access),
   );
@@ -150,5 +150,5 @@ function isInUse({ enabled, role }: UserSlot["access"]): boolean {
 function slotId({ id, name }: BmcUser): number {
   const slot = Number(id);
   if (Number.isInteger(slot) && slot >= 1 && slot <= 63) return slot;
-  throw new BmcError("internal", `user ${name} has the ID ${id}, which is no slot of an IPMI user table`);
+  throw new BmcError("internal", `user ${name} has the ID ${id}, which is not a slot of an IPMI user table`);
 }

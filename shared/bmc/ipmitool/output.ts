@@ -4,7 +4,7 @@ import { BmcError } from "../errors.ts";
 export function parseRawOutput(stdout: string): Buffer {
   const pairs = stdout.split(/\s+/).filter((word) => word !== "");
   if (pairs.every((pair) => /^[0-9a-f]{2}$/i.test(pair))) return Buffer.from(pairs.join(""), "hex");
-  throw new BmcError("protocol", "ipmitool printed something else than the bytes of an answer");
+  throw new BmcError("protocol", "ipmitool printed invalid output");
 }
 
 /** Whether a command got no answer, or another one than success; `exec` may end well all the same. */

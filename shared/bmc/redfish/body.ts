@@ -17,7 +17,7 @@ export async function decodeBody(bytes: Buffer, headers: Headers, maxBytes: numb
     const plain = await decompress(bytes, headers["content-encoding"], maxBytes);
     return { value: JSON.parse(plain.toString("utf8")) };
   } catch (error) {
-    return { problem: `a body that is no JSON (${error instanceof Error ? error.message : String(error)})` };
+    return { problem: `a body that is not JSON (${error instanceof Error ? error.message : String(error)})` };
   }
 }
 

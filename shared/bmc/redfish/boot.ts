@@ -189,7 +189,7 @@ export class RedfishBoot implements BootDriver {
       return holds(request, await this.read(signal));
     } catch (error) {
       signal.throwIfAborted();
-      this.#log.debug({ reason: BmcError.from(error).message }, "could not read the boot override back");
+      this.#log.debug({ reason: BmcError.from(error).message }, "boot override readback failed");
       return false;
     }
   }

@@ -44,7 +44,7 @@ export class RedfishManager implements ManagerDriver {
       const refused = system.service.refusal(answer, typed);
       // Only 400 says that the body is what the BMC does not like.
       if (answer.status !== 400 || refused.class === "busy" || refused.class === "auth") throw refused;
-      log.debug({ reason: refused.message }, "reset with a type refused, trying without");
+      log.debug({ reason: refused.message }, "BMC reset with a type refused, retrying without it");
     }
     await writer.write(request, signal);
     system.learn("empty-manager-reset");

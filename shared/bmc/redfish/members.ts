@@ -123,7 +123,7 @@ export class Members {
     } catch (error) {
       const { class: errorClass, message } = BmcError.from(error);
       if (!limits || !["protocol", "bmc", "unsupported"].includes(errorClass)) throw error;
-      this.#log.debug({ path: member.path, reason: message }, "a member of a collection cannot be read");
+      this.#log.debug({ path: member.path, reason: message }, "collection member skipped");
       return undefined;
     }
   }
@@ -157,7 +157,7 @@ export class Members {
       } catch (error) {
         const { class: errorClass, message } = BmcError.from(error);
         if (!["protocol", "bmc", "unsupported"].includes(errorClass)) throw error;
-        this.#log.debug({ path, reason: message }, "the BMC does not expand a collection");
+        this.#log.debug({ path, reason: message }, "BMC does not expand a collection");
       }
       this.#expand = "none";
     }

@@ -57,7 +57,7 @@ export class TagLadder {
       if (this.#take("other-strength")) return { etag: otherStrength(etag) };
     }
     if (!this.#take("without-tag")) return undefined;
-    this.#log.warn({ path }, "the BMC answers 412 to If-Match, trying once without");
+    this.#log.warn({ path }, "BMC answered 412 to If-Match, retrying once without it");
     return { etag: undefined };
   }
 

@@ -13,7 +13,7 @@ export class RpcBoot implements BootDriver {
   }
 
   async read(): Promise<BootOverride> {
-    throw new BmcError("unsupported", "a webhook consumer does not tell the boot device");
+    throw new BmcError("unsupported", "a webhook cannot report the boot device");
   }
 
   async plan(request: BootRequest): Promise<string> {

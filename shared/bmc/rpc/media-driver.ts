@@ -12,7 +12,7 @@ export class RpcMedia implements MediaDriver {
   }
 
   async read(): Promise<MediaState> {
-    throw new BmcError("unsupported", "a webhook consumer does not tell what media it holds");
+    throw new BmcError("unsupported", "a webhook cannot report inserted media");
   }
 
   async plan(image: MediaImage | undefined): Promise<string> {

@@ -43,11 +43,11 @@ function parse(text: string): { ok: true; response: RpcResponse } | { ok: false;
   try {
     value = JSON.parse(text);
   } catch {
-    return { ok: false, problem: text === "" ? "no body" : "a body that is no JSON" };
+    return { ok: false, problem: text === "" ? "no body" : "a body that is not JSON" };
   }
   const parsed = RpcResponse.safeParse(value);
   if (parsed.success) return { ok: true, response: parsed.data };
-  return { ok: false, problem: "JSON that is no response with id, host, result and error" };
+  return { ok: false, problem: "JSON without id, host, result and error" };
 }
 
 function describeError({ error }: RpcResponse): string {

@@ -47,7 +47,7 @@ const contradicting: readonly (readonly [Values, string])[] = [
   [{ image: { repository: "" } }, "image.repository is missing"],
   [{ tink: { address: "" } }, "tink.address is missing"],
   [{ agentIds: [] }, "agentIds is empty, and so are inventory.file"],
-  [{ tink: { tls: { serverName: "tink" } } }, "tink.tls.serverName has no meaning without TLS"],
+  [{ tink: { tls: { serverName: "tink" } } }, "tink.tls.serverName has no effect without TLS"],
   [
     { tink: { tls: { enabled: true, insecure: true, ca: { secret: "ca" } } } },
     "tink.tls.insecure accepts any certificate",

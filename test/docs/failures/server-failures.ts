@@ -9,16 +9,13 @@ import type { Stage } from "./stage.ts";
 /** A worker that gets no connection to its server, and what it logs. */
 async function outage(stage: Stage, ...argv: readonly string[]) {
   const inventory = await stage.inventory(REFUSING);
-  return stage.logged(
-    stage.start(["--inventory", inventory, ...argv]),
-    "tink server unavailable, will retry",
-  );
+  return stage.logged(stage.start(["--inventory", inventory, ...argv]), "tink server unavailable, retrying");
 }
 
 /** A worker whose polls are answered with an error, and what it logs. */
 async function pollFailure(stage: Stage, ...argv: readonly string[]) {
   const inventory = await stage.inventory(REFUSING);
-  return stage.logged(stage.start(["--inventory", inventory, ...argv]), "poll failed, will retry");
+  return stage.logged(stage.start(["--inventory", inventory, ...argv]), "poll failed, retrying");
 }
 
 function serverCertificate() {

@@ -78,7 +78,7 @@ export const workerFailures: readonly Failure[] = [
       const worker = stage.start(argv);
       await worker.untilLogged("worker started");
       await writeFile(inventory, "machines:\n  - name: node-01\n    hots: 192.0.2.11\n");
-      const kept = await worker.untilLogged("inventory not taken over, the last good one stays in force");
+      const kept = await worker.untilLogged("inventory reload failed, keeping the last valid one");
       const lines = worker.log.filter(({ level, source }) => Number(level) >= 50 && source !== undefined);
       return { log: [...lines, kept].map((line) => stage.record(line)) };
     },
@@ -221,7 +221,7 @@ export const workerFailures: readonly Failure[] = [
       await worker.untilLogged("worker started");
       await disk.fill();
       stage.submit(server, { name: "power-status", environment: { BMC_HOST: "192.0.2.11" } });
-      return stage.logged(worker, "action not started: the journal cannot be written");
+      return stage.logged(worker, "action not started: journal write failed");
     },
   },
   {
@@ -245,7 +245,7 @@ export const workerFailures: readonly Failure[] = [
       for (const name of await readdir(results)) await rm(join(results, name));
       const worker = start();
       await stage.until(server, () => workflow.state === "FAILED");
-      const lost = "action of an earlier run was lost and is not idempotent: not run again";
+      const lost = "non-idempotent action of an earlier run lost: not run again";
       return { ...stage.statusOf(workflow), ...(await stage.logged(worker, lost)) };
     },
   },
@@ -288,13 +288,13 @@ export const workerFailures: readonly Failure[] = [
       const workflow = stage.submit(server, { name: "power-off", environment: { MODE: "soft" } });
       await asked;
       worker.kill("SIGTERM");
-      await worker.untilLogged("stopping: no new actions, waiting for running ones");
+      await worker.untilLogged("stopping: draining running actions");
       worker.kill("SIGTERM");
       await stage.until(server, () => workflow.state === "FAILED");
       const log = await stage.logged(
         worker,
-        "stopping: no new actions, waiting for running ones",
-        "cancelling the actions that run",
+        "stopping: draining running actions",
+        "cancelling running actions",
       );
       return { ...stage.statusOf(workflow), ...log };
     },

@@ -72,7 +72,7 @@ describe("a reset of the BMC", () => {
       class: "timeout",
       uncertain: true,
       message:
-        "the BMC's answer to the reset was lost and it was not seen to go away within 1m 0s: not sent again",
+        "the BMC's answer to the reset was lost and it did not become unreachable within 1m 0s: not sent again",
     });
     expect(bmc.seen.resets).toBe(1);
   });
@@ -87,13 +87,13 @@ describe("a reset of the BMC", () => {
   test("after which a cold one never goes away is a verification failure", async () => {
     await expect(resetManager(bmcThat(["answers"]), "cold", 300_000)).rejects.toMatchObject({
       class: "verify",
-      message: "the BMC accepted the cold reset, but it was not seen to go away within 1m 0s",
+      message: "the BMC accepted the cold reset, but it did not become unreachable within 1m 0s",
     });
   });
 
   test("that is warm may be over without a moment's silence, which is said", async () => {
     expect((await resetManager(bmcThat(["answers"]), "warm", 300_000)).summary).toBe(
-      "BMC reset (warm) accepted; it was not seen to go away within 1m 0s, and it answers",
+      "BMC reset (warm) accepted; it did not become unreachable within 1m 0s, and it answers",
     );
   });
 
@@ -102,7 +102,7 @@ describe("a reset of the BMC", () => {
     async (kind) => {
       await expect(resetManager(bmcThat(["answers"]), kind, 5_000)).rejects.toMatchObject({
         class: "timeout",
-        message: "the BMC accepted the reset, but it was not seen to go away within 5.0 s",
+        message: "the BMC accepted the reset, but it did not become unreachable within 5.0 s",
       });
     },
   );
@@ -112,7 +112,7 @@ describe("a reset of the BMC", () => {
 
     await expect(resetManager(bmc, "cold", 30_000)).rejects.toMatchObject({
       class: "timeout",
-      message: "the BMC did not answer again within 30.0 s of its reset: connection refused",
+      message: "the BMC did not answer within 30.0 s of its reset: connection refused",
     });
     expect(bmc.clock.monotonicMs()).toBe(30_000);
   });
@@ -139,7 +139,7 @@ test("a BMC that hangs on the way does not outlast the time for its answer", asy
 
   await expect(lab.client.resetManager("warm", 3_000, signal)).rejects.toMatchObject({
     class: "timeout",
-    message: expect.stringContaining("did not answer again within 3.0 s"),
+    message: expect.stringContaining("did not answer within 3.0 s"),
   });
 });
 

@@ -254,7 +254,7 @@ describe.each(PROVIDERS)("the connection's own password via %s", (provider) => {
       lab.client.putUser({ name: "admin", password: NEW, role: "operator" }, signal),
     );
 
-    expect(error).toMatchObject({ class: "usage", message: expect.stringContaining("one after the other") });
+    expect(error).toMatchObject({ class: "usage", message: expect.stringContaining("in two steps") });
     expect(lab.writes()).toBe(0);
   });
 });

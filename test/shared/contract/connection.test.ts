@@ -26,10 +26,10 @@ test("a connection's JSON opens the secrets and reads back as the same connectio
 
 test.each([
   ["https://10.0.0.1", /must not have a scheme/],
-  ["10.0.0.1:443", /must not carry a port/],
+  ["10.0.0.1:443", /must not contain a port/],
   ["[10.0.0.1]", /takes no brackets/],
-  ["bmc/redfish", /name or address alone/],
-  ["user@bmc", /name or address alone/],
+  ["bmc/redfish", /only a name or address/],
+  ["user@bmc", /only a name or address/],
   ["", /is empty/],
   ["-bmc", /is not a host name/],
   [`${"a".repeat(64)}.example`, /is not a host name/],
@@ -107,21 +107,21 @@ describe("a machine behind a service", () => {
   test.each([
     [
       { host: "h", rpc, providers: ["redfish"] },
-      "providers names others than rpc, which is configured: nothing else is tried then",
+      "providers contains other providers than rpc, which is configured: nothing else is tried then",
     ],
-    [{ host: "h", rpc, homeassistant }, "homeassistant is configured beside rpc: give one of them"],
+    [{ host: "h", rpc, homeassistant }, "homeassistant conflicts with rpc: set only one of them"],
     [{ host: "h", providers: ["rpc"] }, "rpc.url is missing"],
     [{ host: "h", providers: ["homeassistant"] }, "homeassistant.url is missing"],
-    [{ host: "a b" }, "host must be a name or address alone"],
+    [{ host: "a b" }, "host must be only a name or address"],
     [{ host: "", rpc }, "host is empty"],
     [{ host: "a\nb", rpc }, "host must be one line of text"],
     [{ host: "h", rpc: { url: "ftp://a" } }, "rpc.url is not an http or https URL"],
     [{ host: "h", rpc: { url: "hooks.example" } }, "rpc.url is not an http or https URL"],
-    [{ host: "h", rpc: { url: "https://u:p@a" } }, "rpc.url must not hold credentials"],
+    [{ host: "h", rpc: { url: "https://u:p@a" } }, "rpc.url must not contain credentials"],
     [{ host: "h", rpc: { ...rpc, method: "get it" } }, "rpc.method is not an HTTP method"],
     [
       { host: "h", rpc: { ...rpc, headers: { "Content-Length": ["1"] } } },
-      "rpc.headers.Content-Length is no header name, or one that the connection sets itself",
+      "rpc.headers.Content-Length is not a header name, or is a header that the connection sets itself",
     ],
     [
       { host: "h", rpc: { ...rpc, headers: { "X-A": ["a\r\nb"] } } },

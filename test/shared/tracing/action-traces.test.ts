@@ -101,12 +101,12 @@ describe("an action that somebody runs by hand", () => {
     [
       "speaks gRPC alone",
       { OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" },
-      /^spans not sent: .* grpc is not offered, use http/,
+      /^spans not sent: .* grpc is not supported, use http/,
     ],
     [
       "has no URL",
       { OTEL_EXPORTER_OTLP_ENDPOINT: "collector:4317" },
-      /^spans not sent: .* is no http or https URL$/,
+      /^spans not sent: .* is not an http or https URL$/,
     ],
   ])("ends as without traces where the collector %s, and says so in one line", async (_, env, said) => {
     await using hand = await byHand();
@@ -119,7 +119,7 @@ describe("an action that somebody runs by hand", () => {
 
   test.each([
     ["never answers", "hang", "spans not sent: no answer in time"],
-    ["refuses", 503, "spans not taken: the collector answered 503"],
+    ["refuses", 503, "spans not sent: the collector answered 503"],
   ] as const)("ends where the collector %s", async (_, mood, said) => {
     await using hand = await byHand();
     hand.collector.mood = mood;

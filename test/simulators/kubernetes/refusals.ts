@@ -190,7 +190,7 @@ export const REFUSALS: readonly Refusal[] = [
     says: /couldn't get version\/kind; json parse error/,
   },
   {
-    title: "a body that is no JSON by its type",
+    title: "a body that is not JSON by its type",
     method: "POST",
     path: secrets,
     body: named("b"),

@@ -59,7 +59,7 @@ export class Accounts implements ResourceService {
     }
   }
 
-  /** Those that have a name. */
+  /** The users that have a name. */
   get all(): readonly SimulatedAccount[] {
     return [...this.#accounts.values()].filter(({ name }) => name !== "");
   }

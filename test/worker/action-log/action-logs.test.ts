@@ -103,7 +103,7 @@ describe("the log of an action", () => {
       ),
       "2026-11-21T16:13:09.500Z stderr connecting",
       "# ended 2026-11-21T16:13:10.300Z after 2.3 s: failed (auth, exit 10): the BMC refused the password",
-      "# 2026-11-21T16:13:09.500Z the server has the report of it",
+      "# 2026-11-21T16:13:09.500Z report acknowledged by the server",
       "",
     ]);
     expect(said).toEqual([]);
@@ -132,9 +132,7 @@ describe("the log of an action", () => {
 
     const text = await onlyFile();
     expect(text.match(/^# workflow=/gm)).toHaveLength(1);
-    expect(text).toMatch(
-      /before[\s\S]*the worker was restarted and goes on with it[\s\S]*after[\s\S]*# ended/,
-    );
+    expect(text).toMatch(/before[\s\S]*worker restarted, action adopted[\s\S]*after[\s\S]*# ended/);
   });
 
   it("has its hook's lines, which come after its end", async () => {
@@ -157,7 +155,7 @@ describe("the log of an action", () => {
 
     expect(await files()).toHaveLength(2);
     expect(await readFile(join(directory, (await files())[0] ?? ""), "utf8")).toContain(
-      "left: it was not run",
+      "not finished: the server serves it again",
     );
   });
 
@@ -224,9 +222,7 @@ describe("under pressure", () => {
     expect(text).toContain(`line ${LINES - 1} ${"x".repeat(80)}\n# ended`);
     // A note of missing lines that was left out itself counts as one line for those it told of.
     expect(kept + gone.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(LINES);
-    expect(said.map(({ message }) => message)).toEqual([
-      "log of an action is incomplete: its lines come faster than the disk takes them",
-    ]);
+    expect(said.map(({ message }) => message)).toEqual(["action log incomplete: disk too slow"]);
     expect(said[0]?.fields).toMatchObject({ workflow: "tink/wf", action: "power-off", machine: "node-01" });
   }, 120_000);
 
@@ -278,7 +274,7 @@ describe("under pressure", () => {
     await logs.close();
     expect((await files()).some((name) => name.includes("-n39-"))).toBe(true);
     expect((await files()).some((name) => name.includes("-n0-"))).toBe(false);
-    expect(new Set(said.map(({ message }) => message))).toEqual(new Set(["old logs of actions removed"]));
+    expect(new Set(said.map(({ message }) => message))).toEqual(new Set(["old action logs removed"]));
   });
 });
 
@@ -297,8 +293,8 @@ describe("when the disk does not take it", () => {
     await logs.close();
 
     expect(said.map(({ level, message }) => [level, message])).toEqual([
-      ["warn", "logs of actions cannot be written, the worker goes on without them"],
-      ["info", "logs of actions are written again"],
+      ["warn", "action log write failed"],
+      ["info", "action log writes recovered"],
     ]);
     expect(said[0]?.fields).toMatchObject({ error: expect.stringMatching(/ENOTDIR|EEXIST/) });
     expect(await onlyFile()).toMatch(
@@ -331,7 +327,7 @@ describe("when the disk does not take it", () => {
     await logs.close();
 
     expect(await onlyFile()).toMatch(
-      /^# workflow=[\s\S]*taken away meanwhile, and begins anew\n[^\n]*after\n# ended/,
+      /^# workflow=[\s\S]*the file was removed, starting a new one\n[^\n]*after\n# ended/,
     );
     expect(said).toEqual([]);
   });
@@ -348,7 +344,7 @@ describe("when the disk does not take it", () => {
     tell(started(one), line(one, "x"), ended(one), reported(one));
     await logs.close();
 
-    expect(said[0]?.message).toBe("logs of actions cannot be written, the worker goes on without them");
+    expect(said[0]?.message).toBe("action log write failed");
     expect(await readdir(elsewhere)).toEqual([]);
   });
 });

@@ -47,9 +47,7 @@ describe("a file of bounded size", () => {
     expect(numbers.slice(0, gap)).toEqual(Array.from({ length: gap }, (_, index) => index));
     const end = numbers.length - gap;
     expect(numbers.slice(gap)).toEqual(Array.from({ length: end }, (_, index) => LINES - end + index));
-    expect(gaps[0]).toBe(
-      `# ${LINES - numbers.length} lines left out here: the log is longer than its file may be`,
-    );
+    expect(gaps[0]).toBe(`# ${LINES - numbers.length} lines removed here: the log exceeded its size limit`);
     expect(Math.min(gap, end)).toBeGreaterThan(300);
   });
 

@@ -138,13 +138,15 @@ describe("settings of the cluster that cannot be meant", () => {
 
   it("are lanes that are shared while their actions run where no other replica can take them over", () => {
     expect(problemsOf({ PBNJ_SHARE_LANES: "true" })).toEqual([
-      expect.stringMatching(/^PBNJ_SHARE_LANES: needs --runtime kubernetes: only what runs in the cluster/),
+      expect.stringMatching(
+        /^PBNJ_SHARE_LANES: needs --runtime kubernetes: another replica can only adopt actions/,
+      ),
     ]);
   });
 
   it("are an agent ID that is Rufio's", () => {
     expect(problemsOf({ PBNJ_RUFIO: "true", PBNJ_AGENT_ID: "a,rufio" })).toEqual([
-      "PBNJ_AGENT_ID: holds rufio, which is what Rufio's Jobs run under: give another one",
+      "PBNJ_AGENT_ID: holds rufio, which is reserved for Rufio's Jobs: choose another one",
     ]);
   });
 });

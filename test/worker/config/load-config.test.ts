@@ -156,8 +156,8 @@ describe("what other workers' deployments set", () => {
 
   it("is refused by name where this worker does not have it", () => {
     expect(problems({ env: { AGENT_RUNTIME: "containerd", AGENT_TRANSPORT: "nats" } })).toEqual([
-      "AGENT_TRANSPORT: must be grpc: other transports are not offered",
-      "AGENT_RUNTIME: containerd is not offered: use docker, which speaks to any Docker Engine API",
+      "AGENT_TRANSPORT: must be grpc: other transports are not supported",
+      "AGENT_RUNTIME: containerd is not supported: use docker, which works with any Docker Engine API",
     ]);
   });
 
@@ -198,10 +198,10 @@ describe("agent IDs", () => {
     const inventory = write("nobody.yaml", "machines: []\n");
 
     expect(problems({ flags: { grpcServer: "x" } })).toEqual([
-      "--agent-id: is missing, and so is --inventory: the worker would have no agent ID to poll with",
+      "--agent-id: is missing, and so is --inventory: the worker has no agent ID to poll with",
     ]);
     expect(problems({ flags: { grpcServer: "x", inventory } })).toEqual([
-      "--inventory: has no machines, and no agent ID is given: the worker would have nothing to poll with",
+      "--inventory: has no machines, and no agent ID is set: the worker has no agent ID to poll with",
     ]);
   });
 });
@@ -290,9 +290,7 @@ describe("TLS to the server", () => {
       "--grpc-client-cert-file: needs its private key: set --grpc-client-key-file",
     ]);
     expect(problems({ flags: { ...ENOUGH, grpcTls: true, grpcInsecureTls: true, grpcCaFile: pem } })).toEqual(
-      [
-        "--grpc-insecure-tls: accepts any certificate, so --grpc-ca-file would not be looked at: give one of them",
-      ],
+      ["--grpc-insecure-tls: accepts any certificate, so --grpc-ca-file has no effect: set only one of them"],
     );
   });
 
@@ -387,7 +385,7 @@ describe("the registry's password", () => {
     const found = problems({ flags: { ...ENOUGH, config: file } });
 
     expect(found).toEqual([
-      "secret.yaml:2: registryPass is a password: put it into a file of its own and name that with registryPassFile",
+      "secret.yaml:2: registryPass is a password: put it in a separate file and set registryPassFile to its path",
       "secret.yaml:1: registryUser needs a password: set --registry-pass-file",
     ]);
     expect(found.join()).not.toContain(CANARY);
@@ -403,7 +401,7 @@ describe("the registry's password", () => {
     const registryPassFile = write("pass2", "x");
 
     expect(problems({ flags: { ...ENOUGH, registryPassFile }, env: { REGISTRY_PASSWORD: "x" } })).toEqual([
-      "--registry-pass-file: cannot stand beside REGISTRY_PASSWORD: give one of them",
+      "--registry-pass-file: conflicts with REGISTRY_PASSWORD: set only one of them",
       "REGISTRY_PASSWORD: needs a user: set --registry-user",
       "--registry-pass-file: needs a user: set --registry-user",
     ]);
@@ -436,14 +434,14 @@ describe("problems", () => {
 
     expect(found).toEqual([
       "bad.yaml:1: grpcServr is not known, did you mean grpcServer?",
-      "bad.yaml:6: config names the configuration file itself: give it as --config or PBNJ_CONFIG",
+      "bad.yaml:6: config names the configuration file itself: set it with --config or PBNJ_CONFIG",
       "bad.yaml:3: agentId must be a list of text",
       "bad.yaml:2: grpcTls must be true or false",
       "--poll-timeout: must be a duration such as 45s or 1m30s, from 1s to 10m",
       "PBNJ_PIDS_LIMIT: must be a whole number from 1 to 4194304",
       "PBNJ_MEMORY_LIMIT: must be a size such as 256Mi or 1Gi",
       "--grpc-server: is missing: the tink server's address, host:port",
-      "bad-inventory.yaml:3: machine node-1: host must not have a scheme: give the name or address alone",
+      "bad-inventory.yaml:3: machine node-1: host must not have a scheme: use only the name or address",
       "bad-inventory.yaml:4: machine node-1: paswordFile is not known",
       "bad-policy.yaml:1: digestOnly must be true, false or trusted",
       "bad-policy.yaml:2: volume is not known, did you mean volumes?",
@@ -461,7 +459,7 @@ describe("problems", () => {
   });
 
   it.each([
-    ["a list", "- a\n", "list.yaml:1: must hold settings, one a line, such as runtime: docker"],
+    ["a list", "- a\n", "list.yaml:1: must contain settings, one per line, such as runtime: docker"],
     ["broken", "grpcServer: [a\nruntime: docker\n", /^broken.yaml:\d: /],
     ["repeated", "runtime: docker\nruntime: process\n", "repeated.yaml:2: map keys must be unique"],
   ])("of a file that is %s are told with their lines", (name, text, expected) => {
@@ -496,7 +494,7 @@ describe("problems", () => {
 describe("warnings", () => {
   it("tell of a poll that ends before the server answers", () => {
     expect(warnings({ flags: { ...ENOUGH, pollTimeout: "60s" } })).toEqual([
-      expect.stringMatching(/^--poll-timeout: is shorter than the minute/),
+      expect.stringMatching(/^--poll-timeout: is shorter than one minute/),
     ]);
     expect(warnings({ flags: { ...ENOUGH, pollTimeout: "61s" } })).toEqual([]);
   });

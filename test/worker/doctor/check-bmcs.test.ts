@@ -74,7 +74,7 @@ describe("the doctor at BMCs", () => {
     const unasked = await check([behind("node-1", bmc.port)], { asked: undefined });
     const unknown = await check([], { inventory: undefined });
 
-    expect(unasked).toMatchObject([{ state: "skipped", detail: "give --bmc to have the BMCs looked at" }]);
+    expect(unasked).toMatchObject([{ state: "skipped", detail: "pass --bmc to check the BMCs" }]);
     expect(unknown).toMatchObject([{ state: "skipped" }]);
     expect(bmc.requests).toEqual([]);
   });

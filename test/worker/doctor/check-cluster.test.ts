@@ -132,7 +132,7 @@ describe("the doctor at a cluster", () => {
     expect(problems[4]?.detail).toContain("create leases.coordination.k8s.io in tink-system");
     const warnings = found.filter(({ state }) => state === "warning").map(({ detail }) => detail);
     expect(warnings).toContain(
-      "get pods/log in tink-system: without it, actions' logs stay in the cluster, and results of more than 4 KiB lose what they read",
+      "get pods/log in tink-system: without it, action logs stay in the cluster, and results of more than 4 KiB are truncated",
     );
   });
 

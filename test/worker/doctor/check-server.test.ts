@@ -299,7 +299,7 @@ describe("an address where no tink server is", () => {
       const found = await check(address, { tls }, 1_000);
 
       expect(found).toMatchObject([{ cause: "server-silent", class: "timeout" }]);
-      expect(found[0]?.detail).toMatch(/^it takes the connection and /);
+      expect(found[0]?.detail).toMatch(/^it accepts the connection but /);
     },
   );
 

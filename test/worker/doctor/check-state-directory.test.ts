@@ -31,7 +31,7 @@ it("a directory that can be written and locked is well, and nothing is left in i
 it("a directory that is not there is made by the first start, and not by the doctor", async () => {
   const [found] = await checkStateDirectory(join(folder, "a/b"), never);
 
-  expect(found).toMatchObject({ state: "ok", detail: expect.stringContaining("the first start makes it") });
+  expect(found).toMatchObject({ state: "ok", detail: expect.stringContaining("the first start creates it") });
   expect(await readdir(folder)).toEqual([]);
 });
 
@@ -45,9 +45,7 @@ it("a running worker's directory is as it should be, and the worker goes on", as
 
     const found = await checkStateDirectory(folder, never);
 
-    expect(found).toMatchObject([
-      { state: "ok", detail: `${folder} is a running worker's, as it should be while one runs` },
-    ]);
+    expect(found).toMatchObject([{ state: "ok", detail: `${folder} is in use by a running worker` }]);
     expect(await readdir(folder)).not.toContainEqual(expect.stringMatching(/^doctor-/));
     expect(worker.child.exitCode).toBeNull();
   } finally {
@@ -89,7 +87,10 @@ it("a directory of another user is a problem that says to whom it must be given"
   ]);
 
   expect(own).toMatchObject([
-    { cause: "state-not-usable", remedy: expect.stringMatching(/chown -R \S+ \/.*, or name another one/) },
+    {
+      cause: "state-not-usable",
+      remedy: expect.stringMatching(/chown -R \S+ \/.*, or choose another directory/),
+    },
   ]);
   expect(made).toMatchObject([
     { cause: "state-not-usable", detail: expect.stringContaining(`a cannot be used: ${folder} may not be`) },

@@ -91,7 +91,7 @@ describe("pbnj-worker doctor", () => {
     const lines = stdout.split("\n");
     const at = lines.findIndex((line) => line.startsWith("problem  tink-server      127.0.0.1:1: "));
     expect(lines[at]).toMatch(/: connection refused$/);
-    expect(lines[at + 1]).toMatch(/^ {26}mend: start the tink server, or correct the port/);
+    expect(lines[at + 1]).toMatch(/^ {26}fix: start the tink server, or correct the port/);
     expect(stdout).toMatch(/^problem {2}bmc {14}nod-1: there is no such machine.*did you mean node-1\?$/m);
     expect(stdout).toMatch(/^ok {7}bmc {14}node-1: power /m);
     expect(lines.at(-1)).toBe("2 problems, 9 ok");
@@ -244,7 +244,7 @@ describe("the report", () => {
     const schema = z.toJSONSchema(DoctorReport);
 
     expect(schema).toMatchObject({ type: "object", additionalProperties: false });
-    expect(JSON.stringify(schema)).toContain("How to mend it, in one line");
+    expect(JSON.stringify(schema)).toContain("How to fix it, in one line");
   });
 });
 
@@ -254,7 +254,7 @@ describe("lines for people", () => {
   it("are plain where nobody looks on", () => {
     expect(renderFinding(wrong, "plain")).toBe(
       "warning  tink-server      tink:42113: an old [2Jserver\n" +
-        "                          mend: upgrade to Tinkerbell 0.17 or later when you can\n",
+        "                          fix: upgrade to Tinkerbell 0.17 or later\n",
     );
   });
 
@@ -263,7 +263,7 @@ describe("lines for people", () => {
 
     const [first] = text.split("\n");
     expect(first).toBe("\u001b[33m! warning\u001b[0m  tink-server      tink:42113: an old [2Jserver");
-    expect(text.split("\n")[1]).toMatch(/^ {28}mend: /);
+    expect(text.split("\n")[1]).toMatch(/^ {28}fix: /);
   });
 
   it.each([

@@ -180,7 +180,8 @@ describe("agent IDs", () => {
       },
       {
         cause: "pattern-without-machine",
-        detail: "tenants.0.machines names nod-3, which is no machine of the inventory, did you mean node-3?",
+        detail:
+          "tenants.0.machines names nod-3, which is not a machine in the inventory, did you mean node-3?",
       },
       { cause: "agent-id-without-rule", subject: "rack-1" },
     ]);
@@ -228,7 +229,7 @@ describe("secrets", () => {
       { detail: `machine node-3: passwordFile ${two} holds more than one line` },
       { detail: "machine node-4: passwordEnv NOT_SET is not set", class: "usage" },
     ]);
-    expect(report.of("secrets")[0]?.remedy).toContain(`the user ${userInfo().username} `);
+    expect(report.of("secrets")[0]?.remedy).toContain(`readable by ${userInfo().username}, the user `);
     expect(report.of("inventory")).toMatchObject([{ state: "ok" }]);
     expect(report.endedWith).toBe(2);
   });

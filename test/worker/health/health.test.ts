@@ -79,7 +79,7 @@ describe("the worker is alive", () => {
     const after = await lab.live();
 
     expect(before).toMatchObject({ status: 200, ok: true });
-    expect(after).toEqual({ status: 200, ok: true, failing: [], reasons: { lanes: "3 lanes go on" } });
+    expect(after).toEqual({ status: 200, ok: true, failing: [], reasons: { lanes: "3 lanes are healthy" } });
   });
 
   test("while an action takes a day", async () => {

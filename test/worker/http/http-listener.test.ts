@@ -159,8 +159,8 @@ describe("what is not served", () => {
     expect(await answer.text()).not.toContain("no page today");
     expect(broken).toBe("broken off");
     expect(logged).toEqual([
-      { level: "error", msg: "page could not be made", path: "/failing", error: "no page today" },
-      { level: "error", msg: "page could not be made", path: "/halfway", error: "no rest today" },
+      { level: "error", msg: "page rendering failed", path: "/failing", error: "no page today" },
+      { level: "error", msg: "page rendering failed", path: "/halfway", error: "no rest today" },
     ]);
     expect((await fetch(`${url}/hello`)).status).toBe(200);
   });
@@ -351,7 +351,7 @@ describe("an address that is taken", () => {
     expect(logged).toEqual([
       {
         level: "warn",
-        msg: "status page, metrics and health are not served",
+        msg: "status page, metrics and health not served",
         address: `127.0.0.1:${address.port}`,
         reason: "it is in use, by another worker or program",
         hint: "give it a free one with --http-address, or off",

@@ -300,9 +300,9 @@ describe("problems of an inventory", () => {
 
     expect(problems(text)).toEqual([
       "inventory.yaml:2: machine Node_1: name must be a name such as node-1 or node-1.rack-2: lower-case letters, digits, hyphens and dots",
-      "inventory.yaml:3: machine Node_1: host must not have a scheme: give the name or address alone",
+      "inventory.yaml:3: machine Node_1: host must not have a scheme: use only the name or address",
       "inventory.yaml:4: machine Node_1: provider is not known, did you mean providers?",
-      "inventory.yaml:6: machine node-2: host must not carry a port: use the provider's port option",
+      "inventory.yaml:6: machine node-2: host must not contain a port: use the provider's port option",
       "inventory.yaml:7: machine node-2: providers.0 must be one of redfish, ipmi, ipmitool, amt, rpc, homeassistant, did you mean redfish?",
       "inventory.yaml:9: machine node-2: redfish.prot is not known, did you mean port?",
       "inventory.yaml:10: machine node-2: redfish.scheme must be one of https, http",
@@ -319,7 +319,7 @@ describe("problems of an inventory", () => {
     expect(
       problems("machines:\n  - {name: a, host: h}\n  - {name: b, host: i}\n  - {name: a, host: 'x y'}\n"),
     ).toEqual([
-      "inventory.yaml:4: machine a: host must be a name or address alone",
+      "inventory.yaml:4: machine a: host must be only a name or address",
       "inventory.yaml:4: machine a: the name is taken by the machine at inventory.yaml:2",
     ]);
   });
@@ -345,11 +345,11 @@ describe("problems of an inventory", () => {
   it.each([
     [
       "credentials: {username: u, usernameFile: f, passwordEnv: P}",
-      "credentials.usernameFile and username are both given: give one of them",
+      "credentials.usernameFile and username are both set: set only one of them",
     ],
     [
       "credentials: {username: u, passwordFile: f, passwordEnv: P}",
-      "credentials.passwordEnv and passwordFile are both given: give one of them",
+      "credentials.passwordEnv and passwordFile are both set: set only one of them",
     ],
     [
       "credentials: {username: u}",
@@ -365,11 +365,11 @@ describe("problems of an inventory", () => {
     ],
     [
       "credentials: {directory: d, passwordFile: f}",
-      "credentials.directory gives user and password, and passwordFile is given too: give one of them",
+      "credentials.directory provides user and password, and passwordFile is set too: set only one of them",
     ],
     [
       "credentials: {username: u, directory: d, command: [c]}",
-      "credentials.command gives user and password, and directory, username is given too: give one of them",
+      "credentials.command provides user and password, and directory, username is set too: set only one of them",
     ],
     ["credentials: {command: []}", "credentials.command is empty"],
     ["credentials: {command: vault bmc}", "credentials.command must be a list, not text"],
@@ -389,7 +389,7 @@ describe("problems of an inventory", () => {
       "credentials: {command: [c], environment: [A=b]}",
       "credentials.environment.0 must be the name of an environment variable",
     ],
-    ["ipmi: {kgFile: f, kgEnv: P}", "ipmi.kgEnv and kgFile are both given: give one of them"],
+    ["ipmi: {kgFile: f, kgEnv: P}", "ipmi.kgEnv and kgFile are both set: set only one of them"],
     [
       "tls: {verify: false, caFile: f}",
       "tls.verify is false, which accepts any certificate and so would not look at caFile: remove one of them",

@@ -116,7 +116,7 @@ describe("an action is refused", () => {
   it("when it wants to read a connection of its own, whose BMC could not be locked", () => {
     expect(resolve("pbnj", { BMC_CONNECTION_FILE: "/mounted/connection" })).toEqual({
       ok: false,
-      reason: "BMC_CONNECTION_FILE is the worker's to set: name a machine with MACHINE",
+      reason: "BMC_CONNECTION_FILE is set by the worker: name a machine with MACHINE",
     });
   });
 });

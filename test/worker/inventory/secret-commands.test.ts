@@ -197,7 +197,7 @@ describe("a command that fails says why, and nothing of what it printed", () => 
     expect(reason).toBe(expected);
   });
 
-  const withheld = "failed with exit code 1: its last words are withheld, as they hold a secret";
+  const withheld = "failed with exit code 1: its last output is withheld because it contains a secret";
   const failing = (stdout: string, stderr: string) =>
     `process.stdout.write(${JSON.stringify(stdout)}); process.stderr.write(${JSON.stringify(stderr)}); process.exitCode = 1`;
 

@@ -159,9 +159,9 @@ describe("a watch goes on", () => {
     expect(objects.state.kind).toBe("watching");
     expect(said).toEqual([
       expect.stringMatching(
-        /^cluster cannot be watched, will retry: watch configmaps in default: .*does not answer/,
+        /^cluster watch failed, retrying: watch configmaps in default: .*does not answer/,
       ),
-      "watch of the cluster goes on",
+      "cluster watch resumed",
     ]);
   });
 });
@@ -178,7 +178,7 @@ describe("what cannot be watched", () => {
 
     expect(objects.isSynced).toBe(false);
     expect(said).toEqual([
-      expect.stringMatching(/cannot be watched.*"worker" cannot list resource "configmaps"/),
+      expect.stringMatching(/cluster watch failed, retrying.*"worker" cannot list resource "configmaps"/),
     ]);
   });
 
@@ -186,7 +186,7 @@ describe("what cannot be watched", () => {
     const { objects } = watch(KINDS.hardwareV1Alpha2);
     await vi.waitFor(() => expect(objects.state.kind).toBe("failing"), WITHIN);
 
-    expect(said).toEqual([expect.stringMatching(/cannot be watched.*hardware.tinkerbell.org/)]);
+    expect(said).toEqual([expect.stringMatching(/cluster watch failed, retrying.*hardware.tinkerbell.org/)]);
   });
 
   it("rejects for who waits for it when it is over", async () => {

@@ -129,7 +129,7 @@ describeWithDocker("an image that is not trusted", () => {
     const askedFirst = await asked();
     const withVariable = await run(server, { ...step, environment: { NODE_OPTIONS: "--inspect" } });
     await setPolicy({ images });
-    await worker.untilLogged("policy not taken over, the last good one stays in force");
+    await worker.untilLogged("policy reload failed, keeping the last valid one");
     const still = await run(server, step);
     const askedSecond = await asked();
     await setPolicy({ images, trustedImages: images });

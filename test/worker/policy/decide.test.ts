@@ -41,7 +41,7 @@ describe("a policy that trusts every image", () => {
     });
   });
 
-  it("what is no image reference does not run", () => {
+  it("what is not an image reference does not run", () => {
     expect(ask({}, { image: "UPPER/case name" })).toBe(
       'policy images: "UPPER/case name" is not an image reference',
     );
@@ -280,8 +280,8 @@ describe("tenants", () => {
     ["team-a-dev", "lab.x", power, "namespace team-a-dev may not use machine lab.x"],
     ["team-a", "node-7", users, `namespace team-a may not run the image ${users} on machine node-7`],
     ["team-a-dev", "node-7", users, `namespace team-a-dev may not run the image ${users}`],
-    ["team-b", "node-7", power, "namespace team-b is no tenant's"],
-    ["team-ab", "node-7", power, "namespace team-ab is no tenant's"],
+    ["team-b", "node-7", power, "namespace team-b does not belong to a tenant"],
+    ["team-ab", "node-7", power, "namespace team-ab does not belong to a tenant"],
     ["", "node-7", power, "the workflow has no namespace"],
   ])("%s and %s with %s: %s", (namespace, machine, image, verdict) => {
     expect(use(namespace, machine, image)).toBe(

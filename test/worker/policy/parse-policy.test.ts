@@ -51,7 +51,7 @@ privileged: true
         (index) =>
           `policy.yaml:11: environment.0.names.${index} must be the name of a variable, or the beginning of one followed by *, such as ACME_*`,
       ),
-      "policy.yaml:12: trustedImages.0 must be an image name, in which * and ** may stand for parts, such as registry.example/acme/*",
+      "policy.yaml:12: trustedImages.0 must be an image name, in which * and ** match parts, such as registry.example/acme/*",
       "policy.yaml:13: privileged must be a list of images, each with its digest: nothing else runs privileged",
     ]);
   });
@@ -85,10 +85,10 @@ volumes:
       "policy.yaml:3: tenants.0.namespaces is missing",
       "policy.yaml:3: tenants.0.namespace is not known, did you mean namespaces?",
       "policy.yaml:4: tenants.0.machines is empty",
-      "policy.yaml:5: tenants.1.namespaces.0 must be the name of a namespace, in which * may stand for a part, such as team-a-*",
-      "policy.yaml:6: tenants.1.machines.0 must be a machine's name, in which * may stand for a part, such as rack-1-*",
-      "policy.yaml:7: tenants.1.images.0 must be an image name, in which * and ** may stand for parts, such as registry.example/acme/*",
-      "policy.yaml:9: agents.0.agentIds.0 must be an agent ID, in which * may stand for a part, such as pbnj-*",
+      "policy.yaml:5: tenants.1.namespaces.0 must be the name of a namespace, in which * matches a part, such as team-a-*",
+      "policy.yaml:6: tenants.1.machines.0 must be a machine's name, in which * matches a part, such as rack-1-*",
+      "policy.yaml:7: tenants.1.images.0 must be an image name, in which * and ** match parts, such as registry.example/acme/*",
+      "policy.yaml:9: agents.0.agentIds.0 must be an agent ID, in which * matches a part, such as pbnj-*",
       "policy.yaml:9: agents.0.machines is missing",
       "policy.yaml:10: agents.0.machine is not known, did you mean machines?",
       "policy.yaml:11: agnets is not known, did you mean agents?",
@@ -126,7 +126,7 @@ volumes:
 
   it.each(["registry.example/acme/?", "a b", ""])("refuses the image pattern %j", (pattern) => {
     expect(problems(`images: ["${pattern}"]`)).toEqual([
-      "policy.yaml:1: images.0 must be an image name, in which * and ** may stand for parts, such as registry.example/acme/*",
+      "policy.yaml:1: images.0 must be an image name, in which * and ** match parts, such as registry.example/acme/*",
     ]);
   });
 });

@@ -70,7 +70,7 @@ describe.each(["docker", "kubernetes"])("with the runtime %s", (runtime) => {
       trustedImages: ["**"],
     });
     expect(loaded.ok && loaded.warnings.map(({ message }) => message)).toEqual([
-      expect.stringMatching(/^trusts every image: .* receives its machine's BMC password$/),
+      expect.stringMatching(/^trusts every image: .* receives the machine's BMC password$/),
     ]);
     expect(problemsOf({ flags: unsafe, policy: trusting })).toEqual([
       "/etc/policy.yaml: trustedImages contradicts --unsafe-any-image, which trusts every image: remove one of them",

@@ -153,7 +153,7 @@ describe("two tenants of one rack", () => {
         `policy tenants: namespace team-b may not run the image ${IMAGES}/create-user:v1`,
       ),
       expect.stringContaining("policy environment: NODE_OPTIONS is not an input of power-on"),
-      expect.stringContaining("policy tenants: namespace team-c is no tenant's"),
+      expect.stringContaining("policy tenants: namespace team-c does not belong to a tenant"),
     ]);
     expect(lab.requests()).toEqual([]);
     expect(lab.program.stderr + JSON.stringify(lab.server.reports)).not.toContain(CANARY);
@@ -173,7 +173,7 @@ describe("two tenants of one rack", () => {
     lab.a.do("off");
     await lab.server.until(() => first.state === "SUCCESS" && second.state === "FAILED");
 
-    expect(messageOf(second)).toContain("policy tenants: namespace team-a is no tenant's");
+    expect(messageOf(second)).toContain("policy tenants: namespace team-a does not belong to a tenant");
     expect(lab.a.count("on")).toBe(0);
   });
 
@@ -187,7 +187,7 @@ describe("two tenants of one rack", () => {
     const former = await lab.run("team-a", "pbnj-node-a", powerOn);
 
     expect([before, after, former].map(({ state }) => state)).toEqual(["FAILED", "SUCCESS", "FAILED"]);
-    expect(messageOf(former)).toContain("policy tenants: namespace team-a is no tenant's");
+    expect(messageOf(former)).toContain("policy tenants: namespace team-a does not belong to a tenant");
     expect(lab.a.count("on")).toBe(1);
   });
 });

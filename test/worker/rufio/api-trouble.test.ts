@@ -76,9 +76,9 @@ describe.concurrent("a Job is done, and each Task of it once, although", () => {
     await using lab = await rufioLab({ ...isOff, cluster: { crds: [] } });
     await lab.replica();
     await eventually(() =>
-      expect(
-        lab.said("cluster cannot be watched, will retry", { resource: "jobs.bmc.tinkerbell.org" }),
-      ).not.toEqual([]),
+      expect(lab.said("cluster watch failed, retrying", { resource: "jobs.bmc.tinkerbell.org" })).not.toEqual(
+        [],
+      ),
     );
 
     lab.cluster.addCrds("v1alpha1");
@@ -123,7 +123,7 @@ it.concurrent("begins nothing that it could not report, says which right is miss
   lab.addJob("j1", tasks);
 
   const [refused] = await eventually(() => {
-    const found = lab.said("report refused for good, the worker goes on without it");
+    const found = lab.said("report rejected");
     expect(found).not.toEqual([]);
     return found;
   });
@@ -143,7 +143,7 @@ it.concurrent("says once which right to make Tasks is missing", async () => {
   lab.addJob("j1", tasks);
 
   await eventually(() => expect(lab.cluster.countBy("create", "tasks")).toBeGreaterThan(2));
-  const said = lab.said("Rufio job cannot be brought on, will retry", { level: "warn" });
+  const said = lab.said("Rufio job update failed, retrying", { level: "warn" });
   rules.push(may("tasks", "create"));
 
   expect(said).toHaveLength(1);

@@ -44,7 +44,7 @@ it.concurrent("waits for a Machine that is missing, says so in the Job and once 
   await eventually(() => expect(isTrue(lab.job("j1"), "Completed")).toBe(true));
 
   expect(lab.job("j1").conditions?.[0]).toEqual(RUNNING);
-  expect(lab.said("Rufio job waits for its machine", { job: "default/j1" })).toHaveLength(1);
+  expect(lab.said("Rufio job waiting for its machine", { job: "default/j1" })).toHaveLength(1);
 });
 
 it.concurrent("says of a Machine in a namespace that is not watched why it is not found", async () => {

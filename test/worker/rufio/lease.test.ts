@@ -3,8 +3,8 @@ import { scaledClock } from "../../support/scaled-clock.ts";
 import { eventually, isTrue, LEASE_NAME, type RufioLab, rufioLab } from "./rufio-lab.ts";
 
 const LEASES = "coordination.k8s.io/v1";
-const HELD = "a Rufio holds its lease, its work is left to it";
-const FREE = "no Rufio holds its lease, its work is done here";
+const HELD = "Rufio lease is held, waiting";
+const FREE = "Rufio lease is free, taking over";
 const LONG_S = 600;
 
 /** What was created, written or deleted. */
@@ -97,7 +97,7 @@ it.concurrent("begins nothing and writes nothing once a Rufio takes the Lease, a
   const before = changes(lab).length;
 
   await eventually(() => expect(lab.said("action succeeded")).toHaveLength(1));
-  await eventually(() => expect(lab.said("report not taken, will repeat")).not.toEqual([]));
+  await eventually(() => expect(lab.said("report failed, retrying")).not.toEqual([]));
   lab.addJob("j2", [{ powerAction: "on" }]);
   const meanwhile = changes(lab).length - before;
   giveUp(lab);
@@ -136,7 +136,7 @@ it.concurrent("does nothing without the right to look at the Lease, says so once
     clock: scaledClock(20),
     statusIntervalMs: 100,
   });
-  const said = () => lab.said("Rufio's lease cannot be read, nothing of its work is done until it can");
+  const said = () => lab.said("Rufio lease read failed, Rufio work paused");
 
   await eventually(() => expect(lab.cluster.countBy("get", "leases")).toBeGreaterThan(2));
   const before = changes(lab);

@@ -43,7 +43,7 @@ it.concurrent("says of a BMC that is away why, once, and when it is back", async
 
   expect(away).toEqual([{ ...CONTACTABLE, status: "False", message: expect.stringContaining("redfish: ") }]);
   expect(later).toBe(count);
-  expect(lab.said("Rufio machine is not contactable", { rufioMachine: "default/node-01" })).toHaveLength(1);
+  expect(lab.said("Rufio machine not contactable", { rufioMachine: "default/node-01" })).toHaveLength(1);
 });
 
 it.concurrent("takes what an action read, and looks itself only after one that read no power", async () => {
@@ -153,5 +153,5 @@ it.concurrent("writes again what could not be written, without another look", as
 
   expect(fault.hits).toBe(2);
   expect(replica.reads).toEqual([]);
-  expect(lab.said("status of a Rufio machine not written, will retry", { level: "warn" })).toHaveLength(1);
+  expect(lab.said("Rufio machine status update failed, retrying", { level: "warn" })).toHaveLength(1);
 });

@@ -21,7 +21,7 @@ it.concurrent("waits a while for the Machine of a Task without a Job", async () 
   await using lab = await rufioLab();
   await lab.replica();
   lab.addTask("t1", { powerAction: "off" });
-  await eventually(() => expect(lab.said("Rufio task waits for its machine")).toHaveLength(1));
+  await eventually(() => expect(lab.said("Rufio task waiting for its machine")).toHaveLength(1));
 
   lab.addMachine();
 
@@ -83,7 +83,7 @@ it.concurrent("says that a Task ran out of time as Rufio does, and leaves alone 
   const replica = await lab.replica();
   await eventually(() => expect(lab.rufioSynced()).toBe(true));
   const task = lab.addTask("t1", { powerAction: "soft" });
-  await eventually(() => expect(lab.said("Rufio task waits for its machine")).toHaveLength(1));
+  await eventually(() => expect(lab.said("Rufio task waiting for its machine")).toHaveLength(1));
   const action = {
     ...{ workflowId: "default/t1", taskId: "t1", agentId: "rufio", actionId: String(task.metadata.uid) },
     name: "power-off",
@@ -137,7 +137,7 @@ it.concurrent("does not repeat what another has begun and what is not idempotent
   await eventually(() => expect(isTrue(lab.task("t1"), "Failed")).toBe(true));
 
   expect(lab.task("t1").conditions?.[0]?.["message"]).toBe(
-    `it was begun at ${BEGUN} by somebody else, may have been carried out and is not idempotent, so it is not run again`,
+    `it was started at ${BEGUN} by another controller, may have been carried out and is not idempotent, so it is not run again`,
   );
   expect(lab.machine().commands).toEqual([]);
 });

@@ -107,7 +107,7 @@ describe("an API server in trouble", () => {
 
     await lab.shared(first, second);
     expect(lab.cluster.requests.filter(isShardWrite)).toEqual([]);
-    expect(first.logged.map(({ message }) => message)).toContain("lease ran out, lanes rest");
+    expect(first.logged.map(({ message }) => message)).toContain("lease expired, lanes paused");
   });
 
   test("is watched anew when a watch says nothing although renewals go through", async () => {
@@ -166,7 +166,7 @@ describe("an API server in trouble", () => {
     await lab.shared(second);
     expect(first.polls.size).toBe(0);
     const said = first.logged.filter(({ level }) => level === "warn");
-    expect(said.map(({ message }) => message)).toEqual(["lease cannot be renewed, will retry"]);
+    expect(said.map(({ message }) => message)).toEqual(["lease renewal failed, retrying"]);
   });
 
   test("that does not let it watch is told before the replica counts for the others", async () => {

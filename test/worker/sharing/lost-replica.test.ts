@@ -19,7 +19,7 @@ describe("a replica that is lost", () => {
 
     await lab.shared(heir);
     expect(lab.leases("member").map(({ metadata }) => metadata.name)).toEqual(["lab-member-b"]);
-    expect(heir.logged.map(({ message }) => message)).toContain("replica is gone, its lanes are shared anew");
+    expect(heir.logged.map(({ message }) => message)).toContain("replica gone, redistributing its lanes");
   });
 
   test("owns nothing when it wakes up from a pause, until it has joined anew", async () => {

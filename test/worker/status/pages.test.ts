@@ -179,7 +179,7 @@ describe("an action's page", () => {
 
     for (const fact of [
       ...["State ✕ failed adopted", "Class unreachable", "Reason connect ECONNREFUSED", "Machine node-01"],
-      ...["Report the server refused its report", "Reported power-off failed; on-failure succeeded"],
+      ...["Report report rejected by the server", "Reported power-off failed; on-failure succeeded"],
       ...["Workflow default/a", "Task task-7", "Action ID a", "Agent ID pbnj-node-01", "Runtime docker"],
       ...["Provider redfish", "Exit code 11", "Image registry.example/power-off:v1"],
       "03:00:00 warn BMC busy attempt=2 wait=&quot;2 s&quot;",

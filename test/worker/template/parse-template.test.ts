@@ -129,7 +129,7 @@ tasks:
       "2:17 global_timeout must be a whole number of seconds, 0 or more",
       '3:1 the template has no field "colour"',
       "6:13 worker is empty",
-      '9:16 "Not An Image" is no image reference',
+      '9:16 "Not An Image" is not an image reference',
       "10:18 timeout must be a whole number of seconds, 0 or more",
       "11:15 two actions of a task are named twice",
       '13:9 the action has no field "comand"',
@@ -158,7 +158,7 @@ tasks:
     [action("timeout: 1.5"), "9:18 timeout must be a whole number of seconds, 0 or more"],
     [action("timeout: 9007199254740993"), "9:18 timeout must be a whole number of seconds, 0 or more"],
     [action("namespaces: { net: host }"), '9:23 namespaces has no field "net"'],
-    [action("environment: { A=B: x }"), '9:22 "A=B" is no variable name'],
+    [action("environment: { A=B: x }"), '9:22 "A=B" is not a variable name'],
     [action("environment: { A: [x] }"), "9:27 A must be text"],
     [action("command: [{ a: b }]"), "9:19 each item of command must be text"],
     [action("name: b"), "9:9 this key is there twice"],
@@ -175,7 +175,7 @@ tasks:
     );
     const values = { long: "x".repeat(500), empty: "", image: "No Image" };
 
-    expect(problemsOf(parseTemplate(text, values))).toEqual(['9:16 "No Image" is no image reference']);
+    expect(problemsOf(parseTemplate(text, values))).toEqual(['9:16 "No Image" is not an image reference']);
   });
 
   it("substitutes before it reads YAML, as the controller does", () => {

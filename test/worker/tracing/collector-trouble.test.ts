@@ -3,8 +3,8 @@ import { REFUSING_PORT } from "../../actions/lab.ts";
 import { tracingLab } from "./tracing-lab.ts";
 
 const TIMEOUT = 90_000;
-const NOT_TAKEN = "traces not taken by the collector, the worker goes on without them";
-const TAKEN_AGAIN = "the collector takes traces again";
+const NOT_TAKEN = "trace export failed";
+const TAKEN_AGAIN = "trace export recovered";
 
 const logged = (worker: { readonly log: readonly Readonly<Record<string, unknown>>[] }, message: string) =>
   worker.log.filter(({ msg }) => msg === message);
@@ -88,7 +88,7 @@ describe("variables that ask for what is not offered", () => {
     [{ OTEL_TRACES_EXPORTER: "zipkin" }, /OTEL_TRACES_EXPORTER zipkin is not offered: use otlp or none/],
     [
       { OTEL_EXPORTER_OTLP_ENDPOINT: "collector:4317" },
-      /OTEL_EXPORTER_OTLP_ENDPOINT is no http or https URL/,
+      /OTEL_EXPORTER_OTLP_ENDPOINT is not an http or https URL/,
     ],
   ])("get one line, and the worker works: %j", { timeout: TIMEOUT }, async (env, said) => {
     await using lab = await tracingLab({ env });

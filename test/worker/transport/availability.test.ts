@@ -132,7 +132,7 @@ describe.each(["current", "legacy", "auto"] as const)("an outage of a server (AP
     expect(lanes.count("failing")).toBe(1_000);
     expect(said).toEqual([
       {
-        ...{ level: "warn", message: "tink server unavailable, will retry" },
+        ...{ level: "warn", message: "tink server unavailable, retrying" },
         ...{ code: "Unavailable", reason: "the connection was closed", lanes: expect.any(Number) },
       },
     ]);
@@ -210,7 +210,7 @@ describe("after an outage", () => {
 
     expect(await transport.next("pbnj", signal)).toMatchObject({ kind: "idle" });
     expect(said.map(({ message }) => message)).toEqual([
-      "tink server unavailable, will retry",
+      "tink server unavailable, retrying",
       "tink server available again",
     ]);
   });

@@ -103,7 +103,7 @@ describe("asked for its API", () => {
     const polls = await Promise.all(agentIds.map((agentId) => transport.next(agentId, never)));
 
     expect(polls.every(({ kind }) => kind === "idle")).toBe(true);
-    expect(said).toEqual(["tink server asked for its API"]);
+    expect(said).toEqual(["tink server API detected"]);
     expect(server.polls).toHaveLength(1_000);
     expect(server.connections.accepted).toBe(1);
   });

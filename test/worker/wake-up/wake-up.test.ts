@@ -174,7 +174,7 @@ describe("waking up", () => {
       {
         workflow: "elsewhere/w",
         watched: "default",
-        message: "workflow served that is not watched: lanes poll all the time",
+        message: "workflow outside watched namespaces, lanes poll continuously",
       },
     ]);
   });

@@ -155,7 +155,7 @@ export class ClusterInventory implements Inventory {
     if (content.kind === "unusable") throw new BmcError("usage", reasonOf(now, content.problems));
     if (machine.lockKey !== lockKey) {
       // The turn was taken at the BMC that it had before; at this one another action may be running.
-      throw new BmcError("usage", "it was given another BMC in the cluster while the action waited");
+      throw new BmcError("usage", "its BMC in the cluster changed while the action waited");
     }
     return { machine, at, source: content.source };
   }
@@ -227,6 +227,6 @@ export class ClusterInventory implements Inventory {
       ({ content }) => content.kind === "usable" && !content.source.connection.insecureTLS,
     );
     const { log } = this.#options;
-    if (machines > 0) log.info({ machines }, "certificates of BMCs are verified unless insecureTLS is true");
+    if (machines > 0) log.info({ machines }, "verifying BMC certificates unless insecureTLS is true");
   }
 }

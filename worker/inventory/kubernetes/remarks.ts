@@ -33,23 +33,23 @@ export class Remarks {
     this.#said = new Set(now.keys());
     for (const [, remark] of fresh.slice(0, MOST_SAID)) this.#sayOne(remark);
     const others = fresh.length - MOST_SAID;
-    if (others > 0) this.#log.warn({ others }, "other machines of the cluster have such faults, too");
+    if (others > 0) this.#log.warn({ others }, "more invalid Machine objects");
   }
 
   #sayOne(remark: Remark): void {
     const { kind, ...fields } = remark;
     switch (kind) {
       case "unusable":
-        this.#log.warn(fields, "machine of the cluster cannot be used");
+        this.#log.warn(fields, "invalid Machine object");
         break;
       case "unknown-options":
-        this.#log.warn(fields, "options of a machine are not known, and have no effect");
+        this.#log.warn(fields, "unknown machine options ignored");
         break;
       case "left-out":
-        this.#log.warn(fields, "object of the cluster left out of the inventory");
+        this.#log.warn(fields, "cluster object skipped");
         break;
       case "not-served":
-        this.#log.warn(fields, "cluster has no such kind of object: its definition is to be installed");
+        this.#log.warn(fields, "CRD not installed");
         break;
       default:
         kind satisfies never;

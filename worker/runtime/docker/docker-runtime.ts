@@ -187,7 +187,7 @@ export class DockerRuntime implements Runtime {
         const error = thrown instanceof Error ? thrown.message : String(thrown);
         // An outage is said once; what follows is only its repetition.
         const say = attempt === 1 ? this.#log.warn : this.#log.debug;
-        say.call(this.#log, { ...fieldsOf(action), error }, "engine does not answer, will look again");
+        say.call(this.#log, { ...fieldsOf(action), error }, "container engine not responding, retrying");
       }
       await systemClock.sleep(backoffMs(ENGINE_BACKOFF, attempt), bound);
     }
@@ -212,7 +212,9 @@ export class DockerRuntime implements Runtime {
 
   /** Lets go of containers that still run and leaves them as they are: a worker that comes back adopts them. */
   async close(): Promise<void> {
-    this.#closing.abort(new EngineError("cancelled", "the worker let go of the action, which runs on"));
+    this.#closing.abort(
+      new EngineError("cancelled", "the worker detached from the action, which keeps running"),
+    );
     this.#images.close();
     await this.#engine.close();
   }
@@ -237,7 +239,7 @@ export class DockerRuntime implements Runtime {
         await this.#engine.removeContainer(details.Id, signal);
       else return { kind: "adopted", id: details.Id, details };
     }
-    throw new EngineError("state", `the container name ${name} stays taken`);
+    throw new EngineError("state", `the container name ${name} is still in use`);
   }
 
   /** A create whose answer was lost may have made the container: it is taken away again. */
@@ -355,7 +357,7 @@ export class DockerRuntime implements Runtime {
     } catch (thrown) {
       const error = thrown instanceof Error ? thrown.message : String(thrown);
       const about = action ? fieldsOf(action) : {};
-      this.#log.warn({ ...about, container: id.slice(0, 12), error }, "container could not be removed");
+      this.#log.warn({ ...about, container: id.slice(0, 12), error }, "container removal failed");
     }
   }
 }

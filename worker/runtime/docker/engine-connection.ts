@@ -198,7 +198,7 @@ export function parseAnswer<T>(schema: z.ZodType<T>, text: string, doing: string
   }
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  const problem = `${doing}: the engine's answer is not understood: ${z.prettifyError(parsed.error)}`;
+  const problem = `${doing}: the engine's answer is invalid: ${z.prettifyError(parsed.error)}`;
   throw new EngineError("protocol", problem, { cause: parsed.error });
 }
 

@@ -56,7 +56,7 @@ export class ImageStore {
     policy: PullPolicy = this.#policy,
   ): Promise<ImageDetails> {
     const reference = parseImageReference(image);
-    if (!reference) throw new EngineError("usage", `${JSON.stringify(image)} is no image reference`);
+    if (!reference) throw new EngineError("usage", `${JSON.stringify(image)} is not an image reference`);
     const present = await this.#engine.inspectImage(image, signal);
     if (present && policy !== "always") return present;
     if (policy === "never") {
@@ -68,7 +68,7 @@ export class ImageStore {
       signal.throwIfAborted();
       if (!present) throw pullFailure(image, thrown);
       const error = thrown instanceof Error ? thrown.message : String(thrown);
-      this.#log.warn({ image, error }, "image could not be pulled, using the one that is there");
+      this.#log.warn({ image, error }, "image pull failed, using local image");
       return present;
     }
     const pulled = await this.#engine.inspectImage(image, signal);

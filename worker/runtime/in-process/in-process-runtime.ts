@@ -130,12 +130,12 @@ export class InProcessRuntime implements Runtime {
     const end = isToStop ? await within(ended, this.#options.stopGraceMs) : await ended;
     if (end === undefined) this.#leave(ended, request);
     if (stray !== undefined) {
-      return nothingLeft(failedLaunch("internal", `an error escaped it: ${stray}`, startedAt, new Date()));
+      return nothingLeft(failedLaunch("internal", `uncaught error: ${stray}`, startedAt, new Date()));
     }
     const outcome = concludeOutcome({
       ...end,
       ...(stopReason === undefined ? {} : { stopReason }),
-      lastLines: end === undefined ? ["it did not end when it was told to"] : [],
+      lastLines: end === undefined ? ["it did not stop when asked to"] : [],
       timeoutMs,
       startedAt,
       stoppedAt: new Date(),
@@ -154,7 +154,7 @@ export class InProcessRuntime implements Runtime {
       const error = messageOf(thrown);
       this.#options.log.error(
         { ...fieldsOf(action, connection?.machine), error },
-        "an error escaped an action",
+        "uncaught error in action",
       );
       onEscape(error);
     };
@@ -181,9 +181,9 @@ export class InProcessRuntime implements Runtime {
     const bmc = bmcOf(request);
     this.#options.log.error(
       fieldsOf(action, connection?.machine),
-      "action did not end when it was told to: nothing else is done at its BMC until it does",
+      "action did not stop, its BMC stays locked",
     );
-    this.#leftBehind.set(bmc, `the action ${action.name} of ${action.workflowId} did not end when told to`);
+    this.#leftBehind.set(bmc, `the action ${action.name} of ${action.workflowId} did not stop when asked to`);
     const forget = () => this.#leftBehind.delete(bmc);
     ended.then(forget, forget);
   }

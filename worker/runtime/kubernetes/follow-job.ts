@@ -212,8 +212,8 @@ class JobFollower {
     return {
       class: "internal",
       text: pod
-        ? `its container is not made yet after ${seconds}; kubectl describe pod ${pod.name} may tell why`
-        : `the cluster made no pod for it; kubectl describe job ${job.name} may tell why`,
+        ? `its container has not been created after ${seconds}; kubectl describe pod ${pod.name} may show why`
+        : `the cluster created no pod for it; kubectl describe job ${job.name} may show why`,
     };
   }
 
@@ -247,7 +247,7 @@ class JobFollower {
       letGo.throwIfAborted();
       // The Job has ended: its controller takes the pod away as well.
       const error = thrown instanceof Error ? thrown.message : String(thrown);
-      log.warn({ ...fields, pod: pod.name, error }, "pod could not be deleted, its Job's controller will");
+      log.warn({ ...fields, pod: pod.name, error }, "pod deletion failed");
     }
   }
 

@@ -228,7 +228,7 @@ export class KubernetesRuntime implements Runtime {
         },
         action,
       );
-      if (isGone && this.#closing.signal.aborted) throw new NotLaunched("the worker let go of it before");
+      if (isGone && this.#closing.signal.aborted) throw new NotLaunched("the worker detached before");
       throw thrown;
     }
     const launchedMs = this.#clock.monotonicMs();
@@ -239,7 +239,7 @@ export class KubernetesRuntime implements Runtime {
       if (!(await this.#calls.unsuspend(job, asked))) return undefined;
     } catch (thrown) {
       this.#closing.signal.throwIfAborted();
-      failure = `it could not be let run: ${failureOf(thrown, signal)[1]}`;
+      failure = `it could not be started: ${failureOf(thrown, signal)[1]}`;
     }
     return this.#follow(job, { launchedMs, ...(failure !== undefined && { failure }) }, request, signal);
   }
@@ -318,7 +318,7 @@ export class KubernetesRuntime implements Runtime {
         const error = thrown instanceof Error ? thrown.message : String(thrown);
         // An outage is said once; what follows is only its repetition.
         const say = attempt === 1 ? log.warn : log.debug;
-        say.call(log, { ...fieldsOf(action), error }, "cluster does not answer, will look again");
+        say.call(log, { ...fieldsOf(action), error }, "cluster not responding, retrying");
       }
       await this.#clock.sleep(backoffMs(FIND_AGAIN, attempt), bound);
     }
@@ -408,7 +408,7 @@ export class KubernetesRuntime implements Runtime {
   #sayLogForbidden(error: string): void {
     if (this.#saidLogForbidden) return;
     this.#saidLogForbidden = true;
-    this.#options.log.warn({ error }, "actions' logs cannot be read, their outcomes stand");
+    this.#options.log.warn({ error }, "action logs unavailable");
   }
 
   async #removeSecret(job: SeenJob): Promise<void> {
@@ -423,7 +423,7 @@ export class KubernetesRuntime implements Runtime {
     } catch (thrown) {
       const error = thrown instanceof Error ? thrown.message : String(thrown);
       const about = action ? fieldsOf(action) : {};
-      this.#options.log.warn({ ...about, job: job.name, error }, "Job could not be removed");
+      this.#options.log.warn({ ...about, job: job.name, error }, "Job deletion failed");
     }
   }
 }

@@ -14,12 +14,12 @@ const POD_REASONS: Readonly<Record<string, string>> = {
   Shutdown: "its node was shut down",
   Terminated: "its node was shut down",
   NodeShutdown: "its node was shut down",
-  Preempting: "its pod had to make way for one of the node's own",
+  Preempting: "its pod was preempted by a pod of its node",
 };
 
 /** Of the condition `DisruptionTarget` (KEP-3329). */
 const DISRUPTIONS: Readonly<Record<string, string>> = {
-  PreemptionByScheduler: "its pod had to make way for one of higher priority",
+  PreemptionByScheduler: "its pod was preempted by a pod of higher priority",
   DeletionByTaintManager: "its node became unfit for it",
   EvictionByEvictionAPI: "its pod was evicted, as when a node is drained",
   DeletionByPodGC: "its node is gone",

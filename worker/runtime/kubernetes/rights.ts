@@ -7,14 +7,14 @@ export const RIGHTS: readonly NeededRight[] = [
     resource: "jobs",
     verbs: ["create", "get", "list", "watch", "patch", "delete"],
     scope: "own",
-    why: "Each action is a Job: made, let run, watched, ended, and found again after a restart",
+    why: "Each action is a Job, which the worker creates, starts, watches, stops, and finds again after a restart",
   },
   {
     group: "",
     resource: "pods",
     verbs: ["list", "watch"],
     scope: "own",
-    why: "The pod of a Job tells how far its action is, and how it ended",
+    why: "The pod of a Job shows the progress and outcome of its action",
   },
   {
     group: "",
@@ -30,14 +30,14 @@ export const RIGHTS: readonly NeededRight[] = [
     verbs: ["get"],
     scope: "own",
     why: "What an action logs goes into the worker's log",
-    without: "actions' logs stay in the cluster, and results of more than 4 KiB lose what they read",
+    without: "action logs stay in the cluster, and results of more than 4 KiB are truncated",
   },
   {
     group: "",
     resource: "secrets",
     verbs: ["create", "delete"],
     scope: "own",
-    why: "The connection of a machine whose Secret is not in this namespace is handed over as a Secret of its own",
+    why: "A machine's connection is passed in a separate Secret if its own Secret is not in this namespace",
     without: "only machines whose Secrets are in this namespace can be acted on",
   },
   {
@@ -45,7 +45,7 @@ export const RIGHTS: readonly NeededRight[] = [
     resource: "events",
     verbs: ["list"],
     scope: "own",
-    why: "Events tell why a pod was not made or cannot mount its Secret",
+    why: "Events show why a pod was not created or cannot mount its Secret",
     without: "such a failure is reported without its reason",
   },
 ];

@@ -40,8 +40,8 @@ export function machineView(name: string, { board, facts, clock }: Surroundings)
       ),
     });
   const parts = [
-    table("at-hand", "Running and waiting", atHand, "Nothing is done at this machine now."),
-    table("ended", "Ended", ended, "Nothing that the worker still knows of."),
+    table("at-hand", "Running and waiting", atHand, "No action is running."),
+    table("ended", "Ended", ended, "None that the worker still has on record."),
   ];
   return {
     status: 200,

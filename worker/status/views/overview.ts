@@ -71,7 +71,7 @@ export function overview(query: Query, { board, facts, clock }: Surroundings): V
       more: allLink(records.length, most, list(state), "actions"),
     });
   const failing = tablePart({
-    ...{ id: "lanes-failing", heading: "Lanes that get no answer", columns: LANE_COLUMNS },
+    ...{ id: "lanes-failing", heading: "Lanes without an answer", columns: LANE_COLUMNS },
     rows: orNone(
       found.failing.slice(0, MOST_URGENT).map((lane) => laneRow(lane, nowMs)),
       noRow(LANE_COLUMNS.length, "The server answers every lane."),
@@ -89,23 +89,18 @@ export function overview(query: Query, { board, facts, clock }: Surroundings): V
     ...{ id: "machines", heading: "Machines", columns: MACHINE_COLUMNS, count: page.all },
     rows: orNone(
       page.items.map(({ name, record }) => machineRow(name, record, (key) => board.find(key), nowMs)),
-      noRow(MACHINE_COLUMNS.length, machines.length === 0 ? "The inventory has none." : "None fits."),
+      noRow(MACHINE_COLUMNS.length, machines.length === 0 ? "The inventory has none." : "No matches."),
     ),
     more: pager("/", query, page, "#machines"),
   });
   const attention = actions(
-    ["failures", "Failed and not made good since"],
+    ["failures", "Unresolved failures"],
     found.failures,
     [MOST_URGENT, "Nothing."],
     "failed",
   );
   const running = actions(["running", "Running"], found.running, [MOST_AT_HAND, "Nothing runs."], "running");
-  const waiting = actions(
-    ["waiting", "Waiting for their turn"],
-    found.waiting,
-    [MOST_RECENT, "Nothing waits."],
-    "waiting",
-  );
+  const waiting = actions(["waiting", "Waiting"], found.waiting, [MOST_RECENT, "Nothing waits."], "waiting");
   const recent = actions(["recent", "Ended"], found.recent, [MOST_RECENT, "Nothing has ended yet."], "ended");
   const parts: readonly TablePart[] = [attention, failing, running, waiting, machineTable, recent];
   return {

@@ -20,7 +20,7 @@ const LARGEST_MESSAGE_BYTES = 4 * 1_024 * 1_024;
 const NOT_BEGUN: Acknowledgement = {
   kind: "retry",
   code: codeName(Code.FailedPrecondition),
-  reason: "the server has no start of the action: the workflow was made anew",
+  reason: "the server has no start of the action: the workflow was recreated",
   bounded: true,
 };
 

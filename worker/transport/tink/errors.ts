@@ -84,7 +84,7 @@ function reasonOf(error: ConnectError): string {
 /** OpenSSL's words without where in its sources they come from, and Node's without what this worker does anyway. */
 function plain(message: string): string {
   const [, openSsl] = /^[\dA-F]+:error:[\dA-F]+:[^:]*:[^:]*:([^:]+)/i.exec(message) ?? [];
-  if (openSsl === "wrong version number") return "the server speaks no TLS";
+  if (openSsl === "wrong version number") return "the server does not use TLS";
   if (openSsl !== undefined) return `TLS: ${openSsl}`;
   return message.replace(
     /; if the root CA is installed locally, try running Node\.js with --use-system-ca$/,

@@ -50,7 +50,7 @@ export class LoginSession {
       return session;
     } catch (error) {
       if (error instanceof BmcError && error.uncertain) {
-        context.log.warn({}, "the answer to a login was lost: the BMC may keep a session until it expires");
+        context.log.warn({}, "login response lost: BMC may keep a session until it expires");
       }
       // Whatever the login came to, an abort is what the caller has to hear of.
       signal.throwIfAborted();
@@ -69,7 +69,7 @@ export class LoginSession {
   async close(): Promise<void> {
     const { http, log } = this.#context;
     if (this.#path === undefined) {
-      log.warn({}, "the BMC did not say how to end its session: it stays until it expires");
+      log.warn({}, "BMC session not closed: login response names no session");
       return;
     }
     try {
@@ -80,13 +80,10 @@ export class LoginSession {
       );
       // Gone already is what was wanted.
       if (answer.status >= 300 && ![401, 404].includes(answer.status)) {
-        log.warn({ status: answer.status }, "the BMC refused to end the session: it stays until it expires");
+        log.warn({ status: answer.status }, "BMC session not closed: BMC refused");
       }
     } catch (error) {
-      log.warn(
-        { reason: error instanceof Error ? error.message : String(error) },
-        "could not end the session",
-      );
+      log.warn({ reason: error instanceof Error ? error.message : String(error) }, "BMC session not closed");
     }
   }
 }

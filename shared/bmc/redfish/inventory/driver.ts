@@ -57,7 +57,7 @@ export class RedfishInventory implements InventoryDriver {
       firmware: await collect({ "@odata.id": FIRMWARE }, FirmwareResource, firmware),
     };
     if (limits.requests.left <= 0) {
-      this.#parts.log.warn({ requests: MOST_REQUESTS }, "the inventory is cut off: too many resources");
+      this.#parts.log.warn({ requests: MOST_REQUESTS }, "inventory truncated: too many resources");
     }
     return hardware;
   }
@@ -111,7 +111,7 @@ export class RedfishInventory implements InventoryDriver {
     } catch (error) {
       const { class: errorClass, message } = BmcError.from(error);
       if (!["protocol", "bmc", "unsupported"].includes(errorClass)) throw error;
-      this.#parts.log.debug({ path, reason: message }, "a part of the inventory cannot be read");
+      this.#parts.log.debug({ path, reason: message }, "inventory part skipped");
       return undefined;
     }
   }

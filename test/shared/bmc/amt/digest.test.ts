@@ -90,8 +90,8 @@ describe("a challenge", () => {
   test.each([
     ['Digest nonce="a"', /lacks its realm/],
     ['Digest realm="a", nonce=""', /lacks its realm or nonce/],
-    ['Digest realm="a", nonce="b", algorithm=MD5-sess', /MD5-sess is not understood/],
-    ['Digest realm="a", nonce="b", qop="auth-int"', /auth-int is not understood/],
+    ['Digest realm="a", nonce="b", algorithm=MD5-sess', /MD5-sess is not supported/],
+    ['Digest realm="a", nonce="b", qop="auth-int"', /auth-int is not supported/],
   ])("%s is class protocol", (header, reason) => {
     expect(() => parseChallenge(header)).toThrowError(
       expect.objectContaining({ class: "protocol", message: expect.stringMatching(reason) }),

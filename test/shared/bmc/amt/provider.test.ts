@@ -193,7 +193,7 @@ describe("power", () => {
     [2, "bmc", "unspecified error"],
     [6, "busy", "in use"],
     [4097, "state", "invalid state transition"],
-    [777, "bmc", "a meaning that is not known"],
+    [777, "bmc", "unknown meaning"],
   ])("ReturnValue %i with 200 is a failure of class %s", async (value, errorClass, meaning) => {
     await start();
     device.script("RequestPowerStateChange", output("RequestPowerStateChange", value));
@@ -275,7 +275,7 @@ describe("faults and broken answers", () => {
 
     expect(error).toMatchObject({
       class: "protocol",
-      message: expect.stringMatching(/does not come to an end/),
+      message: expect.stringMatching(/did not finish/),
     });
   });
 });
@@ -346,7 +346,7 @@ describe("one boot from the network", () => {
 
     expect(error).toMatchObject({
       class: "auth",
-      message: expect.stringMatching(/only with its user's consent/),
+      message: expect.stringMatching(/only with user consent/),
     });
     expect(planned.class).toBe("auth");
     expect(device.operations).not.toContain("ChangeBootOrder");

@@ -113,7 +113,7 @@ describe("opening fails", () => {
       "bmc",
       "GET /api/states/switch.other answered 404: Entity not found.",
     ],
-    ["with a token that cannot be one", {}, { password: "a\nb" }, "usage", /no access token/],
+    ["with a token that cannot be one", {}, { password: "a\nb" }, "usage", /not an access token/],
     ["without a token", {}, { password: undefined }, "usage", /password is missing/],
   ])("%s", async (_, options, more, errorClass, message) => {
     await start();

@@ -95,7 +95,7 @@ describe("creating a user", () => {
 
     await expect(users.create({ ...NEW, name: "admin" }, limit())).rejects.toMatchObject({
       class: "bmc",
-      message: "the user name admin is taken by user ID 2",
+      message: "the user name admin is already used by user ID 2",
     });
   });
 

@@ -274,7 +274,7 @@ describe("session", () => {
     const error = await errorOf(openSession(bmc, { ...session, log }));
 
     expect(error).toMatchObject({ class: "unreachable", uncertain: true });
-    expect(log.messages("warn")).toEqual([expect.stringContaining("answer to a login was lost")]);
+    expect(log.messages("warn")).toEqual([expect.stringContaining("login response lost")]);
   });
 
   test("100 runs that fail, abort and succeed leave none behind", async () => {

@@ -288,7 +288,7 @@ describe("entity tags", () => {
 
     expect(bmc.machine.override.device).toBe("pxe");
     expect(hint).toMatchObject({ learned: ["if-match-refused"] });
-    expect(log.messages("warn")).toEqual(["the BMC answers 412 to If-Match, trying once without"]);
+    expect(log.messages("warn")).toEqual(["BMC answered 412 to If-Match, retrying once without it"]);
   });
 });
 

@@ -18,7 +18,7 @@ const quick = { connection: { requestTimeoutMs: 300 } };
 describe("a reading whose answer is wrong", () => {
   test.each<[Fault["kind"], string, RegExp]>([
     ["truncated", "protocol", /truncated answer/],
-    ["bad-json", "protocol", /no JSON/],
+    ["bad-json", "protocol", /not JSON/],
     ["wrong-type", "protocol", /text\/html instead of JSON/],
     ["oversized", "protocol", /more than 1048576 bytes/],
     ["close-before", "unreachable", /connection lost/],

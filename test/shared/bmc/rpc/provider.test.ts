@@ -139,8 +139,8 @@ describe("opening", () => {
 
   test.each<[string, Reply, string, RegExp]>([
     ["404", { status: 404 }, "bmc", /^ping answered 404$/],
-    ["no JSON", { status: 200, body: "pong" }, "protocol", /a body that is no JSON$/],
-    ["another shape", { status: 200, body: "[]" }, "protocol", /JSON that is no response/],
+    ["no JSON", { status: 200, body: "pong" }, "protocol", /a body that is not JSON$/],
+    ["another shape", { status: 200, body: "[]" }, "protocol", /JSON without id, host, result and error/],
     ["a redirect", { status: 307, headers: { Location: "http://127.0.0.1:1/" } }, "bmc", /answered 307$/],
   ])("needs 200 and JSON, not %s", async (_, reply, errorClass, reason) => {
     await start();
@@ -171,7 +171,7 @@ describe("an answer", () => {
     ["502 of a gateway", { status: 502, body: "<html>" }, "bmc", true, /answered 502$/],
     ["503", { status: 503, headers: { "Retry-After": "4" } }, "busy", false, /answered 503$/],
     ["empty", { status: 200 }, "protocol", true, /answered 200 with no body$/],
-    ["cut off", { status: 200, body: '{"id":' }, "protocol", true, /no JSON$/],
+    ["cut off", { status: 200, body: '{"id":' }, "protocol", true, /not JSON$/],
     [
       "above 512 KiB",
       { status: 200, body: `"${"x".repeat(524_288)}"` },

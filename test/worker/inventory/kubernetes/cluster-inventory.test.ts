@@ -154,7 +154,7 @@ describe("machines of a namespace", () => {
     expect(meanwhile).toEqual(["node-1"]);
     await expect.poll(() => lab.names(), SOON).toEqual(["node-1", "node-2"]);
     expect((await lab.connect("node-1")).password?.reveal()).toBe("p");
-    expect(lab.warnings().map(({ message }) => message)).toEqual(["cluster cannot be watched, will retry"]);
+    expect(lab.warnings().map(({ message }) => message)).toEqual(["cluster watch failed, retrying"]);
   });
 });
 
@@ -222,7 +222,7 @@ describe("names of machines", () => {
       .toEqual([
         {
           level: "warn",
-          message: "object of the cluster left out of the inventory",
+          message: "cluster object skipped",
           fields: { object: `Machine tink-system/${long}`, problem: `${long} cannot be a machine's name` },
         },
       ]);
@@ -376,7 +376,7 @@ describe("an action that waited", () => {
 
     await expect(lab.inventory.resolveConnection(waiting, reading())).rejects.toMatchObject({
       class: "usage",
-      message: "machine node-1: it was given another BMC in the cluster while the action waited",
+      message: "machine node-1: its BMC in the cluster changed while the action waited",
     });
     expect(lab.inventory.mountedConnection(waiting, NAMESPACE)).toBeUndefined();
     lab.fake.remove(MACHINES, "Machine", "node-1", NAMESPACE);
@@ -420,7 +420,7 @@ describe("an object that cannot be used", () => {
     await lab.synced();
 
     const reason =
-      "Machine tink-system/node-1: spec.connection.host must not have a scheme: give the name or address alone; " +
+      "Machine tink-system/node-1: spec.connection.host must not have a scheme: use only the name or address; " +
       "spec.connection.providerOptions.redfish.port is not a port, 1 to 65535; " +
       "spec.connection.providerOptions.ipmitool.cipherSuite must be one of 3, 17; " +
       "spec.connection.authSecretRef.name is missing";
@@ -433,7 +433,7 @@ describe("an object that cannot be used", () => {
     expect(lab.inventory.state()).toMatchObject({ machines: 1, unusable: [{ name: "node-1" }] });
     await expect
       .poll(() => lab.warnings().map(({ message, fields }) => [message, fields["machine"]]), SOON)
-      .toEqual([["machine of the cluster cannot be used", "node-1"]]);
+      .toEqual([["invalid Machine object", "node-1"]]);
 
     const mended = { host: "192.0.2.1", authSecretRef: { name: "node-1" }, providerOptions: null };
     lab.fake.patch(MACHINES, "Machine", "node-1", { spec: { connection: mended } }, NAMESPACE);
@@ -452,7 +452,7 @@ describe("an object that cannot be used", () => {
 
     await expect.poll(() => lab.warnings().length, SOON).toBe(21);
     expect(lab.warnings().at(-1)).toMatchObject({
-      message: "other machines of the cluster have such faults, too",
+      message: "more invalid Machine objects",
       fields: { others: 30 },
     });
   });
@@ -532,7 +532,7 @@ describe("kinds that the API does not serve", () => {
       ok: false,
       reason: expect.stringMatching(/^the cluster does not serve /),
     });
-    const message = "cluster has no such kind of object: its definition is to be installed";
+    const message = "CRD not installed";
     await expect
       .poll(() => lab.warnings(), SOON)
       .toEqual([
@@ -590,7 +590,7 @@ describe("what the inventory says", () => {
     expect(lab.said.filter(({ level }) => level === "info")).toEqual([
       {
         level: "info",
-        message: "certificates of BMCs are verified unless insecureTLS is true",
+        message: "verifying BMC certificates unless insecureTLS is true",
         fields: { machines: 1 },
       },
     ]);

@@ -57,7 +57,7 @@ describe("a file's machines and a cluster's together", () => {
     expect(said).toEqual([
       {
         level: "warn",
-        message: "machine is in the inventory file and in the cluster: the file counts",
+        message: "duplicate machine: inventory file overrides cluster",
         fields: { machine: "both" },
       },
     ]);
@@ -97,7 +97,7 @@ describe("a file's machines and a cluster's together", () => {
 
     await expect(inventory.resolveConnection(waiting, reading())).rejects.toMatchObject({
       class: "usage",
-      message: expect.stringContaining("another BMC"),
+      message: expect.stringContaining("its BMC in the inventory changed"),
     });
     expect(inventory.machines().map(({ name }) => name)).toEqual(["node-1"]);
     expect(inventory.find("node-1")?.lockKey).toBe("node-1.file.example");

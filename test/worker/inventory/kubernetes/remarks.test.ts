@@ -31,7 +31,7 @@ describe("remarks on machines", () => {
     const { said, remarks } = collector();
     const strange = { "node-1": { newcomer: true } };
     const line = [
-      "options of a machine are not known, and have no effect",
+      "unknown machine options ignored",
       {
         machine: "node-1",
         object: "Machine tink-system/node-1",
@@ -54,7 +54,7 @@ describe("remarks on machines", () => {
     remarks.say(remarksOn({ "node-1": { host: "h", port: 70_000 } }));
 
     expect(said.map(([, fields]) => fields["reason"])).toEqual([
-      "Machine tink-system/node-1: spec.connection.host must be a name or address alone",
+      "Machine tink-system/node-1: spec.connection.host must be only a name or address",
       "Machine tink-system/node-1: spec.connection.port is not a port, 1 to 65535",
     ]);
   });

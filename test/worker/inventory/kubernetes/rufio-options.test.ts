@@ -198,7 +198,7 @@ describe("Rufio's options", () => {
 
 describe("a problem of an object names the field that has it", () => {
   it.each<[string, Fields, string]>([
-    ["host", { host: "a b" }, "spec.connection.host must be a name or address alone"],
+    ["host", { host: "a b" }, "spec.connection.host must be only a name or address"],
     ["port", { port: 99_999 }, "spec.connection.port is not a port, 1 to 65535"],
     [
       "ipmitool.port",
@@ -224,7 +224,7 @@ describe("a problem of an object names the field that has it", () => {
     [
       "staticHeaders",
       { providerOptions: { rpc: { ...RPC, request: { staticHeaders: { Host: ["x"] } } } } },
-      "spec.connection.providerOptions.rpc.request.staticHeaders.Host is no header name, or one that the connection sets itself",
+      "spec.connection.providerOptions.rpc.request.staticHeaders.Host is not a header name, or is a header that the connection sets itself",
     ],
     [
       "customRequestPayload",
@@ -254,7 +254,7 @@ describe("a problem of an object names the field that has it", () => {
     [
       "rpc beside homeassistant",
       { host: "http://h", providerOptions: { rpc: RPC, homeassistant: { switchEntityID: "switch.x" } } },
-      "spec.connection.providerOptions.homeassistant is configured beside rpc: give one of them",
+      "spec.connection.providerOptions.homeassistant conflicts with rpc: set only one of them",
     ],
     [
       "a type",

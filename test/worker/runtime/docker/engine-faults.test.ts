@@ -471,7 +471,7 @@ describe("pulling an image", () => {
     },
   );
 
-  it("refuses what is no image reference before it asks the engine", async () => {
+  it("refuses what is not an image reference before it asks the engine", async () => {
     const { engine, runtime } = await start({});
 
     const { outcome } = await runtime.run(scriptedRequest([], { action: { image: "../x" } }).request, never);

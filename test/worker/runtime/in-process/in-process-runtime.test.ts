@@ -325,9 +325,9 @@ describe("an action that does not behave", () => {
     await runtime.close();
 
     expect(stuck.outcome).toMatchObject({ ok: false, class: "timeout", timedOut: true });
-    expect(stuck.outcome.message).toMatch(/it did not end when it was told to/);
+    expect(stuck.outcome.message).toMatch(/it did not stop when asked to/);
     expect(same.outcome).toMatchObject({ ok: false, class: "busy" });
-    expect(same.outcome.message).toMatch(/did not end when told to, and may still be at work there/);
+    expect(same.outcome.message).toMatch(/did not stop when asked to, and may still be at work there/);
     expect(other.outcome).toMatchObject({ ok: true });
     expect(begun).toEqual(["stuck", "other", "stuck"]);
   });

@@ -26,11 +26,11 @@ test("an error that escapes an action fails it and nothing else", async () => {
   expect(outcomes.get("rejects-unheard")).toEqual({
     ok: false,
     class: "internal",
-    message: "an error escaped it: nobody waited for this",
+    message: "uncaught error: nobody waited for this",
   });
   expect(outcomes.get("throws-in-a-timer")).toMatchObject({
     class: "internal",
-    message: "an error escaped it: thrown in a timer",
+    message: "uncaught error: thrown in a timer",
   });
   expect(outcomes.get("throws-at-once")).toMatchObject({
     class: "internal",

@@ -155,7 +155,7 @@ describe("the kubernetes runtime, with a cluster that fails", () => {
     await cluster.stop();
     const adopting = second.adopt(leftOf(request, { handle: { job: "x" } }), never);
     await vi.waitFor(() => {
-      expect(lab.said.map(({ message }) => message)).toContain("cluster does not answer, will look again");
+      expect(lab.said.map(({ message }) => message)).toContain("cluster not responding, retrying");
     }, WAIT);
     await cluster.listen();
 

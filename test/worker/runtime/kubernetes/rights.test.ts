@@ -92,7 +92,7 @@ describe("the rights of the kubernetes runtime", () => {
       expect(lines).toEqual([]);
     }
 
-    const warnings = lab.said.filter(({ message }) => message.startsWith("actions' logs cannot be read"));
+    const warnings = lab.said.filter(({ message }) => message.startsWith("action logs unavailable"));
     expect(warnings).toHaveLength(1);
     expect(JSON.stringify(warnings[0]?.fields)).toContain("pods/log");
   });
@@ -119,9 +119,7 @@ describe("the rights of the kubernetes runtime", () => {
     await lab.kubelet.finish(pod, { container: "action", exitCode: 143 });
 
     expect((await ended).outcome).toMatchObject({ ok: false, class: "timeout", timedOut: true });
-    expect(lab.said.map(({ message }) => message)).toContain(
-      "pod could not be deleted, its Job's controller will",
-    );
+    expect(lab.said.map(({ message }) => message)).toContain("pod deletion failed");
   });
 
   it("to list events may be missing: then the failure says where to look", async () => {
@@ -133,7 +131,7 @@ describe("the rights of the kubernetes runtime", () => {
     const { outcome } = await runtime.run(request, never);
 
     expect(outcome.message).toMatch(
-      /^the pod did not start within 1\.0 s: the cluster made no pod for it; kubectl describe job pbnj-scripted-action-[0-9a-f]{16} may tell why$/,
+      /^the pod did not start within 1\.0 s: the cluster created no pod for it; kubectl describe job pbnj-scripted-action-[0-9a-f]{16} may show why$/,
     );
   });
 });

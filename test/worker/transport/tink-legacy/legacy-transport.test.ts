@@ -284,7 +284,7 @@ describe("a report", () => {
     expect(await transport.report(ended(action), never)).toEqual({
       kind: "retry",
       code: "FailedPrecondition",
-      reason: "the server has no start of the action: the workflow was made anew",
+      reason: "the server has no start of the action: the workflow was recreated",
       bounded: true,
     });
     expect(anew.tasks[0]?.actions.map(({ state }) => state)).toEqual(["PENDING", "PENDING"]);

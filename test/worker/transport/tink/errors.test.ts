@@ -120,7 +120,7 @@ describe("the reason of a connection that failed in TLS", () => {
   it.each([
     [
       "40D7A1B2C37F0000:error:0A00010B:SSL routines:tls_validate_record_header:wrong version number:../a.c:77:",
-      "the server speaks no TLS",
+      "the server does not use TLS",
     ],
     [
       "80E0:error:0A000410:SSL routines:ssl3_read_bytes:sslv3 alert handshake failure:../b.c:908:SSL alert number 40",
