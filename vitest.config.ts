@@ -5,6 +5,8 @@ export default defineConfig({
     // Real servers and child processes: slow machines need room, a hang must still end.
     testTimeout: 30_000,
     hookTimeout: 120_000,
+    // Most tests wait for processes and timers: more of them run than there are processors.
+    maxWorkers: 3,
     projects: [
       { extends: true, test: { name: "own", include: ["test/**/*.test.ts"], exclude: ["test/interop/**"] } },
       // Against programs of others, from the package registries.
