@@ -540,7 +540,7 @@ describe.concurrent("input", () => {
 
     expect(resultOf(ended)).toMatchObject({
       class: "usage",
-      message: expect.stringContaining("--password is no flag"),
+      message: expect.stringContaining("--password cannot be a flag"),
     });
     expectNoTraceIn(ended);
     expect(lab.traffic()).toBe(0);

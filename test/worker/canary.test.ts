@@ -273,7 +273,7 @@ const FAILURES: readonly Scenario[] = [
     machine: "failing-command",
     action: "power-status",
     state: "FAILED",
-    message: /exit code 1: its last words/,
+    message: /exit code 1: its last output/,
   },
   { machine: "no-secret", action: "power-status", state: "FAILED", message: /holds more than one line/ },
 ];
