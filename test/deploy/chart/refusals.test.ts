@@ -91,7 +91,7 @@ const contradicting: readonly (readonly [Values, string])[] = [
     { sharing: { enabled: true }, runtime: { kind: "in-process" } },
     "sharing.enabled needs runtime.kind kubernetes",
   ],
-  [{ state: { persistence: { existingClaim: "state" } } }, "state.persistence.existingClaim has no meaning"],
+  [{ state: { persistence: { existingClaim: "state" } } }, "state.persistence.existingClaim has no effect"],
   [
     { replicas: 2, state: { persistence: { enabled: true, existingClaim: "state" } } },
     "state.persistence.existingClaim is for one replica",
