@@ -516,7 +516,7 @@ describe.concurrent("input", () => {
       "update-user",
       "with a place and nothing to write",
       { USER_NAME: "eve", PASSWORD, PASSWORD_GENERATE_FILE: "/tmp/x" },
-      "no meaning",
+      "no effect",
     ],
   ];
 

@@ -77,7 +77,8 @@ async function takeMiddleAway(path: string, size: number, keepBytes: number): Pr
   }
 }
 
-const LEFT_OUT = /^# (\d+) lines left out here/;
+/** What earlier releases wrote counts as well. */
+const LEFT_OUT = /^# (\d+) lines (?:left out|removed) here/;
 
 function leftOutText(lines: number): string {
   return noteText(`${lines} lines removed here: the log exceeded its size limit`);

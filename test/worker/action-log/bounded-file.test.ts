@@ -39,7 +39,7 @@ describe("a file of bounded size", () => {
     }
 
     const lines = (await readFile(path, "utf8")).trimEnd().split("\n");
-    const gaps = lines.filter((line) => line.includes("left out"));
+    const gaps = lines.filter((line) => line.includes("lines removed"));
     const numbers = lines.flatMap((line) => /^line (\d+) ä*$/.exec(line)?.[1] ?? []).map(Number);
     expect(gaps).toHaveLength(1);
     const gap = lines.indexOf(gaps[0] ?? "") - 1;
