@@ -46,6 +46,7 @@ async function startFakeBmc(): Promise<FakeBmc> {
 }
 
 /** Suite 3 alone: this BMC drops what it does not know without a word. */
+const ALLOWING_SUITE_3 = { ...USER, ipmi: { allowSuite3: true } };
 const SUITE_3 = { ...USER, ipmi: { cipherSuite: 3 } };
 const AS_ADMINISTRATOR = { ...USER, ipmi: { cipherSuite: 3, privilege: "administrator" } };
 
@@ -65,10 +66,10 @@ describeWithProgram("fakebmc", "the ipmi provider talks to pyghmi's fake BMC", (
 
   it("finds the suite that it has, and remembers it", async () => {
     const bmc = await startFakeBmc();
-    const session = await openSession(bmc, { overrides: USER });
+    const session = await openSession(bmc, { overrides: ALLOWING_SUITE_3 });
 
     expect(await session.power.read(limit())).toBe("off");
-    const next = await openSession(bmc, { overrides: SUITE_3, hint: session.hint() });
+    const next = await openSession(bmc, { overrides: ALLOWING_SUITE_3, hint: session.hint() });
 
     expect(await next.power.read(limit())).toBe("off");
     expect(next.roundTrips()).toBe(4);
