@@ -1,7 +1,7 @@
 import { type DecodedText, decode, type Notation, plainText } from "./decoded-text.ts";
 import type { FormAutomaton } from "./form-automaton.ts";
 import type { SecretAutomata } from "./secret-automata.ts";
-import { packedText, visibleText } from "./visible-text.ts";
+import { hasEscapes, packedText, visibleText } from "./visible-text.ts";
 
 const REDACTED = "[redacted]";
 const AUTOMATA = ["spaced", "packed", "base64", "hex"] as const;
@@ -71,7 +71,11 @@ export class SecretLineRedactor implements LineRedactor {
 
   /** Gives the states at the end of the line, whose end is a space. */
   #scan(text: DecodedText, states: States, wasCut: boolean, found: Intervals): States {
-    const visible = visibleText(text);
+    if (hasEscapes(text)) this.#scanVisible(visibleText(text, false), states, wasCut, found);
+    return this.#scanVisible(visibleText(text), states, wasCut, found);
+  }
+
+  #scanVisible(visible: DecodedText, states: States, wasCut: boolean, found: Intervals): States {
     const packed = packedText(visible);
     const { spaced, packed: plain, base64, hex } = this.#automata;
     const from = (

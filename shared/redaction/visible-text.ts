@@ -8,15 +8,26 @@ const CONTROL_SEQUENCE = 0x5b;
 const SYSTEM_COMMAND = 0x5d;
 const SPACE = 0x20;
 
-/** What is read of a text: white space and control characters are one space, what nobody sees is left out. */
-export function visibleText({ codes: from, starts: fromStarts, ends: fromEnds }: DecodedText): DecodedText {
+/** Whether a text has what may begin an escape sequence. */
+export function hasEscapes({ codes }: DecodedText): boolean {
+  return codes.includes(ESCAPE);
+}
+
+/**
+ * What is read of a text: white space and control characters are one space, what nobody sees is left out. Escape sequences are
+ * invisible where a terminal obeys them, and text where they are spelled out (`obeyed` is false).
+ */
+export function visibleText(
+  { codes: from, starts: fromStarts, ends: fromEnds }: DecodedText,
+  obeyed = true,
+): DecodedText {
   const codes = new Uint16Array(from.length);
   const starts = new Uint32Array(from.length);
   const ends = new Uint32Array(from.length);
   let size = 0;
   for (let index = 0; index < from.length; index += 1) {
     const code = from[index] ?? 0;
-    const sequenceEnd = code === ESCAPE ? escapeSequenceEnd(from, index + 1) : undefined;
+    const sequenceEnd = obeyed && code === ESCAPE ? escapeSequenceEnd(from, index + 1) : undefined;
     if (sequenceEnd !== undefined) {
       index = sequenceEnd;
       continue;

@@ -12,6 +12,8 @@ export class LineSplitter {
   readonly #longest: LongestLine;
   readonly #onLine: (line: string, lost: number) => void;
   #pending = "";
+  /** How long the pending line may become. Reading its first character each time would copy all of it. */
+  #limit = 0;
   #lost = 0;
 
   constructor(longest: number | LongestLine, onLine: (line: string, lost: number) => void) {
@@ -41,8 +43,8 @@ export class LineSplitter {
 
   #append(text: string): void {
     if (text === "") return;
-    const longest = this.#longest((this.#pending || text).charAt(0));
-    const kept = text.slice(0, Math.max(0, longest - this.#pending.length));
+    if (this.#pending === "") this.#limit = this.#longest(text.charAt(0));
+    const kept = text.slice(0, Math.max(0, this.#limit - this.#pending.length));
     this.#pending += kept;
     this.#lost += text.length - kept.length;
   }

@@ -17,7 +17,7 @@ const LINES_PER_LOOK = 64;
 /** How fast the worker reads: the first bytes at once (a result may be as long), then what a container writes waits. */
 const READ = { perSecond: 1024 * 1024, atOnce: 4 * 1024 * 1024 };
 /** Other work gets its turn after so many bytes. */
-const BYTES_PER_TURN = 8 * 1024;
+const BYTES_PER_TURN = 512;
 const LONGEST_PAUSE_MS = 100;
 
 /** An amount that grows with time up to a limit (token bucket). */

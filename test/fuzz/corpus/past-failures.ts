@@ -71,4 +71,14 @@ export const pastFailures: readonly PastFailure[] = [
     why: "each digit of a message was a place to start from",
     input: `took ${"1".repeat(200_000)}`,
   },
+  {
+    target: "redaction",
+    why: "an escape sequence that ended with the secret's first character hid the secret",
+    input: "\u001b[Pa55word!",
+  },
+  {
+    target: "pod-log",
+    why: "a line that came byte by byte was copied for each of its bytes",
+    input: "\0".repeat(128 * 1024),
+  },
 ];

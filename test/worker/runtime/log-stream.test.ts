@@ -179,7 +179,7 @@ describe("output over its budget", () => {
     await log.pace.read(Buffer.from(flood), (part) => log.write("stdout", part));
     isOver = true;
 
-    expect(turns).toBeGreaterThanOrEqual(Math.floor(flood.length / 8_192));
+    expect(turns).toBeGreaterThanOrEqual(Math.floor(flood.length / 512));
   });
 
   it("waits before it reads on, unless the action is ending", async () => {
