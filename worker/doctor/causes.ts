@@ -357,7 +357,7 @@ export const CAUSES = {
   ),
   "workflows-finished": warning(
     "cluster",
-    "Agent IDs have many finished Workflows. The tink server checks one Workflow of an agent ID per second, in random order, so a new one waits about one second for each finished one, or 0.2 s with --wake-up.",
+    "Agent IDs have many finished Workflows. The tink server checks one Workflow of an agent ID per second, in random order, so a new one waits about one second for each finished one, or less than half a second with --wake-up.",
     "delete finished Workflows (a new one now waits {seconds} s on average, without --wake-up), and delete them regularly: docs/kubernetes.md, Finished Workflows",
   ),
   "cluster-strange": problem(
