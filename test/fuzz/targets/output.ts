@@ -49,7 +49,7 @@ const holder = { username: "admin", password: new Secret(SECRET) };
 /** Pushes the bytes in pieces of sizes that the bytes themselves choose. */
 function inPieces(bytes: Buffer, push: (piece: Buffer) => void): void {
   for (let at = 0; at < bytes.length; ) {
-    const end = at + 1 + ((bytes[at] ?? 0) % 64) * 8;
+    const end = at + 13 + ((bytes[at] ?? 0) % 64) * 8;
     push(bytes.subarray(at, end));
     at = end;
   }
