@@ -86,7 +86,7 @@ if (import.meta.main) {
     await eachOf(items, ({ metadata: { name } }) => api.delete(`${GROUP}/${kind}/${name}`));
   };
 
-  /** Rendered for an agent ID that nobody polls, then over and the agent ID's. */
+  /** Rendered for an agent ID without a lane, then finished and given to the agent ID. */
   const addFinished = (batch: string, agentIds: readonly string[]) => {
     const names = agentIds.flatMap((agentId, index) =>
       Array.from({ length: finished }, (_, each) => ({
@@ -95,7 +95,7 @@ if (import.meta.main) {
       })),
     );
     return eachOf(names, async ({ agentId, name }) => {
-      const spec = { templateRef: batch, hardwareMap: { agent: "bench-nobody" } };
+      const spec = { templateRef: batch, hardwareMap: { agent: "bench-unpolled" } };
       await api.create(`${GROUP}/workflows`, objectOf("Workflow", name, spec));
       const path = `${GROUP}/workflows/${name}`;
       while (!isRendered(Workflow.parse(await api.get(path)))) await sleep(50);
