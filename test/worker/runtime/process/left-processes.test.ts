@@ -21,7 +21,7 @@ import { resultStep, scriptedRequest } from "../launch-request.ts";
 const programs = new ActionFolder(join(import.meta.dirname, "../../../support/fixtures/actions"));
 const never = new AbortController().signal;
 /** No process here is an hour past its deadline: the worker of any test that starts meanwhile would end it. */
-const HALF_AN_HOUR_MS = 30 * 60_000;
+const HALF_HOUR_MS = 30 * 60_000;
 
 let root: string;
 const started: ChildProcess[] = [];
@@ -78,9 +78,9 @@ const keepNone = () => false;
 describe("sweeping processes", () => {
   it("ends what this state directory launched and nobody keeps, and nothing else", async () => {
     const [mine, other] = [await newState(), await newState()];
-    const recently = new Date(Date.now() - HALF_AN_HOUR_MS);
+    const recently = new Date(Date.now() - HALF_HOUR_MS);
     const swept = [
-      await left({ state: mine.id, key: "dropped", deadline: new Date(Date.now() + HALF_AN_HOUR_MS) }),
+      await left({ state: mine.id, key: "dropped", deadline: new Date(Date.now() + HALF_HOUR_MS) }),
       await left({ state: mine.id, key: "dropped-too", deadline: recently }),
     ];
     const spared = [
@@ -170,8 +170,8 @@ describe("adopting processes", () => {
     const result = resultStep({ message: "off after 6.2 s" }).slice("result:".length);
     const program = `setTimeout(() => require("node:fs").writeFileSync(${JSON.stringify(resultFileOf(mine, key))},
       ${JSON.stringify(`${result}\n`)}), 300);`;
-    await left({ state: mine.id, key, deadline: new Date(Date.now() - HALF_AN_HOUR_MS) }, program);
-    const long = { startedAt: new Date(Date.now() - 2 * HALF_AN_HOUR_MS), clockSetMs: 2 * HALF_AN_HOUR_MS };
+    await left({ state: mine.id, key, deadline: new Date(Date.now() - HALF_HOUR_MS) }, program);
+    const long = { startedAt: new Date(Date.now() - 2 * HALF_HOUR_MS), clockSetMs: 2 * HALF_HOUR_MS };
 
     const adoption = await newRuntime(mine).adopt({ ...leftAction(request), ...long }, never);
 
@@ -185,7 +185,7 @@ describe("adopting processes", () => {
     const result = resultStep({ message: "off after 6.2 s" }).slice("result:".length);
     const program = `setTimeout(() => require("node:fs").writeFileSync(${JSON.stringify(resultFileOf(mine, key))},
       ${JSON.stringify(`${result}\n`)}), 300);`;
-    const child = await left({ state: mine.id, key, deadline: new Date(Date.now() + HALF_AN_HOUR_MS) }, program);
+    const child = await left({ state: mine.id, key, deadline: new Date(Date.now() + HALF_HOUR_MS) }, program);
 
     const adoption = await newRuntime(mine).adopt(leftAction(request), never);
 
@@ -204,7 +204,10 @@ describe("adopting processes", () => {
       const result = resultStep({ message: "off after 6.2 s" }).slice("result:".length);
       const program = `setTimeout(() => require("node:fs").writeFileSync(${JSON.stringify(resultFileOf(mine, key))},
         ${JSON.stringify(`${result}\n`)}), 300);`;
-      const child = await left({ state: mine.id, key, deadline: new Date(Date.now() + HALF_AN_HOUR_MS) }, program);
+      const child = await left(
+        { state: mine.id, key, deadline: new Date(Date.now() + HALF_HOUR_MS) },
+        program,
+      );
       const damaged = { ...leftAction(request, undefined, connected), damaged: true } as const;
 
       const adoption = await newRuntime(mine).adopt(damaged, never);
@@ -241,7 +244,7 @@ describe("adopting processes", () => {
     const mine = await newState();
     const { request } = scriptedRequest([]);
     const key = actionKey(request.action);
-    const child = await left({ state: mine.id, key, deadline: new Date(Date.now() + HALF_AN_HOUR_MS) });
+    const child = await left({ state: mine.id, key, deadline: new Date(Date.now() + HALF_HOUR_MS) });
     await writeFile(resultFileOf(mine, key), "{}");
 
     const adoption = await newRuntime(mine).adopt(leftAction(request, undefined, true), never);
