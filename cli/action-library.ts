@@ -12,7 +12,7 @@ export const actionLibrary: ActionLibrary = {
     return {
       idempotent: action.idempotent,
       async run({ onLog, ...request }) {
-        const { runWithin } = await import("../actions/harness/run-within.ts");
+        const { runWithin } = await import("../actions/harness/run/run-within.ts");
         return runWithin(action, {
           ...request,
           onLine: (line) => onLog({ stream: "stderr", line }),

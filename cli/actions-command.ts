@@ -23,7 +23,7 @@ export function defineActions(command: Command): void {
       }
       if (problems.length > 0) endWithUsage("pbnj-worker actions", problems);
       const { actionsAsJson, actionsAsTable, loadActions } = await import("./list-actions.ts");
-      const { writeText } = await import("../actions/harness/write-text.ts");
+      const { writeText } = await import("../actions/harness/result/write-text.ts");
       const actions = await loadActions();
       await writeText(
         process.stdout,

@@ -30,7 +30,7 @@ export function defineCompletion(command: Command): void {
       if (script === undefined || command.args.length > 1) {
         endWithUsage("pbnj-worker completion", [problemWith(command.args, shells)]);
       }
-      const { writeText } = await import("../actions/harness/write-text.ts");
+      const { writeText } = await import("../actions/harness/result/write-text.ts");
       await writeText(process.stdout, script);
       process.exit(EXIT_OK);
     });

@@ -1,8 +1,12 @@
 import { catalogue, loadAction } from "../actions/catalogue.ts";
 import type { Action } from "../actions/harness/action.ts";
-import { commonFields } from "../actions/harness/common-input.ts";
-import { connectionFieldTable, connectionFile, machineField } from "../actions/harness/connection-input.ts";
-import { flagOf, type InputField } from "../actions/harness/input.ts";
+import { commonFields } from "../actions/harness/input/common-input.ts";
+import {
+  connectionFieldTable,
+  connectionFile,
+  machineField,
+} from "../actions/harness/input/connection-input.ts";
+import { flagOf, type InputField } from "../actions/harness/input/input.ts";
 import { version } from "../shared/version.ts";
 
 /** Every action, in the catalogue's order. */

@@ -1,10 +1,10 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { catalogue, loadAction } from "../actions/catalogue.ts";
-import { fieldNames } from "../actions/harness/environment.ts";
-import type { ActionReference } from "../actions/harness/reference.ts";
+import { fieldNames } from "../actions/harness/input/environment.ts";
+import type { ActionReference } from "../actions/harness/input/reference.ts";
 import { ProviderName } from "../shared/contract/vocabulary.ts";
 import { renderConfigurationPage } from "../worker/config/reference.ts";
-import { renderMetricsPage } from "../worker/metrics/reference.ts";
+import { renderMetricsPage } from "../worker/observe/metrics/reference.ts";
 import { refreshActionReadme } from "./action-readme/action-readme.ts";
 import { refreshDoctorPage } from "./doctor-page.ts";
 import { refreshBetweenMarks } from "./marked-part.ts";

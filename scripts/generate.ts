@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { execa } from "execa";
 
 const root = join(import.meta.dirname, "..");
-const transports = join(root, "worker/transport");
+const transports = join(root, "worker/source");
 const [output = transports] = process.argv.slice(2);
 
 for (const api of ["tink", "tink-legacy"]) {

@@ -1,7 +1,7 @@
-import { connectionFieldTable } from "../actions/harness/connection-input.ts";
+import { connectionFieldTable } from "../actions/harness/input/connection-input.ts";
 import type { Capability, Provider } from "../shared/bmc/provider.ts";
-import { loadProvider } from "../shared/bmc/providers.ts";
-import { quirkNotes } from "../shared/bmc/redfish/quirks.ts";
+import { loadProvider } from "../shared/bmc/providers/load.ts";
+import { quirkNotes } from "../shared/bmc/providers/redfish/quirks.ts";
 import { ProviderName } from "../shared/contract/vocabulary.ts";
 import { fieldRow, INPUT_HEAD } from "./action-readme/input-tables.ts";
 import { refreshBetweenMarks } from "./marked-part.ts";

@@ -1,5 +1,5 @@
 import { defineAction } from "../harness/action.ts";
-import { describeInfo } from "../harness/describe-info.ts";
+import { describeInfo } from "../harness/result/describe-info.ts";
 
 export default defineAction({
   name: "bmc-info",

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ActionReference } from "../harness/reference.ts";
+import type { ActionReference } from "../harness/input/reference.ts";
 
 export const reference: ActionReference = {
   environment: {},

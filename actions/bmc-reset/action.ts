@@ -1,7 +1,7 @@
 import { defineAction } from "../harness/action.ts";
-import { describeInfo } from "../harness/describe-info.ts";
-import { reportPlan } from "../harness/dry-run.ts";
-import { choice, duration } from "../harness/input.ts";
+import { choice, duration } from "../harness/input/input.ts";
+import { describeInfo } from "../harness/result/describe-info.ts";
+import { reportPlan } from "../harness/run/dry-run.ts";
 
 export default defineAction({
   name: "bmc-reset",

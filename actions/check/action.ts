@@ -1,6 +1,6 @@
 import { systemClock } from "../../shared/clock.ts";
 import { ActionFailure, defineAction } from "../harness/action.ts";
-import { choiceList, duration } from "../harness/input.ts";
+import { choiceList, duration } from "../harness/input/input.ts";
 import { checkProvider, type ProviderChecks } from "./check-provider.ts";
 import { CHECK_NAMES } from "./check-row.ts";
 import { checkTable } from "./check-table.ts";

@@ -1,10 +1,10 @@
-import { describeOverride } from "../../shared/bmc/boot.ts";
 import type { BmcClient } from "../../shared/bmc/client.ts";
-import { describeNtp } from "../../shared/bmc/ntp.ts";
+import { describeOverride } from "../../shared/bmc/operations/boot.ts";
+import { describeNtp } from "../../shared/bmc/operations/ntp.ts";
 import type { BmcUser, Capability, Hardware, OfferedCapability } from "../../shared/bmc/provider.ts";
 import type { SessionDescription } from "../../shared/bmc/session-description.ts";
 import type { Clock } from "../../shared/clock.ts";
-import { describeInfo } from "../harness/describe-info.ts";
+import { describeInfo } from "../harness/result/describe-info.ts";
 import { type CheckName, type Finding, notTried, ok, unsupported, warning } from "./check-row.ts";
 import { clockSkew, describeSkew, describeSpan, exceeds } from "./clock-skew.ts";
 

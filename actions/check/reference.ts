@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ErrorClass } from "../../shared/contract/error-class.ts";
 import { ProviderName } from "../../shared/contract/vocabulary.ts";
-import type { ActionReference } from "../harness/reference.ts";
+import type { ActionReference } from "../harness/input/reference.ts";
 import {
   CHECK_NAMES,
   CHECK_STATES,

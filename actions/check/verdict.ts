@@ -1,6 +1,6 @@
 import { BmcError } from "../../shared/bmc/errors.ts";
-import { loadProvider } from "../../shared/bmc/providers.ts";
-import { mostTelling } from "../../shared/bmc/race.ts";
+import { mostTelling } from "../../shared/bmc/link/race.ts";
+import { loadProvider } from "../../shared/bmc/providers/load.ts";
 import type { ProviderChecks } from "./check-provider.ts";
 import type { CheckName, CheckRow } from "./check-row.ts";
 import { LOOKS } from "./looks.ts";

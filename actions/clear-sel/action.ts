@@ -1,6 +1,6 @@
-import { countEntries } from "../../shared/bmc/sel.ts";
+import { countEntries } from "../../shared/bmc/operations/sel.ts";
 import { defineAction } from "../harness/action.ts";
-import { reportPlan } from "../harness/dry-run.ts";
+import { reportPlan } from "../harness/run/dry-run.ts";
 
 export default defineAction({
   name: "clear-sel",

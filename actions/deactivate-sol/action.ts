@@ -1,5 +1,5 @@
 import { defineAction } from "../harness/action.ts";
-import { reportPlan } from "../harness/dry-run.ts";
+import { reportPlan } from "../harness/run/dry-run.ts";
 
 export default defineAction({
   name: "deactivate-sol",

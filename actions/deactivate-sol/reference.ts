@@ -1,4 +1,4 @@
-import type { ActionReference } from "../harness/reference.ts";
+import type { ActionReference } from "../harness/input/reference.ts";
 
 export const reference: ActionReference = {
   environment: {},

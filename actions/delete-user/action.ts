@@ -1,7 +1,7 @@
 import { defineAction } from "../harness/action.ts";
-import { reportPlan } from "../harness/dry-run.ts";
-import { describeUser } from "../harness/run-user.ts";
-import { userName } from "../harness/user-input.ts";
+import { userName } from "../harness/input/user-input.ts";
+import { reportPlan } from "../harness/run/dry-run.ts";
+import { describeUser } from "../harness/run/run-user.ts";
 
 export default defineAction({
   name: "delete-user",

@@ -1,5 +1,5 @@
-import type { ActionReference } from "../harness/reference.ts";
-import { bmcUser } from "../harness/user-reference.ts";
+import type { ActionReference } from "../harness/input/reference.ts";
+import { bmcUser } from "../harness/input/user-reference.ts";
 
 export const reference: ActionReference = {
   environment: { USER_NAME: "deploy" },

@@ -1,6 +1,6 @@
-import { describeMedia } from "../../shared/bmc/media.ts";
+import { describeMedia } from "../../shared/bmc/operations/media.ts";
 import { defineAction } from "../harness/action.ts";
-import { reportPlan } from "../harness/dry-run.ts";
+import { reportPlan } from "../harness/run/dry-run.ts";
 
 export default defineAction({
   name: "eject-virtual-media",

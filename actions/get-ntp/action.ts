@@ -1,4 +1,4 @@
-import { describeNtp } from "../../shared/bmc/ntp.ts";
+import { describeNtp } from "../../shared/bmc/operations/ntp.ts";
 import { defineAction } from "../harness/action.ts";
 
 export default defineAction({

@@ -2,7 +2,7 @@ import type { BmcClient } from "../../shared/bmc/client.ts";
 import { BmcError } from "../../shared/bmc/errors.ts";
 import type { ProviderName } from "../../shared/contract/vocabulary.ts";
 import type { Logger } from "../../shared/logger.ts";
-import type { InputFields, InputOf } from "./input.ts";
+import type { InputFields, InputOf } from "./input/input.ts";
 
 export interface ActionContext<Fields extends InputFields> {
   readonly bmc: BmcClient;

@@ -1,7 +1,7 @@
-import { describeMedia } from "../../shared/bmc/media.ts";
+import { describeMedia } from "../../shared/bmc/operations/media.ts";
 import { defineAction } from "../harness/action.ts";
-import { reportPlan } from "../harness/dry-run.ts";
-import { mediaUrl } from "../harness/media-input.ts";
+import { mediaUrl } from "../harness/input/media-input.ts";
+import { reportPlan } from "../harness/run/dry-run.ts";
 
 export default defineAction({
   name: "insert-virtual-media",

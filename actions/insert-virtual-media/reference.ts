@@ -1,5 +1,5 @@
-import type { ActionReference } from "../harness/reference.ts";
-import { mediaState } from "../harness/reference-parts.ts";
+import type { ActionReference } from "../harness/input/reference.ts";
+import { mediaState } from "../harness/input/reference-parts.ts";
 
 export const reference: ActionReference = {
   environment: { MEDIA_URL: "http://192.0.2.9/rescue.iso" },

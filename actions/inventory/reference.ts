@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ActionReference } from "../harness/reference.ts";
+import type { ActionReference } from "../harness/input/reference.ts";
 
 const name = z.string().describe("The BMC's name for it");
 const serial = z.string().optional();

@@ -1,5 +1,5 @@
 import { defineAction } from "../harness/action.ts";
-import { choice, integer } from "../harness/input.ts";
+import { choice, integer } from "../harness/input/input.ts";
 import { describeSelection, SEVERITIES, select, selTable } from "./selection.ts";
 
 export default defineAction({

@@ -1,5 +1,5 @@
+import { countEntries } from "../../shared/bmc/operations/sel.ts";
 import type { SelEntry } from "../../shared/bmc/provider.ts";
-import { countEntries } from "../../shared/bmc/sel.ts";
 import { formatTable } from "../../shared/table.ts";
 
 /** From the least severe to the most. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { ActionReference } from "../harness/reference.ts";
-import { bmcUser } from "../harness/user-reference.ts";
+import type { ActionReference } from "../harness/input/reference.ts";
+import { bmcUser } from "../harness/input/user-reference.ts";
 
 export const reference: ActionReference = {
   environment: {},

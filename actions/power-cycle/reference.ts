@@ -1,5 +1,5 @@
-import type { ActionReference } from "../harness/reference.ts";
-import { powerState } from "../harness/reference-parts.ts";
+import type { ActionReference } from "../harness/input/reference.ts";
+import { powerState } from "../harness/input/reference-parts.ts";
 
 export const reference: ActionReference = {
   environment: { OFF_DURATION: "5s" },

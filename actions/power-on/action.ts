@@ -1,6 +1,6 @@
 import { defineAction } from "../harness/action.ts";
-import { stateTimeout } from "../harness/power-input.ts";
-import { runPower } from "../harness/run-power.ts";
+import { stateTimeout } from "../harness/input/power-input.ts";
+import { runPower } from "../harness/run/run-power.ts";
 
 export default defineAction({
   name: "power-on",

@@ -1,7 +1,7 @@
 import { defineAction } from "../harness/action.ts";
-import { boolean } from "../harness/input.ts";
-import { stateTimeout } from "../harness/power-input.ts";
-import { runPower } from "../harness/run-power.ts";
+import { boolean } from "../harness/input/input.ts";
+import { stateTimeout } from "../harness/input/power-input.ts";
+import { runPower } from "../harness/run/run-power.ts";
 
 export default defineAction({
   name: "power-reset",

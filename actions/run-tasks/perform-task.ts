@@ -1,7 +1,7 @@
 import type { BmcClient } from "../../shared/bmc/client.ts";
-import type { PowerRequest } from "../../shared/bmc/power.ts";
+import type { PowerRequest } from "../../shared/bmc/operations/power.ts";
 import type { ActionReport } from "../harness/action.ts";
-import { reportPower } from "../harness/run-power.ts";
+import { reportPower } from "../harness/run/run-power.ts";
 import type { PowerVerb, Task } from "./task.ts";
 
 export interface PowerTimeouts {

@@ -1,6 +1,6 @@
-import { describeOverride, UNREAD_OVERRIDE } from "../../shared/bmc/boot.ts";
 import type { BmcClient } from "../../shared/bmc/client.ts";
-import { describeMedia } from "../../shared/bmc/media.ts";
+import { describeOverride, UNREAD_OVERRIDE } from "../../shared/bmc/operations/boot.ts";
+import { describeMedia } from "../../shared/bmc/operations/media.ts";
 import type { BootOverride, MediaState } from "../../shared/bmc/provider.ts";
 import type { PowerState } from "../../shared/contract/vocabulary.ts";
 import { type PowerTimeouts, powerRequest } from "./perform-task.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { ActionReference } from "../harness/reference.ts";
-import { bootOverride, mediaState, powerState } from "../harness/reference-parts.ts";
+import type { ActionReference } from "../harness/input/reference.ts";
+import { bootOverride, mediaState, powerState } from "../harness/input/reference-parts.ts";
 
 const state = z.union([powerState, bootOverride, mediaState]);
 

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import type { BootRequest } from "../../shared/bmc/provider.ts";
 import { BootDevice } from "../../shared/contract/vocabulary.ts";
-import { MEDIA_URL } from "../harness/media-input.ts";
+import { MEDIA_URL } from "../harness/input/media-input.ts";
 import { POWER_ACTIONS, type Task } from "./task.ts";
 
 const MOST_TASKS = 100;

@@ -1,7 +1,7 @@
 import { BmcError } from "../../shared/bmc/errors.ts";
 import { type ActionContext, ActionFailure, type ActionReport } from "../harness/action.ts";
-import { type DryRunData, describeSteps } from "../harness/dry-run.ts";
-import type { InputFields } from "../harness/input.ts";
+import type { InputFields } from "../harness/input/input.ts";
+import { type DryRunData, describeSteps } from "../harness/run/dry-run.ts";
 import { type PowerTimeouts, performTask } from "./perform-task.ts";
 import { type Assumed, afterTask, planTask, undone } from "./plan-task.ts";
 import { nameOf, type Task } from "./task.ts";

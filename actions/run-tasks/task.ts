@@ -1,4 +1,4 @@
-import { describeRequest } from "../../shared/bmc/boot.ts";
+import { describeRequest } from "../../shared/bmc/operations/boot.ts";
 import type { BootRequest } from "../../shared/bmc/provider.ts";
 
 /** What `powerAction` may be: Rufio's words, of which `status` reads, and one of this project's. */

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { BmcError } from "../../shared/bmc/errors.ts";
 import { type ActionReport, defineAction } from "../harness/action.ts";
-import { type DryRunData, reportPlan } from "../harness/dry-run.ts";
-import { outputFile } from "../harness/input.ts";
-import { probeReplace, replaceFile } from "../harness/replace-file.ts";
+import { outputFile } from "../harness/input/input.ts";
+import { probeReplace, replaceFile } from "../harness/input/replace-file.ts";
+import { type DryRunData, reportPlan } from "../harness/run/dry-run.ts";
 
 const FILE = "SCREENSHOT_FILE";
 

@@ -1,8 +1,8 @@
 import { BootDevice } from "../../shared/contract/vocabulary.ts";
 import { defineAction } from "../harness/action.ts";
-import { bootModeInput, bootModeOf, checkBootMode } from "../harness/boot-input.ts";
-import { boolean, choice } from "../harness/input.ts";
-import { runBoot } from "../harness/run-boot.ts";
+import { bootModeInput, bootModeOf, checkBootMode } from "../harness/input/boot-input.ts";
+import { boolean, choice } from "../harness/input/input.ts";
+import { runBoot } from "../harness/run/run-boot.ts";
 
 export default defineAction({
   name: "set-boot-device",

@@ -1,7 +1,7 @@
-import { describeNtp } from "../../shared/bmc/ntp.ts";
+import { describeNtp } from "../../shared/bmc/operations/ntp.ts";
 import { defineAction } from "../harness/action.ts";
-import { reportPlan } from "../harness/dry-run.ts";
-import { boolean, list } from "../harness/input.ts";
+import { boolean, list } from "../harness/input/input.ts";
+import { reportPlan } from "../harness/run/dry-run.ts";
 
 export default defineAction({
   name: "set-ntp",

@@ -1,5 +1,5 @@
-import type { ActionReference } from "../harness/reference.ts";
-import { ntpSettings } from "../harness/reference-parts.ts";
+import type { ActionReference } from "../harness/input/reference.ts";
+import { ntpSettings } from "../harness/input/reference-parts.ts";
 
 export const reference: ActionReference = {
   environment: { NTP_SERVERS: "ntp1.example.org,192.0.2.123" },

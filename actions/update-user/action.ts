@@ -1,7 +1,7 @@
 import { defineAction } from "../harness/action.ts";
-import { checkPassword, passwordInput } from "../harness/password-input.ts";
-import { runPutUser } from "../harness/run-user.ts";
-import { userName, userRole } from "../harness/user-input.ts";
+import { checkPassword, passwordInput } from "../harness/input/password-input.ts";
+import { userName, userRole } from "../harness/input/user-input.ts";
+import { runPutUser } from "../harness/run/run-user.ts";
 
 export default defineAction({
   name: "update-user",

@@ -1,6 +1,6 @@
 import { defineAction } from "../harness/action.ts";
-import { choice, duration } from "../harness/input.ts";
-import { reportPower } from "../harness/run-power.ts";
+import { choice, duration } from "../harness/input/input.ts";
+import { reportPower } from "../harness/run/run-power.ts";
 
 export default defineAction({
   name: "wait-for-power-state",

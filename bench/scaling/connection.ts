@@ -1,7 +1,7 @@
 import { safeParse } from "zod/mini";
-import type { Schema, Selection } from "../../worker/kubernetes/cluster.ts";
-import { KubernetesError } from "../../worker/kubernetes/kubernetes-error.ts";
-import type { ShareCluster } from "../../worker/sharing/share-lease.ts";
+import type { Schema, Selection } from "../../worker/cluster/client/cluster.ts";
+import { KubernetesError } from "../../worker/cluster/client/kubernetes-error.ts";
+import type { ShareCluster } from "../../worker/cluster/sharing/share-lease.ts";
 import type { Host } from "./host.ts";
 import type { LeaseApi } from "./lease-api.ts";
 import type { VirtualTime } from "./virtual-time.ts";

@@ -1,6 +1,6 @@
 import { type Logger, silentLogger } from "../../shared/logger.ts";
-import { LaneShares } from "../../worker/sharing/lane-shares.ts";
-import { SHARDS, shardOf } from "../../worker/sharing/shards.ts";
+import { LaneShares } from "../../worker/cluster/sharing/lane-shares.ts";
+import { SHARDS, shardOf } from "../../worker/cluster/sharing/shards.ts";
 import { Connection, type Weather } from "./connection.ts";
 import { Host } from "./host.ts";
 import { LeaseApi } from "./lease-api.ts";

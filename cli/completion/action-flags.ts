@@ -1,11 +1,11 @@
 import type { Action } from "../../actions/harness/action.ts";
-import { commonFields } from "../../actions/harness/common-input.ts";
+import { commonFields } from "../../actions/harness/input/common-input.ts";
 import {
   connectionFieldTable,
   connectionFile,
   machineField,
-} from "../../actions/harness/connection-input.ts";
-import { flagOf, type InputField } from "../../actions/harness/input.ts";
+} from "../../actions/harness/input/connection-input.ts";
+import { flagOf, type InputField } from "../../actions/harness/input/input.ts";
 import type { Flag } from "./flag.ts";
 
 /** The flags of an action, in the order of its help. Secrets are none. */

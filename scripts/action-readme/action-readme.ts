@@ -1,5 +1,5 @@
 import type { Action } from "../../actions/harness/action.ts";
-import type { ActionReference } from "../../actions/harness/reference.ts";
+import type { ActionReference } from "../../actions/harness/input/reference.ts";
 import { version } from "../../shared/version.ts";
 import { refreshBetweenMarks } from "../marked-part.ts";
 import { handExample, templateExample } from "./examples.ts";

@@ -1,5 +1,5 @@
 import { stringify } from "yaml";
-import type { ActionReference } from "../../actions/harness/reference.ts";
+import type { ActionReference } from "../../actions/harness/input/reference.ts";
 
 type Example = Pick<ActionReference, "environment" | "volumes">;
 

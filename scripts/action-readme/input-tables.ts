@@ -1,6 +1,6 @@
 import type { Action } from "../../actions/harness/action.ts";
-import { fieldGroups } from "../../actions/harness/flags.ts";
-import type { InputField } from "../../actions/harness/input.ts";
+import { fieldGroups } from "../../actions/harness/input/flags.ts";
+import type { InputField } from "../../actions/harness/input/input.ts";
 
 export const INPUT_HEAD =
   "| variable | type | default | required | description |\n| --- | --- | --- | --- | --- |";

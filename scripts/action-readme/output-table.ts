@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ActionReference } from "../../actions/harness/reference.ts";
+import type { ActionReference } from "../../actions/harness/input/reference.ts";
 
 const HEAD = "| field | type | description |\n| --- | --- | --- |";
 

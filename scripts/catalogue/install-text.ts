@@ -1,4 +1,4 @@
-import type { ActionReference } from "../../actions/harness/reference.ts";
+import type { ActionReference } from "../../actions/harness/input/reference.ts";
 import { handExample, templateExample } from "../action-readme/examples.ts";
 
 /** What the registry shows under "Install": the action in a template, and by hand. */

@@ -1,5 +1,5 @@
 import type { Action } from "../../actions/harness/action.ts";
-import type { ActionReference } from "../../actions/harness/reference.ts";
+import type { ActionReference } from "../../actions/harness/input/reference.ts";
 import { imageName, RELEASE_PLATFORMS, versionTag } from "../images/image-name.ts";
 import { type PackageMetadata, PackageMetadata as Schema } from "./artifact-hub.ts";
 import { displayName } from "./display-name.ts";

@@ -4,13 +4,13 @@ import type { PowerState, ProviderName } from "../contract/vocabulary.ts";
 import { type Logger, silentLogger } from "../logger.ts";
 import { withTimeout } from "../timeout.ts";
 import { type Tracer, untraced } from "../tracing/tracer.ts";
-import { type BootReport, setBoot, UNREAD_OVERRIDE } from "./boot.ts";
 import { BmcError } from "./errors.ts";
-import { type Access, BmcLink } from "./link.ts";
-import { type ManagerPort, type ManagerResetReport, resetManager } from "./manager.ts";
-import { ejectMedia, insertMedia, type MediaPort, type MediaReport, planMedia } from "./media.ts";
-import { type NmiPort, type NmiReport, planNmi, sendNmi } from "./nmi.ts";
-import { type NtpPort, type NtpReport, planNtp, setNtp } from "./ntp.ts";
+import { type Access, BmcLink } from "./link/link.ts";
+import { type BootReport, setBoot, UNREAD_OVERRIDE } from "./operations/boot.ts";
+import { type ManagerPort, type ManagerResetReport, resetManager } from "./operations/manager.ts";
+import { ejectMedia, insertMedia, type MediaPort, type MediaReport, planMedia } from "./operations/media.ts";
+import { type NmiPort, type NmiReport, planNmi, sendNmi } from "./operations/nmi.ts";
+import { type NtpPort, type NtpReport, planNtp, setNtp } from "./operations/ntp.ts";
 import {
   assuming,
   type PowerPort,
@@ -19,7 +19,17 @@ import {
   planPower,
   setPower,
   waitForPower,
-} from "./power.ts";
+} from "./operations/power.ts";
+import { planPutUser, putUser } from "./operations/put-user.ts";
+import { clearSel, planClearSel, type SelPort, type SelReport } from "./operations/sel.ts";
+import { deactivateSol, planSolDeactivation, type SolPort, type SolReport } from "./operations/sol.ts";
+import {
+  deleteUser,
+  planDeleteUser,
+  type UserPort,
+  type UserReport,
+  type UserRequest,
+} from "./operations/users.ts";
 import type {
   BmcInfo,
   BmcResetKind,
@@ -37,12 +47,8 @@ import type {
   SelEntry,
   Session,
 } from "./provider.ts";
-import { loadProvider, type ProviderLoader } from "./providers.ts";
-import { planPutUser, putUser } from "./put-user.ts";
-import { clearSel, planClearSel, type SelPort, type SelReport } from "./sel.ts";
+import { loadProvider, type ProviderLoader } from "./providers/load.ts";
 import { describeSession, type SessionDescription } from "./session-description.ts";
-import { deactivateSol, planSolDeactivation, type SolPort, type SolReport } from "./sol.ts";
-import { deleteUser, planDeleteUser, type UserPort, type UserReport, type UserRequest } from "./users.ts";
 
 export interface BmcClientOptions {
   readonly clock?: Clock;

@@ -11,14 +11,17 @@ export type {
 } from "../contract/vocabulary.ts";
 export type { Logger } from "../logger.ts";
 export { Secret } from "../secret.ts";
-export type { BootReport } from "./boot.ts";
 export { BmcClient, type BmcClientOptions, type Plan } from "./client.ts";
 export { BmcError } from "./errors.ts";
-export type { ManagerResetReport } from "./manager.ts";
-export type { MediaReport } from "./media.ts";
-export type { NmiReport } from "./nmi.ts";
-export type { NtpReport } from "./ntp.ts";
-export type { OffMode, PowerReport, PowerRequest } from "./power.ts";
+export type { BootReport } from "./operations/boot.ts";
+export type { ManagerResetReport } from "./operations/manager.ts";
+export type { MediaReport } from "./operations/media.ts";
+export type { NmiReport } from "./operations/nmi.ts";
+export type { NtpReport } from "./operations/ntp.ts";
+export type { OffMode, PowerReport, PowerRequest } from "./operations/power.ts";
+export type { SelReport } from "./operations/sel.ts";
+export type { SolReport } from "./operations/sol.ts";
+export type { UserReport, UserRequest } from "./operations/users.ts";
 export type {
   BmcInfo,
   BmcResetKind,
@@ -34,7 +37,4 @@ export type {
   SelEntry,
   UserRole,
 } from "./provider.ts";
-export type { SelReport } from "./sel.ts";
 export type { SessionDescription } from "./session-description.ts";
-export type { SolReport } from "./sol.ts";
-export type { UserReport, UserRequest } from "./users.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { catalogue, loadAction } from "../../actions/catalogue.ts";
-import { fieldGroups } from "../../actions/harness/flags.ts";
+import { fieldGroups } from "../../actions/harness/input/flags.ts";
 import { parseResultLine } from "../../shared/contract/result.ts";
 import { type ActionProcessOptions, resultOf, runAction } from "./action-process.ts";
 import { actionLab } from "./lab.ts";

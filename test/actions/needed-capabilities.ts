@@ -1,10 +1,10 @@
 import { Readable } from "node:stream";
 import type { Action } from "../../actions/harness/action.ts";
-import { readInput } from "../../actions/harness/read-input.ts";
+import { readInput } from "../../actions/harness/input/read-input.ts";
 import { BmcClient } from "../../shared/bmc/client.ts";
 import { BmcError } from "../../shared/bmc/errors.ts";
 import type { Capability } from "../../shared/bmc/provider.ts";
-import { loadProvider, type ProviderLoader } from "../../shared/bmc/providers.ts";
+import { loadProvider, type ProviderLoader } from "../../shared/bmc/providers/load.ts";
 import { ProviderName } from "../../shared/contract/vocabulary.ts";
 import { silentLogger } from "../../shared/logger.ts";
 

@@ -1,8 +1,8 @@
 import { chmod, chown, link, lstat, mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { generatePassword } from "../../actions/harness/generate-password.ts";
-import { withNewPassword } from "../../actions/harness/new-password.ts";
+import { generatePassword } from "../../actions/harness/input/generate-password.ts";
+import { withNewPassword } from "../../actions/harness/input/new-password.ts";
 import { BmcError } from "../../shared/bmc/errors.ts";
 import { silentLogger } from "../../shared/logger.ts";
 import { ActionProcess, type EndedAction, resultOf, runAction } from "./action-process.ts";

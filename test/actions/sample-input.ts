@@ -2,8 +2,8 @@ import { writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { loadAction } from "../../actions/catalogue.ts";
 import type { Action } from "../../actions/harness/action.ts";
-import type { InputField } from "../../actions/harness/input.ts";
-import type { ActionReference } from "../../actions/harness/reference.ts";
+import type { InputField } from "../../actions/harness/input/input.ts";
+import type { ActionReference } from "../../actions/harness/input/reference.ts";
 import { loadReference } from "../../scripts/docs.ts";
 
 /** What an action is told in its own example, for a run in a lab. */

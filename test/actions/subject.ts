@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
 import { catalogue } from "../../actions/catalogue.ts";
-import type { ActionReference } from "../../actions/harness/reference.ts";
+import type { ActionReference } from "../../actions/harness/input/reference.ts";
 import type { Capability } from "../../shared/bmc/provider.ts";
 import { ActionResult } from "../../shared/contract/result.ts";
 import type { ProviderName } from "../../shared/contract/vocabulary.ts";

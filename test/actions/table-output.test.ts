@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import { resultLine, terminationLine } from "../../actions/harness/write-result.ts";
+import { resultLine, terminationLine } from "../../actions/harness/result/write-result.ts";
 import { type ActionResult, parseResultLine } from "../../shared/contract/result.ts";
 import { resultOf, runAction } from "./action-process.ts";
 import { actionLab } from "./lab.ts";

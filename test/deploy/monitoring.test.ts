@@ -2,8 +2,8 @@ import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
-import { definitions, type MetricDefinition } from "../../worker/metrics/definitions.ts";
-import { labelText, labelValues } from "../../worker/metrics/labels.ts";
+import { definitions, type MetricDefinition } from "../../worker/observe/metrics/definitions.ts";
+import { labelText, labelValues } from "../../worker/observe/metrics/labels.ts";
 import { readPromql } from "./promql.ts";
 
 const root = new URL("../../", import.meta.url);

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { Command } from "commander";
 import { catalogue, loadAction } from "../../actions/catalogue.ts";
-import { parseFlags } from "../../actions/harness/flags.ts";
+import { parseFlags } from "../../actions/harness/input/flags.ts";
 import { actionLibrary } from "../../cli/action-library.ts";
 import { programCommands } from "../../cli/commands.ts";
 import { unknownArgumentProblems } from "../../shared/unknown-arguments.ts";

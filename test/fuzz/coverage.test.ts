@@ -6,7 +6,7 @@ import { targets } from "./targets.ts";
 /** What its name makes a parser, and why no target calls it. */
 const OTHERS: Readonly<Record<string, string>> = {
   decodeBody:
-    "asynchronous; JSON.parse, after a decompression that is bounded (test/shared/bmc/redfish/properties.test.ts)",
+    "asynchronous; JSON.parse, after a decompression that is bounded (test/shared/bmc/providers/redfish/properties.test.ts)",
   decode: "undoes one notation for SecretLineRedactor",
   actionMatches: "calls matches, which is a target",
   ReadingPace: "counts bytes",

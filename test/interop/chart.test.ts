@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { openAccess } from "../../worker/kubernetes/cluster-access.ts";
+import { openAccess } from "../../worker/cluster/client/cluster-access.ts";
 import { dimensions, isAllowed, valuesOf } from "../deploy/chart/cases.ts";
 import { describeWithHelm, renderAll } from "../deploy/chart/helm.ts";
 import type { Manifest } from "../deploy/chart/manifest.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
 import { expect, it, onTestFinished } from "vitest";
-import { eventually, limit, openSession } from "../shared/bmc/ipmi/bench.ts";
+import { eventually, limit, openSession } from "../shared/bmc/providers/ipmi/bench.ts";
 import { freeUdpPort, untilIpmiAnswers } from "./ipmi-peer.ts";
 import { describeWithProgram, findProgram } from "./programs.ts";
 

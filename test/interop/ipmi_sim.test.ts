@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { expect, it, onTestFinished } from "vitest";
 import { Secret } from "../../shared/secret.ts";
-import { limit, openSession } from "../shared/bmc/ipmi/bench.ts";
+import { limit, openSession } from "../shared/bmc/providers/ipmi/bench.ts";
 import { freeUdpPort, untilIpmiAnswers } from "./ipmi-peer.ts";
 import { describeWithProgram, findProgram } from "./programs.ts";
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
-import { eventually, limit, openSession, startBmc } from "../shared/bmc/ipmi/bench.ts";
+import { eventually, limit, openSession, startBmc } from "../shared/bmc/providers/ipmi/bench.ts";
 import type { IpmiBmc } from "../simulators/ipmi/bmc.ts";
 import { describeWithProgram, findProgram } from "./programs.ts";
 

@@ -1,6 +1,12 @@
 import { execa } from "execa";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { AS_ADMINISTRATOR, eventually, limit, openSession, startBmc } from "../shared/bmc/ipmi/bench.ts";
+import {
+  AS_ADMINISTRATOR,
+  eventually,
+  limit,
+  openSession,
+  startBmc,
+} from "../shared/bmc/providers/ipmi/bench.ts";
 import type { IpmiBmc } from "../simulators/ipmi/bmc.ts";
 import { SimulatedMachine } from "../simulators/machine.ts";
 import { describeWithProgram, findProgram } from "./programs.ts";

@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { catalogue, loadAction } from "../../actions/catalogue.ts";
-import { fieldGroups } from "../../actions/harness/flags.ts";
+import { fieldGroups } from "../../actions/harness/input/flags.ts";
 import { pages } from "../../scripts/docs.ts";
 
 const root = new URL("../../", import.meta.url);

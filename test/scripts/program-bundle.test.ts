@@ -100,15 +100,15 @@ describe("the bundled program", () => {
     const reached = reachedFrom("actions/run-named.ts", "import-statement", "dynamic-import");
 
     expect(reached).toContain("actions/power-off/action.ts");
-    expect(reached).toContain("shared/bmc/redfish/provider.ts");
+    expect(reached).toContain("shared/bmc/providers/redfish/provider.ts");
     const foreign = /^(worker|cli)\/|connectrpc|@bufbuild|undici\/index\.js$/;
     expect(reached.filter((source) => foreign.test(source))).toEqual([]);
   });
 
   it("loads no action for the worker", () => {
-    const reached = reachedFrom("worker/start.ts", "import-statement", "dynamic-import");
+    const reached = reachedFrom("worker/commands/start.ts", "import-statement", "dynamic-import");
 
-    expect(reached).toContain("worker/transport/tink/tink-transport.ts");
+    expect(reached).toContain("worker/source/tink/tink-transport.ts");
     expect(reached.filter((source) => source.startsWith("actions/"))).toEqual([]);
   });
 

@@ -1,6 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { z } from "zod";
-import { parseImageReference } from "../../worker/image-reference.ts";
+import { parseImageReference } from "../../worker/action/image-reference.ts";
 import { startTinkServer } from "../simulators/tink/server.ts";
 import { isOver } from "../simulators/tink/workflow.ts";
 import { serveOrders, setupOf } from "./host.ts";

@@ -1,6 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
-import { actionKey } from "../../worker/action-key.ts";
+import { actionKey } from "../../worker/action/action-key.ts";
 import type { Workflow } from "../simulators/tink/workflow.ts";
 import { scaledClock } from "../support/scaled-clock.ts";
 import { type LegacyLab, legacyLab, standingWorker, templateOf } from "./legacy-lab.ts";

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from "vitest";
-import { actionKey } from "../../worker/action-key.ts";
+import { actionKey } from "../../worker/action/action-key.ts";
 import { LABEL } from "../../worker/runtime/docker/container-spec.ts";
 import { buildActionImages } from "../support/action-images.ts";
 import { describeWithDocker, dockerCli, dockerSocketPath } from "../support/docker.ts";

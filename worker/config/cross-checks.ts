@@ -1,6 +1,6 @@
 import type { Problem } from "../../shared/document/problem.ts";
-import { namesLoopback } from "../http/loopback.ts";
 import { type GivenValue, nameOf, settingProblem } from "./given-values.ts";
+import { namesLoopback } from "./loopback.ts";
 import { RUFIO_AGENT_ID } from "./rufio-agent-id.ts";
 import type { SettingName, Settings } from "./schema.ts";
 import type { Setting } from "./setting.ts";

@@ -2,10 +2,10 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import type { Problem } from "../../shared/document/problem.ts";
 import { Secret } from "../../shared/secret.ts";
 import { FileProblem, fileProblemOf, type ReadTextFile } from "../document/read-text-file.ts";
-import { Tokens } from "../http/tokens.ts";
-import { readSecretText } from "../inventory/secret-text.ts";
+import { readSecretText } from "../machines/secret-text.ts";
 import { type GivenValue, settingProblem } from "./given-values.ts";
 import { type SettingName, type Settings, settings as table } from "./schema.ts";
+import { Tokens } from "./tokens.ts";
 import type { HttpFiles } from "./worker-config.ts";
 
 /** The content of the files that settings name. */

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { Secret } from "../../shared/secret.ts";
 import { ContainerCpus, ContainerMemory, ContainerPids } from "../document/container-limits.ts";
 import { ByteSize, Count, Duration, List, Text, Toggle } from "../document/value-types.ts";
-import { AgentId, AgentIdPattern } from "../inventory/agent-id.ts";
+import { AgentId, AgentIdPattern } from "../machines/agent-id.ts";
 import { HttpAddress } from "./http-address.ts";
 import {
   AnnotationPair,

@@ -1,8 +1,8 @@
 import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
 import type { Secret } from "../../shared/secret.ts";
-import { agentIdsOf } from "../inventory/agent-id.ts";
-import type { Inventory } from "../inventory/inventory.ts";
+import { agentIdsOf } from "../machines/agent-id.ts";
+import type { Inventory } from "../machines/inventory.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { TrustSettings } from "../policy/settle-trust.ts";
 import { DEFAULT_HTTP_ADDRESS, type ListenAddress } from "./http-address.ts";

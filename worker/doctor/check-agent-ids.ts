@@ -1,5 +1,5 @@
 import { suggestion } from "../../shared/nearest-name.ts";
-import { agentIdOf, machineNameOf } from "../inventory/agent-id.ts";
+import { agentIdOf, machineNameOf } from "../machines/agent-id.ts";
 import type { Policy } from "../policy/policy.ts";
 import { agentProblem } from "../policy/tenant-rule.ts";
 import { matchesName } from "../policy/wildcard.ts";

@@ -1,10 +1,10 @@
 import * as z from "zod/mini";
+import type { Cluster } from "../cluster/client/cluster.ts";
+import { KINDS } from "../cluster/client/kinds.ts";
+import { isKubernetesError } from "../cluster/client/kubernetes-error.ts";
+import { watchedWorkflow } from "../cluster/wake-up/watched-workflow.ts";
 import type { WorkerConfig } from "../config/worker-config.ts";
-import { machineNameOf } from "../inventory/agent-id.ts";
-import type { Cluster } from "../kubernetes/cluster.ts";
-import { KINDS } from "../kubernetes/kinds.ts";
-import { isKubernetesError } from "../kubernetes/kubernetes-error.ts";
-import { watchedWorkflow } from "../wake-up/watched-workflow.ts";
+import { machineNameOf } from "../machines/agent-id.ts";
 import { count, type Finding, isWrong, named } from "./finding.ts";
 
 export type AgentIdUse = Pick<WorkerConfig, "fixedAgentIds" | "agentIdPattern">;

@@ -1,8 +1,8 @@
 import { BmcError } from "../../shared/bmc/errors.ts";
 import { filesOpenToAll } from "../document/open-to-all.ts";
 import { FileProblem } from "../document/read-text-file.ts";
-import type { Inventory, Machine } from "../inventory/inventory.ts";
-import { SecretCommands } from "../inventory/secret-commands.ts";
+import type { Inventory, Machine } from "../machines/inventory.ts";
+import { SecretCommands } from "../machines/secret-commands.ts";
 import { eachOf } from "./each-of.ts";
 import type { Examined } from "./examine.ts";
 import { count, type Finding, isSkipped, isWell, isWrong, named } from "./finding.ts";

@@ -1,11 +1,11 @@
 import { silentLogger } from "../../shared/logger.ts";
-import { composeRuntime } from "../compose.ts";
+import { composeRuntime } from "../compose/compose.ts";
+import { type ClusterOpening, openCluster } from "../compose/open-cluster.ts";
 import { settings as table } from "../config/schema.ts";
 import { composeConfig, type WorkerConfig } from "../config/worker-config.ts";
-import { emptyInventory } from "../inventory/inventory.ts";
-import { type ClusterOpening, openCluster } from "../open-cluster.ts";
-import type { OwnProgram } from "../own-program.ts";
+import { emptyInventory } from "../machines/inventory.ts";
 import { defaultPolicy } from "../policy/policy.ts";
+import type { OwnProgram } from "../runtime/in-process/own-program.ts";
 import { checkAgentIds } from "./check-agent-ids.ts";
 import { checkBmcs } from "./check-bmcs.ts";
 import { checkCluster } from "./check-cluster.ts";

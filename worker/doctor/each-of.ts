@@ -1,4 +1,4 @@
-import { ActionSlots } from "../action-slots.ts";
+import { ActionSlots } from "../turns/action-slots.ts";
 
 /** What `work` makes of each item, so many at a time, in the items' order. Rejects when the signal aborts. */
 export async function eachOf<Item, Made>(

@@ -1,7 +1,7 @@
 import type { Problem } from "../../shared/document/problem.ts";
 import { type ExaminedConfig, examineConfig } from "../config/load-config.ts";
 import { readTextFile } from "../document/read-text-file.ts";
-import { parseInventory } from "../inventory/parse-inventory.ts";
+import { parseInventory } from "../machines/parse-inventory.ts";
 
 /** What the checks look at: all that could be read, and which files hold secrets. */
 export interface Examined extends ExaminedConfig {

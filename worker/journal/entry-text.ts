@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { actionKey } from "../action-key.ts";
+import { actionKey } from "../action/action-key.ts";
 import { JournalEntry } from "./entry.ts";
 
 /** The version of the entries this worker writes. Version 1 had no checksum. */

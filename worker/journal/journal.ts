@@ -2,7 +2,7 @@ import { link, mkdir, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
-import type { JournalSeen, Observer } from "../observer.ts";
+import type { JournalSeen, Observer } from "../action/observer.ts";
 import { PART, replaceTextFile } from "./durable-file.ts";
 import { type JournalEntry, mustLast } from "./entry.ts";
 import { encodeEntry } from "./entry-text.ts";

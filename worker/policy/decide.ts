@@ -1,4 +1,4 @@
-import type { Action } from "../action.ts";
+import type { Action } from "../action/action.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { environmentProblems, ownConnectionProblem } from "./environment-rule.ts";
 import { fileProblem } from "./file-rule.ts";

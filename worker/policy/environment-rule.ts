@@ -1,7 +1,7 @@
 import { connectionGiven, flagOfVariable, type GivenName, givenNames } from "../../shared/contract/given.ts";
 import { nearestName } from "../../shared/nearest-name.ts";
-import type { Action } from "../action.ts";
-import { parseImageReference } from "../image-reference.ts";
+import type { Action } from "../action/action.ts";
+import { parseImageReference } from "../action/image-reference.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { matchesAnyImage } from "./image-rule.ts";
 import type { Policy } from "./policy.ts";

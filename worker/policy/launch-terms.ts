@@ -1,4 +1,4 @@
-import { parseImageReference } from "../image-reference.ts";
+import { parseImageReference } from "../action/image-reference.ts";
 import type { LaunchTerms } from "../runtime/runtime.ts";
 import { matchesAnyImage } from "./image-rule.ts";
 import type { ContainerRule, Policy } from "./policy.ts";

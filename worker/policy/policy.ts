@@ -1,7 +1,7 @@
 import { z } from "zod";
+import { parseImageReference } from "../action/image-reference.ts";
 import { ContainerCpus, ContainerMemory, ContainerPids } from "../document/container-limits.ts";
 import { Toggle } from "../document/value-types.ts";
-import { parseImageReference } from "../image-reference.ts";
 
 /** `registry/path`, with `*` for anything within a path segment and `**` across segments; a tag or digest may follow. */
 const ImagePattern = z.string().regex(/^[\w.*/:@[\]-]+$/, {

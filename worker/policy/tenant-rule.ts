@@ -1,6 +1,6 @@
-import type { Action } from "../action.ts";
-import { parseImageReference } from "../image-reference.ts";
-import { namespaceOf } from "../workflow-namespace.ts";
+import type { Action } from "../action/action.ts";
+import { parseImageReference } from "../action/image-reference.ts";
+import { namespaceOf } from "../action/workflow-namespace.ts";
 import { matchesAnyImage } from "./image-rule.ts";
 import { isInNamespace } from "./namespace.ts";
 import type { AgentRule, TenantRule } from "./policy.ts";

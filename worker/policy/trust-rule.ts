@@ -1,4 +1,4 @@
-import { parseImageReference } from "../image-reference.ts";
+import { parseImageReference } from "../action/image-reference.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { matchesAnyImage } from "./image-rule.ts";
 import type { Policy } from "./policy.ts";

@@ -1,4 +1,4 @@
-import type { ActionId } from "../action.ts";
+import type { ActionId } from "../action/action.ts";
 import { climbs, judgeHostPath } from "./host-path.ts";
 import { isInNamespace } from "./namespace.ts";
 import type { VolumeRule } from "./policy.ts";

@@ -1,5 +1,5 @@
-import type { ActionId } from "../action.ts";
-import { actionKey } from "../action-key.ts";
+import type { ActionId } from "../action/action.ts";
+import { actionKey } from "../action/action-key.ts";
 
 const NAME_SLUG_LENGTH = 40;
 

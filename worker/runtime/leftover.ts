@@ -1,5 +1,5 @@
 import type { ActionResult } from "../../shared/contract/result.ts";
-import { type BootTime, msBetween, parseBootTime } from "../boot-time.ts";
+import { type BootTime, msBetween, parseBootTime } from "../action/boot-time.ts";
 
 /** How long after its time another worker's action is nobody's: that worker would have stopped it. */
 const ABANDONED_AFTER_MS = 60 * 60_000;

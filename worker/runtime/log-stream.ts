@@ -1,8 +1,8 @@
 import { type ActionResult, parseResultLine } from "../../shared/contract/result.ts";
+import { cutMark, LineSplitter } from "../../shared/line-splitter.ts";
 import type { LineRedactor } from "../../shared/redaction/line-redactor.ts";
 import { redactor } from "../../shared/secret-forms.ts";
 import { isSpansLine } from "../../shared/tracing/variables.ts";
-import { cutMark, LineSplitter } from "./line-splitter.ts";
 import { OutputBudget, ReadingPace } from "./output-budget.ts";
 import type { LogLine, OutputTerms } from "./runtime.ts";
 

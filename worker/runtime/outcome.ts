@@ -2,7 +2,7 @@ import type { ErrorClass } from "../../shared/contract/error-class.ts";
 import { errorClassOf } from "../../shared/contract/exit-code.ts";
 import { type ActionResult, foldLine, oneLine } from "../../shared/contract/result.ts";
 import { formatSeconds } from "../../shared/duration.ts";
-import type { Outcome } from "../action.ts";
+import type { Outcome } from "../action/action.ts";
 import { readLogLine } from "./log-line.ts";
 import type { EndedAction } from "./runtime.ts";
 

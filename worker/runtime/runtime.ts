@@ -1,7 +1,7 @@
 import type { Connection } from "../../shared/contract/connection.ts";
 import type { Redactor } from "../../shared/secret-forms.ts";
-import type { Action, ActionId, Outcome } from "../action.ts";
-import type { MountedConnection } from "../inventory/inventory.ts";
+import type { Action, ActionId, Outcome } from "../action/action.ts";
+import type { MountedConnection } from "../machines/inventory.ts";
 import type { Need } from "./leftover.ts";
 import type { DroppedOutput } from "./output-budget.ts";
 

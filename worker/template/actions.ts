@@ -1,4 +1,4 @@
-import type { Action } from "../action.ts";
+import type { Action } from "../action/action.ts";
 import type { Template, TemplateAction, TemplateTask } from "./template.ts";
 
 /** An action as a worker gets it, but for the IDs that a workflow gives it. */

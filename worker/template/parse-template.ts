@@ -1,7 +1,7 @@
 import { LineCounter, type YAMLError } from "yaml";
 import { oneLine } from "../../shared/contract/result.ts";
 import { composeYaml } from "../../shared/document/compose-yaml.ts";
-import { parseImageReference } from "../image-reference.ts";
+import { parseImageReference } from "../action/image-reference.ts";
 import { type Fields, Reading, TooManyAliases } from "./fields.ts";
 import { LONGEST_TEMPLATE, type SourceProblem, substitute } from "./substitute.ts";
 import type { Template, TemplateAction, TemplateProblem, TemplateTask } from "./template.ts";

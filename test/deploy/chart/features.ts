@@ -1,9 +1,9 @@
-import { RIGHTS as INVENTORY_RIGHTS } from "../../../worker/inventory/kubernetes/rights.ts";
-import type { NeededRight } from "../../../worker/kubernetes/needed-right.ts";
-import { RIGHTS as RUFIO_RIGHTS } from "../../../worker/rufio/rights.ts";
+import type { NeededRight } from "../../../worker/cluster/client/needed-right.ts";
+import { RIGHTS as SHARING_RIGHTS } from "../../../worker/cluster/sharing/rights.ts";
+import { RIGHTS as WAKE_UP_RIGHTS } from "../../../worker/cluster/wake-up/rights.ts";
+import { RIGHTS as INVENTORY_RIGHTS } from "../../../worker/machines/cluster/rights.ts";
 import { RIGHTS as RUNTIME_RIGHTS } from "../../../worker/runtime/kubernetes/rights.ts";
-import { RIGHTS as SHARING_RIGHTS } from "../../../worker/sharing/rights.ts";
-import { RIGHTS as WAKE_UP_RIGHTS } from "../../../worker/wake-up/rights.ts";
+import { RIGHTS as RUFIO_RIGHTS } from "../../../worker/source/rufio/rights.ts";
 
 /** The choices that decide which rights are needed. */
 export interface Choices {

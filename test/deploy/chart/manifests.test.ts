@@ -1,9 +1,9 @@
 import type { V1PodSpec } from "@kubernetes/client-node";
 import { beforeAll, expect, it } from "vitest";
 import { systemClock } from "../../../shared/clock.ts";
-import { Health } from "../../../worker/health/health.ts";
-import type { Route } from "../../../worker/http/route.ts";
-import type { WorkerFacts } from "../../../worker/observer.ts";
+import type { WorkerFacts } from "../../../worker/action/observer.ts";
+import { Health } from "../../../worker/observe/health/health.ts";
+import type { Route } from "../../../worker/observe/http/route.ts";
 import { violationsOfRestricted } from "../../simulators/kubernetes/validation/pod-security.ts";
 import { dimensions, isAllowed, present, valuesOf } from "./cases.ts";
 import { describeWithHelm, NAMESPACE, renderAll } from "./helm.ts";

@@ -1,31 +1,42 @@
 import { BmcError } from "../../../shared/bmc/errors.ts";
-import { decodeBootFlags, overrideOf, parseBootFlags } from "../../../shared/bmc/ipmi/boot-options.ts";
-import { GET_CHASSIS_STATUS, parseChassisStatus } from "../../../shared/bmc/ipmi/chassis.ts";
-import { suitePlan } from "../../../shared/bmc/ipmi/cipher-suite.ts";
-import { describeRecord } from "../../../shared/bmc/ipmi/describe-record.ts";
-import { parseDeviceId, parseManufacturer } from "../../../shared/bmc/ipmi/device-id.ts";
-import { parseFruAreaInfo, parseFruData } from "../../../shared/bmc/ipmi/fru.ts";
-import { parseBoardArea, parseFruHeader, parseProductArea } from "../../../shared/bmc/ipmi/fru-area.ts";
-import { parseGuid } from "../../../shared/bmc/ipmi/guid.ts";
-import { matchAnswer } from "../../../shared/bmc/ipmi/handshake-link.ts";
-import { parseHint } from "../../../shared/bmc/ipmi/hint.ts";
-import { parseKg } from "../../../shared/bmc/ipmi/kg.ts";
-import { checksum, parseLanResponse } from "../../../shared/bmc/ipmi/message.ts";
-import { parseHandshakeAnswer, parseOpenSessionResponse } from "../../../shared/bmc/ipmi/open-session.ts";
-import { parseRakp2, provesKeys } from "../../../shared/bmc/ipmi/rakp.ts";
-import { parseHandshakePacket, parseRmcp } from "../../../shared/bmc/ipmi/rmcp.ts";
-import { bridged } from "../../../shared/bmc/ipmi/route.ts";
-import { openMessage, type Seal, sealMessage } from "../../../shared/bmc/ipmi/sealed-packet.ts";
+import {
+  decodeBootFlags,
+  overrideOf,
+  parseBootFlags,
+} from "../../../shared/bmc/providers/ipmi/boot-options.ts";
+import { GET_CHASSIS_STATUS, parseChassisStatus } from "../../../shared/bmc/providers/ipmi/chassis.ts";
+import { suitePlan } from "../../../shared/bmc/providers/ipmi/cipher-suite.ts";
+import { describeRecord } from "../../../shared/bmc/providers/ipmi/describe-record.ts";
+import { parseDeviceId, parseManufacturer } from "../../../shared/bmc/providers/ipmi/device-id.ts";
+import { parseFruAreaInfo, parseFruData } from "../../../shared/bmc/providers/ipmi/fru.ts";
+import {
+  parseBoardArea,
+  parseFruHeader,
+  parseProductArea,
+} from "../../../shared/bmc/providers/ipmi/fru-area.ts";
+import { parseGuid } from "../../../shared/bmc/providers/ipmi/guid.ts";
+import { matchAnswer } from "../../../shared/bmc/providers/ipmi/handshake-link.ts";
+import { parseHint } from "../../../shared/bmc/providers/ipmi/hint.ts";
+import { parseKg } from "../../../shared/bmc/providers/ipmi/kg.ts";
+import { checksum, parseLanResponse } from "../../../shared/bmc/providers/ipmi/message.ts";
+import {
+  parseHandshakeAnswer,
+  parseOpenSessionResponse,
+} from "../../../shared/bmc/providers/ipmi/open-session.ts";
+import { parseRakp2, provesKeys } from "../../../shared/bmc/providers/ipmi/rakp.ts";
+import { parseHandshakePacket, parseRmcp } from "../../../shared/bmc/providers/ipmi/rmcp.ts";
+import { bridged } from "../../../shared/bmc/providers/ipmi/route.ts";
+import { openMessage, type Seal, sealMessage } from "../../../shared/bmc/providers/ipmi/sealed-packet.ts";
 import {
   parseErasure,
   parseReservation,
   parseSelEntry,
   parseSelEntryCount,
   parseSelTime,
-} from "../../../shared/bmc/ipmi/sel-commands.ts";
-import { parseSelRecord } from "../../../shared/bmc/ipmi/sel-record.ts";
-import { parseActiveInstances } from "../../../shared/bmc/ipmi/sol.ts";
-import { parseUserAccess, parseUserName } from "../../../shared/bmc/ipmi/users.ts";
+} from "../../../shared/bmc/providers/ipmi/sel-commands.ts";
+import { parseSelRecord } from "../../../shared/bmc/providers/ipmi/sel-record.ts";
+import { parseActiveInstances } from "../../../shared/bmc/providers/ipmi/sol.ts";
+import { parseUserAccess, parseUserName } from "../../../shared/bmc/providers/ipmi/users.ts";
 import { bytesOf, latin, type Target } from "../target.ts";
 import { JSON_TOKENS, jsonOf } from "./json.ts";
 

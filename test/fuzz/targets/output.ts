@@ -1,19 +1,19 @@
 import { parseResultLine } from "../../../shared/contract/result.ts";
+import { LineSplitter } from "../../../shared/line-splitter.ts";
 import { printable, printableLine, printableLines } from "../../../shared/printable.ts";
 import { Secret } from "../../../shared/secret.ts";
 import { formsOf, redactor } from "../../../shared/secret-forms.ts";
 import { parseTraceParent } from "../../../shared/tracing/trace-parent.ts";
 import { parseKeyValues } from "../../../shared/tracing/variables.ts";
-import { lineText, noteText } from "../../../worker/action-log/text.ts";
-import { LastLines } from "../../../worker/last-lines.ts";
+import { LastLines } from "../../../worker/execution/last-lines.ts";
+import { lineText, noteText } from "../../../worker/observe/action-log/text.ts";
+import { ActionLogs } from "../../../worker/observe/status/action-logs.ts";
+import { escapeHtml } from "../../../worker/observe/status/html.ts";
+import { readSpans } from "../../../worker/observe/tracing/read-spans.ts";
 import { MultiplexedStreamReader } from "../../../worker/runtime/docker/multiplexed-stream.ts";
 import { PodOutput } from "../../../worker/runtime/kubernetes/pod-output.ts";
-import { LineSplitter } from "../../../worker/runtime/line-splitter.ts";
 import { readLogLine } from "../../../worker/runtime/log-line.ts";
 import { LogStream } from "../../../worker/runtime/log-stream.ts";
-import { ActionLogs } from "../../../worker/status/action-logs.ts";
-import { escapeHtml } from "../../../worker/status/html.ts";
-import { readSpans } from "../../../worker/tracing/read-spans.ts";
 import { bytesOf, latin, type Target } from "../target.ts";
 import { JSON_TOKENS } from "./json.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { connectionFieldTable, connectionFile } from "../../../actions/harness/connection-input.ts";
+import { connectionFieldTable, connectionFile } from "../../../actions/harness/input/connection-input.ts";
 import {
   connectionGiven,
   flagOfVariable,

@@ -191,7 +191,7 @@ describe("without the variables nothing of traces is loaded", () => {
     const metafile = await bundleProgram(join(folder, "program"));
 
     const inQuestion = /@opentelemetry.(?!api)|action-traces|span-export/;
-    expect(loadedAtStart(metafile, "worker/start.ts", inQuestion)).toEqual([]);
+    expect(loadedAtStart(metafile, "worker/commands/start.ts", inQuestion)).toEqual([]);
   });
 });
 

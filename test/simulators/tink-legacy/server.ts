@@ -2,13 +2,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ConnectRouter } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
-import { parseTemplate } from "../../../worker/template/parse-template.ts";
 import {
   State,
   type WorkflowActionStatus,
   WorkflowContextSchema,
   WorkflowService,
-} from "../../../worker/transport/tink-legacy/gen/workflow_pb.ts";
+} from "../../../worker/source/tink-legacy/gen/workflow_pb.ts";
+import { parseTemplate } from "../../../worker/template/parse-template.ts";
 import { Faults, type Method } from "../tink/faults.ts";
 import { Listener } from "../tink/listener.ts";
 import type { Submission } from "../tink/server.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createTinkTransport } from "../../../worker/transport/tink/tink-transport.ts";
+import { createTinkTransport } from "../../../worker/source/tink/tink-transport.ts";
 import { exampleTemplate } from "./example-template.ts";
 
 const never = new AbortController().signal;

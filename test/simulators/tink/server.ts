@@ -3,13 +3,13 @@ import { create } from "@bufbuild/protobuf";
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type ConnectRouter } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
-import { parseTemplate } from "../../../worker/template/parse-template.ts";
 import {
   type ActionResponse,
   ActionResponseSchema,
   type ActionStatusRequest,
   WorkflowService,
-} from "../../../worker/transport/tink/gen/workflow_pb.ts";
+} from "../../../worker/source/tink/gen/workflow_pb.ts";
+import { parseTemplate } from "../../../worker/template/parse-template.ts";
 import { Faults } from "./faults.ts";
 import { Listener, type ServerTls } from "./listener.ts";
 import { unimplemented } from "./unimplemented.ts";

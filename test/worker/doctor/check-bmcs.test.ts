@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { actionLibrary } from "../../../cli/action-library.ts";
 import { checkBmcs } from "../../../worker/doctor/check-bmcs.ts";
-import type { Inventory } from "../../../worker/inventory/inventory.ts";
-import { parseInventory } from "../../../worker/inventory/parse-inventory.ts";
+import type { Inventory } from "../../../worker/machines/inventory.ts";
+import { parseInventory } from "../../../worker/machines/parse-inventory.ts";
 import { eventually, tcpBlackHole } from "../../actions/lab.ts";
 import { PROGRAM } from "../../cli/program.ts";
 import { type IpmiBmcOptions, startIpmiBmc } from "../../simulators/ipmi/bmc.ts";

@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { fieldNames } from "../../../actions/harness/environment.ts";
-import { parseFlags } from "../../../actions/harness/flags.ts";
-import { readInput } from "../../../actions/harness/read-input.ts";
+import { fieldNames } from "../../../actions/harness/input/environment.ts";
+import { parseFlags } from "../../../actions/harness/input/flags.ts";
+import { readInput } from "../../../actions/harness/input/read-input.ts";
 import powerOff from "../../../actions/power-off/action.ts";
 import { actionLibrary } from "../../../cli/action-library.ts";
 import { type Connection, serialiseConnection } from "../../../shared/contract/connection.ts";
 import { connectionGiven, flagOfVariable, type GivenText } from "../../../shared/contract/given.ts";
-import { emptyInventory } from "../../../worker/inventory/inventory.ts";
-import { resolveMachine } from "../../../worker/inventory/resolve-machine.ts";
+import { emptyInventory } from "../../../worker/machines/inventory.ts";
+import { resolveMachine } from "../../../worker/machines/resolve-machine.ts";
 import { refusals } from "../../../worker/policy/decide.ts";
 import { Policy } from "../../../worker/policy/policy.ts";
 

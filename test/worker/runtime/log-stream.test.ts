@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { foldLine } from "../../../shared/contract/result.ts";
+import { cutMark, LineSplitter } from "../../../shared/line-splitter.ts";
 import { printable, printableLine } from "../../../shared/printable.ts";
 import { Secret } from "../../../shared/secret.ts";
 import { redactor } from "../../../shared/secret-forms.ts";
-import { cutMark, LineSplitter } from "../../../worker/runtime/line-splitter.ts";
 import { readLogLine } from "../../../worker/runtime/log-line.ts";
 import { LogStream } from "../../../worker/runtime/log-stream.ts";
 import type { DroppedOutput } from "../../../worker/runtime/output-budget.ts";

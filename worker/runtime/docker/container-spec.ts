@@ -1,6 +1,6 @@
-import type { ActionId } from "../../action.ts";
-import { actionKey } from "../../action-key.ts";
-import { bootTimeIn, bootTimeText } from "../../boot-time.ts";
+import type { ActionId } from "../../action/action.ts";
+import { actionKey } from "../../action/action-key.ts";
+import { bootTimeIn, bootTimeText } from "../../action/boot-time.ts";
 import type { LaunchRequest } from "../runtime.ts";
 
 /** As `nonroot` in distroless images. */

@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
 import type { z } from "zod";
 import type { ErrorClass } from "../../../shared/contract/error-class.ts";
-import { LineSplitter } from "../line-splitter.ts";
+import { LineSplitter } from "../../../shared/line-splitter.ts";
 import type { ContainerSpec } from "./container-spec.ts";
 import {
   EngineConnection,

@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
 import { type Clock, systemClock } from "../../../shared/clock.ts";
+import { waitUntilDeadline } from "../../../shared/deadline.ts";
 import { withTimeout } from "../../../shared/timeout.ts";
-import { waitUntilDeadline } from "../deadline.ts";
 import { FLOOD_GRACE_MS, type WrittenOutput } from "../log-stream.ts";
 import type { StopReason } from "../outcome.ts";
 import type { OutputTerms } from "../runtime.ts";

@@ -1,7 +1,7 @@
 import type { Logger } from "../../../shared/logger.ts";
 import type { Secret } from "../../../shared/secret.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
-import { type ImageReference, parseImageReference } from "../../image-reference.ts";
+import { type ImageReference, parseImageReference } from "../../action/image-reference.ts";
 import type { Engine } from "./engine.ts";
 import { EngineError } from "./engine-error.ts";
 import type { ImageDetails, PullProgress } from "./engine-schema.ts";

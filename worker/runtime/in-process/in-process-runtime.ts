@@ -1,9 +1,9 @@
 import { serialiseConnection } from "../../../shared/contract/connection.ts";
 import type { ErrorClass } from "../../../shared/contract/error-class.ts";
+import { waitUntilDeadline } from "../../../shared/deadline.ts";
 import type { Logger } from "../../../shared/logger.ts";
-import { fieldsOf } from "../../action-status.ts";
-import { parseImageReference } from "../../image-reference.ts";
-import { waitUntilDeadline } from "../deadline.ts";
+import { fieldsOf } from "../../action/action-status.ts";
+import { parseImageReference } from "../../action/image-reference.ts";
 import { LogStream } from "../log-stream.ts";
 import { concludeOutcome, failedLaunch, nothingLeft } from "../outcome.ts";
 import type { Refusal } from "../process/refusal.ts";

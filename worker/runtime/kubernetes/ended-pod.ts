@@ -1,6 +1,6 @@
 import { constants } from "node:os";
 import { type ActionResult, foldLine, parseResultLine } from "../../../shared/contract/result.ts";
-import type { Outcome } from "../../action.ts";
+import type { Outcome } from "../../action/action.ts";
 import type { WrittenOutput } from "../log-stream.ts";
 import { concludeOutcome, failedLaunch, type StopReason } from "../outcome.ts";
 import { disruptionOf, startFailure } from "./pod-words.ts";

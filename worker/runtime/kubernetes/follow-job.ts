@@ -1,11 +1,11 @@
 import type { Clock } from "../../../shared/clock.ts";
 import { ErrorClass } from "../../../shared/contract/error-class.ts";
+import { waitUntilDeadline } from "../../../shared/deadline.ts";
 import { formatSeconds } from "../../../shared/duration.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { withTimeout } from "../../../shared/timeout.ts";
-import type { Outcome } from "../../action.ts";
-import type { Cluster } from "../../kubernetes/cluster.ts";
-import { waitUntilDeadline } from "../deadline.ts";
+import type { Outcome } from "../../action/action.ts";
+import type { Cluster } from "../../cluster/client/cluster.ts";
 import { FLOOD_GRACE_MS, type WrittenOutput } from "../log-stream.ts";
 import { failedLaunch, type StopReason } from "../outcome.ts";
 import { type OutputTerms, outputTerms } from "../runtime.ts";

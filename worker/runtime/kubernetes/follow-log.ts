@@ -1,8 +1,8 @@
 import { type Backoff, backoffMs } from "../../../shared/backoff.ts";
 import type { Clock } from "../../../shared/clock.ts";
-import type { Cluster } from "../../kubernetes/cluster.ts";
-import type { ObjectName } from "../../kubernetes/kinds.ts";
-import { isKubernetesError } from "../../kubernetes/kubernetes-error.ts";
+import type { Cluster } from "../../cluster/client/cluster.ts";
+import type { ObjectName } from "../../cluster/client/kinds.ts";
+import { isKubernetesError } from "../../cluster/client/kubernetes-error.ts";
 import { ACTION_CONTAINER } from "./job-manifest.ts";
 import type { PodOutput } from "./pod-output.ts";
 

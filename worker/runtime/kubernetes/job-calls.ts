@@ -1,9 +1,9 @@
 import * as z from "zod/mini";
 import { type Backoff, backoffMs } from "../../../shared/backoff.ts";
 import type { Clock } from "../../../shared/clock.ts";
-import type { Cluster } from "../../kubernetes/cluster.ts";
-import { KINDS } from "../../kubernetes/kinds.ts";
-import { isKubernetesError, KubernetesError } from "../../kubernetes/kubernetes-error.ts";
+import type { Cluster } from "../../cluster/client/cluster.ts";
+import { KINDS } from "../../cluster/client/kinds.ts";
+import { isKubernetesError, KubernetesError } from "../../cluster/client/kubernetes-error.ts";
 import { ACKNOWLEDGED_TTL_SECONDS } from "./leftovers.ts";
 import { NOTE, SELECTOR } from "./marks.ts";
 import {

@@ -1,6 +1,6 @@
-import type { ActionId } from "../../action.ts";
-import { actionKey } from "../../action-key.ts";
-import { bootTimeIn, bootTimeText } from "../../boot-time.ts";
+import type { ActionId } from "../../action/action.ts";
+import { actionKey } from "../../action/action-key.ts";
+import { bootTimeIn, bootTimeText } from "../../action/boot-time.ts";
 
 const LABEL_VALUE = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;
 

@@ -1,5 +1,5 @@
 import { type ActionResult, parseResultLine } from "../../../shared/contract/result.ts";
-import { LineSplitter } from "../line-splitter.ts";
+import { LineSplitter } from "../../../shared/line-splitter.ts";
 import { LONGEST_RESULT, LogStream, mayBeResult, type WrittenOutput } from "../log-stream.ts";
 import type { OutputTerms } from "../runtime.ts";
 

@@ -1,4 +1,4 @@
-import type { NeededRight } from "../../kubernetes/needed-right.ts";
+import type { NeededRight } from "../../cluster/client/needed-right.ts";
 
 /** What running actions in pods needs, all of it in the worker's own namespace. */
 export const RIGHTS: readonly NeededRight[] = [

@@ -1,4 +1,4 @@
-import { KubernetesError } from "../../kubernetes/kubernetes-error.ts";
+import { KubernetesError } from "../../cluster/client/kubernetes-error.ts";
 
 /** Where `podReplacementPolicy` is on by default, without which a Job may make a second pod. */
 const OLDEST_MINOR = 29;

@@ -1,9 +1,9 @@
 import * as z from "zod/mini";
 import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
-import type { Cluster } from "../../kubernetes/cluster.ts";
-import { KINDS } from "../../kubernetes/kinds.ts";
-import { type Change, WatchedObjects } from "../../kubernetes/watched-objects.ts";
+import type { Cluster } from "../../cluster/client/cluster.ts";
+import { KINDS } from "../../cluster/client/kinds.ts";
+import { type Change, WatchedObjects } from "../../cluster/client/watched-objects.ts";
 import { MARK, SELECTOR } from "./marks.ts";
 import { JobObject, PodObject, type SeenJob, type SeenPod, seenJob, seenPod } from "./seen.ts";
 

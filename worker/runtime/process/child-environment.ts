@@ -1,5 +1,5 @@
 import { WORKER_RESULT_FILE } from "../../../shared/contract/result.ts";
-import { type BootTime, bootTimeText } from "../../boot-time.ts";
+import { type BootTime, bootTimeText } from "../../action/boot-time.ts";
 
 /** By which a process is found that a worker launched and did not see end. */
 export const MARK_VARIABLE = {

@@ -2,12 +2,12 @@ import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, systemClock } from "../../../shared/clock.ts";
 import { type ActionResult, parseResultLine } from "../../../shared/contract/result.ts";
+import { endGroup } from "../../../shared/process-group.ts";
 import { readOwnFile } from "../../document/read-own-file.ts";
 import { isLeftover, type Mark, type Sweeper } from "../leftover.ts";
 import { LONGEST_RESULT } from "../log-stream.ts";
 import type { LaunchHandle } from "../runtime.ts";
 import { MARK_VARIABLE } from "./child-environment.ts";
-import { endGroup } from "./process-group.ts";
 import { isRunning, type MarkedProcess, processesWith, processHandle } from "./process-table.ts";
 
 const POLL_MS = 100;

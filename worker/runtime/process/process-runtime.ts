@@ -4,11 +4,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { execa } from "execa";
 import { serialiseConnection } from "../../../shared/contract/connection.ts";
 import { EXIT_OK, exitCodeOf } from "../../../shared/contract/exit-code.ts";
-import type { Outcome } from "../../action.ts";
-import { actionKey } from "../../action-key.ts";
-import { bootTime, bootTimeIn } from "../../boot-time.ts";
-import { parseImageReference } from "../../image-reference.ts";
-import { waitUntilDeadline } from "../deadline.ts";
+import { waitUntilDeadline } from "../../../shared/deadline.ts";
+import { endGroup, killGroup, signalGroup } from "../../../shared/process-group.ts";
+import type { Outcome } from "../../action/action.ts";
+import { actionKey } from "../../action/action-key.ts";
+import { bootTime, bootTimeIn } from "../../action/boot-time.ts";
+import { parseImageReference } from "../../action/image-reference.ts";
 import { inputBrokeOff, type Need } from "../leftover.ts";
 import { FLOOD_GRACE_MS, LogStream } from "../log-stream.ts";
 import { concludeOutcome, failedLaunch, nothingLeft, type StopReason } from "../outcome.ts";
@@ -33,7 +34,6 @@ import {
   sweepProcesses,
   untilGone,
 } from "./left-processes.ts";
-import { endGroup, killGroup, signalGroup } from "./process-group.ts";
 import { isRunning, processHandle } from "./process-table.ts";
 import { type FilePermit, refusalOf } from "./refusal.ts";
 

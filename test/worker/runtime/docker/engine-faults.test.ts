@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { LogFields, Logger } from "../../../../shared/logger.ts";
 import { silentLogger } from "../../../../shared/logger.ts";
 import { Secret } from "../../../../shared/secret.ts";
-import type { Action } from "../../../../worker/action.ts";
+import type { Action } from "../../../../worker/action/action.ts";
 import { actionLabels } from "../../../../worker/runtime/docker/container-spec.ts";
 import {
   DockerRuntime,

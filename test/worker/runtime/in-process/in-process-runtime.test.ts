@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { actionLibrary } from "../../../../cli/action-library.ts";
 import { Connection } from "../../../../shared/contract/connection.ts";
 import { silentLogger } from "../../../../shared/logger.ts";
-import type { Action } from "../../../../worker/action.ts";
+import type { Action } from "../../../../worker/action/action.ts";
 import type {
   ActionLibrary,
   InProcessRequest,

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { vi } from "vitest";
 import { stringify } from "yaml";
 import type { LogFields, Logger } from "../../../../shared/logger.ts";
+import { Cluster } from "../../../../worker/cluster/client/cluster.ts";
 import type { PodConfig } from "../../../../worker/config/worker-config.ts";
-import { Cluster } from "../../../../worker/kubernetes/cluster.ts";
 import {
   KubernetesRuntime,
   type KubernetesRuntimeOptions,

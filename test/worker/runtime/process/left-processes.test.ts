@@ -5,7 +5,7 @@ import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { actionKey } from "../../../../worker/action-key.ts";
+import { actionKey } from "../../../../worker/action/action-key.ts";
 import { ActionFolder } from "../../../../worker/runtime/process/action-program.ts";
 import { MARK_VARIABLE } from "../../../../worker/runtime/process/child-environment.ts";
 import { type ProcessState, resultFileOf } from "../../../../worker/runtime/process/left-processes.ts";

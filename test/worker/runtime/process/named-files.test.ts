@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { catalogue, loadAction } from "../../../../actions/catalogue.ts";
-import { commonFields } from "../../../../actions/harness/common-input.ts";
-import { connectionFieldTable, connectionFile } from "../../../../actions/harness/connection-input.ts";
-import { flagOf } from "../../../../actions/harness/input.ts";
+import { commonFields } from "../../../../actions/harness/input/common-input.ts";
+import { connectionFieldTable, connectionFile } from "../../../../actions/harness/input/connection-input.ts";
+import { flagOf } from "../../../../actions/harness/input/input.ts";
 import { namedFiles, refusedNames } from "../../../../worker/runtime/process/named-files.ts";
 
 const nothing = { environment: {}, command: [] };

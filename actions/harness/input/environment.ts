@@ -1,0 +1,37 @@
+import { isConnectionVariable } from "../../../shared/contract/given.ts";
+import { suggestion } from "../../../shared/nearest-name.ts";
+import type { Action } from "../action.ts";
+import { commonFields } from "./common-input.ts";
+import { connectionFieldTable, connectionFile, machineField } from "./connection-input.ts";
+import type { InputFields } from "./input.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Longer names are no links: what follows is looked for from each of their underscores. */
+const LONGEST_LINK = 1_000;
+const SERVICE_LINK = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP)(_\w+)?|ENV_\w+)$/;
+
+/**
+ * The environment without what Kubernetes and Docker links add for a service that happens to be called `bmc` or
+ * `redfish`, such as `REDFISH_PORT=tcp://10.0.0.1:443`.
+ */
+export function withoutServiceLinks(env: Environment): Environment {
+  const isLink = (name: string, value = "") =>
+    (name.length <= LONGEST_LINK && SERVICE_LINK.test(name)) ||
+    (name.endsWith("_PORT") && /^(tcp|udp|sctp):\/\//.test(value));
+  return Object.fromEntries(Object.entries(env).filter(([name, value]) => !isLink(name, value)));
+}
+
+/** Every variable that an action understands. */
+export function fieldNames<Fields extends InputFields>(action: Action<Fields>): readonly string[] {
+  const fields = [...Object.values(action.input), ...commonFields(action), machineField, connectionFile];
+  return [...fields, ...connectionFieldTable].map((field) => field.env);
+}
+
+/** Variables of a connection that no action knows, as problems: a typing error must not pass as a default. */
+export function unknownVariables(env: Environment, known: readonly string[]): readonly string[] {
+  return Object.keys(env)
+    .filter((name) => isConnectionVariable(name) && !known.includes(name))
+    .toSorted()
+    .map((name) => `${name} is not known${suggestion(name, known)}`);
+}

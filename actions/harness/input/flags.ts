@@ -1,0 +1,106 @@
+import { Command, Option } from "commander";
+import { type GivenFlag, parseArguments } from "../../../shared/contract/given.ts";
+import { unknownArgumentProblems } from "../../../shared/unknown-arguments.ts";
+import type { Action } from "../action.ts";
+import { commonFields } from "./common-input.ts";
+import { connectionFieldTable, connectionFile, machineField } from "./connection-input.ts";
+import { flagOf, type InputField } from "./input.ts";
+
+/** What the command line said, by environment name. */
+export interface ParsedFlags {
+  readonly values: Readonly<Record<string, string>>;
+  readonly help: boolean;
+  readonly problems: readonly string[];
+}
+
+/** Every field of an action in the order of its help: its own, then common ones, then the connection. */
+export function fieldGroups(
+  action: Pick<Action, "input" | "table">,
+): readonly (readonly [string, readonly InputField[]])[] {
+  return [
+    ["Options", Object.values(action.input)],
+    ["Common", commonFields(action)],
+    ["Connection", [machineField, connectionFile, ...connectionFieldTable]],
+  ];
+}
+
+const HELP = "--help";
+
+/** Every problem, not just the first. Of a flag given twice the last one counts. */
+export function parseFlags(action: Action, argv: readonly string[]): ParsedFlags {
+  const fields = new Map(
+    fieldGroups(action).flatMap(([, group]) => group.map((field) => [field.env, field])),
+  );
+  const shown = [...fields.values()].filter(({ secret }) => !secret).map(flagOf);
+  const { flags, strays } = parseArguments(argv);
+  const values = new Map<string, string>();
+  const problems: string[] = [];
+  for (const given of flags) {
+    if (given.flag === HELP) continue;
+    const field = fields.get(given.variable ?? "");
+    const problem = field
+      ? flagProblem(field, given)
+      : unknownArgumentProblems([given.flag], [HELP, ...shown]);
+    problems.push(...problem);
+    if (field && problem.length === 0) values.set(field.env, given.value ?? "true");
+  }
+  problems.push(...strays.flatMap((stray) => unknownArgumentProblems([stray], shown)));
+  return {
+    values: Object.fromEntries(values),
+    help: flags.some(({ flag }) => flag === HELP),
+    problems: [...new Set(problems)],
+  };
+}
+
+function flagProblem(field: InputField, { flag, value }: GivenFlag): readonly string[] {
+  if (field.secret) {
+    return [
+      `${flag} cannot be a flag, because command lines are public: use ${flag}-file or the environment`,
+    ];
+  }
+  return value === undefined && field.type !== "boolean" ? [`${flag} needs a value`] : [];
+}
+
+export function helpText(action: Action): string {
+  return `${buildCommand(action).helpInformation()}\n${environmentHelp(secretFields(action))}\n`;
+}
+
+function secretFields(action: Action): readonly InputField[] {
+  return fieldGroups(action).flatMap(([, fields]) => fields.filter(({ secret }) => secret));
+}
+
+function buildCommand(action: Action): Command {
+  const command = new Command(action.name)
+    .description(action.summary)
+    .usage("[options]")
+    .helpOption(false)
+    .configureHelp({ helpWidth: 110 });
+  command.optionsGroup("Options:").addOption(new Option(HELP, "show this help"));
+  for (const [group, fields] of fieldGroups(action)) {
+    command.optionsGroup(`${group}:`);
+    for (const field of fields) if (!field.secret) command.addOption(optionOf(field));
+  }
+  return command;
+}
+
+function optionOf(field: InputField): Option {
+  const flag = flagOf(field);
+  const value = field.type === "boolean" ? " [true|false]" : ` <${placeholder(field)}>`;
+  const facts = [
+    ...(field.choices ? [field.choices.join(", ")] : []),
+    ...(field.required ? ["required"] : []),
+    ...(field.default === undefined ? [] : [`default: ${field.default}`]),
+    `env: ${field.env}`,
+  ];
+  return new Option(`${flag}${value}`, `${field.description} (${facts.join("; ")})`);
+}
+
+function placeholder(field: InputField): string {
+  return field.type === "list" ? "list" : field.type;
+}
+
+const environmentHelp = (secrets: readonly InputField[]) =>
+  `Every flag can also be set with the environment variable behind it. Secrets can be set only with a variable, or in the file that a flag names:
+  ${secrets.map(({ env }) => `${env} (or ${env}_FILE)`).join(", ")}.
+The last line on stdout is the result as JSON. Exit codes: 0 success, 2 usage, 10 auth, 11 unreachable, 12 tls,
+  13 unsupported, 14 busy, 15 verify, 16 timeout, 17 state, 18 protocol, 19 bmc, 70 internal, 130/143 cancelled.`;

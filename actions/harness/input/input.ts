@@ -1,0 +1,218 @@
+import * as z from "zod/mini";
+import { flagOfVariable } from "../../../shared/contract/given.ts";
+import { formatSeconds, parseDurationMs } from "../../../shared/duration.ts";
+import { Secret } from "../../../shared/secret.ts";
+
+/** How a field is shown in `--help`, README tables and registry metadata. */
+export type InputType = "text" | "integer" | "boolean" | "duration" | "choice" | "list" | "file";
+
+/** One input of an action: its environment name, from which the flag follows, and how its text is read. */
+export interface InputField<T = unknown> {
+  /** UPPER_SNAKE; the flag is the same in `--kebab-case`. */
+  readonly env: string;
+  readonly type: InputType;
+  readonly description: string;
+  readonly schema: z.ZodMiniType<T, string>;
+  /** As the user would write it. */
+  readonly default?: string;
+  readonly required?: boolean;
+  readonly choices?: readonly string[];
+  /** A secret is never offered as a flag: command lines are public. */
+  readonly secret?: boolean;
+  /** The value is a file that holds what is meant; `secret` is kept closed, in `text` it may be quoted. */
+  readonly fromFile?: "secret" | "text";
+}
+
+export type InputFields = Readonly<Record<string, InputField>>;
+
+/** The parsed values: those with a default or required are always there. */
+export type InputOf<Fields extends InputFields> = {
+  readonly [Name in keyof Fields]: Fields[Name] extends { default: string } | { required: true }
+    ? z.output<Fields[Name]["schema"]>
+    : z.output<Fields[Name]["schema"]> | undefined;
+};
+
+export function flagOf(field: Pick<InputField, "env">): string {
+  return flagOfVariable(field.env);
+}
+
+interface Common {
+  readonly env: string;
+  readonly description: string;
+}
+
+/** Text to a value by `read`, whose undefined means that the text is not one. */
+function textAs<T>(read: (text: string) => T | undefined, expected: string): z.ZodMiniType<T, string> {
+  const schema = z.pipe(
+    z.string(),
+    z.transform((text: string, context) => {
+      const value = read(text);
+      if (value === undefined) context.issues.push({ code: "custom", message: expected, input: text });
+      return value;
+    }),
+  );
+  // A pass means that `read` gave a value, which the schema's type cannot express.
+  return schema as unknown as z.ZodMiniType<T, string>;
+}
+
+export const BOOLEAN_PROBLEM = "is not true or false";
+const TRUE = ["true", "1", "yes", "on"];
+const FALSE = ["false", "0", "no", "off"];
+
+export function readBoolean(text: string): boolean | undefined {
+  const word = text.trim().toLowerCase();
+  if (TRUE.includes(word)) return true;
+  return FALSE.includes(word) ? false : undefined;
+}
+
+export function readInteger(text: string): number | undefined {
+  return /^-?\d{1,15}$/.test(text.trim()) ? Number(text) : undefined;
+}
+
+export const duration = <const O extends Common & { readonly default?: string; readonly minMs?: number }>(
+  options: O,
+) => ({
+  ...options,
+  type: "duration" as const,
+  schema: textAs((text) => {
+    const ms = parseDurationMs(text);
+    return ms === undefined || ms < (options.minMs ?? 0) ? undefined : ms;
+  }, durationExpectation(options.minMs)),
+});
+
+function durationExpectation(minMs = 0): string {
+  const least = minMs > 0 ? ` of at least ${formatSeconds(minMs)}` : "";
+  return `is not a duration${least}, such as 90, 90s or 1m30s`;
+}
+
+export const boolean = <const O extends Common & { readonly default?: string }>(options: O) => ({
+  ...options,
+  type: "boolean" as const,
+  schema: textAs(readBoolean, BOOLEAN_PROBLEM),
+});
+
+export const choice = <
+  const V extends string,
+  const O extends Common & { readonly default?: NoInfer<V>; readonly required?: true },
+>(
+  choices: readonly V[],
+  options: O,
+) => ({
+  ...options,
+  type: "choice" as const,
+  choices,
+  schema: textAs(
+    (text) => choices.find((value) => value === text.trim().toLowerCase()),
+    `is not one of ${choices.join(", ")}`,
+  ),
+});
+
+export const integer = <
+  const O extends Common & { readonly default?: string; readonly min: number; readonly max: number },
+>(
+  options: O,
+) => ({
+  ...options,
+  type: "integer" as const,
+  schema: textAs((text) => {
+    const value = readInteger(text);
+    return value === undefined || value < options.min || value > options.max ? undefined : value;
+  }, `is not a whole number from ${options.min} to ${options.max}`),
+});
+
+/** What a text must look like; the message follows its name. */
+interface Pattern {
+  readonly pattern: RegExp;
+  readonly expected: string;
+}
+
+export const text = <
+  const O extends Common & Pattern & { readonly default?: string; readonly required?: true },
+>(
+  options: O,
+) => ({
+  ...options,
+  type: "text" as const,
+  schema: textAs((given) => {
+    const value = given.trim();
+    return options.pattern.test(value) ? value : undefined;
+  }, options.expected),
+});
+
+/** Items with commas between them; empty ones are left out. */
+export const list = <
+  const O extends Common & Pattern & { readonly default?: string; readonly required?: true },
+>(
+  options: O,
+) => ({
+  ...options,
+  type: "list" as const,
+  schema: textAs((given) => {
+    const items = listItems(given);
+    return items.every((item) => options.pattern.test(item)) ? items : undefined;
+  }, options.expected),
+});
+
+/** Items of a fixed vocabulary with commas between them. */
+export const choiceList = <
+  const V extends string,
+  const O extends Common & { readonly default?: string; readonly required?: true },
+>(
+  choices: readonly V[],
+  options: O,
+) => ({
+  ...options,
+  type: "list" as const,
+  choices,
+  schema: textAs(
+    (given) => {
+      const items = listItems(given.toLowerCase());
+      const known = items.filter((item): item is V => choices.some((choice) => choice === item));
+      return known.length === items.length ? known : undefined;
+    },
+    `must hold only ${choices.join(", ")}`,
+  ),
+});
+
+function listItems(given: string): readonly string[] {
+  return given
+    .split(",")
+    .map((item) => item.trim())
+    .filter((item) => item !== "");
+}
+
+/** A path that the action writes to. */
+export const outputFile = <const O extends Common & { readonly required?: true }>(options: O) => ({
+  ...options,
+  type: "file" as const,
+  schema: z.string(),
+});
+
+const SecretText = z.pipe(
+  z.string().check(z.minLength(1, { error: "is empty" })),
+  z.transform((given: string) => new Secret(given)),
+);
+
+/** A secret in the environment, never a flag. */
+export const secret = <const O extends Common>(options: O) => ({
+  ...options,
+  type: "text" as const,
+  secret: true as const,
+  schema: SecretText,
+});
+
+/** A secret in a file; the line break at its end does not belong to it. */
+export const secretFile = <const O extends Common>(options: O) => ({
+  ...options,
+  type: "file" as const,
+  fromFile: "secret" as const,
+  schema: SecretText,
+});
+
+/** A document in a file, or on stdin as `-`. */
+export const textFile = <const O extends Common>(options: O) => ({
+  ...options,
+  type: "file" as const,
+  fromFile: "text" as const,
+  schema: z.string(),
+});

@@ -1,0 +1,98 @@
+import { BmcError } from "../../../shared/bmc/errors.ts";
+import type { Logger } from "../../../shared/logger.ts";
+import type { Secret } from "../../../shared/secret.ts";
+import { generatePassword } from "./generate-password.ts";
+import {
+  adoptCandidate,
+  candidateOf,
+  checkPlace,
+  readCandidate,
+  removeCandidate,
+  writeCandidate,
+} from "./password-file.ts";
+import type { PasswordInput } from "./password-input.ts";
+
+/** What a user's password is to become. */
+export interface NewPassword {
+  readonly password?: Secret;
+  /** An earlier run that was cut off may have set it already. */
+  readonly mayBeSet?: boolean;
+}
+
+/**
+ * Calls `use` with the user's new password, if there is to be one. A generated one is on disk, beside its final
+ * place as `<file>.new`, before the BMC hears of it, and takes its place when `use` resolved: whenever the
+ * process dies, the password in force is in one of the two. What an earlier run left in `.new` is used again,
+ * because the BMC may have taken it, and is never removed.
+ */
+export async function withNewPassword<T>(
+  input: PasswordInput,
+  log: Logger,
+  use: (given: NewPassword) => Promise<T>,
+): Promise<T> {
+  const file = input.passwordGenerate ? input.passwordGenerateFile : undefined;
+  if (file === undefined) return use(givenPassword(input));
+  const candidate = await prepare(file);
+  log.info({ file: candidateOf(file) }, "new password saved to a file until the BMC accepts it");
+  let result: T;
+  try {
+    result = await use(candidate);
+  } catch (thrown) {
+    throw await tidied(BmcError.from(thrown), candidate, candidateOf(file));
+  }
+  try {
+    await adoptCandidate(file);
+  } catch (thrown) {
+    const where = `the password was set and is in ${candidateOf(file)}, which could not be renamed to ${file}`;
+    throw new BmcError("internal", `${where}: ${(thrown as Error).message}`, { cause: thrown });
+  }
+  return result;
+}
+
+/** What a dry run needs of the new password: one of the same shape, and that its file can be written. */
+export async function passwordToPlan(input: PasswordInput): Promise<NewPassword> {
+  const file = input.passwordGenerate ? input.passwordGenerateFile : undefined;
+  if (file === undefined) return givenPassword(input);
+  return onDisk(async () => {
+    await checkPlace(file);
+    return { password: (await readCandidate(candidateOf(file))) ?? generatePassword() };
+  });
+}
+
+function givenPassword({ password, passwordFile }: PasswordInput): NewPassword {
+  const given = password ?? passwordFile;
+  return given ? { password: given } : {};
+}
+
+function prepare(file: string): Promise<NewPassword> {
+  return onDisk(async () => {
+    await checkPlace(file);
+    const candidate = candidateOf(file);
+    const left = await readCandidate(candidate);
+    if (left) return { password: left, mayBeSet: true };
+    const password = generatePassword();
+    await writeCandidate(candidate, password);
+    return { password };
+  });
+}
+
+async function onDisk<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (thrown) {
+    throw new BmcError("usage", `PASSWORD_GENERATE_FILE: ${(thrown as Error).message}`, { cause: thrown });
+  }
+}
+
+/** An action that is cut short, or is wrong itself, does not know how far it got. */
+const IN_DOUBT = ["cancelled", "internal", "timeout"];
+
+/** A password that was refused is no use; one that may be in force must be found. */
+async function tidied(error: BmcError, { mayBeSet }: NewPassword, candidate: string): Promise<BmcError> {
+  if (!mayBeSet && !error.uncertain && !IN_DOUBT.includes(error.class)) {
+    await removeCandidate(candidate).catch(() => undefined);
+    return error;
+  }
+  const message = `${error.message}; the password that the BMC may have stored is in ${candidate}`;
+  return new BmcError(error.class, message, { cause: error, uncertain: error.uncertain });
+}

@@ -1,0 +1,129 @@
+import { dirname, join } from "node:path";
+import { Connection, requiredCredentials } from "../../../shared/contract/connection.ts";
+import { resolveFileReferences } from "../../../shared/contract/file-reference.ts";
+import { type GivenValue, givenValue, type ValueSources } from "../../../shared/contract/given.ts";
+import { describeIssue, missingValue, wrongValue } from "../result/describe-problem.ts";
+import { connectionFieldTable, connectionFile, machineField } from "./connection-input.ts";
+import { readText, type TextSources } from "./read-text.ts";
+import { readValue } from "./read-value.ts";
+
+/** Where a connection comes from. */
+export type ConnectionSources = ValueSources & TextSources;
+
+/** The connection, whole from a file or field by field; undefined when it, or a problem, is not there. */
+export async function readConnection(
+  sources: ConnectionSources,
+  problems: string[],
+): Promise<Connection | undefined> {
+  const file = givenValue(connectionFile.env, sources);
+  return file ? readWhole(file, sources, problems) : readFields(sources, problems);
+}
+
+async function readWhole(
+  { text: path, from }: GivenValue,
+  sources: ConnectionSources,
+  problems: string[],
+): Promise<Connection | undefined> {
+  const also = connectionFieldTable.flatMap((field) => givenValue(field.env, sources)?.from ?? []);
+  if (also.length > 0) {
+    problems.push(`${also.join(", ")} cannot be combined with ${from}, which contains the whole connection`);
+  }
+  const document = await readJson(path, sources);
+  if (!document.ok) {
+    problems.push(`${from}: ${path === "-" ? "stdin" : path} ${document.problem}`);
+    return undefined;
+  }
+  const before = problems.length;
+  const whole = await resolveFileReferences(document.value, (file) =>
+    readBeside(path, file, { from, sources, problems }),
+  );
+  if (problems.length > before) return undefined;
+  const parsed = Connection.safeParse(whole);
+  if (!parsed.success) {
+    const issues = parsed.error.issues;
+    problems.push(
+      ...issues.map((issue) => `${from}: ${issue.path.join(".") || "it"} ${describeIssue(issue)}`),
+    );
+    return undefined;
+  }
+  const connection = parsed.data;
+  for (const name of requiredCredentials(connection)) {
+    if (connection[name] === undefined) problems.push(`${from}: ${name} is missing`);
+  }
+  const machine = connection.machine ?? givenValue(machineField.env, sources)?.text;
+  return machine === undefined ? connection : { ...connection, machine };
+}
+
+/** A secret that is a file of its own; a problem and no text where it cannot be had. */
+async function readBeside(
+  path: string,
+  file: string,
+  { from, sources, problems }: { from: string; sources: TextSources; problems: string[] },
+): Promise<string> {
+  if (path === "-") {
+    problems.push(`${from}: stdin names the file ${file}, which only a connection in a file can`);
+    return "";
+  }
+  const place = join(dirname(path), file);
+  const read = await readText(place, sources);
+  if (!read.ok) problems.push(`${from}: ${place} ${read.problem}`);
+  return read.ok ? read.text.replace(/\r?\n$/, "") : "";
+}
+
+async function readJson(path: string, sources: TextSources) {
+  const read = await readText(path, sources);
+  if (!read.ok) return read;
+  try {
+    const value: unknown = JSON.parse(read.text);
+    return { ok: true, value } as const;
+  } catch {
+    return { ok: false, problem: "is not JSON" } as const;
+  }
+}
+
+async function readFields(sources: ConnectionSources, problems: string[]): Promise<Connection | undefined> {
+  const document: Record<string, unknown> = {};
+  const origins = new Map<string, GivenValue>();
+  for (const field of [machineField, ...connectionFieldTable]) {
+    const given = givenValue(field.env, sources);
+    if (!given) continue;
+    const key = field.path.join(".");
+    const earlier = origins.get(key);
+    if (earlier) {
+      problems.push(`${earlier.from} and ${given.from} are both set: set only one`);
+      continue;
+    }
+    origins.set(key, given);
+    const text = await readValue(field, given, sources, problems);
+    if (text !== undefined) place(document, field.path, field.fromFile ? text : field.read(text));
+  }
+  for (const name of requiredCredentials(document)) {
+    if (!origins.has(name)) problems.push(MISSING_CREDENTIALS[name]);
+  }
+  const parsed = Connection.safeParse(document);
+  if (parsed.success) return parsed.data;
+  for (const issue of parsed.error.issues) {
+    const key = issue.path.map(String);
+    const field = connectionFieldTable.find(({ path }) => path.every((part, index) => part === key[index]));
+    const given = field && origins.get(field.path.join("."));
+    if (!field) problems.push(`${key.join(".")} ${describeIssue(issue)}`);
+    else problems.push(given ? wrongValue(field, given, [issue]) : missingValue(field));
+  }
+  return undefined;
+}
+
+const MISSING_CREDENTIALS = {
+  username: "BMC_USERNAME is missing: the user",
+  password: "BMC_PASSWORD or BMC_PASSWORD_FILE is missing: the password",
+};
+
+function place(document: Record<string, unknown>, path: readonly string[], value: unknown): void {
+  const [head = "", ...rest] = path;
+  if (rest.length === 0) {
+    document[head] = value;
+    return;
+  }
+  const inner = (document[head] ?? {}) as Record<string, unknown>;
+  document[head] = inner;
+  place(inner, rest, value);
+}

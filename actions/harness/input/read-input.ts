@@ -1,0 +1,60 @@
+import type { Connection } from "../../../shared/contract/connection.ts";
+import { givenValue } from "../../../shared/contract/given.ts";
+import type { Action } from "../action.ts";
+import { missingValue, wrongValue } from "../result/describe-problem.ts";
+import { commonInput, outputInput } from "./common-input.ts";
+import { fieldNames, unknownVariables, withoutServiceLinks } from "./environment.ts";
+import type { InputFields, InputOf } from "./input.ts";
+import { type ConnectionSources, readConnection } from "./read-connection.ts";
+import { readValue } from "./read-value.ts";
+
+export interface ActionInput<Fields extends InputFields> {
+  readonly own: InputOf<Fields>;
+  readonly common: InputOf<typeof commonInput>;
+  /** How the result is shown; only a question where the action has a table. */
+  readonly output: "auto" | "json" | "table";
+  readonly connection: Connection;
+}
+
+export type ReadInput<Fields extends InputFields> =
+  | { readonly ok: true; readonly input: ActionInput<Fields> }
+  | { readonly ok: false; readonly problems: readonly string[] };
+
+/** Reads and checks everything before anything is sent. Every problem is found, not just the first. */
+export async function readInput<Fields extends InputFields>(
+  action: Action<Fields>,
+  given: ConnectionSources,
+): Promise<ReadInput<Fields>> {
+  const sources = { ...given, env: withoutServiceLinks(given.env) };
+  const problems = [...unknownVariables(sources.env, fieldNames(action))];
+  const before = problems.length;
+  const own = await readFields(action.input, sources, problems);
+  if (problems.length === before) problems.push(...(action.check?.(own) ?? []));
+  const common = await readFields(commonInput, sources, problems);
+  const shown = action.table ? await readFields({ output: outputInput }, sources, problems) : undefined;
+  const connection = await readConnection(sources, problems);
+  if (problems.length > 0 || !connection) return { ok: false, problems };
+  return { ok: true, input: { own, common, output: shown?.output ?? "json", connection } };
+}
+
+async function readFields<Fields extends InputFields>(
+  fields: Fields,
+  sources: ConnectionSources,
+  problems: string[],
+): Promise<InputOf<Fields>> {
+  const read: Record<string, unknown> = {};
+  for (const [name, field] of Object.entries(fields)) {
+    const given = givenValue(field.env, sources);
+    if (given === undefined && field.default === undefined) {
+      if (field.required) problems.push(missingValue(field));
+      continue;
+    }
+    const text = given ? await readValue(field, given, sources, problems) : field.default;
+    if (text === undefined) continue;
+    const parsed = field.schema.safeParse(text);
+    if (parsed.success) read[name] = parsed.data;
+    else problems.push(wrongValue(field, given ?? { text, from: field.env }, parsed.error.issues));
+  }
+  // Every field with a default or required was read, or is among the problems and the input is not used.
+  return read as InputOf<Fields>;
+}

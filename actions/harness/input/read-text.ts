@@ -1,0 +1,61 @@
+import { constants, createReadStream, fstatSync, openSync } from "node:fs";
+import { Socket } from "node:net";
+import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
+
+/** Far above any connection with its CA bundle. */
+const LIMIT_BYTES = 1_048_576;
+/** A worker writes the connection at once; a forgotten terminal must not hang the action. */
+const LIMIT_MS = 10_000;
+
+export interface TextSources {
+  /** Opened when it is read: an action that is given nothing there leaves it alone. */
+  readonly stdin: () => AsyncIterable<Uint8Array>;
+  readonly signal: AbortSignal;
+}
+
+/** Text, or a problem to follow the name of where it should have come from; it never quotes what was read. */
+export type TextRead =
+  | { readonly ok: true; readonly text: string }
+  | { readonly ok: false; readonly problem: string };
+
+/** Reads UTF-8 text from a file, or from stdin when the path is `-`, within a limited size and time. */
+export async function readText(path: string, { stdin, signal }: TextSources): Promise<TextRead> {
+  try {
+    const text = await withTimeout(LIMIT_MS, signal, () => collect(path === "-" ? stdin() : openFile(path)));
+    return text.trim() === "" ? { ok: false, problem: "is empty" } : { ok: true, text };
+  } catch (thrown) {
+    return { ok: false, problem: describeProblem(thrown) };
+  }
+}
+
+/** Waiting for somebody to write to a pipe would occupy a thread that Node joins when it exits. */
+function openFile(path: string): AsyncIterable<Uint8Array> {
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  return fstatSync(fd).isFIFO()
+    ? new Socket({ fd, readable: true, writable: false })
+    : createReadStream(path, { fd });
+}
+
+class TextProblem extends Error {}
+
+async function collect(source: AsyncIterable<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of source) {
+    size += chunk.byteLength;
+    if (size > LIMIT_BYTES) throw new TextProblem(`is larger than ${LIMIT_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks));
+  } catch {
+    throw new TextProblem("is not UTF-8 text");
+  }
+}
+
+function describeProblem(thrown: unknown): string {
+  if (thrown instanceof TextProblem) return thrown.message;
+  if (thrown instanceof TimeoutReached) return `did not end within ${LIMIT_MS / 1_000} s`;
+  const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : "unknown error";
+  return `cannot be read (${code})`;
+}

@@ -1,0 +1,16 @@
+import type { GivenValue } from "../../../shared/contract/given.ts";
+import type { InputField } from "./input.ts";
+import { readText, type TextSources } from "./read-text.ts";
+
+/** The text a field stands for: what was given, or what is in the file that was given. Undefined with a problem. */
+export async function readValue(
+  { fromFile }: Pick<InputField, "fromFile">,
+  { text, from }: GivenValue,
+  sources: TextSources,
+  problems: string[],
+): Promise<string | undefined> {
+  if (!fromFile) return text;
+  const read = await readText(text, sources);
+  if (!read.ok) problems.push(`${from}: ${text} ${read.problem}`);
+  return read.ok ? read.text.replace(/\r?\n$/, "") : undefined;
+}

@@ -1,0 +1,38 @@
+import { z } from "zod";
+import { BootDevice, BootMode, PowerState } from "../../../shared/contract/vocabulary.ts";
+
+/** Parts of results that several actions have, for their references. */
+
+export const powerState = z
+  .enum(PowerState.options)
+  .describe("The power state as read; a transitional or invalid state is unknown");
+
+export const bootOverride = z
+  .strictObject({
+    device: z.enum([...BootDevice.options, "unknown"]).describe("What to boot from; none is no override"),
+    persistent: z
+      .boolean()
+      .optional()
+      .describe(
+        "Whether it persists; false means once. Absent if there is no override or the BMC does not report it",
+      ),
+    mode: z.enum(BootMode.options).optional().describe("Absent if the BMC does not report it"),
+  })
+  .describe("The boot override as read");
+
+export const mediaState = z
+  .strictObject({
+    inserted: z.boolean().describe("Whether an image is in the drive"),
+    image: z
+      .string()
+      .optional()
+      .describe("Its URL; absent if the drive is empty or the BMC does not report it"),
+  })
+  .describe("The virtual drive as read; absent if a provider cannot read it");
+
+export const ntpSettings = z
+  .strictObject({
+    enabled: z.boolean().describe("Whether the BMC uses the time servers"),
+    servers: z.array(z.string()).describe("Names and addresses, in the BMC's order"),
+  })
+  .describe("The time servers as read");

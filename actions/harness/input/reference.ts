@@ -1,0 +1,25 @@
+import type { z } from "zod";
+import type { ActionResult } from "../../../shared/contract/result.ts";
+
+/**
+ * What an action's README and its registry entry say beyond its input. Each action has one in `reference.ts`,
+ * which no program loads.
+ */
+export interface ActionReference {
+  /** Of the example in a template, beside `MACHINE`: the action's own variables. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Of the same example, where files go in or out: `/host/path:/path:ro`. */
+  readonly volumes?: readonly string[];
+  /** Words under which the registry finds it, beyond those of all actions. */
+  readonly keywords: readonly string[];
+  /** It reads and sends nothing that changes anything, so that a dry run is no different. */
+  readonly readsOnly?: true;
+  /** What the result holds beside what every result does; each field with a description. */
+  readonly output: {
+    readonly before?: z.ZodType;
+    readonly after?: z.ZodType;
+    readonly data?: z.ZodType;
+  };
+  /** What a run of the example says. */
+  readonly result: ActionResult;
+}

@@ -1,0 +1,59 @@
+import type { LogFields, Logger } from "../../../shared/logger.ts";
+
+const LEVELS = ["debug", "info", "warn", "error"] as const;
+export type Level = (typeof LEVELS)[number];
+/** As pino writes them. */
+const PINO_LEVELS: Readonly<Record<Level, number>> = { debug: 20, info: 30, warn: 40, error: 50 };
+
+/** A logger that loads pino with the first line it writes: most of an action's start is what it imports. */
+export interface ActionLogger extends Logger {
+  /** Resolves when every line so far is written. */
+  flush(): Promise<void>;
+}
+
+interface Line {
+  readonly level: Level;
+  readonly fields: LogFields;
+  readonly message: string;
+}
+
+/** JSON lines on stderr, readable text when that is a terminal. `context` goes with every line. */
+export function createActionLogger(least: Level, context: LogFields): ActionLogger {
+  let sink: Promise<{ readonly logger: Logger }> | undefined;
+  let last: Promise<void> = Promise.resolve();
+  const write = (line: Line) => {
+    if (LEVELS.indexOf(line.level) < LEVELS.indexOf(least)) return;
+    sink ??= import("./open-pino.ts").then(({ openPino }) => openPino(least, context));
+    const opened = sink;
+    last = last.then(async () => (await opened).logger[line.level](line.fields, line.message));
+  };
+  const log = (level: Level) => (fields: LogFields, message: string) => write({ level, fields, message });
+  return {
+    debug: log("debug"),
+    info: log("info"),
+    warn: log("warn"),
+    error: log("error"),
+    flush: () => last,
+  };
+}
+
+/** The same lines as JSON to a callback, for an action that shares its process with others. */
+export function createLineLogger(least: Level, context: LogFields, onLine: (line: string) => void): Logger {
+  const write = (level: Level) => (fields: LogFields, message: string) => {
+    if (LEVELS.indexOf(level) < LEVELS.indexOf(least)) return;
+    const about = { level: PINO_LEVELS[level], time: new Date().toISOString(), ...context };
+    onLine(asJson({ ...about, ...fields, msg: message }) ?? asJson({ ...about, msg: message }) ?? message);
+  };
+  return { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
+}
+
+/** Undefined for what JSON cannot say; a line of the log is no reason to fail. Errors are written as pino writes them. */
+function asJson(line: LogFields): string | undefined {
+  try {
+    return JSON.stringify(line, (_, value: unknown) =>
+      value instanceof Error ? { type: value.name, message: value.message, stack: value.stack } : value,
+    );
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,85 @@
+import { BmcError } from "../../../shared/bmc/errors.ts";
+import { type ActionResult, oneLine } from "../../../shared/contract/result.ts";
+import type { ProviderName } from "../../../shared/contract/vocabulary.ts";
+import type { Logger } from "../../../shared/logger.ts";
+import { redactor } from "../../../shared/secret-forms.ts";
+import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
+import { type Action, ActionFailure, type ActionReport } from "../action.ts";
+import type { InputFields } from "../input/input.ts";
+import type { ActionInput } from "../input/read-input.ts";
+import { changedLogger } from "../result/changed-logger.ts";
+import type { ActionTrace } from "../trace/action-trace.ts";
+import { ActionClients } from "./action-clients.ts";
+
+/** Runs an action against its BMC and says how it ended. Never rejects; sessions are closed when it resolves. */
+export async function runAction<Fields extends InputFields>(
+  action: Action<Fields>,
+  { own, common, connection }: ActionInput<Fields>,
+  {
+    signal,
+    log: wholeLog,
+    trace,
+  }: { readonly signal: AbortSignal; readonly log: Logger; readonly trace?: ActionTrace | undefined },
+): Promise<ActionResult> {
+  // BMCs quote what they refuse, down to the header with the password.
+  const redact = redactor({ username: connection.username, connection, own });
+  const log = changedLogger(wholeLog, redact);
+  trace?.hide(redact, connection.username);
+  const startedMs = performance.now();
+  const clients = new ActionClients(connection, log, trace);
+  const { bmc } = clients;
+  let report: Partial<ActionReport> | undefined;
+  let soFar: ActionReport | undefined;
+  let error: BmcError | undefined;
+  try {
+    const { providers, tls } = connection;
+    const clientFor = (provider: ProviderName) => clients.clientFor(provider);
+    const progress = (noted: ActionReport) => {
+      soFar = noted;
+    };
+    const ways = { providers, tlsFallback: tls.fallback, clientFor };
+    const context = { bmc, ...ways, input: own, dryRun: common.dryRun, log, progress };
+    report = await withTimeout(common.timeout, signal, (bounded) =>
+      action.run({ ...context, signal: bounded }),
+    );
+  } catch (thrown) {
+    const failure = describeFailure(thrown, common.timeout, signal);
+    const told = thrown instanceof ActionFailure;
+    report = told ? thrown.report : soFar;
+    error = told || !soFar ? failure : cutShort(failure, soFar);
+  } finally {
+    await clients.close();
+  }
+  const machine = connection.machine;
+  return {
+    action: action.name,
+    ...(machine === undefined ? {} : { machine }),
+    ok: error === undefined,
+    ...(error === undefined ? {} : { class: error.class }),
+    ...(error?.refused === undefined ? {} : { refused: error.refused }),
+    message: oneLine(
+      redact(error?.message ?? `${report?.summary}${bmc.provider ? ` via ${bmc.provider}` : ""}`),
+    ),
+    ...(clients.provider === undefined ? {} : { provider: clients.provider }),
+    ...(report?.before === undefined ? {} : { before: report.before }),
+    ...(report?.after === undefined ? {} : { after: report.after }),
+    ...(report?.changed === undefined ? {} : { changed: report.changed }),
+    durationMs: Math.round(performance.now() - startedMs),
+    roundTrips: clients.roundTrips,
+    ...(report?.data === undefined ? {} : { data: report.data }),
+    ...(clients.hint === undefined ? {} : { hint: clients.hint }),
+  };
+}
+
+function describeFailure(thrown: unknown, timeoutMs: number, signal: AbortSignal): BmcError {
+  if (signal.aborted) return BmcError.from(signal.reason);
+  const error = BmcError.from(thrown);
+  const reached = error.cause instanceof TimeoutReached && error.cause.afterMs === timeoutMs;
+  return reached
+    ? new BmcError("timeout", `not finished within ${timeoutMs / 1_000} s (TIMEOUT)`, { cause: error })
+    : error;
+}
+
+function cutShort(failure: BmcError, { summary }: ActionReport): BmcError {
+  return new BmcError(failure.class, `${failure.message}: ${summary}`, { cause: failure });
+}

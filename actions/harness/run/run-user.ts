@@ -1,0 +1,33 @@
+import type { UserReport, UserRequest } from "../../../shared/bmc/operations/users.ts";
+import type { BmcUser } from "../../../shared/bmc/provider.ts";
+import type { ActionContext, ActionReport } from "../action.ts";
+import type { InputFields } from "../input/input.ts";
+import { passwordToPlan, withNewPassword } from "../input/new-password.ts";
+import type { PasswordInput } from "../input/password-input.ts";
+import { reportPlan } from "./dry-run.ts";
+
+type UserContext = Pick<ActionContext<InputFields>, "bmc" | "dryRun" | "log" | "signal"> & {
+  readonly input: PasswordInput;
+};
+
+/** What create-user and update-user share: the new password, the dry run, the change, the report. */
+export async function runPutUser(
+  { bmc, input, dryRun, log, signal }: UserContext,
+  request: Omit<UserRequest, "password" | "mayBeSet">,
+): Promise<ActionReport> {
+  if (dryRun) {
+    const plan = await bmc.planPutUser({ ...request, ...(await passwordToPlan(input)) }, signal);
+    return reportPlan(plan, plan.before ? describeUser(plan.before) : `no user ${request.name}`);
+  }
+  const report = await withNewPassword(input, log, (given) => bmc.putUser({ ...request, ...given }, signal));
+  return input.passwordGenerate ? withPlace(report, input.passwordGenerateFile) : report;
+}
+
+function withPlace(report: UserReport, file: string | undefined): UserReport {
+  return { ...report, summary: `${report.summary}, it is in ${file}` };
+}
+
+/** For people: `user deploy as operator`, `user deploy as readonly (disabled)`. */
+export function describeUser({ name, role, enabled }: BmcUser): string {
+  return `user ${name} as ${role}${enabled ? "" : " (disabled)"}`;
+}

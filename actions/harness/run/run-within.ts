@@ -1,0 +1,125 @@
+import { en } from "zod/locales";
+import * as z from "zod/mini";
+import { BmcError } from "../../../shared/bmc/errors.ts";
+import { EXIT_OK, exitCodeOf, type StopSignal } from "../../../shared/contract/exit-code.ts";
+import { givenValue, type ValueSources } from "../../../shared/contract/given.ts";
+import type { ActionResult } from "../../../shared/contract/result.ts";
+import { TRACE_PARENT } from "../../../shared/tracing/trace-parent.ts";
+import { ACTION_TRACES, type Environment } from "../../../shared/tracing/variables.ts";
+import type { Action } from "../action.ts";
+import { commonInput } from "../input/common-input.ts";
+import type { ParsedFlags } from "../input/flags.ts";
+import { readInput } from "../input/read-input.ts";
+import { replaceFile } from "../input/replace-file.ts";
+import { failedResult } from "../result/failed-result.ts";
+import { createLineLogger } from "../result/logger.ts";
+import { resultLine } from "../result/write-result.ts";
+import type { ActionTrace } from "../trace/action-trace.ts";
+import { openTrace } from "../trace/open-trace.ts";
+import { runAction } from "./run-action.ts";
+
+/** What a process would be given. */
+export interface WithinRequest {
+  readonly env: Readonly<Record<string, string>>;
+  readonly argv: readonly string[];
+  readonly stdin: string;
+  /** Called with each log line, as JSON. */
+  readonly onLine: (line: string) => void;
+  /** Called with each line of spans, where `env` asks for them. */
+  readonly onSpans?: (line: string) => void;
+  readonly signal: AbortSignal;
+  /** What `signal` stands for. */
+  readonly stoppedBy: StopSignal;
+}
+
+/**
+ * Runs an action as its program would, inside this process: nothing of the process is read or written but what the
+ * request holds. Never rejects.
+ */
+export async function runWithin(
+  action: Action,
+  request: WithinRequest,
+): Promise<{ readonly exitCode: number; readonly result: ActionResult }> {
+  const result = await run(action, request);
+  const exitCode = result.class === undefined ? EXIT_OK : exitCodeOf(result.class, request.stoppedBy);
+  return { exitCode, result };
+}
+
+async function run(action: Action, { signal, stoppedBy, ...request }: WithinRequest): Promise<ActionResult> {
+  // As the program's own handler of the signal does.
+  const stop = new AbortController();
+  const onStop = () => stop.abort(new BmcError("cancelled", `cancelled by ${stoppedBy}`));
+  if (signal.aborted) onStop();
+  signal.addEventListener("abort", onStop, { once: true });
+  try {
+    z.config(en());
+    const { env, argv } = request;
+    const flags = argv.length === 0 ? NO_FLAGS : (await import("../input/flags.ts")).parseFlags(action, argv);
+    const given = { env, flags: flags.values };
+    const trace = await openTrace({
+      action: action.name,
+      env: withoutCollector(env),
+      write: async (text) => request.onSpans?.(text.trimEnd()),
+    });
+    const result = await runWith(action, { ...request, given, flags, trace }, stop.signal);
+    await trace?.finish(result);
+    await writeResultFile(result, given, request.onLine);
+    return result;
+  } catch (thrown) {
+    return failedResult(action.name, BmcError.from(thrown));
+  } finally {
+    signal.removeEventListener("abort", onStop);
+  }
+}
+
+async function runWith(
+  action: Action,
+  {
+    given,
+    flags,
+    stdin,
+    onLine,
+    trace,
+  }: Pick<WithinRequest, "stdin" | "onLine"> & {
+    readonly given: ValueSources;
+    readonly flags: ParsedFlags;
+    readonly trace: ActionTrace | undefined;
+  },
+  signal: AbortSignal,
+): Promise<ActionResult> {
+  const read = await readInput(action, { ...given, stdin: () => once(stdin), signal });
+  if (signal.aborted) return failedResult(action.name, BmcError.from(signal.reason));
+  const problems = [...flags.problems, ...(read.ok ? [] : read.problems)];
+  // A program shows its help instead of doing anything; here nobody would see it.
+  if (flags.help) problems.push("--help cannot be used in a worker: it runs actions and shows no help");
+  if (!read.ok || problems.length > 0) {
+    return failedResult(action.name, new BmcError("usage", problems.join("; ")));
+  }
+  const { common, connection } = read.input;
+  const context = { action: action.name, machine: connection.machine };
+  const log = createLineLogger(common.logLevel, context, onLine);
+  return runAction(action, read.input, { signal, log, trace });
+}
+
+/** What shares a process with its worker sends nothing to a collector that a template names. */
+function withoutCollector(env: WithinRequest["env"]): Environment {
+  return { [ACTION_TRACES]: env[ACTION_TRACES], [TRACE_PARENT]: env[TRACE_PARENT] };
+}
+
+const NO_FLAGS: ParsedFlags = { values: {}, help: false, problems: [] };
+
+/** As a program does whatever it came to; one that cannot be written is said in the log. */
+async function writeResultFile(
+  result: ActionResult,
+  given: ValueSources,
+  onLine: WithinRequest["onLine"],
+): Promise<void> {
+  const file = givenValue(commonInput.resultFile.env, given)?.text;
+  if (file === undefined) return;
+  const problem = await replaceFile(file, resultLine(result));
+  if (problem !== undefined) onLine(`RESULT_FILE ${file} cannot be written: ${problem}`);
+}
+
+async function* once(text: string): AsyncGenerator<Uint8Array> {
+  if (text !== "") yield Buffer.from(text);
+}

@@ -1,0 +1,115 @@
+import type { BmcClient } from "../../../shared/bmc/client.ts";
+import type { ActionResult } from "../../../shared/contract/result.ts";
+import type { FinishedSpan } from "../../../shared/tracing/finished-span.ts";
+import { otlpJson, type SpanSource } from "../../../shared/tracing/otlp-json.ts";
+import { definedOnly, newSpanId, newTraceId, SpanRecorder } from "../../../shared/tracing/span-recorder.ts";
+import { parseTraceParent, TRACE_PARENT, type TraceParent } from "../../../shared/tracing/trace-parent.ts";
+import type { SpanValue, Tracer } from "../../../shared/tracing/tracer.ts";
+import {
+  ACTION_TRACES,
+  type Environment,
+  ON_STDOUT,
+  parseKeyValues,
+} from "../../../shared/tracing/variables.ts";
+import { version } from "../../../shared/version.ts";
+import type { TraceStart } from "./open-trace.ts";
+import { tracedClient } from "./traced-client.ts";
+
+/** A line as long as this is read whole by whoever reads results. */
+const SPANS_A_LINE = 200;
+const SERVICE_NAME = "pbnj-worker-action";
+
+/** The trace of one action, or its part of one. */
+export interface ActionTrace {
+  readonly tracer: Tracer;
+  /** The same client, whose operations are spans. */
+  watch(client: BmcClient): BmcClient;
+  /** What spans must not show: takes texts and gives them without it. */
+  hide(redact: (text: string) => string, username: string | undefined): void;
+  /** Ends the action's own span and hands all of them over. Never rejects; gives why that failed, in one line. */
+  finish(result: ActionResult): Promise<string | undefined>;
+}
+
+/** Undefined where the trace that this is a part of is not to be recorded. */
+export function openActionTrace({ action, env, startedMs, write }: TraceStart): ActionTrace | undefined {
+  const parent = parseTraceParent(env[TRACE_PARENT]);
+  if (!isSampled(parent, env)) return undefined;
+  const traceId = parent?.traceId ?? newTraceId();
+  const spanId = newSpanId();
+  const recorder = new SpanRecorder(traceId, spanId);
+  const startMs = startedMs ?? recorder.nowMs();
+  let clean = (text: string) => text;
+
+  function whole(result: ActionResult): readonly FinishedSpan[] {
+    const { spans, left } = recorder.finish();
+    const own: FinishedSpan = {
+      ...{ traceId, spanId, ...(parent && { parentSpanId: parent.spanId }) },
+      ...{ name: action, kind: "internal", startMs, endMs: recorder.nowMs() },
+      attributes: definedOnly({
+        "pbnj.action": action,
+        "pbnj.machine": result.machine,
+        "pbnj.provider": result.provider,
+        "pbnj.round_trips": result.roundTrips,
+        "pbnj.changed": result.changed,
+        "pbnj.spans_left_out": left === 0 ? undefined : left,
+        "error.type": result.class,
+      }),
+      ...(result.ok ? {} : { failure: result.message }),
+    };
+    return [own, ...spans].map((span) => cleaned(span, clean));
+  }
+
+  return {
+    tracer: recorder,
+    watch: (client) => tracedClient(client, recorder),
+    hide(redact, username) {
+      clean = hiding(redact, username);
+    },
+    async finish(result) {
+      const spans = whole(result);
+      const source = { resource: resourceOf(env), scope: { name: "pbnj-worker/action", version } };
+      if (env[ACTION_TRACES] === ON_STDOUT) return writeLines(source, spans, write);
+      const { postSpans } = await import("./post-spans.ts");
+      return postSpans(env, otlpJson(source, spans));
+    },
+  };
+}
+
+async function writeLines(
+  source: SpanSource,
+  spans: readonly FinishedSpan[],
+  write: TraceStart["write"],
+): Promise<undefined> {
+  for (let from = 0; from < spans.length; from += SPANS_A_LINE) {
+    await write(`${otlpJson(source, spans.slice(from, from + SPANS_A_LINE))}\n`);
+  }
+}
+
+/** As a parent-based sampler has it; of what else `OTEL_TRACES_SAMPLER` may say only "never" counts for a single action. */
+function isSampled(parent: TraceParent | undefined, env: Environment): boolean {
+  if (parent) return parent.sampled;
+  return !/^(parentbased_)?always_off$/.test(env["OTEL_TRACES_SAMPLER"]?.trim() ?? "");
+}
+
+function resourceOf(env: Environment): Readonly<Record<string, string>> {
+  const given = parseKeyValues(env["OTEL_RESOURCE_ATTRIBUTES"]);
+  const name = env["OTEL_SERVICE_NAME"] || given["service.name"] || SERVICE_NAME;
+  return { "service.version": version, ...given, "service.name": name };
+}
+
+/** A user's name is no secret, and yet nobody else's business; it stands alone, not within another word. */
+function hiding(redact: (text: string) => string, username: string | undefined): (text: string) => string {
+  if (!username) return redact;
+  const name = new RegExp(`(?<!\\w)${username.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")}(?!\\w)`, "g");
+  return (text) => redact(text).replace(name, "[user]");
+}
+
+function cleaned(span: FinishedSpan, clean: (text: string) => string): FinishedSpan {
+  const attributes: Record<string, SpanValue> = {};
+  for (const [key, value] of Object.entries(span.attributes)) {
+    attributes[key] = typeof value === "string" ? clean(value) : value;
+  }
+  const { failure } = span;
+  const name = clean(span.name);
+  return { ...span, name, attributes, ...(failure === undefined ? {} : { failure: clean(failure) }) };
+}

@@ -1,0 +1,326 @@
+import type { Clock } from "../../clock.ts";
+import type { Connection } from "../../contract/connection.ts";
+import type { ProviderName } from "../../contract/vocabulary.ts";
+import type { Logger } from "../../logger.ts";
+import type { Secret } from "../../secret.ts";
+import type { SpanStart, Tracer } from "../../tracing/tracer.ts";
+import { BmcError } from "../errors.ts";
+import type { Capability, Provider, Session } from "../provider.ts";
+import type { ProviderLoader } from "../providers/load.ts";
+import { composeHint, readHint } from "./hint.ts";
+import { openFirst } from "./race.ts";
+import { ifBusy, OPEN_RETRY, READ_RETRY, type RetryRule, retrying, WRITE_RETRY } from "./retry.ts";
+
+export interface LinkDeps {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly loadProvider: ProviderLoader;
+  /** False takes silence for an answer; a BMC that says that it is busy is asked again all the same. */
+  readonly retriesSilence: boolean;
+  readonly tracer: Tracer;
+}
+
+const ONE_ATTEMPT: RetryRule = { ...OPEN_RETRY, attempts: 1 };
+
+/** A session as an operation sees it: reads are repeated where that is harmless, writes hardly ever. */
+export interface Access {
+  read<T>(call: (session: Session) => Promise<T>): Promise<T>;
+  write(call: (session: Session) => Promise<void>): Promise<void>;
+  sleep(ms: number): Promise<void>;
+  /**
+   * A call on a session of its own, through this provider or else any. One attempt, in which silence is an answer,
+   * as of a BMC that restarts.
+   */
+  afresh<T>(
+    provider: ProviderName | undefined,
+    signal: AbortSignal,
+    call: (session: Session) => Promise<T>,
+  ): Promise<T>;
+  /**
+   * Gives all sessions up; the next call logs in with this password, or without one with the connection's own. What
+   * follows keeps to the provider in use: others may have users of their own, whose password this is not.
+   */
+  logInWith(password: Secret | undefined): Promise<void>;
+}
+
+/**
+ * The way to one BMC: which provider, its session, what was learned about it. Errors are `BmcError`s whose
+ * message begins with the provider that they come from.
+ */
+export class BmcLink {
+  readonly #connection: Connection;
+  readonly #deps: LinkDeps;
+  /** In place of the connection's, once that has been changed on the BMC. */
+  #password: Secret | undefined;
+  readonly #closed = new AbortController();
+  readonly #sessions = new Map<ProviderName, Session>();
+  /** Openings and closings under way, which may be logging in or out. */
+  readonly #looseEnds = new Set<Promise<unknown>>();
+  /** Providers whose hint led nowhere in this client's life. */
+  readonly #distrusted = new Set<ProviderName>();
+  #roundTripsBefore = 0;
+  #closing: Promise<void> | undefined;
+  #provider: ProviderName | undefined;
+  #hint: unknown;
+
+  constructor(connection: Connection, deps: LinkDeps) {
+    this.#connection = connection;
+    this.#deps = deps;
+    this.#hint = connection.hint;
+  }
+
+  /** The provider that answered last; undefined while none has, also when none does any more. */
+  get provider(): ProviderName | undefined {
+    return this.#provider;
+  }
+
+  get roundTrips(): number {
+    return [...this.#sessions.values()].reduce(
+      (sum, session) => sum + session.roundTrips(),
+      this.#roundTripsBefore,
+    );
+  }
+
+  get hint(): unknown {
+    return this.#hint;
+  }
+
+  /**
+   * Runs an operation with the first provider that answers; where that says `unsupported`, which it does before
+   * anything has changed, with the next one. Rejects with `unsupported` and every reason when none is left.
+   */
+  async use<T>(
+    capability: Capability | undefined,
+    signal: AbortSignal,
+    operation: (access: Access) => Promise<T>,
+  ): Promise<T> {
+    const unsupported: BmcError[] = [];
+    let candidates = await this.#capable(capability);
+    for (;;) {
+      try {
+        return await operation(this.#access(candidates, signal));
+      } catch (thrown) {
+        signal.throwIfAborted();
+        const error = this.#named(BmcError.from(thrown));
+        const refused = this.#provider;
+        // What an open session says of its own counts, also after others did not offer it.
+        const isFinal =
+          unsupported.length === 0 || refused !== undefined || error.uncertain || this.#endsRace(error);
+        if (error.class !== "unsupported" && isFinal) throw error;
+        unsupported.push(error);
+        candidates = candidates.filter((name) => name !== refused);
+        if (error.class === "unsupported" && refused && candidates.length > 0) continue;
+        throw unsupported.length === 1 ? error : allOf(unsupported);
+      }
+    }
+  }
+
+  /** Logs out and frees everything, also in the middle of an operation, for good, once. Never throws. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#closed.abort(new BmcError("cancelled", "the client was closed"));
+    // Whoever exits now would leave behind on the BMC what an opening has just logged in.
+    await Promise.all(this.#looseEnds);
+    await Promise.all([...this.#sessions.keys()].map((name) => this.#drop(name)));
+  }
+
+  #access(candidates: readonly ProviderName[], signal: AbortSignal): Access {
+    let names = candidates;
+    const session = () => this.#session(names, signal);
+    let wasOpen = false;
+    // The first opening has its own rule, so that an unreachable BMC is not tried under both; one that was open
+    // and went away may be restarting, and gets the time of the rule for the call.
+    const openFirst = async () => {
+      if (!wasOpen) await session();
+      wasOpen = true;
+    };
+    return {
+      read: async (call) => {
+        await openFirst();
+        return this.#retrying(READ_RETRY, signal, async () => this.#call(await session(), call));
+      },
+      write: async (call) => {
+        await openFirst();
+        return this.#retrying(WRITE_RETRY, signal, async () => this.#callOnceMore(session, call));
+      },
+      sleep: (ms) => this.#deps.clock.sleep(ms, signal),
+      afresh: async (provider, limit, call) => {
+        const names = provider === undefined ? candidates : [provider];
+        await this.#untilDone(Promise.all(names.map((name) => this.#drop(name))));
+        return this.#call(await this.#session(names, limit, ONE_ATTEMPT), call);
+      },
+      logInWith: async (password) => {
+        this.#password = password;
+        if (this.#provider) names = [this.#provider];
+        await Promise.all([...this.#sessions.keys()].map((name) => this.#untilDone(this.#drop(name))));
+      },
+    };
+  }
+
+  /** A session that broke is given up, and with it the hint that led to it: the BMC may have restarted or moved. */
+  async #call<T>(session: Session, call: (session: Session) => Promise<T>): Promise<T> {
+    try {
+      return await call(session);
+    } catch (thrown) {
+      const { class: errorClass } = BmcError.from(thrown);
+      if (errorClass === "unreachable" || errorClass === "timeout") {
+        this.#distrusted.add(session.provider);
+        await this.#untilDone(this.#drop(session.provider));
+      }
+      throw thrown;
+    }
+  }
+
+  /** A write that certainly never left, as on a connection that a hint promised, is sent on a new session. */
+  async #callOnceMore(
+    session: () => Promise<Session>,
+    call: (session: Session) => Promise<void>,
+  ): Promise<void> {
+    try {
+      await this.#call(await session(), call);
+    } catch (thrown) {
+      const error = BmcError.from(thrown);
+      if (error.class !== "unreachable" || error.uncertain) throw thrown;
+      await this.#call(await session(), call);
+    }
+  }
+
+  #retrying<T>(rule: RetryRule, signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
+    const { clock, log, retriesSilence } = this.#deps;
+    return retrying(retriesSilence ? rule : ifBusy(rule), { clock, log, signal }, attempt);
+  }
+
+  async #session(
+    candidates: readonly ProviderName[],
+    signal: AbortSignal,
+    rule: RetryRule = OPEN_RETRY,
+  ): Promise<Session> {
+    for (const name of candidates) {
+      const open = this.#sessions.get(name);
+      if (open) {
+        this.#provider = name;
+        return open;
+      }
+    }
+    return this.#untilDone(this.#open(candidates, AbortSignal.any([signal, this.#closed.signal]), rule));
+  }
+
+  async #open(names: readonly ProviderName[], signal: AbortSignal, rule: RetryRule): Promise<Session> {
+    this.#provider = undefined;
+    const { clock, log, loadProvider, tracer } = this.#deps;
+    const hints = readHint(this.#hint);
+    const ordered = inOrder(names, hints.provider);
+    // Loading is not the BMC's silence, so it is over before the race begins.
+    if (ordered[0]) await loadProvider(ordered[0]);
+    const session = await openFirst(
+      ordered.map((name) => ({
+        name,
+        open: async (raceSignal, progress) => {
+          const provider = await loadProvider(name);
+          const hint = this.#distrusted.has(name) ? undefined : hints.providers[name];
+          return this.#retrying(rule, raceSignal, async () => {
+            try {
+              const context = { clock, log, hint, tracer, onReached: progress.reached };
+              return await tracer.span(opening(name), () =>
+                provider.open(this.#credentialed(), context, raceSignal),
+              );
+            } catch (thrown) {
+              progress.failing(thrown);
+              this.#noteFallback(name, BmcError.from(thrown), names);
+              throw thrown;
+            }
+          });
+        },
+      })),
+      {
+        headStartMs: this.#connection.headStartMs,
+        isFinal: (error) => this.#endsRace(error),
+        discard: (opened: Session) => opened.close(),
+        tidying: (tidied) => void this.#untilDone(tidied),
+      },
+      signal,
+    );
+    this.#sessions.set(session.provider, session);
+    this.#provider = session.provider;
+    log.debug({ provider: session.provider, host: this.#connection.host }, "BMC answered");
+    return session;
+  }
+
+  /**
+   * After a refused password another provider would fail the same way and help lock the account. After a TLS failure
+   * it would carry out through a weaker protocol what somebody in the middle may have kept from this one.
+   */
+  #endsRace({ class: errorClass }: BmcError): boolean {
+    return errorClass === "auth" || (errorClass === "tls" && !this.#connection.tls.fallback);
+  }
+
+  #noteFallback(provider: ProviderName, error: BmcError, names: readonly ProviderName[]): void {
+    if (error.class !== "tls" || this.#endsRace(error) || names.length === 1) return;
+    this.#deps.log.warn(
+      { provider, reason: error.message },
+      "TLS failed, falling back to another provider as tls.fallback allows",
+    );
+  }
+
+  #credentialed(): Connection {
+    return this.#password ? { ...this.#connection, password: this.#password } : this.#connection;
+  }
+
+  /** The connection's providers that can do it, in order of preference. */
+  async #capable(capability: Capability | undefined): Promise<readonly ProviderName[]> {
+    const { providers } = this.#connection;
+    if (capability === undefined) return providers;
+    const loaded: readonly Provider[] = await Promise.all(providers.map(this.#deps.loadProvider));
+    const capable = loaded.filter(({ capabilities }) => capabilities.has(capability)).map(({ name }) => name);
+    if (capable.length > 0) return capable;
+    throw new BmcError("unsupported", `none of the providers ${providers.join(", ")} offers ${capability}`);
+  }
+
+  async #drop(name: ProviderName): Promise<void> {
+    const session = this.#sessions.get(name);
+    if (!session) return;
+    this.#sessions.delete(name);
+    this.#hint = composeHint(this.#hint, session);
+    await session.close();
+    // Read after closing: logging out may take a round trip.
+    this.#roundTripsBefore += session.roundTrips();
+  }
+
+  #untilDone<T>(work: Promise<T>): Promise<T> {
+    const over: Promise<boolean> = work.then(
+      () => this.#looseEnds.delete(over),
+      () => this.#looseEnds.delete(over),
+    );
+    this.#looseEnds.add(over);
+    return work;
+  }
+
+  /** A failed opening names its providers itself. */
+  #named(error: BmcError): BmcError {
+    const provider = this.#provider;
+    if (provider === undefined || error.class === "cancelled") return error;
+    const { uncertain, retryAfterMs } = error;
+    return new BmcError(error.class, `${provider}: ${error.message}`, {
+      cause: error,
+      uncertain,
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    });
+  }
+}
+
+/** Preferred order, with the provider that answered last time first. */
+function inOrder(names: readonly ProviderName[], remembered: string | undefined): readonly ProviderName[] {
+  return names.toSorted((a, b) => Number(b === remembered) - Number(a === remembered));
+}
+
+function opening(provider: ProviderName): SpanStart {
+  return { name: `open ${provider}`, kind: "internal", attributes: { "pbnj.provider": provider } };
+}
+
+function allOf(errors: readonly BmcError[]): BmcError {
+  return new BmcError("unsupported", errors.map(({ message }) => message).join("; "), { cause: errors[0] });
+}

@@ -1,0 +1,67 @@
+import { type Backoff, backoffMs } from "../../backoff.ts";
+import type { Clock } from "../../clock.ts";
+import type { ErrorClass } from "../../contract/error-class.ts";
+import type { Logger } from "../../logger.ts";
+import { BmcError } from "../errors.ts";
+
+/** Which failures are tried again, how often and after what wait. */
+export interface RetryRule {
+  readonly classes: ReadonlySet<ErrorClass>;
+  readonly attempts: number;
+  readonly backoff: Backoff;
+}
+
+/** The longest a BMC's `Retry-After` is obeyed, in milliseconds. */
+const LONGEST_WAIT_MS = 60_000;
+
+/** Reads change nothing, so a lost answer or a busy BMC is simply asked again. */
+export const READ_RETRY: RetryRule = {
+  classes: new Set<ErrorClass>(["busy", "unreachable", "timeout"]),
+  attempts: 4,
+  backoff: { firstMs: 500, maxMs: 5_000, jitter: 0.2 },
+};
+
+/** "Busy" says that the write was not carried out; anything else is for the caller to look into. */
+export const WRITE_RETRY: RetryRule = {
+  classes: new Set<ErrorClass>(["busy"]),
+  attempts: 6,
+  backoff: { firstMs: 1_000, maxMs: 10_000, jitter: 0.2 },
+};
+
+/** Opening: the BMC may be restarting. A time-out has already cost its whole wait, so it is not repeated. */
+export const OPEN_RETRY: RetryRule = {
+  classes: new Set<ErrorClass>(["busy", "unreachable"]),
+  attempts: 3,
+  backoff: { firstMs: 500, maxMs: 2_000, jitter: 0.2 },
+};
+
+/** The rule for whoever wants to know whether the BMC is there, and so takes silence for an answer. */
+export function ifBusy(rule: RetryRule): RetryRule {
+  return { ...rule, classes: new Set<ErrorClass>(["busy"]) };
+}
+
+/** Runs `attempt` under `rule`. Between two attempts the BMC's own wait is honoured where it gave one. */
+export async function retrying<T>(
+  rule: RetryRule,
+  deps: { readonly clock: Clock; readonly log: Logger; readonly signal: AbortSignal },
+  attempt: () => Promise<T>,
+): Promise<T> {
+  for (let number = 1; ; number += 1) {
+    try {
+      return await attempt();
+    } catch (thrown) {
+      deps.signal.throwIfAborted();
+      const error = BmcError.from(thrown);
+      if (!rule.classes.has(error.class) || error.uncertain || number >= rule.attempts) throw error;
+      const waitMs = Math.max(
+        backoffMs(rule.backoff, number),
+        Math.min(error.retryAfterMs ?? 0, LONGEST_WAIT_MS),
+      );
+      deps.log.info(
+        { class: error.class, reason: error.message, attempt: number, waitMs },
+        "BMC call failed, retrying",
+      );
+      await deps.clock.sleep(waitMs, deps.signal);
+    }
+  }
+}

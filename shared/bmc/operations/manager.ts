@@ -1,0 +1,108 @@
+import type { Clock } from "../../clock.ts";
+import { formatSeconds } from "../../duration.ts";
+import { BmcError } from "../errors.ts";
+import type { BmcResetKind } from "../provider.ts";
+
+export interface ManagerResetReport {
+  readonly changed: true;
+  readonly summary: string;
+}
+
+/** The BMC itself; what `resetManager` needs and no more. */
+export interface ManagerPort {
+  readonly clock: Clock;
+  reset(): Promise<void>;
+  /**
+   * Resolves when the BMC answers on a new session through the provider that took the reset, within `limitMs`. One
+   * attempt, in which silence is an answer.
+   */
+  probe(limitMs: number): Promise<unknown>;
+  sleep(ms: number): Promise<void>;
+  /** The reset is on its way. */
+  onSent(): void;
+}
+
+/** BMCs answer for a while before they go away: until one was silent, what answers may be the old one. */
+const GOES_AWAY_MS = 60_000;
+const WATCH_MS = 1_000;
+const WAIT_MS = 2_000;
+
+/** What waiting does not mend. A refused password is not offered again, because accounts lock. */
+const FINAL = ["cancelled", "auth", "tls", "usage"];
+
+/**
+ * Restarts the BMC and waits until it was silent and answers again, for `timeoutMs` at most. Another provider that
+ * answers sooner does not count. The reset is never sent twice: when its answer is lost, only a BMC that goes away
+ * has taken it. A warm reset may be over without a moment's silence, which the summary then says.
+ */
+export async function resetManager(
+  port: ManagerPort,
+  kind: BmcResetKind,
+  timeoutMs: number,
+): Promise<ManagerResetReport> {
+  const startedMs = port.clock.monotonicMs();
+  const elapsedMs = () => port.clock.monotonicMs() - startedMs;
+  const leftMs = (limitMs: number) => Math.max(0, limitMs - elapsedMs());
+  const confirmed = await send(port);
+  port.onSent();
+  const watchMs = Math.min(GOES_AWAY_MS, timeoutMs);
+  let silence: BmcError | undefined;
+  for (let pauseMs = WATCH_MS; leftMs(silence ? timeoutMs : watchMs) > 0; ) {
+    await port.sleep(Math.min(pauseMs, leftMs(timeoutMs)));
+    // The last look comes when the time is over.
+    const failure = await silenceOf(() => port.probe(Math.max(WATCH_MS, leftMs(timeoutMs))));
+    if (silence && !failure) {
+      const after = formatSeconds(elapsedMs());
+      return { changed: true, summary: `BMC reset (${kind}), answers again after ${after}` };
+    }
+    if (failure) {
+      silence = failure;
+      pauseMs = WAIT_MS;
+    }
+  }
+  if (silence) {
+    const text = `the BMC did not answer within ${formatSeconds(timeoutMs)} of its reset`;
+    throw new BmcError("timeout", `${text}: ${silence.message}`, { cause: silence });
+  }
+  return neverSilent(kind, { confirmed, watchMs });
+}
+
+/** False when the answer was lost: a BMC that restarts at once takes it along. */
+async function send(port: ManagerPort): Promise<boolean> {
+  try {
+    await port.reset();
+    return true;
+  } catch (thrown) {
+    if (!BmcError.from(thrown).uncertain) throw thrown;
+    return false;
+  }
+}
+
+/** Why the BMC does not answer; undefined when it does. */
+async function silenceOf(probe: () => Promise<unknown>): Promise<BmcError | undefined> {
+  try {
+    await probe();
+    return undefined;
+  } catch (thrown) {
+    const error = BmcError.from(thrown);
+    if (error.class === "cancelled") throw error;
+    if (FINAL.includes(error.class)) {
+      throw new BmcError(error.class, `after the reset of the BMC: ${error.message}`, { cause: error });
+    }
+    return error;
+  }
+}
+
+function neverSilent(
+  kind: BmcResetKind,
+  { confirmed, watchMs }: { readonly confirmed: boolean; readonly watchMs: number },
+): ManagerResetReport {
+  const seen = `it did not become unreachable within ${formatSeconds(watchMs)}`;
+  if (!confirmed) {
+    const text = `the BMC's answer to the reset was lost and ${seen}: not sent again`;
+    throw new BmcError("timeout", text, { uncertain: true });
+  }
+  if (watchMs < GOES_AWAY_MS) throw new BmcError("timeout", `the BMC accepted the reset, but ${seen}`);
+  if (kind === "cold") throw new BmcError("verify", `the BMC accepted the cold reset, but ${seen}`);
+  return { changed: true, summary: `BMC reset (${kind}) accepted; ${seen}, and it answers` };
+}

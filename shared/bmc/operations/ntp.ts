@@ -1,0 +1,76 @@
+import { BmcError } from "../errors.ts";
+import type { NtpRequest, NtpSettings } from "../provider.ts";
+
+export interface NtpReport {
+  readonly before: NtpSettings;
+  readonly after: NtpSettings;
+  readonly changed: boolean;
+  readonly summary: string;
+}
+
+/** The BMC's time servers with retries in place; what `setNtp` needs and no more. */
+export interface NtpPort {
+  read(): Promise<NtpSettings>;
+  plan(request: NtpRequest): Promise<string>;
+  write(request: NtpRequest): Promise<void>;
+  sleep(ms: number): Promise<void>;
+}
+
+/** Managers apply network settings in their own time. */
+const READ_BACK_DELAYS_MS = [0, 1_000, 4_000] as const;
+
+/** Sets the time servers, or with none given leaves them, and reads them back. Nothing is sent when they are so already. */
+export async function setNtp(port: NtpPort, request: NtpRequest): Promise<NtpReport> {
+  const before = await port.read();
+  const asked = settingsFor(request, before);
+  const summary = describeNtp(asked);
+  if (same(before, asked)) return { before, after: before, changed: false, summary: `already ${summary}` };
+  await port.write(withoutRepeats(request));
+  let after = before;
+  for (const delayMs of READ_BACK_DELAYS_MS) {
+    if (delayMs > 0) await port.sleep(delayMs);
+    after = await port.read();
+    if (same(after, asked)) return { before, after, changed: true, summary };
+  }
+  throw new BmcError("verify", `asked for ${summary}, the BMC keeps ${describeNtp(after)}`);
+}
+
+/** What `setNtp` would do, for people. Reads the settings and changes nothing. */
+export async function planNtp(
+  port: Pick<NtpPort, "read" | "plan">,
+  request: NtpRequest,
+): Promise<{ readonly before: NtpSettings; readonly steps: readonly string[] }> {
+  const before = await port.read();
+  if (same(before, settingsFor(request, before))) return { before, steps: [] };
+  return { before, steps: [await port.plan(withoutRepeats(request))] };
+}
+
+/** For people: `NTP on (a, b)`, `NTP off`. */
+export function describeNtp({ enabled, servers }: NtpSettings): string {
+  const named = servers.length > 0 ? ` (${servers.join(", ")})` : "";
+  return `NTP ${enabled ? "on" : "off"}${named}`;
+}
+
+function settingsFor(request: NtpRequest, before: NtpSettings): NtpSettings {
+  const { enabled, servers } = withoutRepeats(request);
+  return { enabled, servers: servers ?? before.servers };
+}
+
+/** BMCs keep one of two equal servers, or refuse both. */
+function withoutRepeats({ enabled, servers }: NtpRequest): NtpRequest {
+  if (servers === undefined) return { enabled };
+  const first = servers.filter((server, index) => {
+    return servers.findIndex((other) => other.toLowerCase() === server.toLowerCase()) === index;
+  });
+  return { enabled, servers: first };
+}
+
+/** Names and IPv6 addresses mean the same in either case, and BMCs have their own. */
+function same(a: NtpSettings, b: NtpSettings): boolean {
+  const listed = ({ servers }: NtpSettings) =>
+    servers
+      .filter((server) => server !== "")
+      .join("\n")
+      .toLowerCase();
+  return a.enabled === b.enabled && listed(a) === listed(b);
+}

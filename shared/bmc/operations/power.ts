@@ -1,0 +1,408 @@
+import { type Backoff, backoffMs } from "../../backoff.ts";
+import type { Clock } from "../../clock.ts";
+import type { PowerState } from "../../contract/vocabulary.ts";
+import { formatSeconds } from "../../duration.ts";
+import { BmcError } from "../errors.ts";
+import type { PowerCommand } from "../provider.ts";
+
+export type OffMode = "hard" | "soft" | "soft-then-hard";
+
+/** What a machine's power is to become. `timeoutMs` bounds each wait for a state. */
+export type PowerRequest =
+  | { readonly verb: "on"; readonly timeoutMs: number }
+  | {
+      readonly verb: "off";
+      readonly mode: OffMode;
+      /** Time limit for a graceful shutdown. */
+      readonly softTimeoutMs: number;
+      readonly timeoutMs: number;
+    }
+  | {
+      readonly verb: "cycle";
+      /** How long the machine stays off; 0 uses the BMC's own power cycle, if it has one. */
+      readonly offDurationMs: number;
+      readonly timeoutMs: number;
+    }
+  | { readonly verb: "reset"; readonly onIfOff: boolean; readonly timeoutMs: number };
+
+export interface PowerReport {
+  readonly before: PowerState;
+  readonly after: PowerState;
+  /** Whether a command was sent. */
+  readonly changed: boolean;
+  /** How it went, for people: `already on`, `off after 6.2 s (graceful)`. */
+  readonly summary: string;
+}
+
+/** The power of one machine with retries in place; what `setPower` needs and no more. */
+export interface PowerPort {
+  readonly clock: Clock;
+  read(): Promise<PowerState>;
+  plan(command: PowerCommand): Promise<string>;
+  send(command: PowerCommand): Promise<void>;
+  sleep(ms: number): Promise<void>;
+}
+
+/** First look after half a second, then backing off: some machines need 46 s to power on. */
+const POLL: Backoff = { firstMs: 500, maxMs: 5_000, factor: 1.5 };
+/** A state in between is given this long to become definite before a command is sent regardless. */
+const SETTLE_MS = 30_000;
+/** After a lost answer an idempotent command is repeated once when nothing has moved for this long. */
+const RESEND_AFTER_MS = 10_000;
+/** A BMC may refuse because the machine is on its way already: the state is watched this long before that is an error. */
+const REFUSAL_WATCH_MS = 3_000;
+/** How long the off phase of a cycle that the BMC confirmed is looked for; it may be too short to be seen. */
+const CYCLE_WATCH_MS = 10_000;
+/** The off time of a cycle that is made of off and on. */
+const COMPOSED_OFF_MS = 5_000;
+
+/** Brings power to where the request says, verified. Nothing is sent when it is there already. */
+export async function setPower(port: PowerPort, request: PowerRequest): Promise<PowerReport> {
+  const startedMs = port.clock.monotonicMs();
+  const took = () => formatSeconds(port.clock.monotonicMs() - startedMs);
+  const before = await settle(port, request.timeoutMs);
+  switch (request.verb) {
+    case "on": {
+      if (before === "on") return { before, after: "on", changed: false, summary: "already on" };
+      await command(port, "on", "on", request.timeoutMs);
+      return { before, after: "on", changed: true, summary: `on after ${took()}` };
+    }
+    case "off": {
+      if (before === "off" && (await port.read()) === "off") {
+        return { before, after: "off", changed: false, summary: "already off" };
+      }
+      const how = await powerOff(port, request);
+      return { before, after: "off", changed: true, summary: `off after ${took()} (${how})` };
+    }
+    case "cycle": {
+      if (before === "off") {
+        await command(port, "on", "on", request.timeoutMs);
+        return { before, after: "on", changed: true, summary: `on after ${took()} (was off, so powered on)` };
+      }
+      const how = await cycle(port, request);
+      return { before, after: "on", changed: true, summary: `cycled in ${took()} (${how})` };
+    }
+    case "reset": {
+      if (before === "off") {
+        if (!request.onIfOff) throw new BmcError("state", "the machine is off: there is nothing to reset");
+        await command(port, "on", "on", request.timeoutMs);
+        return { before, after: "on", changed: true, summary: `on after ${took()} (was off, so powered on)` };
+      }
+      await sendOnce(port, "reset");
+      await reach(port, "on", request.timeoutMs, "the reset was accepted");
+      return { before, after: "on", changed: true, summary: `reset, on after ${took()}` };
+    }
+    default:
+      return request satisfies never;
+  }
+}
+
+/** Waits until a machine that something else powers on or off is there; sends nothing. */
+export async function waitForPower(
+  port: Pick<PowerPort, "clock" | "read" | "sleep">,
+  target: "on" | "off",
+  timeoutMs: number,
+): Promise<PowerReport> {
+  const startedMs = port.clock.monotonicMs();
+  const seen = new Set<PowerState>();
+  const read = async () => {
+    const state = await port.read();
+    seen.add(state);
+    return state;
+  };
+  const before = await read();
+  if (!(await reached({ ...port, read }, target, timeoutMs))) {
+    throw new BmcError(
+      "timeout",
+      `not ${target} after ${formatSeconds(timeoutMs)}, it was ${before} at first`,
+    );
+  }
+  const took = formatSeconds(port.clock.monotonicMs() - startedMs);
+  // Off, on and off again has not been off already.
+  const summary = seen.size === 1 ? `already ${target}` : `${target} after ${took}`;
+  return { before, after: target, changed: false, summary };
+}
+
+/** The port as it would be in a state that something before brings about, for a plan. */
+export function assuming(port: PowerPort, state: PowerState): PowerPort {
+  return {
+    ...port,
+    read: async () => state,
+    plan: async (name) => {
+      try {
+        return await port.plan(name);
+      } catch (thrown) {
+        // What does not go in the present state says nothing of the other; the request may depend on it.
+        if (BmcError.from(thrown).class === "state") return name;
+        throw thrown;
+      }
+    },
+  };
+}
+
+/** What `setPower` would send, in order, for people. Reads the state and changes nothing. */
+export async function planPower(
+  port: PowerPort,
+  request: PowerRequest,
+): Promise<{ readonly before: PowerState; readonly steps: readonly string[] }> {
+  const before = await port.read();
+  const steps: string[] = [];
+  const add = async (name: PowerCommand) => steps.push(await port.plan(name));
+  switch (request.verb) {
+    case "on":
+      if (before !== "on") await add("on");
+      break;
+    case "off":
+      if (before === "off") break;
+      if (request.mode === "hard") await add("off");
+      else if (request.mode === "soft") await add("soft-off");
+      else {
+        const graceful = await offered(port, "soft-off");
+        if (graceful) steps.push(graceful);
+        const forced = await port.plan("off");
+        const waited = formatSeconds(request.softTimeoutMs);
+        steps.push(graceful ? `if still on after ${waited}: ${forced}` : forced);
+      }
+      break;
+    case "cycle": {
+      if (before === "off") {
+        await add("on");
+        break;
+      }
+      const own = request.offDurationMs === 0 ? await offered(port, "cycle") : undefined;
+      if (own) steps.push(own);
+      else {
+        await add("off");
+        steps.push(`wait ${formatSeconds(request.offDurationMs || COMPOSED_OFF_MS)}`);
+        await add("on");
+      }
+      break;
+    }
+    case "reset":
+      if (before !== "off") await add("reset");
+      else if (request.onIfOff) await add("on");
+      else throw new BmcError("state", "the machine is off: there is nothing to reset");
+      break;
+    default:
+      return request satisfies never;
+  }
+  return { before, steps };
+}
+
+async function powerOff(port: PowerPort, request: Extract<PowerRequest, { verb: "off" }>): Promise<string> {
+  if (request.mode === "hard") {
+    await command(port, "off", "off", request.timeoutMs);
+    return "forced";
+  }
+  const refusal = await tryGraceful(port, request.mode);
+  if (refusal === undefined) {
+    if (await reached(port, "off", request.softTimeoutMs)) return "graceful";
+    if (request.mode === "soft") {
+      const waited = formatSeconds(request.softTimeoutMs);
+      throw new BmcError("timeout", `still on ${waited} after the graceful shutdown request`);
+    }
+  }
+  await command(port, "off", "off", request.timeoutMs);
+  return refusal === undefined
+    ? `forced, still on ${formatSeconds(request.softTimeoutMs)} after the graceful shutdown request`
+    : `forced, graceful shutdown not possible: ${refusal}`;
+}
+
+/** Asks for a graceful shutdown. Returns why it could not be had, or undefined when it was (or may be) accepted. */
+async function tryGraceful(port: PowerPort, mode: OffMode): Promise<string | undefined> {
+  try {
+    await port.send("soft-off");
+    return undefined;
+  } catch (thrown) {
+    const error = BmcError.from(thrown);
+    if (error.uncertain) return undefined;
+    const refused = ["unsupported", "bmc", "state", "busy"].includes(error.class);
+    if (!refused) throw error;
+    if ((await port.read()) === "off") return undefined;
+    if (mode === "soft") throw error;
+    return error.message;
+  }
+}
+
+async function cycle(port: PowerPort, request: Extract<PowerRequest, { verb: "cycle" }>): Promise<string> {
+  const own = request.offDurationMs === 0 ? await offered(port, "cycle") : undefined;
+  if (own === undefined) {
+    const offMs = request.offDurationMs || COMPOSED_OFF_MS;
+    // What cannot be powered on again is not powered off.
+    await port.plan("on");
+    await command(port, "off", "off", request.timeoutMs);
+    await port.sleep(offMs);
+    await command(port, "on", "on", request.timeoutMs);
+    return `off for ${formatSeconds(offMs)}, then on`;
+  }
+  const confirmed = await sendCycle(port);
+  const offSeen = await watch(port, (state) => state !== "on", CYCLE_WATCH_MS);
+  if (!offSeen && !confirmed) {
+    throw new BmcError(
+      "timeout",
+      "the answer to the cycle was lost and the machine was not observed off: not sent again",
+    );
+  }
+  await reach(port, "on", request.timeoutMs, "the cycle was accepted");
+  return offSeen ? "off, then on" : "confirmed by the BMC, too fast to observe off";
+}
+
+/** True when the BMC accepted the cycle, false when its answer was lost. */
+async function sendCycle(port: PowerPort): Promise<boolean> {
+  try {
+    await port.send("cycle");
+    return true;
+  } catch (thrown) {
+    const error = BmcError.from(thrown);
+    if (error.uncertain) return false;
+    throw error;
+  }
+}
+
+/** For commands that do something again each time: a lost answer is an error, never a second try. */
+async function sendOnce(port: PowerPort, name: "reset"): Promise<void> {
+  try {
+    await port.send(name);
+  } catch (thrown) {
+    const error = BmcError.from(thrown);
+    if (!error.uncertain) throw error;
+    throw new BmcError(
+      error.class,
+      `${error.message}; the ${name} may have been carried out and is not sent again`,
+      {
+        cause: error,
+        uncertain: true,
+      },
+    );
+  }
+}
+
+/** Sends an idempotent command and waits for the state it leads to. */
+async function command(
+  port: PowerPort,
+  name: "on" | "off",
+  target: "on" | "off",
+  timeoutMs: number,
+): Promise<void> {
+  const lost = await sendOrHold(port, name, target);
+  if (lost === undefined) {
+    await reach(port, target, timeoutMs, `the BMC accepted "${name}"`);
+    return;
+  }
+  if (await reached(port, target, Math.min(RESEND_AFTER_MS, timeoutMs))) return;
+  const lostAgain = await sendOrHold(port, name, target);
+  await reach(
+    port,
+    target,
+    timeoutMs,
+    lostAgain ? `no answer to "${name}" arrived` : `the BMC accepted "${name}"`,
+  );
+}
+
+/**
+ * Sends a command. A refusal while the state is already right is success; a lost answer is returned, because
+ * only the state can tell what became of the command.
+ */
+async function sendOrHold(
+  port: PowerPort,
+  name: "on" | "off",
+  target: "on" | "off",
+): Promise<BmcError | undefined> {
+  try {
+    await port.send(name);
+    return undefined;
+  } catch (thrown) {
+    const error = BmcError.from(thrown);
+    if (error.uncertain) return error;
+    if (["auth", "cancelled", "tls", "usage", "unsupported"].includes(error.class)) throw error;
+    if (await reached(port, target, REFUSAL_WATCH_MS)) return undefined;
+    throw error;
+  }
+}
+
+/** What `plan` says, or undefined when the BMC does not offer the command. */
+async function offered(port: PowerPort, name: PowerCommand): Promise<string | undefined> {
+  try {
+    return await port.plan(name);
+  } catch (thrown) {
+    const error = BmcError.from(thrown);
+    if (error.class === "unsupported") return undefined;
+    throw error;
+  }
+}
+
+/** A definite state, or `unknown` when none was to be had in time. */
+async function settle(port: PowerPort, timeoutMs: number): Promise<PowerState> {
+  let state = await port.read();
+  if (state !== "unknown") return state;
+  await watch(
+    port,
+    (read) => {
+      state = read;
+      return read !== "unknown";
+    },
+    Math.min(SETTLE_MS, timeoutMs),
+  );
+  return state;
+}
+
+async function reach(port: PowerPort, target: "on" | "off", timeoutMs: number, soFar: string): Promise<void> {
+  if (await reached(port, target, timeoutMs)) return;
+  throw new BmcError("timeout", `not ${target} after ${formatSeconds(timeoutMs)}, although ${soFar}`);
+}
+
+/** Polls until the state holds. Off must be read twice in a row: BMCs say it while the machine still runs down. */
+async function reached(
+  port: Pick<PowerPort, "clock" | "read" | "sleep">,
+  target: "on" | "off",
+  timeoutMs: number,
+): Promise<boolean> {
+  const needed = target === "off" ? 2 : 1;
+  let matching = 0;
+  const held = await watch(
+    port,
+    (state) => {
+      matching = state === target ? matching + 1 : 0;
+      return matching >= needed;
+    },
+    timeoutMs,
+  );
+  // The time may have ended between the reading and the one that confirms it.
+  return held || (matching > 0 && (await port.read()) === target);
+}
+
+/**
+ * Reads the state, now and then at growing intervals, until `done` says so or the time is over. A reading that
+ * moves on resets the interval, so that the confirming one comes soon. A BMC that does not answer may be
+ * restarting: that is an error only when it lasts to the end.
+ */
+async function watch(
+  port: Pick<PowerPort, "clock" | "read" | "sleep">,
+  done: (state: PowerState) => boolean,
+  timeoutMs: number,
+): Promise<boolean> {
+  const endMs = port.clock.monotonicMs() + timeoutMs;
+  let last: PowerState | undefined;
+  for (let attempt = 1; ; attempt += 1) {
+    const reading = await readOrSilence(port);
+    if (typeof reading === "string") {
+      if (done(reading)) return true;
+      if (reading !== last) attempt = 1;
+      last = reading;
+    }
+    const leftMs = endMs - port.clock.monotonicMs();
+    if (leftMs <= 0 && typeof reading !== "string") throw reading;
+    if (leftMs <= 0) return false;
+    await port.sleep(Math.min(leftMs, backoffMs(POLL, attempt)));
+  }
+}
+
+async function readOrSilence(port: Pick<PowerPort, "read">): Promise<PowerState | BmcError> {
+  try {
+    return await port.read();
+  } catch (thrown) {
+    const error = BmcError.from(thrown);
+    if (error.class === "unreachable" || error.class === "timeout") return error;
+    throw error;
+  }
+}

@@ -1,0 +1,233 @@
+import { BmcError } from "../errors.ts";
+import type { BmcUser, PasswordTrial, UserChange } from "../provider.ts";
+import {
+  findUser,
+  isGone,
+  LOOKS,
+  PAUSE_MS,
+  type UserPort,
+  type UserReport,
+  type UserRequest,
+  uncertainty,
+} from "./users.ts";
+
+/** What a look at the BMC showed of the user. */
+interface Sight {
+  readonly user?: BmcUser | undefined;
+  /** A name without a user, as some BMCs keep; it is filled like any other user. */
+  readonly husk?: BmcUser | undefined;
+  /** Absent where no password was to be tried. */
+  readonly password?: PasswordTrial | undefined;
+  /** What is not as asked. */
+  readonly shortfall?: string | undefined;
+}
+
+/**
+ * Creates the user, or changes the one there is, and sees that it is so: the list shows it, and its password is
+ * tried out where the BMC lets one. What is so already is not sent. Once anything was sent, every error is
+ * `uncertain`, so that whoever made the password keeps it.
+ */
+export async function putUser(port: UserPort, request: UserRequest): Promise<UserReport> {
+  let sight = await firstSight(port, request);
+  const before = sight.user;
+  let change = missing(port, request, sight);
+  if (isNothing(change)) return report(request, before, sight, false);
+  await port.checkRights();
+  for (let attempt = 1; ; attempt += 1) {
+    let lost: BmcError | undefined;
+    try {
+      lost = await uncertainty(() => write(port, request, sight, change));
+    } catch (thrown) {
+      if (attempt > 1) throw inDoubt(thrown);
+      sight = await setBefore(port, request, BmcError.from(thrown));
+      change = missing(port, request, sight);
+      if (isNothing(change)) return report(request, before, sight, false);
+      continue;
+    }
+    sight = await look(port, request).catch((thrown: unknown) => {
+      throw inDoubt(thrown);
+    });
+    // Without an answer an untried password is as good as not set; to set it again is harmless.
+    const isDone = sight.shortfall === undefined && !(lost && sight.password === "unknown");
+    if (isDone) return report(request, before, sight, true);
+    if (!lost) throw inDoubt(new BmcError("verify", sight.shortfall ?? ""));
+    if (attempt > 1 || (request.mustExist && !sight.user)) throw lost;
+    change = missing(port, request, sight);
+  }
+}
+
+/** What `putUser` would do, for people. Reads the users and changes nothing. */
+export async function planPutUser(
+  port: Pick<UserPort, "checkRights" | "checkUser" | "list" | "ownName">,
+  request: UserRequest,
+): Promise<{ readonly before: BmcUser | undefined; readonly steps: readonly string[] }> {
+  await port.checkUser(request);
+  const sight = sightOf(await port.list(), request);
+  const { password, role } = missing(port, request, sight);
+  const { name } = request;
+  const before = sight.user;
+  if (password || role) await port.checkRights();
+  if (!before) return { before, steps: [`create user ${name} as ${role}`] };
+  const changes = [...(password ? ["set its password"] : []), ...(role ? [`make it ${role}`] : [])];
+  return { before, steps: changes.map((step) => `user ${name}: ${step}`) };
+}
+
+/**
+ * The user before anything is sent. Where an earlier call was cut off, the connection's own password may have been
+ * changed by it; then, and only then, a refused login is followed by one with the new password.
+ */
+async function firstSight(port: UserPort, request: UserRequest): Promise<Sight> {
+  try {
+    await port.checkUser(request);
+    return sightOf(await port.list(), request);
+  } catch (thrown) {
+    const mayHelp = BmcError.from(thrown).class === "auth" && request.mayBeSet && changesOwn(port, request);
+    const users = mayHelp ? await listAnew(port, request) : undefined;
+    if (!users) throw thrown;
+    return { ...sightOf(users, request), password: "accepted" };
+  }
+}
+
+/** What has to be sent. Throws `usage` for what cannot be. */
+function missing(port: Pick<UserPort, "ownName">, request: UserRequest, sight: Sight): UserChange {
+  const { name, password, role, mustExist } = request;
+  const { user } = sight;
+  if (!user) {
+    if (!mustExist && password && role) return { password, role };
+    const why = mustExist ? "nothing was changed" : "a new one needs a password and a role";
+    throw new BmcError("usage", `there is no user ${name}: ${why}`);
+  }
+  const newPassword = sight.password === "accepted" ? undefined : password;
+  // A role is in force only for an enabled user.
+  const newRole = user.role === role && user.enabled ? undefined : role;
+  if (newPassword && newRole && changesOwn(port, request)) {
+    throw new BmcError(
+      "usage",
+      `user ${name} is the one this connection logs in as: change its role and its password in two steps`,
+    );
+  }
+  return { ...(newPassword ? { password: newPassword } : {}), ...(newRole ? { role: newRole } : {}) };
+}
+
+function isNothing({ password, role }: UserChange): boolean {
+  return password === undefined && role === undefined;
+}
+
+async function write(
+  port: UserPort,
+  { name }: UserRequest,
+  { user, husk }: Sight,
+  change: UserChange,
+): Promise<void> {
+  const existing = user ?? husk;
+  if (existing) await port.change(existing, change);
+  else if (change.password && change.role) {
+    await port.create({ name, password: change.password, role: change.role });
+  }
+}
+
+/**
+ * The user after the BMC refused a password that an earlier call may have set: some refuse one that is in use.
+ * Throws the refusal where the password is not in force.
+ */
+async function setBefore(port: UserPort, request: UserRequest, refusal: BmcError): Promise<Sight> {
+  if (!request.mayBeSet || refusal.class !== "bmc") throw refusal;
+  const sight = await glance(port, request);
+  if (sight.password === "accepted") return sight;
+  throw refusal;
+}
+
+/** Looks, and looks again when it is not as asked. */
+async function look(port: UserPort, request: UserRequest): Promise<Sight> {
+  let sight = await glance(port, request);
+  for (let looks = 1; sight.shortfall !== undefined && looks < LOOKS; looks += 1) {
+    await port.sleep(PAUSE_MS);
+    sight = await glance(port, request);
+  }
+  return sight.password === "refused" && changesOwn(port, request) ? ownRefused(port, request) : sight;
+}
+
+async function glance(port: UserPort, request: UserRequest): Promise<Sight> {
+  const { name, password, role } = request;
+  const isOwn = changesOwn(port, request);
+  const users = isOwn ? await listAnew(port, request) : await port.list();
+  if (!users) return { password: "refused", shortfall: `the BMC refuses the new password of user ${name}` };
+  const sight = sightOf(users, request);
+  const { user } = sight;
+  if (!user) return { ...sight, shortfall: `the BMC accepted user ${name} and does not list it` };
+  const trial = password && (isOwn ? "accepted" : await port.tryPassword(user, password));
+  return { ...sight, password: trial, shortfall: shortfallOf(user, role, trial) };
+}
+
+function shortfallOf(user: BmcUser, role: UserRequest["role"], trial: Sight["password"]): string | undefined {
+  const asked = `asked for user ${user.name} as ${role}, the BMC`;
+  if (role && user.role !== role) {
+    return `${asked} ${user.role === "unknown" ? "shows another role" : `has it as ${user.role}`}`;
+  }
+  if (role && !user.enabled) return `${asked} keeps it disabled`;
+  if (trial !== "refused") return undefined;
+  return `the BMC accepted a new password of user ${user.name} and does not have it`;
+}
+
+/** The users, by a login with the new password; undefined where it is refused, and then the old one is back. */
+async function listAnew(port: UserPort, { password }: UserRequest): Promise<readonly BmcUser[] | undefined> {
+  await port.logInWith(password);
+  try {
+    return await port.list();
+  } catch (thrown) {
+    if (BmcError.from(thrown).class !== "auth") throw thrown;
+    await port.logInWith(undefined);
+    return undefined;
+  }
+}
+
+/** The connection's own new password is refused: one login with the old one shows which is in force. */
+async function ownRefused(port: UserPort, request: UserRequest): Promise<Sight> {
+  const { name } = request;
+  try {
+    const sight = sightOf(await port.list(), request);
+    const shortfall = `the BMC accepted a new password of user ${name} and keeps the old one`;
+    return { ...sight, password: "refused", shortfall };
+  } catch (thrown) {
+    const error = BmcError.from(thrown);
+    if (error.class !== "auth") throw thrown;
+    const message = `the BMC accepted a new password of user ${name} and now refuses it and the old one`;
+    throw new BmcError("verify", message, { cause: error });
+  }
+}
+
+function sightOf(users: readonly BmcUser[], { name }: UserRequest): Sight {
+  return {
+    user: findUser(users, name),
+    husk: users.find((user) => user.name === name && isGone(user)),
+  };
+}
+
+function changesOwn({ ownName }: Pick<UserPort, "ownName">, { name, password }: UserRequest): boolean {
+  return name === ownName && password !== undefined;
+}
+
+function report(
+  request: UserRequest,
+  before: BmcUser | undefined,
+  { user: after, password }: Sight,
+  changed: boolean,
+): UserReport {
+  const { name, role } = request;
+  const as = role ? ` as ${role}` : "";
+  const proofs = {
+    accepted: ", its password works",
+    refused: "",
+    unknown: ", its password could not be tried",
+  };
+  const done = !changed ? `already there${as}` : `${before ? "updated" : "created"}${as}`;
+  const summary = `user ${name} ${done}${password ? proofs[password] : ""}`;
+  return { ...(before ? { before } : {}), ...(after ? { after } : {}), changed, summary };
+}
+
+/** What goes wrong after a write leaves open whether it was carried out; it is no reason to try elsewhere. */
+function inDoubt(thrown: unknown): BmcError {
+  const error = BmcError.from(thrown);
+  const errorClass = error.class === "unsupported" ? "verify" : error.class;
+  return new BmcError(errorClass, error.message, { cause: error, uncertain: true });
+}

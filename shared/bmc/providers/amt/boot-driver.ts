@@ -1,0 +1,89 @@
+import { BmcError } from "../../errors.ts";
+import type { BootDriver, BootOverride, BootRequest } from "../../provider.ts";
+import { armedOverride, BOOT_CONFIGURATION, chosenSource, isArmed, PXE_BOOT } from "./boot-override.ts";
+import { clearedSettings, setOptions } from "./boot-settings.ts";
+import { checkConsent } from "./consent.ts";
+import type { InputValue } from "./messages.ts";
+import { BOOT_MEANINGS, checkReturnValue } from "./return-value.ts";
+import type { WsmanClient } from "./wsman.ts";
+
+/** CIM_BootService.SetBootConfigRole's roles; AMT has no others. */
+const IS_NEXT_SINGLE_USE = 1;
+const IS_NOT_NEXT = 32_768;
+
+/** One boot from the network through CIM_BootService (DSP1012), and back; AMT offers no lasting override. */
+export class AmtBoot implements BootDriver {
+  readonly #wsman: WsmanClient;
+
+  constructor(wsman: WsmanClient) {
+    this.#wsman = wsman;
+  }
+
+  async read(signal: AbortSignal): Promise<BootOverride> {
+    if (!isArmed(await this.#wsman.enumerate("CIM_ElementSettingData", signal))) return { device: "none" };
+    const source = chosenSource(await this.#wsman.enumerate("CIM_OrderedComponent", signal));
+    // Only without a source do the other options say what the boot is.
+    const settings = source === undefined ? await this.#wsman.get("AMT_BootSettingData", signal) : undefined;
+    return armedOverride(source, settings);
+  }
+
+  async plan(request: BootRequest, signal: AbortSignal): Promise<string> {
+    refuseWhatAmtHasNot(request);
+    if (request.device === "none") return `SetBootConfigRole ${IS_NOT_NEXT}, ChangeBootOrder (none)`;
+    await checkConsent(this.#wsman, signal);
+    return `SetBootConfigRole ${IS_NEXT_SINGLE_USE}, ChangeBootOrder ${PXE_BOOT.keys["InstanceID"]}`;
+  }
+
+  async write(request: BootRequest, signal: AbortSignal): Promise<void> {
+    refuseWhatAmtHasNot(request);
+    if (request.device === "none") {
+      await this.#setRole(IS_NOT_NEXT, signal);
+      await this.#changeOrder({}, signal);
+      return;
+    }
+    await checkConsent(this.#wsman, signal);
+    // A source left over from before makes some versions refuse what follows, so it goes first.
+    await this.#changeOrder({}, signal);
+    await this.#clearOptions(signal);
+    await this.#setRole(IS_NEXT_SINGLE_USE, signal);
+    await this.#changeOrder({ Source: PXE_BOOT }, signal);
+  }
+
+  async #clearOptions(signal: AbortSignal): Promise<void> {
+    const settings = await this.#wsman.get("AMT_BootSettingData", signal);
+    if (setOptions(settings).length === 0) return;
+    await this.#wsman.put("AMT_BootSettingData", {}, clearedSettings(settings), signal);
+  }
+
+  async #setRole(role: number, signal: AbortSignal): Promise<void> {
+    const input = { BootConfigSetting: BOOT_CONFIGURATION, Role: role };
+    await this.#invoke("CIM_BootService", "SetBootConfigRole", input, signal);
+  }
+
+  async #changeOrder(input: Readonly<Record<string, InputValue>>, signal: AbortSignal): Promise<void> {
+    await this.#invoke("CIM_BootConfigSetting", "ChangeBootOrder", input, signal);
+  }
+
+  async #invoke(
+    resource: "CIM_BootService" | "CIM_BootConfigSetting",
+    method: string,
+    input: Readonly<Record<string, InputValue>>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const output = await this.#wsman.invoke(resource, method, input, signal);
+    checkReturnValue(output, method, BOOT_MEANINGS);
+  }
+}
+
+function refuseWhatAmtHasNot({ device, persistent, mode }: BootRequest): void {
+  if (device === "none") return;
+  const problem =
+    device !== "pxe"
+      ? `sets pxe and none, not ${device}`
+      : persistent
+        ? "overrides one boot, not every boot"
+        : mode !== "keep"
+          ? `does not choose the boot mode, so it cannot be ${mode}`
+          : undefined;
+  if (problem) throw new BmcError("unsupported", `Intel AMT ${problem}`);
+}

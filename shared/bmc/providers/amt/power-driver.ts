@@ -1,0 +1,75 @@
+import type { Clock } from "../../../clock.ts";
+import type { PowerState } from "../../../contract/vocabulary.ts";
+import { BmcError } from "../../errors.ts";
+import { FirstReading } from "../../http/first-reading.ts";
+import type { PowerCommand, PowerDriver } from "../../provider.ts";
+import type { InstanceReference } from "./messages.ts";
+import { type PowerStatus, parsePowerStatus, requestFor } from "./power-states.ts";
+import { checkReturnValue, POWER_MEANINGS } from "./return-value.ts";
+import type { WsmanClient } from "./wsman.ts";
+
+const ASSOCIATION = "CIM_AssociatedPowerManagementService";
+const MANAGED_SYSTEM: InstanceReference = {
+  class: "CIM_ComputerSystem",
+  keys: { CreationClassName: "CIM_ComputerSystem", Name: "ManagedSystem" },
+};
+
+/** How a device lets its power be read: at once, or only by enumerating. */
+export type PowerReading = "get" | "enumerate";
+
+/** Reads the power; a device that has no single instance to get is enumerated, now and from then on. */
+export async function readPowerStatus(
+  wsman: WsmanClient,
+  reading: PowerReading,
+  signal: AbortSignal,
+): Promise<{ readonly status: PowerStatus; readonly reading: PowerReading }> {
+  if (reading === "get") {
+    try {
+      return { status: parsePowerStatus(await wsman.get(ASSOCIATION, signal)), reading };
+    } catch (thrown) {
+      if (BmcError.from(thrown).class !== "unsupported") throw thrown;
+    }
+  }
+  const [instance] = await wsman.enumerate(ASSOCIATION, signal);
+  if (!instance) throw new BmcError("unsupported", "the device has no power management");
+  return { status: parsePowerStatus(instance), reading: "enumerate" };
+}
+
+/** Power through CIM_PowerManagementService, by what the device offers in its state. */
+export class AmtPower implements PowerDriver {
+  readonly #wsman: WsmanClient;
+  readonly #reading: PowerReading;
+  readonly #first: FirstReading<PowerStatus>;
+  /** What was read since the last command; what a device offers goes with its state. */
+  #last: PowerStatus | undefined;
+
+  constructor(wsman: WsmanClient, clock: Clock, opened: { status: PowerStatus; reading: PowerReading }) {
+    this.#wsman = wsman;
+    this.#reading = opened.reading;
+    this.#first = new FirstReading(opened.status, clock);
+  }
+
+  async read(signal: AbortSignal): Promise<PowerState> {
+    return (await this.#read(signal)).state;
+  }
+
+  async plan(command: PowerCommand, signal: AbortSignal): Promise<string> {
+    const request = requestFor(command, this.#last ?? (await this.#read(signal)));
+    return `RequestPowerStateChange ${request} (${command})`;
+  }
+
+  async send(command: PowerCommand, signal: AbortSignal): Promise<void> {
+    const request = requestFor(command, this.#last ?? (await this.#read(signal)));
+    this.#first.drop();
+    this.#last = undefined;
+    const method = "RequestPowerStateChange";
+    const input = { PowerState: request, ManagedElement: MANAGED_SYSTEM };
+    const output = await this.#wsman.invoke("CIM_PowerManagementService", method, input, signal);
+    checkReturnValue(output, `${method} ${request} (${command})`, POWER_MEANINGS);
+  }
+
+  async #read(signal: AbortSignal): Promise<PowerStatus> {
+    this.#last = this.#first.take() ?? (await readPowerStatus(this.#wsman, this.#reading, signal)).status;
+    return this.#last;
+  }
+}

@@ -1,0 +1,73 @@
+import type { PowerState } from "../../../contract/vocabulary.ts";
+import { BmcError } from "../../errors.ts";
+import type { PowerCommand } from "../../provider.ts";
+import { childOf, childrenOf, type XmlElement } from "./xml.ts";
+
+/** CIM_AssociatedPowerManagementService as one device reports it. */
+export interface PowerStatus {
+  readonly state: PowerState;
+  /** What the device calls the state, for people. */
+  readonly label: string;
+  /** What may be asked for in this state; empty when the device does not tell. */
+  readonly available: readonly number[];
+}
+
+/** PowerState's values (DSP1027); what is neither on nor off sleeps, hibernates or is on its way. */
+const LABELS: Readonly<Record<number, readonly [label: string, state: PowerState]>> = {
+  2: ["on", "on"],
+  3: ["light sleep", "unknown"],
+  4: ["deep sleep", "unknown"],
+  5: ["power cycle", "unknown"],
+  6: ["off (hard)", "off"],
+  7: ["hibernation", "unknown"],
+  8: ["off (soft)", "off"],
+};
+
+/**
+ * Requests for each command, the one to prefer first, in the numbers of RequestPowerStateChange. AMT carries 8
+ * (off, soft) out at once; 12 is what asks the operating system, through an agent that must run there.
+ */
+const REQUESTS: Readonly<Record<PowerCommand, readonly [number, ...number[]]>> = {
+  on: [2],
+  off: [8, 6],
+  "soft-off": [12],
+  cycle: [5, 9],
+  reset: [10],
+};
+
+export function parsePowerStatus(instance: XmlElement): PowerStatus {
+  const value = readInteger(childOf(instance, "PowerState"));
+  if (value === undefined) throw new BmcError("protocol", "the device reports no PowerState");
+  const [label, state] = LABELS[value] ?? [`state ${value}`, "unknown"];
+  const available = childrenOf(instance, "AvailableRequestedPowerStates").flatMap(
+    (element) => readInteger(element) ?? [],
+  );
+  return { state, label, available };
+}
+
+/**
+ * The request that carries a command out in this state. Throws `state` where the command makes no sense in it, and
+ * `unsupported` where the device does not offer it.
+ */
+export function requestFor(command: PowerCommand, { state, label, available }: PowerStatus): number {
+  if (state !== "on" && (command === "reset" || command === "cycle")) {
+    throw new BmcError("state", `the device is in ${label}: it takes no ${command}`);
+  }
+  const [preferred, ...others] = REQUESTS[command];
+  // A device that does not tell takes the plain requests; whether an agent runs, nobody knows then. What is on is not
+  // offered to be powered on, which says nothing about later.
+  const untold = available.length === 0 ? command !== "soft-off" : command === "on" && state === "on";
+  if (untold) return preferred;
+  const found = [preferred, ...others].find((request) => available.includes(request));
+  if (found !== undefined) return found;
+  const offers = available.length === 0 ? "nothing" : available.join(", ");
+  const agent = command === "soft-off" ? ", which needs an agent in the operating system" : "";
+  throw new BmcError(
+    state === "on" ? "unsupported" : "state",
+    `in ${label} the device offers ${offers}, not ${command} (${preferred})${agent}`,
+  );
+}
+
+function readInteger(element: XmlElement | undefined): number | undefined {
+  return element && /^\d{1,5}$/.test(element.text) ? Number(element.text) : undefined;
+}

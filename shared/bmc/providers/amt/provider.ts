@@ -1,0 +1,55 @@
+import * as z from "zod/mini";
+import type { Connection } from "../../../contract/connection.ts";
+import { untraced } from "../../../tracing/tracer.ts";
+import { BmcError } from "../../errors.ts";
+import { HttpConnection } from "../../http/http-connection.ts";
+import type { Provider, ProviderContext, Session } from "../../provider.ts";
+import { AmtBoot } from "./boot-driver.ts";
+import type { DigestAccount } from "./digest.ts";
+import { AmtPower, readPowerStatus } from "./power-driver.ts";
+import { WsmanClient } from "./wsman.ts";
+
+/** Intel's ports for WS-Management. */
+const PORTS = { http: 16_992, https: 16_993 } as const;
+/** What AMT itself sends at most in one envelope. */
+const MAX_BODY_BYTES = 512_000;
+
+const Hint = z.object({ reading: z.enum(["get", "enumerate"]) });
+
+/** Intel Active Management Technology: WS-Management with digest authentication. */
+export const amt: Provider = { name: "amt", capabilities: new Set(), open };
+
+async function open(connection: Connection, context: ProviderContext, signal: AbortSignal): Promise<Session> {
+  const { host, tls, connectTimeoutMs, requestTimeoutMs, amt: options } = connection;
+  const { clock, tracer = untraced } = context;
+  const { scheme, port = PORTS[scheme] } = options;
+  const account = accountOf(connection);
+  const hint = Hint.safeParse(context.hint);
+  const limits = { connectTimeoutMs, requestTimeoutMs, maxBodyBytes: MAX_BODY_BYTES };
+  const reached = context.onReached === undefined ? {} : { onReached: context.onReached };
+  const http = new HttpConnection({ scheme, host, port, tls, ...limits, ...reached, tracer });
+  const wsman = new WsmanClient(http, account, clock);
+  try {
+    const opened = await readPowerStatus(wsman, hint.success ? hint.data.reading : "get", signal);
+    return {
+      provider: "amt",
+      power: new AmtPower(wsman, clock, opened),
+      boot: new AmtBoot(wsman),
+      certificateExpiresMs: () => http.certificateExpiresMs,
+      roundTrips: () => http.roundTrips,
+      hint: () => ({ reading: opened.reading }),
+      close: () => http.close(),
+    };
+  } catch (thrown) {
+    await http.close();
+    throw thrown;
+  }
+}
+
+/** Other characters would have to be encoded in the header, which AMT does not understand. */
+function accountOf({ username = "", password }: Connection): DigestAccount {
+  if (/[^\x20-\x7e]/.test(username)) {
+    throw new BmcError("usage", "the user name of an AMT device must be plain ASCII");
+  }
+  return { username, password: password?.reveal() ?? "" };
+}

@@ -1,0 +1,170 @@
+import type { Clock } from "../../../clock.ts";
+import { BmcError } from "../../errors.ts";
+import type { HttpAnswer, HttpConnection } from "../../http/http-connection.ts";
+import { statusError } from "../../http/status-error.ts";
+import { authorize, type DigestAccount, type DigestChallenge, parseChallenge } from "./digest.ts";
+import { faultError } from "./fault.ts";
+import {
+  enumerateMessage,
+  getMessage,
+  type InputValue,
+  type InstanceReference,
+  invokeMessage,
+  pullMessage,
+  putMessage,
+  type ResourceClass,
+  WSMAN_PATH,
+} from "./messages.ts";
+import { childOf, childrenOf, findElement, parseXml, type XmlElement } from "./xml.ts";
+
+/** Nothing that is enumerated here has more than a dozen instances. */
+const MOST_PULLS = 20;
+
+interface Call {
+  readonly message: string;
+  /** What is asked, for messages. */
+  readonly doing: string;
+  readonly isWrite: boolean;
+}
+
+/** WS-Management to one device, with digest authentication. Errors are `BmcError`s; each call is one attempt. */
+export class WsmanClient {
+  readonly #http: HttpConnection;
+  readonly #account: DigestAccount;
+  readonly #clock: Clock;
+  #challenge: DigestChallenge | undefined;
+  /** Requests that used the challenge's nonce. */
+  #count = 0;
+
+  constructor(http: HttpConnection, account: DigestAccount, clock: Clock) {
+    this.#http = http;
+    this.#account = account;
+    this.#clock = clock;
+  }
+
+  async get(
+    resource: ResourceClass,
+    signal: AbortSignal,
+    keys: InstanceReference["keys"] = {},
+  ): Promise<XmlElement> {
+    const doing = `Get ${resource}`;
+    const body = await this.#call({ message: getMessage(resource, keys), doing, isWrite: false }, signal);
+    return this.#expect(body, resource, doing);
+  }
+
+  async put(
+    resource: ResourceClass,
+    keys: InstanceReference["keys"],
+    fields: readonly (readonly [string, string])[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const message = putMessage(resource, keys, fields);
+    await this.#call({ message, doing: `Put ${resource}`, isWrite: true }, signal);
+  }
+
+  /** All instances of a class. */
+  async enumerate(resource: ResourceClass, signal: AbortSignal): Promise<readonly XmlElement[]> {
+    const doing = `Enumerate ${resource}`;
+    const started = await this.#call({ message: enumerateMessage(resource), doing, isWrite: false }, signal);
+    let context = findElement(started, "EnumerationContext")?.text;
+    const instances: XmlElement[] = [];
+    for (let pulls = 0; context; pulls++) {
+      if (pulls === MOST_PULLS) throw new BmcError("protocol", `${doing} did not finish`);
+      const pulled = await this.#call(
+        { message: pullMessage(resource, context), doing, isWrite: false },
+        signal,
+      );
+      const response = this.#expect(pulled, "PullResponse", doing);
+      instances.push(...childrenOf(childOf(response, "Items"), resource));
+      context = childOf(response, "EndOfSequence")
+        ? undefined
+        : childOf(response, "EnumerationContext")?.text;
+    }
+    return instances;
+  }
+
+  /** The method's output, whose `ReturnValue` is the caller's to check. */
+  async invoke(
+    resource: ResourceClass,
+    method: string,
+    input: Readonly<Record<string, InputValue>>,
+    signal: AbortSignal,
+  ): Promise<XmlElement> {
+    const message = invokeMessage(resource, method, input);
+    const body = await this.#call({ message, doing: method, isWrite: true }, signal);
+    return this.#expect(body, `${method}_OUTPUT`, method, true);
+  }
+
+  #expect(body: XmlElement, name: string, doing: string, isWrite = false): XmlElement {
+    const found = childOf(body, name);
+    if (found) return found;
+    throw new BmcError("protocol", `${doing} was answered without ${name}`, { uncertain: isWrite });
+  }
+
+  async #call(call: Call, signal: AbortSignal): Promise<XmlElement> {
+    const { doing, isWrite } = call;
+    const answer = await this.#sendAuthorized(call, signal);
+    let body: XmlElement | undefined;
+    try {
+      body = readBody(answer);
+    } catch (thrown) {
+      if (answer.status < 300) throw describe(thrown, doing, isWrite);
+    }
+    const fault = childOf(body, "Fault");
+    // A fault says more than the status that it comes with, 400 or 500 for all of them.
+    if (fault && ![401, 403, 429, 503].includes(answer.status)) throw faultError(fault, doing, isWrite);
+    if (answer.status >= 300) {
+      throw statusError(answer, doing, "", { isWrite, nowMs: this.#clock.now() });
+    }
+    if (body) return body;
+    throw new BmcError("protocol", `${doing} was answered without a SOAP body`, { uncertain: isWrite });
+  }
+
+  /** A refused request was not carried out, so it goes out again once where the refusal asks for a new digest. */
+  async #sendAuthorized(call: Call, signal: AbortSignal): Promise<HttpAnswer> {
+    const used = this.#challenge;
+    const answer = await this.#send(call, signal);
+    if (answer.status !== 401) return answer;
+    this.#challenge = parseChallenge(answer.headers["www-authenticate"]);
+    this.#count = 0;
+    if (!this.#challenge) {
+      throw new BmcError("protocol", `${call.doing} answered 401 without a digest challenge`);
+    }
+    if (used && !this.#challenge.stale && this.#challenge.nonce === used.nonce) throw this.#refused(call);
+    const again = await this.#send(call, signal);
+    if (again.status === 401) throw this.#refused(call);
+    return again;
+  }
+
+  #refused({ doing }: Call): BmcError {
+    return new BmcError("auth", `${doing}: the device refused the user name or the password`);
+  }
+
+  #send({ message, doing, isWrite }: Call, signal: AbortSignal): Promise<HttpAnswer> {
+    const challenge = this.#challenge;
+    const authorization = challenge && {
+      authorization: authorize(challenge, this.#account, {
+        method: "POST",
+        uri: WSMAN_PATH,
+        count: ++this.#count,
+      }),
+    };
+    const headers = { "content-type": "application/soap+xml; charset=UTF-8", ...authorization };
+    return this.#http.send(
+      { method: "POST", path: WSMAN_PATH, headers, body: message, doing, isWrite },
+      signal,
+    );
+  }
+}
+
+/** The SOAP body; undefined when there is none. */
+function readBody(answer: HttpAnswer): XmlElement | undefined {
+  if (answer.body.length === 0) return undefined;
+  const root = parseXml(answer.body.toString("utf8"));
+  return root.name === "Envelope" ? childOf(root, "Body") : undefined;
+}
+
+function describe(thrown: unknown, doing: string, isWrite: boolean): BmcError {
+  const error = BmcError.from(thrown);
+  return new BmcError(error.class, `${doing}: ${error.message}`, { cause: error, uncertain: isWrite });
+}

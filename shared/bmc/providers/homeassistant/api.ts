@@ -1,0 +1,79 @@
+import * as z from "zod/mini";
+import type { Clock } from "../../../clock.ts";
+import { oneLine } from "../../../contract/result.ts";
+import type { Secret } from "../../../secret.ts";
+import { BmcError } from "../../errors.ts";
+import type { HttpConnection, HttpRequest } from "../../http/http-connection.ts";
+import { statusError } from "../../http/status-error.ts";
+
+export const EntityState = z.object({ state: z.string() });
+const Refusal = z.object({ message: z.string() });
+
+export type SwitchService = "turn_on" | "turn_off";
+
+/** As much of Home Assistant's REST API as a switch needs. */
+export class HomeAssistantApi {
+  readonly #http: HttpConnection;
+  readonly #base: string;
+  readonly #token: Secret;
+  readonly #clock: Clock;
+
+  constructor(http: HttpConnection, url: string, token: Secret, clock: Clock) {
+    this.#http = http;
+    this.#base = new URL(url).pathname.replace(/\/$/, "");
+    this.#token = token;
+    this.#clock = clock;
+  }
+
+  /** The entity's state in Home Assistant's words, such as `on`, `off`, `unavailable`. */
+  async readState(entity: string, signal: AbortSignal): Promise<string> {
+    const path = `/api/states/${entity}`;
+    const body = await this.#call({ method: "GET", path }, signal);
+    const parsed = EntityState.safeParse(parseJson(body));
+    if (parsed.success) return parsed.data.state;
+    throw new BmcError("protocol", `GET ${path} did not return an entity's state`);
+  }
+
+  /** Resolves when Home Assistant accepted the call. */
+  async callSwitch(service: SwitchService, entity: string, signal: AbortSignal): Promise<void> {
+    const body = JSON.stringify({ entity_id: entity });
+    await this.#call({ method: "POST", path: `/api/services/switch/${service}`, body }, signal);
+  }
+
+  async #call(
+    { method, path, body }: Pick<HttpRequest, "method" | "path"> & { readonly body?: string },
+    signal: AbortSignal,
+  ): Promise<string> {
+    const doing = `${method} ${path}`;
+    const isWrite = method !== "GET";
+    const answer = await this.#http.send(
+      {
+        method,
+        path: this.#base + path,
+        headers: {
+          authorization: `Bearer ${this.#token.reveal()}`,
+          accept: "application/json",
+          ...(body === undefined ? {} : { "content-type": "application/json" }),
+        },
+        ...(body === undefined ? {} : { body }),
+        doing,
+        isWrite,
+      },
+      signal,
+    );
+    const text = answer.body.toString("utf8");
+    if (answer.status >= 200 && answer.status <= 202) return text;
+    const said = Refusal.safeParse(parseJson(text));
+    const words = said.success ? oneLine(said.data.message) : "";
+    throw statusError(answer, doing, words, { isWrite, nowMs: this.#clock.now() });
+  }
+}
+
+/** Undefined when it is no JSON. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

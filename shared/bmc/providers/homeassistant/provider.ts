@@ -1,0 +1,46 @@
+import type { Connection } from "../../../contract/connection.ts";
+import { untraced } from "../../../tracing/tracer.ts";
+import { BmcError } from "../../errors.ts";
+import { HttpConnection } from "../../http/http-connection.ts";
+import { serviceEndpoint } from "../../http/service-endpoint.ts";
+import type { Provider, ProviderContext, Session } from "../../provider.ts";
+import { HomeAssistantApi } from "./api.ts";
+import { homeAssistantBoot } from "./boot-driver.ts";
+import { HomeAssistantPower } from "./power-driver.ts";
+
+/** A service call answers with every state that it changed. */
+const MAX_BODY_BYTES = 1_048_576;
+
+/** A switch of Home Assistant as a machine's power; the connection's password is the access token. */
+export const homeAssistant: Provider = { name: "homeassistant", capabilities: new Set(), open };
+
+async function open(
+  connection: Connection,
+  { clock, tracer = untraced }: ProviderContext,
+  signal: AbortSignal,
+): Promise<Session> {
+  const { requestTimeoutMs, homeassistant: options, password: token } = connection;
+  if (!options) throw new BmcError("usage", "homeassistant.url is missing");
+  if (!token) throw new BmcError("usage", "password is missing: Home Assistant's access token");
+  if (!/^[\x21-\x7e]+$/.test(token.reveal())) {
+    throw new BmcError("usage", "password is not an access token: it must be one word of plain ASCII");
+  }
+  const endpoint = serviceEndpoint(new URL(options.url), connection);
+  const http = new HttpConnection({ ...endpoint, requestTimeoutMs, maxBodyBytes: MAX_BODY_BYTES, tracer });
+  const api = new HomeAssistantApi(http, options.url, token, clock);
+  try {
+    const state = await api.readState(options.entity, signal);
+    return {
+      provider: "homeassistant",
+      power: new HomeAssistantPower(api, options, clock, state),
+      boot: homeAssistantBoot,
+      certificateExpiresMs: () => http.certificateExpiresMs,
+      roundTrips: () => http.roundTrips,
+      hint: () => ({}),
+      close: () => http.close(),
+    };
+  } catch (thrown) {
+    await http.close();
+    throw thrown;
+  }
+}

@@ -1,0 +1,55 @@
+import type { SpanAttributes } from "../../../tracing/tracer.ts";
+import { BmcError } from "../../errors.ts";
+import type { Command } from "./command.ts";
+import { COMPLETED, completionError } from "./completion-code.ts";
+
+/** What a BMC said to one command. */
+export interface Answer {
+  readonly command: Command;
+  readonly completionCode: number;
+  readonly data: Buffer;
+}
+
+/** For a span: the completion code as the specification writes it. */
+export function codeOf({ completionCode }: Answer): SpanAttributes {
+  const code = `0x${completionCode.toString(16).padStart(2, "0")}`;
+  return {
+    "pbnj.ipmi.completion_code": code,
+    "error.type": completionCode === COMPLETED ? undefined : code,
+  };
+}
+
+/** What carries commands to one BMC: a session of this project's own, or a program. */
+export interface CommandChannel {
+  /**
+   * The answers in the order of the commands, whatever their completion codes. The commands must not depend on
+   * each other's order: they may travel together, and a BMC may handle packets concurrently.
+   */
+  run(commands: readonly Command[], signal: AbortSignal): Promise<readonly Answer[]>;
+}
+
+/** The data of an answer. Throws what its completion code means. */
+export function dataOf(answer: Answer): Buffer {
+  if (answer.completionCode === COMPLETED) return answer.data;
+  throw completionError(answer.command, answer.completionCode);
+}
+
+/** One command and its answer, whatever its completion code. */
+export async function exchange(
+  channel: CommandChannel,
+  command: Command,
+  signal: AbortSignal,
+): Promise<Answer> {
+  const [answer] = await channel.run([command], signal);
+  if (!answer) throw new BmcError("internal", `${command.name}: the channel kept no answer`);
+  return answer;
+}
+
+/** One command and the data of its answer. Rejects with what a completion code other than success means. */
+export async function request(
+  channel: CommandChannel,
+  command: Command,
+  signal: AbortSignal,
+): Promise<Buffer> {
+  return dataOf(await exchange(channel, command, signal));
+}

@@ -1,0 +1,53 @@
+import type { PowerState } from "../../../contract/vocabulary.ts";
+import { BmcError } from "../../errors.ts";
+import type { PowerCommand } from "../../provider.ts";
+import { type Command, NetFn } from "./command.ts";
+
+/** Get Chassis Status (IPMI 2.0 section 28.2). */
+export const GET_CHASSIS_STATUS: Command = {
+  name: "Get Chassis Status",
+  netFn: NetFn.chassis,
+  command: 0x01,
+  data: new Uint8Array(),
+  needs: "user",
+  effect: "read",
+};
+
+/** Power out of a Get Chassis Status answer: bit 0; the other bits are faults and policies. */
+export function parseChassisStatus(data: Buffer): PowerState {
+  if (data.length < 1) throw new BmcError("protocol", "Get Chassis Status: the answer is empty");
+  return (data.readUInt8(0) & 0x01) === 0 ? "off" : "on";
+}
+
+/** What Chassis Control can be asked for. */
+export type ChassisAction = PowerCommand | "nmi";
+
+/** Its actions (section 28.3), with their names in the specification. */
+const ACTIONS: Readonly<Record<ChassisAction, { code: number; title: string }>> = {
+  off: { code: 0x00, title: "power down" },
+  on: { code: 0x01, title: "power up" },
+  cycle: { code: 0x02, title: "power cycle" },
+  reset: { code: 0x03, title: "hard reset" },
+  nmi: { code: 0x04, title: "diagnostic interrupt" },
+  "soft-off": { code: 0x05, title: "soft shutdown" },
+};
+
+/** Actions that do something again when their packet comes twice. */
+const NOT_IDEMPOTENT: ReadonlySet<ChassisAction> = new Set(["cycle", "reset", "nmi"]);
+
+export function chassisControl(action: ChassisAction): Command {
+  return {
+    name: describeChassisControl(action),
+    netFn: NetFn.chassis,
+    command: 0x02,
+    data: Uint8Array.of(ACTIONS[action].code),
+    needs: "operator",
+    effect: NOT_IDEMPOTENT.has(action) ? "once" : "set",
+  };
+}
+
+/** Such as `Chassis Control: power down (0x00)`. */
+export function describeChassisControl(action: ChassisAction): string {
+  const { code, title } = ACTIONS[action];
+  return `Chassis Control: ${title} (0x0${code})`;
+}

@@ -1,0 +1,54 @@
+import type { BmcError } from "../../errors.ts";
+import { PRIVILEGE_LEVELS, type Privilege } from "./open-session.ts";
+
+/** Network functions of requests (IPMI 2.0 table 5-1). */
+export const NetFn = { chassis: 0x00, app: 0x06, storage: 0x0a } as const;
+
+/** One IPMI command, and what the session must know to carry it out well. */
+export interface Command {
+  /** As the specification names it, for messages. */
+  readonly name: string;
+  readonly netFn: number;
+  readonly command: number;
+  readonly data: Uint8Array;
+  /** The level a session needs for it (IPMI 2.0 appendix G). */
+  readonly needs: Privilege;
+  /**
+   * What sending it a second time does: nothing new to read or to set, but `once` would do something again,
+   * so its packet is never repeated.
+   */
+  readonly effect: "read" | "set" | "once";
+  /** True when `data` holds a secret, which must not get into arguments or messages. */
+  readonly secret?: boolean;
+  /** Meanings of command-specific completion codes (0x80 to 0xBE). */
+  readonly refusals?: Readonly<Record<number, Refusal>>;
+}
+
+export interface Refusal {
+  readonly class: BmcError["class"];
+  readonly reason: string;
+}
+
+/** Set Session Privilege Level (IPMI 2.0 section 22.18). */
+export function setSessionPrivilege(privilege: Privilege): Command {
+  return {
+    name: "Set Session Privilege Level",
+    netFn: NetFn.app,
+    command: 0x3b,
+    data: Uint8Array.of(PRIVILEGE_LEVELS[privilege]),
+    needs: "user",
+    effect: "set",
+    refusals: {
+      128: { class: "auth", reason: `the user has no ${privilege} level` },
+      129: { class: "auth", reason: `${privilege} exceeds what the user or the channel is allowed` },
+      130: { class: "auth", reason: `user-level authentication does not allow ${privilege}` },
+    },
+  };
+}
+
+/** Close Session (section 22.19). */
+export function closeSession(bmcId: number): Command {
+  const data = Buffer.alloc(4);
+  data.writeUInt32LE(bmcId);
+  return { name: "Close Session", netFn: NetFn.app, command: 0x3c, data, needs: "user", effect: "set" };
+}

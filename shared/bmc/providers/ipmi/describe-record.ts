@@ -1,0 +1,93 @@
+import type { SelEntry } from "../../provider.ts";
+import { vendorOf } from "./device-id.ts";
+import type { OemRecord, SelRecord, SystemEvent } from "./sel-record.ts";
+import {
+  type EventMeaning,
+  FIRMWARE_ERRORS,
+  FIRMWARE_PROGRESS,
+  GENERIC_EVENTS,
+  SENSOR_SPECIFIC_EVENT,
+  SENSOR_TYPES,
+  THRESHOLD_EVENT,
+} from "./sensor-events.ts";
+
+/**
+ * A record for people, such as `memory sensor 0x21: uncorrectable ECC error (module 3)`. A condition's end is
+ * no trouble, whatever the condition was. A time before the BMC knew the date is part of the message.
+ */
+export function describeRecord(record: SelRecord): SelEntry {
+  const { id, time } = record;
+  const told = record.kind === "system" ? describeEvent(record) : { text: describeOem(record) };
+  const early = time.kind === "since-start" ? ` (${time.seconds} s after the BMC started)` : "";
+  return {
+    id: String(id),
+    ...(time.kind === "since-epoch" ? { at: new Date(time.ms).toISOString() } : {}),
+    ...("severity" in told ? { severity: told.severity } : {}),
+    message: `${told.text}${early}`,
+  };
+}
+
+function describeEvent(event: SystemEvent): { text: string; severity?: EventMeaning["severity"] } {
+  const { sensorType, sensor, asserted } = event;
+  const name = SENSOR_TYPES[sensorType]?.name ?? `sensor type ${hex(sensorType)}`;
+  const where = `${name} sensor ${hex(sensor)}`;
+  const meaning = meaningOf(event);
+  const details = detailsOf(event);
+  const ended = asserted ? "" : ", ended";
+  const remark = details.length > 0 ? ` (${details.join(", ")})` : "";
+  if (!meaning) {
+    return {
+      text: `${where}: event type ${hex(event.eventType)} offset ${offsetOf(event)}${ended}${remark}`,
+    };
+  }
+  return { text: `${where}: ${meaning.text}${ended}${remark}`, severity: asserted ? meaning.severity : "ok" };
+}
+
+function meaningOf(event: SystemEvent): EventMeaning | undefined {
+  const { eventType, sensorType } = event;
+  const meanings =
+    eventType === SENSOR_SPECIFIC_EVENT ? SENSOR_TYPES[sensorType]?.events : GENERIC_EVENTS[eventType];
+  return meanings?.[offsetOf(event)];
+}
+
+function offsetOf({ data }: SystemEvent): number {
+  return data[0] & 0x0f;
+}
+
+/** What event data 2 and 3 hold, by the flags of event data 1 (IPMI 2.0 table 29-6). */
+function detailsOf(event: SystemEvent): string[] {
+  const [flags, second, third] = event.data;
+  const specific = event.eventType === SENSOR_SPECIFIC_EVENT;
+  const has2 = (flags & 0xc0) !== 0;
+  const has3 = (flags & 0x30) !== 0;
+  if (event.eventType === THRESHOLD_EVENT) {
+    // Raw values: what they stand for is in the sensor's data record.
+    return [
+      ...(has2 ? [`raw reading ${hex(second)}`] : []),
+      ...(has3 ? [`raw threshold ${hex(third)}`] : []),
+    ];
+  }
+  if (specific && event.sensorType === MEMORY && (flags & 0x30) === EXTENSION_IN_3) {
+    return [...(has2 ? [`data 2 ${hex(second)}`] : []), `module ${third}`];
+  }
+  if (specific && event.sensorType === FIRMWARE && (flags & 0xc0) === EXTENSION_IN_2) {
+    const texts = offsetOf(event) === 0 ? FIRMWARE_ERRORS : FIRMWARE_PROGRESS;
+    return [texts[second] ?? `code ${hex(second)}`, ...(has3 ? [`data 3 ${hex(third)}`] : [])];
+  }
+  return [...(has2 ? [`data 2 ${hex(second)}`] : []), ...(has3 ? [`data 3 ${hex(third)}`] : [])];
+}
+
+const MEMORY = 0x0c;
+const FIRMWARE = 0x0f;
+/** Sensor-specific event extension codes, by their flags in event data 1. */
+const EXTENSION_IN_2 = 0xc0;
+const EXTENSION_IN_3 = 0x30;
+
+function describeOem({ type, manufacturer, data }: OemRecord): string {
+  const maker = manufacturer === undefined ? "" : ` of ${vendorOf(manufacturer)}`;
+  return `record type ${hex(type)}${maker}: ${data.toString("hex").replace(/..(?=.)/g, "$& ")}`;
+}
+
+function hex(byte: number): string {
+  return `0x${byte.toString(16).padStart(2, "0")}`;
+}

@@ -1,0 +1,51 @@
+import type { Clock } from "../../../clock.ts";
+import type { Capability, Session, SessionPrivilege } from "../../provider.ts";
+import { IpmiBoot } from "./boot-driver.ts";
+import type { CommandChannel } from "./channel.ts";
+import type { IpmiHint } from "./hint.ts";
+import { IpmiInventory } from "./inventory-driver.ts";
+import { IpmiManager } from "./manager-driver.ts";
+import { IpmiNmi } from "./nmi-driver.ts";
+import { IpmiPower } from "./power-driver.ts";
+import { IpmiSel } from "./sel-driver.ts";
+import { IpmiSol } from "./sol-driver.ts";
+import { IpmiUsers } from "./user-driver.ts";
+
+/** What IPMI has beyond power and boot. It has no command for media, time servers or screenshots. */
+export const IPMI_CAPABILITIES: ReadonlySet<Capability> = new Set([
+  "users",
+  "manager",
+  "sel",
+  "sol",
+  "nmi",
+  "inventory",
+]);
+
+export interface IpmiDrivers
+  extends Pick<Session, "power" | "users" | "manager" | "sel" | "sol" | "nmi" | "inventory"> {
+  readonly boot: IpmiBoot;
+}
+
+interface IpmiDriverContext {
+  readonly clock: Clock;
+  readonly hint: IpmiHint;
+  /** What the channel's sessions ask for. */
+  readonly privilege: SessionPrivilege;
+}
+
+/** Everything that IPMI can do, over whatever carries the commands. */
+export function ipmiDrivers(
+  channel: CommandChannel,
+  { clock, hint, privilege }: IpmiDriverContext,
+): IpmiDrivers {
+  return {
+    power: new IpmiPower(channel),
+    boot: new IpmiBoot(channel, hint.manufacturer),
+    users: new IpmiUsers(channel, privilege),
+    manager: new IpmiManager(channel),
+    sel: new IpmiSel(channel, clock),
+    sol: new IpmiSol(channel),
+    nmi: new IpmiNmi(channel),
+    inventory: new IpmiInventory(channel),
+  };
+}

@@ -1,0 +1,199 @@
+import { randomBytes } from "node:crypto";
+import type { Logger } from "../../../logger.ts";
+import { TimeoutReached } from "../../../timeout.ts";
+import { BmcError } from "../../errors.ts";
+import type { CipherSuite, CipherSuiteId, SuitePlan } from "./cipher-suite.ts";
+import { closeSession } from "./command.ts";
+import type { Credentials } from "./credentials.ts";
+import { type HandshakeDeps, HandshakeLink, matchAnswer } from "./handshake-link.ts";
+import {
+  forgotSession,
+  handshakeError,
+  STATUS_INSUFFICIENT_RESOURCES,
+  STATUS_INVALID_INTEGRITY_CHECK,
+  STATUS_OK,
+} from "./handshake-status.ts";
+import { buildLanRequest } from "./message.ts";
+import type { Privilege } from "./open-session.ts";
+import { type Opened, Opening } from "./opening.ts";
+import { passwordForms } from "./quirks.ts";
+import {
+  buildRakp1,
+  buildRakp3,
+  deriveKeys,
+  parseRakp2,
+  provesKeys,
+  provesPassword,
+  type Rakp2,
+  type RakpExchange,
+  roleByte,
+  type SessionKeys,
+} from "./rakp.ts";
+import { waitAfterCopyMs } from "./retransmission.ts";
+import { PayloadType } from "./rmcp.ts";
+import { sealMessage } from "./sealed-packet.ts";
+
+export interface HandshakeRequest {
+  readonly credentials: Credentials;
+  readonly privilege: Privilege;
+  readonly suites: SuitePlan;
+  /** For the whole handshake, however often it starts again. */
+  readonly limitMs: number;
+}
+
+/** A session that both sides have proven to each other; it begins at privilege level USER. */
+export interface Established {
+  readonly suite: CipherSuite;
+  readonly consoleId: number;
+  readonly bmcId: number;
+  readonly keys: SessionKeys;
+  /** Round trips it took. */
+  readonly flights: number;
+  /** The suite to begin with the next time; undefined when silence, which may be chance, chose this one. */
+  readonly preferredSuite: CipherSuiteId | undefined;
+}
+
+interface Deps extends HandshakeDeps {
+  readonly log: Logger;
+}
+
+/**
+ * Open Session, RAKP 1 to 4: three round trips (IPMI 2.0 section 13.15), and again from the start when a
+ * message is lost. Throws `BmcError`s; a handshake that fails gives the BMC's session slot back.
+ */
+export async function shakeHands(request: HandshakeRequest, deps: Deps): Promise<Established> {
+  const { log } = deps;
+  const link = new HandshakeLink(deps, request.limitMs);
+  const opening = new Opening(link, log, request.privilege, request.suites);
+  try {
+    for (let attempt = 0; ; attempt += 1) {
+      const opened = await opening.open();
+      const keys = await new Authentication(link, log, request, opened, attempt).run();
+      if (!keys) {
+        log.debug({ attempt }, "IPMI handshake lost, restarting");
+        continue;
+      }
+      const { suite, consoleId, bmcId } = opened;
+      const preferredSuite = opening.preferred(suite);
+      return { suite, consoleId, bmcId, keys, flights: link.flights, preferredSuite };
+    }
+  } catch (thrown) {
+    throw thrown instanceof TimeoutReached ? link.timedOut(thrown) : thrown;
+  }
+}
+
+/** Thrown inside: the BMC is silent or has forgotten the session. */
+class HandshakeLost extends Error {}
+
+/** RAKP 1 to 4 over one opened slot. */
+class Authentication {
+  readonly #link: HandshakeLink;
+  readonly #log: Logger;
+  readonly #request: HandshakeRequest;
+  readonly #opened: Opened;
+  readonly #windowMs: number;
+
+  constructor(link: HandshakeLink, log: Logger, request: HandshakeRequest, opened: Opened, attempt: number) {
+    this.#link = link;
+    this.#log = log;
+    this.#request = request;
+    this.#opened = opened;
+    // A RAKP message is not repeated but its handshake begun again, so a slow BMC gets the time it has shown
+    // to need, and more with every attempt.
+    this.#windowMs = Math.max(waitAfterCopyMs(attempt), 3 * opened.answeredAfterMs);
+  }
+
+  /** The session's keys; undefined when another handshake may succeed. */
+  async run(): Promise<SessionKeys | undefined> {
+    const { suite, consoleId, bmcId } = this.#opened;
+    const { credentials, privilege } = this.#request;
+    let refusal = STATUS_INSUFFICIENT_RESOURCES;
+    let keys: SessionKeys | undefined;
+    try {
+      const role = roleByte(privilege);
+      const mine = { consoleId, bmcId, consoleRandom: randomBytes(16), role, username: credentials.username };
+      const { bmcRandom, guid, authCode } = await this.#rakp1(mine);
+      const exchange: RakpExchange = { ...mine, bmcRandom, guid };
+      const kuid = this.#provenPassword(exchange, authCode);
+      if (!kuid) {
+        refusal = STATUS_INVALID_INTEGRITY_CHECK;
+        throw new BmcError("auth", "wrong password (the BMC's RAKP2 proves another one)");
+      }
+      keys = deriveKeys(suite, credentials.kg ?? kuid, exchange);
+      const proof = await this.#rakp3(exchange, kuid);
+      if (provesKeys(suite, keys.sik, exchange, proof)) return keys;
+      // The password is proven, so only the BMC key can differ. A BMC that has none uses the password in its
+      // place, and takes Close Session under the keys which follow from that.
+      const withoutKg = deriveKeys(suite, kuid, exchange);
+      keys = provesKeys(suite, withoutKg.sik, exchange, proof) ? withoutKg : undefined;
+      throw new BmcError("auth", `${wrongKg(credentials.kg, keys)} (RAKP4 does not fit)`);
+    } catch (thrown) {
+      if (keys) this.#closeUnheard(keys);
+      this.#link.abandon(bmcId, refusal);
+      if (thrown instanceof HandshakeLost) return undefined;
+      throw thrown;
+    }
+  }
+
+  async #rakp1(mine: Omit<RakpExchange, "bmcRandom" | "guid">): Promise<Rakp2> {
+    const tag = this.#link.nextTag();
+    const message = buildRakp1({ ...mine, tag });
+    const answer = await this.#ask("RAKP1", tag, PayloadType.rakp1, message);
+    const rakp2 = parseRakp2(answer, this.#opened.suite);
+    if (!rakp2) throw new BmcError("protocol", "RAKP2: the answer is malformed");
+    return rakp2;
+  }
+
+  /** The key of the password's form that the BMC proved to hold; undefined when it holds another password. */
+  #provenPassword(exchange: RakpExchange, authCode: Buffer): Buffer | undefined {
+    const { password } = this.#request.credentials;
+    for (const { name, key } of passwordForms(password)) {
+      const kuid = key(password);
+      if (!provesPassword(this.#opened.suite, kuid, exchange, authCode)) continue;
+      if (name !== "standard") this.#log.warn({ quirk: name }, "BMC altered the password");
+      return kuid;
+    }
+    return undefined;
+  }
+
+  /** The payload of RAKP4. */
+  async #rakp3(exchange: RakpExchange, kuid: Buffer): Promise<Buffer> {
+    const tag = this.#link.nextTag();
+    const message = buildRakp3(this.#opened.suite, kuid, exchange, tag);
+    return this.#ask("RAKP3", tag, PayloadType.rakp3, message);
+  }
+
+  /** One message and the payload of its answer, whose type is the next. */
+  async #ask(name: string, tag: number, type: number, message: Buffer): Promise<Buffer> {
+    const link = this.#link;
+    const { consoleId } = this.#opened;
+    const { leftMs } = link;
+    const limitMs = Math.min(this.#windowMs, leftMs);
+    try {
+      const { status, payload } = await link.exchange(
+        name,
+        () => link.send(type, message),
+        (datagram) => matchAnswer(datagram, type + 1, { tag, consoleId }),
+        { limitMs, repeat: false },
+      );
+      if (forgotSession(status)) throw new HandshakeLost(`${name}: the BMC has forgotten the session`);
+      if (status !== STATUS_OK) throw handshakeError(name, status);
+      return payload;
+    } catch (thrown) {
+      if (thrown instanceof TimeoutReached && limitMs < leftMs) throw new HandshakeLost(`${name}: no answer`);
+      throw thrown;
+    }
+  }
+
+  /** RAKP3 may have arrived and only RAKP4 been lost: the BMC has a session then. */
+  #closeUnheard(keys: SessionKeys): void {
+    const { suite, bmcId } = this.#opened;
+    const message = buildLanRequest({ ...closeSession(bmcId), sequence: 0 });
+    this.#link.transport.send(sealMessage({ suite, keys, sessionId: bmcId }, 1, message, randomBytes(16)));
+  }
+}
+
+function wrongKg(given: Buffer | undefined, keysWithoutKg: SessionKeys | undefined): string {
+  if (!given) return "the BMC has a key Kg of its own";
+  return keysWithoutKg ? "a BMC key Kg is set, but the BMC has none" : "wrong BMC key Kg";
+}

@@ -1,0 +1,109 @@
+import { BmcError } from "../../errors.ts";
+import type { Hardware, InventoryDriver } from "../../provider.ts";
+import { type CommandChannel, dataOf, exchange, request } from "./channel.ts";
+import {
+  CANNOT_RETURN_SO_MANY,
+  COMPLETED,
+  OUT_OF_RANGE,
+  REQUEST_TOO_LONG,
+  WRONG_LENGTH,
+} from "./completion-code.ts";
+import { GET_DEVICE_ID, parseDeviceId } from "./device-id.ts";
+import { type FruAreaInfo, GET_FRU_AREA_INFO, parseFruAreaInfo, parseFruData, readFruData } from "./fru.ts";
+import {
+  FRU_HEADER_BYTES,
+  type FruNames,
+  fruAreaBytes,
+  parseBoardArea,
+  parseFruHeader,
+  parseProductArea,
+} from "./fru-area.ts";
+import { GET_SYSTEM_GUID, parseGuid } from "./guid.ts";
+
+const LARGEST_READ_BYTES = 64;
+const SMALLEST_READ_BYTES = 8;
+/** What BMCs answer to a read that is larger than they can give. */
+const TOO_MUCH = new Set([WRONG_LENGTH, REQUEST_TOO_LONG, OUT_OF_RANGE, CANNOT_RETURN_SO_MANY]);
+
+/**
+ * What IPMI tells about the hardware: maker, model and serial number from FRU 0 (product area, then board
+ * area), the system's UUID, the BMC's firmware. Processors, memory, disks and NICs are not in its reach.
+ */
+export class IpmiInventory implements InventoryDriver {
+  readonly #channel: CommandChannel;
+
+  constructor(channel: CommandChannel) {
+    this.#channel = channel;
+  }
+
+  async read(signal: AbortSignal): Promise<Hardware> {
+    const [device, guid] = await this.#channel.run([GET_DEVICE_ID, GET_SYSTEM_GUID], signal);
+    const firmware = device && parseDeviceId(dataOf(device)).firmware;
+    const uuid = guid?.completionCode === COMPLETED ? parseGuid(guid.data) : undefined;
+    const names = await this.#readNames(signal);
+    return {
+      system: { ...names, ...(uuid === undefined ? {} : { uuid }) },
+      processors: [],
+      memory: [],
+      disks: [],
+      nics: [],
+      firmware: firmware === undefined ? [] : [{ name: "BMC", version: firmware }],
+    };
+  }
+
+  async #readNames(signal: AbortSignal): Promise<FruNames> {
+    const info = parseFruAreaInfo(await request(this.#channel, GET_FRU_AREA_INFO, signal));
+    const fru = new FruReader(this.#channel, info);
+    const header = parseFruHeader(await fru.read(0, FRU_HEADER_BYTES, signal));
+    // Not every machine's maker filled it.
+    if (!header) return {};
+    const board =
+      header.board === undefined ? undefined : parseBoardArea(await fru.readArea(header.board, signal));
+    const product =
+      header.product === undefined ? undefined : parseProductArea(await fru.readArea(header.product, signal));
+    return { ...board, ...product };
+  }
+}
+
+/** Reads from the FRU's storage in pieces that the BMC can give. */
+class FruReader {
+  readonly #channel: CommandChannel;
+  readonly #info: FruAreaInfo;
+  #largestBytes = LARGEST_READ_BYTES;
+
+  constructor(channel: CommandChannel, info: FruAreaInfo) {
+    this.#channel = channel;
+    this.#info = info;
+  }
+
+  /** An area that says how long it is; what the storage does not hold is missing. */
+  async readArea(offset: number, signal: AbortSignal): Promise<Buffer> {
+    const start = await this.read(offset, FRU_HEADER_BYTES, signal);
+    const rest = await this.read(offset + start.length, fruAreaBytes(start) - start.length, signal);
+    return Buffer.concat([start, rest]);
+  }
+
+  async read(offset: number, bytes: number, signal: AbortSignal): Promise<Buffer> {
+    const end = Math.min(offset + bytes, this.#info.bytes);
+    const pieces: Buffer[] = [];
+    for (let at = offset; at < end; ) {
+      const piece = (await this.#readPiece(at, end - at, signal)).subarray(0, end - at);
+      pieces.push(piece);
+      at += piece.length;
+    }
+    return Buffer.concat(pieces);
+  }
+
+  async #readPiece(offset: number, bytes: number, signal: AbortSignal): Promise<Buffer> {
+    const { unit } = this.#info;
+    for (;;) {
+      const count = Math.ceil(Math.min(bytes, this.#largestBytes) / unit);
+      const answer = await exchange(this.#channel, readFruData(offset / unit, count), signal);
+      if (!TOO_MUCH.has(answer.completionCode)) return parseFruData(dataOf(answer), unit);
+      if (this.#largestBytes <= SMALLEST_READ_BYTES) {
+        throw new BmcError("protocol", "Read FRU Data: the BMC cannot read even eight bytes at a time");
+      }
+      this.#largestBytes /= 2;
+    }
+  }
+}

@@ -1,0 +1,206 @@
+import { randomInt } from "node:crypto";
+import type { Logger } from "../../../logger.ts";
+import { TimeoutReached } from "../../../timeout.ts";
+import { BmcError } from "../../errors.ts";
+import { type CipherSuite, type CipherSuiteId, type SuitePlan, suite3Remedy } from "./cipher-suite.ts";
+import { type HandshakeLink, matchAnswer } from "./handshake-link.ts";
+import {
+  handshakeError,
+  refusesSuite,
+  STATUS_INSUFFICIENT_RESOURCES,
+  STATUS_INVALID_INTEGRITY_CHECK,
+  STATUS_OK,
+} from "./handshake-status.ts";
+import {
+  buildOpenSessionRequest,
+  keepsSuite,
+  type OpenSessionResponse,
+  type Privilege,
+  parseOpenSessionResponse,
+} from "./open-session.ts";
+import { PayloadType } from "./rmcp.ts";
+
+/** How long an aborted Open Session waits for the answer that is under way. */
+const LINGER_MS = 250;
+
+/** A slot in the BMC's session table, with nothing proven yet. */
+export interface Opened {
+  readonly suite: CipherSuite;
+  readonly consoleId: number;
+  readonly bmcId: number;
+  /** How long the BMC took, retransmissions included. */
+  readonly answeredAfterMs: number;
+}
+
+interface Asked {
+  readonly tag: number;
+  readonly consoleId: number;
+  readonly suite: CipherSuite;
+}
+
+interface Answered {
+  readonly asked: Asked;
+  readonly status: number;
+  /** Undefined with an error status, or malformed. */
+  readonly response: OpenSessionResponse | undefined;
+}
+
+/** Open Session: finds a cipher suite that both sides have, however often it is done. */
+export class Opening {
+  readonly #link: HandshakeLink;
+  readonly #log: Logger;
+  readonly #privilege: Privilege;
+  readonly #plan: SuitePlan;
+  /** What the BMC has not refused. */
+  #suites: readonly CipherSuite[];
+  /** The BMC has taken a suite that may not be used. */
+  #offersForbidden = false;
+
+  constructor(link: HandshakeLink, log: Logger, privilege: Privilege, plan: SuitePlan) {
+    this.#link = link;
+    this.#log = log;
+    this.#privilege = privilege;
+    this.#plan = plan;
+    this.#suites = plan.asked;
+  }
+
+  /** The suite to begin with the next time; undefined when silence, which may be chance, chose this one. */
+  preferred(suite: CipherSuite): CipherSuiteId | undefined {
+    return suite.id === this.#suites[0]?.id ? suite.id : undefined;
+  }
+
+  /** Opens with the first suite that the BMC takes; refused ones are not tried again. */
+  async open(): Promise<Opened> {
+    try {
+      return await this.#open();
+    } catch (thrown) {
+      // A BMC may drop a suite that it does not have without a word.
+      if (thrown instanceof TimeoutReached && this.#offersForbidden) throw this.#noneIsOffered(thrown);
+      throw thrown;
+    }
+  }
+
+  async #open(): Promise<Opened> {
+    for (;;) {
+      const startedMs = this.#link.clock.monotonicMs();
+      const { asked, status, response } = await this.#ask();
+      const { suite, consoleId } = asked;
+      if (refusesSuite(status)) {
+        this.#drop(suite, status);
+        continue;
+      }
+      if (status !== STATUS_OK) throw handshakeError("Open Session", status);
+      if (!response) throw new BmcError("protocol", "Open Session: the answer is malformed");
+      if (!keepsSuite(response, suite)) {
+        // BMCs made with pyghmi name the suite that they have instead of refusing another. It counts when it is
+        // asked for, and only then. They end at a refused handshake, so that this one is left to run out.
+        if (this.#suites.some((other) => other.id !== suite.id && keepsSuite(response, other))) {
+          this.#drop(suite, STATUS_OK);
+          continue;
+        }
+        this.#link.abandon(response.bmcId, STATUS_INVALID_INTEGRITY_CHECK);
+        throw new BmcError("protocol", "Open Session: the BMC selected algorithms that were not requested");
+      }
+      if (!this.#plan.allowed.has(suite.id)) {
+        this.#link.abandon(response.bmcId, STATUS_INSUFFICIENT_RESOURCES);
+        this.#offersForbidden = true;
+        this.#drop(suite, STATUS_OK);
+        continue;
+      }
+      const answeredAfterMs = this.#link.clock.monotonicMs() - startedMs;
+      return { suite, consoleId, bmcId: response.bmcId, answeredAfterMs };
+    }
+  }
+
+  #drop(suite: CipherSuite, status: number): void {
+    this.#suites = this.#suites.filter(({ id }) => id !== suite.id);
+    this.#log.debug({ suite: suite.id }, "cipher suite refused");
+    if (this.#suites.length > 0) return;
+    throw this.#noneIsOffered(status === STATUS_OK ? undefined : handshakeError("Open Session", status));
+  }
+
+  #noneIsOffered(cause: unknown): BmcError {
+    const asked = this.#plan.asked.map(({ id }) => id).join(" and ");
+    const reason = this.#offersForbidden
+      ? `the BMC offers cipher suite 3 and not 17; ${suite3Remedy("ipmi")}`
+      : `the BMC offers no cipher suite out of ${asked}`;
+    return new BmcError("unsupported", reason, { cause });
+  }
+
+  /**
+   * Some BMCs drop a suite they do not know without a word, so copies take turns through the suites. An
+   * answer to any of them counts, also a late one.
+   */
+  async #ask(): Promise<Answered> {
+    const link = this.#link;
+    const sent: Asked[] = [];
+    const match = (datagram: Buffer) => findAnswer(datagram, sent);
+    const send = () => {
+      const suite = this.#suites[sent.length % this.#suites.length];
+      if (!suite) throw new BmcError("internal", "no cipher suite to try");
+      const asked = { tag: link.nextTag(), consoleId: randomInt(1, 2 ** 32), suite };
+      sent.push(asked);
+      const request = buildOpenSessionRequest({ ...asked, privilege: this.#privilege });
+      link.send(PayloadType.openSessionRequest, request);
+    };
+    // Each copy that is answered takes a slot of its own, and BMCs have few.
+    const watch = this.#abandonAllBut(match);
+    try {
+      const answered = await link.exchange("Open Session", send, match, {
+        limitMs: link.leftMs,
+        repeat: true,
+      });
+      watch.keep(answered.asked);
+      return answered;
+    } catch (thrown) {
+      watch.keep(undefined);
+      if (link.signal.aborted && sent.length > 0) await watch.firstAnswer(LINGER_MS);
+      throw thrown;
+    }
+  }
+
+  /** Sees every answer to the copies, from the first on, and gives back what is not kept. */
+  #abandonAllBut(match: (datagram: Buffer) => Answered | undefined) {
+    const link = this.#link;
+    const opened: Answered[] = [];
+    const first = Promise.withResolvers<void>();
+    let decided = false;
+    let kept: Asked | undefined;
+    const giveBack = ({ asked, response }: Answered) => {
+      if (response && asked !== kept) link.abandon(response.bmcId, STATUS_INSUFFICIENT_RESOURCES);
+    };
+    link.transport.subscribe({
+      datagram: (datagram) => {
+        const answered = match(datagram);
+        if (!answered) return;
+        if (decided) giveBack(answered);
+        else opened.push(answered);
+        first.resolve();
+      },
+      failed: () => first.resolve(),
+    });
+    return {
+      keep: (asked: Asked | undefined) => {
+        decided = true;
+        kept = asked;
+        for (const answered of opened) giveBack(answered);
+      },
+      /** The BMC may be about to answer, and only its answer names the slot to give back. */
+      firstAnswer: async (limitMs: number) => {
+        const nap = new AbortController();
+        await Promise.race([first.promise, link.clock.sleep(limitMs, nap.signal)]);
+        nap.abort();
+      },
+    };
+  }
+}
+
+function findAnswer(datagram: Buffer, sent: readonly Asked[]): Answered | undefined {
+  for (const asked of sent) {
+    const answer = matchAnswer(datagram, PayloadType.openSessionResponse, asked);
+    if (!answer) continue;
+    const { status, payload } = answer;
+    return { asked, status, response: status === STATUS_OK ? parseOpenSessionResponse(payload) : undefined };
+  }
+  return undefined;
+}

@@ -1,0 +1,60 @@
+import type { Connection } from "../../../contract/connection.ts";
+import { untraced } from "../../../tracing/tracer.ts";
+import type { Provider, ProviderContext, Session } from "../../provider.ts";
+import { type CipherSuiteId, isDowngrade, suitePlan } from "./cipher-suite.ts";
+import { readCredentials } from "./credentials.ts";
+import { IPMI_CAPABILITIES, ipmiDrivers } from "./drivers.ts";
+import { shakeHands } from "./handshake.ts";
+import { type IpmiHint, parseHint } from "./hint.ts";
+import { LastingSession } from "./lasting-session.ts";
+import { routeTo } from "./route.ts";
+import { IpmiSession } from "./session.ts";
+import { UdpTransport } from "./transport.ts";
+
+/** IPMI 2.0 over LAN (RMCP+) with cipher suite 17 or 3, encrypted and authenticated, no program needed. */
+export const ipmi: Provider = { name: "ipmi", capabilities: IPMI_CAPABILITIES, open };
+
+async function open(connection: Connection, context: ProviderContext, signal: AbortSignal): Promise<Session> {
+  const { host, connectTimeoutMs, requestTimeoutMs, ipmi: options } = connection;
+  const { clock, log, tracer = untraced } = context;
+  const { privilege } = options;
+  const credentials = readCredentials(connection, options.kg);
+  const hint = parseHint(context.hint);
+  const route = routeTo(options.bridge);
+  const transport = await UdpTransport.open(host, options.port, connectTimeoutMs, signal, context.onReached);
+
+  const establish = async (remembered: CipherSuiteId | undefined, limitMs: number, until: AbortSignal) => {
+    const suites = suitePlan(options, remembered);
+    const deps = { transport, clock, log, tracer, signal: until };
+    const established = await shakeHands({ credentials, privilege, suites, limitMs }, deps);
+    const session = new IpmiSession({ established, privilege, route, transport, clock, tracer });
+    return { established, session };
+  };
+
+  try {
+    const { established, session: first } = await establish(hint.cipherSuite, connectTimeoutMs, signal);
+    if (isDowngrade(options, established.suite.id))
+      log.warn({ host, provider: "ipmi" }, "IPMI cipher suite downgraded to 3 as allowSuite3 allows");
+    const renew = async (limitMs: number, until: AbortSignal) =>
+      (await establish(established.suite.id, limitMs, until)).session;
+    const session = new LastingSession({ first, renew, requestTimeoutMs, clock, log });
+    const drivers = ipmiDrivers(session, { clock, hint, privilege });
+    return {
+      provider: "ipmi",
+      privilege,
+      ...drivers,
+      roundTrips: () => session.flights,
+      hint: (): IpmiHint => ({
+        ...(established.preferredSuite === undefined ? {} : { cipherSuite: established.preferredSuite }),
+        ...(drivers.boot.manufacturer === undefined ? {} : { manufacturer: drivers.boot.manufacturer }),
+      }),
+      async close() {
+        await session.close();
+        await transport.close();
+      },
+    };
+  } catch (thrown) {
+    await transport.close();
+    throw thrown;
+  }
+}

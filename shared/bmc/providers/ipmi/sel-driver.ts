@@ -1,0 +1,150 @@
+import type { Clock } from "../../../clock.ts";
+import { BmcError } from "../../errors.ts";
+import type { SelDriver, SelEntry } from "../../provider.ts";
+import { type CommandChannel, dataOf, exchange, request } from "./channel.ts";
+import {
+  CANNOT_RETURN_SO_MANY,
+  COMPLETED,
+  INVALID_COMMAND,
+  INVALID_FIELD,
+  NOT_PRESENT,
+  REQUEST_TOO_LONG,
+  RESERVATION_CANCELLED,
+} from "./completion-code.ts";
+import { describeRecord } from "./describe-record.ts";
+import {
+  clearSel,
+  FIRST_RECORD,
+  GET_SEL_INFO,
+  getSelEntry,
+  NO_RECORD,
+  NO_RESERVATION,
+  parseErasure,
+  parseReservation,
+  parseSelEntry,
+  parseSelEntryCount,
+  RECORD_BYTES,
+  RESERVE_SEL,
+  type SelEntryPart,
+} from "./sel-commands.ts";
+import { parseSelRecord } from "./sel-record.ts";
+
+/** How often a reservation that somebody else's made void is taken again. */
+const RESERVATIONS = 4;
+const ERASURE_LIMIT_MS = 60_000;
+const ERASURE_POLLS_MS = { first: 100, longest: 1_000 } as const;
+/** How much of a record is asked for where a BMC cannot give it whole; IPMB messages hold that. */
+const PART_BYTES = 8;
+/** Answers of a BMC that gives no whole records. */
+const PARTS_ONLY = new Set([CANNOT_RETURN_SO_MANY, REQUEST_TOO_LONG]);
+
+/** The system event log (IPMI 2.0 section 31). */
+export class IpmiSel implements SelDriver {
+  readonly #channel: CommandChannel;
+  readonly #clock: Clock;
+  #inParts = false;
+  #reservation: number | undefined;
+
+  constructor(channel: CommandChannel, clock: Clock) {
+    this.#channel = channel;
+    this.#clock = clock;
+  }
+
+  async count(signal: AbortSignal): Promise<number> {
+    const count = parseSelEntryCount(await request(this.#channel, GET_SEL_INFO, signal));
+    if (count > 0) await this.#readRecord(FIRST_RECORD, signal);
+    return count;
+  }
+
+  async list(signal: AbortSignal): Promise<readonly SelEntry[]> {
+    const count = parseSelEntryCount(await request(this.#channel, GET_SEL_INFO, signal));
+    if (count === 0) return [];
+    const entries: SelEntry[] = [];
+    const seen = new Set<number>();
+    for (let id = FIRST_RECORD; id !== NO_RECORD; ) {
+      // A log that leads back to where it came from would never end.
+      if (seen.has(id)) throw new BmcError("protocol", `the event log's record ${id} comes after itself`);
+      seen.add(id);
+      const part = await this.#readRecord(id, signal);
+      if (!part) break;
+      entries.push(describeRecord(parseSelRecord(part.bytes)));
+      id = part.next;
+    }
+    return entries;
+  }
+
+  async plan(signal: AbortSignal): Promise<string> {
+    await request(this.#channel, GET_SEL_INFO, signal);
+    return clearSel(NO_RESERVATION, "erase").name;
+  }
+
+  async clear(signal: AbortSignal): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      const reservation = await this.#reserve(signal);
+      const begun = await exchange(this.#channel, clearSel(reservation, "erase"), signal);
+      if (begun.completionCode === RESERVATION_CANCELLED && attempt < RESERVATIONS) continue;
+      if (!parseErasure(dataOf(begun))) await this.#erased(reservation, signal);
+      return;
+    }
+  }
+
+  async #erased(reservation: number, signal: AbortSignal): Promise<void> {
+    const endMs = this.#clock.monotonicMs() + ERASURE_LIMIT_MS;
+    for (
+      let waitMs: number = ERASURE_POLLS_MS.first;
+      ;
+      waitMs = Math.min(2 * waitMs, ERASURE_POLLS_MS.longest)
+    ) {
+      await this.#clock.sleep(waitMs, signal);
+      const status = await exchange(this.#channel, clearSel(reservation, "status"), signal);
+      // Erasing may itself make the reservation void; then nothing is left to ask about.
+      if (status.completionCode === RESERVATION_CANCELLED) return;
+      if (parseErasure(dataOf(status))) return;
+      if (this.#clock.monotonicMs() >= endMs) {
+        throw new BmcError("timeout", `Clear SEL: not erased within ${ERASURE_LIMIT_MS} ms`);
+      }
+    }
+  }
+
+  /** Undefined where there is no such record: the log was cleared while it was read. */
+  async #readRecord(id: number, signal: AbortSignal): Promise<SelEntryPart | undefined> {
+    if (!this.#inParts) {
+      const part = { reservation: NO_RESERVATION, id, offset: 0 };
+      const answer = await exchange(this.#channel, getSelEntry(part), signal);
+      if (answer.completionCode === NOT_PRESENT) return undefined;
+      const whole = answer.completionCode === COMPLETED ? parseSelEntry(answer.data) : undefined;
+      if (whole && whole.bytes.length >= RECORD_BYTES) return whole;
+      if (!whole && !PARTS_ONLY.has(answer.completionCode)) dataOf(answer);
+      this.#inParts = true;
+    }
+    return this.#readParts(id, signal);
+  }
+
+  /** Parts of a record belong together only under one reservation (section 31.5). */
+  async #readParts(id: number, signal: AbortSignal): Promise<SelEntryPart | undefined> {
+    let bytes = Buffer.alloc(0);
+    for (let reservations = 0; ; ) {
+      this.#reservation ??= await this.#reserve(signal);
+      const size = Math.min(PART_BYTES, RECORD_BYTES - bytes.length);
+      const part = { reservation: this.#reservation, id, offset: bytes.length, bytes: size };
+      const answer = await exchange(this.#channel, getSelEntry(part), signal);
+      if (answer.completionCode === NOT_PRESENT) return undefined;
+      if (answer.completionCode === RESERVATION_CANCELLED && reservations < RESERVATIONS) {
+        reservations += 1;
+        this.#reservation = undefined;
+        bytes = Buffer.alloc(0);
+        continue;
+      }
+      const { next, bytes: more } = parseSelEntry(dataOf(answer));
+      bytes = Buffer.concat([bytes, more]);
+      if (bytes.length >= RECORD_BYTES) return { next, bytes };
+    }
+  }
+
+  /** BMCs where only one console can ask need no reservation and may not know the command. */
+  async #reserve(signal: AbortSignal): Promise<number> {
+    const answer = await exchange(this.#channel, RESERVE_SEL, signal);
+    if ([INVALID_COMMAND, INVALID_FIELD].includes(answer.completionCode)) return NO_RESERVATION;
+    return parseReservation(dataOf(answer));
+  }
+}

@@ -1,0 +1,228 @@
+import { randomBytes } from "node:crypto";
+import type { Clock } from "../../../clock.ts";
+import { TimeoutReached } from "../../../timeout.ts";
+import type { Tracer } from "../../../tracing/tracer.ts";
+import { BmcError } from "../../errors.ts";
+import { type Answer, codeOf } from "./channel.ts";
+import { type Command, closeSession, setSessionPrivilege } from "./command.ts";
+import {
+  COMPLETED,
+  completionError,
+  DUPLICATED_REQUEST,
+  INSUFFICIENT_PRIVILEGE,
+  NODE_BUSY,
+} from "./completion-code.ts";
+import { GET_DEVICE_ID } from "./device-id.ts";
+import type { Established } from "./handshake.ts";
+import { buildLanRequest, parseLanResponse } from "./message.ts";
+import type { Privilege } from "./open-session.ts";
+import { sendUntilAnswered } from "./retransmission.ts";
+import { DIRECT, type Route } from "./route.ts";
+import { openMessage, type Seal, sealMessage } from "./sealed-packet.ts";
+import { SequenceWindow } from "./sequence-window.ts";
+import type { UdpTransport } from "./transport.ts";
+
+const LARGEST_SEQUENCE = 0xff_ff_ff_ff;
+
+export interface SessionOptions {
+  readonly established: Established;
+  /** The highest level the session may rise to. */
+  readonly privilege: Privilege;
+  readonly route: Route;
+  readonly transport: UdpTransport;
+  readonly clock: Clock;
+  readonly tracer: Tracer;
+}
+
+interface Asked {
+  readonly command: Command;
+  readonly route: Route;
+}
+
+interface Pending {
+  readonly command: Command;
+  readonly route: Route;
+  readonly sequences: Set<number>;
+  answered(answer: Answer): void;
+  failed(error: BmcError): void;
+}
+
+interface FlightLimits {
+  /** For one answer, however often the request is repeated. */
+  readonly limitMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** Commands over one established session. The owner asks for one flight at a time, and closes it. */
+export class IpmiSession {
+  readonly #options: SessionOptions;
+  readonly #outgoing: Seal;
+  readonly #incoming: Seal;
+  readonly #window = new SequenceWindow();
+  readonly #pending = new Set<Pending>();
+  #sessionSequence = 0;
+  #requestSequence = 0;
+  #raised = false;
+  #flights: number;
+  #lastHeardMs: number;
+  readonly #unsubscribe: () => void;
+
+  constructor(options: SessionOptions) {
+    const { suite, keys, bmcId, consoleId, flights } = options.established;
+    this.#options = options;
+    this.#flights = flights;
+    this.#outgoing = { suite, keys, sessionId: bmcId };
+    this.#incoming = { suite, keys, sessionId: consoleId };
+    this.#lastHeardMs = options.clock.monotonicMs();
+    this.#unsubscribe = options.transport.subscribe({
+      datagram: (datagram) => this.#receive(datagram),
+      failed: (error) => {
+        for (const pending of [...this.#pending]) pending.failed(error);
+      },
+    });
+  }
+
+  /** Flights that waited for an answer; packets that travel together are one. */
+  get flights(): number {
+    return this.#flights;
+  }
+
+  /** When the BMC last sent anything within this session, by the clock's monotonic reading. */
+  get lastHeardMs(): number {
+    return this.#lastHeardMs;
+  }
+
+  /** Asks for something harmless without waiting: a BMC that still knows the session will be heard. */
+  poke(): void {
+    this.#send(GET_DEVICE_ID, this.#nextRequestSequence());
+  }
+
+  /** Sends Close Session and does not wait: BMCs have few slots, and no answer would change anything. */
+  close(): void {
+    this.#send(closeSession(this.#outgoing.sessionId), this.#nextRequestSequence());
+    this.#unsubscribe();
+    for (const pending of [...this.#pending]) {
+      pending.failed(new BmcError("cancelled", "the session was closed"));
+    }
+  }
+
+  /**
+   * The answers in the order of the commands, which travel together. The session begins at level USER. What
+   * raises it travels with the first commands that need more; a BMC that handled these first says so, has not
+   * executed them, and gets them again.
+   */
+  async run(commands: readonly Command[], limits: FlightLimits): Promise<readonly Answer[]> {
+    limits.signal.throwIfAborted();
+    const { privilege, route } = this.#options;
+    const mustRise = !this.#raised && privilege !== "user" && commands.some(({ needs }) => needs !== "user");
+    const asked = commands.map((command) => ({ command, route }));
+    const rising = { command: setSessionPrivilege(privilege), route: DIRECT };
+    const all = await this.#flight(mustRise ? [rising, ...asked] : asked, limits);
+    const [rise, answers] = mustRise ? [all[0], all.slice(1)] : [undefined, all];
+    if (rise?.completionCode === COMPLETED) this.#raised = true;
+    else if (rise && answers.some(({ completionCode }) => completionCode === INSUFFICIENT_PRIVILEGE)) {
+      throw completionError(rise.command, rise.completionCode);
+    }
+    const settled: Answer[] = [];
+    for (const [index, answer] of answers.entries()) {
+      const again = all.length > 1 && notExecuted(answer, mustRise);
+      settled.push(...(again ? await this.#flight(asked.slice(index, index + 1), limits) : [answer]));
+    }
+    return settled;
+  }
+
+  async #flight(asked: readonly Asked[], limits: FlightLimits): Promise<Answer[]> {
+    this.#flights += 1;
+    const outcomes = await Promise.allSettled(asked.map((one) => this.#traced(one, limits)));
+    return outcomes.map((outcome) => {
+      if (outcome.status === "rejected") throw outcome.reason;
+      return outcome.value;
+    });
+  }
+
+  #traced(asked: Asked, limits: FlightLimits): Promise<Answer> {
+    const { tracer } = this.#options;
+    return tracer.span({ name: asked.command.name, kind: "client" }, async (span) => {
+      const answer = await this.#exchange(asked, limits);
+      span.note(codeOf(answer));
+      return answer;
+    });
+  }
+
+  async #exchange({ command, route }: Asked, { limitMs, signal }: FlightLimits): Promise<Answer> {
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    let sequence = this.#nextRequestSequence();
+    const pending: Pending = {
+      command,
+      route,
+      sequences: new Set([sequence]),
+      answered: (answer) => {
+        if (answer.completionCode !== DUPLICATED_REQUEST) return resolve(answer);
+        // The answer to the first copy is lost or late; another copy needs another number to be answered.
+        sequence = this.#nextRequestSequence();
+        pending.sequences.add(sequence);
+      },
+      failed: reject,
+    };
+    promise.catch(() => undefined);
+    this.#pending.add(pending);
+    try {
+      const send = () => this.#send(route.wrap(command, sequence), sequence);
+      const repeat = command.effect !== "once";
+      return await sendUntilAnswered({ send, answer: promise, limitMs, repeat }, this.#options.clock, signal);
+    } catch (thrown) {
+      throw lostAnswer(command, thrown);
+    } finally {
+      this.#pending.delete(pending);
+    }
+  }
+
+  #send(command: Command, requestSequence: number): void {
+    const message = buildLanRequest({ ...command, sequence: requestSequence });
+    const packet = sealMessage(this.#outgoing, this.#nextSessionSequence(), message, randomBytes(16));
+    this.#options.transport.send(packet);
+  }
+
+  #receive(datagram: Buffer): void {
+    const opened = openMessage(this.#incoming, datagram);
+    if (!opened || !this.#window.accept(opened.sequence)) return;
+    this.#lastHeardMs = this.#options.clock.monotonicMs();
+    const response = parseLanResponse(opened.message);
+    if (!response) return;
+    for (const { command, route, sequences, answered } of this.#pending) {
+      if (!sequences.has(response.sequence)) continue;
+      const answer = route.answer(response, command, response.sequence);
+      if (answer === undefined) continue;
+      if (answer !== "forwarded") answered(answer);
+      return;
+    }
+  }
+
+  /** Every packet has its own, repeated ones too; 0 is for packets outside sessions. */
+  #nextSessionSequence(): number {
+    this.#sessionSequence = this.#sessionSequence === LARGEST_SEQUENCE ? 1 : this.#sessionSequence + 1;
+    return this.#sessionSequence;
+  }
+
+  #nextRequestSequence(): number {
+    this.#requestSequence = (this.#requestSequence + 1) & 0x3f;
+    return this.#requestSequence;
+  }
+}
+
+/** Refusals that travelling together may have caused, and that say nothing was done. */
+function notExecuted({ completionCode }: Answer, rose: boolean): boolean {
+  return completionCode === NODE_BUSY || (rose && completionCode === INSUFFICIENT_PRIVILEGE);
+}
+
+function lostAnswer(command: Command, thrown: unknown): unknown {
+  const uncertain = command.effect !== "read";
+  if (thrown instanceof TimeoutReached) {
+    const message = `${command.name}: no answer within ${thrown.afterMs} ms`;
+    return new BmcError("timeout", message, { cause: thrown, uncertain });
+  }
+  if (thrown instanceof BmcError && thrown.class === "unreachable" && uncertain) {
+    return new BmcError("unreachable", `${command.name}: ${thrown.message}`, { cause: thrown, uncertain });
+  }
+  return thrown;
+}

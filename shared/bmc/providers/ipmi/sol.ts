@@ -1,0 +1,40 @@
+import { BmcError } from "../../errors.ts";
+import { type Command, NetFn } from "./command.ts";
+
+/** Payload type of serial over LAN (IPMI 2.0 table 13-16). */
+const SOL = 0x01;
+
+/** Completion code of Deactivate Payload for an instance that is not active. */
+export const ALREADY_DEACTIVATED = 0x80;
+
+/** Get Payload Activation Status (section 24.4). */
+export const GET_SOL_STATUS: Command = {
+  name: "Get Payload Activation Status",
+  netFn: NetFn.app,
+  command: 0x4a,
+  data: Uint8Array.of(SOL),
+  needs: "user",
+  effect: "read",
+};
+
+/** The instances in use, 1 to 16, out of its answer. */
+export function parseActiveInstances(data: Buffer): number[] {
+  if (data.length < 3) {
+    throw new BmcError("protocol", "Get Payload Activation Status: the answer is shorter than 3 bytes");
+  }
+  const active = data.readUInt16LE(1);
+  return Array.from({ length: 16 }, (_, bit) => bit + 1).filter((instance) => active & (1 << (instance - 1)));
+}
+
+/** Deactivate Payload (section 24.2), for serial over LAN. `instance`: 1 to 16. */
+export function deactivateSol(instance: number): Command {
+  return {
+    name: "Deactivate Payload",
+    netFn: NetFn.app,
+    command: 0x49,
+    data: Uint8Array.of(SOL, instance, 0, 0, 0, 0),
+    needs: "operator",
+    effect: "set",
+    refusals: { 129: { class: "unsupported", reason: "serial over LAN is disabled on this BMC" } },
+  };
+}

@@ -1,0 +1,135 @@
+import { createSocket, type Socket } from "node:dgram";
+import { lookup } from "node:dns/promises";
+import { withTimeout } from "../../../timeout.ts";
+import { BmcError } from "../../errors.ts";
+
+export interface DatagramReceiver {
+  datagram(datagram: Buffer): void;
+  failed(error: BmcError): void;
+}
+
+/** One UDP socket that talks to one BMC. The owner closes it. */
+export class UdpTransport {
+  readonly #socket: Socket;
+  readonly #address: string;
+  readonly #receivers = new Set<DatagramReceiver>();
+  readonly #sending = new Set<Promise<void>>();
+  #closed = false;
+
+  private constructor(socket: Socket, address: string, onReached?: () => void) {
+    this.#socket = socket;
+    this.#address = address;
+    socket.once("message", () => onReached?.());
+    socket.on("message", (datagram) => {
+      for (const receiver of [...this.#receivers]) receiver.datagram(datagram);
+    });
+    socket.on("error", (error) => this.#fail(error));
+  }
+
+  /**
+   * Resolves the name and connects the socket; sends nothing. Throws `unreachable`. `onReached` is called when
+   * the first packet of the BMC arrives.
+   */
+  static async open(
+    host: string,
+    port: number,
+    timeoutMs: number,
+    signal: AbortSignal,
+    onReached?: () => void,
+  ): Promise<UdpTransport> {
+    try {
+      const { address, family } = await withTimeout(timeoutMs, signal, () => lookup(host));
+      const socket = createSocket(family === 6 ? "udp6" : "udp4");
+      try {
+        await withTimeout(timeoutMs, signal, () => connected(socket, port, address));
+        return new UdpTransport(socket, `${host} port ${port}`, onReached);
+      } catch (error) {
+        socket.close();
+        throw error;
+      }
+    } catch (error) {
+      signal.throwIfAborted();
+      throw new BmcError("unreachable", `cannot reach ${host} port ${port} (UDP): ${reasonOf(error)}`, {
+        cause: error,
+      });
+    }
+  }
+
+  /** Never throws: what cannot be sent is reported to the receivers, a silent BMC by their own time. */
+  send(packet: Uint8Array): void {
+    if (this.#closed) return;
+    const sent = new Promise<void>((resolve) => {
+      this.#socket.send(packet, (error) => {
+        if (error) this.#fail(error);
+        resolve();
+      });
+    });
+    this.#sending.add(sent);
+    sent.finally(() => this.#sending.delete(sent));
+  }
+
+  /** Returns what ends the subscription. */
+  subscribe(receiver: DatagramReceiver): () => void {
+    this.#receivers.add(receiver);
+    return () => this.#receivers.delete(receiver);
+  }
+
+  /** The first datagram that `match` makes something of. `stop` must be called once it is no longer wanted. */
+  first<T>(match: (datagram: Buffer) => T | undefined): { answer: Promise<T>; stop: () => void } {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    // It may fail after nobody waits any more.
+    promise.catch(() => undefined);
+    const stop = this.subscribe({
+      datagram(datagram) {
+        const matched = match(datagram);
+        if (matched !== undefined) resolve(matched);
+      },
+      failed: reject,
+    });
+    return { answer: promise, stop };
+  }
+
+  /** Lets what was sent leave, then frees the socket. */
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    await Promise.all(this.#sending);
+    await new Promise<void>((resolve) => this.#socket.close(() => resolve()));
+    this.#tell(new BmcError("cancelled", "the session was closed"));
+  }
+
+  #fail(cause: Error): void {
+    // ECONNREFUSED is an ICMP "port unreachable": the host is there, the service is not.
+    this.#tell(
+      new BmcError("unreachable", `cannot reach ${this.#address} (UDP): ${reasonOf(cause)}`, { cause }),
+    );
+  }
+
+  #tell(error: BmcError): void {
+    for (const receiver of [...this.#receivers]) receiver.failed(error);
+  }
+}
+
+function connected(socket: Socket, port: number, address: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    socket.once("error", reject);
+    socket.connect(port, address, () => {
+      socket.off("error", reject);
+      resolve();
+    });
+  });
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "connection refused, no IPMI service answers there",
+  ENOTFOUND: "the host name is unknown",
+  EAI_AGAIN: "the host name could not be looked up",
+  EHOSTUNREACH: "no route to the host",
+  ENETUNREACH: "no route to its network",
+};
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const code = "code" in error && typeof error.code === "string" ? error.code : "";
+  return REASONS[code] ?? error.message;
+}

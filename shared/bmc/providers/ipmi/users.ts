@@ -1,0 +1,188 @@
+import type { Secret } from "../../../secret.ts";
+import { BmcError } from "../../errors.ts";
+import type { BmcUser, UserRole } from "../../provider.ts";
+import { type Command, NetFn, type Refusal } from "./command.ts";
+import { INVALID_FIELD, REQUEST_TOO_LONG, WRONG_LENGTH } from "./completion-code.ts";
+import { passwordBytes, USERNAME_BYTES, usernameBytes } from "./credentials.ts";
+import { PRIVILEGE_LEVELS } from "./open-session.ts";
+
+/** The channel that the session itself runs on (IPMI 2.0 table 6-1). */
+const PRESENT_CHANNEL = 0x0e;
+const NO_ACCESS = 0x0f;
+const ID_MASK = 0x3f;
+
+/** What a role is in IPMI: whoever may not change anything has level USER. */
+const ROLE_LEVELS: Readonly<Record<UserRole, number>> = {
+  administrator: PRIVILEGE_LEVELS.administrator,
+  operator: PRIVILEGE_LEVELS.operator,
+  readonly: PRIVILEGE_LEVELS.user,
+};
+
+/** A user's rights on a channel, and the size of the user table. */
+export interface UserAccess {
+  /** User IDs are 1 to this. */
+  readonly slots: number;
+  /** User IDs 1 to this have names that cannot be changed. */
+  readonly fixedNames: number;
+  readonly enabled: boolean;
+  readonly role: BmcUser["role"];
+}
+
+/** Get User Access (section 22.27), for the channel in use. */
+export function getUserAccess(id: number): Command {
+  return {
+    name: "Get User Access",
+    netFn: NetFn.app,
+    command: 0x44,
+    data: Uint8Array.of(PRESENT_CHANNEL, id & ID_MASK),
+    needs: "operator",
+    effect: "read",
+  };
+}
+
+export function parseUserAccess(data: Buffer): UserAccess {
+  if (data.length < 4) throw new BmcError("protocol", "Get User Access: the answer is shorter than 4 bytes");
+  const access = data.readUInt8(3);
+  const level = access & 0x0f;
+  const role = roleOf(level);
+  const status = data.readUInt8(1) >> 6;
+  // Before errata 3 (2009) there was no status; a user was enabled by IPMI messaging alone.
+  const enabled = status === 0 ? (access & 0x10) !== 0 && role !== "none" : status === 1;
+  return { slots: data.readUInt8(0) & ID_MASK, fixedNames: data.readUInt8(2) & ID_MASK, enabled, role };
+}
+
+function roleOf(level: number): BmcUser["role"] {
+  if (level === NO_ACCESS || level === 0) return "none";
+  if (level === ROLE_LEVELS.administrator) return "administrator";
+  if (level === ROLE_LEVELS.operator) return "operator";
+  return level === ROLE_LEVELS.readonly ? "readonly" : "unknown";
+}
+
+/** Set User Access (section 22.26), for the channel in use. Without a role there is no access. */
+export function setUserAccess(id: number, role: UserRole | "none"): Command {
+  const messaging = role === "none" ? 0 : 0x10;
+  return {
+    name: "Set User Access",
+    netFn: NetFn.app,
+    command: 0x43,
+    data: Uint8Array.of(
+      0x80 | messaging | PRESENT_CHANNEL,
+      id & ID_MASK,
+      role === "none" ? NO_ACCESS : ROLE_LEVELS[role],
+    ),
+    needs: "administrator",
+    effect: "set",
+  };
+}
+
+/** Get User Name (section 22.29). */
+export function getUserName(id: number): Command {
+  return {
+    name: "Get User Name",
+    netFn: NetFn.app,
+    command: 0x46,
+    data: Uint8Array.of(id & ID_MASK),
+    needs: "operator",
+    effect: "read",
+  };
+}
+
+/** The name up to its first NUL; empty for a slot without one. */
+export function parseUserName(data: Buffer): string {
+  const name = data.subarray(0, USERNAME_BYTES);
+  const end = name.indexOf(0);
+  return name.subarray(0, end === -1 ? undefined : end).toString("utf8");
+}
+
+/** Set User Name (section 22.28). An empty name frees the slot. Throws `usage` for one that does not fit. */
+export function setUserName(id: number, name: string): Command {
+  const data = Buffer.alloc(1 + USERNAME_BYTES);
+  data[0] = id & ID_MASK;
+  data.set(usernameBytes(name), 1);
+  return {
+    name: "Set User Name",
+    netFn: NetFn.app,
+    command: 0x45,
+    data,
+    needs: "administrator",
+    effect: "set",
+  };
+}
+
+const DISABLE_USER = 0x00;
+const ENABLE_USER = 0x01;
+const SET_PASSWORD = 0x02;
+const TEST_PASSWORD = 0x03;
+const TWENTY_BYTES = 0x80;
+/** Passwords of IPMI 1.5; every BMC takes these, and either side fills them up with zeros. */
+const SHORT_PASSWORD_BYTES = 16;
+const LONG_PASSWORD_BYTES = 20;
+
+/** What Set User Password answers to a test (section 22.30). */
+export const PASSWORD_DIFFERS = 0x80;
+export const PASSWORD_OF_OTHER_SIZE = 0x81;
+
+/** How BMCs that keep 16 bytes refuse more. */
+const TOO_LONG: Refusal = { class: "unsupported", reason: "this BMC takes passwords of at most 16 bytes" };
+
+/**
+ * Set User Password (section 22.30), in 20 bytes when it is longer than 16. Throws `usage` for a password that
+ * does not fit, or is empty.
+ */
+export function setUserPassword(id: number, password: Secret): Command {
+  const { isLong, data } = passwordData(id, SET_PASSWORD, password);
+  return {
+    name: "Set User Password",
+    netFn: NetFn.app,
+    command: 0x47,
+    data,
+    needs: "administrator",
+    effect: "set",
+    secret: true,
+    refusals: isLong
+      ? {
+          [PASSWORD_OF_OTHER_SIZE]: TOO_LONG,
+          [WRONG_LENGTH]: TOO_LONG,
+          [REQUEST_TOO_LONG]: TOO_LONG,
+          [INVALID_FIELD]: TOO_LONG,
+        }
+      : {},
+  };
+}
+
+/** Set User Password's comparison with what the BMC has, in the size it was set in unless `size` says more. */
+export function testUserPassword(id: number, password: Secret, size?: "20 bytes"): Command {
+  const { data } = passwordData(id, TEST_PASSWORD, password, size);
+  return {
+    name: "Set User Password (test password)",
+    netFn: NetFn.app,
+    command: 0x47,
+    data,
+    needs: "administrator",
+    effect: "read",
+    secret: true,
+  };
+}
+
+function passwordData(id: number, operation: number, password: Secret, size?: "20 bytes") {
+  const bytes = passwordBytes(password.reveal());
+  if (bytes.length === 0) throw new BmcError("usage", "the user's password is empty");
+  const isLong = size !== undefined || bytes.length > SHORT_PASSWORD_BYTES;
+  const data = Buffer.alloc(2 + (isLong ? LONG_PASSWORD_BYTES : SHORT_PASSWORD_BYTES));
+  data[0] = (isLong ? TWENTY_BYTES : 0) | (id & ID_MASK);
+  data[1] = operation;
+  data.set(bytes, 2);
+  return { isLong, data };
+}
+
+/** Set User Password's operations that need none. */
+export function enableUser(id: number, enabled: boolean): Command {
+  return {
+    name: enabled ? "Set User Password (enable user)" : "Set User Password (disable user)",
+    netFn: NetFn.app,
+    command: 0x47,
+    data: Uint8Array.of(id & ID_MASK, enabled ? ENABLE_USER : DISABLE_USER),
+    needs: "administrator",
+    effect: "set",
+  };
+}

@@ -1,0 +1,56 @@
+import type { Connection } from "../../../contract/connection.ts";
+import type { CipherSuiteId } from "../ipmi/cipher-suite.ts";
+import type { Command } from "../ipmi/command.ts";
+import type { IpmitoolSecrets } from "./secrets.ts";
+
+/** `-N` seconds between copies and `-R` copies, by what a second copy would do. */
+const RETRANSMISSION: Readonly<Record<Command["effect"], readonly [seconds: number, copies: number]>> = {
+  read: [1, 3],
+  set: [1, 3],
+  // With one copy a lost answer never carries a power cycle out twice.
+  once: [5, 1],
+};
+
+/** One run of the program: what everybody may see, and what only the program gets to read. */
+export interface Invocation {
+  readonly argv: readonly string[];
+  /** What it finds at /dev/fd/3 and the numbers after it. */
+  readonly files: readonly string[];
+  /** For the program's standard input; it has none when absent. */
+  readonly input?: Uint8Array;
+}
+
+const PASSWORD_FILE = "/dev/fd/3";
+const COMMAND_FILE = "/dev/fd/4";
+
+/**
+ * The run for one command, as `raw`, so that all commands and answers are those of the ipmi provider. `-v` is
+ * there because the plain error is the same for a wrong password, a closed port and a cipher suite that does
+ * not fit. A command that holds a secret is read from a file instead (`exec`), and without `-v`, which would print it.
+ */
+export function ipmitoolInvocation(
+  connection: Connection,
+  { password, kg }: IpmitoolSecrets,
+  suite: CipherSuiteId,
+  command: Command,
+): Invocation {
+  const { host, username = "", ipmitool } = connection;
+  const [seconds, copies] = RETRANSMISSION[command.effect];
+  const session = [
+    ...["-I", "lanplus", "-H", host, "-p", String(ipmitool.port), "-U", username, "-f", PASSWORD_FILE],
+    ...(kg === undefined ? [] : ["-Y"]),
+    ...["-N", String(seconds), "-R", String(copies)],
+    ...["-L", ipmitool.privilege.toUpperCase(), "-C", String(suite)],
+    ...(ipmitool.bridge ? ["-b", String(ipmitool.bridge.channel), "-t", hex(ipmitool.bridge.address)] : []),
+  ];
+  const raw = ["raw", hex(command.netFn), hex(command.command), ...Array.from(command.data, hex)];
+  const input = kg === undefined ? {} : { input: Buffer.concat([kg, Buffer.from("\n")]) };
+  const passwordFile = `${password}\n`;
+  return command.secret
+    ? { argv: [...session, "exec", COMMAND_FILE], files: [passwordFile, `${raw.join(" ")}\n`], ...input }
+    : { argv: [...session, "-v", ...raw], files: [passwordFile], ...input };
+}
+
+function hex(byte: number): string {
+  return `0x${byte.toString(16).padStart(2, "0")}`;
+}

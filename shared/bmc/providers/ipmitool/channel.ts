@@ -1,0 +1,112 @@
+import type { Connection } from "../../../contract/connection.ts";
+import { TimeoutReached } from "../../../timeout.ts";
+import type { Tracer } from "../../../tracing/tracer.ts";
+import { BmcError } from "../../errors.ts";
+import { type Answer, type CommandChannel, codeOf } from "../ipmi/channel.ts";
+import { type CipherSuiteId, suite3Remedy } from "../ipmi/cipher-suite.ts";
+import type { Command } from "../ipmi/command.ts";
+import { COMPLETED } from "../ipmi/completion-code.ts";
+import { ipmitoolInvocation } from "./argv.ts";
+import { failureOf, refusesSuite } from "./failure.ts";
+import { hasFailed, parseRawOutput, parseRefusal } from "./output.ts";
+import { runProgram } from "./program.ts";
+import type { IpmitoolSecrets } from "./secrets.ts";
+
+/** Commands through ipmitool: one run of the program, and so one session, for each. */
+export class IpmitoolChannel implements CommandChannel {
+  readonly #connection: Connection;
+  readonly #secrets: IpmitoolSecrets;
+  /** Best first; what the BMC refused is dropped. */
+  #suites: readonly CipherSuiteId[];
+  readonly #tracer: Tracer;
+  #runs = 0;
+
+  constructor(
+    connection: Connection,
+    secrets: IpmitoolSecrets,
+    suites: readonly CipherSuiteId[],
+    tracer: Tracer,
+  ) {
+    this.#connection = connection;
+    this.#secrets = secrets;
+    this.#suites = suites;
+    this.#tracer = tracer;
+  }
+
+  /** The packets of a run cannot be seen from here, so a run counts once. */
+  get runs(): number {
+    return this.#runs;
+  }
+
+  /** The suite that the BMC takes, once a command was answered. */
+  get suite(): CipherSuiteId | undefined {
+    return this.#suites[0];
+  }
+
+  async run(commands: readonly Command[], signal: AbortSignal): Promise<readonly Answer[]> {
+    const answers: Answer[] = [];
+    for (const command of commands) answers.push(await this.#traced(command, signal));
+    return answers;
+  }
+
+  #traced(command: Command, signal: AbortSignal): Promise<Answer> {
+    return this.#tracer.span({ name: `ipmitool ${command.name}`, kind: "client" }, async (span) => {
+      const answer = await this.#runOne(command, signal);
+      span.note(codeOf(answer));
+      return answer;
+    });
+  }
+
+  async #runOne(command: Command, signal: AbortSignal): Promise<Answer> {
+    for (;;) {
+      const suite = this.#suites[0];
+      if (suite === undefined) throw new BmcError("internal", "no cipher suite to try");
+      const { ok, stdout, stderr } = await this.#runProgram(command, suite, signal);
+      if (ok && !hasFailed(stderr)) {
+        return { command, completionCode: COMPLETED, data: parseRawOutput(stdout) };
+      }
+      const completionCode = parseRefusal(stderr);
+      if (completionCode !== undefined) return { command, completionCode, data: Buffer.alloc(0) };
+      if (!refusesSuite(stderr)) throw failureOf(command, stderr);
+      const remaining = this.#suites.slice(1);
+      if (remaining.length === 0) throw this.#noSuite(failureOf(command, stderr));
+      this.#suites = remaining;
+    }
+  }
+
+  #noSuite(refusal: BmcError): BmcError {
+    const { cipherSuite, allowSuite3 } = this.#connection.ipmitool;
+    if (cipherSuite !== undefined || allowSuite3) return refusal;
+    const message = `cipher suite 17: ${refusal.message}; ${suite3Remedy("ipmitool")}`;
+    return new BmcError(refusal.class, message, { cause: refusal });
+  }
+
+  async #runProgram(command: Command, suite: CipherSuiteId, signal: AbortSignal) {
+    const { connectTimeoutMs, requestTimeoutMs, ipmitool } = this.#connection;
+    const invocation = ipmitoolInvocation(this.#connection, this.#secrets, suite, command);
+    const limitMs = connectTimeoutMs + requestTimeoutMs;
+    this.#runs += 1;
+    try {
+      return await runProgram(
+        {
+          program: ipmitool.program,
+          ...invocation,
+          environment: environmentOf(process.env["PATH"]),
+          limitMs,
+        },
+        signal,
+      );
+    } catch (thrown) {
+      if (!(thrown instanceof TimeoutReached)) throw thrown;
+      throw new BmcError("timeout", `${command.name}: ipmitool did not end within ${limitMs} ms`, {
+        cause: thrown,
+        uncertain: command.effect !== "read",
+      });
+    }
+  }
+}
+
+/** The child's whole environment: what it needs to be found, and plain English messages. */
+function environmentOf(path: string | undefined): Readonly<Record<string, string>> {
+  return { ...(path === undefined ? {} : { PATH: path }), LC_ALL: "C" };
+}

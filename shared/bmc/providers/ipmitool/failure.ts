@@ -1,0 +1,98 @@
+import type { AuthRefusal, ErrorClass } from "../../../contract/error-class.ts";
+import { BmcError } from "../../errors.ts";
+import type { Command } from "../ipmi/command.ts";
+import { essenceOf } from "./output.ts";
+
+interface Meaning {
+  readonly pattern: Pick<RegExp, "test">;
+  readonly class: ErrorClass;
+  readonly reason: string;
+  readonly refused?: AuthRefusal;
+}
+
+/** `first`, and behind it in the same line `second`; linear, unlike `first.*second`, when a line repeats `first`. */
+function inLine(first: RegExp, second: RegExp): Pick<RegExp, "test"> {
+  return {
+    test: (text) =>
+      text.split("\n").some((line) => {
+        const at = line.search(first);
+        return at >= 0 && second.test(line.slice(at));
+      }),
+  };
+}
+
+const SUITE_REFUSED = inLine(/Error in open session response message ?: /i, /algorithm|matching|cipher/i);
+const MESSAGE_ERROR = /message indicates an error ?: /i;
+
+/** What `-v` says when there is no session, in the words of ipmitool 1.8.18 and 1.8.19. First match counts. */
+const NO_SESSION: readonly Meaning[] = [
+  { pattern: /insufficient resources/i, class: "busy", reason: "no free session slot" },
+  { pattern: /RAKP 2 HMAC is invalid/i, class: "auth", reason: "wrong password" },
+  {
+    pattern: /RAKP 4 message has invalid integrity check value/i,
+    class: "auth",
+    reason: "wrong or missing BMC key Kg",
+  },
+  {
+    pattern: inLine(MESSAGE_ERROR, /unauthorized name|invalid name/i),
+    class: "auth",
+    reason: "unknown user name",
+  },
+  {
+    pattern: inLine(MESSAGE_ERROR, /role/i),
+    class: "auth",
+    reason: "the user may not open a session at this privilege level",
+    refused: "right",
+  },
+  {
+    pattern: inLine(MESSAGE_ERROR, /integrity check/i),
+    class: "auth",
+    reason: "wrong password",
+  },
+  {
+    pattern: inLine(/Set Session Privilege Level /i, /failed/i),
+    class: "auth",
+    reason: "the user may not rise to this privilege level",
+    refused: "right",
+  },
+  { pattern: SUITE_REFUSED, class: "unsupported", reason: "the BMC does not offer this cipher suite" },
+  {
+    pattern: inLine(/Address lookup for /i, / failed/i),
+    class: "unreachable",
+    reason: "the host name is unknown",
+  },
+  {
+    pattern: /Get Auth Capabilities error|Error issuing Get Channel Auth/i,
+    class: "unreachable",
+    reason: "no IPMI answer",
+  },
+];
+
+/** Whether another cipher suite may do. */
+export function refusesSuite(stderr: string): boolean {
+  return SUITE_REFUSED.test(stderr);
+}
+
+/**
+ * The error behind a run that ended without an answer from the BMC to its command. Where there was no session
+ * the command cannot have been sent; otherwise it was, and a write may have been carried out.
+ */
+export function failureOf(command: Command, stderr: string): BmcError {
+  const details = essenceOf(stderr) || "ipmitool gave no reason";
+  const known = NO_SESSION.find(({ pattern }) => pattern.test(stderr));
+  if (known) {
+    const { class: errorClass, reason, ...refusal } = known;
+    return new BmcError(errorClass, `${reason} (ipmitool: ${details})`, refusal);
+  }
+  if (/Unable to establish/i.test(stderr)) {
+    return new BmcError("timeout", `the IPMI session was not established (ipmitool: ${details})`);
+  }
+  if (/Unable to send RAW command/i.test(stderr)) {
+    return new BmcError("timeout", `${command.name}: no answer (ipmitool: ${details})`, {
+      uncertain: command.effect !== "read",
+    });
+  }
+  return new BmcError("bmc", `${command.name}: ipmitool failed: ${details}`, {
+    uncertain: command.effect !== "read",
+  });
+}

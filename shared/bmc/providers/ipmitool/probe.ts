@@ -1,0 +1,36 @@
+import type { Connection } from "../../../contract/connection.ts";
+import { TimeoutReached } from "../../../timeout.ts";
+import { BmcError } from "../../errors.ts";
+import type { ProviderContext } from "../../provider.ts";
+import { sendUntilAnswered } from "../ipmi/retransmission.ts";
+import { UdpTransport } from "../ipmi/transport.ts";
+
+/**
+ * Get Channel Authentication Capabilities in IPMI 1.5 framing, for version 2.0, this channel, level
+ * administrator (IPMI 2.0 section 22.13): the packet that the program itself begins with.
+ */
+const QUESTION = Buffer.from("0600ff0700000000000000000009" + "2018c88100388e04b5", "hex");
+
+/**
+ * Whether anything answers at all. The program takes 12 s and more to find a closed port or a dead host, and
+ * says the same for both as for a wrong password. Throws `unreachable`.
+ */
+export async function probe(
+  connection: Connection,
+  { clock }: ProviderContext,
+  signal: AbortSignal,
+): Promise<void> {
+  const { host, connectTimeoutMs: limitMs } = connection;
+  const transport = await UdpTransport.open(host, connection.ipmitool.port, limitMs, signal);
+  const { answer, stop } = transport.first((datagram) => (datagram.length > 0 ? true : undefined));
+  try {
+    const send = () => transport.send(QUESTION);
+    await sendUntilAnswered({ send, answer, limitMs, repeat: true }, clock, signal);
+  } catch (thrown) {
+    if (!(thrown instanceof TimeoutReached)) throw thrown;
+    throw new BmcError("unreachable", `no IPMI answer within ${limitMs} ms`, { cause: thrown });
+  } finally {
+    stop();
+    await transport.close();
+  }
+}

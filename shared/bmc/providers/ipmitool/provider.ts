@@ -1,0 +1,48 @@
+import type { Connection } from "../../../contract/connection.ts";
+import { type SpanStart, untraced } from "../../../tracing/tracer.ts";
+import type { Provider, ProviderContext, Session } from "../../provider.ts";
+import { dataOf, exchange } from "../ipmi/channel.ts";
+import { GET_CHASSIS_STATUS } from "../ipmi/chassis.ts";
+import { isDowngrade, suitePlan } from "../ipmi/cipher-suite.ts";
+import { IPMI_CAPABILITIES, ipmiDrivers } from "../ipmi/drivers.ts";
+import { type IpmiHint, parseHint } from "../ipmi/hint.ts";
+import { IpmitoolChannel } from "./channel.ts";
+import { ChannelWithFreshAnswer } from "./fresh-answer.ts";
+import { probe } from "./probe.ts";
+import { ipmitoolSecrets } from "./secrets.ts";
+
+/** IPMI 2.0 over LAN through the ipmitool program, for BMCs that get along with nothing else. */
+export const ipmitool: Provider = { name: "ipmitool", capabilities: IPMI_CAPABILITIES, open };
+
+const PROBE_ROUND_TRIPS = 1;
+const PROBING: SpanStart = { name: "Get Channel Authentication Capabilities", kind: "client" };
+
+async function open(connection: Connection, context: ProviderContext, signal: AbortSignal): Promise<Session> {
+  const hint = parseHint(context.hint);
+  const { clock, log, tracer = untraced } = context;
+  const { host, ipmitool: options } = connection;
+  const { asked, allowed } = suitePlan(options, hint.cipherSuite);
+  const suites = asked.map(({ id }) => id).filter((id) => allowed.has(id));
+  const channel = new IpmitoolChannel(connection, ipmitoolSecrets(connection), suites, tracer);
+  await tracer.span(PROBING, () => probe(connection, context, signal));
+  context.onReached?.();
+  // Nothing stays open between runs; one that reads proves address, cipher suite and credentials.
+  const status = await exchange(channel, GET_CHASSIS_STATUS, signal);
+  dataOf(status);
+  if (isDowngrade(options, channel.suite))
+    log.warn({ host, provider: "ipmitool" }, "IPMI cipher suite downgraded to 3 as allowSuite3 allows");
+  const { privilege } = options;
+  const fresh = new ChannelWithFreshAnswer(channel, status, clock);
+  const drivers = ipmiDrivers(fresh, { clock, hint, privilege });
+  return {
+    provider: "ipmitool",
+    privilege,
+    ...drivers,
+    roundTrips: () => PROBE_ROUND_TRIPS + channel.runs,
+    hint: (): IpmiHint => ({
+      ...(channel.suite === undefined ? {} : { cipherSuite: channel.suite }),
+      ...(drivers.boot.manufacturer === undefined ? {} : { manufacturer: drivers.boot.manufacturer }),
+    }),
+    close: async () => undefined,
+  };
+}

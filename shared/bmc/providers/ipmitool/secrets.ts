@@ -1,0 +1,32 @@
+import type { Connection } from "../../../contract/connection.ts";
+import { BmcError } from "../../errors.ts";
+import { readCredentials } from "../ipmi/credentials.ts";
+import { parseKg } from "../ipmi/kg.ts";
+
+/** What only the program gets to read: neither its arguments nor its environment hold it. */
+export interface IpmitoolSecrets {
+  /** The first line of the file that `-f` names. */
+  readonly password: string;
+  /** The line that `-Y` asks for, on standard input where there is no terminal. */
+  readonly kg?: Buffer;
+}
+
+/** Throws `usage` for what IPMI cannot carry and `unsupported` for what the program cannot read in a line. */
+export function ipmitoolSecrets(connection: Connection): IpmitoolSecrets {
+  const { kg } = connection.ipmitool;
+  // The same limits hold, and the program would only cut what is too long.
+  const { password } = readCredentials(connection, kg);
+  refuseEnds("password", password, /[\t\r\n]/);
+  if (kg === undefined) return { password: password.toString() };
+  const key = parseKg(kg.reveal());
+  refuseEnds("BMC key Kg", key, /[\0\n]/);
+  return { password: password.toString(), kg: key };
+}
+
+function refuseEnds(what: string, bytes: Buffer, ends: RegExp): void {
+  if (!ends.test(bytes.toString("latin1"))) return;
+  throw new BmcError(
+    "unsupported",
+    `the ${what} has a character at which ipmitool stops reading it: use the ipmi provider`,
+  );
+}

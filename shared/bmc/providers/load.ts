@@ -1,0 +1,16 @@
+import type { ProviderName } from "../../contract/vocabulary.ts";
+import type { Provider } from "../provider.ts";
+
+/** Brings a provider in when it is first used: an action's start pays for what is loaded at start. */
+export type ProviderLoader = (name: ProviderName) => Promise<Provider>;
+
+const LOADERS: Readonly<Record<ProviderName, () => Promise<Provider>>> = {
+  redfish: async () => (await import("./redfish/provider.ts")).redfish,
+  ipmi: async () => (await import("./ipmi/provider.ts")).ipmi,
+  ipmitool: async () => (await import("./ipmitool/provider.ts")).ipmitool,
+  amt: async () => (await import("./amt/provider.ts")).amt,
+  rpc: async () => (await import("./rpc/provider.ts")).rpc,
+  homeassistant: async () => (await import("./homeassistant/provider.ts")).homeAssistant,
+};
+
+export const loadProvider: ProviderLoader = (name) => LOADERS[name]();

@@ -1,0 +1,50 @@
+import { BmcError } from "../../../errors.ts";
+import type { NtpDriver, NtpRequest, NtpSettings } from "../../../provider.ts";
+import type { ManagedManager } from "../managed-manager.ts";
+import type { ManagedSystem } from "../system.ts";
+import type { WriteRequest, Writer } from "../writer.ts";
+import { findDellNtp } from "./dell-attributes.ts";
+import { findStandardNtp } from "./network-protocol.ts";
+
+/** One place where a BMC keeps its NTP settings, as it was just read. */
+export interface NtpPlace {
+  readonly settings: NtpSettings;
+  /** What makes them so. Throws `unsupported` for more servers than the place takes. */
+  request(asked: NtpRequest): WriteRequest;
+}
+
+export interface NtpParts {
+  readonly system: ManagedSystem;
+  readonly manager: ManagedManager;
+}
+
+/** NTP in the manager's network protocols, or in Dell's attributes where those have none. */
+export class RedfishNtp implements NtpDriver {
+  readonly #parts: NtpParts;
+  readonly #writer: Writer;
+
+  constructor(parts: NtpParts, writer: Writer) {
+    this.#parts = parts;
+    this.#writer = writer;
+  }
+
+  async read(signal: AbortSignal): Promise<NtpSettings> {
+    return (await this.#find(signal)).settings;
+  }
+
+  async plan(request: NtpRequest, signal: AbortSignal): Promise<string> {
+    const { method, path, body } = (await this.#find(signal)).request(request);
+    return `${method} ${path} ${JSON.stringify(body)}`;
+  }
+
+  async write(request: NtpRequest, signal: AbortSignal): Promise<void> {
+    const place = await this.#find(signal);
+    await this.#writer.write(place.request(request), signal);
+  }
+
+  async #find(signal: AbortSignal): Promise<NtpPlace> {
+    const place = (await findStandardNtp(this.#parts, signal)) ?? (await findDellNtp(this.#parts, signal));
+    if (!place) throw new BmcError("unsupported", "the BMC offers no NTP settings");
+    return place;
+  }
+}

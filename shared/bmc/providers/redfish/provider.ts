@@ -1,0 +1,169 @@
+import type { Clock } from "../../../clock.ts";
+import type { Connection } from "../../../contract/connection.ts";
+import { TimeoutReached, withTimeout } from "../../../timeout.ts";
+import type { Provider, ProviderContext, Session } from "../../provider.ts";
+import { type Account, Authentication } from "./auth/authentication.ts";
+import { PasswordTrials } from "./auth/password-trials.ts";
+import { RedfishBoot } from "./boot.ts";
+import { findSystem } from "./discovery.ts";
+import { type Hint, parseHint } from "./hint.ts";
+import { HttpClient } from "./http-client.ts";
+import { RedfishInventory } from "./inventory/driver.ts";
+import { ManagedManager } from "./managed-manager.ts";
+import { RedfishManager } from "./manager.ts";
+import { RedfishMedia } from "./media/driver.ts";
+import { Members } from "./members.ts";
+import { RedfishNmi } from "./nmi.ts";
+import { RedfishNtp } from "./ntp/driver.ts";
+import { RedfishPower } from "./power.ts";
+import { rememberedSystem } from "./remembered-system.ts";
+import { RedfishScreenshot } from "./screenshot.ts";
+import { RedfishSel } from "./sel.ts";
+import { Service } from "./service.ts";
+import { ManagedSystem } from "./system.ts";
+import { present, systemHint } from "./system-hint.ts";
+import { SystemReset } from "./system-reset.ts";
+import { RedfishUsers } from "./users.ts";
+import { Writer } from "./writer.ts";
+
+const DEFAULT_PORTS = { https: 443, http: 80 } as const;
+const CLOSE_MS = 5_000;
+
+/**
+ * Redfish (DMTF DSP0266) over one kept-alive connection. With a hint and basic authentication, opening sends
+ * nothing: the first operation's own request proves BMC, path and password.
+ */
+export const redfish: Provider = {
+  name: "redfish",
+  capabilities: new Set([
+    "media",
+    "users",
+    "manager",
+    "ntp",
+    "sel",
+    "nmi",
+    "screenshot",
+    "inventory",
+  ] as const),
+  open,
+};
+
+async function open(connection: Connection, context: ProviderContext, signal: AbortSignal): Promise<Session> {
+  signal.throwIfAborted();
+  const options = connection.redfish;
+  const hint = parseHint(context.hint);
+  const http = new HttpClient({
+    scheme: options.scheme,
+    host: connection.host,
+    port: options.port ?? DEFAULT_PORTS[options.scheme],
+    tls: connection.tls,
+    connectTimeoutMs: connection.connectTimeoutMs,
+    requestTimeoutMs: connection.requestTimeoutMs,
+    identityEncoding: hint?.identityEncoding ?? true,
+    keepAlive: hint?.keepAlive ?? true,
+    ...present({ onReached: context.onReached, tracer: context.tracer }),
+  });
+  const release = releaseOnce(http);
+  try {
+    const { clock, log } = context;
+    const authentication = new Authentication(
+      { http, clock, log },
+      accountOf(connection),
+      options.auth,
+      hint?.auth,
+    );
+    release.add(authentication);
+    const service = new Service(http, authentication, clock);
+    const system = await openSystem(service, options.system, hint, clock, signal);
+    if (system.isRemembered) await authentication.prove(signal);
+    const writer = new Writer(system, log);
+    const members = new Members(service, log, hint?.expand);
+    const manager = new ManagedManager(system, members, hint?.manager);
+    const reset = new SystemReset(system, writer);
+    const parts = { system, manager, members, writer, log };
+    const boot = new RedfishBoot(system, log, hint?.settings);
+    const media = new RedfishMedia(parts, hint?.media);
+    const trial = new PasswordTrials({ http, clock, log }, authentication);
+    const users = new RedfishUsers({ system, members, writer, trial }, hint?.accounts);
+    const sel = new RedfishSel(parts, hint?.sel);
+    return {
+      provider: redfish.name,
+      power: new RedfishPower(system, reset),
+      boot,
+      media,
+      users,
+      manager: new RedfishManager(parts),
+      ntp: new RedfishNtp(parts, writer),
+      sel,
+      nmi: new RedfishNmi(reset),
+      screenshot: new RedfishScreenshot(parts),
+      inventory: new RedfishInventory(parts),
+      certificateExpiresMs: () => http.certificateExpiresMs,
+      roundTrips: () => http.roundTrips,
+      hint: () => ({
+        ...systemHint(options.system, system),
+        ...present({
+          reset: reset.hint,
+          settings: boot.settings,
+          auth: authentication.learned,
+          identityEncoding: http.identityEncoding,
+          keepAlive: http.keepAlive,
+          expand: members.expand,
+          manager: manager.path,
+          media: media.hint,
+          sel: sel.path,
+          accounts: users.collection,
+        }),
+      }),
+      close: release.run,
+    };
+  } catch (error) {
+    await release.run();
+    throw error;
+  }
+}
+
+function accountOf({ username, password }: Connection): Account | undefined {
+  if (username === undefined || password === undefined) return undefined;
+  return { username, password };
+}
+
+/** The system as a hint remembers it, without a request; else as it is found now. */
+async function openSystem(
+  service: Service,
+  selector: string | undefined,
+  hint: Hint | undefined,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<ManagedSystem> {
+  if (hint !== undefined && hint.selector === selector) {
+    const first = rememberedSystem(hint);
+    return new ManagedSystem({ service, clock, selector, first, remembered: true, learned: hint.learned });
+  }
+  const first = await findSystem(service, { selector, path: undefined }, signal);
+  return new ManagedSystem({ service, clock, selector, first, remembered: false, learned: [] });
+}
+/** Logs out, then frees the connection, once, within `CLOSE_MS`. */
+function releaseOnce(http: HttpClient) {
+  let authentication: Authentication | undefined;
+  let done: Promise<void> | undefined;
+  const release = async () => {
+    try {
+      await withTimeout(CLOSE_MS, new AbortController().signal, async () => authentication?.close());
+    } catch (error) {
+      // The logout itself never throws; only its time can run out, and the connection goes either way.
+      if (!(error instanceof TimeoutReached)) throw error;
+    } finally {
+      await http.close();
+    }
+  };
+  return {
+    add(opened: Authentication) {
+      authentication = opened;
+    },
+    run: () => {
+      done ??= release();
+      return done;
+    },
+  };
+}

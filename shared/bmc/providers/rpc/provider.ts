@@ -1,0 +1,43 @@
+import type { Connection } from "../../../contract/connection.ts";
+import { untraced } from "../../../tracing/tracer.ts";
+import { BmcError } from "../../errors.ts";
+import { HttpConnection } from "../../http/http-connection.ts";
+import { serviceEndpoint } from "../../http/service-endpoint.ts";
+import type { Provider, ProviderContext, Session } from "../../provider.ts";
+import { RpcBoot } from "./boot-driver.ts";
+import { RpcConsumer } from "./consumer.ts";
+import { RpcMedia } from "./media-driver.ts";
+import { RpcPower } from "./power-driver.ts";
+
+const MAX_BODY_BYTES = 512 * 1_024;
+
+/** A webhook that controls the machine, wire-compatible with bmclib's `rpc` provider. */
+export const rpc: Provider = { name: "rpc", capabilities: new Set(["media"]), open };
+
+async function open(
+  connection: Connection,
+  { clock, tracer = untraced }: ProviderContext,
+  signal: AbortSignal,
+): Promise<Session> {
+  const { host, requestTimeoutMs, rpc: options } = connection;
+  if (!options) throw new BmcError("usage", "rpc.url is missing");
+  const endpoint = serviceEndpoint(new URL(options.url), connection);
+  const http = new HttpConnection({ ...endpoint, requestTimeoutMs, maxBodyBytes: MAX_BODY_BYTES, tracer });
+  const consumer = new RpcConsumer(http, options, host, clock);
+  try {
+    await consumer.ping(signal);
+  } catch (thrown) {
+    await http.close();
+    throw thrown;
+  }
+  return {
+    provider: "rpc",
+    power: new RpcPower(consumer),
+    boot: new RpcBoot(consumer),
+    media: new RpcMedia(consumer),
+    certificateExpiresMs: () => http.certificateExpiresMs,
+    roundTrips: () => http.roundTrips,
+    hint: () => ({}),
+    close: () => http.close(),
+  };
+}

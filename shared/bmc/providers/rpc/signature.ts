@@ -1,0 +1,35 @@
+import { createHmac } from "node:crypto";
+import type { RpcSignature } from "../../../contract/connection.ts";
+
+/** Names to values; names in any case. */
+type Headers = Readonly<Record<string, string>>;
+
+/**
+ * The signature headers of a request: for each algorithm the HMACs over the body and, right after it, the values of
+ * the included headers, one for each secret. With the algorithm in neither header share one name, as in bmclib.
+ */
+export function signatureHeaders(
+  { secrets, algorithmInHeader, algorithmInValue }: RpcSignature,
+  names: { readonly signature: string; readonly included: readonly string[] },
+  body: string,
+  headers: Headers,
+): Headers {
+  const signed = body + names.included.map((name) => headerValue(headers, name)).join("");
+  const result: Record<string, string> = {};
+  for (const algorithm of ["sha256", "sha512"] as const) {
+    const signatures = secrets[algorithm].map((secret) => {
+      const hex = createHmac(algorithm, secret.reveal()).update(signed).digest("hex");
+      return algorithmInValue ? `${algorithm}=${hex}` : hex;
+    });
+    if (signatures.length === 0) continue;
+    const name = algorithmInHeader ? `${names.signature}-${algorithm.slice(3)}` : names.signature;
+    result[name] = [result[name] ?? [], signatures].flat().join(",");
+  }
+  return result;
+}
+
+/** A header that the request does not have adds nothing. */
+function headerValue(headers: Headers, name: string): string {
+  const wanted = name.toLowerCase();
+  return Object.entries(headers).find(([key]) => key.toLowerCase() === wanted)?.[1] ?? "";
+}

@@ -1,0 +1,25 @@
+import type { StopReason } from "../worker/runtime/outcome.ts";
+import { TimeoutReached, withTimeout } from "./timeout.ts";
+
+/** The longest time a Node timer can wait; a longer one would fire at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/**
+ * Waits for an action's end. Returns undefined when it came, or why the worker must stop the action now: its
+ * time is over, or the signal aborted. Rejects with what `work` rejects with.
+ */
+export async function waitUntilDeadline(
+  timeoutMs: number,
+  signal: AbortSignal,
+  work: (signal: AbortSignal) => Promise<unknown>,
+): Promise<StopReason | undefined> {
+  if (signal.aborted) return "cancelled";
+  try {
+    await withTimeout(Math.min(Math.max(timeoutMs, 0), LONGEST_TIMER_MS), signal, work);
+    return undefined;
+  } catch (thrown) {
+    if (signal.aborted) return "cancelled";
+    if (thrown instanceof TimeoutReached) return "timeout";
+    throw thrown;
+  }
+}

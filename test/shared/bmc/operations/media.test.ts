@@ -1,0 +1,90 @@
+import { describe, expect, test } from "vitest";
+import { startRpcConsumer } from "../../../simulators/rpc/consumer.ts";
+import { redfishLab } from "../../../support/bmc-lab.ts";
+import { clientOf, errorOf } from "../service-lab.ts";
+
+const signal = new AbortController().signal;
+const ISO = "http://192.0.2.9/rescue.iso";
+const OTHER_ISO = "http://192.0.2.9/other.iso";
+const INSERT = /InsertMedia .*rescue\.iso/;
+const EJECT = /EjectMedia/;
+const EJECT_OR_INSERT = /VirtualMedia\.(Eject|Insert)Media$/;
+
+/** A Redfish BMC whose virtual drive holds that image, or none. */
+async function driveWith(image: string | null) {
+  const lab = await redfishLab();
+  const drive = lab.bmc.media.slots.find(({ types }) => types.includes("CD"));
+  if (!drive) throw new Error("the simulator has no virtual drive");
+  Object.assign(drive, { inserted: image !== null, image });
+  return Object.assign(lab, { drive });
+}
+
+describe("a plan", () => {
+  test.each([
+    ["inserting into an empty drive", ISO, null, [INSERT]],
+    ["inserting over another image", ISO, OTHER_ISO, [EJECT, INSERT]],
+    ["inserting over the same image", ISO, ISO, [EJECT, INSERT]],
+    ["ejecting an image", undefined, ISO, [EJECT]],
+    ["ejecting from an empty drive", undefined, null, []],
+  ])("of %s names what would be sent and sends nothing", async (_, url, held, steps) => {
+    await using lab = await driveWith(held);
+
+    const plan = await lab.client.planMedia(url, signal);
+
+    expect(plan.before?.inserted).toBe(held !== null);
+    expect(plan.steps).toEqual(steps.map((step) => expect.stringMatching(step)));
+    expect(lab.bmc.log.filter((line) => !line.startsWith("GET"))).toEqual([]);
+    expect(lab.drive.image).toBe(held);
+  });
+
+  test.each([
+    ["inserting", ISO, ISO],
+    ["ejecting", undefined, ""],
+  ])("of %s where the drive cannot be read is what would be sent in any case", async (_, url, mediaUrl) => {
+    const consumer = await startRpcConsumer({ tls: "http" });
+    await using client = clientOf({ host: "node-1", rpc: { url: consumer.http.url } });
+
+    const plan = await client.planMedia(url, signal);
+
+    expect(plan).toEqual({
+      before: undefined,
+      steps: [`setVirtualMedia ${JSON.stringify({ mediaUrl, kind: "CD" })}`],
+    });
+    expect(consumer.calls.filter(({ method }) => method === "setVirtualMedia")).toEqual([]);
+    await consumer.close();
+  });
+});
+
+test("an image that the BMC takes and does not hold is a verify error with asked and held", async () => {
+  await using lab = await driveWith(null);
+  lab.bmc.fail({ kind: "forget", method: "POST", path: EJECT_OR_INSERT, times: 100 });
+
+  const error = await errorOf(lab.client.insertMedia(ISO, signal));
+
+  expect(error).toMatchObject({
+    class: "verify",
+    message: `redfish: asked for media ${ISO}, the BMC has no media`,
+  });
+});
+
+test("an image whose insertion got lost once is in at the second attempt", async () => {
+  await using lab = await driveWith(null);
+  lab.bmc.fail({ kind: "forget", method: "POST", path: EJECT_OR_INSERT });
+
+  const report = await lab.client.insertMedia(ISO, signal);
+
+  expect(report.after).toEqual({ inserted: true, image: ISO });
+  expect(lab.drive).toMatchObject({ inserted: true, image: ISO });
+});
+
+test("an image that the BMC does not let go is a verify error that names it", async () => {
+  await using lab = await driveWith(OTHER_ISO);
+  lab.bmc.fail({ kind: "forget", method: "POST", path: EJECT_OR_INSERT, times: 100 });
+
+  const inserting = await errorOf(lab.client.insertMedia(ISO, signal));
+  const ejecting = await errorOf(lab.client.ejectMedia(signal));
+
+  expect([inserting, ejecting].map((error) => [error.class, error.message])).toEqual(
+    Array(2).fill(["verify", `redfish: asked to eject, the BMC still has ${OTHER_ISO}`]),
+  );
+});

@@ -1,0 +1,163 @@
+import { describe, expect, it } from "vitest";
+import { BmcError } from "../../../../../shared/bmc/errors.ts";
+import type { Session } from "../../../../../shared/bmc/provider.ts";
+import { scaledClock } from "../../../../support/scaled-clock.ts";
+import { eventually, limit, openSession, startBmc } from "./bench.ts";
+
+/** Simulated milliseconds a real one. */
+const PACE = 10;
+const REQUEST_MS = 30_000;
+const OVERRIDES = { connectTimeoutMs: 60_000, requestTimeoutMs: REQUEST_MS };
+const PXE_ONCE = { device: "pxe", persistent: false, mode: "uefi" } as const;
+
+/** How long a call took on the clock, and how it ended. */
+async function timed(call: () => Promise<unknown>): Promise<{ tookMs: number; error?: BmcError }> {
+  const startedMs = performance.now();
+  const tookMs = () => (performance.now() - startedMs) * PACE;
+  try {
+    await call();
+    return { tookMs: tookMs() };
+  } catch (thrown) {
+    if (!(thrown instanceof BmcError)) throw thrown;
+    return { tookMs: tookMs(), error: thrown };
+  }
+}
+
+async function openOver(bmc: { port: number }): Promise<Session> {
+  return openSession(bmc, { clock: scaledClock(PACE), overrides: OVERRIDES });
+}
+
+const LINES = {
+  "loses a fifth of all packets": { loss: 0.2 },
+  "doubles half of them": { duplication: 0.5 },
+  "delivers half of them late": { reordering: 0.5 },
+  "carries forgeries before half of the answers": { forgery: 0.5 },
+  "cuts a fifth of them short": { truncation: 0.2 },
+  "does a little of everything": {
+    loss: 0.1,
+    duplication: 0.2,
+    reordering: 0.2,
+    forgery: 0.2,
+    truncation: 0.05,
+  },
+} as const;
+
+describe.each(Object.entries(LINES))("over a line that %s", (_, line) => {
+  it.each([1, 2, 3])("what may be repeated succeeds and is done once (seed %i)", async (seed) => {
+    const bmc = await startBmc({ network: { ...line, seed } });
+    const session = await openOver(bmc);
+
+    await session.boot.write(PXE_ONCE, limit());
+    await session.power.send("on", limit());
+    await eventually(() => bmc.machine.power === "on");
+
+    expect(await session.power.read(limit())).toBe("on");
+    expect(bmc.machine.commands.map(({ action }) => action)).toEqual(["on"]);
+    expect(bmc.machine.lastBoot).toMatchObject({ device: "pxe", mode: "uefi", overridden: true });
+  });
+
+  it.each([4, 5, 8])(
+    "a cycle is done at most once, and a lost answer is uncertain in time (seed %i)",
+    async (seed) => {
+      const bmc = await startBmc({
+        machine: { power: "on" },
+        duplicates: "execute",
+        network: { ...line, seed },
+      });
+      const session = await openOver(bmc);
+
+      const { tookMs, error } = await timed(() => session.power.send("cycle", limit()));
+
+      if (error) expect(error).toMatchObject({ class: "timeout", uncertain: true });
+      else expect(bmc.machine.count("cycle")).toBe(1);
+      expect(bmc.machine.count("cycle")).toBeLessThanOrEqual(1);
+      // The clock runs ten times as fast as the machine that runs the test.
+      expect(tookMs).toBeLessThan(REQUEST_MS + 10_000 * PACE);
+    },
+  );
+
+  it("leaves no session behind", async () => {
+    const bmc = await startBmc({ sessionIdleMs: 500, network: { ...line, seed: 7 } });
+    const session = await openOver(bmc);
+    await session.power.read(limit());
+
+    await session.close();
+
+    await eventually(() => bmc.sessions() === 0);
+  });
+});
+
+describe("a BMC that restarts in the middle", () => {
+  it.each(["on", "off"] as const)(
+    "of power %s has done it once, and leaves the rest to the state",
+    async (command) => {
+      const bmc = await startBmc({ machine: { power: command === "on" ? "off" : "on" } });
+      const session = await openOver(bmc);
+      let asked = 0;
+      bmc.faults.losesAnswer = (name) => {
+        if (name !== "Chassis Control" || ++asked > 1) return false;
+        bmc.restart(50);
+        return true;
+      };
+
+      const { error } = await timed(() => session.power.send(command, limit()));
+
+      expect(error).toMatchObject({ class: "timeout", uncertain: true });
+      expect(bmc.machine.count(command)).toBe(1);
+    },
+  );
+
+  it("of a handshake gets another one", async () => {
+    const bmc = await startBmc();
+    let challenges = 0;
+    bmc.faults.losesAnswer = (name) => {
+      if (name !== "RAKP1" || ++challenges > 1) return false;
+      bmc.restart(30);
+      return true;
+    };
+
+    const session = await openOver(bmc);
+
+    expect(await session.power.read(limit())).toBe("off");
+  });
+
+  it("and never comes back is a time-out, not a hang, and an uncertain one for a write", async () => {
+    const bmc = await startBmc();
+    const session = await openOver(bmc);
+    bmc.restart(600_000);
+
+    const read = await timed(() => session.power.read(limit()));
+    const write = await timed(() => session.power.send("on", limit()));
+
+    expect(read.error).toMatchObject({ class: "timeout", uncertain: false });
+    expect(write.error).toMatchObject({ class: "timeout", uncertain: true });
+    for (const { tookMs } of [read, write]) expect(tookMs).toBeLessThan(REQUEST_MS + 5_000 * PACE);
+  });
+});
+
+describe("a BMC without a free slot", () => {
+  it("is busy at once, and has the slot again when its owner is gone", async () => {
+    const bmc = await startBmc({ sessionSlots: 2 });
+    const first = await openSession(bmc);
+    await openSession(bmc);
+
+    await expect(openSession(bmc)).rejects.toMatchObject({ class: "busy" });
+    expect(bmc.sessions()).toBe(2);
+    await first.close();
+    await eventually(() => bmc.sessions() === 1);
+
+    await expect(openSession(bmc)).resolves.toBeDefined();
+  });
+});
+
+describe("a BMC key that does not fit", () => {
+  it("leaves no slot taken at a BMC that has none", async () => {
+    const bmc = await startBmc();
+
+    await expect(openSession(bmc, { overrides: { ipmi: { kg: "a key" } } })).rejects.toMatchObject({
+      class: "auth",
+      message: expect.stringContaining("the BMC has none"),
+    });
+    await eventually(() => bmc.sessions() === 0);
+  });
+});

@@ -1,0 +1,238 @@
+import { describe, expect, it } from "vitest";
+import type { Session } from "../../../../../shared/bmc/provider.ts";
+import { parseDeviceId } from "../../../../../shared/bmc/providers/ipmi/device-id.ts";
+import { parseGuid } from "../../../../../shared/bmc/providers/ipmi/guid.ts";
+import { AS_ADMINISTRATOR, limit, openSession, startBmc } from "./bench.ts";
+
+function driver<K extends "manager" | "sol" | "nmi" | "inventory">(session: Session, name: K) {
+  const found = session[name];
+  if (!found) throw new Error(`the session has no ${name}`);
+  return found;
+}
+
+describe("what the BMC says of itself", () => {
+  it("is vendor, product, firmware, version and UUID, in one round trip", async () => {
+    const bmc = await startBmc({ manufacturer: 674 });
+    const session = await openSession(bmc);
+    const before = session.roundTrips();
+
+    expect(await driver(session, "manager").info(limit())).toEqual({
+      vendor: "Dell",
+      model: "product 0x0f02",
+      firmware: "3.45",
+      protocolVersion: "2.0",
+      uuid: "674523a1-ab89-efcd-a123-456789abcdef",
+    });
+    expect(session.roundTrips() - before).toBe(1);
+  });
+
+  it("has no UUID where the BMC has none", async () => {
+    const bmc = await startBmc();
+    const session = await openSession(bmc);
+    bmc.faults.refuses = (name) => (name === "Get System GUID" ? 0xc1 : undefined);
+
+    expect((await driver(session, "manager").info(limit())).uuid).toBeUndefined();
+  });
+
+  it("is a protocol error when it is cut short", () => {
+    expect(() => parseDeviceId(Buffer.alloc(10))).toThrow(expect.objectContaining({ class: "protocol" }));
+  });
+});
+
+describe("a GUID", () => {
+  const uuid = "12345678-9abc-4def-8123-456789abcdef";
+
+  it.each([
+    ["as SMBIOS has it", "78563412bc9aef4d8123456789abcdef"],
+    ["as IPMI has it", "efcdab89674523" + "81ef4dbc9a78563412"],
+    ["as it is written", "123456789abc4def8123456789abcdef"],
+  ])("is read %s", (_, bytes) => {
+    expect(parseGuid(Buffer.from(bytes, "hex"))).toBe(uuid);
+  });
+
+  it("of zeros, of ones or of fewer bytes is none", () => {
+    expect(parseGuid(Buffer.alloc(16))).toBeUndefined();
+    expect(parseGuid(Buffer.alloc(16, 0xff))).toBeUndefined();
+    expect(parseGuid(Buffer.alloc(15, 1))).toBeUndefined();
+  });
+});
+
+describe("the BMC's clock", () => {
+  it.each([
+    ["the time since 1970", 1_700_000_000, 1_700_000_000_000],
+    ["none before it was set", 77, undefined],
+    ["none where the BMC has none", 0xffff_ffff, undefined],
+  ])("tells %s", async (_, clockSeconds, expected) => {
+    const bmc = await startBmc({ clockSeconds });
+    const session = await openSession(bmc);
+
+    expect(await driver(session, "manager").clockMs(limit())).toBe(expected);
+  });
+});
+
+describe("resetting the BMC", () => {
+  it.each(["cold", "warm"] as const)("%s restarts it, and the session lives on", async (kind) => {
+    const bmc = await startBmc();
+    const session = await openSession(bmc, { overrides: { ...AS_ADMINISTRATOR, requestTimeoutMs: 20_000 } });
+
+    await driver(session, "manager").reset(kind, limit());
+
+    expect(bmc.log).toContain(kind === "cold" ? "Cold Reset" : "Warm Reset");
+    expect(await session.power.read(limit())).toBe("off");
+  });
+
+  it("needs administrator", async () => {
+    const bmc = await startBmc();
+    const session = await openSession(bmc);
+
+    await expect(driver(session, "manager").reset("cold", limit())).rejects.toMatchObject({
+      class: "auth",
+      message: expect.stringContaining("administrator"),
+    });
+    expect(bmc.sessions()).toBe(1);
+  });
+
+  it("is asked for once, and uncertain when the answer is lost", async () => {
+    const bmc = await startBmc();
+    const session = await openSession(bmc, { overrides: { ...AS_ADMINISTRATOR, requestTimeoutMs: 1_500 } });
+    bmc.faults.losesAnswer = (name) => name === "Cold Reset";
+
+    await expect(driver(session, "manager").reset("cold", limit())).rejects.toMatchObject({
+      class: "timeout",
+      uncertain: true,
+    });
+    expect(bmc.log.filter((name) => name === "Cold Reset")).toHaveLength(1);
+  });
+});
+
+describe("serial over LAN", () => {
+  it("is ended for every instance that is active", async () => {
+    const bmc = await startBmc({ sol: [1, 3] });
+    const session = await openSession(bmc);
+
+    await driver(session, "sol").deactivate(limit());
+
+    expect(bmc.sol.size).toBe(0);
+    expect(bmc.log.filter((name) => name === "Deactivate Payload")).toHaveLength(2);
+  });
+
+  it("that nobody left open costs one read", async () => {
+    const bmc = await startBmc();
+    const session = await openSession(bmc);
+
+    await driver(session, "sol").deactivate(limit());
+
+    expect(bmc.log).not.toContain("Deactivate Payload");
+  });
+
+  it("is ended blindly where the BMC cannot say, and that there was none is success", async () => {
+    const bmc = await startBmc();
+    const session = await openSession(bmc);
+    bmc.faults.refuses = (name) => (name === "Get Payload Activation Status" ? 0xc1 : undefined);
+
+    await driver(session, "sol").deactivate(limit());
+
+    expect(bmc.log).toContain("Deactivate Payload");
+  });
+
+  it("is told apart from what a BMC cannot say, and from one that is busy", async () => {
+    const bmc = await startBmc({ sol: [2, 16] });
+    const session = await openSession(bmc);
+    const active = () => driver(session, "sol").active(limit());
+
+    const said = await active();
+    bmc.faults.refuses = () => 0xc1;
+    const unknown = await active();
+    bmc.faults.refuses = () => 0xc0;
+
+    expect(said).toEqual([2, 16]);
+    expect(unknown).toBeUndefined();
+    await expect(active()).rejects.toMatchObject({ class: "busy" });
+  });
+
+  it("is ended for the instances that are named, without a question", async () => {
+    const bmc = await startBmc({ sol: [1, 3] });
+    const session = await openSession(bmc);
+
+    await driver(session, "sol").deactivate(limit(), [3]);
+
+    expect([...bmc.sol]).toEqual([1]);
+    expect(bmc.log).not.toContain("Get Payload Activation Status");
+  });
+
+  it("is unsupported where it is disabled", async () => {
+    const bmc = await startBmc({ sol: [1] });
+    const session = await openSession(bmc);
+    bmc.faults.refuses = (name) => (name === "Deactivate Payload" ? 0x81 : undefined);
+
+    await expect(driver(session, "sol").deactivate(limit())).rejects.toMatchObject({ class: "unsupported" });
+  });
+});
+
+describe("the diagnostic interrupt", () => {
+  it("is raised once", async () => {
+    const bmc = await startBmc({ machine: { power: "on" } });
+    const session = await openSession(bmc);
+
+    await driver(session, "nmi").send(limit());
+
+    expect(bmc.machine.commands.map(({ action }) => action)).toEqual(["nmi"]);
+  });
+
+  it("is never repeated, and uncertain when its answer is lost", async () => {
+    const bmc = await startBmc({ machine: { power: "on" }, duplicates: "execute" });
+    const session = await openSession(bmc, { overrides: { requestTimeoutMs: 1_500 } });
+    bmc.faults.losesAnswer = (name) => name === "Chassis Control";
+
+    await expect(driver(session, "nmi").send(limit())).rejects.toMatchObject({
+      class: "timeout",
+      uncertain: true,
+    });
+    expect(bmc.machine.count("nmi")).toBe(1);
+  });
+
+  it("is an error of state on a machine that is off", async () => {
+    const bmc = await startBmc();
+    const session = await openSession(bmc);
+
+    await expect(driver(session, "nmi").send(limit())).rejects.toMatchObject({ class: "state" });
+  });
+});
+
+describe("the inventory", () => {
+  const fru = { vendor: "Example Corp", model: "R1", serial: "SYS-7", boardSerial: "BRD-7" };
+
+  it.each([255, 32, 8])("comes from the FRU, %i bytes at a time", async (fruPartBytes) => {
+    const bmc = await startBmc({ fru, fruPartBytes });
+    const session = await openSession(bmc);
+
+    expect(await driver(session, "inventory").read(limit())).toEqual({
+      system: {
+        vendor: "Example Corp",
+        model: "R1",
+        serial: "SYS-7",
+        uuid: "674523a1-ab89-efcd-a123-456789abcdef",
+      },
+      processors: [],
+      memory: [],
+      disks: [],
+      nics: [],
+      firmware: [{ name: "BMC", version: "3.45" }],
+    });
+  });
+
+  it("is unsupported where the BMC has no FRU", async () => {
+    const bmc = await startBmc();
+    const session = await openSession(bmc);
+    bmc.faults.refuses = (name) => (name === "Get FRU Inventory Area Info" ? 0xcb : undefined);
+
+    await expect(driver(session, "inventory").read(limit())).rejects.toMatchObject({ class: "unsupported" });
+  });
+
+  it("is a protocol error from a BMC that gives nothing at all", async () => {
+    const bmc = await startBmc({ fruPartBytes: 4 });
+    const session = await openSession(bmc);
+
+    await expect(driver(session, "inventory").read(limit())).rejects.toMatchObject({ class: "protocol" });
+  });
+});

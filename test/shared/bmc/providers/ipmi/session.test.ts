@@ -1,0 +1,413 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { ipmi } from "../../../../../shared/bmc/providers/ipmi/provider.ts";
+import { systemClock } from "../../../../../shared/clock.ts";
+import { silentLogger } from "../../../../../shared/logger.ts";
+import { scaledClock } from "../../../../support/scaled-clock.ts";
+import { connectionTo, eventually, limit, openSession, startBmc } from "./bench.ts";
+
+/** Packets the BMC got, by name, since a moment. */
+function countFrom(bmc: { log: readonly string[] }) {
+  const start = bmc.log.length;
+  return (name: string) => bmc.log.slice(start).filter((logged) => logged === name).length;
+}
+
+describe("the packet budget", () => {
+  it("reads the power state with four round trips, and one more each time", async () => {
+    const bmc = await startBmc();
+
+    const session = await openSession(bmc);
+    expect(await session.power.read(limit())).toBe("off");
+    expect(session.roundTrips()).toBe(4);
+    expect(bmc.received).toBe(4);
+    expect(bmc.log).toEqual(["Open Session", "RAKP1", "RAKP3", "Get Chassis Status"]);
+
+    await session.power.read(limit());
+    expect(session.roundTrips()).toBe(5);
+    expect(bmc.received).toBe(5);
+  });
+
+  it("powers on with four round trips in five packets, and one when the session is warm", async () => {
+    const bmc = await startBmc();
+
+    const session = await openSession(bmc);
+    await session.power.send("on", limit());
+    expect(session.roundTrips()).toBe(4);
+    expect(bmc.received).toBe(5);
+    await eventually(() => bmc.machine.power === "on");
+
+    await session.power.send("off", limit());
+    expect(session.roundTrips()).toBe(5);
+    expect(bmc.received).toBe(6);
+  });
+
+  it("switches off and verifies it with two round trips when the session is warm", async () => {
+    const bmc = await startBmc({ machine: { power: "on", powerOffMs: 0 } });
+    const session = await openSession(bmc);
+    await session.boot.read(limit());
+    const before = session.roundTrips();
+
+    await session.power.send("off", limit());
+    await eventually(() => bmc.machine.power === "off");
+
+    expect(await session.power.read(limit())).toBe("off");
+    expect(session.roundTrips() - before).toBe(2);
+  });
+
+  it("switches off and verifies it with five round trips in six packets when it begins cold", async () => {
+    const bmc = await startBmc({ machine: { power: "on", powerOffMs: 0 } });
+
+    const session = await openSession(bmc);
+    await session.power.send("off", limit());
+    await eventually(() => bmc.machine.power === "off");
+
+    expect(await session.power.read(limit())).toBe("off");
+    expect(session.roundTrips()).toBe(5);
+    expect(bmc.received).toBe(6);
+  });
+
+  it("switches off after it has seen the machine on, and verifies that, with six round trips", async () => {
+    const bmc = await startBmc({ machine: { power: "on", powerOffMs: 0 } });
+
+    const session = await openSession(bmc);
+    expect(await session.power.read(limit())).toBe("on");
+    await session.power.send("off", limit());
+    await eventually(() => bmc.machine.power === "off");
+
+    expect(await session.power.read(limit())).toBe("off");
+    expect(session.roundTrips()).toBe(6);
+  });
+
+  it("sets PXE once with UEFI and reads it back with five round trips, two when the session is warm", async () => {
+    const bmc = await startBmc();
+    const request = { device: "pxe", persistent: false, mode: "uefi" } as const;
+
+    const session = await openSession(bmc);
+    await session.boot.write(request, limit());
+    expect(session.roundTrips()).toBe(4);
+    expect(await session.boot.read(limit())).toEqual(request);
+    expect(session.roundTrips()).toBe(5);
+
+    await session.boot.write(request, limit());
+    await session.boot.read(limit());
+    expect(session.roundTrips()).toBe(7);
+  });
+
+  it("closes the session with one packet that nobody waits for", async () => {
+    const bmc = await startBmc();
+    const session = await openSession(bmc);
+    await session.power.read(limit());
+
+    await session.close();
+
+    await eventually(() => bmc.sessions() === 0);
+    expect(session.roundTrips()).toBe(4);
+    expect(bmc.received).toBe(5);
+  });
+
+  it("has no packet more than needed with a user who may only look", async () => {
+    const bmc = await startBmc({ users: [{ name: "admin", password: "calvin", privilege: "user" }] });
+    const session = await openSession(bmc, { overrides: { ipmi: { privilege: "user" } } });
+
+    expect(await session.power.read(limit())).toBe("off");
+    await expect(session.power.send("on", limit())).rejects.toMatchObject({
+      class: "auth",
+      message: expect.stringContaining("privilege"),
+    });
+    expect(bmc.log).not.toContain("Set Session Privilege Level");
+  });
+});
+
+describe("rising to the privilege level", () => {
+  it("sends the command again when the BMC handled it first", async () => {
+    const bmc = await startBmc();
+    let losses = 0;
+    bmc.faults.ignores = (name) => name === "Set Session Privilege Level" && losses++ === 0;
+    const session = await openSession(bmc);
+
+    await session.power.send("on", limit());
+
+    expect(bmc.machine.count("on")).toBe(1);
+    expect(bmc.log.filter((name) => name === "Chassis Control")).toHaveLength(2);
+    expect(session.roundTrips()).toBe(5);
+  });
+
+  it("sends the command again when the BMC was busy with the first packet", async () => {
+    const bmc = await startBmc();
+    let refusals = 0;
+    bmc.faults.refuses = (name) => (name === "Chassis Control" && refusals++ === 0 ? 0xc0 : undefined);
+    const session = await openSession(bmc);
+
+    await session.power.send("on", limit());
+
+    expect(bmc.machine.count("on")).toBe(1);
+  });
+
+  it("says so when the BMC does not let the session rise", async () => {
+    const bmc = await startBmc();
+    bmc.faults.refuses = (name) => (name === "Set Session Privilege Level" ? 0x81 : undefined);
+    const session = await openSession(bmc);
+
+    await expect(session.power.send("on", limit())).rejects.toMatchObject({
+      class: "auth",
+      message: expect.stringContaining("operator exceeds what the user or the channel is allowed"),
+    });
+    expect(bmc.machine.commands).toEqual([]);
+  });
+});
+
+describe("completion codes", () => {
+  it.each([
+    [0xc0, "busy"],
+    [0xc1, "unsupported"],
+    [0xc3, "timeout"],
+    [0xcc, "unsupported"],
+    [0xd4, "auth"],
+    [0xd5, "state"],
+    [0xff, "bmc"],
+  ])("turns 0x%x into its class", async (code, errorClass) => {
+    const bmc = await startBmc();
+    bmc.faults.refuses = (name) => (name === "Chassis Control" ? code : undefined);
+    const session = await openSession(bmc);
+
+    await expect(session.power.send("on", limit())).rejects.toMatchObject({
+      class: errorClass,
+      message: expect.stringContaining(`0x${code.toString(16).toUpperCase()}`),
+      uncertain: code === 0xc3,
+    });
+  });
+});
+
+describe("lost packets", () => {
+  it("repeats a read under a new session sequence number", async () => {
+    const bmc = await startBmc({ duplicates: "execute" });
+    const session = await openSession(bmc);
+    let losses = 0;
+    bmc.faults.losesAnswer = (name) => name === "Get Chassis Status" && losses++ < 2;
+
+    expect(await session.power.read(limit())).toBe("off");
+
+    expect(bmc.log.filter((name) => name === "Get Chassis Status")).toHaveLength(3);
+    expect(bmc.repeatedSequences).toBe(0);
+  });
+
+  it.each(["on", "soft-off"] as const)("repeats %s, which does nothing twice", async (command) => {
+    const bmc = await startBmc({ machine: { power: command === "on" ? "off" : "on" } });
+    const session = await openSession(bmc);
+    let losses = 0;
+    bmc.faults.losesAnswer = (name) => name === "Chassis Control" && losses++ === 0;
+
+    await session.power.send(command, limit());
+
+    expect(bmc.machine.count(command)).toBe(1);
+  });
+
+  it.each(["cycle", "reset"] as const)(
+    "never repeats %s, and says that it may have been done",
+    async (command) => {
+      const bmc = await startBmc({ machine: { power: "on" }, duplicates: "execute" });
+      const session = await openSession(bmc, { overrides: { requestTimeoutMs: 1_500 } });
+      bmc.faults.losesAnswer = (name) => name === "Chassis Control";
+      const count = countFrom(bmc);
+
+      await expect(session.power.send(command, limit())).rejects.toMatchObject({
+        class: "timeout",
+        uncertain: true,
+      });
+
+      expect(count("Chassis Control")).toBe(1);
+      expect(bmc.machine.count(command)).toBe(1);
+    },
+  );
+
+  it("is uncertain about a write and not about a read that nothing answers", async () => {
+    const bmc = await startBmc();
+    const session = await openSession(bmc, { overrides: { requestTimeoutMs: 300 } });
+    bmc.faults.ignores = () => true;
+
+    await expect(session.power.read(limit())).rejects.toMatchObject({ class: "timeout", uncertain: false });
+    await expect(session.power.send("on", limit())).rejects.toMatchObject({
+      class: "timeout",
+      uncertain: true,
+    });
+  });
+
+  it("asks under a new number when the BMC only says that it was asked before", async () => {
+    const bmc = await startBmc({ duplicates: "refuse" });
+    const session = await openSession(bmc);
+    let losses = 0;
+    bmc.faults.losesAnswer = (name) => name === "Get Chassis Status" && losses++ === 0;
+
+    expect(await session.power.read(limit())).toBe("off");
+    expect(bmc.log.filter((name) => name === "Get Chassis Status")).toHaveLength(3);
+  });
+
+  it("backs off: five copies within eight seconds of silence", async () => {
+    const bmc = await startBmc();
+    const session = await openSession(bmc, {
+      clock: scaledClock(10),
+      overrides: { requestTimeoutMs: 8_000, connectTimeoutMs: 60_000 },
+    });
+    bmc.faults.ignores = () => true;
+    const count = countFrom(bmc);
+
+    await expect(session.power.read(limit())).rejects.toMatchObject({ class: "timeout" });
+    // At 0, 0.5, 1.5, 3.5 and 7.5 s.
+    expect(count("Get Chassis Status")).toBe(5);
+  });
+
+  it("ends at once when the BMC's service goes away", async () => {
+    const bmc = await startBmc();
+    const session = await openSession(bmc, { overrides: { requestTimeoutMs: 60_000 } });
+    await bmc.close();
+    bmc.close = async () => undefined;
+
+    await expect(session.power.read(limit())).rejects.toMatchObject({ class: "unreachable" });
+  });
+
+  it("gets everything done over a line that loses, doubles and reorders packets", async () => {
+    const network = { loss: 0.12, duplication: 0.2, reordering: 0.2 };
+    for (const seed of [1, 2, 3, 4]) {
+      const bmc = await startBmc({ network: { ...network, seed } });
+      const clock = scaledClock(5);
+      const overrides = { connectTimeoutMs: 120_000, requestTimeoutMs: 120_000 };
+      const session = await openSession(bmc, { clock, overrides });
+
+      await session.boot.write({ device: "pxe", persistent: true, mode: "legacy" }, limit());
+      await session.power.send("on", limit());
+      await eventually(() => bmc.machine.power === "on");
+      const states = [];
+      for (let poll = 0; poll < 10; poll += 1) states.push(await session.power.read(limit()));
+
+      expect(states, `seed ${seed}`).toEqual(Array.from({ length: 10 }, () => "on"));
+      expect(bmc.machine.count("on"), `seed ${seed}`).toBe(1);
+      expect(bmc.machine.lastBoot).toMatchObject({ device: "pxe", mode: "legacy" });
+    }
+  });
+});
+
+describe("packets that are not what they seem", () => {
+  it("drops forged, damaged, foreign and repeated ones without a word", async () => {
+    const bmc = await startBmc();
+    const session = await openSession(bmc);
+    let earlier: Buffer | undefined;
+    bmc.faults.rewrites = (name, datagram) => {
+      if (name !== "Get Chassis Status") return [datagram];
+      const damaged = Buffer.from(datagram);
+      damaged.writeUInt8(damaged.readUInt8(20) ^ 1, 20);
+      const foreign = Buffer.from(datagram);
+      foreign.writeUInt32LE(1, 6);
+      const inTheClear = Buffer.from(datagram);
+      inTheClear.writeUInt8(0x00, 5);
+      const replayed = earlier ? [earlier] : [];
+      earlier = datagram;
+      return [Buffer.of(6), damaged, foreign, inTheClear, ...replayed, datagram, datagram];
+    };
+
+    expect(await session.power.read(limit())).toBe("off");
+    bmc.machine.do("on");
+    await eventually(() => bmc.machine.power === "on");
+    // A replayed "off" that was taken would show here.
+    for (let poll = 0; poll < 70; poll += 1) expect(await session.power.read(limit())).toBe("on");
+  });
+});
+
+describe("a session", () => {
+  it("has one flight on the way at a time, whatever is asked at once", async () => {
+    const bmc = await startBmc({ network: { latencyMs: 30 } });
+    const session = await openSession(bmc);
+    const count = countFrom(bmc);
+
+    const reads = [session.power.read(limit()), session.power.read(limit()), session.power.read(limit())];
+    await eventually(() => count("Get Chassis Status") > 0);
+
+    expect(count("Get Chassis Status")).toBe(1);
+    expect(await Promise.all(reads)).toEqual(["off", "off", "off"]);
+  });
+
+  it("goes on after an aborted request", async () => {
+    const bmc = await startBmc();
+    const session = await openSession(bmc);
+    const abort = new AbortController();
+    bmc.faults.ignores = () => true;
+
+    const read = session.power.read(abort.signal);
+    setTimeout(() => abort.abort(new Error("enough")), 20);
+    await expect(read).rejects.toThrow("enough");
+    bmc.faults.ignores = () => false;
+
+    expect(await session.power.read(limit())).toBe("off");
+  });
+
+  it("frees the BMC's slot when it is closed in the middle of a request", async () => {
+    const bmc = await startBmc();
+    const session = await openSession(bmc);
+    bmc.faults.ignores = (name) => name === "Get Chassis Status";
+
+    const read = session.power.read(limit());
+    await eventually(() => bmc.log.includes("Get Chassis Status"));
+    await Promise.all([session.close(), expect(read).rejects.toMatchObject({ class: "cancelled" })]);
+
+    await eventually(() => bmc.sessions() === 0);
+  });
+
+  it("may be closed twice", async () => {
+    const bmc = await startBmc();
+    const session = await openSession(bmc);
+
+    await session.close();
+    await expect(session.close()).resolves.toBeUndefined();
+  });
+
+  it("never has more than its own slot, over fifty runs with random ends", async () => {
+    const bmc = await startBmc({ sessionSlots: 4 });
+    for (let run = 0; run < 50; run += 1) {
+      const abort = new AbortController();
+      const opening = ipmi
+        .open(connectionTo(bmc), { clock: systemClock, log: silentLogger }, abort.signal)
+        .then(async (session) => {
+          await session.power.read(abort.signal).catch(() => undefined);
+          await session.close();
+        });
+      if (run % 2 === 1) setTimeout(() => abort.abort(new Error("enough")), run % 7);
+      await opening.catch((thrown: unknown) => {
+        if (!abort.signal.aborted) throw thrown;
+      });
+      await eventually(() => bmc.sessions() < 3);
+    }
+    expect(bmc.log.filter((name) => name === "Open Session").length).toBeGreaterThanOrEqual(25);
+    onTestFinished(() => expect(bmc.sessions()).toBeLessThan(3));
+  });
+});
+
+describe("power", () => {
+  it.each([
+    ["on", "off", 0x01, "power up"],
+    ["off", "on", 0x00, "power down"],
+    ["cycle", "on", 0x02, "power cycle"],
+    ["reset", "on", 0x03, "hard reset"],
+    ["soft-off", "on", 0x05, "soft shutdown"],
+  ] as const)("%s is the chassis control it plans", async (command, power, code, title) => {
+    const bmc = await startBmc({ machine: { power } });
+    const session = await openSession(bmc);
+    const sent: number[] = [];
+    bmc.faults.refuses = (name, data) => {
+      if (name === "Chassis Control") sent.push(...data);
+      return undefined;
+    };
+
+    expect(await session.power.plan(command, limit())).toBe(`Chassis Control: ${title} (0x0${code})`);
+    expect(bmc.machine.commands).toEqual([]);
+    await session.power.send(command, limit());
+
+    expect(sent).toEqual([code]);
+    expect(bmc.machine.commands.map(({ action }) => action)).toEqual([command]);
+  });
+
+  it("is a protocol error when the answer is empty", async () => {
+    const { parseChassisStatus } = await import("../../../../../shared/bmc/providers/ipmi/chassis.ts");
+
+    expect(() => parseChassisStatus(Buffer.alloc(0))).toThrow("empty");
+    expect(parseChassisStatus(Buffer.of(0xfe))).toBe("off");
+    expect(parseChassisStatus(Buffer.of(0x01, 0xff, 0xff))).toBe("on");
+  });
+});

@@ -1,0 +1,118 @@
+import { describe, expect, it } from "vitest";
+import { sameBytes } from "../../../../../shared/bmc/providers/ipmi/cipher-suite.ts";
+import { handshakeError } from "../../../../../shared/bmc/providers/ipmi/handshake-status.ts";
+import {
+  sendUntilAnswered,
+  waitAfterCopyMs,
+} from "../../../../../shared/bmc/providers/ipmi/retransmission.ts";
+import { parseRmcp } from "../../../../../shared/bmc/providers/ipmi/rmcp.ts";
+import { SequenceWindow } from "../../../../../shared/bmc/providers/ipmi/sequence-window.ts";
+import { scaledClock } from "../../../../support/scaled-clock.ts";
+
+describe("the window of sequence numbers", () => {
+  it("takes each number once, in any order within 32", () => {
+    const window = new SequenceWindow();
+
+    expect([1, 3, 2, 3, 1, 40, 9, 8, 10, 9, 40].map((number) => window.accept(number))).toEqual([
+      true,
+      true,
+      true,
+      false,
+      false,
+      true,
+      true,
+      false,
+      true,
+      false,
+      false,
+    ]);
+  });
+
+  it("never takes 0, and jumps far", () => {
+    const window = new SequenceWindow();
+
+    expect(window.accept(0)).toBe(false);
+    expect(window.accept(0xff_ff_ff_ff)).toBe(true);
+    expect(window.accept(0xff_ff_ff_fe)).toBe(true);
+    expect(window.accept(1)).toBe(false);
+  });
+});
+
+describe("retransmission", () => {
+  it("waits half a second at first and never more than four", () => {
+    expect([0, 1, 2, 3, 4, 9].map(waitAfterCopyMs)).toEqual([500, 1_000, 2_000, 4_000, 4_000, 4_000]);
+  });
+
+  it("sends one copy where that is all that may be sent", async () => {
+    const copies: number[] = [];
+    const exchange = {
+      send: (copy: number) => copies.push(copy),
+      answer: new Promise<never>(() => undefined),
+      limitMs: 20_000,
+      repeat: false,
+    };
+
+    await expect(
+      sendUntilAnswered(exchange, scaledClock(400), new AbortController().signal),
+    ).rejects.toMatchObject({ name: "TimeoutReached", afterMs: 20_000 });
+    expect(copies).toEqual([0]);
+  });
+
+  it("sends nothing under a signal that has aborted", async () => {
+    const copies: number[] = [];
+    const exchange = {
+      send: (copy: number) => copies.push(copy),
+      answer: new Promise<never>(() => undefined),
+      limitMs: 1_000,
+      repeat: true,
+    };
+
+    await expect(
+      sendUntilAnswered(exchange, scaledClock(1), AbortSignal.abort(new Error("enough"))),
+    ).rejects.toThrow("enough");
+    expect(copies).toEqual([]);
+  });
+});
+
+describe("handshake statuses", () => {
+  it.each([
+    [0x01, "busy"],
+    [0x0b, "busy"],
+    [0x09, "auth"],
+    [0x0a, "auth"],
+    [0x0d, "auth"],
+    [0x0f, "auth"],
+    [0x11, "unsupported"],
+    [0x08, "protocol"],
+    [0x7f, "bmc"],
+  ])("0x%x has its class", (status, errorClass) => {
+    expect(handshakeError("RAKP1", status)).toMatchObject({
+      class: errorClass,
+      message: expect.stringMatching(/^RAKP1: .+ \(status 0x[0-9A-F]{2}\)$/),
+    });
+  });
+});
+
+describe("bytes off the wire", () => {
+  it("are compared by value and length", () => {
+    expect(sameBytes(Buffer.of(1, 2), Buffer.of(1, 2))).toBe(true);
+    expect(sameBytes(Buffer.of(1, 2), Buffer.of(1, 3))).toBe(false);
+    expect(sameBytes(Buffer.of(1, 2), Buffer.of(1))).toBe(false);
+  });
+
+  it("are no RMCP+ packet when short, longer announced than there, or of another class or format", () => {
+    const packet = Buffer.from("0600ff07061000000000000000000100aa", "hex");
+    const change = (at: number, value: number) => {
+      const changed = Buffer.from(packet);
+      changed[at] = value;
+      return changed;
+    };
+
+    expect(parseRmcp(packet)?.payload).toEqual(Buffer.of(0xaa));
+    expect(parseRmcp(packet.subarray(0, -1))).toBeUndefined();
+    expect(parseRmcp(packet.subarray(0, 15))).toBeUndefined();
+    expect(parseRmcp(change(14, 2))).toBeUndefined();
+    expect(parseRmcp(change(3, 6))).toBeUndefined();
+    expect(parseRmcp(change(4, 0))).toBeUndefined();
+  });
+});

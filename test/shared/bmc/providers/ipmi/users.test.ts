@@ -1,0 +1,288 @@
+import { describe, expect, it } from "vitest";
+import type { NewUser, Session, UserDriver } from "../../../../../shared/bmc/provider.ts";
+import { Secret } from "../../../../../shared/secret.ts";
+import type { IpmiBmcOptions } from "../../../../simulators/ipmi/bmc.ts";
+import { AS_ADMINISTRATOR, limit, openSession, startBmc } from "./bench.ts";
+
+const NEW: NewUser = { name: "worker", password: new Secret("sixteen-bytes-ok"), role: "operator" };
+
+function users(session: Session): UserDriver {
+  if (!session.users) throw new Error("the session has no users");
+  return session.users;
+}
+
+async function start(options: Omit<IpmiBmcOptions, "machine"> = {}) {
+  const bmc = await startBmc(options);
+  const session = await openSession(bmc, { overrides: AS_ADMINISTRATOR });
+  return { bmc, session, users: users(session) };
+}
+
+/** The error of a login with this password; undefined when it worked. */
+async function login(bmc: { port: number }, username: string, password: string): Promise<unknown> {
+  try {
+    await openSession(bmc, { overrides: { username, password } });
+    return undefined;
+  } catch (thrown) {
+    return thrown;
+  }
+}
+
+describe("listing users", () => {
+  it("leaves empty slots out, and costs one round trip a slot", async () => {
+    const { session, users } = await start({
+      users: [
+        { name: "admin", password: "calvin" },
+        { name: "low", password: "x", privilege: "user" },
+        { name: "mid", password: "x", privilege: "operator" },
+      ],
+    });
+    const before = session.roundTrips();
+
+    expect(await users.list(limit())).toEqual([
+      { id: "2", name: "admin", role: "administrator", enabled: true },
+      { id: "3", name: "low", role: "readonly", enabled: true },
+      { id: "4", name: "mid", role: "operator", enabled: true },
+    ]);
+    expect(session.roundTrips() - before).toBe(10);
+  });
+
+  it("takes a refused name for an empty slot", async () => {
+    const { users } = await start({ userQuirks: { refusesEmptySlots: true } });
+
+    expect(await users.list(limit())).toHaveLength(1);
+  });
+});
+
+describe("creating a user", () => {
+  it.each(["administrator", "operator", "readonly"] as const)("gives it the role %s", async (role) => {
+    const { bmc, users } = await start();
+
+    await users.create({ ...NEW, role }, limit());
+
+    expect(await users.list(limit())).toContainEqual({ id: "3", name: "worker", role, enabled: true });
+    const privilege = role === "readonly" ? "user" : role;
+    const overrides = { username: "worker", password: "sixteen-bytes-ok", ipmi: { privilege } };
+    await expect(openSession(bmc, { overrides })).resolves.toBeDefined();
+  });
+
+  it("takes passwords of up to 20 bytes", async () => {
+    const { bmc, users } = await start();
+    const password = "twenty-bytes-long-ok";
+
+    await users.create({ ...NEW, password: new Secret(password) }, limit());
+
+    expect(await login(bmc, "worker", password)).toBeUndefined();
+  });
+
+  it.each([
+    ["a password of 21 bytes", { password: new Secret("twenty-one-bytes-long") }, "password has 21 bytes"],
+    ["an empty password", { password: new Secret("") }, "empty"],
+    ["a name of 17 bytes", { name: "seventeen-bytes-!" }, "user name has 17 bytes"],
+    ["an empty name", { name: "" }, "empty"],
+  ])("refuses %s before anything is sent", async (_, wrong, message) => {
+    const { bmc, users } = await start();
+    const before = bmc.received;
+
+    await expect(users.create({ ...NEW, ...wrong }, limit())).rejects.toMatchObject({
+      class: "usage",
+      message: expect.stringContaining(message),
+    });
+    expect(bmc.received).toBe(before);
+  });
+
+  it("says that the name is taken", async () => {
+    const { users } = await start();
+
+    await expect(users.create({ ...NEW, name: "admin" }, limit())).rejects.toMatchObject({
+      class: "bmc",
+      message: "the user name admin is already used by user ID 2",
+    });
+  });
+
+  it("says that there is no free slot, and leaves user ID 1 alone", async () => {
+    const { bmc, users } = await start({ userSlots: 2 });
+
+    await expect(users.create(NEW, limit())).rejects.toMatchObject({
+      class: "bmc",
+      message: expect.stringContaining("all 2 slots"),
+    });
+    expect(bmc.log).not.toContain("Set User Name");
+  });
+
+  it("leaves no half of a user when the BMC refuses the password", async () => {
+    const { bmc, users } = await start();
+    bmc.faults.refuses = (name, data) => (name === "Set User Password" && data[1] === 2 ? 0xff : undefined);
+
+    await expect(users.create(NEW, limit())).rejects.toMatchObject({ class: "bmc" });
+
+    expect(bmc.users.rows.map(({ name }) => name).filter(Boolean)).toEqual(["admin"]);
+  });
+
+  it("never has the password in an error", async () => {
+    const { bmc, users } = await start();
+    bmc.faults.refuses = (name) => (name === "Set User Password" ? 0xff : undefined);
+
+    const error = await users
+      .create({ ...NEW, password: new Secret("canary-password") }, limit())
+      .catch((thrown: unknown) => thrown);
+
+    expect(error).toBeInstanceOf(Error);
+    expect(String(error) + JSON.stringify(error)).not.toContain("canary");
+  });
+});
+
+describe("changing a user", () => {
+  it("changes the password and leaves the role", async () => {
+    const { bmc, users } = await start();
+    await users.create(NEW, limit());
+    const [, worker] = await users.list(limit());
+    if (!worker) throw new Error("the user is not listed");
+
+    await users.change(worker, { password: new Secret("another") }, limit());
+
+    expect(await login(bmc, "worker", "another")).toBeUndefined();
+    expect(await login(bmc, "worker", "sixteen-bytes-ok")).toMatchObject({ class: "auth" });
+    expect(await users.list(limit())).toContainEqual(worker);
+  });
+
+  it("changes the role and leaves the password, and enables who was disabled", async () => {
+    const { bmc, users } = await start();
+    await users.create(NEW, limit());
+    const row = bmc.users.rows[2];
+    if (row) row.enabled = false;
+    const [, worker] = await users.list(limit());
+    if (!worker) throw new Error("the user is not listed");
+    expect(worker.enabled).toBe(false);
+
+    await users.change(worker, { role: "readonly" }, limit());
+
+    expect(await users.list(limit())).toContainEqual({ ...worker, role: "readonly", enabled: true });
+    const overrides = { username: "worker", password: "sixteen-bytes-ok", ipmi: { privilege: "user" } };
+    await expect(openSession(bmc, { overrides })).resolves.toBeDefined();
+  });
+});
+
+describe("trying a password", () => {
+  async function withWorker(options: Omit<IpmiBmcOptions, "machine"> = {}, password = NEW.password) {
+    const lab = await start(options);
+    await lab.users.create({ ...NEW, password }, limit());
+    const [, worker] = await lab.users.list(limit());
+    if (!worker) throw new Error("the user is not listed");
+    const trial = (tried: string) => lab.users.tryPassword(worker, new Secret(tried), limit());
+    return { ...lab, trial };
+  }
+
+  it.each(["short", "sixteen-bytes-ok", "twenty-bytes-long-ok"])(
+    "tells %s from another one",
+    async (right) => {
+      const { bmc, trial } = await withWorker({}, new Secret(right));
+
+      expect([await trial(right), await trial(`${right.slice(1)}x`)]).toEqual(["accepted", "refused"]);
+      // A test is no login, and no change.
+      expect(bmc.users.find("worker")?.key.toString().replaceAll("\0", "")).toBe(right);
+    },
+  );
+
+  it("asks in 20 bytes where the BMC says that the size is another one", async () => {
+    const { bmc, trial } = await withWorker();
+    const isShort = (data: Buffer) => data[1] === 3 && data.length === 18;
+    bmc.faults.refuses = (name, data) => (name === "Set User Password" && isShort(data) ? 0x81 : undefined);
+
+    expect([await trial("sixteen-bytes-ok"), await trial("sixteen-bytes-no")]).toEqual([
+      "accepted",
+      "refused",
+    ]);
+  });
+
+  it("takes a password that the BMC has cut for another one", async () => {
+    const { bmc, trial } = await withWorker();
+    bmc.faults.refuses = (name, data) =>
+      name === "Set User Password" && data.length > 18 ? 0x81 : undefined;
+
+    expect(await trial("sixteen-bytes-ok-and")).toBe("refused");
+  });
+
+  it.each([0xc1, 0xcc, 0xd4, 0xff])("is no evidence where the BMC answers %i", async (code) => {
+    const { bmc, trial } = await withWorker();
+    bmc.faults.refuses = (name) => (name === "Set User Password" ? code : undefined);
+
+    expect(await trial("sixteen-bytes-ok")).toBe("unknown");
+  });
+
+  it("is to be repeated where the BMC is busy", async () => {
+    const { bmc, trial } = await withWorker();
+    bmc.faults.refuses = (name) => (name === "Set User Password" ? 0xc0 : undefined);
+
+    await expect(trial("sixteen-bytes-ok")).rejects.toMatchObject({ class: "busy" });
+  });
+});
+
+describe("a BMC that keeps 16 bytes", () => {
+  it("is named as such when it refuses more, and keeps no half of a user", async () => {
+    const { bmc, users } = await start({ passwordBytes: 16 });
+    const password = new Secret("seventeen-bytes-x");
+
+    await expect(users.create({ ...NEW, password }, limit())).rejects.toMatchObject({
+      class: "unsupported",
+      message: expect.stringContaining("takes passwords of at most 16 bytes"),
+    });
+    expect(bmc.users.rows[2]?.name).toBe("");
+  });
+});
+
+describe("removing a user", () => {
+  it("frees its slot", async () => {
+    const { bmc, users } = await start();
+    await users.create(NEW, limit());
+    const [, worker] = await users.list(limit());
+    if (!worker) throw new Error("the user is not listed");
+
+    await users.remove(worker, limit());
+
+    expect(await users.list(limit())).toHaveLength(1);
+    expect(bmc.users.rows[2]).toMatchObject({ name: "", enabled: false, messaging: false, level: 15 });
+    await expect(users.create(NEW, limit())).resolves.toBeUndefined();
+  });
+
+  it("leaves a name without access at a BMC that keeps names", async () => {
+    const { bmc, users } = await start({ userQuirks: { keepsNames: true } });
+    await users.create(NEW, limit());
+    const [, worker] = await users.list(limit());
+    if (!worker) throw new Error("the user is not listed");
+
+    await users.remove(worker, limit());
+
+    expect(await users.list(limit())).toContainEqual({
+      id: "3",
+      name: "worker",
+      role: "none",
+      enabled: false,
+    });
+    expect(await login(bmc, "worker", "sixteen-bytes-ok")).toMatchObject({ class: "auth" });
+  });
+
+  it("is refused for user ID 1, and when the BMC refuses every part of it", async () => {
+    const { bmc, users } = await start();
+    const user = { id: "2", name: "admin", role: "administrator", enabled: true } as const;
+
+    await expect(users.remove({ ...user, id: "1" }, limit())).rejects.toMatchObject({ class: "unsupported" });
+    bmc.faults.refuses = (name) => (name.startsWith("Set User") ? 0xcc : undefined);
+    await expect(users.remove(user, limit())).rejects.toMatchObject({ class: "unsupported" });
+  });
+});
+
+describe("a session with less than administrator", () => {
+  it("may list users at operator level and is told the option when it wants to change them", async () => {
+    const bmc = await startBmc();
+    const operator = users(await openSession(bmc));
+
+    expect(await operator.list(limit())).toHaveLength(1);
+    await expect(operator.create(NEW, limit())).rejects.toMatchObject({
+      class: "auth",
+      message: expect.stringMatching(
+        /needs privilege level administrator.*option privilege.*IPMI_PRIVILEGE=administrator/,
+      ),
+    });
+    expect(bmc.log.filter((name) => name.startsWith("Set User"))).toEqual([]);
+  });
+});

@@ -1,0 +1,121 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { dimm, MemoryResource } from "../../../../../shared/bmc/providers/redfish/inventory/parts.ts";
+import { type RedfishBmc, startRedfishBmc } from "../../../../simulators/redfish/bmc.ts";
+import { type RedfishProfile, redfishProfiles } from "../../../../simulators/redfish/profiles.ts";
+import { errorOf, neverAborts, withSession } from "./open-session.ts";
+
+const signal = neverAborts();
+let bmc: RedfishBmc;
+afterEach(() => bmc.close());
+
+async function start(profile: string | RedfishProfile = "generic"): Promise<void> {
+  bmc = await startRedfishBmc({ tls: "http", profile });
+}
+
+function read(hint?: unknown) {
+  return withSession(bmc, { hint }, ({ inventory }) => {
+    if (!inventory) throw new Error("no inventory driver");
+    return inventory.read(signal);
+  });
+}
+
+describe.each(["generic", "dell-idrac9", "hpe-ilo5", "paging"])("on %s", (profile) => {
+  test("everything built in is told, and empty places are not", async () => {
+    await start(profile);
+
+    const hardware = await read();
+
+    expect(hardware.system).toMatchObject({
+      vendor: bmc.profile.manufacturer,
+      model: bmc.profile.model,
+      serial: "CZ00000001",
+      uuid: "4c4c4544-0000-1000-8000-b4c04f303032",
+      biosVersion: "2.19.1",
+    });
+    expect(hardware.processors).toEqual(
+      [1, 2].map((n) => ({ name: `CPU.Socket.${n}`, model: "Contoso Fast 9000", cores: 16, threads: 32 })),
+    );
+    expect(hardware.memory).toHaveLength(3);
+    expect(hardware.memory[0]).toEqual({ name: "A1", bytes: 2 ** 35, kind: "DDR4", serial: "MEM-A1" });
+    expect(hardware.disks.map(({ serial, kind }) => [serial, kind])).toEqual([
+      ["DISK-0", "SAS SSD"],
+      ["DISK-1", "SAS SSD"],
+    ]);
+    expect(hardware.nics).toEqual([
+      { name: "NIC.1", mac: "52:54:00:aa:bb:01", speedMbps: 25_000, up: true },
+      { name: "NIC.2", mac: "52:54:00:aa:bb:02", up: false },
+    ]);
+    expect(hardware.firmware).toEqual([
+      { name: "BMC firmware", version: bmc.profile.firmware },
+      { name: "BIOS", version: "2.19.1" },
+    ]);
+  });
+});
+
+test("collections are expanded where the BMC can, which a hint remembers", async () => {
+  await start("hpe-ilo5");
+  const hint = await withSession(bmc, {}, async (session) => {
+    await session.inventory?.read(signal);
+    return session.hint();
+  });
+  const cold = bmc.requests.length;
+  bmc.forget();
+
+  await read(hint);
+
+  expect(bmc.log.filter((line) => line.includes("?$expand=."))).toHaveLength(5);
+  // The system, five expanded collections, two drives.
+  expect(bmc.requests).toHaveLength(8);
+  expect(cold).toBeLessThan(20);
+});
+
+test("a BMC that expands unasked is not asked again", async () => {
+  const base = redfishProfiles["generic"];
+  if (!base) throw new Error("no generic profile");
+  await start({ ...base, expandsAnyway: true });
+
+  await read();
+
+  expect(bmc.log.filter((line) => /Processors\/|Memory\/|EthernetInterfaces\//.test(line))).toEqual([]);
+});
+
+test.each([
+  ["is missing", { kind: "refuse", status: 404, messageId: "Base.1.8.ResourceMissingAtURI" }],
+  ["breaks the service", { kind: "refuse", status: 500, messageId: "Base.1.8.InternalError" }],
+  ["is no JSON", { kind: "bad-json" }],
+] as const)("a collection that %s leaves its part empty and the others whole", async (_, fault) => {
+  await start();
+  bmc.fail({ ...fault, path: /\/Memory$/ });
+
+  const hardware = await read();
+
+  expect(hardware.memory).toEqual([]);
+  expect(hardware.processors).toHaveLength(2);
+  expect(hardware.firmware).toHaveLength(2);
+});
+
+test.each<[string, Record<string, unknown>, boolean]>([
+  ["says so", { Status: { State: "Absent" }, CapacityMiB: null }, false],
+  ["has no capacity", { CapacityMiB: 0, SerialNumber: "NO DIMM" }, false],
+  ["tells nothing at all", { CapacityMiB: null, MemoryDeviceType: null, SerialNumber: " " }, false],
+  ["tells its kind", { MemoryDeviceType: "DDR4" }, true],
+  ["tells its serial number", { SerialNumber: "MEM-1" }, true],
+])("a memory slot that %s counts as it should", (_, fields, counts) => {
+  const value = MemoryResource.parse({ Id: "1", Name: "DIMM 1", ...fields });
+
+  expect(dimm("/redfish/v1/Systems/1/Memory/1", value) !== undefined).toBe(counts);
+});
+
+test("a member that cannot be read is left out", async () => {
+  await start();
+  bmc.fail({ kind: "truncated", path: /CPU.Socket.1$/ });
+
+  expect((await read()).processors.map(({ name }) => name)).toEqual(["CPU.Socket.2"]);
+});
+
+test("a BMC that goes away in the middle is an error, not an empty machine", async () => {
+  await start();
+  bmc.fail({ kind: "close-before", path: /Storage/, times: 9 });
+
+  expect((await errorOf(read())).class).toBe("unreachable");
+});

@@ -1,0 +1,281 @@
+import { createServer, type Server } from "node:http";
+import { createServer as createTcp } from "node:net";
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { BmcError } from "../../../../../shared/bmc/errors.ts";
+import type { Session } from "../../../../../shared/bmc/provider.ts";
+import { decodeBody } from "../../../../../shared/bmc/providers/redfish/body.ts";
+import { readRefusal } from "../../../../../shared/bmc/providers/redfish/errors.ts";
+import { localPath } from "../../../../../shared/bmc/providers/redfish/http-client.ts";
+import { clockMs } from "../../../../../shared/bmc/providers/redfish/manager.ts";
+import { redfish } from "../../../../../shared/bmc/providers/redfish/provider.ts";
+import { redact } from "../../../../../shared/bmc/providers/redfish/secret-body.ts";
+import type { Clock } from "../../../../../shared/clock.ts";
+import { Connection } from "../../../../../shared/contract/connection.ts";
+import { silentLogger } from "../../../../../shared/logger.ts";
+import { Secret } from "../../../../../shared/secret.ts";
+
+/** Failing cases print their seed; the deadline is generous, what it guards against is an endless loop. */
+const runs = { numRuns: 60, interruptAfterTimeLimit: 60_000 } as const;
+const OVERALL_MS = 120_000;
+
+/** Waits cost nothing here and count in full. */
+function hastyClock(): Clock {
+  let ms = 0;
+  return {
+    now: () => Date.parse("2025-06-01T00:00:00Z") + ms,
+    monotonicMs: () => ms,
+    sleep: async (duration, signal) => {
+      signal?.throwIfAborted();
+      ms += duration;
+    },
+  };
+}
+
+/** What the peer answers next, whatever it is asked. */
+let answer: { readonly status: number; readonly body: Buffer; readonly type: string };
+let asked = 0;
+let server: Server;
+let port = 0;
+
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    asked++;
+    request.resume();
+    response.writeHead(answer.status, { "content-type": answer.type });
+    response.end(answer.body);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("not listening");
+  port = address.port;
+});
+afterAll(async () => {
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+const connection = (to: number) =>
+  Connection.parse({
+    host: "127.0.0.1",
+    username: "admin",
+    password: "canary-password",
+    requestTimeoutMs: 5_000,
+    redfish: { port: to, scheme: "http" },
+  });
+
+const signal = new AbortController().signal;
+
+/** Everything a session can be asked, each on its own. */
+const operations: Readonly<Record<string, (session: Session) => Promise<unknown> | undefined>> = {
+  "power.read": ({ power }) => power.read(signal),
+  "power.send": ({ power }) => power.send("off", signal),
+  "boot.read": ({ boot }) => boot.read(signal),
+  "boot.write": ({ boot }) => boot.write({ device: "pxe", persistent: false, mode: "uefi" }, signal),
+  "media.read": ({ media }) => media?.read(signal),
+  "media.insert": ({ media }) => media?.insert({ url: "http://192.0.2.1/x.iso" }, signal),
+  "media.eject": ({ media }) => media?.eject(signal),
+  "users.list": ({ users }) => users?.list(signal),
+  "users.create": ({ users }) =>
+    users?.create({ name: "eve", password: new Secret("canary-new"), role: "operator" }, signal),
+  "manager.reset": ({ manager }) => manager?.reset("cold", signal),
+  "manager.info": ({ manager }) => manager?.info(signal),
+  "manager.clockMs": ({ manager }) => manager?.clockMs(signal),
+  "ntp.read": ({ ntp }) => ntp?.read(signal),
+  "ntp.write": ({ ntp }) => ntp?.write({ enabled: true, servers: ["a"] }, signal),
+  "sel.list": ({ sel }) => sel?.list(signal),
+  "sel.clear": ({ sel }) => sel?.clear(signal),
+  "nmi.send": ({ nmi }) => nmi?.send(signal),
+  "screenshot.take": ({ screenshot }) => screenshot?.take(signal),
+  "inventory.read": ({ inventory }) => inventory?.read(signal),
+};
+
+/** Runs one operation with and without a hint; only typed errors, and no error knows a password. */
+async function exercise(name: string, to: number): Promise<void> {
+  for (const hint of [undefined, { system: "/redfish/v1/Systems/1", sel: "/l", media: { slot: "/m" } }]) {
+    let session: Session | undefined;
+    try {
+      session = await redfish.open(connection(to), { clock: hastyClock(), log: silentLogger, hint }, signal);
+      await operations[name]?.(session);
+      expect(JSON.parse(JSON.stringify(session.hint()))).toBeTypeOf("object");
+    } catch (error) {
+      if (!(error instanceof BmcError)) throw error;
+      expect(error.class).not.toBe("internal");
+      expect(error.message).not.toContain("canary");
+    } finally {
+      await session?.close();
+    }
+  }
+}
+
+/** JSON with the keys that are read, so that it gets past the first look. */
+const keys = fc.constantFrom(
+  "@odata.id",
+  "@odata.etag",
+  "Members",
+  "Members@odata.nextLink",
+  "PowerState",
+  "Boot",
+  "BootSourceOverrideTarget",
+  "BootSourceOverrideMode",
+  "BootSourceOverrideTarget@Redfish.AllowableValues",
+  "Actions",
+  "#ComputerSystem.Reset",
+  "#Manager.Reset",
+  "#LogService.ClearLog",
+  "target",
+  "@Redfish.ActionInfo",
+  "@Redfish.Settings",
+  "SettingsObject",
+  "Parameters",
+  "Links",
+  "ManagedBy",
+  "Drives",
+  "VirtualMedia",
+  "LogServices",
+  "NetworkProtocol",
+  "NTP",
+  "NTPServers",
+  "UserName",
+  "Id",
+  "Image",
+  "Inserted",
+  "MediaTypes",
+  "Storage",
+  "Memory",
+  "Created",
+  "Message",
+  "error",
+  "@Message.ExtendedInfo",
+  "MessageId",
+  "TaskState",
+  "DateTime",
+  "ServerScreenShotFile",
+);
+const leaves = fc.oneof(
+  fc.constantFrom<unknown>(
+    "/redfish/v1/Systems/1",
+    "/redfish/v1/Managers/1",
+    "/redfish/v1/Systems/1/LogServices/SEL",
+    "//192.0.2.1/x",
+    "http://[::",
+    "On",
+    "",
+    null,
+    true,
+    0,
+    -1,
+    1e308,
+  ),
+  fc.string(),
+  fc.double(),
+);
+const { redfishJson } = fc.letrec<{ redfishJson: unknown }>((tie) => ({
+  redfishJson: fc.oneof(
+    { maxDepth: 5, withCrossShrink: true },
+    leaves,
+    fc.array(tie("redfishJson"), { maxLength: 4 }),
+    fc.dictionary(keys, tie("redfishJson"), { maxKeys: 8 }),
+  ),
+}));
+const statuses = fc.constantFrom(200, 200, 200, 201, 202, 204, 400, 404, 405, 409, 412, 428, 500, 503);
+
+describe.each(Object.keys(operations))("%s", (name) => {
+  test("fails with a typed error, or not at all, in few requests, whatever JSON is answered", {
+    timeout: OVERALL_MS,
+  }, async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(redfishJson, fc.jsonValue()), statuses, async (body, status) => {
+        const text = status === 204 ? "" : JSON.stringify(body);
+        answer = { status, body: Buffer.from(text), type: "application/json" };
+        asked = 0;
+        await exercise(name, port);
+        // Task monitors are polled to a deadline of their own; everything else is bounded by design.
+        expect(asked).toBeLessThan(3_000);
+      }),
+      runs,
+    );
+  });
+
+  test("does so whatever bytes are answered", { timeout: OVERALL_MS }, async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.uint8Array({ maxLength: 400 }),
+        statuses.filter((status) => status !== 204),
+        fc.constantFrom("application/json", "text/html", "", "application/json; charset=x"),
+        async (bytes, status, type) => {
+          answer = { status, body: Buffer.from(bytes), type };
+          await exercise(name, port);
+        },
+      ),
+      runs,
+    );
+  });
+});
+
+test("bytes that need not be HTTP are typed errors", { timeout: OVERALL_MS }, async () => {
+  let bytes: Uint8Array = new Uint8Array();
+  const raw = createTcp((socket) => {
+    socket.on("error", () => undefined);
+    socket.once("data", () => socket.end(bytes));
+  });
+  await new Promise<void>((resolve) => raw.listen(0, "127.0.0.1", resolve));
+  const address = raw.address();
+  if (address === null || typeof address === "string") throw new Error("not listening");
+  const head = Buffer.from("HTTP/1.1 200 OK\r\n");
+  try {
+    await fc.assert(
+      fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), fc.boolean(), async (tail, withHead) => {
+        bytes = withHead ? Buffer.concat([head, tail]) : tail;
+        await exercise("power.read", address.port);
+      }),
+      runs,
+    );
+  } finally {
+    await new Promise((resolve) => raw.close(resolve));
+  }
+});
+
+describe("the small parsers never throw", () => {
+  test("links lead to this BMC or nowhere", () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.webUrl(), fc.webPath()), (link) => {
+        const path = localPath(link, "https://192.0.2.7:8443");
+        expect(path === undefined || path.startsWith("/")).toBe(true);
+      }),
+    );
+  });
+
+  test("refusals and clocks come out of anything", () => {
+    fc.assert(
+      fc.property(fc.oneof(redfishJson, fc.jsonValue()), fc.string(), fc.string(), (body, time, offset) => {
+        expect(readRefusal(body).text).toBeTypeOf("string");
+        const ms = clockMs({ DateTime: time, DateTimeLocalOffset: offset });
+        expect(ms === undefined || Number.isFinite(ms)).toBe(true);
+      }),
+    );
+  });
+
+  test("bodies are decoded or called what they are", async () => {
+    const headers = fc.record({
+      "content-type": fc.constantFrom("application/json", "text/plain"),
+      "content-encoding": fc.constantFrom("identity", "gzip", "br"),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.uint8Array(), headers, async (bytes, given) => {
+        const decoded = await decodeBody(Buffer.from(bytes), given, 1_000);
+        expect(decoded.problem === undefined || decoded.value === undefined).toBe(true);
+      }),
+    );
+  });
+
+  test("no text keeps a secret of the body it is about", () => {
+    fc.assert(
+      fc.property(fc.string({ minLength: 1 }), fc.string(), fc.string(), (secret, before, after) => {
+        fc.pre(!"[redacted]".includes(secret));
+        const text = redact(before + secret + after, { a: [{ b: new Secret(secret) }] });
+        expect(text.split("[redacted]").some((part) => part.includes(secret))).toBe(false);
+      }),
+    );
+  });
+});

@@ -1,0 +1,122 @@
+import { afterEach, describe, expect, test } from "vitest";
+import type { Session } from "../../../../../shared/bmc/provider.ts";
+import { type RedfishBmc, startRedfishBmc } from "../../../../simulators/redfish/bmc.ts";
+import { type RedfishProfile, redfishProfiles } from "../../../../simulators/redfish/profiles.ts";
+import { errorOf, neverAborts, withSession } from "./open-session.ts";
+
+const signal = neverAborts();
+let bmc: RedfishBmc;
+afterEach(() => bmc.close());
+
+async function start(profile: string | RedfishProfile = "generic"): Promise<void> {
+  bmc = await startRedfishBmc({ tls: "http", profile });
+}
+
+function selOf({ sel }: Session) {
+  if (!sel) throw new Error("no SEL driver");
+  return sel;
+}
+
+const use = <T>(run: (sel: ReturnType<typeof selOf>) => Promise<T>, hint?: unknown) =>
+  withSession(bmc, { hint }, (session) => run(selOf(session)));
+
+function fill(): void {
+  bmc.sel.add("OK", "Fan 1 runs.", "2025-06-01T10:00:00+02:00");
+  bmc.sel.add("Warning", "Fan 1 is slow.", "2025-06-01T08:30:00Z");
+  bmc.sel.add("Critical", "Fan 1 has stopped.", "2025-06-01T09:00:00Z");
+}
+
+const entries = [
+  { id: "1", at: "2025-06-01T08:00:00.000Z", severity: "ok", message: "Fan 1 runs." },
+  { id: "2", at: "2025-06-01T08:30:00.000Z", severity: "warning", message: "Fan 1 is slow." },
+  { id: "3", at: "2025-06-01T09:00:00.000Z", severity: "critical", message: "Fan 1 has stopped." },
+];
+
+describe.each([
+  "generic",
+  "dell-idrac9",
+  "dell-13g",
+  "hpe-ilo5",
+  "supermicro",
+  "lenovo-xcc",
+  "openbmc",
+  "fujitsu",
+])("on %s", (profile) => {
+  test("the log is listed, oldest first, and cleared", async () => {
+    await start(profile);
+    fill();
+
+    const [before, after] = await use(async (sel) => {
+      const listed = await sel.list(signal);
+      await sel.clear(signal);
+      return [listed, await sel.list(signal)];
+    });
+
+    expect(before).toEqual(entries);
+    expect(after).toEqual([]);
+  });
+});
+
+test("a log of several pages is read whole, following each link once", async () => {
+  await start("paging");
+  fill();
+
+  expect(await use((sel) => sel.list(signal))).toEqual(entries);
+});
+
+test("entries without a time go by their numbers, and an entry without words by what it has", async () => {
+  await start("dell-idrac9");
+  for (let n = 0; n < 11; n++) bmc.sel.add("odd", n === 0 ? "" : `event ${n + 1}`);
+
+  const listed = await use((sel) => sel.list(signal));
+
+  expect(listed.map(({ id }) => Number(id))).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+  expect(listed[0]).toEqual({ id: "1", message: "(no message)" });
+});
+
+test("the log is remembered: listing it again takes one request", async () => {
+  await start();
+  fill();
+  const hint = await withSession(bmc, {}, async (session) => {
+    await selOf(session).list(signal);
+    return session.hint();
+  });
+  bmc.forget();
+
+  const listed = await use((sel) => sel.list(signal), hint);
+
+  expect(listed).toEqual(entries);
+  expect(bmc.log).toEqual(["GET /redfish/v1/Managers/1/LogServices/SEL/Entries"]);
+});
+
+test("a remembered log that is gone is looked for again", async () => {
+  await start();
+  fill();
+  const hint = { system: "/redfish/v1/Systems/1", sel: "/redfish/v1/Managers/1/LogServices/old" };
+
+  expect(await use((sel) => sel.list(signal), hint)).toEqual(entries);
+});
+
+test("a BMC with other logs only is unsupported and says which", async () => {
+  await start("bare");
+
+  const errors = await use(async (sel) => [
+    await errorOf(sel.list(signal)),
+    await errorOf(sel.clear(signal)),
+  ]);
+
+  expect(errors.map((error) => error.class)).toEqual(["unsupported", "unsupported"]);
+  expect(errors[0]?.message).toContain("LogServices/Audit2");
+});
+
+test("a log that cannot be cleared is unsupported and keeps its entries", async () => {
+  const base = redfishProfiles["generic"];
+  if (!base) throw new Error("no generic profile");
+  await start({ ...base, sel: { ...base.sel, clearable: false } });
+  fill();
+
+  const error = await use((sel) => errorOf(sel.clear(signal)));
+
+  expect(error.class).toBe("unsupported");
+  expect(bmc.sel.entries).toHaveLength(3);
+});

@@ -1,0 +1,241 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { ActedElsewhere } from "../../../../worker/turns/machine-locks.ts";
+import { LEASE_API, NAMESPACE, type Replica, type SharingLab, startLab, WAIT } from "./sharing-lab.ts";
+
+const BMC = "bmc 192.0.2.10";
+let lab: SharingLab;
+let first: Replica;
+let second: Replica;
+const never = new AbortController().signal;
+
+beforeEach(async () => {
+  lab = await startLab({ agentIds: [] });
+  first = await lab.start("a");
+  second = await lab.start("b");
+  await vi.waitFor(() => {
+    for (const { shares } of [first, second])
+      expect(shares.state()).toMatchObject({ valid: true, members: 2 });
+  }, WAIT);
+});
+afterEach(() => lab.close());
+
+const turns = () => lab.leases("bmc");
+const released = () => vi.waitFor(() => expect(turns()).toEqual([]), WAIT);
+
+/** A turn that a replica holds which is not there any more. */
+function leaveTurn(actionKey: string): void {
+  const [one] = turns();
+  lab.cluster.patch(
+    LEASE_API,
+    "Lease",
+    one?.metadata.name ?? "",
+    {
+      metadata: { annotations: { "pbnj-worker/action": actionKey } },
+      spec: { holderIdentity: "gone_00000000" },
+    },
+    NAMESPACE,
+  );
+}
+
+function createJob(actionKey: string): void {
+  lab.cluster.create("batch/v1", "Job", {
+    metadata: {
+      name: `act-${actionKey}`,
+      namespace: NAMESPACE,
+      labels: { "pbnj-worker/key": actionKey },
+    },
+    spec: {
+      template: {
+        spec: { restartPolicy: "Never", containers: [{ name: "action", image: "registry.example/a:v1" }] },
+      },
+    },
+  });
+}
+
+function endJob(actionKey: string): void {
+  const at = "2025-06-01T00:00:00Z";
+  const conditions = ["FailureTarget", "Failed"].map((type) => ({
+    ...{ type, status: "True", lastProbeTime: at, lastTransitionTime: at },
+  }));
+  lab.cluster.patchStatus(
+    "batch/v1",
+    "Job",
+    `act-${actionKey}`,
+    { startTime: at, failed: 1, conditions },
+    NAMESPACE,
+  );
+}
+
+/** Whether it has come to an end within a moment; for what must not. */
+async function isWaiting(work: Promise<unknown>): Promise<boolean> {
+  const ended = work.then(
+    () => false,
+    () => false,
+  );
+  return Promise.race([ended, sleep(300, true)]);
+}
+
+describe("a turn at a BMC", () => {
+  test("costs two requests, and says whose and what it is", async () => {
+    lab.cluster.forgetRequests();
+
+    const release = await first.leases.acquire(BMC, never, { actionKey: "one" });
+    const [lease] = turns();
+    release();
+    await released();
+
+    expect(lease).toMatchObject({
+      metadata: {
+        name: expect.stringMatching(/^lab-bmc-[0-9a-f]{40}$/),
+        annotations: { "pbnj-worker/action": "one" },
+      },
+      spec: { holderIdentity: first.shares.identity },
+    });
+    const sent = lab.cluster.requests.filter(({ name, body }) => `${name} ${body}`.includes("-bmc-"));
+    expect(sent.map(({ verb }) => verb)).toEqual(["create", "delete"]);
+  });
+
+  test("of a machine's name is no matter of the API's", async () => {
+    const release = await first.leases.acquire("machine node-1", never);
+    expect(turns()).toEqual([]);
+    release();
+  });
+
+  test("is one replica's at a time, and the other's as soon as it is given back", async () => {
+    const release = await first.leases.acquire(BMC, never, { actionKey: "one" });
+    const other = second.leases.acquire(BMC, never, { actionKey: "two" });
+    expect(await isWaiting(other)).toBe(true);
+
+    release();
+
+    (await other)();
+    await released();
+  });
+
+  test("is waited for at home by a replica's own actions, which ask nobody", async () => {
+    const release = await first.leases.acquire(BMC, never, { actionKey: "one" });
+    lab.cluster.forgetRequests();
+    const next = first.leases.acquire(BMC, never, { actionKey: "two" });
+    expect(await isWaiting(next)).toBe(true);
+    expect(lab.cluster.requests.filter(({ name, body }) => `${name} ${body}`.includes("-bmc-"))).toEqual([]);
+
+    release();
+
+    (await next)();
+    await released();
+  });
+
+  test("that another replica had for the same action is not taken after it", async () => {
+    const release = await first.leases.acquire(BMC, never, { actionKey: "one" });
+    const other = second.leases.acquire(BMC, never, { actionKey: "one" });
+    other.catch(() => undefined);
+    expect(await isWaiting(other)).toBe(true);
+
+    release();
+
+    await expect(other).rejects.toBeInstanceOf(ActedElsewhere);
+  });
+
+  test("can be given up waiting for", async () => {
+    const release = await first.leases.acquire(BMC, never, { actionKey: "one" });
+    const impatient = new AbortController();
+    const other = second.leases.acquire(BMC, impatient.signal, { actionKey: "two" });
+    other.catch(() => undefined);
+    expect(await isWaiting(other)).toBe(true);
+
+    impatient.abort(new Error("no more"));
+
+    await expect(other).rejects.toThrow("no more");
+    release();
+    (await second.leases.acquire(BMC, never, { actionKey: "three" }))();
+    await released();
+  });
+
+  test("is had, and given back, when answers are lost", async () => {
+    const bmcs = (verb: string) => (request: { verb: string; name?: string; body: string }) =>
+      request.verb === verb && `${request.name} ${request.body}`.includes("-bmc-");
+    lab.cluster.loseAnswer(bmcs("create"), 1);
+    lab.cluster.fail(bmcs("delete"), { status: 503, times: 2 });
+    lab.cluster.loseAnswer(bmcs("delete"), 1);
+
+    const release = await first.leases.acquire(BMC, never, { actionKey: "one" });
+    expect(turns()).toHaveLength(1);
+    release();
+
+    await released();
+    (await first.leases.acquire(BMC, never, { actionKey: "two" }))();
+    await released();
+  });
+});
+
+describe("a turn of a replica that is gone", () => {
+  beforeEach(async () => {
+    await first.leases.acquire(BMC, never, { actionKey: "one" });
+    leaveTurn("one");
+  });
+
+  test("is taken over at once for the same action, whose Job still runs", async () => {
+    createJob("one");
+
+    const release = await second.leases.acquire(BMC, never, { actionKey: "one" });
+
+    expect(turns()[0]?.spec).toMatchObject({ holderIdentity: second.shares.identity, leaseTransitions: 1 });
+    release();
+    await released();
+  });
+
+  test("is free for another action when no Job is there", async () => {
+    (await second.leases.acquire(BMC, never, { actionKey: "two" }))();
+    await released();
+  });
+
+  test("is swept when nobody asks for it, unless its Job is active", async () => {
+    const names = () => turns().map(({ metadata }) => metadata.annotations?.["pbnj-worker/action"]);
+    createJob("one");
+    const [active] = turns();
+    lab.cluster.create(LEASE_API, "Lease", {
+      metadata: {
+        name: "lab-bmc-of-a-dead-replica",
+        namespace: NAMESPACE,
+        labels: active?.metadata.labels,
+        annotations: { "pbnj-worker/action": "ended" },
+      },
+      spec: { holderIdentity: "gone_00000000" },
+    });
+    expect(names()).toHaveLength(2);
+
+    await vi.waitFor(() => expect(names()).toEqual(["one"]), WAIT);
+  });
+
+  test("is free for another action only when its Job has ended", async () => {
+    createJob("one");
+    const other = second.leases.acquire(BMC, never, { actionKey: "two" });
+    expect(await isWaiting(other)).toBe(true);
+
+    endJob("one");
+
+    (await other)();
+    await released();
+  });
+});
+
+test("a replica that stops leaves the turn of an action that runs on, and takes back that of one that ended", async () => {
+  const [running, ended] = [BMC, "bmc 192.0.2.11"];
+  createJob("runs");
+  const releases = [
+    await first.leases.acquire(running, never, { actionKey: "runs" }),
+    await first.leases.acquire(ended, never, { actionKey: "ended" }),
+  ];
+  const stopped = first.stop();
+  for (const release of releases) release();
+  await stopped;
+
+  expect(turns().map(({ metadata }) => metadata.annotations?.["pbnj-worker/action"])).toEqual(["runs"]);
+  const other = second.leases.acquire(running, never, { actionKey: "two" });
+  expect(await isWaiting(other)).toBe(true);
+  (await second.leases.acquire(ended, never, { actionKey: "two" }))();
+  endJob("runs");
+  (await other)();
+  await released();
+});

@@ -1,0 +1,14 @@
+import type { Timings } from "../../../../worker/cluster/sharing/timings.ts";
+
+export const GROUP = "lab";
+/** Shorter than in earnest, in the same proportions. */
+export const QUICK: Timings = {
+  leaseDurationMs: 3_000,
+  renewDeadlineMs: 2_000,
+  renewIntervalMs: 400,
+  requestTimeoutMs: 1_000,
+  retryMs: 100,
+  joinQuietMs: 200,
+  joinLongestMs: 1_000,
+  stopMs: 3_000,
+};

@@ -1,0 +1,225 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Lab, startLab } from "../../../examples/demo/lab.ts";
+import { WorkerProgram } from "../../support/worker-program.ts";
+
+const QUICK = { powerOnMs: 40, powerOffMs: 40, softOffMs: 40 };
+const NETWORK_BOOT = "examples/network-boot.yaml";
+
+let folder = "";
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "pbnj-run-"));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+function machineOf(lab: Lab, name: string) {
+  const found = lab.machines.find(({ machine }) => machine.name === name);
+  if (!found) throw new Error(`the lab has no ${name}`);
+  return found.machine;
+}
+
+async function template(text: string): Promise<string> {
+  const path = join(folder, `${Math.random().toString(36).slice(2)}.yaml`);
+  await writeFile(path, text);
+  return path;
+}
+
+const TWO_TASKS = `
+version: "0.1"
+name: two
+global_timeout: 600
+tasks:
+  - name: look
+    worker: "pbnj-{{ .machine }}"
+    actions:
+      - {name: status, image: registry.example/power-status:v1, timeout: 30}
+  - name: break
+    worker: "pbnj-{{ .machine }}"
+    actions:
+      - {name: reset, image: registry.example/power-reset:v1, timeout: 30, environment: {MODE: "", ON_IF_OFF: "false"}}
+      - {name: never, image: registry.example/power-off:v1, timeout: 30}
+`;
+
+test.each(["node-01", "node-02", "node-03"])(
+  "the example template runs through on %s and exits 0",
+  async (name) => {
+    const lab = await startLab({ times: QUICK });
+    await using program = new WorkerProgram([
+      ...[
+        "run",
+        NETWORK_BOOT,
+        "--map",
+        `machine=${name}`,
+        "--inventory",
+        lab.inventoryFile,
+        "--log-level",
+        "warn",
+      ],
+    ]);
+
+    const { code } = await program.ended;
+
+    expect(program.stderr).toBe("");
+    expect(code).toBe(0);
+    expect(program.stdout.trim().split("\n")).toEqual([
+      "bmc / power-off  running",
+      expect.stringMatching(/^bmc \/ power-off {2}success in \d+\.\d s: off after .* via (redfish|ipmi)$/),
+      "bmc / set-pxe-once  running",
+      expect.stringMatching(
+        /^bmc \/ set-pxe-once {2}success in .*: boot pxe once \(uefi\) via (redfish|ipmi)$/,
+      ),
+      "bmc / power-on  running",
+      expect.stringMatching(/^bmc \/ power-on {2}success in .*: on after .* via (redfish|ipmi)$/),
+    ]);
+    expect(machineOf(lab, name).lastBoot).toMatchObject({ device: "pxe", overridden: true });
+    await lab.close();
+  },
+);
+
+test("the first failure ends it with the exit code of that action", async () => {
+  const lab = await startLab({ times: QUICK });
+  const machine = machineOf(lab, "node-01");
+  machine.do("off");
+  await using program = new WorkerProgram([
+    ...["run", await template(TWO_TASKS), "--map", "machine=node-01", "--inventory", lab.inventoryFile],
+  ]);
+
+  const { code } = await program.ended;
+
+  expect(code).toBe(17);
+  expect(program.stdout).toMatch(/look \/ status {2}success/);
+  expect(program.stdout).toMatch(
+    /break \/ reset {2}failed .*\(state, exit 17\): redfish: the machine is off/,
+  );
+  expect(program.stdout).not.toMatch(/never/);
+  await lab.close();
+});
+
+test("--task runs one task alone", async () => {
+  const lab = await startLab({ times: QUICK });
+  await using program = new WorkerProgram([
+    ...[
+      "run",
+      await template(TWO_TASKS),
+      "--map",
+      "machine=node-03",
+      "--task",
+      "look",
+      "--inventory",
+      lab.inventoryFile,
+    ],
+  ]);
+
+  const { code } = await program.ended;
+
+  expect(code).toBe(0);
+  expect(program.stdout).toMatch(
+    /^look \/ status {2}running\nlook \/ status {2}success in .*: on via ipmi\n$/,
+  );
+  await lab.close();
+});
+
+test("what is wrong with template, values and settings comes in one message, with lines and columns", async () => {
+  const path = await template(`version: "0.1"
+name: bad
+global_timeout: 1
+tasks:
+  - name: one
+    worker: "{{ .machine }}"
+    actions:
+      - {name: a, image: "NOT AN IMAGE", timeout: 1}
+      - {name: a, image: b, timeout: 1, environment: {X: "{{ index .list 0 }}"}}
+`);
+  await using program = new WorkerProgram([
+    "run",
+    path,
+    "--map",
+    "machine",
+    "--runtime",
+    "dokcer",
+    "--task",
+    "on",
+  ]);
+
+  const { code } = await program.ended;
+
+  expect(code).toBe(2);
+  expect(program.stdout).toBe("");
+  expect(program.stderr).toMatch(/nothing was started/);
+  for (const problem of [
+    /--runtime/,
+    /--map: "machine" is not key=value/,
+    /\.yaml:6:14: /,
+    /\.yaml:8:26: "NOT AN IMAGE" is not an image reference/,
+    /\.yaml:9:59: /,
+  ]) {
+    expect(program.stderr).toMatch(problem);
+  }
+});
+
+test("a policy that does not allow the image fails the action with the rule's name", async () => {
+  const lab = await startLab({ times: QUICK });
+  const policy = await template("images: [registry.example/other/*]");
+  await using program = new WorkerProgram([
+    ...[
+      "run",
+      NETWORK_BOOT,
+      "--map",
+      "machine=node-01",
+      "--inventory",
+      lab.inventoryFile,
+      "--policy",
+      policy,
+    ],
+  ]);
+
+  const { code } = await program.ended;
+
+  expect(code).toBe(2);
+  expect(program.stdout).toMatch(/failed .*policy images/);
+  expect(machineOf(lab, "node-01").commands).toEqual([]);
+  await lab.close();
+});
+
+test("SIGTERM cancels the action that runs and exits 143", async () => {
+  const lab = await startLab({ times: { ...QUICK, softOffMs: 60_000 } });
+  await using program = new WorkerProgram([
+    ...["run", NETWORK_BOOT, "--map", "machine=node-01", "--inventory", lab.inventoryFile],
+  ]);
+  const machine = machineOf(lab, "node-01");
+  await new Promise((resolve) => machine.once("command", resolve));
+
+  program.kill("SIGTERM");
+  const { code } = await program.ended;
+
+  expect(code).toBe(143);
+  expect(program.stdout).toMatch(/power-off {2}failed .*cancelled/);
+  expect(machine.commands.map(({ action }) => action)).toEqual(["soft-off"]);
+  await lab.close();
+});
+
+test("what a template says commands no terminal, in reports, in the log and in problems", async () => {
+  const path = await template(`
+version: "0.1"
+name: hostile
+global_timeout: 600
+tasks:
+  - name: "ta\\u202esk"
+    worker: pbnj
+    actions:
+      - {name: "st\\x9b31mop\\u200b", image: registry.example/unknown:v1, timeout: 30}
+`);
+  await using program = new WorkerProgram(["run", path, "--runtime", "process", "--log-format", "json"]);
+  await using wrong = new WorkerProgram(["run", path, "--runtime", "process", "--task", "no\u202e\u009bne"]);
+
+  const { code } = await program.ended;
+  await wrong.ended;
+
+  expect(code).toBe(2);
+  expect(program.stdout).toContain(String.raw`ta\u202esk / st\u009b31mop\u200b`);
+  expect(wrong.stderr).toContain(String.raw`no\u202e\u009bne`);
+  for (const text of [program.stdout, program.stderr, wrong.stderr])
+    expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+});

@@ -1,0 +1,261 @@
+import { describe, expect, it } from "vitest";
+import { Connection } from "../../../shared/contract/connection.ts";
+import type { ActionResult } from "../../../shared/contract/result.ts";
+import type { Outcome } from "../../../worker/action/action.ts";
+import { AuthGate, type Offer } from "../../../worker/machines/auth-gate.ts";
+import { failedLaunch } from "../../../worker/runtime/outcome.ts";
+import { SetClock } from "../../support/set-clock.ts";
+
+const AT = new Date("2026-03-01T10:00:00.123Z");
+
+function offer(
+  password: string,
+  more: Partial<Omit<Offer, "connection">> & Record<string, unknown> = {},
+): Offer {
+  const { machine = "node-1", lockKey = "bmc-1", ...connection } = more;
+  const given = { machine, host: "192.0.2.1", username: "root", password, ...connection };
+  return { machine, lockKey, connection: Connection.parse(given) };
+}
+
+function ended(result: Partial<ActionResult>): Outcome {
+  const { ok = false, class: errorClass } = result;
+  return {
+    ok,
+    ...(errorClass === undefined ? {} : { class: errorClass }),
+    message: "m",
+    exitCode: ok ? 0 : 10,
+    startedAt: AT,
+    stoppedAt: AT,
+    timedOut: false,
+    killed: false,
+    result: { action: "power-on", ok, message: "m", durationMs: 1, roundTrips: 1, ...result },
+  };
+}
+
+const REFUSED = ended({ class: "auth", refused: "login", provider: "redfish" });
+
+function gateAfter(given: Offer, outcome: Outcome = REFUSED): AuthGate {
+  const gate = new AuthGate(new SetClock());
+  gate.learn(given, outcome);
+  return gate;
+}
+
+const MINUTE_MS = 60_000;
+
+/** A gate that was refused once, with its clock. */
+function refusedOnce(given: Offer = offer("wrong")) {
+  const clock = new SetClock();
+  const gate = new AuthGate(clock);
+  gate.learn(given, REFUSED);
+  return { clock, gate };
+}
+
+describe("credentials that a BMC refused", () => {
+  it("are not offered again, with the time and what to do in one line", () => {
+    const gate = gateAfter(offer("wrong"));
+
+    expect(gate.refusal(offer("wrong"))).toBe(
+      "machine node-1: the BMC refused its credentials via redfish at 2026-03-01T10:00:00Z; because accounts lock, they are " +
+        "not offered again before 2026-03-01T08:15:00Z. To retry at once, correct them where the inventory has them, change " +
+        "the machine's entry or touch the inventory file",
+    );
+  });
+
+  it("hold nobody up before, nor another BMC, nor another user of the same", () => {
+    const gate = new AuthGate();
+    expect(gate.refusal(offer("wrong"))).toBeUndefined();
+    gate.learn(offer("wrong"), REFUSED);
+
+    expect(gate.refusal(offer("wrong", { machine: "node-2", lockKey: "bmc-2" }))).toBeUndefined();
+    expect(gate.refusal(offer("wrong", { machine: "root-of-1", username: "other" }))).toBeUndefined();
+  });
+
+  it.each([
+    ["password", offer("right")],
+    ["user", offer("wrong", { username: "admin" })],
+    ["Kg", offer("wrong", { ipmi: { kg: "key" } })],
+    ["BMC", offer("wrong", { lockKey: "bmc-9" })],
+    ["entry in the inventory", offer("wrong", { redfish: { port: 8_443 } })],
+  ])("are offered again once the %s is another", (_, changed) => {
+    expect(gateAfter(offer("wrong")).refusal(changed)).toBeUndefined();
+  });
+
+  it("are forgotten with the change, so that they may come back", () => {
+    const gate = gateAfter(offer("wrong"));
+
+    gate.refusal(offer("right"));
+
+    expect(gate.refusal(offer("wrong"))).toBeUndefined();
+  });
+
+  it("are not offered under another name of the machine either, as the account is the BMC's", () => {
+    const gate = gateAfter(offer("wrong"));
+
+    expect(gate.refusal(offer("wrong", { machine: "alias" }))).toMatch(/^machine alias: the BMC refused/);
+  });
+
+  it("stay refused for a second name when the first one's are corrected", () => {
+    const gate = gateAfter(offer("wrong"));
+    gate.refusal(offer("wrong", { machine: "alias" }));
+
+    gate.refusal(offer("right"));
+
+    expect(gate.refusal(offer("wrong", { machine: "alias" }))).toBeDefined();
+    expect(gate.refusal(offer("right"))).toBeUndefined();
+  });
+
+  it("of two users of one BMC do not make each other forgotten", () => {
+    const gate = gateAfter(offer("wrong"));
+
+    for (const round of [1, 2]) {
+      gate.learn(offer("fine", { machine: "other", username: "op" }), ended({ ok: true, data: round }));
+      expect(gate.refusal(offer("wrong"))).toBeDefined();
+    }
+  });
+
+  it("through one provider are none of another one's, except of IPMI in its two ways", () => {
+    const unsaid = ended({ class: "auth", refused: "login" });
+    const redfish = gateAfter(offer("wrong", { providers: ["redfish"] }), unsaid);
+    const ipmi = gateAfter(
+      offer("wrong", { providers: ["ipmi"] }),
+      ended({ class: "auth", refused: "login", provider: "ipmi" }),
+    );
+
+    expect(redfish.refusal(offer("wrong", { machine: "b", providers: ["ipmi"] }))).toBeUndefined();
+    expect(redfish.refusal(offer("wrong", { machine: "b", providers: ["ipmi", "redfish"] }))).toBeDefined();
+    expect(ipmi.refusal(offer("wrong", { machine: "b", providers: ["ipmitool"] }))).toBeDefined();
+  });
+
+  it.each(["create-user", "update-user", "delete-user"])(
+    "may be right after all once %s has changed the BMC's users",
+    (action) => {
+      const gate = gateAfter(offer("new"));
+      const elsewhere = gateAfter(offer("new"));
+
+      gate.learn(
+        offer("x", { machine: "root-of-1", username: "boss" }),
+        ended({ ok: true, action, changed: true }),
+      );
+      elsewhere.learn(
+        offer("x", { machine: "c", lockKey: "bmc-2" }),
+        ended({ ok: true, action, changed: true }),
+      );
+
+      expect(gate.refusal(offer("new"))).toBeUndefined();
+      expect(elsewhere.refusal(offer("new"))).toBeDefined();
+    },
+  );
+
+  it("stay refused after actions that changed no user", () => {
+    const gate = gateAfter(offer("wrong"));
+    const boss = offer("x", { machine: "root-of-1", username: "boss" });
+
+    gate.learn(boss, ended({ ok: true, action: "power-on", changed: true }));
+    gate.learn(boss, ended({ ok: true, action: "update-user", changed: false }));
+    gate.learn(boss, ended({ class: "bmc", action: "update-user", changed: true }));
+
+    expect(gate.refusal(offer("wrong"))).toBeDefined();
+  });
+});
+
+describe("credentials that were refused and may be right by now", () => {
+  it("are offered once after 15 minutes, and then once an hour", () => {
+    const { clock, gate } = refusedOnce();
+    const offered: number[] = [];
+
+    for (let minute = 0; minute <= 200; minute += 1) {
+      if (gate.refusal(offer("wrong")) === undefined) {
+        offered.push(minute);
+        gate.learn(offer("wrong"), REFUSED);
+      }
+      clock.pass(MINUTE_MS);
+    }
+
+    expect(offered).toEqual([15, 75, 135, 195]);
+  });
+
+  it("count as one account under all names of the machine", () => {
+    const { clock, gate } = refusedOnce();
+    const alias = offer("wrong", { machine: "alias" });
+    expect(gate.refusal(alias)).toBeDefined();
+    clock.pass(15 * MINUTE_MS);
+    expect(gate.refusal(offer("wrong"))).toBeUndefined();
+    gate.learn(offer("wrong"), REFUSED);
+
+    expect(gate.refusal(alias)).toContain("before 2026-03-01T09:15:00Z");
+    clock.pass(59 * MINUTE_MS);
+    expect(gate.refusal(alias)).toBeDefined();
+  });
+
+  it("are like new once they were accepted", () => {
+    const { clock, gate } = refusedOnce();
+    gate.refusal(offer("wrong", { machine: "alias" }));
+    clock.pass(15 * MINUTE_MS);
+    gate.learn(offer("wrong"), ended({ ok: true, provider: "redfish" }));
+    gate.learn(offer("wrong"), REFUSED);
+
+    clock.pass(15 * MINUTE_MS);
+    expect(gate.refusal(offer("wrong"))).toBeUndefined();
+    expect(gate.refusal(offer("wrong", { machine: "alias" }))).toBeUndefined();
+  });
+
+  it("stay refused where only another provider accepted them", () => {
+    const { gate } = refusedOnce();
+
+    gate.learn(offer("wrong"), ended({ ok: true, provider: "ipmi" }));
+
+    expect(gate.refusal(offer("wrong"))).toBeDefined();
+  });
+
+  it("are offered on demand, once an hour at most, however often that is asked for", () => {
+    const { clock, gate } = refusedOnce();
+    const offered: number[] = [];
+
+    for (let minute = 0; minute <= 74; minute += 1) {
+      gate.retryNow();
+      if (gate.refusal(offer("wrong")) === undefined) {
+        offered.push(minute);
+        gate.learn(offer("wrong"), REFUSED);
+      }
+      clock.pass(MINUTE_MS);
+    }
+
+    expect(offered).toEqual([0, 60]);
+  });
+
+  it("leave the demand for later where there are none", () => {
+    const gate = new AuthGate(new SetClock());
+
+    expect(gate.retryNow()).toBe(false);
+    gate.learn(offer("wrong"), REFUSED);
+    expect(gate.retryNow()).toBe(true);
+    expect(gate.refusal(offer("wrong"))).toBeUndefined();
+  });
+});
+
+describe("the gate stays open", () => {
+  it.each([
+    [
+      "what the user may not do, such as without an AMT device's consent",
+      ended({ class: "auth", refused: "right" }),
+    ],
+    ["what else went wrong", ended({ class: "unreachable" })],
+    ["a registry that refuses the image", failedLaunch("auth", "denied", AT, AT)],
+  ])("after %s", (_, outcome) => {
+    expect(gateAfter(offer("fine"), outcome).refusal(offer("fine"))).toBeUndefined();
+  });
+
+  it("for a webhook, which has signatures and no account to lock", () => {
+    const hooked = offer("", {
+      rpc: { url: "http://hooks.example", signature: { secrets: { sha256: "s" } } },
+    });
+
+    expect(gateAfter(hooked).refusal(hooked)).toBeUndefined();
+  });
+});
+
+it("the gate closes after an action that only says by its exit code that it was refused", () => {
+  const { result: _result, ...outcome } = REFUSED;
+
+  expect(gateAfter(offer("wrong"), outcome).refusal(offer("wrong"))).toMatch(/refused its credentials at/);
+});

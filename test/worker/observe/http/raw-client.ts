@@ -1,0 +1,51 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import type { ListenAddress } from "../../../../worker/config/http-address.ts";
+
+/** A TCP client that says exactly what it is told to, and keeps what it hears. */
+export class RawClient implements AsyncDisposable {
+  readonly socket: Socket;
+  /** Resolves when the connection is gone, whoever ended it. */
+  readonly closed: Promise<unknown>;
+  heard = "";
+
+  private constructor(socket: Socket) {
+    this.socket = socket;
+    // A connection that is reset is closed as well.
+    socket.on("error", () => undefined);
+    socket.setEncoding("utf8").on("data", (text: string) => {
+      this.heard += text;
+    });
+    this.closed = new Promise((resolve) => socket.once("close", resolve));
+  }
+
+  static async open({ host, port }: ListenAddress): Promise<RawClient> {
+    const socket = connect({ host, port });
+    await once(socket, "connect");
+    return new RawClient(socket);
+  }
+
+  say(text: string): void {
+    this.socket.write(text);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.socket.destroy();
+    await this.closed;
+  }
+}
+
+/** Everything that the server says to a request, until it closes the connection. */
+export async function exchange(address: ListenAddress, text: string): Promise<string> {
+  await using client = await RawClient.open(address);
+  client.say(text);
+  await client.closed;
+  return client.heard;
+}
+
+/** A request after which the connection is closed. */
+export function requestText(method: string, target: string, headers: readonly string[] = []): string {
+  return [`${method} ${target} HTTP/1.1`, "Host: localhost", "Connection: close", ...headers, "", ""].join(
+    "\r\n",
+  );
+}

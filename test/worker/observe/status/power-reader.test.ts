@@ -1,0 +1,122 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { actionLibrary } from "../../../../cli/action-library.ts";
+import { readTextFile } from "../../../../worker/document/read-text-file.ts";
+import { AuthGate } from "../../../../worker/machines/auth-gate.ts";
+import { parseInventory } from "../../../../worker/machines/parse-inventory.ts";
+import { SecretCommands } from "../../../../worker/machines/secret-commands.ts";
+import { PowerReader } from "../../../../worker/observe/status/power-reader.ts";
+import { MachineLocks } from "../../../../worker/turns/machine-locks.ts";
+import { startIpmiBmc } from "../../../simulators/ipmi/bmc.ts";
+import { SimulatedMachine } from "../../../simulators/machine.ts";
+import { type RedfishBmc, startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
+
+const { signal } = new AbortController();
+
+let bmc: RedfishBmc;
+let folder: string;
+let locks: MachineLocks;
+let reader: PowerReader;
+beforeEach(async () => {
+  bmc = await startRedfishBmc({ username: "admin", password: "calvin", tls: "http" });
+  folder = await mkdtemp(join(tmpdir(), "pbnj-power-"));
+  await writeFile(join(folder, "password"), "calvin\n");
+  locks = new MachineLocks();
+  reader = readerOf({ providers: ["redfish"], redfish: { port: bmc.port, scheme: "http" } }).reader;
+});
+afterEach(async () => {
+  await reader.close();
+  await bmc.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** A reader of one machine, whose entry has these options. */
+function readerOf(options: Readonly<Record<string, unknown>>) {
+  const entry = {
+    ...{ name: "node-1", host: "127.0.0.1" },
+    credentials: { username: "admin", passwordFile: join(folder, "password") },
+    ...options,
+  };
+  const text = JSON.stringify({ machines: [entry] });
+  const parsed = parseInventory({ path: join(folder, "i.yaml"), text, env: {}, readFile: readTextFile });
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
+  const made = new PowerReader({
+    inventory: parsed.value,
+    actions: actionLibrary,
+    locks,
+    authGate: new AuthGate(),
+    secretCommands: new SecretCommands(),
+  });
+  return { reader: made, [Symbol.asyncDispose]: () => made.close() };
+}
+
+describe("a machine's power as the worker reads it", () => {
+  it("is the BMC's, with fewer requests once it is known how to ask it", async () => {
+    expect(await reader.read("node-1", signal)).toBe("on");
+    const first = bmc.requests.length;
+    expect(await reader.read("node-1", signal)).toBe("on");
+
+    expect(bmc.requests.length - first).toBeLessThan(first);
+  });
+
+  it("is read when the machine's turn has come", async () => {
+    const release = await locks.acquire("machine node-1", signal);
+    const reading = reader.read("node-1", signal);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(bmc.requests).toHaveLength(0);
+
+    release();
+
+    expect(await reading).toBe("on");
+    expect(bmc.requests.length).toBeGreaterThan(0);
+  });
+
+  it("is not asked for again with a password that the BMC refused", async () => {
+    await writeFile(join(folder, "password"), "wrong\n");
+    await expect(reader.read("node-1", signal)).rejects.toMatchObject({ class: "auth" });
+    const tried = bmc.requests.length;
+
+    await expect(reader.read("node-1", signal)).rejects.toMatchObject({
+      class: "auth",
+      message: expect.stringContaining("not offered again"),
+    });
+    expect(bmc.requests).toHaveLength(tried);
+
+    await writeFile(join(folder, "password"), "calvin\n");
+    expect(await reader.read("node-1", signal)).toBe("on");
+  });
+
+  it("is not read by IPMI where the certificate is another one than the pinned", async () => {
+    const secure = await startRedfishBmc({ username: "admin", password: "calvin" });
+    const ipmi = await startIpmiBmc({ machine: new SimulatedMachine() });
+    onTestFinished(async () => {
+      await secure.close();
+      await ipmi.close();
+    });
+    const ways = { redfish: { port: secure.port }, ipmi: { port: ipmi.port } };
+    await using untrusting = readerOf({ ...ways, tls: { fingerprint: "ab".repeat(32) } });
+
+    await expect(untrusting.reader.read("node-1", signal)).rejects.toMatchObject({ class: "tls" });
+
+    expect(ipmi.log).not.toContain("Get Chassis Status");
+  });
+
+  it("is unknown of a machine that nobody has, and of a BMC that does not answer", async () => {
+    await expect(reader.read("node-2", signal)).rejects.toMatchObject({ class: "usage" });
+    await bmc.stop();
+    await expect(reader.read("node-1", signal)).rejects.toMatchObject({ class: "unreachable" });
+  });
+
+  it("is given up with the signal's reason while it waits for its turn", async () => {
+    const release = await locks.acquire("machine node-1", signal);
+    const stop = new AbortController();
+    const reading = reader.read("node-1", stop.signal);
+    const reason = new Error("enough");
+    stop.abort(reason);
+    await expect(reading).rejects.toBe(reason);
+    release();
+    expect(await reader.read("node-1", signal)).toBe("on");
+  });
+});

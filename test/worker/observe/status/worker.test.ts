@@ -1,0 +1,109 @@
+import { describe, expect, onTestFinished, test } from "vitest";
+import { z } from "zod";
+import { crashLab } from "../../crash-lab.ts";
+import { fleetLab } from "../../fleet-lab.ts";
+import { StreamReader } from "./status-lab.ts";
+
+const SLOW_TEST_MS = 120_000;
+const SERVING = "serving the status page, metrics and health";
+const anywhere = ["--http-address", "127.0.0.1:0"];
+
+const Status = z.object({
+  machines: z.array(z.unknown()),
+  actions: z.array(z.looseObject({ key: z.string(), durationMs: z.number() })),
+});
+
+/** What a stream has said of a section, as one text. */
+const said = ({ updates }: StreamReader, section: string) =>
+  updates.flatMap((update) => Object.values(update[section]?.rows ?? {})).join("\n");
+
+async function follow(program: Awaited<ReturnType<typeof fleetLab>>["program"], path: string) {
+  const { address } = await program.untilLogged(SERVING);
+  const reader = new StreamReader(`${address}/events?of=${encodeURIComponent(path)}`);
+  onTestFinished(() => reader[Symbol.asyncDispose]());
+  await reader.opened;
+  return { url: String(address), reader };
+}
+
+describe("the status page of a worker", () => {
+  test("follows an action at a BMC from its start to the power that it left", {
+    timeout: SLOW_TEST_MS,
+  }, async () => {
+    await using lab = await fleetLab({
+      machines: { "node-01": { power: "on", softOffMs: "never" }, "node-02": { power: "off" } },
+      argv: anywhere,
+    });
+    const { url, reader } = await follow(lab.program, "/");
+
+    const workflow = lab.submit("pbnj-node-01", {
+      name: "power-off",
+      environment: { MODE: "soft-then-hard", SOFT_TIMEOUT: "2s", LOG_LEVEL: "debug" },
+    });
+    await reader.until(() => said(reader, "running").includes("power-off"));
+    await reader.until(() => said(reader, "machines").includes("off after"));
+    await lab.server.until(() => workflow.state === "SUCCESS");
+    const status = Status.parse(await (await fetch(`${url}/status.json`)).json());
+    const [action] = status.actions;
+    const page = await (await fetch(`${url}/actions/${action?.key}`)).text();
+
+    expect(status.machines).toMatchObject([
+      { name: "node-01", power: { state: "off", by: "power-off" }, atHand: [] },
+      { name: "node-02", atHand: [] },
+    ]);
+    expect(action).toMatchObject({
+      ...{ name: "power-off", machine: "node-01", phase: "succeeded", runtime: "in-process" },
+      ...{ agentId: "pbnj-node-01", provider: "redfish", exitCode: 0, workflow: workflow.id },
+    });
+    expect(action?.durationMs).toBeGreaterThan(2_000);
+    expect(page).toMatch(/<li data-row="0" class="\w+"><time>/);
+  });
+
+  test("says why an action failed, and which lanes get no answer", { timeout: SLOW_TEST_MS }, async () => {
+    await using lab = await fleetLab({ machines: { "node-01": { power: "on" } }, argv: anywhere });
+    const { reader } = await follow(lab.program, "/");
+
+    lab.submit("pbnj-node-01", { name: "set-boot-device", environment: { DEVICE: "tape" } });
+    // A lane that has still to report is busy, whether the server answers or not.
+    await lab.program.untilLogged("report acknowledged", { state: "failed" });
+    await reader.until(() => said(reader, "failures").includes("tape"));
+    await lab.server.stop();
+    await reader.until(() => said(reader, "lanes-failing").includes("Unavailable"));
+
+    expect(said(reader, "failures")).toContain("failed: usage");
+    expect(said(reader, "lanes-failing")).toContain("pbnj-node-01");
+  });
+
+  test("forgets a machine that leaves the inventory, and has the one that joins it", {
+    timeout: SLOW_TEST_MS,
+  }, async () => {
+    await using lab = await fleetLab({
+      machines: { "node-01": {}, "node-02": {} },
+      known: ["node-01"],
+      argv: anywhere,
+    });
+    const { url, reader } = await follow(lab.program, "/");
+
+    await lab.writeInventory("node-02");
+    await reader.until(() => reader.updates.at(-1)?.["machines"]?.order?.join() === "node-02");
+
+    expect((await fetch(`${url}/machines/node-01`)).status).toBe(404);
+    expect((await fetch(`${url}/machines/node-02`)).status).toBe(200);
+  });
+
+  test("has an action that an earlier worker started, with the time since then", {
+    timeout: SLOW_TEST_MS,
+  }, async () => {
+    await using lab = await crashLab({ machine: { softOffMs: "never" }, argv: anywhere });
+    const first = lab.start();
+    const commanded = new Promise<void>((resolve) => lab.machine.once("command", () => resolve()));
+    lab.submit([{ name: "power-off", environment: { MODE: "soft" } }]);
+    await commanded;
+    first.kill("SIGKILL");
+    await first.ended;
+
+    const { reader } = await follow(lab.start(), "/");
+    await reader.until(() => said(reader, "running").includes("adopted"));
+
+    expect(said(reader, "machines")).toContain("power-off");
+  });
+});

@@ -1,0 +1,158 @@
+import { expect, it } from "vitest";
+import { scaledClock } from "../../../support/scaled-clock.ts";
+import { eventually, isTrue, LEASE_NAME, type RufioLab, rufioLab } from "./rufio-lab.ts";
+
+const LEASES = "coordination.k8s.io/v1";
+const HELD = "Rufio lease is held, waiting";
+const FREE = "Rufio lease is free, taking over";
+const LONG_S = 600;
+
+/** What was created, written or deleted. */
+const changes = ({ cluster }: RufioLab) =>
+  cluster.requests.filter(
+    ({ verb, resource }) => ["create", "patch", "update", "delete"].includes(verb) && resource !== "",
+  );
+
+const giveUp = ({ cluster }: RufioLab) =>
+  cluster.patch(
+    LEASES,
+    "Lease",
+    LEASE_NAME,
+    { spec: { holderIdentity: "", leaseDurationSeconds: 1 } },
+    "tink-system",
+  );
+
+const take = (lab: RufioLab) =>
+  lab.cluster.patch(
+    LEASES,
+    "Lease",
+    LEASE_NAME,
+    { spec: { holderIdentity: "rufio-2", leaseDurationSeconds: LONG_S } },
+    "tink-system",
+  );
+
+it.concurrent("does nothing while a Rufio holds its Lease, says so once, and begins when it is given up", async () => {
+  await using lab = await rufioLab();
+  lab.addMachine();
+  lab.addJob("j1", [{ powerAction: "off" }]);
+  lab.cluster.create(LEASES, "Lease", lab.lease("rufio-1", LONG_S));
+  const replica = await lab.replica({ statusIntervalMs: 100 });
+  await eventually(() => expect(lab.said(HELD)).toHaveLength(1));
+  await eventually(() => expect(replica.rufio.state().synced).toBe(true));
+  lab.addJob("j2", [{ powerAction: "on" }]);
+  // Renewed as a Rufio does, and seen.
+  await eventually(() => expect(lab.cluster.openWatches("leases")).toHaveLength(1));
+  lab.cluster.patch(
+    LEASES,
+    "Lease",
+    LEASE_NAME,
+    { spec: { renewTime: "2026-01-02T03:04:05.000000Z" } },
+    "tink-system",
+  );
+
+  const before = changes(lab);
+  const reads = [...replica.reads];
+  giveUp(lab);
+  await eventually(() => expect(isTrue(lab.job("j1"), "Completed")).toBe(true));
+  await eventually(() => expect(isTrue(lab.job("j2"), "Completed")).toBe(true));
+
+  expect(before).toEqual([]);
+  expect(reads).toEqual([]);
+  expect(lab.said(HELD)).toEqual([
+    { level: "info", msg: HELD, lease: LEASE_NAME, namespace: "tink-system", holder: "rufio-1" },
+  ]);
+  expect(lab.said(FREE)).toHaveLength(1);
+});
+
+it.concurrent.each([
+  ["long ago", "2001-01-01T00:00:00.000000Z"],
+  ["in the future", "2101-01-01T00:00:00.000000Z"],
+])(
+  "takes a Lease that was renewed %s for held until it has not changed for as long as it lasts",
+  async (_, renewTime) => {
+    await using lab = await rufioLab();
+    lab.addMachine();
+    lab.addJob("j1", [{ powerAction: "off" }]);
+    lab.cluster.create(LEASES, "Lease", lab.lease("rufio-1", 1));
+    lab.cluster.patch(LEASES, "Lease", LEASE_NAME, { spec: { renewTime } }, "tink-system");
+    await lab.replica();
+
+    await eventually(() => expect(isTrue(lab.job("j1"), "Completed")).toBe(true));
+
+    expect(lab.logged.map(({ msg }) => msg).filter((msg) => msg === HELD || msg === FREE)).toEqual([
+      HELD,
+      FREE,
+    ]);
+  },
+);
+
+it.concurrent("begins nothing and writes nothing once a Rufio takes the Lease, and writes what is left when it is free again", async () => {
+  await using lab = await rufioLab({ machines: { "node-01": { powerOffMs: 600 } } });
+  lab.addMachine();
+  const replica = await lab.replica();
+  lab.addJob("j1", [{ powerAction: "off" }, { powerAction: "cycle" }]);
+  await eventually(() => expect(lab.machine().commands).toHaveLength(1));
+  lab.cluster.create(LEASES, "Lease", lab.lease("rufio-1", LONG_S));
+  await eventually(() => expect(replica.rufio.state().leaseFree).toBe(false));
+  const before = changes(lab).length;
+
+  await eventually(() => expect(lab.said("action succeeded")).toHaveLength(1));
+  await eventually(() => expect(lab.said("report failed, retrying")).not.toEqual([]));
+  lab.addJob("j2", [{ powerAction: "on" }]);
+  const meanwhile = changes(lab).length - before;
+  giveUp(lab);
+  await eventually(() => expect(isTrue(lab.job("j1"), "Completed")).toBe(true));
+
+  expect(meanwhile).toBe(0);
+  expect(lab.machine().count("off")).toBe(1);
+});
+
+it.concurrent("asks the API before it begins anything, as the watch may be behind", async () => {
+  await using lab = await rufioLab();
+  lab.addMachine();
+  lab.cluster.create(LEASES, "Lease", lab.lease("", 1));
+  const replica = await lab.replica();
+  await eventually(() => expect(lab.rufioSynced()).toBe(true));
+  await lab.cluster.watchGap("Lease", () => {
+    take(lab);
+  });
+  const before = changes(lab).length;
+
+  lab.addJob("j1", [{ powerAction: "off" }]);
+  await eventually(() => expect(replica.rufio.state().leaseFree).toBe(false));
+
+  expect(changes(lab).length).toBe(before);
+  expect(lab.said(HELD)).toMatchObject([{ holder: "rufio-2" }]);
+});
+
+it.concurrent("does nothing without the right to look at the Lease, says so once, and begins once it has it", async () => {
+  await using lab = await rufioLab();
+  lab.addMachine();
+  lab.addJob("j1", [{ powerAction: "off" }]);
+  const verbs = ["get", "list", "watch", "create", "patch"];
+  const rules = [{ apiGroups: ["bmc.tinkerbell.org"], resources: ["*"], verbs }];
+  await lab.replica({
+    token: lab.cluster.addUser("pbnj-worker", rules),
+    clock: scaledClock(20),
+    statusIntervalMs: 100,
+  });
+  const said = () => lab.said("Rufio lease read failed, Rufio work paused");
+
+  await eventually(() => expect(lab.cluster.countBy("get", "leases")).toBeGreaterThan(2));
+  const before = changes(lab);
+  const first = said().filter(({ level }) => level === "error");
+  rules.push({ apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs });
+  await eventually(() => expect(isTrue(lab.job("j1"), "Completed")).toBe(true));
+
+  expect(before).toEqual([]);
+  expect(first).toHaveLength(1);
+  expect(first[0]?.["error"]).toContain('cannot get resource "leases"');
+});
+
+it.concurrent("looks at the Lease in the namespace that the settings name", async () => {
+  await using lab = await rufioLab();
+  lab.cluster.create(LEASES, "Lease", lab.lease("rufio-1", LONG_S, "default"));
+  await lab.replica({ flags: { rufioLeaseNamespace: "default" } });
+
+  await eventually(() => expect(lab.said(HELD)).toMatchObject([{ namespace: "default" }]));
+});

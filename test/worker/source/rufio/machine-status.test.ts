@@ -1,0 +1,157 @@
+import { writeFile } from "node:fs/promises";
+import { expect, it } from "vitest";
+import { scaledClock } from "../../../support/scaled-clock.ts";
+import { BMC_API, eventually, isTrue, type RufioLab, rufioLab } from "./rufio-lab.ts";
+
+const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+const CONTACTABLE = { type: "Contactable", status: "True", lastUpdateTime: TIME };
+const writes = ({ cluster }: RufioLab) => cluster.countBy("patch", "machines");
+
+it.concurrent("writes the power state that it reads every interval, and only when it is another one", async () => {
+  await using lab = await rufioLab();
+  lab.addMachine();
+  const replica = await lab.replica({ statusIntervalMs: 50 });
+  await eventually(() => expect(lab.status()).toEqual({ powerState: "on", conditions: [CONTACTABLE] }));
+  const { conditions } = lab.status();
+
+  await eventually(() => expect(replica.reads.length).toBeGreaterThan(5));
+  const after = writes(lab);
+  lab.machine().do("off");
+  await eventually(() => expect(lab.status().powerState).toBe("off"));
+
+  expect(after).toBe(1);
+  expect(lab.status().conditions).toEqual(conditions);
+  expect(
+    lab.cluster.requests.filter(({ verb, subresource }) => verb === "patch" && subresource !== "status"),
+  ).toEqual([]);
+});
+
+it.concurrent("says of a BMC that is away why, once, and when it is back", async () => {
+  await using lab = await rufioLab();
+  lab.addMachine();
+  const replica = await lab.replica({ statusIntervalMs: 50 });
+  await eventually(() => expect(lab.status().powerState).toBe("on"));
+
+  await lab.bmc().stop();
+  await eventually(() => expect(lab.status().powerState).toBe("unknown"));
+  const away = lab.status().conditions;
+  const [count, reads] = [writes(lab), replica.reads.length];
+  await eventually(() => expect(replica.reads.length).toBeGreaterThan(reads + 3));
+  const later = writes(lab);
+  await lab.bmc().listen(lab.bmc().port, "127.0.0.1");
+  await eventually(() => expect(lab.status()).toEqual({ powerState: "on", conditions: [CONTACTABLE] }));
+
+  expect(away).toEqual([{ ...CONTACTABLE, status: "False", message: expect.stringContaining("redfish: ") }]);
+  expect(later).toBe(count);
+  expect(lab.said("Rufio machine not contactable", { rufioMachine: "default/node-01" })).toHaveLength(1);
+});
+
+it.concurrent("takes what an action read, and looks itself only after one that read no power", async () => {
+  await using lab = await rufioLab();
+  lab.addMachine();
+  const replica = await lab.replica();
+  lab.addJob("j1", [{ powerAction: "off" }]);
+  await eventually(() => expect(lab.status()).toEqual({ powerState: "off", conditions: [CONTACTABLE] }));
+  const reads = [...replica.reads];
+  lab.machine().do("on");
+
+  lab.addJob("j2", [{ bootDevice: { device: "pxe" } }]);
+  await eventually(() => expect(lab.status().powerState).toBe("on"));
+
+  expect(reads).toEqual([]);
+  expect(replica.reads).toEqual(["node-01"]);
+});
+
+it.concurrent("offers a refused password to no BMC again until its Secret has changed", async () => {
+  await using lab = await rufioLab();
+  await writeFile(lab.passwordFile, "wrong\n");
+  lab.addSecret("node-01", "wrong");
+  lab.addMachine();
+  const replica = await lab.replica({ statusIntervalMs: 60_000, clock: scaledClock(600) });
+  await eventually(() => expect(lab.status().powerState).toBe("unknown"));
+  const { refusedCredentials } = lab.bmc();
+  const looked = lab.cluster.countBy("get", "secrets");
+
+  await eventually(() => expect(lab.cluster.countBy("get", "secrets")).toBeGreaterThan(looked + 3));
+  const reads = replica.reads.length;
+  await writeFile(lab.passwordFile, "calvin\n");
+  lab.cluster.patch("v1", "Secret", "node-01-bmc", { stringData: { password: "calvin" } });
+  await eventually(() => expect(lab.status().powerState).toBe("on"));
+
+  expect(reads).toBe(1);
+  expect(lab.bmc().refusedCredentials).toBe(refusedCredentials);
+});
+
+it.concurrent("tries a refused password again when the Machine's connection changes, though it may see no Secret", async () => {
+  await using lab = await rufioLab();
+  await writeFile(lab.passwordFile, "wrong\n");
+  lab.addMachine();
+  const rules = [
+    { apiGroups: ["bmc.tinkerbell.org"], resources: ["*"], verbs: ["get", "list", "watch", "patch"] },
+    { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get", "list", "watch"] },
+  ];
+  const token = lab.cluster.addUser("pbnj-worker", rules);
+  const replica = await lab.replica({ statusIntervalMs: 60_000, clock: scaledClock(600), token });
+  await eventually(() => expect(lab.cluster.countBy("get", "secrets")).toBeGreaterThan(3));
+  const reads = replica.reads.length;
+
+  await writeFile(lab.passwordFile, "calvin\n");
+  const connection = { authSecretRef: { name: "another", namespace: "default" } };
+  lab.cluster.patch(BMC_API, "Machine", "node-01", { spec: { connection } });
+
+  await eventually(() => expect(lab.status().powerState).toBe("on"));
+  expect(reads).toBe(1);
+});
+
+it.concurrent("remembers that an action was refused", async () => {
+  await using lab = await rufioLab();
+  await writeFile(lab.passwordFile, "wrong\n");
+  lab.addSecret("node-01", "wrong");
+  lab.addMachine();
+  const replica = await lab.replica();
+  lab.addJob("j1", [{ powerAction: "off" }]);
+
+  await eventually(() => expect(isTrue(lab.job("j1"), "Failed")).toBe(true));
+  await eventually(() => expect(lab.status().conditions?.[0]?.["status"]).toBe("False"));
+
+  expect(replica.reads).toEqual([]);
+});
+
+it.concurrent("looks at the Machines that are its own, at a few at a time, and at a new one soon", async () => {
+  const names = ["node-01", "node-02", "node-03", "node-04", "node-05", "node-06"];
+  await using lab = await rufioLab({ machines: Object.fromEntries(names.map((name) => [name, {}])) });
+  for (const name of names.slice(0, 5)) lab.addMachine(name);
+  for (const name of names) lab.bmc(name).latencyMs = 30;
+  const owned = new Set(names.filter((name) => name !== "node-05").map((name) => `rufio/default/${name}`));
+  const replica = await lab.replica({
+    ...{ statusIntervalMs: 400_000, maxReads: 2, random: () => 0, owns: (key) => owned.has(key) },
+  });
+  await eventually(() => {
+    for (const name of names.slice(0, 4)) expect(lab.status(name).powerState).toBe("on");
+  });
+
+  lab.addMachine("node-06");
+  await eventually(() => expect(lab.status("node-06").powerState).toBe("on"));
+  const foreign = lab.status("node-05");
+  owned.add("rufio/default/node-05");
+  replica.rufio.ownershipChanged();
+  await eventually(() => expect(lab.status("node-05").powerState).toBe("on"));
+
+  expect(foreign).toEqual({});
+  expect(replica.readers.most).toBe(2);
+  expect(replica.reads.toSorted()).toEqual(names);
+});
+
+it.concurrent("writes again what could not be written, without another look", async () => {
+  await using lab = await rufioLab();
+  lab.addMachine();
+  const fault = lab.cluster.fail({ verb: "patch", resource: "machines" }, { status: 500, times: 2 });
+  const replica = await lab.replica({ clock: scaledClock(100) });
+  lab.addJob("j1", [{ powerAction: "off" }]);
+
+  await eventually(() => expect(lab.status().powerState).toBe("off"));
+
+  expect(fault.hits).toBe(2);
+  expect(replica.reads).toEqual([]);
+  expect(lab.said("Rufio machine status update failed, retrying", { level: "warn" })).toHaveLength(1);
+});

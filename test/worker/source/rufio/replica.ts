@@ -1,0 +1,157 @@
+import { actionLibrary } from "../../../../cli/action-library.ts";
+import { BmcClient } from "../../../../shared/bmc/client.ts";
+import { type Clock, systemClock } from "../../../../shared/clock.ts";
+import type { LogFields, Logger } from "../../../../shared/logger.ts";
+import { redactor } from "../../../../shared/secret-forms.ts";
+import { nobody, observers } from "../../../../worker/action/observer.ts";
+import { Cluster } from "../../../../worker/cluster/client/cluster.ts";
+import { loadConfig } from "../../../../worker/config/load-config.ts";
+import { Executor } from "../../../../worker/execution/executor.ts";
+import { Reporter } from "../../../../worker/execution/reporter.ts";
+import { Journal } from "../../../../worker/journal/journal.ts";
+import { openStateDirectory } from "../../../../worker/journal/state-directory.ts";
+import { runLane } from "../../../../worker/lanes/lane.ts";
+import { AuthGate } from "../../../../worker/machines/auth-gate.ts";
+import { resolveMachine } from "../../../../worker/machines/resolve-machine.ts";
+import { SecretCommands } from "../../../../worker/machines/secret-commands.ts";
+import { InProcessRuntime } from "../../../../worker/runtime/in-process/in-process-runtime.ts";
+import { OwnActions } from "../../../../worker/runtime/process/action-program.ts";
+import { ProcessRuntime } from "../../../../worker/runtime/process/process-runtime.ts";
+import { openRufio } from "../../../../worker/source/rufio/rufio.ts";
+import { ActionSlots } from "../../../../worker/turns/action-slots.ts";
+import { MachineLocks } from "../../../../worker/turns/machine-locks.ts";
+import { PROGRAM } from "../../../cli/program.ts";
+
+export interface ReplicaOptions {
+  /** A file. */
+  readonly kubeconfig: string;
+  readonly inventoryFile: string;
+  readonly stateDirectory: string;
+  readonly runtime?: "in-process" | "process";
+  readonly statusIntervalMs?: number;
+  readonly watchNamespace?: string;
+  readonly owns?: (key: string) => boolean;
+  readonly clock?: Clock;
+  readonly maxReads?: number;
+  readonly random?: () => number;
+  readonly flags?: Readonly<Record<string, unknown>>;
+}
+
+export interface Logged extends LogFields {
+  readonly level: string;
+  readonly msg: string;
+}
+
+/** As much of a worker as does Rufio's work, put together as the worker itself is. */
+export async function startReplica(options: ReplicaOptions, onLog: (line: Logged) => void) {
+  const { clock = systemClock, owns = () => true, stateDirectory } = options;
+  const keep = (level: string) => (fields: LogFields, msg: string) => onLog({ ...fields, level, msg });
+  const log: Logger = { debug: keep("debug"), info: keep("info"), warn: keep("warn"), error: keep("error") };
+  const loaded = loadConfig({
+    flags: {
+      ...{ grpcServer: "127.0.0.1:1", runtime: options.runtime ?? "in-process", stateDirectory },
+      ...{ inventory: options.inventoryFile, backoffMaxInterval: "300ms", stopGrace: "2s", rufio: true },
+      ...options.flags,
+    },
+    env: {},
+  });
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems));
+  const { config } = loaded;
+  if (!config.kubernetes?.rufio) throw new Error("the settings have no rufio");
+  const { inventory } = config;
+  const state = await openStateDirectory(stateDirectory);
+  const journal = await Journal.open({ directory: state.journal, clock, log });
+  const cluster = await Cluster.open({ kubeconfig: options.kubeconfig, clock, requestTimeoutMs: 10_000 });
+  const commands = new SecretCommands();
+  const reads: string[] = [];
+  const readers = { now: 0, most: 0 };
+  const rufio = openRufio({
+    ...{ cluster, log, clock, owns, version: "1.2.3" },
+    config: { ...config.kubernetes.rufio, statusIntervalMs: options.statusIntervalMs ?? 0 },
+    watchNamespace: options.watchNamespace ?? "default",
+    machineName: ({ name }) => name,
+    async readPower(name, signal) {
+      reads.push(name);
+      const machine = inventory.find(name);
+      if (!machine) throw new Error(`no machine ${name}`);
+      readers.now += 1;
+      readers.most = Math.max(readers.most, readers.now);
+      const client = new BmcClient(await inventory.resolveConnection(machine, { commands, signal }), {
+        retriesSilence: false,
+      });
+      try {
+        return await client.readPower(signal);
+      } finally {
+        readers.now -= 1;
+        await client.close();
+      }
+    },
+    ...(options.random && { random: options.random }),
+    ...(options.maxReads !== undefined && { maxReads: options.maxReads }),
+  });
+  const refuse = async () => undefined;
+  const runtime =
+    options.runtime === "process"
+      ? new ProcessRuntime({
+          ...{ programs: new OwnActions(PROGRAM, actionLibrary), stopGraceMs: 2_000, state },
+        })
+      : new InProcessRuntime({ actions: actionLibrary, refuse, log, stopGraceMs: 2_000 });
+  const observer = observers([rufio.observer], (thrown) => log.error({ thrown }, "observer failed"));
+  const executor = new Executor({
+    permit: () => ({ allowed: true }),
+    locate: (action) => resolveMachine(action, inventory, "pbnj-{machine}"),
+    isOurs: () => true,
+    reporter: new Reporter({ sink: rufio.sink, clock, log, maxBackoffMs: 300, observer }),
+    ...{ runtime, journal, clock, log, observer, secretCommands: commands },
+    locks: new MachineLocks(),
+    slots: new ActionSlots(50),
+    authGate: new AuthGate(),
+    redactorOf: async () => redactor({}),
+    defaultTimeoutMs: 60_000,
+    traceEnvironment: () => ({}),
+  });
+  const stop = new AbortController();
+  const cancel = new AbortController();
+  const recovered = executor.recover({ stop: stop.signal, cancel: cancel.signal });
+  const parts = [rufio.run(stop.signal), recovered];
+  for (const agentId of rufio.agentIds) {
+    parts.push(
+      runLane(
+        {
+          agentId,
+          source: rufio.source,
+          waking: rufio.waking,
+          async execute(action) {
+            const deleted = rufio.cancelOf(action) ?? cancel.signal;
+            const signals = {
+              stop: AbortSignal.any([stop.signal, deleted]),
+              cancel: AbortSignal.any([cancel.signal, deleted]),
+            };
+            return (await executor.execute(action, signals)) !== undefined;
+          },
+          clock,
+          log,
+          maxBackoffMs: 300,
+          observer: nobody,
+        },
+        stop.signal,
+      ),
+    );
+  }
+  return {
+    rufio,
+    cluster,
+    /** The inventory's names of the machines whose power was read, in order. */
+    reads,
+    /** How many were under way at a time. */
+    readers,
+    async stop(): Promise<void> {
+      stop.abort(new Error("stopping"));
+      cancel.abort(new Error("stopping"));
+      await Promise.all(parts);
+      await runtime.close();
+      await cluster.close();
+      await state.close();
+    },
+  };
+}

@@ -1,0 +1,170 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { vi } from "vitest";
+import { z } from "zod";
+import {
+  FakeCluster,
+  type FakeClusterOptions,
+  type KubeObject,
+} from "../../../simulators/kubernetes/cluster.ts";
+import { SimulatedMachine, type SimulatedMachineOptions } from "../../../simulators/machine.ts";
+import { startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
+import { type Logged, type ReplicaOptions, startReplica } from "./replica.ts";
+
+export const BMC_API = "bmc.tinkerbell.org/v1alpha1";
+export const LEASE_NAME = "e74dec1a.bmc.tinkerbell.org";
+const WAIT_MS = 20_000;
+
+export interface RufioLabOptions {
+  /** By name; `node-01` alone when absent. */
+  readonly machines?: Readonly<Record<string, SimulatedMachineOptions>>;
+  readonly cluster?: FakeClusterOptions;
+}
+
+const Status = z.object({
+  conditions: z.array(z.record(z.string(), z.string())).optional(),
+  startTime: z.string().optional(),
+  completionTime: z.string().optional(),
+  powerState: z.string().optional(),
+});
+
+/** A cluster with Rufio's kinds, machines behind Redfish BMCs, and replicas of a worker that do Rufio's work. */
+export async function rufioLab({ machines = { "node-01": {} }, cluster: given }: RufioLabOptions = {}) {
+  const cluster = await FakeCluster.start(given);
+  const folder = await mkdtemp(join(tmpdir(), "pbnj-rufio-"));
+  const passwordFile = join(folder, "password");
+  await writeFile(passwordFile, "calvin\n");
+  const bmcs = new Map<string, Awaited<ReturnType<typeof startRedfishBmc>>>();
+  const simulated = new Map<string, SimulatedMachine>();
+  for (const [name, options] of Object.entries(machines)) {
+    const machine = new SimulatedMachine({ name, powerOnMs: 20, powerOffMs: 20, softOffMs: 20, ...options });
+    simulated.set(name, machine);
+    bmcs.set(name, await startRedfishBmc({ machines: [machine], tls: "http" }));
+  }
+  const inventoryFile = join(folder, "inventory.yaml");
+  const inventory = {
+    defaults: { credentials: { username: "admin", passwordFile }, providers: ["redfish"] },
+    machines: [...bmcs].map(([name, { port }]) => ({
+      ...{ name, host: "127.0.0.1", redfish: { port, scheme: "http" } },
+    })),
+  };
+  await writeFile(inventoryFile, JSON.stringify(inventory));
+  const replicas: Awaited<ReturnType<typeof startReplica>>[] = [];
+
+  function statusOf(kind: string, name: string, namespace?: string) {
+    return Status.parse(cluster.get(BMC_API, kind, name, namespace)?.["status"] ?? {});
+  }
+
+  const lab = {
+    cluster,
+    folder,
+    inventoryFile,
+    passwordFile,
+    logged: [] as Logged[],
+
+    machine: (name = "node-01") => found(simulated.get(name)),
+    bmc: (name = "node-01") => found(bmcs.get(name)),
+
+    /** The connection that the Machine of that name has. */
+    connection: (name = "node-01") => ({
+      host: `${name}.bmc.example`,
+      port: 623,
+      authSecretRef: { name: `${name}-bmc`, namespace: "default" },
+      insecureTLS: true,
+    }),
+
+    addMachine(name = "node-01", namespace = "default"): KubeObject {
+      const connection = lab.connection(name);
+      return cluster.create(BMC_API, "Machine", { metadata: { name, namespace }, spec: { connection } });
+    },
+
+    addSecret: (name = "node-01", password = "calvin") =>
+      cluster.create("v1", "Secret", {
+        metadata: { name: `${name}-bmc`, namespace: "default" },
+        stringData: { username: "admin", password },
+      }),
+
+    /** As Tinkerbell's controller makes it, whose labels and owner do not matter here. */
+    addJob(name: string, tasks: readonly object[], machine = "node-01", more: object = {}): KubeObject {
+      return cluster.create(BMC_API, "Job", {
+        metadata: { name, namespace: "default", ...more },
+        spec: { machineRef: { name: machine, namespace: "default" }, tasks },
+      });
+    },
+
+    addTask(name: string, task: object, more: { metadata?: object; connection?: object } = {}): KubeObject {
+      return cluster.create(BMC_API, "Task", {
+        metadata: { name, namespace: "default", ...more.metadata },
+        spec: { task, connection: more.connection ?? lab.connection() },
+      });
+    },
+
+    lease(holderIdentity: string, leaseDurationSeconds = 15, namespace = "tink-system"): object {
+      const now = new Date().toISOString().replace("Z", "000Z");
+      const spec = {
+        holderIdentity,
+        leaseDurationSeconds,
+        acquireTime: now,
+        renewTime: now,
+        leaseTransitions: 1,
+      };
+      return { metadata: { name: LEASE_NAME, namespace }, spec };
+    },
+
+    job: (name: string) => statusOf("Job", name),
+    task: (name: string) => statusOf("Task", name),
+    status: (name = "node-01") => statusOf("Machine", name),
+
+    async replica(options: Partial<ReplicaOptions> & { readonly token?: string } = {}) {
+      const { token, ...more } = options;
+      const replica = await startReplica({ ...(await lab.replicaOptions(token)), ...more }, (line) =>
+        lab.logged.push(line),
+      );
+      replicas.push(replica);
+      return replica;
+    },
+
+    /** Of one that keeps its state apart from the others. */
+    async replicaOptions(token?: string) {
+      const home = await mkdtemp(join(folder, "replica-"));
+      const kubeconfig = join(home, "kubeconfig");
+      await writeFile(kubeconfig, cluster.kubeconfig({ namespace: "tink-system", ...(token && { token }) }));
+      const stateDirectory = join(home, "state");
+      await mkdir(stateDirectory);
+      return { kubeconfig, inventoryFile, stateDirectory };
+    },
+
+    rufioSynced: () => replicas.every(({ rufio }) => rufio.state().synced && rufio.state().leaseFree),
+
+    said: (msg: string, fields: object = {}) =>
+      lab.logged.filter(
+        (line) => line.msg === msg && Object.entries(fields).every(([name, value]) => line[name] === value),
+      ),
+
+    async [Symbol.asyncDispose]() {
+      await Promise.all(replicas.map((replica) => replica.stop()));
+      await cluster.close();
+      for (const bmc of bmcs.values()) await bmc.close();
+      for (const machine of simulated.values()) machine.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+  return lab;
+}
+
+export type RufioLab = Awaited<ReturnType<typeof rufioLab>>;
+
+/** Waits until nothing is thrown; gives what came of it. */
+export function eventually<T>(look: () => T | Promise<T>, timeout = WAIT_MS): Promise<T> {
+  return vi.waitFor(look, { timeout, interval: 20 });
+}
+
+export function isTrue(status: { conditions?: Record<string, string>[] | undefined }, type: string): boolean {
+  return status.conditions?.some((one) => one["type"] === type && one["status"] === "True") ?? false;
+}
+
+function found<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error("the lab has no such machine");
+  return value;
+}

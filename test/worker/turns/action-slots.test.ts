@@ -1,0 +1,163 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { ActionSlots } from "../../../worker/turns/action-slots.ts";
+import { MachineLocks } from "../../../worker/turns/machine-locks.ts";
+
+const never = new AbortController().signal;
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+test("slots go to those who asked first, as many at a time as there are", async () => {
+  const slots = new ActionSlots(2);
+  const releases = await Promise.all([slots.acquire(never), slots.acquire(never)]);
+  const order: string[] = [];
+  const third = slots.acquire(never).then(() => order.push("third"));
+  const fourth = slots.acquire(never).then(() => order.push("fourth"));
+
+  await settled();
+  expect(order).toEqual([]);
+  releases[1]?.();
+  await third;
+  expect(order).toEqual(["third"]);
+  releases[0]?.();
+  await fourth;
+
+  expect(order).toEqual(["third", "fourth"]);
+});
+
+test("a slot given back twice is one slot", async () => {
+  const slots = new ActionSlots(1);
+  const release = await slots.acquire(never);
+  release();
+  release();
+  await slots.acquire(never);
+  let second = false;
+  void slots.acquire(never).then(() => {
+    second = true;
+  });
+
+  await settled();
+
+  expect(second).toBe(false);
+});
+
+test("one that stops waiting leaves the line, and takes no slot with it", async () => {
+  const slots = new ActionSlots(1);
+  const release = await slots.acquire(never);
+  const leaving = new AbortController();
+  const second = slots.acquire(leaving.signal);
+  const third = slots.acquire(never);
+
+  leaving.abort(new Error("stopping"));
+  await expect(second).rejects.toThrow("stopping");
+  release();
+
+  expect(await third).toBeTypeOf("function");
+});
+
+test("nobody waits with a signal that has aborted, even when a slot is free", async () => {
+  const slots = new ActionSlots(1);
+
+  await expect(slots.acquire(AbortSignal.abort(new Error("stopping")))).rejects.toThrow("stopping");
+  await expect(slots.acquire(never)).resolves.toBeTypeOf("function");
+});
+
+/** What may happen next: somebody comes to a machine, somebody who works ends, somebody gives up. */
+const step = fc.oneof(
+  fc.record({ kind: fc.constant("arrive" as const), machine: fc.integer({ min: 0, max: 3 }) }),
+  fc.record({ kind: fc.constant("end" as const), which: fc.nat(20) }),
+  fc.record({ kind: fc.constant("abort" as const), which: fc.nat(40) }),
+  fc.record({ kind: fc.constant("settle" as const) }),
+);
+
+interface Arrival {
+  readonly number: number;
+  readonly machine: number;
+  readonly abort: AbortController;
+  state: "waiting" | "working" | "ended" | "gave up";
+  end(): void;
+}
+
+test("locks and slots together: whatever comes, ends or gives up, no machine has two and no slot is lost", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 1, max: 4 }),
+      fc.array(step, { maxLength: 60 }),
+      async (size, steps) => {
+        const locks = new MachineLocks();
+        const slots = new ActionSlots(size);
+        const all: Arrival[] = [];
+        const begun: Arrival[] = [];
+        const runs: Promise<void>[] = [];
+
+        const arrive = (machine: number) => {
+          const work = Promise.withResolvers<void>();
+          const abort = new AbortController();
+          const arrival: Arrival = {
+            number: all.length,
+            machine,
+            abort,
+            state: "waiting",
+            end: work.resolve,
+          };
+          all.push(arrival);
+          runs.push(run(arrival, work.promise));
+        };
+        // As an action does: its turn at the machine first, then a slot.
+        const run = async (arrival: Arrival, work: Promise<void>) => {
+          const held: (() => void)[] = [];
+          try {
+            held.push(await locks.acquire(String(arrival.machine), arrival.abort.signal));
+            held.push(await slots.acquire(arrival.abort.signal));
+            arrival.state = "working";
+            begun.push(arrival);
+            check();
+            await work;
+            arrival.state = "ended";
+          } catch {
+            arrival.state = "gave up";
+          } finally {
+            for (const release of held.toReversed()) release();
+          }
+        };
+        const working = () => all.filter(({ state }) => state === "working");
+        const check = () => {
+          const machines = working().map(({ machine }) => machine);
+          expect(machines.length).toBeLessThanOrEqual(size);
+          expect(new Set(machines).size).toBe(machines.length);
+        };
+
+        for (const next of steps) {
+          if (next.kind === "arrive") arrive(next.machine);
+          else if (next.kind === "end") working()[next.which % Math.max(1, working().length)]?.end();
+          else if (next.kind === "abort") {
+            const arrival = all[next.which % Math.max(1, all.length)];
+            if (arrival?.state === "waiting") arrival.abort.abort(new Error("gave up"));
+          } else await settled();
+        }
+        // Everybody who has not given up gets through, so nothing was lost.
+        for (let round = 0; round <= all.length; round += 1) {
+          await settled();
+          for (const arrival of working()) arrival.end();
+        }
+        await Promise.all(runs);
+
+        expect(all.filter(({ state }) => state !== "ended" && state !== "gave up")).toEqual([]);
+        // At one machine they began in the order in which they came.
+        for (const machine of [0, 1, 2, 3]) {
+          const numbers = begun.filter((each) => each.machine === machine).map(({ number }) => number);
+          expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
+        }
+        // Every slot is free again, and no more than there were.
+        const again = await Promise.all(Array.from({ length: size }, () => slots.acquire(never)));
+        expect(again).toHaveLength(size);
+        let beyond = false;
+        void slots.acquire(never).then(() => {
+          beyond = true;
+        });
+        await settled();
+        expect(beyond).toBe(false);
+      },
+    ),
+    { numRuns: 300 },
+  );
+});

@@ -1,0 +1,59 @@
+import { oneLine } from "../../shared/contract/result.ts";
+import type { JournalEntry } from "../journal/entry.ts";
+import type { ActionId, ActionState, ActionStatus, Outcome } from "./action.ts";
+
+export type LogFields = Readonly<Record<string, string>>;
+
+/** The report of an end. */
+export function endStatus(
+  action: ActionId,
+  outcome: Outcome,
+  startedAt: Date,
+  machine?: string,
+): ActionStatus {
+  return {
+    action,
+    ...(machine && { machine }),
+    state: stateOf(outcome),
+    startedAt,
+    stoppedAt: outcome.stoppedAt,
+    message: statusMessage(action, outcome),
+  };
+}
+
+/** The report of an end that is on record. */
+export function statusOf({
+  action,
+  machine,
+  startedAt,
+  end,
+}: JournalEntry & { phase: "ended" | "acknowledged" }): ActionStatus {
+  const { state, message, stoppedAt } = end;
+  const times = { startedAt: new Date(startedAt), stoppedAt: new Date(stoppedAt) };
+  return { action, ...(machine && { machine }), state, message, ...times };
+}
+
+function stateOf(outcome: Outcome): ActionState {
+  if (outcome.ok) return "success";
+  return outcome.timedOut ? "timeout" : "failed";
+}
+
+/** What stands in the workflow: the action's own reason, with its class and exit code when it failed. */
+export function statusMessage(action: Pick<ActionId, "name">, outcome: Outcome): string {
+  if (outcome.ok) return outcome.message;
+  const code = outcome.exitCode === undefined ? "" : `, exit ${outcome.exitCode}`;
+  const machine = outcome.result?.machine ? ` ${outcome.result.machine}` : "";
+  return oneLine(
+    `${action.name}${machine} failed (${outcome.class ?? "internal"}${code}): ${outcome.message}`,
+  );
+}
+
+/** What every log line about an action says of it. */
+export function fieldsOf(action: ActionId, machine?: string): LogFields {
+  const { workflowId: workflow, taskId: task, name, agentId } = action;
+  return { workflow, task, action: name, agentId, ...(machine && { machine }) };
+}
+
+export function textOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}

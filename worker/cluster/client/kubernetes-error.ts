@@ -1,0 +1,168 @@
+import * as z from "zod/mini";
+import type { ErrorClass } from "../../../shared/contract/error-class.ts";
+import { isTooDeep } from "../../../shared/json-depth.ts";
+
+/**
+ * Why the API did not do what it was asked, in the words of a `Status` object (meta/v1 `StatusReason`); those without one:
+ * `unreachable` (no answer at all: nothing is known of what was done), `unexpected` (an answer that is not understood).
+ */
+export type KubernetesReason =
+  | "unauthorized"
+  | "forbidden"
+  | "not-found"
+  /** The API does not have this kind of object: its CRD is not installed. */
+  | "no-such-kind"
+  | "already-exists"
+  | "conflict"
+  /** A resource version or a page that the API no longer has: list anew. */
+  | "expired"
+  | "invalid"
+  | "too-many-requests"
+  | "unavailable"
+  | "unreachable"
+  | "timeout"
+  | "unexpected";
+
+const CLASSES: Readonly<Record<KubernetesReason, ErrorClass>> = {
+  unauthorized: "internal",
+  forbidden: "internal",
+  "not-found": "internal",
+  "no-such-kind": "internal",
+  "already-exists": "internal",
+  conflict: "internal",
+  expired: "internal",
+  invalid: "usage",
+  "too-many-requests": "internal",
+  unavailable: "internal",
+  unreachable: "internal",
+  timeout: "timeout",
+  unexpected: "internal",
+};
+
+/** A request to the Kubernetes API that failed; the message is one line that holds no secret. */
+export class KubernetesError extends Error {
+  override readonly name = "KubernetesError";
+  readonly reason: KubernetesReason;
+  /** The HTTP status; absent where there was no answer. */
+  readonly status: number | undefined;
+  /** How long the API asks to wait before the same is asked again. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(
+    reason: KubernetesReason,
+    message: string,
+    options: { readonly status?: number; readonly retryAfterMs?: number; readonly cause?: unknown } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.reason = reason;
+    this.status = options.status;
+    this.retryAfterMs = options.retryAfterMs;
+  }
+
+  /** What an action that failed for this is reported with. */
+  get class(): ErrorClass {
+    return CLASSES[this.reason];
+  }
+
+  /** Whether the same may go well a moment later, although nobody mends anything. */
+  get passing(): boolean {
+    return PASSING.has(this.reason);
+  }
+}
+
+const PASSING: ReadonlySet<KubernetesReason> = new Set([
+  "too-many-requests",
+  "unavailable",
+  "unreachable",
+  "timeout",
+]);
+
+export function isKubernetesError(thrown: unknown, ...reasons: readonly KubernetesReason[]): boolean {
+  return thrown instanceof KubernetesError && reasons.includes(thrown.reason);
+}
+
+/** As much of a meta/v1 `Status` as is read. */
+const Status = z.object({
+  kind: z.literal("Status"),
+  message: z.optional(z.string()),
+  reason: z.optional(z.string()),
+  code: z.optional(z.number()),
+  details: z.optional(z.object({ retryAfterSeconds: z.optional(z.number()) })),
+});
+
+const REASONS: Readonly<Record<string, KubernetesReason>> = {
+  AlreadyExists: "already-exists",
+  Conflict: "conflict",
+  Expired: "expired",
+  Gone: "expired",
+  Timeout: "timeout",
+  ServerTimeout: "unavailable",
+};
+
+const LONGEST_TEXT = 400;
+
+/** The error that an answer stands for. `request` is such as `create jobs.batch in tink-system`. */
+export function errorOfAnswer(
+  request: string,
+  status: number,
+  body: string,
+  retryAfter?: string | undefined,
+): KubernetesError {
+  const said = readStatus(body);
+  const seconds = said?.details?.retryAfterSeconds ?? Number(retryAfter);
+  return new KubernetesError(reasonOf(status, said), `${request}: ${textOf(status, body, said)}`, {
+    status,
+    ...(Number.isFinite(seconds) && seconds >= 0 ? { retryAfterMs: seconds * 1_000 } : {}),
+  });
+}
+
+/** The error that the `ERROR` event of a watch holds. */
+export function errorOfEvent(request: string, object: unknown): KubernetesError {
+  const parsed = Status.safeParse(object);
+  const code = (parsed.success && parsed.data.code) || 500;
+  return errorOfAnswer(request, code, isTooDeep(object) ? "" : (JSON.stringify(object) ?? ""));
+}
+
+type StatusObject = z.infer<typeof Status>;
+
+function reasonOf(status: number, said: StatusObject | undefined): KubernetesReason {
+  const named = said?.reason === undefined ? undefined : REASONS[said.reason];
+  if (named) return named;
+  switch (status) {
+    case 400:
+    case 413:
+    case 415:
+    case 422:
+      return "invalid";
+    case 401:
+      return "unauthorized";
+    case 403:
+      return "forbidden";
+    case 404:
+      // Without a Status object it is the path that is not known: no such group, version or resource.
+      return said ? "not-found" : "no-such-kind";
+    case 409:
+      return "conflict";
+    case 410:
+      return "expired";
+    case 429:
+      return "too-many-requests";
+    default:
+      return status >= 500 ? "unavailable" : "unexpected";
+  }
+}
+
+function textOf(status: number, body: string, said: StatusObject | undefined): string {
+  const text = (said?.message ?? body).replace(/\s+/g, " ").trim();
+  const bounded = text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text;
+  return bounded === "" ? `the API answered ${status}` : bounded;
+}
+
+function readStatus(body: string): StatusObject | undefined {
+  try {
+    const parsed = Status.safeParse(JSON.parse(body));
+    return parsed.success ? parsed.data : undefined;
+  } catch {
+    return undefined;
+  }
+}

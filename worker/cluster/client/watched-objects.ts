@@ -1,0 +1,209 @@
+import * as z from "zod/mini";
+import { type Backoff, backoffMs } from "../../../shared/backoff.ts";
+import type { Clock } from "../../../shared/clock.ts";
+import type { Logger } from "../../../shared/logger.ts";
+import type { Cluster, Selection } from "./cluster.ts";
+import { type Kind, type ObjectName, resourceName } from "./kinds.ts";
+import { isKubernetesError, KubernetesError } from "./kubernetes-error.ts";
+
+/** What has become of one object. */
+export type Change<T> =
+  | { readonly kind: "set"; readonly name: ObjectName; readonly value: T; readonly before: T | undefined }
+  | { readonly kind: "gone"; readonly name: ObjectName; readonly before: T };
+
+export interface WatchedObjectsOptions<T> {
+  readonly cluster: Pick<Cluster, "list" | "watch">;
+  readonly kind: Kind;
+  readonly selection: Selection;
+  /** As much of an object as is to be kept; undefined keeps nothing of it, as of one that is of no concern. */
+  readonly project: (object: unknown, name: ObjectName) => T | undefined;
+  /** Called in order, for what a first list finds, too. Must not throw. */
+  readonly onChange?: (change: Change<T>) => void;
+  /** Called when `state` has become another one. Must not throw. */
+  readonly onState?: (state: WatchState) => void;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** `waiting` has not yet seen them all; `watching` sees every change; `failing` may be behind, and says why. */
+export type WatchState =
+  | { readonly kind: "waiting" | "watching" }
+  | { readonly kind: "failing"; readonly error: KubernetesError };
+
+const AGAIN: Backoff = { firstMs: 500, maxMs: 30_000, jitter: 0.5 };
+/** What only an operator can mend, such as a missing right, is not asked for all the time. */
+const AGAIN_WHEN_MENDED: Backoff = { firstMs: 5_000, maxMs: 60_000, jitter: 0.3 };
+/** An API server that is stopping ends watches as soon as they begin. */
+const SHORT_WATCH_MS = 1_000;
+
+const Named = z.object({
+  metadata: z.object({
+    name: z.string(),
+    namespace: z.optional(z.string()),
+    resourceVersion: z.optional(z.string()),
+  }),
+});
+
+/**
+ * The objects of one kind as the API has them: listed once, then watched. A watch that ends goes on where it was; one whose
+ * past is gone (410) begins with a list, and the difference is told as changes, so that none is missed.
+ */
+export class WatchedObjects<T> {
+  readonly #options: WatchedObjectsOptions<T>;
+  readonly #objects = new Map<string, { readonly name: ObjectName; readonly value: T }>();
+  readonly #synced = Promise.withResolvers<void>();
+  #state: WatchState = { kind: "waiting" };
+  #isSynced = false;
+  #resourceVersion: string | undefined;
+
+  constructor(options: WatchedObjectsOptions<T>) {
+    this.#options = options;
+  }
+
+  get state(): WatchState {
+    return this.#state;
+  }
+
+  /** Resolves when all have been seen once; rejects with the signal's reason when `run` ends before. */
+  get synced(): Promise<void> {
+    return this.#synced.promise;
+  }
+
+  /** Whether all have been seen once. */
+  get isSynced(): boolean {
+    return this.#isSynced;
+  }
+
+  get size(): number {
+    return this.#objects.size;
+  }
+
+  get(name: ObjectName): T | undefined {
+    return this.#objects.get(keyOf(name))?.value;
+  }
+
+  *values(): IterableIterator<T> {
+    for (const { value } of this.#objects.values()) yield value;
+  }
+
+  /** Until the signal aborts. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    // Whoever waits for `synced` sees its end; nobody has to.
+    this.#synced.promise.catch(() => undefined);
+    const { clock, log, kind } = this.#options;
+    for (let failures = 0; !signal.aborted; ) {
+      const startedMs = clock.monotonicMs();
+      const wasShort = () => clock.monotonicMs() - startedMs < SHORT_WATCH_MS;
+      try {
+        await this.#once(signal, () => {
+          if (failures > 0) log.info({ resource: resourceName(kind), failures }, "cluster watch resumed");
+          failures = 0;
+        });
+        if (wasShort()) await clock.sleep(backoffMs(AGAIN, 2), signal);
+      } catch (thrown) {
+        if (signal.aborted) break;
+        if (isKubernetesError(thrown, "expired")) {
+          this.#resourceVersion = undefined;
+          if (failures === 0 && !wasShort()) continue;
+        }
+        failures += 1;
+        const error = thrown instanceof KubernetesError ? thrown : unexpected(thrown);
+        this.#setState({ kind: "failing", error });
+        const waitMs = Math.max(
+          backoffMs(error.passing || error.reason === "expired" ? AGAIN : AGAIN_WHEN_MENDED, failures),
+          error.retryAfterMs ?? 0,
+        );
+        const facts = { resource: resourceName(kind), error: error.message, waitMs };
+        // An outage is said once; what follows is only its repetition.
+        const say = failures === 1 ? log.warn : log.debug;
+        say.call(log, facts, "cluster watch failed, retrying");
+        await clock.sleep(waitMs, signal).catch(() => undefined);
+      }
+    }
+    this.#synced.reject(signal.reason);
+  }
+
+  #setState(state: WatchState): void {
+    const before = this.#state.kind;
+    this.#state = state;
+    if (state.kind !== before) this.#options.onState?.(state);
+  }
+
+  async #once(signal: AbortSignal, onGood: () => void): Promise<void> {
+    const { cluster, kind, selection } = this.#options;
+    if (this.#resourceVersion === undefined) await this.#list(signal);
+    const from = this.#resourceVersion ?? "";
+    await cluster.watch(
+      kind,
+      selection,
+      from,
+      {
+        onOpen: () => {
+          this.#setState({ kind: "watching" });
+          onGood();
+        },
+        onEvent: (event) => {
+          if (event.type !== "bookmark") {
+            const { name, value } = this.#project(event.object);
+            this.#put(name, event.type === "set" ? value : undefined);
+          }
+          if (event.resourceVersion !== "") this.#resourceVersion = event.resourceVersion;
+        },
+      },
+      signal,
+    );
+  }
+
+  async #list(signal: AbortSignal): Promise<void> {
+    const { cluster, kind, selection, onChange } = this.#options;
+    // Of each page only what is kept of its objects stays in memory.
+    const schema = z.pipe(
+      z.unknown(),
+      z.transform((object) => this.#project(object)),
+    );
+    const { items, resourceVersion } = await cluster.list(kind, selection, schema, signal);
+    const found = new Set<string>();
+    for (const { name, value } of items) {
+      found.add(keyOf(name));
+      this.#put(name, value);
+    }
+    for (const [key, { name, value }] of this.#objects) {
+      if (found.has(key)) continue;
+      this.#objects.delete(key);
+      onChange?.({ kind: "gone", name, before: value });
+    }
+    this.#resourceVersion = resourceVersion;
+    this.#isSynced = true;
+    this.#synced.resolve();
+  }
+
+  #project(object: unknown): { readonly name: ObjectName; readonly value: T | undefined } {
+    const parsed = Named.safeParse(object);
+    if (!parsed.success) throw new KubernetesError("unexpected", "an object of a watch has no name");
+    const { name, namespace = "" } = parsed.data.metadata;
+    const objectName = { namespace, name };
+    return { name: objectName, value: this.#options.project(object, objectName) };
+  }
+
+  /** Undefined takes it away. */
+  #put(name: ObjectName, value: T | undefined): void {
+    const key = keyOf(name);
+    const before = this.#objects.get(key)?.value;
+    if (value !== undefined) {
+      this.#objects.set(key, { name, value });
+      this.#options.onChange?.({ kind: "set", name, value, before });
+    } else if (before !== undefined) {
+      this.#objects.delete(key);
+      this.#options.onChange?.({ kind: "gone", name, before });
+    }
+  }
+}
+
+function keyOf({ namespace, name }: ObjectName): string {
+  return `${namespace}/${name}`;
+}
+
+function unexpected(thrown: unknown): KubernetesError {
+  const text = thrown instanceof Error ? thrown.message : String(thrown);
+  return new KubernetesError("unexpected", text, { cause: thrown });
+}

@@ -1,0 +1,26 @@
+import type { Clock } from "../../../shared/clock.ts";
+
+/** Wakes the one who waits at it; rung while nobody waits, the next wait ends at once. */
+export class Bell {
+  #rung = false;
+  #wake: (() => void) | undefined;
+
+  ring(): void {
+    this.#rung = true;
+    this.#wake?.();
+  }
+
+  /** Until it is rung, the time is over, or the signal aborts. Never rejects. */
+  async wait(ms: number, clock: Clock, signal: AbortSignal): Promise<void> {
+    if (!this.#rung && !signal.aborted && ms > 0) {
+      const timer = new AbortController();
+      const wake = () => timer.abort();
+      this.#wake = wake;
+      signal.addEventListener("abort", wake, { once: true });
+      await clock.sleep(ms, timer.signal).catch(() => undefined);
+      signal.removeEventListener("abort", wake);
+      this.#wake = undefined;
+    }
+    this.#rung = false;
+  }
+}

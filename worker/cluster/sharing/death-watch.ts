@@ -1,0 +1,139 @@
+import type { Clock } from "../../../shared/clock.ts";
+import type { Logger } from "../../../shared/logger.ts";
+import { KINDS } from "../client/kinds.ts";
+import { isKubernetesError } from "../client/kubernetes-error.ts";
+import { bounded } from "./bounded.ts";
+import type { Membership } from "./membership.ts";
+import type { ShareCluster } from "./share-lease.ts";
+import type { SeenMember, ShareView } from "./share-view.ts";
+import { combinedHash, stableHash } from "./stable-hash.ts";
+import type { Timings } from "./timings.ts";
+
+export interface DeathWatchParts {
+  readonly cluster: ShareCluster;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly random: () => number;
+  readonly timings: Timings;
+  readonly view: ShareView;
+  readonly membership: Pick<Membership, "identity" | "leaseName" | "isValid" | "checkNow">;
+  /** The watch hears nothing although the API takes renewals. Must not throw. */
+  readonly onDeaf: () => void;
+}
+
+/** One replica deposes a dead one; the others come after it, should it fail. */
+const SECOND_MS = 1_000;
+const SPREAD_MS = 2_000;
+
+/**
+ * Deposes members whose Lease has not changed for too long, by the own monotonic clock since it was last seen to change (as
+ * client-go does: no wall clocks are compared). It deletes exactly the version that was seen: were this replica's view old,
+ * or had the member come back in the last moment, the API would refuse.
+ */
+export class DeathWatch {
+  readonly #parts: DeathWatchParts;
+  /** When the API last told of an own renewal: from then on silence of others means something. */
+  #heardMs: number;
+  #isHearing = false;
+  /** By identity: not to be tried before that. */
+  readonly #tryAtMs = new Map<string, number>();
+  /** The own identity, once the watch has shown its Lease. */
+  #shown: string | undefined;
+
+  constructor(parts: DeathWatchParts) {
+    this.#parts = parts;
+    this.#heardMs = parts.clock.monotonicMs();
+  }
+
+  /** The watch told of an own renewal. */
+  heard(): void {
+    if (!this.#isRecent) this.#parts.view.forgetSilences();
+    this.#isHearing = true;
+    this.#heardMs = this.#parts.clock.monotonicMs();
+  }
+
+  /** Deposes who is overdue; gives the time until somebody may be. */
+  step(signal: AbortSignal): number {
+    const { clock, membership, timings, view } = this.#parts;
+    const nowMs = clock.monotonicMs();
+    this.#lookAtOwn();
+    if (!this.#isRecent) {
+      if (membership.isValid && nowMs - this.#heardMs > timings.leaseDurationMs) {
+        this.#heardMs = nowMs;
+        this.#isHearing = false;
+        this.#parts.onDeaf();
+      }
+      return timings.renewIntervalMs;
+    }
+    let waitMs = timings.leaseDurationMs;
+    for (const [name, member] of view.members) {
+      if (name === membership.leaseName) continue;
+      const overdueMs = member.changedMs + timings.leaseDurationMs;
+      if (overdueMs > nowMs) {
+        this.#tryAtMs.delete(member.identity);
+        waitMs = Math.min(waitMs, overdueMs - nowMs);
+        continue;
+      }
+      const tryAtMs = this.#tryAtMs.get(member.identity) ?? nowMs + this.#turnMs(member);
+      if (tryAtMs > nowMs) {
+        this.#tryAtMs.set(member.identity, tryAtMs);
+        waitMs = Math.min(waitMs, tryAtMs - nowMs);
+        continue;
+      }
+      this.#tryAtMs.set(member.identity, nowMs + SECOND_MS + timings.requestTimeoutMs);
+      void this.#depose(name, member, signal);
+    }
+    for (const identity of this.#tryAtMs.keys()) if (!view.has(identity)) this.#tryAtMs.delete(identity);
+    return waitMs;
+  }
+
+  /** Deposed, or deleted by hand: whoever sees it takes the lanes. */
+  #lookAtOwn(): void {
+    const { membership, view } = this.#parts;
+    const isThere = view.members.get(membership.leaseName)?.identity === membership.identity;
+    if (isThere) this.#shown = membership.identity;
+    else if (this.#shown === membership.identity) {
+      this.#shown = undefined;
+      membership.checkNow();
+    }
+  }
+
+  get #isRecent(): boolean {
+    const { clock, timings } = this.#parts;
+    const silentMs = clock.monotonicMs() - this.#heardMs;
+    return this.#isHearing && silentMs < 2 * timings.renewIntervalMs + timings.requestTimeoutMs;
+  }
+
+  /** The one whose hash ranks highest goes first. */
+  #turnMs(dead: SeenMember): number {
+    const { membership, random, view } = this.#parts;
+    const hash = stableHash(dead.identity);
+    const rank = (identity: string) => combinedHash(hash, stableHash(identity));
+    const own = rank(membership.identity);
+    for (const { identity } of view.members.values()) {
+      if (identity !== dead.identity && rank(identity) > own) return SECOND_MS + random() * SPREAD_MS;
+    }
+    return 0;
+  }
+
+  /** Never rejects. */
+  async #depose(name: string, { identity, lease }: SeenMember, signal: AbortSignal): Promise<void> {
+    const { cluster, clock, log, timings, view } = this.#parts;
+    const { uid, resourceVersion } = lease.metadata;
+    try {
+      const at = { namespace: cluster.namespace, name };
+      const was = await bounded(clock, timings.requestTimeoutMs, signal, (bound) =>
+        cluster.remove(KINDS.lease, at, { uid, resourceVersion }, bound),
+      );
+      if (was) log.warn({ replica: identity }, "replica gone, redistributing its lanes");
+    } catch (thrown) {
+      if (signal.aborted) return;
+      // It is alive, and the watch is late.
+      if (isKubernetesError(thrown, "conflict")) view.forgetSilence(name);
+      else {
+        const error = thrown instanceof Error ? thrown.message : String(thrown);
+        log.warn({ replica: identity, error }, "replica eviction failed, retrying");
+      }
+    }
+  }
+}

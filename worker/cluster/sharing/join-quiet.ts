@@ -1,0 +1,58 @@
+import type { Clock } from "../../../shared/clock.ts";
+import type { Timings } from "./timings.ts";
+
+/**
+ * Which members count. Those that left do not, at once: their lanes wait. Those that join do when no others have joined
+ * for a moment, so that fifty that start together share once and not fifty times.
+ */
+export class JoinQuiet {
+  readonly #clock: Clock;
+  readonly #timings: Pick<Timings, "joinQuietMs" | "joinLongestMs">;
+  readonly #counted = new Set<string>();
+  readonly #waiting = new Set<string>();
+  #firstMs = 0;
+  #lastMs = 0;
+
+  constructor(clock: Clock, timings: Pick<Timings, "joinQuietMs" | "joinLongestMs">) {
+    this.#clock = clock;
+    this.#timings = timings;
+  }
+
+  /** Everybody is new, as it is for one that is new itself. */
+  forget(): void {
+    this.#counted.clear();
+  }
+
+  look(present: readonly string[]): {
+    readonly members: readonly string[];
+    readonly changed: boolean;
+    /** Until those that wait are counted. */
+    readonly waitMs: number;
+  } {
+    const nowMs = this.#clock.monotonicMs();
+    const there = new Set(present);
+    let changed = false;
+    for (const identity of this.#counted) {
+      if (!there.has(identity)) changed = this.#counted.delete(identity);
+    }
+    for (const identity of this.#waiting) if (!there.has(identity)) this.#waiting.delete(identity);
+    for (const identity of present) {
+      if (this.#counted.has(identity) || this.#waiting.has(identity)) continue;
+      if (this.#waiting.size === 0) this.#firstMs = nowMs;
+      this.#waiting.add(identity);
+      this.#lastMs = nowMs;
+    }
+    let waitMs = Number.POSITIVE_INFINITY;
+    if (this.#waiting.size > 0) {
+      const { joinQuietMs, joinLongestMs } = this.#timings;
+      waitMs = Math.min(this.#lastMs + joinQuietMs, this.#firstMs + joinLongestMs) - nowMs;
+      if (waitMs <= 0) {
+        for (const identity of this.#waiting) this.#counted.add(identity);
+        this.#waiting.clear();
+        changed = true;
+        waitMs = Number.POSITIVE_INFINITY;
+      }
+    }
+    return { members: [...this.#counted], changed, waitMs };
+  }
+}

@@ -1,0 +1,156 @@
+import { createHash } from "node:crypto";
+import * as z from "zod/mini";
+import type { Cluster } from "../client/cluster.ts";
+import { KINDS } from "../client/kinds.ts";
+
+/** As much of a cluster as the sharing of lanes needs. */
+export type ShareCluster = Pick<Cluster, "create" | "replace" | "remove" | "list" | "watch" | "namespace">;
+
+/** What a Lease of a group is for. */
+export type ShareRole = "member" | "shard" | "bmc";
+
+export const ROLE_LABEL = "pbnj-worker/share";
+const GROUP_LABEL = "pbnj-worker/share-group";
+const ACTION_ANNOTATION = "pbnj-worker/action";
+
+/** What is read of a Lease. */
+export const ShareLease = z.object({
+  metadata: z.object({
+    name: z.string(),
+    uid: z.string(),
+    resourceVersion: z.string(),
+    labels: z.optional(z.record(z.string(), z.string())),
+    annotations: z.optional(z.record(z.string(), z.string())),
+  }),
+  spec: z.optional(
+    z.object({
+      holderIdentity: z.nullish(z.string()),
+      acquireTime: z.nullish(z.string()),
+      leaseTransitions: z.nullish(z.number()),
+    }),
+  ),
+});
+export type ShareLease = z.infer<typeof ShareLease>;
+
+/** Undefined when nobody holds it. */
+export function holderOf({ spec }: ShareLease): string | undefined {
+  return spec?.holderIdentity || undefined;
+}
+
+/** The `actionKey` of the action that is at the BMC. */
+export function actionOf({ metadata }: ShareLease): string | undefined {
+  return metadata.annotations?.[ACTION_ANNOTATION];
+}
+
+export function shardNumberOf(group: string, { metadata }: ShareLease): number | undefined {
+  const start = `${group}-shard-`;
+  const digits = metadata.name.startsWith(start) ? metadata.name.slice(start.length) : "";
+  return /^\d{1,5}$/.test(digits) ? Number(digits) : undefined;
+}
+
+export function memberLeaseName(group: string, member: string): string {
+  return `${group}-member-${nameable(member)}`;
+}
+
+export function shardLeaseName(group: string, shard: number): string {
+  return `${group}-shard-${shard}`;
+}
+
+export function bmcLeaseName(group: string, key: string): string {
+  return `${group}-bmc-${createHash("sha256").update(key).digest("hex").slice(0, 40)}`;
+}
+
+/** What distinguishes a process from an earlier or another one of the same member name. */
+const INCARNATION = /_[0-9a-f]{8}$/;
+
+export function identityOf(member: string, random: () => number): string {
+  const bits = Math.floor(random() * 2 ** 32);
+  return `${nameable(member)}_${bits.toString(16).padStart(8, "0")}`;
+}
+
+/** The member's name as it is in the names of Leases. */
+export function memberOf(identity: string): string {
+  return identity.replace(INCARNATION, "");
+}
+
+/** Selects Leases of a group by label. */
+export function selectorOf(group: string, ...roles: readonly ShareRole[]): string {
+  return `${GROUP_LABEL}=${group},${ROLE_LABEL} in (${roles.join(",")})`;
+}
+
+export interface LeaseText {
+  readonly group: string;
+  readonly role: ShareRole;
+  readonly name: string;
+  /** Undefined for a Lease that is free. */
+  readonly holder: string | undefined;
+  /** Wall clock, for people: nobody compares it. */
+  readonly nowMs: number;
+  readonly leaseDurationMs?: number;
+  readonly actionKey?: string | undefined;
+  /** What it takes the place of. */
+  readonly before?: ShareLease | undefined;
+}
+
+/**
+ * A Lease to be sent. The uid goes along with the resource version: a PUT creates a Lease that was deleted meanwhile (its
+ * strategy's AllowCreateOnUpdate), unless it names the uid of the one that it means.
+ */
+export function leaseText({
+  group,
+  role,
+  name,
+  holder,
+  nowMs,
+  leaseDurationMs,
+  actionKey,
+  before,
+}: LeaseText) {
+  const isRenewal = before !== undefined && holderOf(before) === holder;
+  const transitions = (before?.spec?.leaseTransitions ?? 0) + (before === undefined || isRenewal ? 0 : 1);
+  const acquireTime = isRenewal ? (before.spec?.acquireTime ?? microTime(nowMs)) : microTime(nowMs);
+  return {
+    metadata: {
+      name,
+      labels: {
+        "app.kubernetes.io/managed-by": "pbnj-worker",
+        [GROUP_LABEL]: group,
+        [ROLE_LABEL]: role,
+      },
+      ...(actionKey !== undefined && { annotations: { [ACTION_ANNOTATION]: actionKey } }),
+      ...(before && { uid: before.metadata.uid, resourceVersion: before.metadata.resourceVersion }),
+    },
+    spec: {
+      ...(holder !== undefined && { holderIdentity: holder, acquireTime }),
+      ...(role === "member" && { renewTime: microTime(nowMs) }),
+      ...(leaseDurationMs !== undefined && { leaseDurationSeconds: Math.ceil(leaseDurationMs / 1_000) }),
+      leaseTransitions: transitions,
+    },
+  };
+}
+
+/** The one Lease of that name; undefined when there is none. A list is never behind what was written before it. */
+export async function findLease(
+  cluster: ShareCluster,
+  name: string,
+  signal: AbortSignal,
+): Promise<ShareLease | undefined> {
+  const selection = { namespace: cluster.namespace, fieldSelector: `metadata.name=${name}` };
+  const { items } = await cluster.list(KINDS.lease, selection, ShareLease, signal);
+  return items[0];
+}
+
+/** RFC 3339 with six digits after the point, as the API reads no other. */
+function microTime(ms: number): string {
+  return new Date(ms).toISOString().replace("Z", "000Z");
+}
+
+const LONGEST_MEMBER = 150;
+
+/** A host name is a name of an object as it is; any other is made one, and stays distinct. */
+function nameable(member: string): string {
+  if (member.length <= LONGEST_MEMBER && /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(member)) return member;
+  const plain = member.toLowerCase().replace(/[^a-z0-9]+/g, "-");
+  const hash = createHash("sha256").update(member).digest("hex").slice(0, 8);
+  return `${plain.slice(0, LONGEST_MEMBER - 10).replace(/^-+|-+$/g, "") || "member"}-${hash}`;
+}

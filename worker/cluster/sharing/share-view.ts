@@ -1,0 +1,134 @@
+import type { Clock } from "../../../shared/clock.ts";
+import type { Logger } from "../../../shared/logger.ts";
+import { KINDS } from "../client/kinds.ts";
+import { type Change, WatchedObjects } from "../client/watched-objects.ts";
+import {
+  holderOf,
+  ROLE_LABEL,
+  type ShareCluster,
+  ShareLease,
+  selectorOf,
+  shardNumberOf,
+} from "./share-lease.ts";
+
+export interface ShareViewParts {
+  readonly cluster: ShareCluster;
+  readonly group: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Members came or went, or a shard changed: not for renewals. Must not throw. */
+  readonly onChange: () => void;
+  /** A member's Lease is new or renewed. Must not throw. */
+  readonly onSign: (leaseName: string) => void;
+}
+
+/** A member as its Lease shows it. */
+export interface SeenMember {
+  readonly identity: string;
+  readonly lease: ShareLease;
+  /** When this version of its Lease came, by the monotonic clock. */
+  readonly changedMs: number;
+}
+
+/**
+ * The group as the API tells it. All Leases come by one watch, in the order in which they were written: who sees a shard's
+ * holder has seen that holder join, so that one who is not there has left for good.
+ */
+export class ShareView {
+  readonly #parts: ShareViewParts;
+  readonly #objects: WatchedObjects<ShareLease>;
+  /** By the name of the Lease. */
+  readonly #members = new Map<string, SeenMember>();
+  readonly #shards = new Map<number, ShareLease>();
+  #identities: ReadonlySet<string> = new Set();
+
+  constructor(parts: ShareViewParts) {
+    this.#parts = parts;
+    const { cluster, group, clock, log } = parts;
+    this.#objects = new WatchedObjects({
+      cluster,
+      kind: KINDS.lease,
+      selection: { namespace: cluster.namespace, labelSelector: selectorOf(group, "member", "shard") },
+      project: (object) => ShareLease.safeParse(object).data,
+      onChange: (change) => this.#take(change),
+      clock,
+      log,
+    });
+  }
+
+  /** Resolves when all of it has been seen once; rejects when `run` ends before. */
+  get synced(): Promise<void> {
+    return this.#objects.synced;
+  }
+
+  /** Why it may be behind. */
+  get problem(): string | undefined {
+    const { state } = this.#objects;
+    return state.kind === "failing" ? state.error.message : undefined;
+  }
+
+  get members(): ReadonlyMap<string, SeenMember> {
+    return this.#members;
+  }
+
+  has(identity: string): boolean {
+    return this.#identities.has(identity);
+  }
+
+  shard(shard: number): ShareLease | undefined {
+    return this.#shards.get(shard);
+  }
+
+  get shards(): ReadonlyMap<number, ShareLease> {
+    return this.#shards;
+  }
+
+  /** After a time in which nothing was heard nobody's silence means anything. */
+  forgetSilences(): void {
+    const changedMs = this.#parts.clock.monotonicMs();
+    for (const [name, member] of this.#members) this.#members.set(name, { ...member, changedMs });
+  }
+
+  forgetSilence(leaseName: string): void {
+    const member = this.#members.get(leaseName);
+    if (member) this.#members.set(leaseName, { ...member, changedMs: this.#parts.clock.monotonicMs() });
+  }
+
+  /** Until the signal aborts; may be run again, and goes on where it was. Never rejects. */
+  run(signal: AbortSignal): Promise<void> {
+    return this.#objects.run(signal);
+  }
+
+  #take(change: Change<ShareLease>): void {
+    const lease = change.kind === "set" ? change.value : change.before;
+    const present = change.kind === "set";
+    if (lease.metadata.labels?.[ROLE_LABEL] === "member") this.#takeMember(lease, present);
+    else this.#takeShard(lease, present);
+  }
+
+  #takeMember(lease: ShareLease, present: boolean): void {
+    const { name, resourceVersion } = lease.metadata;
+    const seen = this.#members.get(name);
+    // A list that begins a watch anew repeats what was known: no sign of life.
+    if (present && seen?.lease.metadata.resourceVersion === resourceVersion) return;
+    const identity = present ? holderOf(lease) : undefined;
+    const before = seen?.identity;
+    if (identity === undefined) this.#members.delete(name);
+    else this.#members.set(name, { identity, lease, changedMs: this.#parts.clock.monotonicMs() });
+    if (identity !== before) {
+      this.#identities = new Set([...this.#members.values()].map((member) => member.identity));
+      this.#parts.onChange();
+    }
+    if (present) this.#parts.onSign(name);
+  }
+
+  #takeShard(lease: ShareLease, present: boolean): void {
+    const shard = shardNumberOf(this.#parts.group, lease);
+    if (shard === undefined) return;
+    const seen = this.#shards.get(shard)?.metadata.resourceVersion;
+    if (present && seen === lease.metadata.resourceVersion) return;
+    if (present) this.#shards.set(shard, lease);
+    else this.#shards.delete(shard);
+    this.#parts.onChange();
+  }
+}

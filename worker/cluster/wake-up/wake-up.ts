@@ -1,0 +1,177 @@
+import type { Clock } from "../../../shared/clock.ts";
+import type { Logger } from "../../../shared/logger.ts";
+import type { ActionId } from "../../action/action.ts";
+import type { Wake, Waking } from "../../action/waking.ts";
+import type { Cluster } from "../client/cluster.ts";
+import { KINDS } from "../client/kinds.ts";
+import { WatchedObjects } from "../client/watched-objects.ts";
+import { Deletions } from "./deletions.ts";
+import { type WatchedWorkflow, watchedWorkflow } from "./watched-workflow.ts";
+
+export interface WakeUpOptions {
+  readonly cluster: Pick<Cluster, "list" | "watch">;
+  /** Absent is all namespaces. */
+  readonly namespace?: string | undefined;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly random?: () => number;
+}
+
+/** How rarely a server is asked that has nothing as far as the cluster tells: against what a watch may have missed. */
+const RARELY_MS = 15 * 60_000;
+/** A watch may be so far behind the server. */
+const BEHIND_MS = 10_000;
+/** Over so long the lanes come back to polling when the watch fails, so that they do not all come at once. */
+const COME_BACK_MS = 10_000;
+
+/** Made once: an abort without a reason makes an error with its stack each time, and lanes are woken by the thousand. */
+const WOKEN = new Error("woken up");
+
+/** Knows from the cluster's Workflows for which agent IDs the tink server may have an action. */
+export class WakeUp implements Waking {
+  readonly #options: WakeUpOptions;
+  readonly #workflows: WatchedObjects<WatchedWorkflow>;
+  readonly #deletions = new Deletions();
+  /** By agent ID: how many Workflows are addressed to it. */
+  readonly #addressed = new Map<string, number>();
+  /** By agent ID: how many Workflows that are over the server may come to instead. */
+  readonly #blocking = new Map<string, number>();
+  #stop: AbortSignal | undefined;
+  /** The server has served a Workflow that is not among those that are watched. */
+  #isBlind = false;
+  /** By agent ID: what ends the rest of its lanes. */
+  readonly #resting = new Map<string, Set<() => void>>();
+
+  constructor(options: WakeUpOptions) {
+    this.#options = options;
+    const { cluster, namespace, clock, log } = options;
+    this.#workflows = new WatchedObjects<WatchedWorkflow>({
+      ...{ cluster, clock, log, kind: KINDS.workflow, selection: { namespace } },
+      project: watchedWorkflow,
+      onState: ({ kind }) => {
+        if (kind === "failing") this.#wakeAll();
+      },
+      onChange: (change) => {
+        this.#countAll(change.before, -1);
+        if (change.kind === "set") this.#countAll(change.value, 1);
+        this.#deletions.take(change);
+      },
+    });
+  }
+
+  /** Watches until the signal aborts. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    this.#stop = signal;
+    await this.#workflows.run(signal);
+  }
+
+  get isWatching(): boolean {
+    return !this.#isBlind && this.#workflows.isSynced && this.#workflows.state.kind === "watching";
+  }
+
+  /** Before its first answer, good or bad. */
+  get isStarting(): boolean {
+    return !this.isWatching && !this.#isBlind && this.#workflows.state.kind !== "failing";
+  }
+
+  now(agentId: string): Wake | undefined {
+    if (!this.isWatching) return "unknown";
+    return this.#addressed.has(agentId) ? "addressed" : undefined;
+  }
+
+  blocking(agentId: string): number {
+    return this.#blocking.get(agentId) ?? 0;
+  }
+
+  async wait(agentId: string, signal: AbortSignal): Promise<Wake> {
+    const { clock, random = Math.random } = this.#options;
+    if (this.now(agentId) === undefined) {
+      const woken = await this.#rest(agentId, RARELY_MS * (0.5 + random()), signal);
+      if (signal.aborted) return "unknown";
+      if (!woken) return "rarely";
+    }
+    const why = this.now(agentId) ?? "rarely";
+    if (why === "unknown") await clock.sleep(COME_BACK_MS * random(), signal).catch(() => undefined);
+    return why;
+  }
+
+  /** Whoever watches the wrong namespace would be woken by nothing, and is better asked all the time. */
+  served({ workflowId }: Pick<ActionId, "workflowId">, why: Wake): void {
+    if (why !== "rarely" || !this.isWatching || this.#knows(workflowId)) return;
+    const { clock, log, namespace } = this.#options;
+    void clock.sleep(BEHIND_MS, this.#stop).then(
+      () => {
+        if (!this.isWatching || this.#knows(workflowId)) return;
+        this.#isBlind = true;
+        this.#wakeAll();
+        const watched = namespace ?? "*";
+        log.warn(
+          { workflow: workflowId, watched },
+          "workflow outside watched namespaces, lanes poll continuously",
+        );
+      },
+      () => undefined,
+    );
+  }
+
+  /** As `ExecutorOptions.cancelOf`: aborts when the action's Workflow is deleted. */
+  cancelOf(action: ActionId): AbortSignal | undefined {
+    return this.#deletions.signalOf(action, this.#find(action.workflowId));
+  }
+
+  #knows(workflowId: string): boolean {
+    return this.#find(workflowId) !== undefined;
+  }
+
+  #find(workflowId: string): WatchedWorkflow | undefined {
+    const slash = workflowId.indexOf("/");
+    return this.#workflows.get({
+      namespace: workflowId.slice(0, slash),
+      name: workflowId.slice(slash + 1),
+    });
+  }
+
+  /** Resolves to whether something ended the rest before its time. */
+  async #rest(agentId: string, ms: number, signal: AbortSignal): Promise<boolean> {
+    const woken = new AbortController();
+    const wake = () => woken.abort(WOKEN);
+    const resting = this.#resting.get(agentId) ?? new Set();
+    this.#resting.set(agentId, resting.add(wake));
+    signal.addEventListener("abort", wake, { once: true });
+    try {
+      await this.#options.clock.sleep(ms, woken.signal);
+      return false;
+    } catch {
+      return true;
+    } finally {
+      signal.removeEventListener("abort", wake);
+      resting.delete(wake);
+      if (resting.size === 0) this.#resting.delete(agentId);
+    }
+  }
+
+  #wake(agentId: string): void {
+    for (const wake of this.#resting.get(agentId) ?? []) wake();
+  }
+
+  /** Nobody can tell any more whom there is something for. */
+  #wakeAll(): void {
+    for (const agentId of [...this.#resting.keys()]) this.#wake(agentId);
+  }
+
+  #countAll(workflow: WatchedWorkflow | undefined, by: 1 | -1): void {
+    if (!workflow) return;
+    const { agents, blocked } = workflow;
+    if (blocked !== undefined) add(this.#blocking, blocked, by);
+    for (const agentId of agents) {
+      add(this.#addressed, agentId, by);
+      if (by > 0) this.#wake(agentId);
+    }
+  }
+}
+
+function add(counts: Map<string, number>, key: string, by: 1 | -1): void {
+  const count = (counts.get(key) ?? 0) + by;
+  if (count > 0) counts.set(key, count);
+  else counts.delete(key);
+}

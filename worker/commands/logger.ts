@@ -1,0 +1,50 @@
+import { styleText } from "node:util";
+import { type Logger as Pino, pino } from "pino";
+import type { Logger } from "../../shared/logger.ts";
+import { printable } from "../../shared/printable.ts";
+import { type LinePart, type Paint, prettyLine } from "./pretty-line.ts";
+
+export type LogLevel = "debug" | "info" | "warn" | "error";
+
+export interface LogOptions {
+  readonly level: LogLevel;
+  /** `auto` is text for people on a terminal and JSON lines elsewhere. */
+  readonly format: "auto" | "json" | "pretty";
+}
+
+/** A log whose least level may change while it is written. */
+export interface WorkerLog extends Logger {
+  setLevel(level: LogLevel): void;
+}
+
+/** The worker's log, on stderr: stdout belongs to what a command prints. */
+export function createLogger({ level, format }: LogOptions): WorkerLog {
+  const stderr = pino.destination({ fd: 2, sync: true });
+  const readable = format === "pretty" || (format === "auto" && process.stderr.isTTY);
+  const stream = readable
+    ? { write: (json: string) => void stderr.write(`${prettyLine(JSON.parse(json), paint)}\n`) }
+    : { write: (json: string) => void stderr.write(`${printable(json.trimEnd())}\n`) };
+  const logger: Pino = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, stream);
+  return {
+    debug: (fields, message) => logger.debug(fields, message),
+    info: (fields, message) => logger.info(fields, message),
+    warn: (fields, message) => logger.warn(fields, message),
+    error: (fields, message) => logger.error(fields, message),
+    setLevel(next) {
+      logger.level = next;
+    },
+  };
+}
+
+const STYLES: Readonly<Record<LinePart, Parameters<typeof styleText>[0]>> = {
+  time: "gray",
+  debug: "gray",
+  info: "green",
+  warn: "yellow",
+  error: ["bold", "red"],
+  subject: "cyan",
+  facts: "gray",
+};
+
+/** In colour on a terminal that has it, and where nobody set `NO_COLOR`. */
+const paint: Paint = (part, text) => styleText(STYLES[part], text, { stream: process.stderr });

@@ -1,0 +1,130 @@
+import { randomBytes } from "node:crypto";
+import { systemClock } from "../../shared/clock.ts";
+import { EXIT_OK, exitCodeOf, type StopSignal } from "../../shared/contract/exit-code.ts";
+import type { Checked, Problem } from "../../shared/document/problem.ts";
+import { formatSeconds } from "../../shared/duration.ts";
+import { suggestion } from "../../shared/nearest-name.ts";
+import { printable, printableLine } from "../../shared/printable.ts";
+import type { Action, ActionStatus, Outcome } from "../action/action.ts";
+import { composeExecutor, composeRuntime } from "../compose/compose.ts";
+import { openCluster } from "../compose/open-cluster.ts";
+import { loadExecutionConfig } from "../config/load-config.ts";
+import { problemReport } from "../document/problem-report.ts";
+import { MemoryJournal } from "../journal/memory-journal.ts";
+import type { OwnProgram } from "../runtime/in-process/own-program.ts";
+import type { Acknowledgement, StatusSink } from "../source/transport.ts";
+import { actionsOfTask } from "../template/actions.ts";
+import { loadTemplate } from "../template/load-template.ts";
+import type { Template, TemplateTask } from "../template/template.ts";
+import { createLogger } from "./logger.ts";
+
+const COMMAND = "pbnj-worker run";
+
+/**
+ * `pbnj-worker run`: the actions of a template, here, one after the other, with the runtime and policy that
+ * `start` would use. Resolves to the exit code: that of the first action that fails, 2 for bad input.
+ */
+export async function runTemplate(
+  path: string,
+  flags: Readonly<Record<string, unknown>>,
+  unknown: readonly Problem[],
+  own: OwnProgram,
+): Promise<number> {
+  const { map: _map, task: _task, ...settingFlags } = flags;
+  const loaded = loadExecutionConfig({ flags: settingFlags, env: process.env });
+  const template = await loadTemplate(path, flags["map"]);
+  const chosen = template.ok ? chooseTasks(template.value, flags["task"]) : template;
+  const problems = [loaded, chosen].flatMap((part) => (part.ok ? [] : part.problems));
+  if (!loaded.ok || !chosen.ok || unknown.length > 0) {
+    process.stderr.write(problemReport(COMMAND, [...unknown, ...problems]));
+    return exitCodeOf("usage");
+  }
+  const { config } = loaded;
+  const log = createLogger(config.log);
+  for (const { source, message } of loaded.warnings) log.warn({ source }, message);
+  const opening = await openCluster(config);
+  if (!opening.ok) {
+    process.stderr.write(`${printableLine(`${COMMAND}: ${opening.reason}`)}\n`);
+    return exitCodeOf("usage");
+  }
+  const { cluster } = opening;
+  const stop = stopSignal();
+  const inventory = cluster ? await cluster.machinesFor(config, log, stop.signal) : config.inventory;
+  const runtime = composeRuntime(config, { log, own, policy: () => config.policy, cluster });
+  const executor = composeExecutor(config, {
+    catalogue: own.library,
+    current: { inventory, policy: config.policy },
+    sink: terminalSink(process.stdout),
+    runtime,
+    journal: new MemoryJournal(),
+    log,
+    clock: systemClock,
+  });
+  // A run keeps no state: what one that was killed left is found by its deadline alone, by whichever worker comes next.
+  void runtime.sweep(() => false, stop.signal).catch(() => undefined);
+  try {
+    for (const action of actionsToRun(chosen.value)) {
+      const outcome = await executor.execute(action, { stop: stop.signal, cancel: stop.signal });
+      if (!outcome?.ok) return failed(outcome, stop.by());
+    }
+    return EXIT_OK;
+  } finally {
+    await runtime.close();
+    await cluster?.close();
+  }
+}
+
+function chooseTasks(template: Template, name: unknown): Checked<readonly TemplateTask[]> {
+  if (typeof name !== "string") return { ok: true, value: template.tasks, warnings: [] };
+  const tasks = template.tasks.filter((task) => task.name === name);
+  if (tasks.length > 0) return { ok: true, value: tasks, warnings: [] };
+  const names = template.tasks.map((task) => task.name);
+  const message = `the template has no task ${name}${suggestion(name, names)}`;
+  return { ok: false, problems: [{ source: "--task", message }] };
+}
+
+function actionsToRun(tasks: readonly TemplateTask[]): readonly Action[] {
+  // A run of its own each time: nothing that an earlier one left behind may be taken for this one's.
+  const workflowId = `local/${randomBytes(6).toString("hex")}`;
+  return tasks.flatMap((task) =>
+    actionsOfTask(task).map((action) => ({
+      ...action,
+      workflowId,
+      taskId: task.name,
+      actionId: `${task.name}-${action.name}`,
+    })),
+  );
+}
+
+/** Reports go to the terminal, which takes them all. */
+function terminalSink(out: NodeJS.WritableStream): StatusSink {
+  return {
+    async report(status: ActionStatus): Promise<Acknowledgement> {
+      out.write(`${printable(reportLine(status))}\n`);
+      return { kind: "acknowledged" };
+    },
+  };
+}
+
+function reportLine({ action, state, startedAt, stoppedAt, message }: ActionStatus): string {
+  const name = `${action.taskId} / ${action.name}`;
+  if (!stoppedAt) return `${name}  ${state}`;
+  return `${name}  ${state} in ${formatSeconds(stoppedAt.getTime() - startedAt.getTime())}: ${message}`;
+}
+
+function failed(outcome: Outcome | undefined, by: StopSignal): number {
+  return exitCodeOf(outcome?.class ?? "cancelled", by);
+}
+
+/** Any signal cancels: there is nothing to take up later. */
+function stopSignal(): { readonly signal: AbortSignal; by(): StopSignal } {
+  const controller = new AbortController();
+  let received: StopSignal = "SIGTERM";
+  const onSignal = (signal: StopSignal) => {
+    received = signal;
+    controller.abort(new Error(`cancelled by ${signal}`));
+  };
+  process.on("SIGTERM", () => onSignal("SIGTERM"));
+  process.on("SIGINT", () => onSignal("SIGINT"));
+  return { signal: controller.signal, by: () => received };
+}

@@ -1,0 +1,155 @@
+import { systemClock } from "../../shared/clock.ts";
+import type { StopSignal } from "../../shared/contract/exit-code.ts";
+import { EXIT_OK, exitCodeOf } from "../../shared/contract/exit-code.ts";
+import type { Problem } from "../../shared/document/problem.ts";
+import type { Logger } from "../../shared/logger.ts";
+import { printableLine } from "../../shared/printable.ts";
+import { version } from "../../shared/version.ts";
+import { textOf } from "../action/action-status.ts";
+import type { Observer } from "../action/observer.ts";
+import { composeWorker } from "../compose/compose.ts";
+import { openCluster } from "../compose/open-cluster.ts";
+import { openOperating } from "../compose/operating.ts";
+import { loadConfig } from "../config/load-config.ts";
+import { filesOpenToAll } from "../document/open-to-all.ts";
+import { problemReport } from "../document/problem-report.ts";
+import { type ReadTextFile, readTextFile } from "../document/read-text-file.ts";
+import { Journal } from "../journal/journal.ts";
+import {
+  openStateDirectory,
+  type StateDirectory,
+  StateDirectoryProblem,
+} from "../journal/state-directory.ts";
+import type { Worker } from "../lanes/worker.ts";
+import type { OwnProgram } from "../runtime/in-process/own-program.ts";
+import { switchLevelOnSignal } from "./log-level-signal.ts";
+import { createLogger } from "./logger.ts";
+import { keepHeapSmall } from "./small-heap.ts";
+import { EXIT_TEMPORARY_FAILURE, isTemporary } from "./temporary-failure.ts";
+
+/**
+ * `pbnj-worker start`. Resolves to the exit code: 0 when it was stopped and everything it ran had ended, 128
+ * plus the signal when actions were cut short, 2 for a bad configuration, with which nothing is started, and 75 when it
+ * may start later with the same settings, as when the disk is full or another worker has the state directory.
+ */
+export async function start(
+  flags: Readonly<Record<string, unknown>>,
+  unknown: readonly Problem[],
+  own: OwnProgram,
+): Promise<number> {
+  keepHeapSmall();
+  let unreadable: unknown;
+  const readFile: ReadTextFile = (path) => {
+    try {
+      return readTextFile(path);
+    } catch (thrown) {
+      if (isTemporary(thrown)) unreadable = thrown;
+      throw thrown;
+    }
+  };
+  const loaded = loadConfig({ flags, env: process.env, readFile });
+  if (!loaded.ok || unknown.length > 0) {
+    process.stderr.write(
+      problemReport("pbnj-worker start", [...unknown, ...(loaded.ok ? [] : loaded.problems)]),
+    );
+    return failedStart(unreadable);
+  }
+  const { config, warnings } = loaded;
+  const log = createLogger(config.log);
+  switchLevelOnSignal(log, config.log.level);
+  for (const { source, message } of warnings) log.warn({ source }, message);
+  const { token, key } = config.http?.files ?? {};
+  for (const file of await filesOpenToAll([token, key].flatMap((secret) => (secret ? [secret.path] : [])))) {
+    log.warn({ file }, "secret file is readable by every user of this host");
+  }
+  const opening = await openCluster(config);
+  if (!opening.ok) {
+    process.stderr.write(`${printableLine(`pbnj-worker start: ${opening.reason}`)}\n`);
+    return exitCodeOf("usage");
+  }
+  const { cluster } = opening;
+  const operating = openOperating(config, { log, clock: systemClock, actionNames: own.actions });
+  let state: StateDirectory;
+  let journal: Journal;
+  try {
+    state = await openStateDirectory(config.stateDirectory);
+    journal = await openJournal(state, log, operating.observer);
+  } catch (thrown) {
+    if (!(thrown instanceof StateDirectoryProblem)) throw thrown;
+    process.stderr.write(`${printableLine(`pbnj-worker start: ${thrown.message}`)}\n`);
+    await operating.close();
+    return failedStart(thrown);
+  }
+  const { observer, traceEnvironment, watchedFiles } = operating;
+  const worker = composeWorker(config, {
+    ...{ log, own, state, journal, observer, traceEnvironment, watchedFiles, cluster },
+  });
+  try {
+    await operating.serve(worker.facts);
+  } catch (thrown) {
+    process.stderr.write(`${printableLine(`pbnj-worker start: ${textOf(thrown)}`)}\n`);
+    await operating.close();
+    await state.close();
+    return failedStart(thrown);
+  }
+  const received = stopOnSignals(worker);
+  log.info(
+    {
+      version,
+      server: config.server.server,
+      tls: config.server.tls,
+      runtime: config.runtime.kind,
+      lanes: config.agentIds.length,
+      maxActions: config.maxActions,
+      machines: config.inventory.machines().length,
+      stateDirectory: state.path,
+      unfinished: journal.unfinished().length,
+    },
+    "worker started",
+  );
+  const ended = new AbortController();
+  const lost = state.untilLost(ended.signal, log);
+  const run = worker.run().finally(() => ended.abort());
+  const problem = await Promise.race([lost, run.then(() => undefined)]);
+  if (problem) {
+    // As if it were killed: what runs goes on, and is the other worker's.
+    log.error({ error: problem.message }, "state directory lost, exiting");
+    await operating.close();
+    return EXIT_TEMPORARY_FAILURE;
+  }
+  const end = await run;
+  await state.close();
+  await cluster?.close();
+  await operating.close();
+  log.info({ end }, "worker stopped");
+  return end === "cancelled" ? exitCodeOf("cancelled", received()) : EXIT_OK;
+}
+
+/** The exit code of a start that failed for this reason. */
+function failedStart(thrown: unknown): number {
+  return isTemporary(thrown) ? EXIT_TEMPORARY_FAILURE : exitCodeOf("usage");
+}
+
+async function openJournal(state: StateDirectory, log: Logger, observer: Observer): Promise<Journal> {
+  try {
+    const { journal: directory, verify } = state;
+    return await Journal.open({ directory, clock: systemClock, log, observer, verify });
+  } catch (thrown) {
+    const error = thrown instanceof Error ? thrown.message : String(thrown);
+    const text = `the journal ${state.journal} cannot be opened: ${error}`;
+    throw new StateDirectoryProblem(text, { cause: thrown });
+  }
+}
+
+/** The first SIGTERM or SIGINT lets running actions end, the second cancels them. Gives the last one that came. */
+export function stopOnSignals(worker: Pick<Worker, "stop" | "cancel">): () => StopSignal {
+  let received: StopSignal | undefined;
+  const onSignal = (signal: StopSignal) => {
+    if (received) worker.cancel();
+    else worker.stop();
+    received = signal;
+  };
+  process.on("SIGTERM", () => onSignal("SIGTERM"));
+  process.on("SIGINT", () => onSignal("SIGINT"));
+  return () => received ?? "SIGTERM";
+}

@@ -1,0 +1,122 @@
+import { basename } from "node:path";
+import { EXIT_OK, exitCodeOf } from "../../shared/contract/exit-code.ts";
+import { formatProblem, type Problem } from "../../shared/document/problem.ts";
+import { suggestion } from "../../shared/nearest-name.ts";
+import { printableLine, printableLines } from "../../shared/printable.ts";
+import type { Action } from "../action/action.ts";
+import { loadRules, type Rules } from "../config/load-config.ts";
+import { problemReport } from "../document/problem-report.ts";
+import { type Deciding, explain } from "../policy/explain.ts";
+import { type ExplainedAction, explanationTable } from "../policy/explanation-text.ts";
+import { unenforced } from "../policy/unenforced.ts";
+import type { OwnProgram } from "../runtime/in-process/own-program.ts";
+import { actionsOfTask } from "../template/actions.ts";
+import { loadTemplate } from "../template/load-template.ts";
+import type { Template } from "../template/template.ts";
+
+const OUTPUTS = ["table", "json"];
+const EXIT_REFUSED = 1;
+/** A DNS label (RFC 1123 section 2.1), as Kubernetes has it. */
+const NAMESPACE = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+
+/**
+ * `pbnj-worker policy test`: what would become of each action of a template. Reads no secret and connects nowhere.
+ * Resolves to the exit code: 0 when all of it would be allowed, 1 when not, 2 for bad input.
+ */
+export async function testPolicy(
+  path: string,
+  flags: Readonly<Record<string, unknown>>,
+  unknown: readonly Problem[],
+  own: OwnProgram,
+): Promise<number> {
+  const { map, namespace: inNamespace, output: asked, ...settingFlags } = flags;
+  const [namespace, output] = [String(inNamespace), String(asked)];
+  const loaded = loadRules({ flags: settingFlags, env: process.env });
+  const template = await loadTemplate(path, map);
+  const problems = [loaded, template].flatMap((part) => (part.ok ? [] : part.problems));
+  const wrong = [...unknown, ...flagProblems(namespace, output), ...problems];
+  if (!loaded.ok || !template.ok || wrong.length > 0) {
+    process.stderr.write(problemReport("pbnj-worker policy test", wrong));
+    return exitCodeOf("usage");
+  }
+  const { config: rules } = loaded;
+  const explained = await explainTemplate(template.value, namespace, decidingOf(rules, own));
+  const warnings = [...loaded.warnings, ...unenforced(rules.policy, rules.settings.runtime)];
+  for (const warning of warnings)
+    process.stderr.write(`${printableLine(`warning: ${formatProblem(warning)}`)}\n`);
+  const allowed = explained.every((action) => action.allowed);
+  const { policy, inventory, runtime } = rules.settings;
+  const about = { allowed, namespace, runtime, policy: policy ?? null, inventory: inventory ?? null };
+  const text =
+    output === "json"
+      ? JSON.stringify({ ...about, actions: explained.map(asJson) }, undefined, 2)
+      : `${explanationTable(explained)}\n\n${summary(explained, namespace, rules)}`;
+  await new Promise((resolve) => process.stdout.write(`${printableLines(text)}\n`, resolve));
+  return allowed ? EXIT_OK : EXIT_REFUSED;
+}
+
+function flagProblems(namespace: string, output: string): readonly Problem[] {
+  const problems: Problem[] = [];
+  if (!NAMESPACE.test(namespace)) {
+    problems.push({ source: "--namespace", message: "must be the name of a namespace, such as team-a" });
+  }
+  if (!OUTPUTS.includes(output)) {
+    const message = `must be one of ${OUTPUTS.join(", ")}${suggestion(output, OUTPUTS)}`;
+    problems.push({ source: "--output", message });
+  }
+  return problems;
+}
+
+function decidingOf({ policy, inventory, settings }: Rules, own: OwnProgram): Deciding {
+  const { agentIdPattern, runtime, unsafeAnyImage, pullPolicy, memoryLimit, cpuLimit, pidsLimit } = settings;
+  return {
+    policy,
+    catalogue: own.library,
+    unsafeAnyImage,
+    inventory,
+    agentIdPattern,
+    runtime,
+    settings: { pull: pullPolicy, memoryBytes: memoryLimit, cpus: cpuLimit, pids: pidsLimit },
+  };
+}
+
+async function explainTemplate(
+  template: Template,
+  namespace: string,
+  deciding: Deciding,
+): Promise<readonly ExplainedAction[]> {
+  const explained: ExplainedAction[] = [];
+  for (const action of actionsIn(template, namespace)) {
+    const { taskId: task, name, agentId, image } = action;
+    explained.push({ task, action: name, agentId, image, ...(await explain(action, deciding)) });
+  }
+  return explained;
+}
+
+/** Also with what the deprecated API would run after a failure. */
+function actionsIn(template: Template, namespace: string): readonly Action[] {
+  return template.tasks.flatMap((task) =>
+    actionsOfTask(task).map((planned, index) => ({
+      ...planned,
+      workflowId: `${namespace}/${template.name}`,
+      taskId: task.name,
+      actionId: `${task.name}-${planned.name}`,
+      onTimeout: task.actions[index]?.onTimeout ?? [],
+      onFailure: task.actions[index]?.onFailure ?? [],
+    })),
+  );
+}
+
+/** For programs what is absent is null. */
+function asJson({ task, action, agentId, image, machine, container, ...verdict }: ExplainedAction) {
+  const about = { task, action, agentId, image, machine: machine ?? null };
+  return { ...about, ...verdict, container: container ?? null };
+}
+
+function summary(explained: readonly ExplainedAction[], namespace: string, { settings }: Rules): string {
+  const refused = explained.filter(({ allowed }) => !allowed).length;
+  const allowed = explained.length - refused;
+  const by = settings.policy === undefined ? "without a policy" : `by ${basename(settings.policy)}`;
+  const machines = settings.inventory === undefined ? ", without an inventory no machine is known" : "";
+  return `${allowed} allowed, ${refused} refused ${by}; namespace ${namespace}, runtime ${settings.runtime}${machines}`;
+}

@@ -1,0 +1,144 @@
+import type { Clock } from "../../shared/clock.ts";
+import type { Logger } from "../../shared/logger.ts";
+import type { ActionId, ActionStatus } from "../action/action.ts";
+import { actionKey } from "../action/action-key.ts";
+import { fieldsOf, textOf } from "../action/action-status.ts";
+import { isWorkflowDeleted } from "../action/workflow-deleted.ts";
+import type { Delivery, Reporter } from "./reporter.ts";
+
+export interface FinalReport {
+  readonly status: ActionStatus;
+  /** Once it aborts, the report has a few seconds left. */
+  readonly cancel: AbortSignal;
+  /** Called once, with what became of the report. Must not reject. */
+  readonly finish: (delivery: Delivery) => Promise<void>;
+}
+
+export interface FinalReportsOptions {
+  readonly reporter: Reporter;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+interface Pending {
+  readonly workflowId: string;
+  /** Aborts when the server shows that it has the end. */
+  readonly superseded: AbortController;
+  /** Never rejects. */
+  readonly done: Promise<void>;
+}
+
+/** How long an action keeps its lane, its turn and its slot for its final report. */
+const LANE_WAIT_MS = 5_000;
+/** The most reports that are pending in the background; further ones keep their lanes. */
+const MOST_PENDING = 5_000;
+/** A report that was not taken for so long after the end of its action is abandoned. */
+const ABANDON_MS = 7 * 24 * 60 * 60_000;
+/** However old it seems: the wall clock may have been set since. */
+const LEAST_MS = 60 * 60_000;
+/** For a report once the worker is told to stop at once. */
+const LAST_ATTEMPT_MS = 10_000;
+const NEVER = new AbortController().signal;
+
+/**
+ * The final reports that the server has not acknowledged. Each one has a few seconds of its lane's time and is then repeated
+ * in the background, while the lane goes on. Its action is not run again meanwhile.
+ */
+export class FinalReports {
+  readonly #options: FinalReportsOptions;
+  /** By action key. */
+  readonly #pending = new Map<string, Pending>();
+
+  constructor(options: FinalReportsOptions) {
+    this.#options = options;
+  }
+
+  has(key: string): boolean {
+    return this.#pending.has(key);
+  }
+
+  /** Resolves when the report is finished, or goes on in the background. Never rejects. */
+  async deliver(report: FinalReport): Promise<void> {
+    const { log } = this.#options;
+    const { action, machine, state } = report.status;
+    const key = actionKey(action);
+    const superseded = new AbortController();
+    const done = this.#run(report, superseded.signal).finally(() => this.#pending.delete(key));
+    this.#pending.set(key, { workflowId: action.workflowId, superseded, done });
+    if (this.#pending.size > MOST_PENDING) await done;
+    else if (!(await this.#isDone(done))) {
+      log.warn({ ...fieldsOf(action, machine), state }, "report pending, lane continues");
+    }
+  }
+
+  /**
+   * Whether an action that the server serves may begin, as far as pending reports go. The same action may not, and is waited
+   * for. Another action of its workflow means that the server has the end: it serves the next one only after that.
+   */
+  async admit(action: ActionId, isNew: boolean): Promise<boolean> {
+    const own = this.#pending.get(actionKey(action));
+    if (own) {
+      await this.#isDone(own.done);
+      return false;
+    }
+    if (!isNew) return true;
+    const earlier = [...this.#pending.values()].filter(({ workflowId }) => workflowId === action.workflowId);
+    for (const { superseded } of earlier) superseded.abort();
+    await Promise.all(earlier.map(({ done }) => done));
+    return true;
+  }
+
+  /** Resolves when no report is pending. */
+  async idle(): Promise<void> {
+    while (this.#pending.size > 0) await Promise.all([...this.#pending.values()].map(({ done }) => done));
+  }
+
+  async #run(report: FinalReport, superseded: AbortSignal): Promise<void> {
+    const { log } = this.#options;
+    const { action, machine, state } = report.status;
+    let delivery: Delivery = "unanswered";
+    try {
+      delivery = await this.#deliver(report, superseded);
+    } catch (thrown) {
+      const fields = fieldsOf(action, machine);
+      log.error({ ...fields, state, error: textOf(thrown) }, "report failed, retrying after restart");
+    }
+    await report.finish(delivery);
+  }
+
+  async #deliver({ status, cancel }: FinalReport, superseded: AbortSignal): Promise<Delivery> {
+    const { clock, log, reporter } = this.#options;
+    const fields = { ...fieldsOf(status.action, status.machine), state: status.state };
+    const either = AbortSignal.any([cancel, superseded]);
+    let delivery: Delivery = "unanswered";
+    if (!either.aborted) {
+      const endedMs = status.stoppedAt?.getTime() ?? clock.now();
+      const forMs = Math.max(LEAST_MS, endedMs + ABANDON_MS - clock.now());
+      delivery = await reporter.final(status, forMs, either);
+    }
+    if (delivery !== "unanswered") return delivery;
+    if (superseded.aborted) {
+      log.info(fields, "report superseded by another action of the workflow");
+      return "acknowledged";
+    }
+    if (isWorkflowDeleted(cancel)) {
+      log.warn(fields, "workflow deleted, report dropped");
+      return "rejected";
+    }
+    delivery = await reporter.within(LAST_ATTEMPT_MS, status, NEVER);
+    if (delivery === "unanswered") log.warn(fields, "report postponed: worker is stopping");
+    return delivery;
+  }
+
+  /** Waits for a report, for as long as a lane waits. Resolves to whether it is finished. */
+  async #isDone(done: Promise<void>): Promise<boolean> {
+    const waited = new AbortController();
+    const late = this.#options.clock.sleep(LANE_WAIT_MS, waited.signal).then(
+      () => false,
+      () => true,
+    );
+    const isDone = await Promise.race([done.then(() => true), late]);
+    waited.abort();
+    return isDone;
+  }
+}

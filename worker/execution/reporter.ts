@@ -1,0 +1,113 @@
+import { type Backoff, backoffMs } from "../../shared/backoff.ts";
+import type { Clock } from "../../shared/clock.ts";
+import type { Logger } from "../../shared/logger.ts";
+import type { ActionStatus } from "../action/action.ts";
+import { fieldsOf } from "../action/action-status.ts";
+import type { Observer } from "../action/observer.ts";
+import type { StatusSink } from "../source/transport.ts";
+
+/** Whether a report arrived: `rejected` means that it never will, `unanswered` that the time for it was over. */
+export type Delivery = "acknowledged" | "rejected" | "unanswered";
+
+export interface ReporterOptions {
+  readonly sink: StatusSink;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly maxBackoffMs: number;
+  readonly observer: Pick<Observer, "report">;
+}
+
+/**
+ * A RUNNING that did not arrive in this time is dropped: the server serves the action again if it still exists. The server
+ * holds a report about a workflow that is gone for a minute, in which the action has its turn at the machine.
+ */
+const RUNNING_TIMEOUT_MS = 20_000;
+/** How long a server must say that it does not find a workflow until it is gone: its cache may be behind. */
+const MISSING_MS = 3_000;
+/** How often the final report is repeated against an answer that is permanent in fact, if not in form. */
+const BOUNDED_ATTEMPTS = 8;
+
+/** Sends the states of actions until they are acknowledged. */
+export class Reporter {
+  readonly #options: ReporterOptions;
+
+  constructor(options: ReporterOptions) {
+    this.#options = options;
+  }
+
+  /** The start of an action: bounded, because nothing has been done yet. */
+  async running(status: ActionStatus, signal: AbortSignal): Promise<Delivery> {
+    return this.within(RUNNING_TIMEOUT_MS, status, signal);
+  }
+
+  /** The end of an action: repeated until it is acknowledged or rejected, for this long, or until the signal aborts. */
+  async final(status: ActionStatus, forMs: number, signal: AbortSignal): Promise<Delivery> {
+    return this.#deliver(status, forMs, signal);
+  }
+
+  /** As `final`, but the time ends an attempt in flight, too. */
+  async within(ms: number, status: ActionStatus, signal: AbortSignal): Promise<Delivery> {
+    const { clock } = this.#options;
+    const answered = new AbortController();
+    const over = new AbortController();
+    void clock.sleep(ms, answered.signal).then(
+      () => over.abort(),
+      () => undefined,
+    );
+    try {
+      const either = AbortSignal.any([signal, over.signal]);
+      return await this.#deliver(status, Number.POSITIVE_INFINITY, either);
+    } finally {
+      answered.abort();
+    }
+  }
+
+  async #deliver(status: ActionStatus, forMs: number, signal: AbortSignal): Promise<Delivery> {
+    const { sink, clock, log, maxBackoffMs, observer } = this.#options;
+    const backoff: Backoff = { firstMs: 500, maxMs: maxBackoffMs, jitter: 0.3 };
+    const fields = { ...fieldsOf(status.action, status.machine), state: status.state };
+    const endMs = clock.monotonicMs() + forMs;
+    let missingSinceMs: number | undefined;
+    let boundedAnswers = 0;
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        signal.throwIfAborted();
+        const askedMs = clock.monotonicMs();
+        const answer = await sink.report(status, signal);
+        observer.report({
+          action: status.action,
+          state: status.state,
+          code: answer.kind === "acknowledged" ? "OK" : answer.code,
+          durationMs: clock.monotonicMs() - askedMs,
+        });
+        if (answer.kind === "acknowledged") {
+          log.debug({ ...fields, attempt }, "report acknowledged");
+          return "acknowledged";
+        }
+        const facts = { ...fields, attempt, code: answer.code, reason: answer.reason };
+        if (answer.kind === "retry" && answer.bounded) boundedAnswers += 1;
+        if (answer.kind === "rejected" || boundedAnswers >= BOUNDED_ATTEMPTS) {
+          log.error(facts, "report rejected");
+          return "rejected";
+        }
+        missingSinceMs = answer.missing ? (missingSinceMs ?? askedMs) : undefined;
+        if (missingSinceMs !== undefined && clock.monotonicMs() - missingSinceMs >= MISSING_MS) {
+          log.warn(facts, "workflow not found, report dropped");
+          return "rejected";
+        }
+        if (clock.monotonicMs() > endMs) {
+          log.error(facts, "report abandoned");
+          return "rejected";
+        }
+        const waitMs = backoffMs(backoff, attempt);
+        // Once per report; an outage has a line of its own.
+        const say = attempt > 1 || answer.outage ? log.debug : log.warn;
+        say.call(log, { ...facts, waitMs }, "report failed, retrying");
+        await clock.sleep(waitMs, signal);
+      } catch (thrown) {
+        if (!signal.aborted) throw thrown;
+        return "unanswered";
+      }
+    }
+  }
+}

@@ -1,0 +1,181 @@
+import * as z from "zod/mini";
+import type { BootMode } from "../../../shared/contract/vocabulary.ts";
+import { valueProblems } from "../../../shared/document/issue-problems.ts";
+import type { ObjectName } from "../../cluster/client/kinds.ts";
+import { type ConnectionSource, connectionDocument } from "./connection-document.ts";
+import { connectionLockKey } from "./connection-lock-key.ts";
+import { checkConnection, FINGERPRINT_ANNOTATION } from "./connection-problems.ts";
+import { providerOf } from "./provider-order.ts";
+import { HardwareConnection, MachineConnection, type RufioConnection } from "./rufio-connection.ts";
+
+interface Usable {
+  readonly kind: "usable";
+  readonly source: ConnectionSource;
+  readonly lockKey: string;
+  /** Fields that are not known here, and so have no effect. */
+  readonly unknown?: readonly string[];
+}
+
+interface Unusable {
+  readonly kind: "unusable";
+  readonly problems: readonly string[];
+}
+
+/** How a BMC is reached, or why nobody can tell. */
+export type Connected = Usable | Unusable;
+
+/** A Hardware of v1alpha1 has its BMC in a Machine of its own namespace. */
+export type Referring = { readonly kind: "reference"; readonly machine: string } | Unusable;
+
+/** As much of an object as is kept. */
+export interface Described<Content> {
+  readonly name: ObjectName;
+  readonly content: Content;
+}
+
+/** Reads an object; undefined is one that says nothing of a BMC. Never throws. */
+type Describe<Content> = (object: unknown, name: ObjectName) => Described<Content> | undefined;
+
+const Annotations = z.optional(z.record(z.string(), z.string()));
+const Metadata = z.object({ annotations: Annotations });
+
+const MachineObject = z.object({ metadata: Metadata, spec: z.object({ connection: z.unknown() }) });
+
+const BootModes: Readonly<Record<string, BootMode>> = { UEFI: "uefi", BIOS: "legacy" };
+const HardwareObject = z.object({
+  metadata: Metadata,
+  spec: z.object({
+    bmc: z.optional(z.object({ bootMode: z.optional(z.string()), connection: z.optional(z.unknown()) })),
+  }),
+});
+
+const BmcRef = z.object({
+  apiGroup: z.optional(z.nullable(z.string())),
+  kind: z.string(),
+  name: z.string().check(z.minLength(1)),
+});
+const HardwareWithReference = z.object({ spec: z.object({ bmcRef: z.optional(z.unknown()) }) });
+
+/** A Machine, `bmc.tinkerbell.org/v1alpha1`. */
+export const describeMachine: Describe<Connected> = (object, name) => {
+  const parsed = MachineObject.safeParse(object);
+  if (!parsed.success) return unusable(name, problemsOf(MachineObject, object, parsed.error.issues));
+  const { metadata, spec } = parsed.data;
+  const where = "spec.connection";
+  const read = readKnown(MachineConnection, spec.connection, where);
+  if (read.problems) return unusable(name, read.problems);
+  const source = { connection: read.value, ...fingerprintOf(metadata.annotations) };
+  return describe(name, source, read.unknown, { where, login: "authSecretRef" });
+};
+
+/** A Hardware, `tinkerbell.org/v1alpha2`. */
+export const describeHardware: Describe<Connected> = (object, name) => {
+  const parsed = HardwareObject.safeParse(object);
+  if (!parsed.success) return unusable(name, problemsOf(HardwareObject, object, parsed.error.issues));
+  const { metadata, spec } = parsed.data;
+  if (spec.bmc?.connection === undefined) return undefined;
+  const where = "spec.bmc.connection";
+  const read = readKnown(HardwareConnection, spec.bmc.connection, where);
+  if (read.problems) return unusable(name, read.problems);
+  const { credentialsRef, ...connection } = read.value;
+  const bootMode = BootModes[spec.bmc.bootMode ?? ""];
+  const source = {
+    connection: { ...connection, ...(credentialsRef && { authSecretRef: credentialsRef }) },
+    ...(bootMode && { bootMode }),
+    ...fingerprintOf(metadata.annotations),
+  };
+  return describe(name, source, read.unknown, { where, login: "credentialsRef" });
+};
+
+/** A Hardware, `tinkerbell.org/v1alpha1`. Tinkerbell itself looks at the Machine's name alone (`BMCRef.Name`). */
+export const describeHardwareReference: Describe<Referring> = (object, name) => {
+  const parsed = HardwareWithReference.safeParse(object);
+  if (!parsed.success) return unusable(name, problemsOf(HardwareWithReference, object, parsed.error.issues));
+  const { bmcRef } = parsed.data.spec;
+  if (bmcRef === undefined || bmcRef === null) return undefined;
+  const reference = BmcRef.safeParse(bmcRef);
+  if (!reference.success) {
+    return unusable(name, problemsOf(BmcRef, bmcRef, reference.error.issues, "spec.bmcRef"));
+  }
+  const { apiGroup, kind, name: machine } = reference.data;
+  if (kind !== "Machine" || (apiGroup && apiGroup !== "bmc.tinkerbell.org")) {
+    const other = apiGroup ? `${kind} of ${apiGroup}` : kind;
+    return unusable(name, [
+      `spec.bmcRef names a ${other}: only a Machine of bmc.tinkerbell.org is understood`,
+    ]);
+  }
+  return { name, content: { kind: "reference", machine } };
+};
+
+function describe(
+  name: ObjectName,
+  source: ConnectionSource,
+  unknown: readonly string[],
+  fields: { readonly where: string; readonly login: string },
+): Described<Connected> {
+  const { problems, connection } = checkConnection(source.connection, connectionDocument(source), fields);
+  if (!connection || problems.length > 0) return unusable(name, problems);
+  const ignored = [...unknown, ...unknownProviders(source.connection, fields.where)];
+  return {
+    name,
+    content: {
+      kind: "usable",
+      source,
+      lockKey: connectionLockKey(connection),
+      ...(ignored.length > 0 && { unknown: ignored }),
+    },
+  };
+}
+
+function unusable(name: ObjectName, problems: readonly string[]): Described<Unusable> {
+  return { name, content: { kind: "unusable", problems } };
+}
+
+type Read<T> =
+  | { readonly value: T; readonly unknown: readonly string[]; readonly problems?: undefined }
+  | { readonly problems: readonly string[] };
+
+type Issues = readonly z.core.$ZodIssue[];
+
+/** Later versions of Tinkerbell have fields that this one does not know: they are told, and the rest is read. */
+function readKnown<T>(schema: z.ZodMiniType<T>, value: unknown, where: string): Read<T> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return { value: parsed.data, unknown: [] };
+  const strange = parsed.error.issues.flatMap((issue) =>
+    issue.code === "unrecognized_keys" ? issue.keys.map((key) => [...issue.path, key]) : [],
+  );
+  const again = schema.safeParse(strange.reduce<unknown>(without, value));
+  if (!again.success) return { problems: problemsOf(schema, value, again.error.issues, where) };
+  return { value: again.data, unknown: strange.map((path) => [where, ...path].join(".")) };
+}
+
+/** A copy that lacks what is at the path. */
+function without(value: unknown, [key, ...rest]: readonly PropertyKey[]): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map((item, index) => (index === key ? without(item, rest) : item));
+  const entries = Object.entries(value);
+  return Object.fromEntries(
+    rest.length === 0
+      ? entries.filter(([name]) => name !== key)
+      : entries.map(([name, item]) => [name, name === key ? without(item, rest) : item]),
+  );
+}
+
+function problemsOf(schema: z.ZodMiniType, value: unknown, issues: Issues, where = ""): readonly string[] {
+  return valueProblems(schema, value, issues).map(({ path, message }) => {
+    const field = [...(where === "" ? [] : [where]), ...path].map(String).join(".");
+    return `${field || "the object"} ${message}`;
+  });
+}
+
+function unknownProviders({ providerOptions }: RufioConnection, where: string): readonly string[] {
+  const names = providerOptions?.preferredOrder ?? [];
+  return names.flatMap((name, index) =>
+    providerOf(name) ? [] : [`${where}.providerOptions.preferredOrder.${index} (${name})`],
+  );
+}
+
+function fingerprintOf(annotations: z.infer<typeof Annotations>): { readonly fingerprint?: string } {
+  const fingerprint = annotations?.[FINGERPRINT_ANNOTATION]?.trim();
+  return fingerprint ? { fingerprint } : {};
+}

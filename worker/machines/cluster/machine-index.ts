@@ -1,0 +1,118 @@
+import type { ObjectName } from "../../cluster/client/kinds.ts";
+import type { Machine } from "../inventory.ts";
+import { MachineEntry } from "../schema.ts";
+import type { Connected, Described, Referring } from "./described-machine.ts";
+
+/** Where machines come from; Hardware of v1alpha1 leads to Machines. */
+export type ClusterSource = "machines" | "hardware";
+
+/** A machine of the cluster and the object that it is. */
+export interface ClusterMachine {
+  /** As much as whoever asks for machines gets to see: an object may hold tokens in its headers. */
+  readonly machine: Machine;
+  readonly object: "Machine" | "Hardware";
+  readonly at: ObjectName;
+  /** False is a Machine that only a Hardware names: it can be found, and is not polled for. */
+  readonly isListed: boolean;
+  readonly content: Connected;
+}
+
+/** The objects of the cluster, as they are now. */
+export interface ClusterObjects {
+  readonly machines: Iterable<Described<Connected>>;
+  /** Of v1alpha2. */
+  readonly hardware: Iterable<Described<Connected>>;
+  /** Hardware of v1alpha1. */
+  readonly references: Iterable<Described<Referring>>;
+  readonly findMachine: (name: ObjectName) => Described<Connected> | undefined;
+  /** Why Machines cannot be seen, where that is so. */
+  readonly machinesUnseen: string | undefined;
+}
+
+export interface MachineIndex {
+  /** By name; where there are several namespaces each name ends with that of its own. */
+  readonly byName: ReadonlyMap<string, ClusterMachine>;
+  /** Those to be polled for, in the order of their names. */
+  readonly machines: readonly Machine[];
+  /** Objects that could not become machines, and why. */
+  readonly leftOut: readonly { readonly object: string; readonly problem: string }[];
+}
+
+export interface Naming {
+  readonly sources: readonly ClusterSource[];
+  /** Whether objects of several namespaces are seen, so that a name alone is not enough. */
+  readonly allNamespaces: boolean;
+}
+
+/** The same terms as for a name in an inventory file. */
+const MachineName = MachineEntry.shape.name;
+
+/** Who has which name. What comes first keeps it: Machines, where they are a source. */
+export function indexMachines(objects: ClusterObjects, { sources, allNamespaces }: Naming): MachineIndex {
+  const byName = new Map<string, ClusterMachine>();
+  const leftOut: { object: string; problem: string }[] = [];
+
+  function add(object: ClusterMachine["object"], at: ObjectName, content: Connected, isListed: boolean) {
+    const name = allNamespaces ? `${at.name}.${at.namespace}` : at.name;
+    if (!MachineName.safeParse(name).success) {
+      leftOut.push({ object: `${object} ${keyOf(at)}`, problem: `${name} cannot be a machine's name` });
+      return;
+    }
+    const taken = byName.get(name);
+    if (!taken) {
+      const lockKey = content.kind === "usable" ? content.lockKey : `unusable ${object} ${keyOf(at)}`;
+      byName.set(name, { machine: { name, lockKey }, object, at, isListed, content });
+    } else if (isListed && content.kind === "usable" && content.lockKey !== taken.machine.lockKey) {
+      const problem = `its name is that of ${taken.object} ${keyOf(taken.at)}, which has another BMC`;
+      leftOut.push({ object: `${object} ${keyOf(at)}`, problem });
+    }
+  }
+
+  if (sources.includes("machines")) {
+    for (const { name, content } of objects.machines) add("Machine", name, content, true);
+  }
+  const referred: Described<Connected>[] = [];
+  for (const { name, content } of everyHardware(objects)) {
+    if (content.kind === "reference") {
+      const machine = objects.findMachine({ namespace: name.namespace, name: content.machine });
+      if (machine) referred.push(machine);
+      add("Hardware", name, throughReference(content.machine, machine, objects.machinesUnseen), true);
+    } else add("Hardware", name, content, true);
+  }
+  for (const { name, content } of referred) add("Machine", name, content, false);
+
+  const machines = [...byName.values()].flatMap(({ machine, isListed }) => (isListed ? [machine] : []));
+  return { byName, machines: machines.sort((a, b) => (a.name < b.name ? -1 : 1)), leftOut };
+}
+
+export function keyOf({ namespace, name }: ObjectName): string {
+  return `${namespace}/${name}`;
+}
+
+/** Each once: a definition may serve an object in both versions, of which one has the data. */
+function* everyHardware({
+  hardware,
+  references,
+}: ClusterObjects): Generator<Described<Connected | Referring>> {
+  const seen = new Set<string>();
+  for (const described of hardware) {
+    seen.add(keyOf(described.name));
+    yield described;
+  }
+  for (const described of references) if (!seen.has(keyOf(described.name))) yield described;
+}
+
+function throughReference(
+  name: string,
+  machine: Described<Connected> | undefined,
+  unseen: string | undefined,
+): Connected {
+  const named = `spec.bmcRef names the Machine ${name}`;
+  if (!machine) {
+    const why = unseen === undefined ? "which does not exist" : `and Machines cannot be seen: ${unseen}`;
+    return { kind: "unusable", problems: [`${named}, ${why}`] };
+  }
+  const { content } = machine;
+  if (content.kind === "usable") return content;
+  return { kind: "unusable", problems: content.problems.map((problem) => `${named}, whose ${problem}`) };
+}

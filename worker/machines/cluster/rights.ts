@@ -1,0 +1,35 @@
+import type { NeededRight } from "../../cluster/client/needed-right.ts";
+
+/** A right that only some settings need. */
+export interface InventoryRight extends NeededRight {
+  /** One sentence without its full stop. */
+  readonly when: string;
+}
+
+/** What the inventory asks of the API. */
+export const RIGHTS: readonly InventoryRight[] = [
+  {
+    group: "bmc.tinkerbell.org",
+    resource: "machines",
+    verbs: ["list", "watch"],
+    scope: "watched",
+    when: "machines come from Machines, or from Hardware of v1alpha1, which only names a Machine",
+    why: "each Machine says how a BMC is reached",
+  },
+  {
+    group: "tinkerbell.org",
+    resource: "hardware",
+    verbs: ["list", "watch"],
+    scope: "watched",
+    when: "machines come from Hardware",
+    why: "each Hardware names its Machine, or says itself how its BMC is reached",
+  },
+  {
+    group: "",
+    resource: "secrets",
+    verbs: ["get"],
+    scope: "watched",
+    when: "an action does not run as a pod beside the Secrets of its machine, where a kubelet mounts them",
+    why: "user names, passwords and a webhook's secrets are read when an action is launched",
+  },
+];

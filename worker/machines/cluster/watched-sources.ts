@@ -1,0 +1,222 @@
+import type { Clock } from "../../../shared/clock.ts";
+import type { Logger } from "../../../shared/logger.ts";
+import type { Cluster } from "../../cluster/client/cluster.ts";
+import { KINDS, type Kind, resourceName } from "../../cluster/client/kinds.ts";
+import { type Change, WatchedObjects } from "../../cluster/client/watched-objects.ts";
+import {
+  type Connected,
+  type Described,
+  describeHardware,
+  describeHardwareReference,
+  describeMachine,
+  type Referring,
+} from "./described-machine.ts";
+import type { ClusterObjects, ClusterSource } from "./machine-index.ts";
+import type { Remark } from "./remarks.ts";
+
+export interface WatchedSourcesOptions {
+  readonly cluster: Pick<Cluster, "list" | "watch">;
+  readonly sources: readonly ClusterSource[];
+  /** Undefined is all of them. */
+  readonly namespace: string | undefined;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** What is kept of one object, as it was and as it is. Must not throw. */
+  readonly onChange: (before: unknown, after: unknown) => void;
+}
+
+/** One version of one kind that machines come from. */
+export interface SourceState {
+  /** Such as `machines.bmc.tinkerbell.org/v1alpha1`. */
+  readonly resource: string;
+  /** `absent` is what the API does not serve; for Hardware that is an ordinary state of one of its versions. */
+  readonly state: "waiting" | "watching" | "failing" | "absent";
+  readonly objects: number;
+  /** Where it is failing. */
+  readonly reason?: string;
+}
+
+/** How far the first lists have come. */
+export type Progress =
+  | { readonly kind: "listed" }
+  /** Not yet, for a reason that passes by itself. */
+  | { readonly kind: "listing"; readonly reason: string }
+  /** Not before somebody mends something. */
+  | { readonly kind: "hopeless"; readonly reason: string };
+
+/** A kind's objects, whatever is kept of them. */
+type Watched = Pick<WatchedObjects<unknown>, "state" | "isSynced" | "size">;
+
+interface Store {
+  readonly kind: Kind;
+  readonly objects: Watched;
+}
+
+/** The objects that machines come from, each kind in the versions that it may have. */
+export class WatchedSources {
+  readonly #options: WatchedSourcesOptions;
+  readonly #machines: WatchedObjects<Described<Connected>>;
+  readonly #hardware: WatchedObjects<Described<Connected>>;
+  readonly #references: WatchedObjects<Described<Referring>>;
+  /** Machines are watched from the moment that something needs them: with v1alpha2 alone there are none. */
+  readonly #machinesNeeded = Promise.withResolvers<void>();
+  #needsMachines: boolean;
+  #seen = "";
+
+  constructor(options: WatchedSourcesOptions) {
+    this.#options = options;
+    const { onChange, sources } = options;
+    const changed = ({ before, ...change }: Change<unknown>) =>
+      onChange(before, change.kind === "set" ? change.value : undefined);
+    this.#machines = this.#watch(KINDS.rufioMachine, describeMachine, changed);
+    this.#hardware = this.#watch(KINDS.hardwareV1Alpha2, describeHardware, changed);
+    this.#references = this.#watch(KINDS.hardware, describeHardwareReference, (change) => {
+      if (change.kind === "set" && change.value.content.kind === "reference") this.#need();
+      changed(change);
+    });
+    this.#needsMachines = false;
+    if (sources.includes("machines")) this.#need();
+  }
+
+  /** Until the signal aborts. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    const ended = Promise.withResolvers<void>();
+    const onAbort = () => ended.resolve();
+    if (signal.aborted) return;
+    signal.addEventListener("abort", onAbort, { once: true });
+    const needed = Promise.race([this.#machinesNeeded.promise, ended.promise]);
+    const watches = [needed.then(() => this.#machines.run(signal))];
+    if (this.#options.sources.includes("hardware")) {
+      watches.push(this.#hardware.run(signal), this.#references.run(signal));
+    }
+    await Promise.all(watches);
+  }
+
+  objects(): ClusterObjects {
+    const [hardware, references] = this.#counted();
+    return {
+      machines: this.#machines.values(),
+      hardware: hardware ? this.#hardware.values() : [],
+      references: references ? this.#references.values() : [],
+      findMachine: (name) => this.#machines.get(name),
+      machinesUnseen: unseen(this.#machines),
+    };
+  }
+
+  progress(): Progress {
+    const each = this.#groups().map(progressOf);
+    const isKind = (kind: Progress["kind"]) => each.filter((progress) => progress.kind === kind);
+    return isKind("listing")[0] ?? isKind("hopeless")[0] ?? { kind: "listed" };
+  }
+
+  states(): readonly SourceState[] {
+    return this.#groups().flat().map(stateOf);
+  }
+
+  /** Whether something has come about since the last look that changes what the objects mean. */
+  look(): boolean {
+    const seen = JSON.stringify([this.#counted(), unseen(this.#machines)]);
+    const isNew = seen !== this.#seen;
+    this.#seen = seen;
+    return isNew;
+  }
+
+  remarks(): readonly Remark[] {
+    return this.#groups().flatMap(([first, ...others]) => {
+      const isServed = [first, ...others].some((store) => store && !isAbsent(store.objects));
+      return isServed || !first ? [] : [{ kind: "not-served", resource: resourceName(first.kind) } as const];
+    });
+  }
+
+  /** What must be listed, each in all of its versions. */
+  #groups(): readonly (readonly Store[])[] {
+    const machines = [{ kind: KINDS.rufioMachine, objects: this.#machines }];
+    const hardware = [
+      { kind: KINDS.hardwareV1Alpha2, objects: this.#hardware },
+      { kind: KINDS.hardware, objects: this.#references },
+    ];
+    return [
+      ...(this.#needsMachines ? [machines] : []),
+      ...(this.#options.sources.includes("hardware") ? [hardware] : []),
+    ];
+  }
+
+  /** Which version of Hardware counts, the new one first: what one that is served no more has left behind does not. */
+  #counted(): readonly [boolean, boolean] {
+    const isServed = (objects: Watched) => objects.isSynced && !isAbsent(objects);
+    return [
+      !isAbsent(this.#hardware) || !isServed(this.#references),
+      !isAbsent(this.#references) || !isServed(this.#hardware),
+    ];
+  }
+
+  #need(): void {
+    this.#needsMachines = true;
+    this.#machinesNeeded.resolve();
+  }
+
+  #watch<Content>(
+    kind: Kind,
+    project: WatchProject<Content>,
+    onChange: (change: Change<Described<Content>>) => void,
+  ): WatchedObjects<Described<Content>> {
+    const { cluster, namespace, clock, log } = this.#options;
+    const objects: WatchedObjects<Described<Content>> = new WatchedObjects({
+      cluster,
+      kind,
+      selection: { namespace },
+      project,
+      onChange,
+      clock,
+      log: quietWhile(() => isAbsent(objects), log),
+    });
+    return objects;
+  }
+}
+
+type WatchProject<Content> = ConstructorParameters<typeof WatchedObjects<Described<Content>>>[0]["project"];
+
+function isAbsent({ state }: Watched): boolean {
+  return state.kind === "failing" && state.error.reason === "no-such-kind";
+}
+
+function unseen({ state, isSynced }: Watched): string | undefined {
+  if (state.kind === "failing") return state.error.message;
+  return isSynced ? undefined : "they are not listed yet";
+}
+
+function progressOf(stores: readonly Store[]): Progress {
+  const served = stores.filter(({ objects }) => !isAbsent(objects));
+  const [first] = stores;
+  if (first && served.length === 0) {
+    return { kind: "hopeless", reason: `the cluster does not serve ${resourceName(first.kind)}` };
+  }
+  const unlisted = served.find(({ objects }) => !objects.isSynced);
+  if (!unlisted) return { kind: "listed" };
+  const { state } = unlisted.objects;
+  if (state.kind !== "failing") {
+    return { kind: "listing", reason: `${resourceName(unlisted.kind)} are not listed yet` };
+  }
+  const { passing, reason, message } = state.error;
+  return { kind: passing || reason === "expired" ? "listing" : "hopeless", reason: message };
+}
+
+function stateOf({ kind, objects }: Store): SourceState {
+  const { state, size } = objects;
+  const resource = `${resourceName(kind)}/${kind.version}`;
+  if (state.kind !== "failing") return { resource, state: state.kind, objects: size };
+  if (isAbsent(objects)) return { resource, state: "absent", objects: size };
+  return { resource, state: "failing", objects: size, reason: state.error.message };
+}
+
+/** A version that is not served is no failure of the watch: it is told of where no version is. */
+function quietWhile(isQuiet: () => boolean, log: Logger): Logger {
+  const debug = log.debug.bind(log);
+  const warn = log.warn.bind(log);
+  return {
+    debug,
+    info: log.info.bind(log),
+    warn: (...said) => (isQuiet() ? debug : warn)(...said),
+    error: log.error.bind(log),
+  };
+}

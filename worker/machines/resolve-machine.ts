@@ -1,0 +1,113 @@
+import type { Connection } from "../../shared/contract/connection.ts";
+import { connectionGiven, givenValue, valueSources } from "../../shared/contract/given.ts";
+import { suggestion } from "../../shared/nearest-name.ts";
+import type { Action } from "../action/action.ts";
+import { namespaceOf } from "../action/workflow-namespace.ts";
+import { machineNameOf } from "./agent-id.ts";
+import type { ConnectionReading, Inventory, Machine, MountedConnection } from "./inventory.ts";
+import { lockKeyOf, serviceLockKey } from "./lock-key.ts";
+
+/** Which machine an action is for. */
+export type ResolvedMachine =
+  /** A machine of the inventory. */
+  | {
+      readonly ok: true;
+      readonly machine: string;
+      /** The BMC, whatever it is called. */
+      readonly lockKey: string;
+      /** Reads the credentials, anew at every call; rejects as `Inventory.resolveConnection` does. */
+      connect(reading: ConnectionReading): Promise<Connection>;
+      /** `Inventory.mountedConnection`. */
+      mounted(namespace: string): MountedConnection | undefined;
+    }
+  /** The action brings its own connection. */
+  | { readonly ok: true; readonly lockKey: string }
+  /** No machine: the action says itself what it misses. */
+  | { readonly ok: true }
+  | { readonly ok: false; readonly reason: string };
+
+type Asking = Pick<Action, "agentId" | "command" | "environment"> & Partial<Pick<Action, "workflowId">>;
+
+/** Whether the action may use a machine of this name, whether or not there is one. */
+export type MachinePermit = (
+  machine: string,
+) => { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
+
+const everyMachine: MachinePermit = () => ({ allowed: true });
+
+/**
+ * Decides by `MACHINE` in the environment, else by the agent ID, else by `BMC_HOST`. Whatever contradicts
+ * itself is refused: a power command for the wrong machine is worse than none. `permit` is asked before anything
+ * is said of a machine, so that a refusal tells nobody of machines that are not theirs, not even that they exist.
+ */
+export function resolveMachine(
+  action: Asking,
+  inventory: Inventory,
+  agentIdPattern: string,
+  permit: MachinePermit = everyMachine,
+): ResolvedMachine {
+  if (given(action, CONNECTION_FILE) !== undefined) {
+    return refused(`${CONNECTION_FILE} is set by the worker: name a machine with MACHINE`);
+  }
+  const find = (name: string | undefined) =>
+    name === undefined ? undefined : inventory.find(name, namespaceOf(action));
+  const asked = given(action, "MACHINE");
+  const lane = find(machineNameOf(agentIdPattern, action.agentId));
+  const machine = asked === undefined ? lane : find(asked);
+  for (const name of [machine?.name ?? asked, lane?.name]) {
+    const permission = name === undefined ? everyMachine("") : permit(name);
+    if (!permission.allowed) return refused(permission.reason);
+  }
+  if (asked !== undefined && lane && machine?.name !== lane.name) {
+    return refused(`MACHINE is ${asked}, but the agent ID ${action.agentId} is that of machine ${lane.name}`);
+  }
+  if (asked !== undefined && !machine) {
+    const names = inventory
+      .machines()
+      .flatMap(({ name }) => (find(name) && permit(name).allowed ? [name] : []));
+    return refused(`MACHINE is ${asked}, which the inventory does not have${suggestion(asked, names)}`);
+  }
+  return machine ? fromInventory(machine, action, inventory) : fromAction(action);
+}
+
+function fromInventory(machine: Machine, action: Asking, inventory: Inventory): ResolvedMachine {
+  const own = connectionGiven(action);
+  if (own.length > 0) {
+    return refused(
+      `the action is for machine ${machine.name} and brings ${own.join(", ")}: the inventory has the connection`,
+    );
+  }
+  return {
+    ok: true,
+    machine: machine.name,
+    lockKey: machine.lockKey,
+    connect: (reading) => inventory.resolveConnection(machine, reading),
+    mounted: (namespace) => inventory.mountedConnection?.(machine, namespace),
+  };
+}
+
+function fromAction(action: Asking): ResolvedMachine {
+  const host = given(action, "BMC_HOST");
+  if (host === undefined) return { ok: true };
+  const port = (name: string) => Number(given(action, name)) || undefined;
+  const rpc = given(action, "RPC_URL");
+  if (rpc !== undefined) return { ok: true, lockKey: serviceLockKey("rpc", rpc, host) };
+  const homeassistant = given(action, "HOMEASSISTANT_URL");
+  if (homeassistant !== undefined) {
+    const entity = given(action, "HOMEASSISTANT_ENTITY") ?? "";
+    return { ok: true, lockKey: serviceLockKey("homeassistant", homeassistant, entity) };
+  }
+  const ipmi = port("IPMI_PORT") ?? port("IPMITOOL_PORT");
+  const ports = { redfish: port("REDFISH_PORT"), ipmi, amt: port("AMT_PORT") };
+  return { ok: true, lockKey: lockKeyOf(host, ports) };
+}
+
+const CONNECTION_FILE = "BMC_CONNECTION_FILE";
+
+function given(action: Asking, name: string): string | undefined {
+  return givenValue(name, valueSources(action))?.text.trim() || undefined;
+}
+
+function refused(reason: string): ResolvedMachine {
+  return { ok: false, reason };
+}

@@ -1,0 +1,33 @@
+import type { Clock } from "../../../shared/clock.ts";
+import { formatSeconds } from "../../../shared/duration.ts";
+import type { JournalSeen, Observer } from "../../action/observer.ts";
+import type { Finding } from "./check.ts";
+
+/** Whether the state directory can be written, as the journal found out the last time that it had to. */
+export class JournalWatch {
+  readonly #clock: Clock;
+  /** When each step failed that has not been made since. */
+  readonly #failedMs = new Map<JournalSeen["step"], number>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  readonly observer: Partial<Observer> = {
+    journal: ({ step, ok }) => {
+      if (ok) this.#failedMs.delete(step);
+      else this.#failedMs.set(step, this.#clock.monotonicMs());
+    },
+  };
+
+  directory(): Finding {
+    const [failed] = this.#failedMs;
+    if (failed === undefined) return { ok: true, reason: "written without an error" };
+    const [step, atMs] = failed;
+    const ago = formatSeconds(this.#clock.monotonicMs() - atMs);
+    return {
+      ok: false,
+      reason: `the journal could not ${step} an entry ${ago} ago: the log says why`,
+    };
+  }
+}

@@ -1,0 +1,258 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createTlsServer, Server as TlsServer } from "node:https";
+import type { Socket } from "node:net";
+import type { Logger } from "../../../shared/logger.ts";
+import type { ListenAddress } from "../../config/http-address.ts";
+import { isLoopback, namesLoopback } from "../../config/loopback.ts";
+import { Access, type Grant } from "./access.ts";
+import type { Route } from "./route.ts";
+
+export interface HttpListenerOptions {
+  readonly routes: readonly Route[];
+  readonly log: Logger;
+  /** Plain HTTP for every visitor when absent. */
+  readonly access?: Access;
+  readonly limits?: Partial<HttpLimits>;
+}
+
+/** What one client may take of the worker. */
+export interface HttpLimits {
+  /** One more, and the oldest is closed: a probe gets in however many pages are open. */
+  readonly connections: number;
+  readonly headerBytes: number;
+  /** From the first byte of a request to the end of its headers; and for the TLS handshake. */
+  readonly headersTimeoutMs: number;
+  /** How long a connection is kept without a request. */
+  readonly keepAliveMs: number;
+  /** How long nothing may move on a connection whose request is being answered: a client that does not read, or a stream that says nothing. */
+  readonly silenceMs: number;
+}
+
+const LIMITS: HttpLimits = {
+  connections: 128,
+  headerBytes: 8_192,
+  headersTimeoutMs: 10_000,
+  keepAliveMs: 5_000,
+  silenceMs: 60_000,
+};
+/** Node looks for headers that are late this often. */
+const CHECK_INTERVAL_MS = 1_000;
+/** Of a connection, before it is made anew. */
+const MOST_REQUESTS = 1_000;
+
+/** For every answer; a route may say otherwise of its own. */
+const HEADERS: readonly (readonly [name: string, value: string])[] = [
+  ["Cache-Control", "no-store"],
+  ["Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"],
+  ["Cross-Origin-Resource-Policy", "same-origin"],
+  ["Referrer-Policy", "no-referrer"],
+  ["X-Content-Type-Options", "nosniff"],
+  ["X-Frame-Options", "DENY"],
+];
+
+/**
+ * Serves routes to clients that may be slow or hostile: what they can take of the worker is bounded, and what goes wrong
+ * with one of them stays with it. Everything is read-only.
+ */
+export class HttpListener {
+  readonly #routes: readonly Route[];
+  readonly #log: Logger;
+  readonly #access: Access;
+  readonly #server: Server | TlsServer;
+  readonly #limits: HttpLimits;
+  /** In the order in which they came. */
+  readonly #sockets = new Set<Socket>();
+  /** Those with an answer under way, and whether its visitor may still read it. */
+  readonly #answering = new Map<Socket, Grant>();
+  #address: ListenAddress = { host: "", port: 0 };
+  #loopback = false;
+
+  constructor({ routes, log, limits, access = new Access({}) }: HttpListenerOptions) {
+    this.#routes = routes;
+    this.#log = log;
+    this.#access = access;
+    this.#limits = { ...LIMITS, ...limits };
+    const { headerBytes, headersTimeoutMs, keepAliveMs, silenceMs } = this.#limits;
+    const options = {
+      maxHeaderSize: headerBytes,
+      headersTimeout: headersTimeoutMs,
+      requestTimeout: headersTimeoutMs,
+      keepAliveTimeout: keepAliveMs,
+      connectionsCheckingInterval: Math.min(CHECK_INTERVAL_MS, headersTimeoutMs),
+    };
+    const onRequest = (request: IncomingMessage, response: ServerResponse) =>
+      this.#onRequest(request, response);
+    this.#server = access.tls
+      ? createTlsServer(
+          {
+            ...options,
+            ...access.tls,
+            handshakeTimeout: headersTimeoutMs,
+            // Visitors without a certificate may have a token, and probes need neither: each request is judged by itself.
+            requestCert: access.asksForCertificates,
+            rejectUnauthorized: false,
+          },
+          onRequest,
+        )
+      : createServer(options, onRequest);
+    this.#server.maxRequestsPerSocket = MOST_REQUESTS;
+    this.#server.setTimeout(silenceMs);
+    this.#server.on("connection", (socket: Socket) => this.#admit(socket));
+    let { authority } = access;
+    access.onChange(() => {
+      if (this.#server instanceof TlsServer && access.tls) this.#server.setSecureContext(access.tls);
+      const sameAuthority = authority === access.authority;
+      authority = access.authority;
+      this.#revoke(sameAuthority);
+    });
+  }
+
+  /** Where it listens, with the real port. */
+  get address(): ListenAddress {
+    return this.#address;
+  }
+
+  get url(): string {
+    const { host, port } = this.#address;
+    return `${this.#access.tls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  }
+
+  /** Rejects with a system error, such as that of an address in use. */
+  async listen({ host, port }: ListenAddress): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once("error", reject);
+      this.#server.listen({ host, port }, () => {
+        this.#server.off("error", reject);
+        resolve();
+      });
+    });
+    // One that nobody listens to would end the worker, as where no more files may be open.
+    this.#server.on("error", (error) => this.#log.warn({ error: error.message }, "connection not accepted"));
+    const bound = this.#server.address();
+    if (bound === null || typeof bound === "string") throw new TypeError("no address of an internet socket");
+    this.#address = { host: bound.address, port: bound.port };
+    this.#loopback = isLoopback(bound.address);
+  }
+
+  /** Takes no more connections, and ends those there are, answers under way included. */
+  async close(): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    for (const socket of this.#sockets) socket.destroy();
+    await closed;
+  }
+
+  /** Ends answers whose visitor may no longer read them, and with another authority every connection. */
+  #revoke(sameAuthority: boolean): void {
+    for (const [socket, grant] of this.#answering) if (!grant()) socket.destroy();
+    if (!sameAuthority) for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #admit(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.once("close", () => this.#sockets.delete(socket));
+    const [oldest] = this.#sockets;
+    if (this.#sockets.size > this.#limits.connections) oldest?.destroy();
+  }
+
+  #onRequest(request: IncomingMessage, response: ServerResponse): void {
+    const { socket } = request;
+    for (const [name, value] of HEADERS) response.setHeader(name, value);
+    // What is written after a client has gone is nobody's.
+    response.on("error", () => undefined);
+    // Answers that wait for those before them would be as many as fit into one packet.
+    if (this.#answering.has(socket)) {
+      refuse(response, 503, "one request at a time");
+      return;
+    }
+    const grant = this.#access.grantFor(request);
+    this.#answering.set(socket, grant ?? (() => true));
+    response.once("close", () => this.#answering.delete(socket));
+    void this.#answer(request, response, grant !== undefined);
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse, granted: boolean): Promise<void> {
+    const { method, headers } = request;
+    if (method !== "GET" && method !== "HEAD") {
+      response.setHeader("Allow", "GET, HEAD");
+      refuse(response, 405, "only GET and HEAD");
+      return;
+    }
+    if (headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) !== 0) {
+      refuse(response, 400, "a request with a body");
+      return;
+    }
+    if (this.#loopback && headers.host !== undefined && !namesLoopback(headers.host)) {
+      refuse(response, 403, "this address is served to this machine alone");
+      return;
+    }
+    const url = urlOf(request);
+    if (url === undefined) {
+      refuse(response, 400, "not a path");
+      return;
+    }
+    const route = this.#routes.find(({ path }) => fits(path, url.pathname));
+    if (!granted && !route?.open) {
+      this.#askForCredentials(response);
+      return;
+    }
+    if (route === undefined) {
+      sendText(response, 404, "nothing is here");
+      return;
+    }
+    try {
+      await route.handle(request, response, url, granted);
+      // A stream has no end by itself, and HEAD wants no more of it than the beginning.
+      if (method === "HEAD" && !response.writableEnded) response.end();
+    } catch (thrown) {
+      this.#onFailure(thrown, route, response);
+    }
+  }
+
+  /** A browser asks for a password when it is offered Basic, and sends it with every request, event streams included. */
+  #askForCredentials(response: ServerResponse): void {
+    if (!this.#access.takesTokens) {
+      refuse(response, 403, "a client certificate is required");
+      return;
+    }
+    response.setHeader("WWW-Authenticate", [
+      'Bearer realm="pbnj-worker"',
+      'Basic realm="pbnj-worker", charset="UTF-8"',
+    ]);
+    sendText(response, 401, "a token is required: as Authorization: Bearer, or as the password of any user");
+  }
+
+  #onFailure(thrown: unknown, { path }: Route, response: ServerResponse): void {
+    // A client that goes away in the middle is no failure of the page.
+    if (response.destroyed) return;
+    const error = thrown instanceof Error ? thrown.message : String(thrown);
+    this.#log.error({ path: String(path), error }, "page rendering failed");
+    if (response.headersSent) {
+      response.destroy();
+      return;
+    }
+    for (const name of response.getHeaderNames()) if (/^content-/.test(name)) response.removeHeader(name);
+    sendText(response, 500, "page rendering failed: the worker's log says why");
+  }
+}
+
+function fits(path: Route["path"], pathname: string): boolean {
+  if (typeof path === "string") return path === pathname;
+  return new RegExp(path.source, path.flags.replace(/[gy]/g, "")).test(pathname);
+}
+
+/** The target as a path or, as proxies send it, a whole URL (RFC 9112 section 3.2); the host in it means nothing here. */
+function urlOf({ url: target = "" }: IncomingMessage): URL | undefined {
+  return (target.startsWith("/") ? URL.parse(`http://localhost${target}`) : URL.parse(target)) ?? undefined;
+}
+
+function sendText(response: ServerResponse, status: number, text: string): void {
+  response.setHeader("Content-Type", "text/plain; charset=utf-8");
+  response.statusCode = status;
+  response.end(`${text}\n`);
+}
+
+/** Ends the connection as well: what comes after such a request is not to be trusted. */
+function refuse(response: ServerResponse, status: number, text: string): void {
+  response.setHeader("Connection", "close");
+  sendText(response, status, text);
+}

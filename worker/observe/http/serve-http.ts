@@ -1,0 +1,45 @@
+import type { Logger } from "../../../shared/logger.ts";
+import type { HttpConfig } from "../../config/worker-config.ts";
+import type { Access } from "./access.ts";
+import { HttpListener } from "./http-listener.ts";
+import type { Route } from "./route.ts";
+
+/**
+ * Listens where the settings say. A configured address that is not available rejects with one line; without the default one
+ * the worker runs on and serves nothing: undefined.
+ */
+export async function serveHttp(
+  { host, port, required }: Pick<HttpConfig, "host" | "port" | "required">,
+  routes: readonly Route[],
+  log: Logger,
+  access?: Access,
+): Promise<HttpListener | undefined> {
+  const listener = new HttpListener({ routes, log, ...(access && { access }) });
+  try {
+    await listener.listen({ host, port });
+  } catch (thrown) {
+    const reason = reasonOf(thrown);
+    const where = `${host.includes(":") ? `[${host}]` : host}:${port}`;
+    if (required) throw new Error(`cannot listen on ${where} (http-address): ${reason}`, { cause: thrown });
+    log.warn(
+      { address: where, reason, hint: "give it a free one with --http-address, or off" },
+      "status page, metrics and health not served",
+    );
+    return undefined;
+  }
+  log.info({ address: listener.url }, "serving the status page, metrics and health");
+  return listener;
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EADDRINUSE: "it is in use, by another worker or program",
+  EADDRNOTAVAIL: "this machine has no such address",
+  EACCES: "the system does not permit it",
+  ENOTFOUND: "the name is unknown",
+};
+
+function reasonOf(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return String(thrown);
+  const code = "code" in thrown ? String(thrown.code) : "";
+  return REASONS[code] ?? thrown.message;
+}

@@ -1,0 +1,103 @@
+import { ErrorClass } from "../../../shared/contract/error-class.ts";
+import { ProviderName } from "../../../shared/contract/vocabulary.ts";
+import { watchedFileNames } from "../../action/observer.ts";
+import { checkNames } from "../health/check.ts";
+
+/** What stands for every value that is not one of a label's own: a foreign image, a code that no specification knows. */
+export const OTHER = "other";
+/** What stands for the absence of a value. */
+export const NONE = "none";
+
+/** The names of gRPC's status codes (gRPC, statuscodes.md), as the transport spells them. */
+const GRPC_CODES = [
+  "OK",
+  "Canceled",
+  "Unknown",
+  "InvalidArgument",
+  "DeadlineExceeded",
+  "NotFound",
+  "AlreadyExists",
+  "PermissionDenied",
+  "ResourceExhausted",
+  "FailedPrecondition",
+  "Aborted",
+  "OutOfRange",
+  "Unimplemented",
+  "Internal",
+  "Unavailable",
+  "DataLoss",
+  "Unauthenticated",
+] as const;
+
+interface LabelDefinition {
+  /** As it stands in the metrics, where that is not its key. */
+  readonly name?: string;
+  readonly help: string;
+  /** All that it can be; absent where the worker has but one, or they are the catalogue's. */
+  readonly values?: readonly string[];
+}
+
+/** Every label there is. None of them names a machine, a workflow or an agent ID: those have no end. */
+export const labels = {
+  action: {
+    help: `the action's name in the catalogue, by the last part of its image's path; \`${OTHER}\` for every other image`,
+  },
+  provider: {
+    help: `the provider that the action used; \`${NONE}\` if the action does not report one`,
+    values: [...ProviderName.options, NONE],
+  },
+  class: {
+    help: `why it failed; \`${NONE}\` for a success`,
+    values: [...ErrorClass.options, NONE],
+  },
+  failure_class: { name: "class", help: "why it failed", values: ErrorClass.options },
+  runtime: {
+    help: "what launches actions",
+    values: ["docker", "kubernetes", "process", "in-process", OTHER],
+  },
+  lane_state: {
+    name: "state",
+    help: "`waiting` until a workflow is addressed to it, `polling` for an action, `busy` with an action, `failing` because the server does not answer",
+    values: ["waiting", "polling", "busy", "failing"],
+  },
+  code: { help: "the gRPC code's name, such as `Unavailable`", values: [...GRPC_CODES, OTHER] },
+  poll_result: {
+    name: "result",
+    help: "`action`, `idle` when there is none to run, or `failed`",
+    values: ["action", "idle", "failed"],
+  },
+  report_state: {
+    name: "state",
+    help: "the state that is reported",
+    values: ["running", "success", "failed", "timeout"],
+  },
+  delivery: {
+    help: "`rejected` if the server will never accept it, `unanswered` if the worker stopped before it was acknowledged",
+    values: ["acknowledged", "rejected", "unanswered"],
+  },
+  journal_step: { name: "step", help: "what was done to an entry", values: ["write", "remove"] },
+  made: { name: "result", help: "`failed` as on a full disk", values: ["ok", "failed"] },
+  file: { help: "which one", values: watchedFileNames },
+  taken: {
+    name: "result",
+    help: "`refused` keeps the last valid one",
+    values: ["taken", "refused"],
+  },
+  check: { help: "as the bodies of /healthz and /readyz name them", values: checkNames },
+  version: { help: "of this project" },
+  node_version: { help: "of Node" },
+} as const satisfies Readonly<Record<string, LabelDefinition>>;
+
+export type LabelName = keyof typeof labels;
+
+const definitions: ReadonlyMap<string, LabelDefinition> = new Map(Object.entries(labels));
+
+/** A label's name as it stands in the metrics. */
+export function labelText(label: string): string {
+  return definitions.get(label)?.name ?? label;
+}
+
+/** All values that a label can have, where they do not depend on the worker. */
+export function labelValues(label: string): readonly string[] | undefined {
+  return definitions.get(label)?.values;
+}

@@ -1,0 +1,75 @@
+import type { Clock } from "../../../shared/clock.ts";
+import { version } from "../../../shared/version.ts";
+import type { Observer, WorkerFacts } from "../../action/observer.ts";
+import type { Health } from "../health/health.ts";
+import type { Route } from "../http/route.ts";
+import { CONTENT_TYPES, openMetricsText, preferredFormat } from "./exposition.ts";
+import { MetricSet } from "./metric-set.ts";
+import { type ProcessWatch, watchProcess } from "./watch-process.ts";
+import { type WorkerWatch, watchWorker } from "./watch-worker.ts";
+
+export interface MetricsOptions {
+  readonly clock: Clock;
+  /** The names that an action may be counted by. */
+  readonly actionNames: readonly string[];
+}
+
+/** What the worker exports: it counts from the start, and tells once there is a worker to ask. */
+export class Metrics {
+  readonly #set: MetricSet;
+  readonly #worker: WorkerWatch;
+  readonly #process: ProcessWatch;
+
+  constructor({ clock, actionNames }: MetricsOptions) {
+    this.#set = new MetricSet(actionNames);
+    this.#set.set("build", { version, node_version: process.version }, 1);
+    this.#worker = watchWorker(this.#set, clock);
+    this.#process = watchProcess(this.#set);
+  }
+
+  get observer(): Partial<Observer> {
+    return this.#worker.observer;
+  }
+
+  route(facts: WorkerFacts, health: Pick<Health, "findings">): Route {
+    let rendering: Promise<string> | undefined;
+    return {
+      path: "/metrics",
+      handle: async ({ headers }, response) => {
+        // Whoever asks meanwhile gets the same.
+        rendering ??= this.#render(facts, health).finally(() => {
+          rendering = undefined;
+        });
+        const text = await rendering;
+        const format = preferredFormat(headers.accept);
+        response.setHeader("Content-Type", CONTENT_TYPES[format]);
+        response.setHeader("Vary", "Accept");
+        response.end(format === "text/plain" ? text : openMetricsText(text));
+      },
+    };
+  }
+
+  close(): void {
+    this.#process.close();
+  }
+
+  async #render(facts: WorkerFacts, health: Pick<Health, "findings">): Promise<string> {
+    const set = this.#set;
+    this.#worker.sample();
+    const { limit, taken } = facts.slots();
+    set.set("slots", {}, limit);
+    set.set("slotsTaken", {}, taken);
+    set.set("machines", {}, facts.machines().length);
+    set.set("unfinished", {}, facts.unfinished());
+    set.set("connected", {}, facts.connected() ? 1 : 0);
+    const cluster = facts.cluster?.();
+    if (cluster) set.set("unusable", {}, cluster.unusableMachines);
+    if (cluster?.replicas) {
+      set.set("replicas", {}, cluster.replicas.members);
+      set.set("shards", {}, cluster.replicas.ownedShards);
+    }
+    const [findings] = await Promise.all([health.findings(facts), this.#process.sample()]);
+    for (const { name, ok } of findings) set.set("checks", { check: name }, ok ? 1 : 0);
+    return set.text();
+  }
+}

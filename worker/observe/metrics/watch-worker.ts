@@ -1,0 +1,126 @@
+import type { Clock } from "../../../shared/clock.ts";
+import { parseImageReference } from "../../action/image-reference.ts";
+import type { ActionEvent, LaneState, Observer } from "../../action/observer.ts";
+import { NONE } from "./labels.ts";
+import type { MetricSet } from "./metric-set.ts";
+
+const SECOND_MS = 1_000;
+const LANE_STATES: readonly LaneState[] = ["waiting", "polling", "busy", "failing"];
+
+/** What an action is at, as long as it is not done with. */
+type Stage =
+  | { readonly kind: "waiting"; readonly sinceMs: number }
+  | { readonly kind: "running" }
+  | { readonly kind: "unreported" };
+
+export interface WorkerWatch {
+  readonly observer: Partial<Observer>;
+  /** Sets what is counted at the time it is asked for. */
+  sample(): void;
+}
+
+/** Counts and measures what the worker tells of. */
+export function watchWorker(metrics: MetricSet, clock: Clock): WorkerWatch {
+  const lanes = new Map<string, LaneState>();
+  /** By the action's key. Whatever becomes of an action, its last event takes it away. */
+  const stages = new Map<string, Stage>();
+  let lastAnswer = 0;
+
+  function onStarted({ action, runtime, adopted }: ActionEvent & { kind: "started" }): void {
+    const before = stages.get(action.key);
+    if (before?.kind === "waiting") {
+      metrics.observe("wait", {}, (clock.monotonicMs() - before.sinceMs) / SECOND_MS);
+    }
+    stages.set(action.key, { kind: "running" });
+    metrics.add(adopted ? "adoptions" : "launches", { runtime });
+  }
+
+  function onEnded({ action, outcome }: ActionEvent & { kind: "ended" }): void {
+    const { result, ok, startedAt, stoppedAt } = outcome;
+    const provider = result?.provider;
+    const about = { action: parseImageReference(action.image)?.name ?? NONE, provider };
+    const failure = ok ? undefined : (outcome.class ?? "internal");
+    metrics.add("tasks", { ...about, class: failure });
+    if (failure !== undefined) metrics.add("failures", { failure_class: failure });
+    if (stages.get(action.key)?.kind === "running") {
+      // A wall clock that is set back in between must not make a negative duration.
+      const seconds = Math.max(0, stoppedAt.getTime() - startedAt.getTime()) / SECOND_MS;
+      metrics.observe("duration", about, seconds);
+    }
+    stages.set(action.key, { kind: "unreported" });
+    const roundTrips = result?.roundTrips ?? 0;
+    // Where an image of somebody else says something else than a count, nothing is counted.
+    if (Number.isFinite(roundTrips) && roundTrips > 0) metrics.add("roundTrips", { provider }, roundTrips);
+  }
+
+  function onAction(event: ActionEvent): void {
+    const { key } = event.action;
+    switch (event.kind) {
+      case "taken":
+        stages.set(key, { kind: "waiting", sinceMs: clock.monotonicMs() });
+        return;
+      case "refused":
+        metrics.add("refused", {});
+        // It waits for no turn any more; `ended` or `left` follows.
+        stages.delete(key);
+        return;
+      case "started":
+        onStarted(event);
+        return;
+      case "line":
+        return;
+      case "ended":
+        onEnded(event);
+        return;
+      case "reported":
+        stages.delete(key);
+        metrics.add("deliveries", { delivery: event.delivery });
+        return;
+      case "left":
+        stages.delete(key);
+        metrics.add("left", {});
+        return;
+      default:
+        event satisfies never;
+    }
+  }
+
+  const counted = (kind: Stage["kind"]) => [...stages.values()].filter((stage) => stage.kind === kind).length;
+
+  return {
+    observer: {
+      lane(agentId, state) {
+        if (state === undefined) lanes.delete(agentId);
+        else lanes.set(agentId, state);
+      },
+      poll({ code, kind, durationMs }) {
+        metrics.add("polls", { code });
+        metrics.observe("pollDuration", { poll_result: kind }, durationMs / SECOND_MS);
+        if (kind !== "failed") lastAnswer = clock.now() / SECOND_MS;
+      },
+      action: onAction,
+      report({ state, code, durationMs }) {
+        metrics.add("reports", { report_state: state, code });
+        metrics.observe("reportDuration", {}, durationMs / SECOND_MS);
+      },
+      journal({ step, ok, durationMs }) {
+        metrics.add("journalSteps", { journal_step: step, made: ok ? "ok" : "failed" });
+        metrics.observe("journalDuration", { journal_step: step }, durationMs / SECOND_MS);
+      },
+      file({ name, taken }) {
+        metrics.add("reloads", { file: name, taken: taken ? "taken" : "refused" });
+        metrics.set("stale", { file: name }, taken ? 0 : 1);
+      },
+    },
+    sample() {
+      const states = [...lanes.values()];
+      for (const state of LANE_STATES) {
+        metrics.set("lanes", { lane_state: state }, states.filter((each) => each === state).length);
+      }
+      metrics.set("waiting", {}, counted("waiting"));
+      metrics.set("active", {}, counted("running"));
+      metrics.set("unreported", {}, counted("unreported"));
+      metrics.set("lastAnswer", {}, lastAnswer);
+    },
+  };
+}

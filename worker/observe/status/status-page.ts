@@ -1,0 +1,106 @@
+import { randomUUID } from "node:crypto";
+import type { ServerResponse } from "node:http";
+import type { Clock } from "../../../shared/clock.ts";
+import type { Observer } from "../../action/observer.ts";
+import type { Route } from "../http/route.ts";
+import { assetRoutes } from "./assets.ts";
+import { Board, type BoardOptions } from "./board.ts";
+import { EventStreams, STREAM_HEADERS } from "./event-streams.ts";
+import { MOMENTARY_HEADERS } from "./headers.ts";
+import { renderPage } from "./page.ts";
+import { statusJson } from "./status-json.ts";
+import type { Surroundings } from "./surroundings.ts";
+import { viewAt } from "./views/view-at.ts";
+
+export interface StatusPage {
+  readonly board: Board;
+  readonly observer: Partial<Observer>;
+  /** What serves it, once there is a worker to ask. */
+  routes(facts: Surroundings["facts"]): readonly Route[];
+  /** Ends what is live. */
+  close(): void;
+}
+
+export interface StatusPageOptions extends Pick<BoardOptions, "mostEnded" | "logBounds"> {
+  readonly clock: Clock;
+  /** How many pages may be live at a time. */
+  readonly mostReaders?: number;
+}
+
+/** The pages, and the worker's onlooker that they are made from. Read-only: nothing here can change anything. */
+export function openStatusPage({ clock, mostReaders, ...bounds }: StatusPageOptions): StatusPage {
+  const board = new Board({ clock, ...bounds });
+  const begun = { begunMs: clock.monotonicMs(), begunAt: new Date(clock.now()) };
+  const boot = randomUUID().slice(0, 8);
+  const opened: EventStreams[] = [];
+  return {
+    board,
+    observer: board.observer,
+    routes(facts) {
+      board.know(() => facts.machines());
+      const surroundings: Surroundings = { board, facts, clock, ...begun };
+      const streams = new EventStreams({
+        ...{ board, clock, boot, viewAt: (url) => viewAt(url, surroundings) },
+        ...(mostReaders !== undefined && { mostReaders }),
+      });
+      opened.push(streams);
+      return [...assetRoutes, ...pageRoutes(surroundings, streams)];
+    },
+    close() {
+      for (const streams of opened) streams.close();
+    },
+  };
+}
+
+/** Every page of people's. */
+const PAGES = /^\/(?:actions|lanes|(?:actions|machines)\/[^/]+)?$/;
+
+function pageRoutes(surroundings: Surroundings, streams: EventStreams): readonly Route[] {
+  return [
+    {
+      path: PAGES,
+      handle(_request, response, url) {
+        const view = viewAt(url, surroundings);
+        send(response, view.status, "text/html", renderPage(view, url, streams.seen, surroundings));
+      },
+    },
+    {
+      path: "/status.json",
+      handle: (_request, response) =>
+        send(response, 200, "application/json", `${JSON.stringify(statusJson(surroundings))}\n`),
+    },
+    {
+      path: "/events",
+      handle(request, response, url) {
+        const page = pageOf(url);
+        if (!page) {
+          send(response, 400, "text/plain", "of must be the path of a page\n");
+          return;
+        }
+        if (request.method === "HEAD") {
+          response.writeHead(200, STREAM_HEADERS).end();
+          return;
+        }
+        const seen = request.headers["last-event-id"];
+        streams.open(
+          response,
+          page,
+          typeof seen === "string" ? seen : (url.searchParams.get("seen") ?? undefined),
+        );
+      },
+    },
+  ];
+}
+
+/** The page that a stream is about; undefined where there is none. */
+function pageOf({ searchParams }: URL): URL | undefined {
+  const address = searchParams.get("of") ?? "/";
+  const page = address.startsWith("/") ? URL.parse(`http://localhost${address}`) : null;
+  return page && PAGES.test(page.pathname) ? page : undefined;
+}
+
+function send(response: ServerResponse, status: number, type: string, text: string): void {
+  const headers = { "Content-Type": `${type}; charset=utf-8`, "Content-Length": Buffer.byteLength(text) };
+  response.writeHead(status, { ...MOMENTARY_HEADERS, ...headers });
+  response.end(text);
+}

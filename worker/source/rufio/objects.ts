@@ -1,0 +1,233 @@
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import { apiVersionOf, KINDS, type ObjectName } from "../../cluster/client/kinds.ts";
+import { type Condition, Conditions, isTrue } from "./conditions.ts";
+
+/** By which Tasks are known to belong to a Job, as Kubernetes' garbage collector sees it. */
+export interface Owner {
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** A Job whose end is not written, or one that is left alone because it is. */
+export type RufioJob =
+  | { readonly finished: true; readonly uid: string; readonly deleted: boolean }
+  | {
+      readonly finished: false;
+      readonly name: ObjectName;
+      readonly uid: string;
+      readonly resourceVersion: string;
+      readonly deleted: boolean;
+      readonly machine: ObjectName;
+      /** As the Job has them: they go into Tasks as they are. */
+      readonly tasks: readonly unknown[];
+      readonly status: JobStatus;
+    };
+export type OpenJob = RufioJob & { readonly finished: false };
+
+export interface JobStatus {
+  readonly conditions: readonly Condition[];
+  readonly startTime: string | undefined;
+}
+
+export type RufioTask =
+  | {
+      readonly finished: true;
+      readonly end: "completed" | "failed";
+      readonly uid: string;
+      readonly owner: Owner | undefined;
+    }
+  | {
+      readonly finished: false;
+      readonly name: ObjectName;
+      readonly uid: string;
+      readonly resourceVersion: string;
+      readonly deleted: boolean;
+      readonly owner: Owner | undefined;
+      /** This worker has made it. */
+      readonly own: boolean;
+      readonly action: unknown;
+      /** `connectionDigest` of what it brings. */
+      readonly connection: string;
+      readonly status: TaskStatus;
+    };
+export type OpenTask = RufioTask & { readonly finished: false };
+
+export interface TaskStatus {
+  readonly conditions: readonly Condition[];
+  readonly startTime: string | undefined;
+}
+
+/** As much of a Machine as its status and the Tasks made by hand need; its connection is the inventory's business. */
+export interface RufioMachine {
+  readonly name: ObjectName;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly deleted: boolean;
+  /** `connectionDigest` of its connection. */
+  readonly connection: string;
+  readonly secret: ObjectName | undefined;
+  readonly status: MachineStatus;
+}
+
+export interface MachineStatus {
+  readonly power: string | undefined;
+  readonly conditions: readonly Condition[];
+}
+
+/** What this worker makes says so. */
+export const MANAGED_BY = { "app.kubernetes.io/managed-by": "pbnj-worker" } as const;
+
+const Time = z
+  .string()
+  .nullish()
+  .transform((time) => time || undefined);
+
+const Metadata = z.object({
+  name: z.string(),
+  namespace: z.string(),
+  uid: z.string(),
+  resourceVersion: z.string(),
+  deletionTimestamp: Time,
+  labels: z.record(z.string(), z.string()).nullish(),
+  ownerReferences: z
+    .array(
+      z.object({
+        apiVersion: z.string(),
+        kind: z.string(),
+        name: z.string(),
+        uid: z.string(),
+        controller: z.boolean().nullish(),
+      }),
+    )
+    .nullish(),
+});
+type Metadata = z.infer<typeof Metadata>;
+
+/** What a status patch looks at. */
+export const JobObject = z.object({
+  metadata: Metadata,
+  spec: z.object({
+    machineRef: z.object({ name: z.string(), namespace: z.string() }),
+    tasks: z.array(z.unknown()),
+  }),
+  status: z.object({ conditions: Conditions, startTime: Time }).prefault({}),
+});
+
+export const TaskObject = z.object({
+  metadata: Metadata,
+  spec: z.object({ task: z.unknown(), connection: z.unknown() }),
+  status: z.object({ conditions: Conditions, startTime: Time }).prefault({}),
+});
+
+export const MachineObject = z.object({
+  metadata: Metadata,
+  spec: z.object({
+    connection: z.looseObject({
+      authSecretRef: z.object({ name: z.string().optional(), namespace: z.string().optional() }).optional(),
+    }),
+  }),
+  status: z
+    .object({ powerState: z.string().optional(), conditions: Conditions })
+    .prefault({})
+    .transform(({ powerState, conditions }): MachineStatus => ({ power: powerState, conditions })),
+});
+
+/** Undefined for what no server with Rufio's CRDs gives. */
+export function jobOf(object: unknown): RufioJob | undefined {
+  const { success, data } = JobObject.safeParse(object);
+  if (!success) return undefined;
+  const { metadata, spec, status } = data;
+  const about = { uid: metadata.uid, deleted: metadata.deletionTimestamp !== undefined };
+  if (isFinished(status.conditions)) return { finished: true, ...about };
+  return {
+    finished: false,
+    ...about,
+    name: nameOf(metadata),
+    resourceVersion: metadata.resourceVersion,
+    machine: spec.machineRef,
+    tasks: spec.tasks,
+    status,
+  };
+}
+
+/** The same for a Task. Of one that is finished hardly anything is kept: they stay until somebody deletes them. */
+export function taskOf(object: unknown): RufioTask | undefined {
+  const { success, data } = TaskObject.safeParse(object);
+  if (!success) return undefined;
+  const { metadata, spec, status } = data;
+  const about = { uid: metadata.uid, owner: ownerOf(metadata) };
+  if (isFinished(status.conditions)) {
+    return { finished: true, end: isTrue(status.conditions, "Completed") ? "completed" : "failed", ...about };
+  }
+  return {
+    finished: false,
+    ...about,
+    name: nameOf(metadata),
+    resourceVersion: metadata.resourceVersion,
+    deleted: metadata.deletionTimestamp !== undefined,
+    own: Object.entries(MANAGED_BY).every(([label, value]) => metadata.labels?.[label] === value),
+    action: spec.task,
+    connection: connectionDigest(spec.connection),
+    status,
+  };
+}
+
+/** The same for a Machine. */
+export function machineOf(object: unknown): RufioMachine | undefined {
+  const { success, data } = MachineObject.safeParse(object);
+  if (!success) return undefined;
+  const { metadata, spec, status } = data;
+  const { name, namespace = metadata.namespace } = spec.connection.authSecretRef ?? {};
+  return {
+    name: nameOf(metadata),
+    uid: metadata.uid,
+    resourceVersion: metadata.resourceVersion,
+    deleted: metadata.deletionTimestamp !== undefined,
+    connection: connectionDigest(spec.connection),
+    secret: name ? { namespace, name } : undefined,
+    status,
+  };
+}
+
+/** The connection of a Machine, as a Task of it bears it. */
+export const ConnectionOf = z.object({ spec: z.object({ connection: z.record(z.string(), z.unknown()) }) });
+
+export function isFinished(conditions: readonly Condition[]): boolean {
+  return isTrue(conditions, "Completed") || isTrue(conditions, "Failed");
+}
+
+export function ownerOf({ ownerReferences }: Pick<Metadata, "ownerReferences">): Owner | undefined {
+  const controller = ownerReferences?.find((reference) => reference.controller);
+  const isJob =
+    controller?.kind === KINDS.rufioJob.kind && controller.apiVersion === apiVersionOf(KINDS.rufioJob);
+  return isJob ? { name: controller.name, uid: controller.uid } : undefined;
+}
+
+/** `namespace/name`. */
+export function keyOf({ namespace, name }: ObjectName): string {
+  return `${namespace}/${name}`;
+}
+
+/** The inverse of `keyOf`; neither part has a slash in it. */
+export function nameOfKey(key: string): ObjectName {
+  const slash = key.indexOf("/");
+  return { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
+}
+
+/** Equal for connections that say the same, in whatever order. */
+export function connectionDigest(connection: unknown): string {
+  return createHash("sha256").update(canonical(connection)).digest("base64").slice(0, 22);
+}
+
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_, part: unknown) =>
+    typeof part === "object" && part !== null && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : part,
+  );
+}
+
+function nameOf({ namespace, name }: Metadata): ObjectName {
+  return { namespace, name };
+}

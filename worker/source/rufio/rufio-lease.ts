@@ -1,0 +1,189 @@
+import { z } from "zod";
+import { type Backoff, backoffMs } from "../../../shared/backoff.ts";
+import type { Clock } from "../../../shared/clock.ts";
+import type { Logger } from "../../../shared/logger.ts";
+import type { Cluster } from "../../cluster/client/cluster.ts";
+import { KINDS, type ObjectName } from "../../cluster/client/kinds.ts";
+import { KubernetesError } from "../../cluster/client/kubernetes-error.ts";
+import { WatchedObjects } from "../../cluster/client/watched-objects.ts";
+
+/** `LeaderElectionID` of Rufio (rufio.go). */
+export const RUFIO_LEASE = "e74dec1a.bmc.tinkerbell.org";
+
+export interface RufioLeaseOptions {
+  readonly cluster: Pick<Cluster, "find" | "list" | "watch">;
+  readonly namespace: string;
+  /** Called whenever `isFree` has become another. */
+  readonly onChange: () => void;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** A Rufio holds its Lease, or nobody can tell. */
+export class LeaseHeld extends Error {
+  override readonly name = "LeaseHeld";
+}
+
+/** Without this right, or this API, nothing changes by itself. */
+const AGAIN: Backoff = { firstMs: 5_000, maxMs: 60_000, jitter: 0.3 };
+
+const Lease = z.object({
+  metadata: z.object({ uid: z.string() }),
+  spec: z
+    .object({
+      holderIdentity: z.string().nullish(),
+      leaseDurationSeconds: z.number().nullish(),
+      acquireTime: z.string().nullish(),
+      renewTime: z.string().nullish(),
+      leaseTransitions: z.number().nullish(),
+    })
+    .prefault({}),
+});
+type Lease = z.infer<typeof Lease>;
+
+/** A Lease as it was when it was last seen to change. */
+interface Observed {
+  readonly record: string;
+  readonly holder: string;
+  /** By the own monotonic clock. */
+  readonly untilMs: number;
+}
+
+/**
+ * Whether a Rufio is at work, by the Lease with which its replicas elect their leader. As in client-go's leader election its
+ * times are never compared with an own clock: a holder that has not renewed since it was seen to, for as long as its Lease
+ * lasts, is gone. Until the Lease was looked at nobody knows, and it counts as held.
+ */
+export class RufioLease {
+  readonly #options: RufioLeaseOptions;
+  readonly #name: ObjectName;
+  readonly #watched: WatchedObjects<Lease>;
+  #observed: Observed | undefined;
+  #isFree = false;
+  #said: boolean | undefined;
+  #wake = Promise.withResolvers<void>();
+
+  constructor(options: RufioLeaseOptions) {
+    this.#options = options;
+    const { cluster, namespace, clock, log } = options;
+    this.#name = { namespace, name: RUFIO_LEASE };
+    this.#watched = new WatchedObjects<Lease>({
+      cluster,
+      kind: KINDS.lease,
+      selection: { namespace, fieldSelector: `metadata.name=${RUFIO_LEASE}` },
+      project: (object) => Lease.safeParse(object).data,
+      onChange: (change) => {
+        this.#observe(change.kind === "set" ? change.value : undefined);
+        this.#wake.resolve();
+      },
+      clock,
+      log,
+    });
+  }
+
+  /** As far as is known; `confirmFree` asks. */
+  get isFree(): boolean {
+    return this.#isFree;
+  }
+
+  /** Until the signal aborts. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    if (!(await this.#untilReadable(signal))) return;
+    const wake = () => this.#wake.resolve();
+    signal.addEventListener("abort", wake, { once: true });
+    const watching = this.#watched.run(signal);
+    await this.#watched.synced.catch(() => undefined);
+    while (!signal.aborted) {
+      this.#wake = Promise.withResolvers();
+      const leftMs = this.#leftMs();
+      // The last word is the API's: a watch may be behind, as after the process was stopped for a while.
+      if (leftMs > 0) this.#become(false);
+      else if (!this.#isFree) await this.#lookAgain(signal);
+      await this.#pause(leftMs, signal);
+    }
+    signal.removeEventListener("abort", wake);
+    await watching;
+  }
+
+  /** Asks the API before something is begun. Rejects with `LeaseHeld`, with a `KubernetesError`, or the signal's reason. */
+  async confirmFree(signal: AbortSignal): Promise<void> {
+    if (this.#isFree) this.#observe(await this.#read(signal));
+    if (this.#isFree && this.#leftMs() <= 0) return;
+    this.#wake.resolve();
+    const holder = this.#observed?.holder;
+    throw new LeaseHeld(
+      holder
+        ? `${holder} holds Rufio's Lease: Rufio does the work`
+        : "it is unknown whether Rufio is running",
+    );
+  }
+
+  async #untilReadable(signal: AbortSignal): Promise<boolean> {
+    const { clock, log } = this.#options;
+    for (let failures = 1; !signal.aborted; failures++) {
+      try {
+        this.#observe(await this.#read(signal));
+        return true;
+      } catch (thrown) {
+        if (signal.aborted) break;
+        const waitMs = backoffMs(AGAIN, failures);
+        const error = thrown instanceof Error ? thrown.message : String(thrown);
+        const facts = { lease: RUFIO_LEASE, namespace: this.#name.namespace, error, waitMs };
+        const say = failures === 1 ? log.error : log.debug;
+        say.call(log, facts, "Rufio lease read failed, Rufio work paused");
+        await clock.sleep(waitMs, signal).catch(() => undefined);
+      }
+    }
+    return false;
+  }
+
+  /** Whether it is still as it was when its time began to run out. */
+  async #lookAgain(signal: AbortSignal): Promise<void> {
+    try {
+      this.#observe(await this.#read(signal));
+      this.#become(this.#leftMs() <= 0);
+    } catch (thrown) {
+      // What keeps the API from answering is said by the watch; nothing is known, and nothing is begun.
+      if (!signal.aborted && !(thrown instanceof KubernetesError)) throw thrown;
+    }
+  }
+
+  /** Until something is known to have changed, or the Lease runs out. */
+  async #pause(leftMs: number, signal: AbortSignal): Promise<void> {
+    if (this.#isFree) return this.#wake.promise;
+    const slept = new AbortController();
+    const waitMs = leftMs > 0 ? leftMs : AGAIN.firstMs;
+    const over = this.#options.clock.sleep(waitMs, AbortSignal.any([signal, slept.signal]));
+    await Promise.race([this.#wake.promise, over.catch(() => undefined)]);
+    slept.abort();
+  }
+
+  async #read(signal: AbortSignal): Promise<Lease | undefined> {
+    return this.#options.cluster.find(KINDS.lease, this.#name, Lease, signal);
+  }
+
+  #observe(lease: Lease | undefined): void {
+    const record = JSON.stringify(lease ?? null);
+    if (record === this.#observed?.record) return;
+    const { holderIdentity, leaseDurationSeconds } = lease?.spec ?? {};
+    const holder = holderIdentity ?? "";
+    const lastsMs = holder === "" ? 0 : (leaseDurationSeconds ?? 0) * 1_000;
+    this.#observed = { record, holder, untilMs: this.#options.clock.monotonicMs() + lastsMs };
+  }
+
+  #leftMs(): number {
+    const { holder = "", untilMs = 0 } = this.#observed ?? {};
+    return holder === "" ? 0 : untilMs - this.#options.clock.monotonicMs();
+  }
+
+  #become(isFree: boolean): void {
+    const { log, onChange } = this.#options;
+    this.#isFree = isFree;
+    if (this.#said === isFree) return;
+    this.#said = isFree;
+    const facts = { lease: RUFIO_LEASE, namespace: this.#name.namespace };
+    if (isFree) log.info(facts, "Rufio lease is free, taking over");
+    else log.info({ ...facts, holder: this.#observed?.holder }, "Rufio lease is held, waiting");
+    onChange();
+  }
+}

@@ -1,0 +1,182 @@
+import type { ActionStatus } from "../../action/action.ts";
+import type { Cluster } from "../../cluster/client/cluster.ts";
+import { KINDS } from "../../cluster/client/kinds.ts";
+import { KubernetesError, type KubernetesReason } from "../../cluster/client/kubernetes-error.ts";
+import type { Acknowledgement, StatusSink } from "../transport.ts";
+import { isTrue, timeText } from "./conditions.ts";
+import { isFinished, TaskObject, type TaskStatus, taskOf } from "./objects.ts";
+import { patchStatus } from "./patch-status.ts";
+import { LeaseHeld, type RufioLease } from "./rufio-lease.ts";
+import type { RufioObjects } from "./rufio-objects.ts";
+import { readTask } from "./task-action.ts";
+import { type TaskQueue, taskNameOfAction } from "./task-queue.ts";
+import { completedStatus, failedStatus, type TaskPatch } from "./task-status.ts";
+
+export interface TaskStatusSinkOptions {
+  readonly cluster: Pick<Cluster, "find" | "patch">;
+  readonly objects: Pick<RufioObjects, "tasks">;
+  readonly lease: Pick<RufioLease, "confirmFree">;
+  readonly queue: Pick<TaskQueue, "isGone" | "mayBegin" | "hasEnded">;
+}
+
+/** Gone, or not this worker's any more. */
+type Refusal = Extract<Acknowledgement, { kind: "rejected" }>;
+
+const GONE: Refusal = { kind: "rejected", code: "NotFound", reason: "the Task was deleted, or its Job" };
+const NOT_OURS: Refusal = {
+  kind: "rejected",
+  code: "FailedPrecondition",
+  reason: "this worker can no longer start the Task: it has ended, or another replica holds its machine",
+};
+const ENDED: Refusal = {
+  kind: "rejected",
+  code: "FailedPrecondition",
+  reason: "the Task has already ended: another controller has written its outcome",
+};
+const NOT_REPEATED: Refusal = {
+  kind: "rejected",
+  code: "FailedPrecondition",
+  reason: "the Task was started by another controller and cannot be repeated: it has failed",
+};
+
+/** Writes the states of actions into their Tasks, as Rufio would. */
+export class TaskStatusSink implements StatusSink {
+  readonly #options: TaskStatusSinkOptions;
+
+  constructor(options: TaskStatusSinkOptions) {
+    this.#options = options;
+  }
+
+  async report(status: ActionStatus, signal: AbortSignal): Promise<Acknowledgement> {
+    signal.throwIfAborted();
+    try {
+      // What somebody wants no longer is not worth a word, and where a Rufio is at work it goes on with the Task.
+      if (this.#options.queue.isGone(status.action)) return GONE;
+      await this.#options.lease.confirmFree(signal);
+      if (status.state === "running" && !this.#options.queue.mayBegin(status.action)) return NOT_OURS;
+      return await this.#write(status, signal);
+    } catch (thrown) {
+      signal.throwIfAborted();
+      if (thrown instanceof LeaseHeld) {
+        const answer = { code: "FailedPrecondition", reason: thrown.message };
+        if (status.state === "running") return { kind: "rejected", ...answer };
+        // A holder that is long dead counts for as long as its Lease lasts; a live one writes the Task's end itself.
+        return { kind: "retry", ...answer, bounded: true };
+      }
+      if (thrown instanceof KubernetesError) return acknowledgementOf(thrown);
+      throw thrown;
+    }
+  }
+
+  async #write(status: ActionStatus, signal: AbortSignal): Promise<Acknowledgement> {
+    const { cluster, objects, queue } = this.#options;
+    const name = taskNameOfAction(status.action);
+    const { actionId: uid } = status.action;
+    const seen = objects.tasks.get(name);
+    const known = seen?.uid === uid && !seen.finished ? seen : undefined;
+    let refusal: Refusal | undefined;
+    const patched = await patchStatus<Seen>(
+      cluster,
+      {
+        ...{ kind: KINDS.rufioTask, name, uid, schema: SeenTask },
+        ...(known && {
+          known: {
+            resourceVersion: known.resourceVersion,
+            status: { ...known.status, mayRepeat: mayRepeat(known) },
+          },
+        }),
+        change: (found) => {
+          const decided = decide(status, found);
+          refusal = decided.refusal;
+          return decided.patch;
+        },
+      },
+      signal,
+    );
+    if (patched === "gone") return GONE;
+    if (refusal) return refusal;
+    if (status.state !== "running") queue.hasEnded(uid);
+    return { kind: "acknowledged" };
+  }
+}
+
+interface Seen extends TaskStatus {
+  /** Beginning it once more does no harm. */
+  readonly mayRepeat: boolean;
+}
+
+const SeenTask = TaskObject.transform((object) => ({
+  metadata: object.metadata,
+  status: { ...object.status, mayRepeat: mayRepeat(taskOf(object)) },
+}));
+
+/**
+ * Whether a Task that was begun may be begun again: nobody but this worker has begun it, and then the executor asked its
+ * journal and its runtime what became of it; or doing it twice is as good as once.
+ */
+function mayRepeat(task: ReturnType<typeof taskOf>): boolean {
+  if (!task || task.finished || task.own) return true;
+  const read = readTask(task.action);
+  return !read.ok || read.idempotent;
+}
+
+function decide(
+  { state, startedAt, stoppedAt, message }: ActionStatus,
+  found: Seen,
+): { readonly patch?: TaskPatch; readonly refusal?: Refusal } {
+  const startedMs = startedAt.getTime();
+  if (isFinished(found.conditions)) {
+    // An own report whose answer was lost.
+    const isSaid = isTrue(found.conditions, state === "success" ? "Completed" : "Failed");
+    return state !== "running" && isSaid ? {} : { refusal: ENDED };
+  }
+  switch (state) {
+    case "running": {
+      const { startTime, mayRepeat } = found;
+      if (startTime === undefined) return { patch: { startTime: timeText(startedMs) } };
+      if (mayRepeat || startTime === timeText(startedMs)) return {};
+      const reason = `it was started at ${startTime} by another controller, may have been carried out and is not idempotent, so it is not run again`;
+      return { patch: failedStatus(found, reason, startedMs), refusal: NOT_REPEATED };
+    }
+    case "success":
+      return { patch: completedStatus(found, startedMs, (stoppedAt ?? startedAt).getTime()) };
+    case "failed":
+      return { patch: failedStatus(found, message, startedMs) };
+    case "timeout":
+      // Rufio's words, with the reason in place of a number of nanoseconds.
+      return { patch: failedStatus(found, `bmc task timeout: ${message}`, startedMs) };
+    default:
+      return state satisfies never;
+  }
+}
+
+/** gRPC's names, as every other report's answer is named. */
+const CODES: Readonly<Record<KubernetesReason, string>> = {
+  unauthorized: "Unauthenticated",
+  forbidden: "PermissionDenied",
+  "not-found": "NotFound",
+  "no-such-kind": "Unimplemented",
+  "already-exists": "AlreadyExists",
+  conflict: "Aborted",
+  expired: "OutOfRange",
+  invalid: "InvalidArgument",
+  "too-many-requests": "ResourceExhausted",
+  unavailable: "Unavailable",
+  unreachable: "Unavailable",
+  timeout: "DeadlineExceeded",
+  unexpected: "Unknown",
+};
+
+/** What an operator may mend is repeated for a while: a right that is missing, a CRD that is gone. */
+const MENDABLE: ReadonlySet<KubernetesReason> = new Set([
+  "unauthorized",
+  "forbidden",
+  "no-such-kind",
+  "unexpected",
+]);
+
+function acknowledgementOf({ reason, message }: KubernetesError): Acknowledgement {
+  const answer = { code: CODES[reason], reason: message };
+  if (reason === "invalid") return { kind: "rejected", ...answer };
+  return { kind: "retry", ...answer, ...(MENDABLE.has(reason) && { bounded: true }) };
+}

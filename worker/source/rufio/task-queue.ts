@@ -1,0 +1,367 @@
+import type { Clock } from "../../../shared/clock.ts";
+import { oneLine } from "../../../shared/contract/result.ts";
+import type { Logger } from "../../../shared/logger.ts";
+import type { Action, ActionId } from "../../action/action.ts";
+import type { Wake, Waking } from "../../action/waking.ts";
+import type { Cluster } from "../../cluster/client/cluster.ts";
+import { KINDS, type ObjectName } from "../../cluster/client/kinds.ts";
+import type { Change } from "../../cluster/client/watched-objects.ts";
+import { RUFIO_AGENT_ID } from "../../config/rufio-agent-id.ts";
+import type { ActionSource, Poll, WorkflowsAtHand } from "../transport.ts";
+import { KeyedWork } from "./keyed-work.ts";
+import { keyOf, nameOfKey, type OpenTask, type RufioJob, type RufioTask, TaskObject } from "./objects.ts";
+import { patchStatus } from "./patch-status.ts";
+import { LeaseHeld, type RufioLease } from "./rufio-lease.ts";
+import { type RufioObjects, shareKey } from "./rufio-objects.ts";
+import { actionOf, readTask } from "./task-action.ts";
+import { failedStatus } from "./task-status.ts";
+
+export interface TaskQueueOptions {
+  readonly cluster: Pick<Cluster, "find" | "patch">;
+  readonly objects: Pick<RufioObjects, "isSynced" | "tasks" | "jobOfTask" | "machineWith">;
+  readonly lease: Pick<RufioLease, "isFree" | "confirmFree">;
+  readonly owns: (key: string) => boolean;
+  /** The inventory's name of a Machine. */
+  readonly machineName: (machine: ObjectName) => string;
+  /** With `{action}`, and maybe `{version}`. */
+  readonly image: string;
+  readonly version: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** What may be done about a Task now. */
+type Standing =
+  | { readonly kind: "do"; readonly machine: ObjectName }
+  /** It is, or will be, somebody else's, or it is nobody's any more. */
+  | { readonly kind: "leave" }
+  /** Its Machine may still be made, as by the same `kubectl apply`. */
+  | { readonly kind: "wait"; readonly reason: string }
+  | { readonly kind: "fail"; readonly reason: string };
+
+const MOST_AT_A_TIME = 16;
+/** How long a question for an action is held: less than what health takes for a lane that hangs. */
+const HOLD_MS = 20_000;
+/** How often Tasks are looked at whose actions were given and did not run. */
+const LOOK_AGAIN_MS = 250;
+/** How long a Task without a Job may be there before its Machine. */
+const MACHINE_WITHIN_MS = 30_000;
+
+/** The Tasks that are to be done, as a source of actions: every unfinished one, whoever has made it. */
+export class TaskQueue implements ActionSource, Waking {
+  readonly #options: TaskQueueOptions;
+  readonly #work: KeyedWork;
+  /** Keys of Tasks that may begin, by UID, the oldest first. */
+  readonly #ready = new Map<string, string>();
+  /** Those that were given to the lane, with their workflows. */
+  readonly #given = new Map<string, { readonly key: string; readonly workflowId: string }>();
+  /** Those whose end the API has taken and the watch has not shown yet. */
+  readonly #ended = new Set<string>();
+  /** Keys of unfinished Tasks, by the UID of their Job. */
+  readonly #ofJob = new Map<string, Set<string>>();
+  /** Tasks that have no Machine, by UID, and whether it is too late for one. */
+  readonly #homeless = new Map<string, "early" | "late">();
+  readonly #cancels = new Map<string, { readonly action: ActionId; readonly controller: AbortController }>();
+  #changed = Promise.withResolvers<void>();
+  #lookedMs = 0;
+
+  constructor(options: TaskQueueOptions) {
+    this.#options = options;
+    const { clock, log } = options;
+    this.#work = new KeyedWork({
+      work: (key, signal) => this.#look(key, signal),
+      onFailure: (task, { thrown, failures, waitMs }) => {
+        const facts = { task, error: thrown instanceof Error ? thrown.message : String(thrown), waitMs };
+        const say = failures === 1 ? log.warn : log.debug;
+        say.call(log, facts, "Rufio task status update failed, retrying");
+      },
+      clock,
+      most: MOST_AT_A_TIME,
+    });
+  }
+
+  run(signal: AbortSignal): Promise<void> {
+    return this.#work.run(signal);
+  }
+
+  servesSeveral(): boolean {
+    return true;
+  }
+
+  async next(_agentId: string, signal: AbortSignal, atHand: WorkflowsAtHand = new Set()): Promise<Poll> {
+    const { clock } = this.#options;
+    const endMs = clock.monotonicMs() + HOLD_MS;
+    for (;;) {
+      signal.throwIfAborted();
+      this.#takeBack(atHand);
+      const action = this.#take(atHand);
+      if (action) return { kind: "action", action };
+      const leftMs = endMs - clock.monotonicMs();
+      if (leftMs <= 0) return { kind: "idle", reason: "no Rufio Task is pending" };
+      // What the lane has at hand it comes back from without a word.
+      const mayComeBack = this.#given.size > 0 || this.#ready.size > 0;
+      await this.#change(mayComeBack ? Math.min(leftMs, LOOK_AGAIN_MS) : leftMs, signal);
+    }
+  }
+
+  now(agentId: string): Wake | undefined {
+    return agentId === RUFIO_AGENT_ID && this.#ready.size + this.#given.size > 0 ? "addressed" : undefined;
+  }
+
+  /** It is told of every Task itself. */
+  served(): void {}
+
+  async wait(agentId: string, signal: AbortSignal): Promise<Wake> {
+    while (!signal.aborted && this.now(agentId) === undefined) {
+      await this.#change(Number.POSITIVE_INFINITY, signal).catch(() => undefined);
+    }
+    return "addressed";
+  }
+
+  /** Aborts when the Task of an action, or its Job, is deleted; undefined for actions that are none of Rufio's. */
+  cancelOf(action: ActionId): AbortSignal | undefined {
+    if (action.agentId !== RUFIO_AGENT_ID) return undefined;
+    const known = this.#cancels.get(action.actionId);
+    if (known) return known.controller.signal;
+    const controller = new AbortController();
+    if (this.isGone(action)) controller.abort(deleted(action));
+    else this.#cancels.set(action.actionId, { action, controller });
+    return controller.signal;
+  }
+
+  /** Whether the Task of an action is deleted, or its Job; false as long as that is not known. */
+  isGone(action: ActionId): boolean {
+    const { objects } = this.#options;
+    if (!objects.isSynced) return false;
+    const task = objects.tasks.get(taskNameOfAction(action));
+    if (task?.uid !== action.actionId) return true;
+    return !task.finished && this.#isOrphan(task);
+  }
+
+  /** Whether an action may begin now that its turn has come, which may take hours. */
+  mayBegin(action: ActionId): boolean {
+    const task = this.#options.objects.tasks.get(taskNameOfAction(action));
+    return task?.uid === action.actionId && !task.finished && this.#standing(task).kind === "do";
+  }
+
+  /** The API has taken the end of a Task. */
+  hasEnded(uid: string): void {
+    this.#ended.add(uid);
+    this.#drop(uid);
+  }
+
+  /** Looks at all of them: who may do them has changed, or all have been seen. */
+  lookAtAll(): void {
+    for (const task of this.#options.objects.tasks.values())
+      if (!task.finished) this.#work.add(keyOf(task.name));
+    this.#cancelGone([...this.#cancels.values()].map(({ action }) => action));
+  }
+
+  taskChanged(change: Change<RufioTask>): void {
+    const { before } = change;
+    const after = change.kind === "set" ? change.value : undefined;
+    const key = keyOf(change.name);
+    if (before && before.uid !== after?.uid) this.#forget(before, key);
+    if (!after) return;
+    if (after.finished) this.#forget(after, key);
+    else {
+      if (after.owner) {
+        const { uid } = after.owner;
+        this.#ofJob.set(uid, (this.#ofJob.get(uid) ?? new Set()).add(key));
+      }
+      this.#work.add(key);
+      if (after.deleted) this.#cancelGone(this.#actionsOf(after.uid));
+    }
+  }
+
+  jobChanged({ before, ...change }: Change<RufioJob>): void {
+    const after = change.kind === "set" ? change.value : undefined;
+    for (const uid of new Set([before?.uid, after?.uid])) {
+      for (const key of (uid !== undefined && this.#ofJob.get(uid)) || []) {
+        this.#work.add(key);
+        const task = this.#options.objects.tasks.get(nameOfKey(key));
+        if (task) this.#cancelGone(this.#actionsOf(task.uid));
+      }
+    }
+  }
+
+  /** A Task without a Job may have waited for it. */
+  machinesChanged(): void {
+    if (this.#homeless.size === 0) return;
+    for (const task of this.#options.objects.tasks.values()) {
+      if (!task.finished && this.#homeless.has(task.uid)) this.#work.add(keyOf(task.name));
+    }
+  }
+
+  /** Brings one Task to where it belongs, and writes down what can never be done. */
+  async #look(key: string, signal: AbortSignal): Promise<void> {
+    const { objects, clock, log } = this.#options;
+    const task = objects.tasks.get(nameOfKey(key));
+    if (!objects.isSynced || !task || task.finished) return;
+    const standing = this.#standing(task);
+    if (standing.kind === "do") this.#homeless.delete(task.uid);
+    if (standing.kind !== "do") this.#drop(task.uid);
+    switch (standing.kind) {
+      case "do":
+        if (this.#ready.has(task.uid) || this.#given.has(task.uid) || this.#ended.has(task.uid)) return;
+        this.#ready.set(task.uid, key);
+        return this.#tell();
+      case "leave":
+        return;
+      case "wait":
+        if (this.#homeless.has(task.uid)) return;
+        this.#homeless.set(task.uid, "early");
+        log.info({ task: key, reason: standing.reason }, "Rufio task waiting for its machine");
+        void clock.sleep(MACHINE_WITHIN_MS, signal).then(
+          () => {
+            if (this.#homeless.has(task.uid)) this.#homeless.set(task.uid, "late");
+            this.#work.add(key);
+          },
+          () => undefined,
+        );
+        return;
+      case "fail":
+        return this.#fail(task, standing.reason, signal);
+      default:
+        return standing satisfies never;
+    }
+  }
+
+  #standing(task: OpenTask): Standing {
+    const { objects, lease, owns } = this.#options;
+    if (!lease.isFree || task.deleted || this.#isOrphan(task)) return { kind: "leave" };
+    const job = objects.jobOfTask(task);
+    if (job?.finished) return { kind: "leave" };
+    const machine = job?.machine ?? objects.machineWith(task);
+    if (!owns(shareKey(machine ?? task.name))) return { kind: "leave" };
+    const read = readTask(task.action);
+    if (!read.ok) return { kind: "fail", reason: read.reason };
+    if (machine) return { kind: "do", machine };
+    const reason = `no Machine in ${task.name.namespace} has the connection of this Task: this worker acts on Machines alone`;
+    return { kind: this.#homeless.get(task.uid) === "late" ? "fail" : "wait", reason };
+  }
+
+  /** Its Job is gone, or being deleted: where no garbage collector runs, as in Tinkerbell's own API server, its Tasks stay. */
+  #isOrphan(task: OpenTask): boolean {
+    if (task.deleted) return true;
+    return task.owner !== undefined && (this.#options.objects.jobOfTask(task)?.deleted ?? true);
+  }
+
+  async #fail({ name, uid, resourceVersion, status }: OpenTask, reason: string, signal: AbortSignal) {
+    const { cluster, lease, clock, log } = this.#options;
+    try {
+      await lease.confirmFree(signal);
+    } catch (thrown) {
+      if (thrown instanceof LeaseHeld) return;
+      throw thrown;
+    }
+    const patched = await patchStatus(
+      cluster,
+      {
+        ...{ kind: KINDS.rufioTask, name, uid, schema: TaskObject, known: { resourceVersion, status } },
+        change: (found) => failedStatus(found, oneLine(reason), clock.now()),
+      },
+      signal,
+    );
+    if (patched === "written") log.warn({ task: keyOf(name), reason }, "Rufio task rejected");
+  }
+
+  #take(atHand: WorkflowsAtHand): Action | undefined {
+    const { objects, machineName, image, version } = this.#options;
+    for (const [uid, key] of this.#ready) {
+      const task = objects.tasks.get(nameOfKey(key));
+      const isOpen = task !== undefined && !task.finished && task.uid === uid;
+      const standing = isOpen ? this.#standing(task) : undefined;
+      const read = isOpen ? readTask(task.action) : undefined;
+      if (!isOpen || !read?.ok || standing?.kind !== "do") {
+        this.#ready.delete(uid);
+        continue;
+      }
+      const workflowId = keyOf({ ...task.name, ...(task.owner && { name: task.owner.name }) });
+      if (atHand.has(workflowId)) continue;
+      this.#ready.delete(uid);
+      this.#given.set(uid, { key, workflowId });
+      const terms = {
+        ...{ workflowId, task: { name: task.name.name, uid }, machine: machineName(standing.machine) },
+        ...{ image, version, begun: task.status.startTime !== undefined },
+      };
+      return actionOf(read, terms);
+    }
+    return undefined;
+  }
+
+  /** What the lane was given and no longer has at hand, although it has not ended, is to be given again. */
+  #takeBack(atHand: WorkflowsAtHand): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    if (nowMs - this.#lookedMs < LOOK_AGAIN_MS) return;
+    this.#lookedMs = nowMs;
+    for (const [uid, { key, workflowId }] of this.#given) {
+      if (atHand.has(workflowId)) continue;
+      this.#given.delete(uid);
+      this.#work.add(key);
+    }
+  }
+
+  #drop(uid: string): void {
+    this.#ready.delete(uid);
+    this.#given.delete(uid);
+  }
+
+  /** It ended, or it is gone. */
+  #forget(task: RufioTask, key: string): void {
+    const { uid, owner } = task;
+    this.#drop(uid);
+    this.#ended.delete(uid);
+    this.#homeless.delete(uid);
+    if (owner) {
+      const keys = this.#ofJob.get(owner.uid);
+      keys?.delete(key);
+      if (keys?.size === 0) this.#ofJob.delete(owner.uid);
+    }
+    this.#cancelGone(this.#actionsOf(uid));
+    this.#cancels.delete(uid);
+  }
+
+  #actionsOf(uid: string): readonly ActionId[] {
+    const cancel = this.#cancels.get(uid);
+    return cancel ? [cancel.action] : [];
+  }
+
+  #cancelGone(actions: readonly ActionId[]): void {
+    for (const action of actions) {
+      if (this.isGone(action)) this.#cancels.get(action.actionId)?.controller.abort(deleted(action));
+    }
+  }
+
+  #tell(): void {
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers();
+  }
+
+  /** Until something may be given, or for so long. Rejects with the signal's reason. */
+  async #change(withinMs: number, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const done = new AbortController();
+    const aborted = Promise.withResolvers<never>();
+    const onAbort = () => aborted.reject(signal.reason);
+    signal.addEventListener("abort", onAbort, { once: true });
+    const slept = Number.isFinite(withinMs)
+      ? [this.#options.clock.sleep(withinMs, done.signal).catch(() => undefined)]
+      : [];
+    try {
+      await Promise.race([this.#changed.promise, aborted.promise, ...slept]);
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+      done.abort();
+    }
+  }
+}
+
+/** Of the Task that an action is. */
+export function taskNameOfAction({ workflowId, taskId }: ActionId): ObjectName {
+  return { namespace: nameOfKey(workflowId).namespace, name: taskId };
+}
+
+function deleted({ workflowId, taskId }: ActionId): Error {
+  return new Error(`the Task ${taskId} of ${workflowId} was deleted`);
+}

@@ -1,0 +1,141 @@
+import { Code, ConnectError, createClient } from "@connectrpc/connect";
+import { createGrpcTransport } from "@connectrpc/connect-node";
+import { withTimeout } from "../../../shared/timeout.ts";
+import type { ActionId } from "../../action/action.ts";
+import { MalformedAction } from "../action-fields.ts";
+import type { Channel } from "../tink/channel.ts";
+import { codeName, failedPollOfError } from "../tink/errors.ts";
+import type { Acknowledgement, Poll, Transport, WorkflowsAtHand } from "../transport.ts";
+import { legacyAcknowledgementOf } from "./acknowledgement.ts";
+import { State, type WorkflowContext, WorkflowService } from "./gen/workflow_pb.ts";
+import { actionOf, statusOf } from "./messages.ts";
+import { turnIndexOf, turnOf } from "./turn.ts";
+
+/** Nothing is held by this server: a call that takes longer is lost. */
+const CALL_TIMEOUT_MS = 30_000;
+/** gRPC's usual limit. */
+const LARGEST_MESSAGE_BYTES = 4 * 1_024 * 1_024;
+
+/** Its cache may be behind; when it still says so after a few repetitions, the workflow is another one. */
+const NOT_BEGUN: Acknowledgement = {
+  kind: "retry",
+  code: codeName(Code.FailedPrecondition),
+  reason: "the server has no start of the action: the workflow was recreated",
+  bounded: true,
+};
+
+/** What went wrong with one workflow, so that the others go on. */
+type Failed = Poll & { readonly kind: "failed" };
+
+/**
+ * The deprecated workflow API of tink 0.8 to 0.12. It serves a worker ID every workflow that waits for it, so that many may
+ * run beside each other, and it is asked now and then, because it never holds a call. The channel is the caller's.
+ */
+export function legacyApi(channel: Channel): Omit<Transport, "close"> {
+  const client = createClient(
+    WorkflowService,
+    createGrpcTransport({
+      baseUrl: channel.authority,
+      sessionManager: channel,
+      readMaxBytes: LARGEST_MESSAGE_BYTES,
+    }),
+  );
+  /** The workflow each agent ID was served last: the one behind it comes first, so that none starves. */
+  const lastServed = new Map<string, string>();
+
+  /** Rejects when the server does not answer; what is wrong with this workflow alone is a failed poll. */
+  async function askFor(
+    context: WorkflowContext,
+    agentId: string,
+    signal: AbortSignal,
+  ): Promise<Poll | undefined> {
+    const { workflowId } = context;
+    try {
+      const { actionList } = await client.getWorkflowActions({ workflowId }, { signal });
+      const turn = turnOf(context, actionList, agentId);
+      if (turn === undefined) return undefined;
+      const begun = context.currentAction !== "" && context.currentActionState === State.RUNNING;
+      return { kind: "action", action: actionOf(workflowId, turn, begun) };
+    } catch (thrown) {
+      const malformed = thrown instanceof MalformedAction;
+      if (malformed) return { kind: "failed", code: "DataLoss", reason: `${workflowId}: ${thrown.message}` };
+      if (isAnswer(thrown)) return failedPollOfError(thrown);
+      throw thrown;
+    }
+  }
+
+  async function ask(agentId: string, signal: AbortSignal, atHand: WorkflowsAtHand): Promise<Poll> {
+    const waiting: WorkflowContext[] = [];
+    for await (const context of client.getWorkflowContexts({ workerId: agentId }, { signal })) {
+      if (!atHand.has(context.workflowId) && turnIndexOf(context) !== undefined) waiting.push(context);
+    }
+    let failed: Failed | undefined;
+    for (const context of inTurn(waiting, lastServed.get(agentId))) {
+      const poll = await askFor(context, agentId, signal);
+      if (poll?.kind === "action") {
+        lastServed.set(agentId, context.workflowId);
+        return poll;
+      }
+      if (poll?.kind === "failed") failed ??= poll;
+    }
+    return failed ?? { kind: "idle", reason: "no workflow waits for this worker" };
+  }
+
+  /**
+   * Whether the server still waits for the start of an action. It would take an end all the same, and a workflow made anew
+   * has the names of the one before.
+   */
+  async function isToBegin(
+    { workflowId, agentId, taskId, name }: ActionId,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    for await (const context of client.getWorkflowContexts({ workerId: agentId }, { signal })) {
+      if (context.workflowId !== workflowId) continue;
+      const { currentTask, currentAction, currentActionState } = context;
+      return currentTask === taskId && currentAction === name && currentActionState === State.PENDING;
+    }
+    return false;
+  }
+
+  return {
+    servesSeveral: () => true,
+
+    async next(agentId, signal, atHand = new Set()) {
+      signal.throwIfAborted();
+      try {
+        return await withTimeout(CALL_TIMEOUT_MS, signal, (bound) => ask(agentId, bound, atHand));
+      } catch (thrown) {
+        signal.throwIfAborted();
+        return failedPollOfError(thrown);
+      }
+    },
+
+    async report(status, signal) {
+      signal.throwIfAborted();
+      try {
+        return await withTimeout(CALL_TIMEOUT_MS, signal, async (bound) => {
+          if (status.state !== "running" && (await isToBegin(status.action, bound))) return NOT_BEGUN;
+          await client.reportActionStatus(statusOf(status), { signal: bound });
+          return { kind: "acknowledged" };
+        });
+      } catch (thrown) {
+        signal.throwIfAborted();
+        return legacyAcknowledgementOf(thrown);
+      }
+    },
+  };
+}
+
+/** Those behind the one served last go first, in the order of their IDs. */
+function inTurn(contexts: readonly WorkflowContext[], last: string | undefined): readonly WorkflowContext[] {
+  const sorted = contexts.toSorted((a, b) => (a.workflowId < b.workflowId ? -1 : 1));
+  const behind = last === undefined ? 0 : sorted.findIndex(({ workflowId }) => workflowId > last);
+  return behind <= 0 ? sorted : [...sorted.slice(behind), ...sorted.slice(0, behind)];
+}
+
+/** Whether the server itself answered, about one workflow: it is gone, or cannot be read. */
+function isAnswer(thrown: unknown): boolean {
+  const { code, isWireError } = ConnectError.from(thrown);
+  const aboutAll = [Code.Unavailable, Code.Unimplemented, Code.DeadlineExceeded, Code.Canceled];
+  return isWireError && !aboutAll.includes(code);
+}

@@ -1,0 +1,68 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { Action, ActionState, ActionStatus } from "../../action/action.ts";
+import { environmentOf, required, timeoutMsOf } from "../action-fields.ts";
+import {
+  State,
+  type WorkflowAction,
+  type WorkflowActionStatus,
+  WorkflowActionStatusSchema,
+} from "./gen/workflow_pb.ts";
+
+/**
+ * An action of a workflow's list. The API gives actions no IDs: the place in the list and the names stand for one,
+ * which a workflow made anew under the same ID has as well. `begun` is whether the server has its start on record.
+ * Throws `MalformedAction` when the name or the image is missing, when the timeout is negative or an environment
+ * entry is not `KEY=value`.
+ */
+export function actionOf(
+  workflowId: string,
+  { index, action: given }: { readonly index: number; readonly action: WorkflowAction },
+  begun: boolean,
+): Action {
+  const taskId = required("task_name", given.taskName);
+  const name = required("name", given.name);
+  return {
+    workflowId: required("workflow_id", workflowId),
+    taskId,
+    agentId: required("worker_id", given.workerId),
+    actionId: `${index}/${taskId}/${name}`,
+    name,
+    image: required("image", given.image),
+    timeoutMs: timeoutMsOf(given.timeout),
+    command: given.command,
+    volumes: given.volumes,
+    environment: environmentOf(given.environment),
+    ...(given.onTimeout.length > 0 ? { onTimeout: given.onTimeout } : {}),
+    ...(given.onFailure.length > 0 ? { onFailure: given.onFailure } : {}),
+    ...(given.pid === "" ? {} : { pidNamespace: given.pid }),
+    idMayReturn: true,
+    ...(begun ? { begun } : {}),
+  };
+}
+
+/**
+ * The report about an action. Seconds are whole ones that have passed, 0 at the start, as the worker of tink 0.12 counts
+ * them. Of the servers, only that with a database keeps the message; the others have no place for it.
+ */
+export function statusOf(status: ActionStatus): WorkflowActionStatus {
+  const { action, state, startedAt, stoppedAt, message } = status;
+  const elapsedMs = stoppedAt === undefined ? 0 : Math.max(0, stoppedAt.getTime() - startedAt.getTime());
+  return create(WorkflowActionStatusSchema, {
+    workflowId: action.workflowId,
+    taskName: action.taskId,
+    actionName: action.name,
+    actionStatus: STATES[state],
+    seconds: BigInt(Math.floor(elapsedMs / 1_000)),
+    message,
+    createdAt: timestampFromDate(startedAt),
+    workerId: action.agentId,
+  });
+}
+
+const STATES: Readonly<Record<ActionState, State>> = {
+  running: State.RUNNING,
+  success: State.SUCCESS,
+  failed: State.FAILED,
+  timeout: State.TIMEOUT,
+};

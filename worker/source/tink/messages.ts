@@ -1,0 +1,68 @@
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { formatGoDuration } from "../../../shared/duration.ts";
+import type { Action, ActionState, ActionStatus } from "../../action/action.ts";
+import { environmentOf, MalformedAction, required, timeoutMsOf } from "../action-fields.ts";
+import {
+  type ActionResponse,
+  type ActionStatusRequest,
+  ActionStatusRequest_StateType,
+  ActionStatusRequestSchema,
+} from "./gen/workflow_pb.ts";
+
+/**
+ * The action a server answered `agentId` with.
+ * Throws `MalformedAction` when an ID, the name or the image is missing, when it is another agent's action,
+ * when the timeout is negative or an environment entry is not `KEY=value`.
+ */
+export function actionOf(response: ActionResponse, agentId: string): Action {
+  if (response.agentId !== agentId) {
+    throw new MalformedAction(`the action is for agent ${JSON.stringify(response.agentId)}`);
+  }
+  const pidNamespace = response.namespaces?.pid || response.pid;
+  const networkNamespace = response.namespaces?.network;
+  return {
+    workflowId: required("workflow_id", response.workflowId),
+    taskId: required("task_id", response.taskId),
+    agentId: required("agent_id", response.agentId),
+    actionId: required("action_id", response.actionId),
+    name: required("name", response.name),
+    image: required("image", response.image),
+    timeoutMs: timeoutMsOf(response.timeout),
+    command: response.command,
+    volumes: response.volumes,
+    environment: environmentOf(response.environment),
+    ...(networkNamespace ? { networkNamespace } : {}),
+    ...(pidNamespace ? { pidNamespace } : {}),
+  };
+}
+
+/** The report about an action; the times of its end only once it ended. */
+export function statusRequestOf(status: ActionStatus): ActionStatusRequest {
+  const { action, startedAt, stoppedAt } = status;
+  const end: MessageInitShape<typeof ActionStatusRequestSchema> =
+    stoppedAt === undefined
+      ? {}
+      : {
+          executionStop: timestampFromDate(stoppedAt),
+          executionDuration: formatGoDuration(Math.max(0, stoppedAt.getTime() - startedAt.getTime())),
+        };
+  return create(ActionStatusRequestSchema, {
+    workflowId: action.workflowId,
+    agentId: action.agentId,
+    taskId: action.taskId,
+    actionId: action.actionId,
+    actionName: action.name,
+    actionState: STATES[status.state],
+    executionStart: timestampFromDate(startedAt),
+    ...end,
+    message: { message: status.message },
+  });
+}
+
+const STATES: Readonly<Record<ActionState, ActionStatusRequest_StateType>> = {
+  running: ActionStatusRequest_StateType.RUNNING,
+  success: ActionStatusRequest_StateType.SUCCESS,
+  failed: ActionStatusRequest_StateType.FAILED,
+  timeout: ActionStatusRequest_StateType.TIMEOUT,
+};
