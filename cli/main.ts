@@ -29,6 +29,6 @@ if (argv[0] === "action") {
   const cached = compileCache === undefined ? {} : { compileCacheDirectory: compileCache };
   const { actionLibrary } = await import("./action-library.ts");
   const own = { file, actions: catalogue, library: actionLibrary, ...cached };
-  if (argv[0] === "complete") await (await import("./completion/complete.ts")).complete(argv.slice(1), own);
+  if (argv[0] === "complete") await (await import("./complete.ts")).complete(argv.slice(1), own);
   else await (await import("./program.ts")).runProgram(argv, own);
 }

@@ -1,5 +1,7 @@
-import type { StopReason } from "../worker/runtime/outcome.ts";
 import { TimeoutReached, withTimeout } from "./timeout.ts";
+
+/** Why what was waited for must be stopped before its own end. */
+export type StopReason = "timeout" | "cancelled";
 
 /** The longest time a Node timer can wait; a longer one would fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;

@@ -1,7 +1,7 @@
 import type { BmcClient } from "../../shared/bmc/client.ts";
-import { BmcError } from "../../shared/bmc/errors.ts";
 import type { SessionDescription } from "../../shared/bmc/session-description.ts";
 import type { Clock } from "../../shared/clock.ts";
+import { BmcError } from "../../shared/contract/bmc-error.ts";
 import type { ErrorClass } from "../../shared/contract/error-class.ts";
 import type { ProviderName } from "../../shared/contract/vocabulary.ts";
 import {

@@ -1,6 +1,6 @@
-import { BmcError } from "../../shared/bmc/errors.ts";
 import { mostTelling } from "../../shared/bmc/link/race.ts";
 import { loadProvider } from "../../shared/bmc/providers/load.ts";
+import { BmcError } from "../../shared/contract/bmc-error.ts";
 import type { ProviderChecks } from "./check-provider.ts";
 import type { CheckName, CheckRow } from "./check-row.ts";
 import { LOOKS } from "./looks.ts";

@@ -1,5 +1,5 @@
 import type { BmcClient } from "../../shared/bmc/client.ts";
-import { BmcError } from "../../shared/bmc/errors.ts";
+import { BmcError } from "../../shared/contract/bmc-error.ts";
 import type { ProviderName } from "../../shared/contract/vocabulary.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { InputFields, InputOf } from "./input/input.ts";

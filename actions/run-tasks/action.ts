@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { BmcError } from "../../shared/bmc/errors.ts";
+import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { type Checked, formatProblem } from "../../shared/document/problem.ts";
 import { type ActionReport, defineAction } from "../harness/action.ts";
 import { duration, type InputField, textFile } from "../harness/input/input.ts";

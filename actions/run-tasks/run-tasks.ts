@@ -1,4 +1,4 @@
-import { BmcError } from "../../shared/bmc/errors.ts";
+import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { type ActionContext, ActionFailure, type ActionReport } from "../harness/action.ts";
 import type { InputFields } from "../harness/input/input.ts";
 import { type DryRunData, describeSteps } from "../harness/run/dry-run.ts";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { BmcError } from "../../shared/bmc/errors.ts";
+import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { type ActionReport, defineAction } from "../harness/action.ts";
 import { outputFile } from "../harness/input/input.ts";
 import { probeReplace, replaceFile } from "../harness/input/replace-file.ts";

@@ -1,10 +1,10 @@
 import { type Clock, systemClock } from "../clock.ts";
+import { BmcError } from "../contract/bmc-error.ts";
 import type { Connection } from "../contract/connection.ts";
 import type { PowerState, ProviderName } from "../contract/vocabulary.ts";
 import { type Logger, silentLogger } from "../logger.ts";
 import { withTimeout } from "../timeout.ts";
 import { type Tracer, untraced } from "../tracing/tracer.ts";
-import { BmcError } from "./errors.ts";
 import { type Access, BmcLink } from "./link/link.ts";
 import { type BootReport, setBoot, UNREAD_OVERRIDE } from "./operations/boot.ts";
 import { type ManagerPort, type ManagerResetReport, resetManager } from "./operations/manager.ts";

@@ -1,4 +1,6 @@
 /** The BMC library as other programs import it: `pbnj-worker/bmc`. Documented in docs/bmc.md. */
+
+export { BmcError } from "../contract/bmc-error.ts";
 export { Connection, serialiseConnection } from "../contract/connection.ts";
 export type { ErrorClass } from "../contract/error-class.ts";
 export { errorClassOf, exitCodeOf } from "../contract/exit-code.ts";
@@ -12,7 +14,6 @@ export type {
 export type { Logger } from "../logger.ts";
 export { Secret } from "../secret.ts";
 export { BmcClient, type BmcClientOptions, type Plan } from "./client.ts";
-export { BmcError } from "./errors.ts";
 export type { BootReport } from "./operations/boot.ts";
 export type { ManagerResetReport } from "./operations/manager.ts";
 export type { MediaReport } from "./operations/media.ts";

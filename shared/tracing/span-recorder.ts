@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { randomBytes } from "node:crypto";
-import { BmcError } from "../bmc/errors.ts";
+import { BmcError } from "../contract/bmc-error.ts";
 import type { FinishedSpan } from "./finished-span.ts";
 import type { OpenSpan, SpanAttributes, SpanStart, SpanValue, Tracer } from "./tracer.ts";
 

@@ -2,9 +2,9 @@ import { Readable } from "node:stream";
 import type { Action } from "../../actions/harness/action.ts";
 import { readInput } from "../../actions/harness/input/read-input.ts";
 import { BmcClient } from "../../shared/bmc/client.ts";
-import { BmcError } from "../../shared/bmc/errors.ts";
 import type { Capability } from "../../shared/bmc/provider.ts";
 import { loadProvider, type ProviderLoader } from "../../shared/bmc/providers/load.ts";
+import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { ProviderName } from "../../shared/contract/vocabulary.ts";
 import { silentLogger } from "../../shared/logger.ts";
 

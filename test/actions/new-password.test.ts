@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { generatePassword } from "../../actions/harness/input/generate-password.ts";
 import { withNewPassword } from "../../actions/harness/input/new-password.ts";
-import { BmcError } from "../../shared/bmc/errors.ts";
+import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { silentLogger } from "../../shared/logger.ts";
 import { ActionProcess, type EndedAction, resultOf, runAction } from "./action-process.ts";
 import { actionLab, eventually, TESTED_PROVIDERS, type TestedProvider } from "./lab.ts";

@@ -1,5 +1,4 @@
 import { oneLine } from "../../shared/contract/result.ts";
-import type { JournalEntry } from "../journal/entry.ts";
 import type { ActionId, ActionState, ActionStatus, Outcome } from "./action.ts";
 
 export type LogFields = Readonly<Record<string, string>>;
@@ -19,18 +18,6 @@ export function endStatus(
     stoppedAt: outcome.stoppedAt,
     message: statusMessage(action, outcome),
   };
-}
-
-/** The report of an end that is on record. */
-export function statusOf({
-  action,
-  machine,
-  startedAt,
-  end,
-}: JournalEntry & { phase: "ended" | "acknowledged" }): ActionStatus {
-  const { state, message, stoppedAt } = end;
-  const times = { startedAt: new Date(startedAt), stoppedAt: new Date(stoppedAt) };
-  return { action, ...(machine && { machine }), state, message, ...times };
 }
 
 function stateOf(outcome: Outcome): ActionState {

@@ -46,6 +46,15 @@ export interface ActionStatus {
   readonly message: string;
 }
 
+/** Whether a report arrived: `rejected` means that it never will, `unanswered` that the time for it was over. */
+export type Delivery = "acknowledged" | "rejected" | "unanswered";
+
+/** One line of an action's own output; the result line is not among them. */
+export interface LogLine {
+  readonly stream: "stdout" | "stderr";
+  readonly line: string;
+}
+
 /** What the worker concludes about an action that ended, whatever ran it. */
 export interface Outcome {
   readonly ok: boolean;

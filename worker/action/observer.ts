@@ -1,6 +1,4 @@
-import type { Delivery } from "../execution/reporter.ts";
-import type { LogLine } from "../runtime/runtime.ts";
-import type { ActionId, ActionState, ActionStatus, Outcome } from "./action.ts";
+import type { ActionId, ActionState, ActionStatus, Delivery, LogLine, Outcome } from "./action.ts";
 import { actionKey } from "./action-key.ts";
 
 /**

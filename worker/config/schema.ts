@@ -1,9 +1,6 @@
 import { z } from "zod";
 import { Secret } from "../../shared/secret.ts";
 import { ContainerCpus, ContainerMemory, ContainerPids } from "../document/container-limits.ts";
-import { ByteSize, Count, Duration, List, Text, Toggle } from "../document/value-types.ts";
-import { AgentId, AgentIdPattern } from "../machines/agent-id.ts";
-import { HttpAddress } from "./http-address.ts";
 import {
   AnnotationPair,
   GroupName,
@@ -12,7 +9,10 @@ import {
   ObjectNameText,
   RufioImage,
   Toleration,
-} from "./kubernetes-values.ts";
+} from "../document/kubernetes-values.ts";
+import { ByteSize, Count, Duration, List, Text, Toggle } from "../document/value-types.ts";
+import { AgentId, AgentIdPattern } from "../machines/agent-id.ts";
+import { HttpAddress } from "./http-address.ts";
 import { ServerAddress } from "./server-address.ts";
 import { settingMeta, settingsOf } from "./setting.ts";
 

@@ -5,8 +5,8 @@ import { agentIdsOf } from "../machines/agent-id.ts";
 import type { Inventory } from "../machines/inventory.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { TrustSettings } from "../policy/settle-trust.ts";
+import type { PodConfig } from "../runtime/kubernetes/job-manifest.ts";
 import { DEFAULT_HTTP_ADDRESS, type ListenAddress } from "./http-address.ts";
-import type { Pair, PodToleration } from "./kubernetes-values.ts";
 import type { NamedFiles } from "./named-files.ts";
 import type { Settings } from "./schema.ts";
 
@@ -55,22 +55,6 @@ export type RuntimeConfig =
       readonly registryLogin?: RegistryLogin;
     }
   | ({ readonly kind: "kubernetes" } & PodConfig);
-
-/** How the pods of actions look; the rest of a Job is the same for all. */
-export interface PodConfig {
-  readonly pullPolicy: "always" | "if-missing" | "never";
-  /** `uid` or `uid:gid`. */
-  readonly user: string;
-  readonly memoryBytes: number;
-  readonly cpus: number;
-  readonly startTimeoutMs: number;
-  readonly serviceAccount?: string;
-  readonly nodeSelector: readonly Pair[];
-  readonly tolerations: readonly PodToleration[];
-  readonly pullSecrets: readonly string[];
-  readonly labels: readonly Pair[];
-  readonly annotations: readonly Pair[];
-}
 
 /** Kubeconfig file for the cluster, and what of it is used beside running actions there. */
 export interface KubernetesConfig {

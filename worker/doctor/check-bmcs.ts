@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { BmcError } from "../../shared/bmc/errors.ts";
+import { BmcError } from "../../shared/contract/bmc-error.ts";
 import type { ErrorClass } from "../../shared/contract/error-class.ts";
 import { silentLogger } from "../../shared/logger.ts";
 import { suggestion } from "../../shared/nearest-name.ts";

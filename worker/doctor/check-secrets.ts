@@ -1,4 +1,4 @@
-import { BmcError } from "../../shared/bmc/errors.ts";
+import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { filesOpenToAll } from "../document/open-to-all.ts";
 import { FileProblem } from "../document/read-text-file.ts";
 import type { Inventory, Machine } from "../machines/inventory.ts";

@@ -3,12 +3,12 @@ import { oneLine } from "../../shared/contract/result.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Redactor } from "../../shared/secret-forms.ts";
 import { isSpansLine } from "../../shared/tracing/variables.ts";
-import type { Outcome } from "../action/action.ts";
+import type { LogLine, Outcome } from "../action/action.ts";
 import type { LogFields } from "../action/action-status.ts";
 import type { Observer, SeenAction } from "../action/observer.ts";
 import { logActionLine } from "../runtime/log-line.ts";
 import type { DroppedOutput } from "../runtime/output-budget.ts";
-import type { LogLine, OutputTerms } from "../runtime/runtime.ts";
+import type { OutputTerms } from "../runtime/runtime.ts";
 import { LastLines } from "./last-lines.ts";
 
 export interface ActionOutputOptions {

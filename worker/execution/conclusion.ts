@@ -1,13 +1,12 @@
 import type { Clock } from "../../shared/clock.ts";
 import { oneLine } from "../../shared/contract/result.ts";
 import type { Logger } from "../../shared/logger.ts";
-import type { Action, ActionId, ActionStatus, Outcome } from "../action/action.ts";
+import type { Action, ActionId, ActionStatus, Delivery, Outcome } from "../action/action.ts";
 import { endStatus, type LogFields } from "../action/action-status.ts";
 import { type Observer, seenAction } from "../action/observer.ts";
 import type { EndedAction } from "../runtime/runtime.ts";
 import type { ActionRecorder } from "./action-recorder.ts";
 import type { FinalReports } from "./final-reports.ts";
-import type { Delivery } from "./reporter.ts";
 
 /** What is left to know of an action at its end. */
 type EndedId = ActionId & Pick<Action, "image">;

@@ -1,10 +1,10 @@
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
-import type { ActionId, ActionStatus } from "../action/action.ts";
+import type { ActionId, ActionStatus, Delivery } from "../action/action.ts";
 import { actionKey } from "../action/action-key.ts";
 import { fieldsOf, textOf } from "../action/action-status.ts";
 import { isWorkflowDeleted } from "../action/workflow-deleted.ts";
-import type { Delivery, Reporter } from "./reporter.ts";
+import type { Reporter } from "./reporter.ts";
 
 export interface FinalReport {
   readonly status: ActionStatus;

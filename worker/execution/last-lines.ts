@@ -1,7 +1,6 @@
 import { MESSAGE_LIMIT, oneLine } from "../../shared/contract/result.ts";
-import type { Outcome } from "../action/action.ts";
+import type { LogLine, Outcome } from "../action/action.ts";
 import { type ReadLogLine, readLogLine } from "../runtime/log-line.ts";
-import type { LogLine } from "../runtime/runtime.ts";
 
 /** So many warnings and errors; where there are none, so many other lines. */
 const MOST_WARNINGS = 3;

@@ -1,13 +1,10 @@
 import { type Backoff, backoffMs } from "../../shared/backoff.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
-import type { ActionStatus } from "../action/action.ts";
+import type { ActionStatus, Delivery } from "../action/action.ts";
 import { fieldsOf } from "../action/action-status.ts";
 import type { Observer } from "../action/observer.ts";
 import type { StatusSink } from "../source/transport.ts";
-
-/** Whether a report arrived: `rejected` means that it never will, `unanswered` that the time for it was over. */
-export type Delivery = "acknowledged" | "rejected" | "unanswered";
 
 export interface ReporterOptions {
   readonly sink: StatusSink;

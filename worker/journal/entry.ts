@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { ActionStatus } from "../action/action.ts";
 
 const Instant = z.iso.datetime();
 
@@ -67,4 +68,16 @@ export type JournalPhase = JournalEntry["phase"];
  */
 export function mustLast({ phase, connected }: Pick<JournalEntry, "phase" | "connected">): boolean {
   return phase === "launched" || phase === "ended" || (phase === "launching" && !connected);
+}
+
+/** The report of an end that is on record. */
+export function statusOf({
+  action,
+  machine,
+  startedAt,
+  end,
+}: JournalEntry & { phase: "ended" | "acknowledged" }): ActionStatus {
+  const { state, message, stoppedAt } = end;
+  const times = { startedAt: new Date(startedAt), stoppedAt: new Date(stoppedAt) };
+  return { action, ...(machine && { machine }), state, message, ...times };
 }

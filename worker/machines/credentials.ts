@@ -1,4 +1,4 @@
-import { BmcError } from "../../shared/bmc/errors.ts";
+import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { providersOf, requiredCredentials } from "../../shared/contract/connection.ts";
 import { fileProblemOf } from "../document/read-text-file.ts";
 import { type PrintedSecrets, parsePrinted } from "./printed-secrets.ts";

@@ -1,4 +1,4 @@
-import { BmcError } from "../../shared/bmc/errors.ts";
+import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { Connection, providersOf } from "../../shared/contract/connection.ts";
 import { readCredentials } from "./credentials.ts";
 import type { ConnectionReading, Inventory, Machine } from "./inventory.ts";

@@ -1,6 +1,6 @@
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
-import { BmcError } from "../../shared/bmc/errors.ts";
+import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { TimeoutReached, withTimeout } from "../../shared/timeout.ts";
 import { checkFile, decodeText, FileProblem, fileProblemOf } from "../document/read-text-file.ts";
 import type { Environment, SecretCommand, SecretCommands } from "./secret-commands.ts";

@@ -1,5 +1,5 @@
 import type { Logger } from "../../shared/logger.ts";
-import type { LogLine } from "./runtime.ts";
+import type { LogLine } from "../action/action.ts";
 
 export type Severity = "debug" | "info" | "warn" | "error";
 

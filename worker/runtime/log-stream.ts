@@ -3,8 +3,9 @@ import { cutMark, LineSplitter } from "../../shared/line-splitter.ts";
 import type { LineRedactor } from "../../shared/redaction/line-redactor.ts";
 import { redactor } from "../../shared/secret-forms.ts";
 import { isSpansLine } from "../../shared/tracing/variables.ts";
+import type { LogLine } from "../action/action.ts";
 import { OutputBudget, ReadingPace } from "./output-budget.ts";
-import type { LogLine, OutputTerms } from "./runtime.ts";
+import type { OutputTerms } from "./runtime.ts";
 
 /** A result carries what a reading action read, so it may be long; a log line may not. */
 export const LONGEST_RESULT = 4 * 1024 * 1024;

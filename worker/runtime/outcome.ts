@@ -1,13 +1,11 @@
 import type { ErrorClass } from "../../shared/contract/error-class.ts";
 import { errorClassOf } from "../../shared/contract/exit-code.ts";
 import { type ActionResult, foldLine, oneLine } from "../../shared/contract/result.ts";
+import type { StopReason } from "../../shared/deadline.ts";
 import { formatSeconds } from "../../shared/duration.ts";
 import type { Outcome } from "../action/action.ts";
 import { readLogLine } from "./log-line.ts";
 import type { EndedAction } from "./runtime.ts";
-
-/** Why the worker stopped an action before its own end. */
-export type StopReason = "timeout" | "cancelled";
 
 /** How an action ended, as the runtime saw it. */
 export interface Ending {

@@ -1,15 +1,9 @@
 import type { Connection } from "../../shared/contract/connection.ts";
 import type { Redactor } from "../../shared/secret-forms.ts";
-import type { Action, ActionId, Outcome } from "../action/action.ts";
+import type { Action, ActionId, LogLine, Outcome } from "../action/action.ts";
 import type { MountedConnection } from "../machines/inventory.ts";
 import type { Need } from "./leftover.ts";
 import type { DroppedOutput } from "./output-budget.ts";
-
-/** One line of an action's own output; the result line is not among them. */
-export interface LogLine {
-  readonly stream: "stdout" | "stderr";
-  readonly line: string;
-}
 
 /** Where what an action prints goes. */
 export interface OutputTerms {

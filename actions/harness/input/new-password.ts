@@ -1,4 +1,4 @@
-import { BmcError } from "../../../shared/bmc/errors.ts";
+import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import type { Secret } from "../../../shared/secret.ts";
 import { generatePassword } from "./generate-password.ts";

@@ -1,4 +1,4 @@
-import type { BmcError } from "../../../shared/bmc/errors.ts";
+import type { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { type ActionResult, oneLine } from "../../../shared/contract/result.ts";
 
 /** The result of an action that failed before it reached its BMC. */

@@ -1,6 +1,6 @@
 import { BmcClient, type BmcClientOptions } from "../../../shared/bmc/client.ts";
-import { BmcError } from "../../../shared/bmc/errors.ts";
 import { mergeHints } from "../../../shared/bmc/link/hint.ts";
+import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import type { Connection } from "../../../shared/contract/connection.ts";
 import type { ProviderName } from "../../../shared/contract/vocabulary.ts";
 import type { Logger } from "../../../shared/logger.ts";

@@ -1,4 +1,4 @@
-import { BmcError } from "../../../shared/bmc/errors.ts";
+import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { type ActionResult, oneLine } from "../../../shared/contract/result.ts";
 import type { ProviderName } from "../../../shared/contract/vocabulary.ts";
 import type { Logger } from "../../../shared/logger.ts";

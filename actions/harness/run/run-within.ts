@@ -1,6 +1,6 @@
 import { en } from "zod/locales";
 import * as z from "zod/mini";
-import { BmcError } from "../../../shared/bmc/errors.ts";
+import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { EXIT_OK, exitCodeOf, type StopSignal } from "../../../shared/contract/exit-code.ts";
 import { givenValue, type ValueSources } from "../../../shared/contract/given.ts";
 import type { ActionResult } from "../../../shared/contract/result.ts";

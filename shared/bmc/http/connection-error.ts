@@ -1,5 +1,5 @@
+import { BmcError } from "../../contract/bmc-error.ts";
 import { oneLine } from "../../contract/result.ts";
-import { BmcError } from "../errors.ts";
 import { authority, type Endpoint } from "./tls.ts";
 
 type Peer = Pick<Endpoint, "host" | "port">;

@@ -1,8 +1,8 @@
 import type { Socket } from "node:net";
 import { Client, type Dispatcher } from "undici";
+import { BmcError } from "../../contract/bmc-error.ts";
 import { TimeoutReached } from "../../timeout.ts";
 import { type SpanStart, type Tracer, untraced } from "../../tracing/tracer.ts";
-import { BmcError } from "../errors.ts";
 import { exchangeError } from "./connection-error.ts";
 import { authority, type Endpoint, openSocket } from "./tls.ts";
 

@@ -1,6 +1,6 @@
+import { BmcError } from "../../contract/bmc-error.ts";
 import type { ErrorClass } from "../../contract/error-class.ts";
 import { oneLine } from "../../contract/result.ts";
-import { BmcError } from "../errors.ts";
 import type { HttpAnswer } from "./http-connection.ts";
 import { parseRetryAfterMs } from "./retry-after.ts";
 

@@ -1,8 +1,8 @@
 import { createHash, type X509Certificate } from "node:crypto";
 import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { connect as connectTls, TLSSocket } from "node:tls";
+import { BmcError } from "../../contract/bmc-error.ts";
 import type { TlsOptions } from "../../contract/connection.ts";
-import { BmcError } from "../errors.ts";
 import { certificateError, connectError, handshakeError, pinError } from "./connection-error.ts";
 
 export interface Endpoint {

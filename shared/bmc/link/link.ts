@@ -1,10 +1,10 @@
 import type { Clock } from "../../clock.ts";
+import { BmcError } from "../../contract/bmc-error.ts";
 import type { Connection } from "../../contract/connection.ts";
 import type { ProviderName } from "../../contract/vocabulary.ts";
 import type { Logger } from "../../logger.ts";
 import type { Secret } from "../../secret.ts";
 import type { SpanStart, Tracer } from "../../tracing/tracer.ts";
-import { BmcError } from "../errors.ts";
 import type { Capability, Provider, Session } from "../provider.ts";
 import type { ProviderLoader } from "../providers/load.ts";
 import { composeHint, readHint } from "./hint.ts";

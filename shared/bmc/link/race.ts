@@ -1,6 +1,6 @@
+import { BmcError } from "../../contract/bmc-error.ts";
 import type { ErrorClass } from "../../contract/error-class.ts";
 import type { ProviderName } from "../../contract/vocabulary.ts";
-import { BmcError } from "../errors.ts";
 
 /** What a candidate says of itself while it opens. */
 export interface RaceProgress {

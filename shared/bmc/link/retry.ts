@@ -1,8 +1,8 @@
 import { type Backoff, backoffMs } from "../../backoff.ts";
 import type { Clock } from "../../clock.ts";
+import { BmcError } from "../../contract/bmc-error.ts";
 import type { ErrorClass } from "../../contract/error-class.ts";
 import type { Logger } from "../../logger.ts";
-import { BmcError } from "../errors.ts";
 
 /** Which failures are tried again, how often and after what wait. */
 export interface RetryRule {

@@ -1,5 +1,5 @@
 import type { Clock } from "../../clock.ts";
-import { BmcError } from "../errors.ts";
+import { BmcError } from "../../contract/bmc-error.ts";
 import type { BootOverride, BootRequest, Unverified } from "../provider.ts";
 
 export interface BootReport {

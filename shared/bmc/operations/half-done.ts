@@ -1,4 +1,4 @@
-import { BmcError } from "../errors.ts";
+import { BmcError } from "../../contract/bmc-error.ts";
 
 /**
  * The error of a user's change whose password had been set when the rest failed. It is `uncertain`, and never

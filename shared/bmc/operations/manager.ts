@@ -1,6 +1,6 @@
 import type { Clock } from "../../clock.ts";
+import { BmcError } from "../../contract/bmc-error.ts";
 import { formatSeconds } from "../../duration.ts";
-import { BmcError } from "../errors.ts";
 import type { BmcResetKind } from "../provider.ts";
 
 export interface ManagerResetReport {

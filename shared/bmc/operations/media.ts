@@ -1,4 +1,4 @@
-import { BmcError } from "../errors.ts";
+import { BmcError } from "../../contract/bmc-error.ts";
 import type { MediaImage, MediaState, Unverified } from "../provider.ts";
 
 export interface MediaReport {

@@ -1,5 +1,5 @@
+import { BmcError } from "../../contract/bmc-error.ts";
 import type { PowerState } from "../../contract/vocabulary.ts";
-import { BmcError } from "../errors.ts";
 
 export interface NmiReport {
   /** The power as it was read before. */

@@ -1,4 +1,4 @@
-import { BmcError } from "../errors.ts";
+import { BmcError } from "../../contract/bmc-error.ts";
 import type { NtpRequest, NtpSettings } from "../provider.ts";
 
 export interface NtpReport {

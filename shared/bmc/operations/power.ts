@@ -1,8 +1,8 @@
 import { type Backoff, backoffMs } from "../../backoff.ts";
 import type { Clock } from "../../clock.ts";
+import { BmcError } from "../../contract/bmc-error.ts";
 import type { PowerState } from "../../contract/vocabulary.ts";
 import { formatSeconds } from "../../duration.ts";
-import { BmcError } from "../errors.ts";
 import type { PowerCommand } from "../provider.ts";
 
 export type OffMode = "hard" | "soft" | "soft-then-hard";

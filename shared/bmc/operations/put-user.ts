@@ -1,4 +1,4 @@
-import { BmcError } from "../errors.ts";
+import { BmcError } from "../../contract/bmc-error.ts";
 import type { BmcUser, PasswordTrial, UserChange } from "../provider.ts";
 import {
   findUser,

@@ -1,4 +1,4 @@
-import { BmcError } from "../errors.ts";
+import { BmcError } from "../../contract/bmc-error.ts";
 
 export interface SolReport {
   readonly changed: boolean;

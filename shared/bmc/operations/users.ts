@@ -1,5 +1,5 @@
+import { BmcError } from "../../contract/bmc-error.ts";
 import type { Secret } from "../../secret.ts";
-import { BmcError } from "../errors.ts";
 import type { BmcUser, NewUser, PasswordTrial, UserChange, UserRole } from "../provider.ts";
 
 /** A user as it is to be. What is absent stays as it is; a new user needs both. */

@@ -1,5 +1,4 @@
 import { readBoolean, readInteger } from "../../../actions/harness/input/input.ts";
-import { BmcError } from "../../../shared/bmc/errors.ts";
 import { parseRetryAfterMs } from "../../../shared/bmc/http/retry-after.ts";
 import { readHint } from "../../../shared/bmc/link/hint.ts";
 import { parseChallenge } from "../../../shared/bmc/providers/amt/digest.ts";
@@ -19,6 +18,7 @@ import { redact } from "../../../shared/bmc/providers/redfish/secret-body.ts";
 import { parseResource } from "../../../shared/bmc/providers/redfish/service.ts";
 import { readResponse, refusalOf } from "../../../shared/bmc/providers/rpc/response.ts";
 import { formatTimestamp } from "../../../shared/bmc/providers/rpc/timestamp.ts";
+import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { Connection } from "../../../shared/contract/connection.ts";
 import { Secret } from "../../../shared/secret.ts";
 import type { Target } from "../target.ts";

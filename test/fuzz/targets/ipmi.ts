@@ -1,4 +1,3 @@
-import { BmcError } from "../../../shared/bmc/errors.ts";
 import {
   decodeBootFlags,
   overrideOf,
@@ -37,6 +36,7 @@ import {
 import { parseSelRecord } from "../../../shared/bmc/providers/ipmi/sel-record.ts";
 import { parseActiveInstances } from "../../../shared/bmc/providers/ipmi/sol.ts";
 import { parseUserAccess, parseUserName } from "../../../shared/bmc/providers/ipmi/users.ts";
+import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { bytesOf, latin, type Target } from "../target.ts";
 import { JSON_TOKENS, jsonOf } from "./json.ts";
 

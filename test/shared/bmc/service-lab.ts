@@ -1,7 +1,7 @@
 import { BmcClient } from "../../../shared/bmc/client.ts";
-import { BmcError } from "../../../shared/bmc/errors.ts";
 import type { Provider, Session } from "../../../shared/bmc/provider.ts";
 import { systemClock } from "../../../shared/clock.ts";
+import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { Connection } from "../../../shared/contract/connection.ts";
 import { silentLogger } from "../../../shared/logger.ts";
 import { scaledClock } from "../../support/scaled-clock.ts";

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { BmcError } from "../../../shared/bmc/errors.ts";
+import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { SpanRecorder } from "../../../shared/tracing/span-recorder.ts";
 
 const TRACE = "1".repeat(32);

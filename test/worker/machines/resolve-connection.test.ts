@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { BmcError } from "../../../shared/bmc/errors.ts";
+import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { type Connection, serialiseConnection } from "../../../shared/contract/connection.ts";
 import { readTextFile } from "../../../worker/document/read-text-file.ts";
 import { parseInventory } from "../../../worker/machines/parse-inventory.ts";

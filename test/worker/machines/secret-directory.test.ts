@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { BmcError } from "../../../shared/bmc/errors.ts";
+import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { readTextFile } from "../../../worker/document/read-text-file.ts";
 import { parseInventory } from "../../../worker/machines/parse-inventory.ts";
 import { SecretCommands } from "../../../worker/machines/secret-commands.ts";

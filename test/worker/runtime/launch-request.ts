@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { Connection } from "../../../shared/contract/connection.ts";
-import type { Action } from "../../../worker/action/action.ts";
-import type { LaunchRequest, LogLine } from "../../../worker/runtime/runtime.ts";
+import type { Action, LogLine } from "../../../worker/action/action.ts";
+import type { LaunchRequest } from "../../../worker/runtime/runtime.ts";
 
 export const canary = "canary-5f1c-password";
 

@@ -5,10 +5,10 @@ import { cutMark, LineSplitter } from "../../../shared/line-splitter.ts";
 import { printable, printableLine } from "../../../shared/printable.ts";
 import { Secret } from "../../../shared/secret.ts";
 import { redactor } from "../../../shared/secret-forms.ts";
+import type { LogLine } from "../../../worker/action/action.ts";
 import { readLogLine } from "../../../worker/runtime/log-line.ts";
 import { LogStream } from "../../../worker/runtime/log-stream.ts";
 import type { DroppedOutput } from "../../../worker/runtime/output-budget.ts";
-import type { LogLine } from "../../../worker/runtime/runtime.ts";
 
 const result = JSON.stringify({ action: "a", ok: true, message: "done", durationMs: 1, roundTrips: 1 });
 

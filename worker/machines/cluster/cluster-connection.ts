@@ -1,4 +1,4 @@
-import { BmcError } from "../../../shared/bmc/errors.ts";
+import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { Connection } from "../../../shared/contract/connection.ts";
 import type { FileReference } from "../../../shared/contract/file-reference.ts";
 import type { MountedConnection, MountedFile } from "../inventory.ts";

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import { BmcError } from "../../../shared/bmc/errors.ts";
 import type { Clock } from "../../../shared/clock.ts";
+import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import type { Connection } from "../../../shared/contract/connection.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { BmcError } from "../../../shared/bmc/errors.ts";
+import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
 import { KINDS, type ObjectName } from "../../cluster/client/kinds.ts";

@@ -2,11 +2,9 @@ import { formatSeconds } from "../../../shared/duration.ts";
 import { isTooDeep } from "../../../shared/json-depth.ts";
 import { printable, shortened } from "../../../shared/printable.ts";
 import { version } from "../../../shared/version.ts";
-import type { Outcome } from "../../action/action.ts";
+import type { Delivery, LogLine, Outcome } from "../../action/action.ts";
 import type { ActionEvent } from "../../action/observer.ts";
-import type { Delivery } from "../../execution/reporter.ts";
 import { readLogLine } from "../../runtime/log-line.ts";
-import type { LogLine } from "../../runtime/runtime.ts";
 
 type Started = ActionEvent & { readonly kind: "started" };
 

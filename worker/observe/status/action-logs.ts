@@ -1,6 +1,6 @@
 import { printableLine, shortened } from "../../../shared/printable.ts";
+import type { LogLine } from "../../action/action.ts";
 import { readLogLine, type Severity } from "../../runtime/log-line.ts";
-import type { LogLine } from "../../runtime/runtime.ts";
 
 export interface LogBounds {
   /** Of one action; the last ones are kept. */

@@ -1,4 +1,4 @@
-import { BmcError } from "../../../shared/bmc/errors.ts";
+import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { PowerState } from "../../../shared/contract/vocabulary.ts";
 import { silentLogger } from "../../../shared/logger.ts";
 import type { Action } from "../../action/action.ts";

@@ -1,9 +1,8 @@
 import type { Duplex } from "node:stream";
 import { type Clock, systemClock } from "../../../shared/clock.ts";
-import { waitUntilDeadline } from "../../../shared/deadline.ts";
+import { type StopReason, waitUntilDeadline } from "../../../shared/deadline.ts";
 import { withTimeout } from "../../../shared/timeout.ts";
 import { FLOOD_GRACE_MS, type WrittenOutput } from "../log-stream.ts";
-import type { StopReason } from "../outcome.ts";
 import type { OutputTerms } from "../runtime.ts";
 import { ContainerOutput } from "./container-output.ts";
 import type { Engine } from "./engine.ts";

@@ -1,8 +1,9 @@
 import { constants } from "node:os";
 import { type ActionResult, foldLine, parseResultLine } from "../../../shared/contract/result.ts";
+import type { StopReason } from "../../../shared/deadline.ts";
 import type { Outcome } from "../../action/action.ts";
 import type { WrittenOutput } from "../log-stream.ts";
-import { concludeOutcome, failedLaunch, type StopReason } from "../outcome.ts";
+import { concludeOutcome, failedLaunch } from "../outcome.ts";
 import { disruptionOf, startFailure } from "./pod-words.ts";
 import type { SeenPod, Termination } from "./seen.ts";
 

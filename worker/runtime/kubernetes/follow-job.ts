@@ -1,13 +1,13 @@
 import type { Clock } from "../../../shared/clock.ts";
 import { ErrorClass } from "../../../shared/contract/error-class.ts";
-import { waitUntilDeadline } from "../../../shared/deadline.ts";
+import { type StopReason, waitUntilDeadline } from "../../../shared/deadline.ts";
 import { formatSeconds } from "../../../shared/duration.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { withTimeout } from "../../../shared/timeout.ts";
 import type { Outcome } from "../../action/action.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
 import { FLOOD_GRACE_MS, type WrittenOutput } from "../log-stream.ts";
-import { failedLaunch, type StopReason } from "../outcome.ts";
+import { failedLaunch } from "../outcome.ts";
 import { type OutputTerms, outputTerms } from "../runtime.ts";
 import { concludePod, concludeVanished, terminationResult } from "./ended-pod.ts";
 import { followLog, readTail } from "./follow-log.ts";

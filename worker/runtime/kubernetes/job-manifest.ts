@@ -1,5 +1,5 @@
 import { serialiseConnection } from "../../../shared/contract/connection.ts";
-import type { PodConfig } from "../../config/worker-config.ts";
+import type { Pair, PodToleration } from "../../document/kubernetes-values.ts";
 import { launchName } from "../launch-name.ts";
 import type { LaunchRequest } from "../runtime.ts";
 import { CONNECTION_ANNOTATION, MANAGED_BY, MARK, type Marks } from "./marks.ts";
@@ -17,6 +17,22 @@ const CPU_REQUEST = 0.05;
 const UNCLAIMED_TTL_SECONDS = 86_400;
 /** Beyond the time the worker itself gives, for its requests and the kubelet's. */
 const BACKSTOP_SLACK_MS = 60_000;
+
+/** How the pods of actions look; the rest of a Job is the same for all. */
+export interface PodConfig {
+  readonly pullPolicy: "always" | "if-missing" | "never";
+  /** `uid` or `uid:gid`. */
+  readonly user: string;
+  readonly memoryBytes: number;
+  readonly cpus: number;
+  readonly startTimeoutMs: number;
+  readonly serviceAccount?: string;
+  readonly nodeSelector: readonly Pair[];
+  readonly tolerations: readonly PodToleration[];
+  readonly pullSecrets: readonly string[];
+  readonly labels: readonly Pair[];
+  readonly annotations: readonly Pair[];
+}
 
 /** What a Job depends on beside its request. */
 export interface JobTerms {

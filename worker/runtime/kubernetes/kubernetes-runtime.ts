@@ -9,7 +9,6 @@ import { bootTime } from "../../action/boot-time.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
 import { isKubernetesError, KubernetesError } from "../../cluster/client/kubernetes-error.ts";
 import { findMissingRights, type MissingRight } from "../../cluster/client/missing-rights.ts";
-import type { PodConfig } from "../../config/worker-config.ts";
 import { launchName } from "../launch-name.ts";
 import type { Need } from "../leftover.ts";
 import { failedLaunch, nothingLeft } from "../outcome.ts";
@@ -27,7 +26,7 @@ import {
 } from "../runtime.ts";
 import { type FollowedJob, followJob } from "./follow-job.ts";
 import { JobCalls } from "./job-calls.ts";
-import { connectionSecret, jobManifest } from "./job-manifest.ts";
+import { connectionSecret, jobManifest, type PodConfig } from "./job-manifest.ts";
 import { LaunchFailure } from "./launch-failure.ts";
 import { isLeftJob } from "./leftovers.ts";
 import { isMadeFor, MARK, type Marks, marksOf, NOTE } from "./marks.ts";

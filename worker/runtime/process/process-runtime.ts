@@ -4,15 +4,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { execa } from "execa";
 import { serialiseConnection } from "../../../shared/contract/connection.ts";
 import { EXIT_OK, exitCodeOf } from "../../../shared/contract/exit-code.ts";
-import { waitUntilDeadline } from "../../../shared/deadline.ts";
+import { type StopReason, waitUntilDeadline } from "../../../shared/deadline.ts";
 import { endGroup, killGroup, signalGroup } from "../../../shared/process-group.ts";
-import type { Outcome } from "../../action/action.ts";
+import type { LogLine, Outcome } from "../../action/action.ts";
 import { actionKey } from "../../action/action-key.ts";
 import { bootTime, bootTimeIn } from "../../action/boot-time.ts";
 import { parseImageReference } from "../../action/image-reference.ts";
 import { inputBrokeOff, type Need } from "../leftover.ts";
 import { FLOOD_GRACE_MS, LogStream } from "../log-stream.ts";
-import { concludeOutcome, failedLaunch, nothingLeft, type StopReason } from "../outcome.ts";
+import { concludeOutcome, failedLaunch, nothingLeft } from "../outcome.ts";
 import {
   type Adoption,
   type EndedAction,
@@ -20,7 +20,6 @@ import {
   LaunchNotRecorded,
   type LaunchRequest,
   type LeftAction,
-  type LogLine,
   type Runtime,
 } from "../runtime.ts";
 import type { ActionProgram, ActionPrograms } from "./action-program.ts";

@@ -1,4 +1,4 @@
-import type { BmcError } from "../../../shared/bmc/errors.ts";
+import type { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { oneLine } from "../../../shared/contract/result.ts";
 import type { PowerState } from "../../../shared/contract/vocabulary.ts";
 import type { Outcome } from "../../action/action.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { BmcError } from "../../../shared/bmc/errors.ts";
 import type { Clock } from "../../../shared/clock.ts";
+import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import type { PowerState } from "../../../shared/contract/vocabulary.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";

@@ -1,4 +1,4 @@
-import { BmcError } from "../../errors.ts";
+import { BmcError } from "../../../contract/bmc-error.ts";
 import type { WsmanClient } from "./wsman.ts";
 import { childOf, type XmlElement } from "./xml.ts";
 

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import { BmcError } from "../../errors.ts";
+import { BmcError } from "../../../contract/bmc-error.ts";
 
 /** What a server asks for (RFC 7616 section 3.3). */
 export interface DigestChallenge {

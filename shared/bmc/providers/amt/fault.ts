@@ -1,6 +1,6 @@
+import { BmcError } from "../../../contract/bmc-error.ts";
 import type { ErrorClass } from "../../../contract/error-class.ts";
 import { oneLine } from "../../../contract/result.ts";
-import { BmcError } from "../../errors.ts";
 import { childOf, findElement, type XmlElement } from "./xml.ts";
 
 /** Faults of WS-Management and WS-Addressing by their subcode (DSP0226 section 14); others are class `bmc`. */

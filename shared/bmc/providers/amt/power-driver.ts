@@ -1,6 +1,6 @@
 import type { Clock } from "../../../clock.ts";
+import { BmcError } from "../../../contract/bmc-error.ts";
 import type { PowerState } from "../../../contract/vocabulary.ts";
-import { BmcError } from "../../errors.ts";
 import { FirstReading } from "../../http/first-reading.ts";
 import type { PowerCommand, PowerDriver } from "../../provider.ts";
 import type { InstanceReference } from "./messages.ts";

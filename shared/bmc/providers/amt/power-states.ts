@@ -1,5 +1,5 @@
+import { BmcError } from "../../../contract/bmc-error.ts";
 import type { PowerState } from "../../../contract/vocabulary.ts";
-import { BmcError } from "../../errors.ts";
 import type { PowerCommand } from "../../provider.ts";
 import { childOf, childrenOf, type XmlElement } from "./xml.ts";
 

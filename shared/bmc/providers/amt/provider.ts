@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
+import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Connection } from "../../../contract/connection.ts";
 import { untraced } from "../../../tracing/tracer.ts";
-import { BmcError } from "../../errors.ts";
 import { HttpConnection } from "../../http/http-connection.ts";
 import type { Provider, ProviderContext, Session } from "../../provider.ts";
 import { AmtBoot } from "./boot-driver.ts";

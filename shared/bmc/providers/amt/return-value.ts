@@ -1,5 +1,5 @@
+import { BmcError } from "../../../contract/bmc-error.ts";
 import type { ErrorClass } from "../../../contract/error-class.ts";
-import { BmcError } from "../../errors.ts";
 import { childOf, type XmlElement } from "./xml.ts";
 
 type Meanings = Readonly<Record<string, readonly [meaning: string, errorClass: ErrorClass]>>;

@@ -1,5 +1,5 @@
 import type { Clock } from "../../../clock.ts";
-import { BmcError } from "../../errors.ts";
+import { BmcError } from "../../../contract/bmc-error.ts";
 import type { HttpAnswer, HttpConnection } from "../../http/http-connection.ts";
 import { statusError } from "../../http/status-error.ts";
 import { authorize, type DigestAccount, type DigestChallenge, parseChallenge } from "./digest.ts";

@@ -1,4 +1,4 @@
-import { BmcError } from "../../errors.ts";
+import { BmcError } from "../../../contract/bmc-error.ts";
 
 /** An element with what WS-Management answers are read by. */
 export interface XmlElement {

@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
 import type { Clock } from "../../../clock.ts";
+import { BmcError } from "../../../contract/bmc-error.ts";
 import { oneLine } from "../../../contract/result.ts";
 import type { Secret } from "../../../secret.ts";
-import { BmcError } from "../../errors.ts";
 import type { HttpConnection, HttpRequest } from "../../http/http-connection.ts";
 import { statusError } from "../../http/status-error.ts";
 

@@ -1,7 +1,7 @@
 import type { Clock } from "../../../clock.ts";
+import { BmcError } from "../../../contract/bmc-error.ts";
 import type { HomeAssistantOptions } from "../../../contract/connection.ts";
 import type { PowerState } from "../../../contract/vocabulary.ts";
-import { BmcError } from "../../errors.ts";
 import { FirstReading } from "../../http/first-reading.ts";
 import type { PowerCommand, PowerDriver } from "../../provider.ts";
 import type { HomeAssistantApi, SwitchService } from "./api.ts";

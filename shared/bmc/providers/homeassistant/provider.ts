@@ -1,6 +1,6 @@
+import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Connection } from "../../../contract/connection.ts";
 import { untraced } from "../../../tracing/tracer.ts";
-import { BmcError } from "../../errors.ts";
 import { HttpConnection } from "../../http/http-connection.ts";
 import { serviceEndpoint } from "../../http/service-endpoint.ts";
 import type { Provider, ProviderContext, Session } from "../../provider.ts";

@@ -1,4 +1,4 @@
-import { BmcError } from "../../errors.ts";
+import { BmcError } from "../../../contract/bmc-error.ts";
 import type { BootDriver, BootOverride, BootRequest } from "../../provider.ts";
 import {
   type BootFlags,

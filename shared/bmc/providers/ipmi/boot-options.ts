@@ -1,5 +1,5 @@
+import { BmcError } from "../../../contract/bmc-error.ts";
 import type { BootDevice } from "../../../contract/vocabulary.ts";
-import { BmcError } from "../../errors.ts";
 import type { BootOverride } from "../../provider.ts";
 import { type Command, NetFn } from "./command.ts";
 

@@ -1,5 +1,5 @@
+import { BmcError } from "../../../contract/bmc-error.ts";
 import type { SpanAttributes } from "../../../tracing/tracer.ts";
-import { BmcError } from "../../errors.ts";
 import type { Command } from "./command.ts";
 import { COMPLETED, completionError } from "./completion-code.ts";
 

@@ -1,4 +1,4 @@
-import type { BmcError } from "../../errors.ts";
+import type { BmcError } from "../../../contract/bmc-error.ts";
 import { PRIVILEGE_LEVELS, type Privilege } from "./open-session.ts";
 
 /** Network functions of requests (IPMI 2.0 table 5-1). */

@@ -1,4 +1,4 @@
-import { BmcError } from "../../errors.ts";
+import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Command, Refusal } from "./command.ts";
 
 export const COMPLETED = 0x00;

@@ -1,6 +1,6 @@
+import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Connection } from "../../../contract/connection.ts";
 import type { Secret } from "../../../secret.ts";
-import { BmcError } from "../../errors.ts";
 import { padKey, parseKg } from "./kg.ts";
 
 /** IPMI 2.0 sections 22.28 and 22.30. */

@@ -1,4 +1,4 @@
-import { BmcError } from "../../errors.ts";
+import { BmcError } from "../../../contract/bmc-error.ts";
 import { type Command, NetFn } from "./command.ts";
 
 /** Get Device ID (IPMI 2.0 section 20.1). */

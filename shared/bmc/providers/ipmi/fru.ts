@@ -1,4 +1,4 @@
-import { BmcError } from "../../errors.ts";
+import { BmcError } from "../../../contract/bmc-error.ts";
 import { type Command, NetFn } from "./command.ts";
 
 /** The FRU that describes the machine the BMC belongs to (IPMI 2.0 section 34, FRU device ID 0). */

@@ -1,7 +1,7 @@
 import type { Clock } from "../../../clock.ts";
+import { BmcError } from "../../../contract/bmc-error.ts";
 import type { TimeoutReached } from "../../../timeout.ts";
 import type { Tracer } from "../../../tracing/tracer.ts";
-import { BmcError } from "../../errors.ts";
 import { parseHandshakeAnswer } from "./open-session.ts";
 import { buildRakp3Refusal } from "./rakp.ts";
 import { sendUntilAnswered } from "./retransmission.ts";

@@ -1,5 +1,5 @@
+import { BmcError } from "../../../contract/bmc-error.ts";
 import type { ErrorClass } from "../../../contract/error-class.ts";
-import { BmcError } from "../../errors.ts";
 
 export const STATUS_OK = 0x00;
 export const STATUS_INSUFFICIENT_RESOURCES = 0x01;

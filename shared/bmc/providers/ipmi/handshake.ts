@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
+import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Logger } from "../../../logger.ts";
 import { TimeoutReached } from "../../../timeout.ts";
-import { BmcError } from "../../errors.ts";
 import type { CipherSuite, CipherSuiteId, SuitePlan } from "./cipher-suite.ts";
 import { closeSession } from "./command.ts";
 import type { Credentials } from "./credentials.ts";

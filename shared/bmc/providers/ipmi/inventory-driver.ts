@@ -1,4 +1,4 @@
-import { BmcError } from "../../errors.ts";
+import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Hardware, InventoryDriver } from "../../provider.ts";
 import { type CommandChannel, dataOf, exchange, request } from "./channel.ts";
 import {

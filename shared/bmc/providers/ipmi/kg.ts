@@ -1,4 +1,4 @@
-import { BmcError } from "../../errors.ts";
+import { BmcError } from "../../../contract/bmc-error.ts";
 
 /** IPMI 2.0 section 22.25: the key Kg has 160 bits. */
 const KG_BYTES = 20;

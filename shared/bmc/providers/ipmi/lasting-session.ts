@@ -1,6 +1,6 @@
 import type { Clock } from "../../../clock.ts";
+import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Logger } from "../../../logger.ts";
-import { BmcError } from "../../errors.ts";
 import type { Answer, CommandChannel } from "./channel.ts";
 import type { Command } from "./command.ts";
 import { waitAfterCopyMs } from "./retransmission.ts";

@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
+import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Logger } from "../../../logger.ts";
 import { TimeoutReached } from "../../../timeout.ts";
-import { BmcError } from "../../errors.ts";
 import { type CipherSuite, type CipherSuiteId, type SuitePlan, suite3Remedy } from "./cipher-suite.ts";
 import { type HandshakeLink, matchAnswer } from "./handshake-link.ts";
 import {

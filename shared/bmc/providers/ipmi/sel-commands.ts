@@ -1,4 +1,4 @@
-import { BmcError } from "../../errors.ts";
+import { BmcError } from "../../../contract/bmc-error.ts";
 import { type Command, NetFn } from "./command.ts";
 
 /** The IDs that stand for the oldest record in a request, and for "no further record" in an answer. */

@@ -1,5 +1,5 @@
 import type { Clock } from "../../../clock.ts";
-import { BmcError } from "../../errors.ts";
+import { BmcError } from "../../../contract/bmc-error.ts";
 import type { SelDriver, SelEntry } from "../../provider.ts";
 import { type CommandChannel, dataOf, exchange, request } from "./channel.ts";
 import {

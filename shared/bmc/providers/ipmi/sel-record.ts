@@ -1,4 +1,4 @@
-import { BmcError } from "../../errors.ts";
+import { BmcError } from "../../../contract/bmc-error.ts";
 import { RECORD_BYTES } from "./sel-commands.ts";
 import { type SelTime, selTime } from "./sel-time.ts";
 

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../../../clock.ts";
+import { BmcError } from "../../../contract/bmc-error.ts";
 import { TimeoutReached } from "../../../timeout.ts";
 import type { Tracer } from "../../../tracing/tracer.ts";
-import { BmcError } from "../../errors.ts";
 import { type Answer, codeOf } from "./channel.ts";
 import { type Command, closeSession, setSessionPrivilege } from "./command.ts";
 import {

@@ -1,4 +1,4 @@
-import { BmcError } from "../../errors.ts";
+import { BmcError } from "../../../contract/bmc-error.ts";
 import { type Command, NetFn } from "./command.ts";
 
 /** Payload type of serial over LAN (IPMI 2.0 table 13-16). */

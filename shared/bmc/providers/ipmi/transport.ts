@@ -1,7 +1,7 @@
 import { createSocket, type Socket } from "node:dgram";
 import { lookup } from "node:dns/promises";
+import { BmcError } from "../../../contract/bmc-error.ts";
 import { withTimeout } from "../../../timeout.ts";
-import { BmcError } from "../../errors.ts";
 
 export interface DatagramReceiver {
   datagram(datagram: Buffer): void;

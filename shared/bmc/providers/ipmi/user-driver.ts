@@ -1,5 +1,5 @@
+import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Secret } from "../../../secret.ts";
-import { BmcError } from "../../errors.ts";
 import { halfDone } from "../../operations/half-done.ts";
 import type {
   BmcUser,

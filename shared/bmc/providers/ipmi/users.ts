@@ -1,5 +1,5 @@
+import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Secret } from "../../../secret.ts";
-import { BmcError } from "../../errors.ts";
 import type { BmcUser, UserRole } from "../../provider.ts";
 import { type Command, NetFn, type Refusal } from "./command.ts";
 import { INVALID_FIELD, REQUEST_TOO_LONG, WRONG_LENGTH } from "./completion-code.ts";

@@ -1,7 +1,7 @@
+import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Connection } from "../../../contract/connection.ts";
 import { TimeoutReached } from "../../../timeout.ts";
 import type { Tracer } from "../../../tracing/tracer.ts";
-import { BmcError } from "../../errors.ts";
 import { type Answer, type CommandChannel, codeOf } from "../ipmi/channel.ts";
 import { type CipherSuiteId, suite3Remedy } from "../ipmi/cipher-suite.ts";
 import type { Command } from "../ipmi/command.ts";

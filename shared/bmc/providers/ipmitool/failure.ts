@@ -1,5 +1,5 @@
+import { BmcError } from "../../../contract/bmc-error.ts";
 import type { AuthRefusal, ErrorClass } from "../../../contract/error-class.ts";
-import { BmcError } from "../../errors.ts";
 import type { Command } from "../ipmi/command.ts";
 import { essenceOf } from "./output.ts";
 

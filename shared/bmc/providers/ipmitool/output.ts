@@ -1,4 +1,4 @@
-import { BmcError } from "../../errors.ts";
+import { BmcError } from "../../../contract/bmc-error.ts";
 
 /** The bytes that `raw` printed: hex pairs over any number of lines; none for an answer without data. */
 export function parseRawOutput(stdout: string): Buffer {

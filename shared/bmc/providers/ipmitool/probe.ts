@@ -1,6 +1,6 @@
+import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Connection } from "../../../contract/connection.ts";
 import { TimeoutReached } from "../../../timeout.ts";
-import { BmcError } from "../../errors.ts";
 import type { ProviderContext } from "../../provider.ts";
 import { sendUntilAnswered } from "../ipmi/retransmission.ts";
 import { UdpTransport } from "../ipmi/transport.ts";

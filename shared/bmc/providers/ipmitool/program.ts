@@ -1,7 +1,7 @@
 import { closeSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
+import { BmcError } from "../../../contract/bmc-error.ts";
 import { TimeoutReached } from "../../../timeout.ts";
-import { BmcError } from "../../errors.ts";
 import { openNamelessFile } from "./nameless-file.ts";
 
 /** Enough for any answer and for `-v`; a program that prints more has lost its way. */

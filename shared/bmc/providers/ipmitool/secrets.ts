@@ -1,5 +1,5 @@
+import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Connection } from "../../../contract/connection.ts";
-import { BmcError } from "../../errors.ts";
 import { readCredentials } from "../ipmi/credentials.ts";
 import { parseKg } from "../ipmi/kg.ts";
 

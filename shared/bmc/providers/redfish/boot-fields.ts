@@ -1,5 +1,5 @@
+import { BmcError } from "../../../contract/bmc-error.ts";
 import type { BootMode } from "../../../contract/vocabulary.ts";
-import { BmcError } from "../../errors.ts";
 import type { BootOverride, BootRequest } from "../../provider.ts";
 import type { Behaviour } from "./behaviour-quirks.ts";
 import { deviceOf, targetFor } from "./boot-devices.ts";

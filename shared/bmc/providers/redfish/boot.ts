@@ -1,5 +1,5 @@
+import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Logger } from "../../../logger.ts";
-import { BmcError } from "../../errors.ts";
 import type { BootDriver, BootOverride, BootRequest } from "../../provider.ts";
 import { FUTURE_STATE } from "./behaviour-quirks.ts";
 import { type BootFields, bootFields, bootOverride, holds } from "./boot-fields.ts";

@@ -1,4 +1,4 @@
-import { BmcError } from "../../errors.ts";
+import { BmcError } from "../../../contract/bmc-error.ts";
 import { SERVICE_ROOT } from "./members.ts";
 import { Collection, ServiceRoot, System } from "./schema.ts";
 import type { Resource, Service } from "./service.ts";

@@ -1,6 +1,6 @@
+import { BmcError } from "../../../contract/bmc-error.ts";
 import type { ErrorClass } from "../../../contract/error-class.ts";
 import { oneLine } from "../../../contract/result.ts";
-import { BmcError } from "../../errors.ts";
 import { parseRetryAfterMs } from "../../http/retry-after.ts";
 import { describe } from "./describe-request.ts";
 import type { HttpAnswer, HttpRequest } from "./http-client.ts";

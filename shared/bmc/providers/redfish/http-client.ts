@@ -1,6 +1,6 @@
+import { BmcError } from "../../../contract/bmc-error.ts";
 import { revealJson } from "../../../secret.ts";
 import type { Tracer } from "../../../tracing/tracer.ts";
-import { BmcError } from "../../errors.ts";
 import { HttpConnection, type HttpAnswer as RawAnswer } from "../../http/http-connection.ts";
 import { authority, type Endpoint } from "../../http/tls.ts";
 import { decodeBody } from "./body.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { BmcError } from "../../errors.ts";
+import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Members } from "./members.ts";
 import { Link, Links, lenient, ResetAction } from "./schema.ts";
 import type { Resource } from "./service.ts";

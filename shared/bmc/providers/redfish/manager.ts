@@ -1,5 +1,5 @@
+import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Logger } from "../../../logger.ts";
-import { BmcError } from "../../errors.ts";
 import type { BmcInfo, BmcResetKind, ManagerDriver } from "../../provider.ts";
 import { has, text } from "./inventory/parts.ts";
 import type { ManagedManager, Manager } from "./managed-manager.ts";

@@ -1,6 +1,6 @@
 import type * as z from "zod/mini";
+import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Logger } from "../../../logger.ts";
-import { BmcError } from "../../errors.ts";
 import { Collection, ServiceRoot } from "./schema.ts";
 import { parseResource, type Resource, type Service } from "./service.ts";
 

@@ -1,4 +1,4 @@
-import { BmcError } from "../../errors.ts";
+import { BmcError } from "../../../contract/bmc-error.ts";
 import { ActionInfo, type ResetAction } from "./schema.ts";
 import type { Service } from "./service.ts";
 

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { BmcError } from "../../errors.ts";
+import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Offer, Screenshot, ScreenshotDriver } from "../../provider.ts";
 import type { ManagedManager } from "./managed-manager.ts";
 import { lenient } from "./schema.ts";

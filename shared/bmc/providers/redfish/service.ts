@@ -1,7 +1,7 @@
 import type * as z from "zod/mini";
 import type { Clock } from "../../../clock.ts";
+import { BmcError } from "../../../contract/bmc-error.ts";
 import { oneLine } from "../../../contract/result.ts";
-import { BmcError } from "../../errors.ts";
 import type { Authentication } from "./auth/authentication.ts";
 import { answerError } from "./errors.ts";
 import { readEtag } from "./etag.ts";

@@ -1,4 +1,4 @@
-import { BmcError } from "../../errors.ts";
+import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Offer } from "../../provider.ts";
 import { listedResetTypes, noResetType } from "./reset-types.ts";
 import type { ResetAction } from "./schema.ts";

@@ -1,5 +1,5 @@
 import type { Clock } from "../../../clock.ts";
-import { BmcError } from "../../errors.ts";
+import { BmcError } from "../../../contract/bmc-error.ts";
 import { parseRetryAfterMs } from "../../http/retry-after.ts";
 import { classOfMessages, describeMessages } from "./errors.ts";
 import type { HttpAnswer } from "./http-client.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
+import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Secret } from "../../../secret.ts";
-import { BmcError } from "../../errors.ts";
 import { halfDone } from "../../operations/half-done.ts";
 import type { BmcUser, NewUser, PasswordTrial, UserChange, UserDriver, UserRole } from "../../provider.ts";
 import type { PasswordTrials } from "./auth/password-trials.ts";

@@ -1,4 +1,4 @@
-import { BmcError } from "../../errors.ts";
+import { BmcError } from "../../../contract/bmc-error.ts";
 import type { MediaDriver, MediaImage, MediaState } from "../../provider.ts";
 import type { RpcConsumer } from "./consumer.ts";
 

@@ -1,5 +1,5 @@
+import { BmcError } from "../../../contract/bmc-error.ts";
 import type { PowerState } from "../../../contract/vocabulary.ts";
-import { BmcError } from "../../errors.ts";
 import type { PowerCommand, PowerDriver } from "../../provider.ts";
 import type { RpcConsumer } from "./consumer.ts";
 

@@ -1,5 +1,5 @@
+import { BmcError } from "../../../contract/bmc-error.ts";
 import type { RpcOptions } from "../../../contract/connection.ts";
-import { BmcError } from "../../errors.ts";
 
 declare global {
   interface JSON {

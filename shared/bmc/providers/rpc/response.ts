@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
+import { BmcError } from "../../../contract/bmc-error.ts";
 import { oneLine } from "../../../contract/result.ts";
-import { BmcError } from "../../errors.ts";
 import type { HttpAnswer } from "../../http/http-connection.ts";
 import { statusError } from "../../http/status-error.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { BmcError } from "../../../../shared/bmc/errors.ts";
+import { BmcError } from "../../../../shared/contract/bmc-error.ts";
 import { Connection } from "../../../../shared/contract/connection.ts";
 import type { ErrorClass } from "../../../../shared/contract/error-class.ts";
 import { findProgram } from "../../../interop/programs.ts";

@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
 import { BmcClient } from "../../../../shared/bmc/client.ts";
-import { BmcError } from "../../../../shared/bmc/errors.ts";
+import { BmcError } from "../../../../shared/contract/bmc-error.ts";
 import type { Connection } from "../../../../shared/contract/connection.ts";
 import type { ErrorClass } from "../../../../shared/contract/error-class.ts";
 import type { LogFields, Logger } from "../../../../shared/logger.ts";

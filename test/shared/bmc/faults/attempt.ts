@@ -1,6 +1,6 @@
 import { expect } from "vitest";
-import { BmcError } from "../../../../shared/bmc/errors.ts";
 import { systemClock } from "../../../../shared/clock.ts";
+import { BmcError } from "../../../../shared/contract/bmc-error.ts";
 
 /** Far above what any of these operations may take, scaled waits included; one that hangs is cut off here. */
 const DEADLINE_MS = 12_000;

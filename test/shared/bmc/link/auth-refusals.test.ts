@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { BmcError } from "../../../../shared/bmc/errors.ts";
 import { statusError } from "../../../../shared/bmc/http/status-error.ts";
 import { checkReturnValue } from "../../../../shared/bmc/providers/amt/return-value.ts";
 import { parseXml } from "../../../../shared/bmc/providers/amt/xml.ts";
@@ -8,6 +7,7 @@ import { completionError } from "../../../../shared/bmc/providers/ipmi/completio
 import { handshakeError } from "../../../../shared/bmc/providers/ipmi/handshake-status.ts";
 import { failureOf } from "../../../../shared/bmc/providers/ipmitool/failure.ts";
 import { answerError } from "../../../../shared/bmc/providers/redfish/errors.ts";
+import { BmcError } from "../../../../shared/contract/bmc-error.ts";
 
 const command = setSessionPrivilege("administrator");
 const http = (status: number) =>

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { BmcError } from "../../../../shared/bmc/errors.ts";
 import { type Candidate, openFirst as race } from "../../../../shared/bmc/link/race.ts";
 import { systemClock } from "../../../../shared/clock.ts";
+import { BmcError } from "../../../../shared/contract/bmc-error.ts";
 
 const never = () => new AbortController().signal;
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { BmcClient } from "../../../../shared/bmc/client.ts";
-import { BmcError } from "../../../../shared/bmc/errors.ts";
 import { systemClock } from "../../../../shared/clock.ts";
+import { BmcError } from "../../../../shared/contract/bmc-error.ts";
 import { Connection } from "../../../../shared/contract/connection.ts";
 import { ActionProcess } from "../../../actions/action-process.ts";
 import { startIpmiBmc } from "../../../simulators/ipmi/bmc.ts";

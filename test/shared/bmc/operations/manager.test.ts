@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { BmcError } from "../../../../shared/bmc/errors.ts";
 import { resetManager } from "../../../../shared/bmc/operations/manager.ts";
+import { BmcError } from "../../../../shared/contract/bmc-error.ts";
 import { redfishLab } from "../../../support/bmc-lab.ts";
 
 const signal = new AbortController().signal;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { BmcError } from "../../../../shared/bmc/errors.ts";
 import { planNmi, sendNmi } from "../../../../shared/bmc/operations/nmi.ts";
+import { BmcError } from "../../../../shared/contract/bmc-error.ts";
 import type { PowerState } from "../../../../shared/contract/vocabulary.ts";
 
 /** A machine in this state whose BMC answers the NMI so, and how often it was asked. */

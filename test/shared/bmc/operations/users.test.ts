@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { BmcClient } from "../../../../shared/bmc/client.ts";
-import { BmcError } from "../../../../shared/bmc/errors.ts";
+import { BmcError } from "../../../../shared/contract/bmc-error.ts";
 import { Connection } from "../../../../shared/contract/connection.ts";
 import { Secret } from "../../../../shared/secret.ts";
 import { type IpmiBmcOptions, startIpmiBmc } from "../../../simulators/ipmi/bmc.ts";

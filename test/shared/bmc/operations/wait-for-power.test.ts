@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { BmcError } from "../../../../shared/bmc/errors.ts";
 import { waitForPower } from "../../../../shared/bmc/operations/power.ts";
+import { BmcError } from "../../../../shared/contract/bmc-error.ts";
 import type { PowerState } from "../../../../shared/contract/vocabulary.ts";
 import { redfishLab } from "../../../support/bmc-lab.ts";
 

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { actionLibrary } from "../../../../cli/action-library.ts";
 import { Connection } from "../../../../shared/contract/connection.ts";
 import { silentLogger } from "../../../../shared/logger.ts";
-import type { Action } from "../../../../worker/action/action.ts";
+import type { Action, LogLine } from "../../../../worker/action/action.ts";
 import type {
   ActionLibrary,
   InProcessRequest,
@@ -16,7 +16,7 @@ import {
   InProcessRuntime,
   type InProcessRuntimeOptions,
 } from "../../../../worker/runtime/in-process/in-process-runtime.ts";
-import { LaunchNotRecorded, type LogLine } from "../../../../worker/runtime/runtime.ts";
+import { LaunchNotRecorded } from "../../../../worker/runtime/runtime.ts";
 import { SimulatedMachine, type SimulatedMachineOptions } from "../../../simulators/machine.ts";
 import { type RedfishBmcOptions, startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
 import { redfishConnection } from "../../../support/bmc-lab.ts";

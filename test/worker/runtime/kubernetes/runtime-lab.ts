@@ -6,7 +6,7 @@ import { vi } from "vitest";
 import { stringify } from "yaml";
 import type { LogFields, Logger } from "../../../../shared/logger.ts";
 import { Cluster } from "../../../../worker/cluster/client/cluster.ts";
-import type { PodConfig } from "../../../../worker/config/worker-config.ts";
+import type { PodConfig } from "../../../../worker/runtime/kubernetes/job-manifest.ts";
 import {
   KubernetesRuntime,
   type KubernetesRuntimeOptions,

@@ -1,5 +1,5 @@
+import { BmcError } from "../../../../contract/bmc-error.ts";
 import type { Secret } from "../../../../secret.ts";
-import { BmcError } from "../../../errors.ts";
 import type { HttpAnswer } from "../http-client.ts";
 import { basicAuthorization } from "./basic.ts";
 import { type LoginContext, LoginSession } from "./session.ts";

@@ -1,4 +1,4 @@
-import { BmcError } from "../../../errors.ts";
+import { BmcError } from "../../../../contract/bmc-error.ts";
 import type { Account } from "./authentication.ts";
 
 /** The Authorization header of HTTP basic authentication (RFC 7617). */

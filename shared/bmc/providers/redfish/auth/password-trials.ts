@@ -1,4 +1,4 @@
-import { BmcError } from "../../../errors.ts";
+import { BmcError } from "../../../../contract/bmc-error.ts";
 import type { PasswordTrial } from "../../../provider.ts";
 import { readRefusal } from "../errors.ts";
 import type { Account, Authentication } from "./authentication.ts";

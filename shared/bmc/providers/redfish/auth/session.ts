@@ -1,6 +1,6 @@
 import type { Clock } from "../../../../clock.ts";
+import { BmcError } from "../../../../contract/bmc-error.ts";
 import type { Logger } from "../../../../logger.ts";
-import { BmcError } from "../../../errors.ts";
 import { describe } from "../describe-request.ts";
 import { answerError } from "../errors.ts";
 import { type HttpAnswer, type HttpClient, localPath } from "../http-client.ts";

@@ -1,6 +1,6 @@
 import type * as z from "zod/mini";
+import { BmcError } from "../../../../contract/bmc-error.ts";
 import type { Logger } from "../../../../logger.ts";
-import { BmcError } from "../../../errors.ts";
 import type { Hardware, InventoryDriver } from "../../../provider.ts";
 import type { Members, ReadLimits } from "../members.ts";
 import type { Link, System } from "../schema.ts";

@@ -1,5 +1,5 @@
+import { BmcError } from "../../../../contract/bmc-error.ts";
 import type { Logger } from "../../../../logger.ts";
-import { BmcError } from "../../../errors.ts";
 import type { MediaDriver, MediaImage, MediaState } from "../../../provider.ts";
 import type { ManagedManager } from "../managed-manager.ts";
 import type { Members } from "../members.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { BmcError } from "../../../errors.ts";
+import { BmcError } from "../../../../contract/bmc-error.ts";
 import { lenient } from "../schema.ts";
 import type { NtpParts, NtpPlace } from "./driver.ts";
 

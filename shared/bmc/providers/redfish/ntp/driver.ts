@@ -1,4 +1,4 @@
-import { BmcError } from "../../../errors.ts";
+import { BmcError } from "../../../../contract/bmc-error.ts";
 import type { NtpDriver, NtpRequest, NtpSettings } from "../../../provider.ts";
 import type { ManagedManager } from "../managed-manager.ts";
 import type { ManagedSystem } from "../system.ts";

@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { BmcError } from "../../../../../shared/bmc/errors.ts";
 import {
   childOf,
   childrenOf,
@@ -9,6 +8,7 @@ import {
   parseXml,
   type XmlElement,
 } from "../../../../../shared/bmc/providers/amt/xml.ts";
+import { BmcError } from "../../../../../shared/contract/bmc-error.ts";
 
 function thrownBy(run: () => unknown): unknown {
   try {

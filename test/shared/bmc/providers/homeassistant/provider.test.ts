@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
-import { BmcError } from "../../../../../shared/bmc/errors.ts";
 import { HttpConnection } from "../../../../../shared/bmc/http/http-connection.ts";
 import { HomeAssistantApi } from "../../../../../shared/bmc/providers/homeassistant/api.ts";
 import { homeAssistant } from "../../../../../shared/bmc/providers/homeassistant/provider.ts";
 import { systemClock } from "../../../../../shared/clock.ts";
+import { BmcError } from "../../../../../shared/contract/bmc-error.ts";
 import { Secret } from "../../../../../shared/secret.ts";
 import { resultOf, runAction } from "../../../../actions/action-process.ts";
 import {

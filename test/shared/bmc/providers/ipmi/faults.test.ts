@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { BmcError } from "../../../../../shared/bmc/errors.ts";
 import type { Session } from "../../../../../shared/bmc/provider.ts";
+import { BmcError } from "../../../../../shared/contract/bmc-error.ts";
 import { scaledClock } from "../../../../support/scaled-clock.ts";
 import { eventually, limit, openSession, startBmc } from "./bench.ts";
 

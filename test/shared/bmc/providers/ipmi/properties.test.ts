@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { BmcError } from "../../../../../shared/bmc/errors.ts";
 import {
   decodeBootFlags,
   overrideOf,
@@ -51,6 +50,7 @@ import {
   parseRawOutput,
   parseRefusal,
 } from "../../../../../shared/bmc/providers/ipmitool/output.ts";
+import { BmcError } from "../../../../../shared/contract/bmc-error.ts";
 
 const SUITES = suitePlan({ allowSuite3: true }).asked;
 const [SHA256] = SUITES;

@@ -1,7 +1,7 @@
-import { BmcError } from "../../../../../shared/bmc/errors.ts";
 import type { Session } from "../../../../../shared/bmc/provider.ts";
 import { redfish } from "../../../../../shared/bmc/providers/redfish/provider.ts";
 import { systemClock } from "../../../../../shared/clock.ts";
+import { BmcError } from "../../../../../shared/contract/bmc-error.ts";
 import { Connection } from "../../../../../shared/contract/connection.ts";
 import type { LogFields, Logger } from "../../../../../shared/logger.ts";
 import type { RedfishBmc } from "../../../../simulators/redfish/bmc.ts";

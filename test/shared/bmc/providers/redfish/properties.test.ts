@@ -2,7 +2,6 @@ import { createServer, type Server } from "node:http";
 import { createServer as createTcp } from "node:net";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { BmcError } from "../../../../../shared/bmc/errors.ts";
 import type { Session } from "../../../../../shared/bmc/provider.ts";
 import { decodeBody } from "../../../../../shared/bmc/providers/redfish/body.ts";
 import { readRefusal } from "../../../../../shared/bmc/providers/redfish/errors.ts";
@@ -11,6 +10,7 @@ import { clockMs } from "../../../../../shared/bmc/providers/redfish/manager.ts"
 import { redfish } from "../../../../../shared/bmc/providers/redfish/provider.ts";
 import { redact } from "../../../../../shared/bmc/providers/redfish/secret-body.ts";
 import type { Clock } from "../../../../../shared/clock.ts";
+import { BmcError } from "../../../../../shared/contract/bmc-error.ts";
 import { Connection } from "../../../../../shared/contract/connection.ts";
 import { silentLogger } from "../../../../../shared/logger.ts";
 import { Secret } from "../../../../../shared/secret.ts";

@@ -1,5 +1,5 @@
-import type { AuthRefusal, ErrorClass } from "../contract/error-class.ts";
 import { TimeoutReached } from "../timeout.ts";
+import type { AuthRefusal, ErrorClass } from "./error-class.ts";
 
 export interface BmcErrorOptions {
   readonly cause?: unknown;

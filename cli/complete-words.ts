@@ -1,9 +1,9 @@
 import type { Command } from "commander";
-import type { OwnProgram } from "../../worker/runtime/in-process/own-program.ts";
-import type { ProgramCommand } from "../command.ts";
-import { programCommands } from "../commands.ts";
-import { type Completion, nothing } from "./candidate.ts";
-import { completeFlags } from "./complete-flags.ts";
+import type { OwnProgram } from "../worker/runtime/in-process/own-program.ts";
+import type { ProgramCommand } from "./command.ts";
+import { programCommands } from "./commands.ts";
+import { type Completion, nothing } from "./completion/candidate.ts";
+import { completeFlags } from "./completion/complete-flags.ts";
 
 export interface CompletionContext {
   readonly own: OwnProgram;
@@ -49,8 +49,8 @@ async function completeAction(
   context: CompletionContext,
 ): Promise<Completion> {
   if (name === undefined) return current.startsWith("-") ? { candidates: [HELP_FLAG] } : actionNames(context);
-  const { loadAction } = await import("../../actions/catalogue.ts");
-  const { actionFlags } = await import("./action-flags.ts");
+  const { loadAction } = await import("../actions/catalogue.ts");
+  const { actionFlags } = await import("./completion/action-flags.ts");
   const action = await loadAction(name);
   return action ? completeFlags(actionFlags(action), rest, current) : nothing;
 }
@@ -59,7 +59,7 @@ const HELP_FLAG = { value: "--help", description: "show the actions" };
 
 async function actionNames({ own, described }: CompletionContext): Promise<Completion> {
   if (!described) return { candidates: own.actions.map((value) => ({ value, description: "" })) };
-  const { loadActions } = await import("../list-actions.ts");
+  const { loadActions } = await import("./list-actions.ts");
   const actions = await loadActions();
   return { candidates: actions.map(({ name, summary }) => ({ value: name, description: summary })) };
 }
@@ -84,6 +84,6 @@ async function completeDefined(
   const [word, ...rest] = earlier;
   const inner = command.commands.find((candidate) => candidate.name() === word);
   if (inner) return completeDefined(inner, rest, current);
-  const { commandFlags, operandOf } = await import("./command-flags.ts");
+  const { commandFlags, operandOf } = await import("./completion/command-flags.ts");
   return completeFlags(commandFlags(command), earlier, current, operandOf(command));
 }

@@ -1,9 +1,9 @@
-import { writeText } from "../../actions/harness/result/write-text.ts";
-import { EXIT_OK } from "../../shared/contract/exit-code.ts";
-import type { OwnProgram } from "../../worker/runtime/in-process/own-program.ts";
-import { readBashWords } from "./bash-words.ts";
-import type { Completion } from "./candidate.ts";
+import { writeText } from "../actions/harness/result/write-text.ts";
+import { EXIT_OK } from "../shared/contract/exit-code.ts";
+import type { OwnProgram } from "../worker/runtime/in-process/own-program.ts";
 import { completeWords } from "./complete-words.ts";
+import { readBashWords } from "./completion/bash-words.ts";
+import type { Completion } from "./completion/candidate.ts";
 
 /**
  * `pbnj-worker complete <shell> -- <words>`, for the completion scripts; the last word is the one that the cursor is in. The
