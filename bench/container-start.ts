@@ -3,6 +3,7 @@ import { provideBase } from "../scripts/images/base-image.ts";
 import { buildImage } from "../scripts/images/build-image.ts";
 import { type ContainerEngine, findContainerEngine } from "../scripts/images/container-engine.ts";
 import { formatTable } from "../shared/table.ts";
+import { textOf } from "../shared/text-of.ts";
 import { startIpmiBmc } from "../test/simulators/ipmi/bmc.ts";
 import { SimulatedMachine } from "../test/simulators/machine.ts";
 import { startRedfishBmc } from "../test/simulators/redfish/bmc.ts";
@@ -136,5 +137,5 @@ function given(environment: Readonly<Record<string, string>>): readonly string[]
 }
 
 function oneLine(thrown: unknown): string {
-  return (thrown instanceof Error ? thrown.message : String(thrown)).replace(/\s+/g, " ").trim();
+  return textOf(thrown).replace(/\s+/g, " ").trim();
 }

@@ -7,6 +7,7 @@ import {
   machineField,
 } from "../actions/harness/input/connection-input.ts";
 import { flagOf, type InputField } from "../actions/harness/input/input.ts";
+import { defined } from "../shared/defined.ts";
 import { version } from "../shared/version.ts";
 
 /** Every action, in the catalogue's order. */
@@ -42,7 +43,6 @@ function describeField(field: InputField) {
     description,
     required,
     secret,
-    ...(fallback === undefined ? {} : { default: fallback }),
-    ...(choices === undefined ? {} : { choices }),
+    ...defined({ default: fallback, choices }),
   };
 }

@@ -2,6 +2,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Command } from "commander";
 import { catalogue } from "../actions/catalogue.ts";
+import { textOf } from "../shared/text-of.ts";
 import { bundleActions, bundleProgram, projectRoot } from "./bundle/bundle.ts";
 
 const { action, actions, program, output } = new Command("bundle")
@@ -21,7 +22,7 @@ if (unknown.length > 0) {
 try {
   await bundleAll();
 } catch (thrown) {
-  process.stderr.write(`${thrown instanceof Error ? thrown.message : String(thrown)}\n`);
+  process.stderr.write(`${textOf(thrown)}\n`);
   process.exitCode = 1;
 }
 

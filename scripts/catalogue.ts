@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Command } from "commander";
+import { textOf } from "../shared/text-of.ts";
 import { preparePublication } from "./catalogue/publication.ts";
 import { catalogueFiles, writeCatalogue } from "./catalogue/write-catalogue.ts";
 import { parseChangelog } from "./changelog.ts";
@@ -40,7 +41,7 @@ const options = new Command("catalogue")
 try {
   await writeAll();
 } catch (thrown) {
-  say(thrown instanceof Error ? thrown.message : String(thrown));
+  say(textOf(thrown));
   process.exitCode = 1;
 }
 

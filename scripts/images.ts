@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { Command } from "commander";
 import { catalogue } from "../actions/catalogue.ts";
+import { textOf } from "../shared/text-of.ts";
 import { headCommit } from "./git.ts";
 import { provideBase } from "./images/base-image.ts";
 import { buildImage } from "./images/build-image.ts";
@@ -45,7 +46,7 @@ if (unknown.length > 0) {
 try {
   await buildAll();
 } catch (thrown) {
-  say(thrown instanceof Error ? thrown.message : String(thrown));
+  say(textOf(thrown));
   process.exitCode = 1;
 }
 

@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Command } from "commander";
+import { textOf } from "../shared/text-of.ts";
 import { findContainerEngine } from "./images/container-engine.ts";
 import { release } from "./release/release.ts";
 import { releaseText } from "./release/release-record.ts";
@@ -34,7 +35,7 @@ const options = new Command("release")
 try {
   await releaseAll();
 } catch (thrown) {
-  say(thrown instanceof Error ? thrown.message : String(thrown));
+  say(textOf(thrown));
   process.exitCode = 1;
 }
 

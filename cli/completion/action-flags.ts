@@ -6,6 +6,7 @@ import {
   machineField,
 } from "../../actions/harness/input/connection-input.ts";
 import { flagOf, type InputField } from "../../actions/harness/input/input.ts";
+import { defined } from "../../shared/defined.ts";
 import type { Flag } from "./flag.ts";
 
 /** The flags of an action, in the order of its help. Secrets are none. */
@@ -36,7 +37,7 @@ function flagOfField(field: InputField): Flag {
     value: isBoolean ? "optional" : "required",
     choices: isBoolean ? ["true", "false"] : (field.choices ?? []),
     list: field.type === "list",
-    ...(field.default === undefined ? {} : { fallback: field.default }),
+    ...defined({ fallback: field.default }),
     ...(field.type === "file" ? { paths: "files" } : {}),
     repeatable: false,
   };

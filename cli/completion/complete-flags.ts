@@ -1,3 +1,4 @@
+import { defined } from "../../shared/defined.ts";
 import { type Candidate, type Completion, nothing } from "./candidate.ts";
 import type { Flag } from "./flag.ts";
 
@@ -56,5 +57,5 @@ function valuesOf(flag: Flag, text: string, prefix = ""): Completion {
     const value = `${prefix}${[...before, choice].join(",")}`;
     return { value, description: choice === fallback ? "the default" : "" };
   });
-  return { candidates, ...(paths === undefined ? {} : { paths }) };
+  return { candidates, ...defined({ paths }) };
 }

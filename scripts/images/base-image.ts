@@ -1,3 +1,4 @@
+import { textOf } from "../../shared/text-of.ts";
 import type { ContainerEngine } from "./container-engine.ts";
 import { buildLocalBase } from "./local-base.ts";
 
@@ -35,7 +36,7 @@ async function productionOrLocal(
     await ensurePresent(engine, PRODUCTION_BASE);
     return PRODUCTION_BASE;
   } catch (thrown) {
-    const reason = thrown instanceof Error ? thrown.message : String(thrown);
+    const reason = textOf(thrown);
     say(`${PRODUCTION_BASE} is not to be had (${reason}); building on a local base made of this Node`);
     await buildLocalBase(engine, localTag);
     return localTag;

@@ -1,4 +1,5 @@
 import { execa } from "execa";
+import { textOf } from "../../shared/text-of.ts";
 
 /** A command-line client of a container engine: `docker` or `podman`. */
 export interface ContainerEngine {
@@ -41,7 +42,7 @@ export async function findContainerEngine(wanted?: string): Promise<ContainerEng
       await engine.run(["version"]);
       return engine;
     } catch (thrown) {
-      problems.push(thrown instanceof Error ? thrown.message : String(thrown));
+      problems.push(textOf(thrown));
     }
   }
   throw new Error(`no container engine answers: ${problems.join("; ")}`);

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { textOf } from "../../shared/text-of.ts";
 import { parseChangelog } from "../changelog.ts";
 import { changedFiles, headCommit, taggedCommit } from "../git.ts";
 import { PRODUCTION_BASE, provideBase } from "../images/base-image.ts";
@@ -50,7 +51,7 @@ export async function release(options: ReleaseOptions, tools: ReleaseTools): Pro
     }),
   ];
   const found = await findTools(options, tools).catch((thrown: unknown) => {
-    problems.push(thrown instanceof Error ? thrown.message : String(thrown));
+    problems.push(textOf(thrown));
     return undefined;
   });
   if (found?.problem !== undefined) problems.push(found.problem);

@@ -1,3 +1,4 @@
+import { defined } from "../defined.ts";
 import {
   CAPABILITIES,
   type Capability,
@@ -24,10 +25,9 @@ export function describeSession(session: Session): SessionDescription {
   return {
     capabilities: CAPABILITIES.filter((name) => session[name] !== undefined),
     unverified: {
-      ...(boot.unverified === undefined ? {} : { boot: boot.unverified }),
+      ...defined({ boot: boot.unverified }),
       ...(media?.unverified === undefined ? {} : { media: media.unverified }),
     },
-    ...(privilege === undefined ? {} : { privilege }),
-    ...(certificateExpiresMs === undefined ? {} : { certificateExpiresMs }),
+    ...defined({ privilege, certificateExpiresMs }),
   };
 }

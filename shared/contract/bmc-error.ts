@@ -1,3 +1,4 @@
+import { textOf } from "../text-of.ts";
 import { TimeoutReached } from "../timeout.ts";
 import type { AuthRefusal, ErrorClass } from "./error-class.ts";
 
@@ -35,7 +36,7 @@ export class BmcError extends Error {
     if (thrown instanceof Error && thrown.name === "AbortError") {
       return new BmcError("cancelled", "cancelled", { cause: thrown });
     }
-    const message = thrown instanceof Error ? thrown.message : String(thrown);
+    const message = textOf(thrown);
     // The reason of `AbortSignal.timeout`.
     const isTimeout = thrown instanceof DOMException && thrown.name === "TimeoutError";
     return new BmcError(isTimeout ? "timeout" : "internal", message, { cause: thrown });

@@ -1,5 +1,6 @@
 import { basename } from "node:path";
 import { isMap, isNode, isScalar, LineCounter, type Node, type Pair, type YAMLMap } from "yaml";
+import { textOf } from "../text-of.ts";
 import { type ComposedYaml, composeYaml } from "./compose-yaml.ts";
 import { byLine, type Checked, type Problem } from "./problem.ts";
 
@@ -47,7 +48,7 @@ export function parseYaml(path: string, text: string): Checked<YamlDocument> {
     value = document.toJS({ maxAliasCount: MOST_USES_OF_ALIAS });
   } catch (thrown) {
     if (thrown instanceof RangeError) return refused(TOO_DEEP);
-    return refused(withoutContent(thrown instanceof Error ? thrown.message : String(thrown)));
+    return refused(withoutContent(textOf(thrown)));
   }
   const pairs = new WeakMap<YAMLMap, ReadonlyMap<string, Pair>>();
   const sourceOf = (keys: readonly PropertyKey[]): string => {

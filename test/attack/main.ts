@@ -1,6 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { textOf } from "../../shared/text-of.ts";
 import type { Attack, Setting } from "./attack.ts";
 import { buildImages, engineAnswers } from "./engine.ts";
 import { type Result, table } from "./table.ts";
@@ -119,5 +120,5 @@ function say(line: string): void {
 }
 
 function messageOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
+  return textOf(thrown);
 }

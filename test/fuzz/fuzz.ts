@@ -1,3 +1,4 @@
+import { textOf } from "../../shared/text-of.ts";
 import { dice } from "../support/dice.ts";
 import { cpuMs, growthOf, shapesOf } from "./growth.ts";
 import { mutated, shrunk } from "./mutate.ts";
@@ -38,7 +39,7 @@ export function problemOf(target: Target, input: string): string | undefined {
     target.holds?.(result, input);
     return undefined;
   } catch (thrown) {
-    return `breaks a promise: ${thrown instanceof Error ? thrown.message : String(thrown)}`;
+    return `breaks a promise: ${textOf(thrown)}`;
   }
 }
 

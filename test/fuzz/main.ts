@@ -1,6 +1,7 @@
 import { randomInt } from "node:crypto";
 import { Worker } from "node:worker_threads";
 import { formatTable } from "../../shared/table.ts";
+import { textOf } from "../../shared/text-of.ts";
 import type { Finding } from "./fuzz.ts";
 import { type FuzzOptions, readOptions, USAGE } from "./options.ts";
 import type { FuzzResult } from "./run-fuzz.ts";
@@ -22,7 +23,7 @@ async function main(): Promise<number> {
   try {
     options = readOptions(process.argv.slice(2), () => randomInt(1_000_000));
   } catch (thrown) {
-    process.stderr.write(`${thrown instanceof Error ? thrown.message : String(thrown)}\n${USAGE}\n`);
+    process.stderr.write(`${textOf(thrown)}\n${USAGE}\n`);
     return 2;
   }
   const { target, seed } = options;

@@ -1,4 +1,5 @@
 import { randomInt } from "node:crypto";
+import { textOf } from "../../shared/text-of.ts";
 import { readOptions, type SoakOptions, USAGE } from "./options.ts";
 import { soakReport } from "./report.ts";
 import { runSoak } from "./run-soak.ts";
@@ -48,5 +49,5 @@ async function main(): Promise<number> {
 }
 
 function messageOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
+  return textOf(thrown);
 }

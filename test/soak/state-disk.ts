@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
+import { textOf } from "../../shared/text-of.ts";
 
 /** Enough for the journal of many actions. */
 const SIZE_BYTES = 64 * 1_024 * 1_024;
@@ -40,7 +41,7 @@ export class StateDisk implements AsyncDisposable {
       ]);
       if (String(first).trim() === "mounted") return new StateDisk(path, holder);
     } catch (thrown) {
-      said.push(thrown instanceof Error ? thrown.message : String(thrown));
+      said.push(textOf(thrown));
     }
     holder.kill("SIGKILL");
     return said.join("").trim() || "no file system could be mounted";

@@ -5,6 +5,7 @@ import { execa } from "execa";
 import { describe } from "vitest";
 import { type ContainerEngine, containerEngine } from "../../scripts/images/container-engine.ts";
 import { buildLocalBase } from "../../scripts/images/local-base.ts";
+import { textOf } from "../../shared/text-of.ts";
 
 export const dockerSocketPath = "/var/run/docker.sock";
 /** The same base as `npm run images` makes where no registry is reached; left in place between runs. */
@@ -14,7 +15,7 @@ export const scriptedImage = "localhost/pbnj-worker/scripted:test";
 const docker: ContainerEngine = containerEngine("docker");
 const problem = await docker.run(["version"]).then(
   () => undefined,
-  (thrown: unknown) => (thrown instanceof Error ? thrown.message : String(thrown)),
+  (thrown: unknown) => textOf(thrown),
 );
 
 /**

@@ -40,7 +40,3 @@ export function fieldsOf(action: ActionId, machine?: string): LogFields {
   const { workflowId: workflow, taskId: task, name, agentId } = action;
   return { workflow, task, action: name, agentId, ...(machine && { machine }) };
 }
-
-export function textOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
-}

@@ -1,3 +1,5 @@
+import { defined } from "../../shared/defined.ts";
+
 /** The parts of an image reference such as `registry.example/acme/power:v1@sha256:…`, as written: no defaults filled in. */
 export interface ImageReference {
   /** `host` or `host:port`; absent where the text names none. */
@@ -38,11 +40,10 @@ export function parseImageReference(text: string): ImageReference | undefined {
   if (tag !== undefined && !TAG.test(tag)) return undefined;
   if (digest !== undefined && !isDigest(digest)) return undefined;
   return {
-    ...(registry === undefined ? {} : { registry }),
+    ...defined({ registry }),
     repository,
     name,
-    ...(tag === undefined ? {} : { tag }),
-    ...(digest === undefined ? {} : { digest }),
+    ...defined({ tag, digest }),
   };
 }
 

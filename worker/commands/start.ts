@@ -4,8 +4,8 @@ import { EXIT_OK, exitCodeOf } from "../../shared/contract/exit-code.ts";
 import type { Problem } from "../../shared/document/problem.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { printableLine } from "../../shared/printable.ts";
+import { textOf } from "../../shared/text-of.ts";
 import { version } from "../../shared/version.ts";
-import { textOf } from "../action/action-status.ts";
 import type { Observer } from "../action/observer.ts";
 import { composeWorker } from "../compose/compose.ts";
 import { openCluster } from "../compose/open-cluster.ts";
@@ -135,7 +135,7 @@ async function openJournal(state: StateDirectory, log: Logger, observer: Observe
     const { journal: directory, verify } = state;
     return await Journal.open({ directory, clock: systemClock, log, observer, verify });
   } catch (thrown) {
-    const error = thrown instanceof Error ? thrown.message : String(thrown);
+    const error = textOf(thrown);
     const text = `the journal ${state.journal} cannot be opened: ${error}`;
     throw new StateDirectoryProblem(text, { cause: thrown });
   }

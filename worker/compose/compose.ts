@@ -1,8 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { type Clock, systemClock } from "../../shared/clock.ts";
+import { defined } from "../../shared/defined.ts";
 import type { LogFields, Logger } from "../../shared/logger.ts";
 import { redactor } from "../../shared/secret-forms.ts";
+import { textOf } from "../../shared/text-of.ts";
 import type { Action, ActionId } from "../action/action.ts";
 import { parseImageReference } from "../action/image-reference.ts";
 import { nobody, type Observer, observers, type SeenAction } from "../action/observer.ts";
@@ -122,8 +124,7 @@ export function composeWorker(
   const sink: StatusSink = {
     report: (status, signal) => (side?.sinkFor(status.action, transport) ?? transport).report(status, signal),
   };
-  const complain = (thrown: unknown) =>
-    log.error({ error: thrown instanceof Error ? thrown.message : String(thrown) }, "observer failed");
+  const complain = (thrown: unknown) => log.error({ error: textOf(thrown) }, "observer failed");
   const onlookers = side ? observers([observer, side.observer], complain) : observer;
   const slots = new ActionSlots(config.maxActions);
   const worker: Worker = new Worker({
@@ -364,8 +365,7 @@ export function composeRuntime(
             : new ActionFolder(runtime.actionsDirectory),
         permitFile,
         stopGraceMs,
-        ...(state === undefined ? {} : { state }),
-        ...(compileCacheDirectory === undefined ? {} : { compileCacheDirectory }),
+        ...defined({ state, compileCacheDirectory }),
       });
     case "in-process":
       return new InProcessRuntime({

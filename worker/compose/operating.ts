@@ -1,5 +1,6 @@
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
+import { textOf } from "../../shared/text-of.ts";
 import { type Observer, observers, type SeenAction, type WorkerFacts } from "../action/observer.ts";
 import type { WatchedFile } from "../config/reload.ts";
 import type { WorkerConfig } from "../config/worker-config.ts";
@@ -38,8 +39,7 @@ export function openOperating(
   config: Pick<WorkerConfig, "http" | "actionLog" | "server" | "backoffMaxIntervalMs">,
   { log, clock, actionNames }: OperatingParts,
 ): Operating {
-  const complain = (thrown: unknown) =>
-    log.error({ error: thrown instanceof Error ? thrown.message : String(thrown) }, "observer failed");
+  const complain = (thrown: unknown) => log.error({ error: textOf(thrown) }, "observer failed");
   const actionLogs = config.actionLog && new ActionLogs({ ...config.actionLog, clock, log });
   const statusPage = config.http && openStatusPage({ clock });
   const metrics = config.http && new Metrics({ clock, actionNames });

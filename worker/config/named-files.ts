@@ -1,4 +1,5 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
+import { defined } from "../../shared/defined.ts";
 import type { Problem } from "../../shared/document/problem.ts";
 import { Secret } from "../../shared/secret.ts";
 import { FileProblem, fileProblemOf, type ReadTextFile } from "../document/read-text-file.ts";
@@ -53,9 +54,7 @@ export function readNamedFiles({ settings, given, readFile, command }: NamedFile
   const http = command === "start" && settings.httpAddress !== "off" ? readHttpFiles(settings, read) : {};
   return {
     files: {
-      ...(ca === undefined ? {} : { ca }),
-      ...(clientCertificate === undefined ? {} : { clientCertificate }),
-      ...(clientKey === undefined ? {} : { clientKey }),
+      ...defined({ ca, clientCertificate, clientKey }),
       ...(registryPassword === undefined ? {} : { registryPassword: new Secret(registryPassword) }),
       http,
     },

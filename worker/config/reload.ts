@@ -2,6 +2,7 @@ import { stat } from "node:fs/promises";
 import type { Clock } from "../../shared/clock.ts";
 import type { Checked, Problem } from "../../shared/document/problem.ts";
 import type { LogFields, Logger } from "../../shared/logger.ts";
+import { textOf } from "../../shared/text-of.ts";
 import type { FileSeen, Observer } from "../action/observer.ts";
 import { fileProblemOf, type ReadTextFile } from "../document/read-text-file.ts";
 
@@ -104,7 +105,7 @@ class FileWatch {
     try {
       taken = take(text);
     } catch (thrown) {
-      const message = thrown instanceof Error ? thrown.message : String(thrown);
+      const message = textOf(thrown);
       taken = { ok: false, problems: [{ source: path, message }] };
     }
     observer.file({ name, taken: taken.ok });

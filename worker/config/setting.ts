@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { defined } from "../../shared/defined.ts";
 
 /** What a setting is besides its schema: where it belongs, what it is called and how it reads to people. */
 export interface SettingMeta {
@@ -46,7 +47,7 @@ export function settingsOf(schema: z.ZodObject): readonly Setting[] {
       name,
       env: `${ENV_PREFIX}${words.replaceAll("-", "_").toUpperCase()}`,
       ...(meta.noFlag === undefined ? { flag: `--${words}` } : {}),
-      ...(fallback === undefined ? {} : { default: fallback }),
+      ...defined({ default: fallback }),
     };
   });
 }

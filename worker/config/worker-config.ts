@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
+import { defined } from "../../shared/defined.ts";
 import type { Secret } from "../../shared/secret.ts";
 import { agentIdsOf } from "../machines/agent-id.ts";
 import type { Inventory } from "../machines/inventory.ts";
@@ -178,10 +179,7 @@ export function composeConfig(parts: ConfigParts): WorkerConfig {
       server: settings.grpcServer,
       tls: settings.grpcTls,
       insecureTls: settings.grpcInsecureTls,
-      ...(ca === undefined ? {} : { ca }),
-      ...(clientCertificate === undefined ? {} : { clientCertificate }),
-      ...(clientKey === undefined ? {} : { clientKey }),
-      ...(settings.grpcServerName === undefined ? {} : { serverName: settings.grpcServerName }),
+      ...defined({ ca, clientCertificate, clientKey, serverName: settings.grpcServerName }),
       pollTimeoutMs: settings.pollTimeout,
       api: settings.grpcApi,
     },
@@ -250,7 +248,7 @@ function defaultMaxActions(runtime: Settings["runtime"]): number {
 function runtimeConfig(settings: Settings, files: NamedFiles): RuntimeConfig {
   if (settings.runtime === "process") {
     const { actionsDirectory } = settings;
-    return { kind: "process", ...(actionsDirectory === undefined ? {} : { actionsDirectory }) };
+    return { kind: "process", ...defined({ actionsDirectory }) };
   }
   if (settings.runtime === "in-process") return { kind: "in-process" };
   if (settings.runtime === "kubernetes") return { kind: "kubernetes", ...podConfig(settings) };
@@ -279,7 +277,7 @@ function podConfig(settings: Settings): PodConfig {
     memoryBytes: settings.memoryLimit,
     cpus: settings.cpuLimit,
     startTimeoutMs: settings.podStartTimeout,
-    ...(serviceAccount === undefined ? {} : { serviceAccount }),
+    ...defined({ serviceAccount }),
     nodeSelector: settings.podNodeSelector,
     tolerations: settings.podTolerations,
     pullSecrets: settings.podPullSecrets,
@@ -299,15 +297,14 @@ function kubernetesConfig(settings: Settings): Pick<ExecutionConfig, "kubernetes
   return {
     kubernetes: {
       ...(kubeconfig === undefined ? {} : { kubeconfig: resolve(kubeconfig) }),
-      ...(namespace === undefined ? {} : { namespace }),
-      ...(watchNamespace === undefined ? {} : { watchNamespace }),
+      ...defined({ namespace, watchNamespace }),
       inventory,
       wakeUp: wakeUp !== "off",
       ...(rufio && {
         rufio: {
           image: settings.rufioImage,
           statusIntervalMs: settings.rufioStatusInterval,
-          ...(rufioLeaseNamespace === undefined ? {} : { leaseNamespace: rufioLeaseNamespace }),
+          ...defined({ leaseNamespace: rufioLeaseNamespace }),
         },
       }),
       ...(shareLanes && { sharing: { group: settings.shareGroup } }),

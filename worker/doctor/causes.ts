@@ -1,4 +1,5 @@
 import type { ErrorClass } from "../../shared/contract/error-class.ts";
+import { defined } from "../../shared/defined.ts";
 import type { CheckName } from "./finding.ts";
 
 /** Something that can be wrong, the same whoever meets it. */
@@ -21,7 +22,7 @@ const problem = (
 ): Cause => ({
   check,
   state: "problem",
-  ...(errorClass === undefined ? {} : { class: errorClass }),
+  ...defined({ class: errorClass }),
   means,
   mend,
 });

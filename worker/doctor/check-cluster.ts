@@ -1,3 +1,4 @@
+import { textOf } from "../../shared/text-of.ts";
 import { TimeoutReached, withTimeout } from "../../shared/timeout.ts";
 import { Cluster } from "../cluster/client/cluster.ts";
 import { KubernetesError, type KubernetesReason } from "../cluster/client/kubernetes-error.ts";
@@ -90,7 +91,7 @@ function failure(thrown: unknown, server: string | undefined, timeoutMs: number)
   if (thrown instanceof TimeoutReached) {
     return isWrong("cluster-unreachable", `no answer within ${timeoutMs} ms`, subject);
   }
-  const detail = thrown instanceof Error ? thrown.message : String(thrown);
+  const detail = textOf(thrown);
   const reason = thrown instanceof KubernetesError ? thrown.reason : "unexpected";
   return isWrong(CAUSES_OF[reason] ?? "cluster-strange", detail, subject);
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { formatSeconds } from "../../shared/duration.ts";
 import { type Logger, silentLogger } from "../../shared/logger.ts";
+import { textOf } from "../../shared/text-of.ts";
 import { TimeoutReached } from "../../shared/timeout.ts";
 import type { Action, Outcome } from "../action/action.ts";
 import { parseImageReference } from "../action/image-reference.ts";
@@ -107,7 +108,7 @@ async function provide(
     const isPulled = !present || (pull === "always" && failures.length === 0);
     return { ok: true, words: isPulled ? `pulled in ${took}, ` : "there already, ", findings };
   } catch (thrown) {
-    const detail = thrown instanceof Error ? thrown.message : String(thrown);
+    const detail = textOf(thrown);
     return { ok: false, finding: isWrong(pullCause(thrown, pull), detail, { subject: image }) };
   } finally {
     images.close();
@@ -195,7 +196,7 @@ function runCause(outcome: Outcome, bound: AbortSignal): CauseName {
 }
 
 function leftBehind(image: string, action: Action, thrown: unknown): Finding {
-  const reason = thrown instanceof Error ? thrown.message : String(thrown);
+  const reason = textOf(thrown);
   const container = launchName(action);
   return isWrong("container-left", `${container}: ${reason}`, { subject: image, facts: { container } });
 }

@@ -1,5 +1,6 @@
 import { stat } from "node:fs/promises";
 import { oneLine } from "../../shared/contract/result.ts";
+import { textOf } from "../../shared/text-of.ts";
 import { TimeoutReached, withTimeout } from "../../shared/timeout.ts";
 import type { RuntimeConfig } from "../config/worker-config.ts";
 import { EngineError } from "../runtime/docker/engine-error.ts";
@@ -21,7 +22,7 @@ export async function checkRuntime(
     return isWell("runtime", found, subject);
   } catch (thrown) {
     signal.throwIfAborted();
-    const detail = thrown instanceof Error ? thrown.message : String(thrown);
+    const detail = textOf(thrown);
     if (config.kind === "kubernetes") return isWrong("pods-not-possible", detail, { subject });
     if (config.kind !== "docker") return isWrong("actions-absent", detail, { subject });
     return engineFailure(thrown, config.socketPath, subject);
@@ -31,7 +32,7 @@ export async function checkRuntime(
 async function engineFailure(thrown: unknown, socketPath: string, subject: string): Promise<Finding> {
   const cause = causeOf(thrown);
   const facts = cause === "engine-forbidden" ? { how: await howToPermit(socketPath) } : {};
-  return isWrong(cause, oneLine(thrown instanceof Error ? thrown.message : String(thrown)), {
+  return isWrong(cause, oneLine(textOf(thrown)), {
     subject,
     facts,
   });

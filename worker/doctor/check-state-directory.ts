@@ -3,6 +3,7 @@ import { access, constants, open, readdir, rm, stat, statfs } from "node:fs/prom
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { execa } from "execa";
+import { textOf } from "../../shared/text-of.ts";
 import { readIdentity, StateDirectoryProblem } from "../journal/state-directory.ts";
 import { type Finding, isSkipped, isWell, isWrong } from "./finding.ts";
 import { currentUser } from "./user.ts";
@@ -154,7 +155,7 @@ async function tryLocks(path: string, signal: AbortSignal, program: string): Pro
     return isSkipped("state-directory", `${path} can be written; a second process to try the lock failed`);
   } catch (thrown) {
     signal.throwIfAborted();
-    const reason = thrown instanceof Error ? thrown.message : String(thrown);
+    const reason = textOf(thrown);
     return isWrong("locks-fail", `${path} cannot be locked: ${reason}`);
   } finally {
     await rm(file, { force: true });

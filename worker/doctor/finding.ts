@@ -1,5 +1,6 @@
 import type { ErrorClass } from "../../shared/contract/error-class.ts";
 import { oneLine } from "../../shared/contract/result.ts";
+import { defined } from "../../shared/defined.ts";
 import { CAUSES, type Cause, type CauseName } from "./causes.ts";
 
 /** What is looked at, in the order of the report. */
@@ -47,7 +48,7 @@ export interface Circumstances {
 }
 
 export function isWell(check: CheckName, detail: string, subject?: string): Finding {
-  return { check, state: "ok", ...(subject === undefined ? {} : { subject }), detail: oneLine(detail) };
+  return { check, state: "ok", ...defined({ subject }), detail: oneLine(detail) };
 }
 
 export function isSkipped(check: CheckName, detail: string): Finding {
@@ -64,11 +65,11 @@ export function isWrong(
   return {
     check: check ?? own,
     state,
-    ...(subject === undefined ? {} : { subject }),
+    ...defined({ subject }),
     detail: oneLine(detail),
     cause,
     remedy: oneLine(remedyOf(cause, facts)),
-    ...(errorClass === undefined ? {} : { class: errorClass }),
+    ...defined({ class: errorClass }),
   };
 }
 

@@ -1,4 +1,5 @@
 import { formatSeconds } from "../../shared/duration.ts";
+import { textOf } from "../../shared/text-of.ts";
 import { TimeoutReached, withTimeout } from "../../shared/timeout.ts";
 import type { Check } from "./checks.ts";
 import { type Finding, isWrong } from "./finding.ts";
@@ -47,7 +48,7 @@ async function runCheck(
       const detail = `no result within ${formatSeconds(thrown.afterMs)}`;
       return [isWrong("too-slow", detail, { check: name })];
     }
-    const detail = thrown instanceof Error ? thrown.message : String(thrown);
+    const detail = textOf(thrown);
     return [isWrong("check-failed", detail, { check: name })];
   }
 }

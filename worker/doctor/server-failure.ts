@@ -1,5 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { textOf } from "../../shared/text-of.ts";
 import { TimeoutReached } from "../../shared/timeout.ts";
 import type { ServerConfig } from "../config/worker-config.ts";
 import type { CauseName } from "./causes.ts";
@@ -188,5 +189,5 @@ function subjectOf(certificate: string): string {
 
 function messageOf(thrown: unknown): string {
   if (thrown instanceof ConnectError) return thrown.rawMessage || (Code[thrown.code] ?? String(thrown.code));
-  return thrown instanceof Error ? thrown.message : String(thrown);
+  return textOf(thrown);
 }

@@ -1,8 +1,10 @@
 import type { Clock } from "../../shared/clock.ts";
+import { defined } from "../../shared/defined.ts";
 import type { Logger } from "../../shared/logger.ts";
+import { textOf } from "../../shared/text-of.ts";
 import type { Action, ActionStatus } from "../action/action.ts";
 import { actionKey } from "../action/action-key.ts";
-import { fieldsOf, textOf } from "../action/action-status.ts";
+import { fieldsOf } from "../action/action-status.ts";
 import { type BootTime, bootTimeText } from "../action/boot-time.ts";
 import type { JournalEntry } from "../journal/entry.ts";
 import type { ActionJournal } from "../journal/journal.ts";
@@ -117,8 +119,7 @@ export function entryOf(launching: Launching): JournalEntry {
   return {
     key: actionKey(action),
     action: { workflowId, taskId, agentId, actionId, name, image, ...(idMayReturn ? { idMayReturn } : {}) },
-    ...(machine === undefined ? {} : { machine }),
-    ...(lockKey === undefined ? {} : { lockKey }),
+    ...defined({ machine, lockKey }),
     runtime,
     connected,
     timeoutMs,

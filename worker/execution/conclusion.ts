@@ -1,6 +1,8 @@
 import type { Clock } from "../../shared/clock.ts";
 import { oneLine } from "../../shared/contract/result.ts";
+import { defined } from "../../shared/defined.ts";
 import type { Logger } from "../../shared/logger.ts";
+import { textOf } from "../../shared/text-of.ts";
 import type { Action, ActionId, ActionStatus, Delivery, Outcome } from "../action/action.ts";
 import { endStatus, type LogFields } from "../action/action-status.ts";
 import { type Observer, seenAction } from "../action/observer.ts";
@@ -107,7 +109,7 @@ export class Conclusion {
     try {
       await ended.remove(AbortSignal.timeout(REMOVE_TIMEOUT_MS));
     } catch (thrown) {
-      const error = thrown instanceof Error ? thrown.message : String(thrown);
+      const error = textOf(thrown);
       this.#options.log.error({ ...fields, error }, "cleanup failed");
     }
   }
@@ -116,7 +118,7 @@ export class Conclusion {
     const facts = {
       ...fields,
       ...(outcome.class ? { class: outcome.class } : {}),
-      ...(outcome.exitCode === undefined ? {} : { exitCode: outcome.exitCode }),
+      ...defined({ exitCode: outcome.exitCode }),
       durationMs: outcome.stoppedAt.getTime() - startedAt.getTime(),
       result: outcome.message,
     };

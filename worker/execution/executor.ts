@@ -2,12 +2,14 @@ import type { Clock } from "../../shared/clock.ts";
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import type { Connection } from "../../shared/contract/connection.ts";
 import type { ErrorClass } from "../../shared/contract/error-class.ts";
+import { defined } from "../../shared/defined.ts";
 import { formatSeconds } from "../../shared/duration.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { redactor } from "../../shared/secret-forms.ts";
+import { textOf } from "../../shared/text-of.ts";
 import type { Action, ActionId, Outcome } from "../action/action.ts";
 import { actionKey } from "../action/action-key.ts";
-import { fieldsOf, type LogFields, textOf } from "../action/action-status.ts";
+import { fieldsOf, type LogFields } from "../action/action-status.ts";
 import { bootTime } from "../action/boot-time.ts";
 import { type Hook, hookFor, hookReport, hooksOf } from "../action/hooks.ts";
 import { type Observer, type SeenAction, seenAction } from "../action/observer.ts";
@@ -225,8 +227,7 @@ export class Executor {
     const { machine, lockKey } = target;
     return {
       action,
-      ...(machine === undefined ? {} : { machine }),
-      ...(lockKey === undefined ? {} : { lockKey }),
+      ...defined({ machine, lockKey }),
       runtime: runtime.name,
       connected,
       timeoutMs: action.timeoutMs > 0 ? action.timeoutMs : defaultTimeoutMs,

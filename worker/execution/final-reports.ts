@@ -1,8 +1,9 @@
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
+import { textOf } from "../../shared/text-of.ts";
 import type { ActionId, ActionStatus, Delivery } from "../action/action.ts";
 import { actionKey } from "../action/action-key.ts";
-import { fieldsOf, textOf } from "../action/action-status.ts";
+import { fieldsOf } from "../action/action-status.ts";
 import { isWorkflowDeleted } from "../action/workflow-deleted.ts";
 import type { Reporter } from "./reporter.ts";
 

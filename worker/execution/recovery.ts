@@ -1,8 +1,10 @@
 import type { Clock } from "../../shared/clock.ts";
+import { defined } from "../../shared/defined.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { type Redactor, redactor } from "../../shared/secret-forms.ts";
+import { textOf } from "../../shared/text-of.ts";
 import type { Outcome } from "../action/action.ts";
-import { fieldsOf, type LogFields, textOf } from "../action/action-status.ts";
+import { fieldsOf, type LogFields } from "../action/action-status.ts";
 import { bootTime, msBetween, parseBootTime } from "../action/boot-time.ts";
 import { type Observer, seenAction } from "../action/observer.ts";
 import { type JournalEntry, statusOf } from "../journal/entry.ts";
@@ -167,7 +169,7 @@ export class Recovery {
     const adoption = await runtime.adopt(
       {
         action: entry.action,
-        ...(handle === undefined ? {} : { handle }),
+        ...defined({ handle }),
         ...(damage === undefined ? {} : { damaged: true }),
         connected,
         startedAt: new Date(entry.startedAt),

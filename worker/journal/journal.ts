@@ -2,6 +2,7 @@ import { link, mkdir, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
+import { textOf } from "../../shared/text-of.ts";
 import type { JournalSeen, Observer } from "../action/observer.ts";
 import { PART, replaceTextFile } from "./durable-file.ts";
 import { type JournalEntry, mustLast } from "./entry.ts";
@@ -221,7 +222,7 @@ export class Journal implements ActionJournal {
       await rename(join(directory, name), this.#asidePath(name));
       await thinOut(join(directory, SET_ASIDE));
     } catch (thrown) {
-      const error = thrown instanceof Error ? thrown.message : String(thrown);
+      const error = textOf(thrown);
       log.debug({ file: name, error }, "foreign file could not be moved");
     }
   }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { type Clock, systemClock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
+import { textOf } from "../../shared/text-of.ts";
 import { replaceTextFile } from "./durable-file.ts";
 import { CHECK_INTERVAL_MS, LockTaken, StateLock } from "./state-lock.ts";
 
@@ -152,5 +153,5 @@ function jsonOf(text: string): unknown {
 }
 
 function reasonOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
+  return textOf(thrown);
 }

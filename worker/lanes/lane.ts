@@ -1,8 +1,10 @@
 import { type Backoff, backoffMs } from "../../shared/backoff.ts";
 import type { Clock } from "../../shared/clock.ts";
+import { logOutage } from "../../shared/log-outage.ts";
 import type { Logger } from "../../shared/logger.ts";
+import { textOf } from "../../shared/text-of.ts";
 import type { Action } from "../action/action.ts";
-import { fieldsOf, textOf } from "../action/action-status.ts";
+import { fieldsOf } from "../action/action-status.ts";
 import type { Observer } from "../action/observer.ts";
 import { alwaysAwake, type Wake, type Waking } from "../action/waking.ts";
 import type { ActionSource, Outage, Poll, WorkflowsAtHand } from "../source/transport.ts";
@@ -162,10 +164,14 @@ export async function runLane(options: LaneOptions, stop: AbortSignal): Promise<
         }
         failures += 1;
         const waitMs = backoffMs(failing, failures);
-        // Logged once per lane; what follows is only its repetition.
-        const say = isWarned ? log.debug : log.warn;
+        logOutage(
+          log,
+          !isWarned,
+          { agentId, code: poll.code, reason: poll.reason, waitMs },
+          "poll failed, retrying",
+        );
         isWarned = true;
-        say.call(log, { agentId, code: poll.code, reason: poll.reason, waitMs }, "poll failed, retrying");
+
         await clock.sleep(waitMs, stop);
         continue;
       }

@@ -2,6 +2,7 @@ import { createHmac, randomBytes } from "node:crypto";
 import { type Clock, systemClock } from "../../shared/clock.ts";
 import type { Connection } from "../../shared/contract/connection.ts";
 import type { ProviderName } from "../../shared/contract/vocabulary.ts";
+import { defined } from "../../shared/defined.ts";
 import { revealJson } from "../../shared/secret.ts";
 import type { Outcome } from "../action/action.ts";
 
@@ -119,7 +120,7 @@ export class AuthGate {
       lockKey,
       account,
       entry: this.#entryOf(connection),
-      ...(provider === undefined ? {} : { provider }),
+      ...defined({ provider }),
       at: outcome.stoppedAt,
       times,
       dueMs: this.#clock.monotonicMs() + (times === 1 ? FIRST_RETRY_MS : LATER_RETRY_MS),

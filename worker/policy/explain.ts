@@ -1,4 +1,5 @@
 import { connectionGiven } from "../../shared/contract/given.ts";
+import { defined } from "../../shared/defined.ts";
 import type { Action } from "../action/action.ts";
 import { hooksOf } from "../action/hooks.ts";
 import { parseImageReference } from "../action/image-reference.ts";
@@ -71,7 +72,7 @@ export async function explain(action: Action, deciding: Deciding): Promise<Expla
   const machine = located.ok && "machine" in located ? located.machine : undefined;
   const refused = [...against, ...(await againstHooks(action, judged, deciding))];
   return {
-    ...(machine === undefined ? {} : { machine }),
+    ...defined({ machine }),
     allowed: refused.length === 0,
     refusals: refused,
     trust: explainTrust(action.image, deciding),

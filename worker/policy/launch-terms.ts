@@ -1,3 +1,4 @@
+import { defined } from "../../shared/defined.ts";
 import { parseImageReference } from "../action/image-reference.ts";
 import type { LaunchTerms } from "../runtime/runtime.ts";
 import { matchesAnyImage } from "./image-rule.ts";
@@ -7,10 +8,7 @@ import type { ContainerRule, Policy } from "./policy.ts";
 export function launchTerms(policy: Pick<Policy, "containers" | "privileged">, image: string): LaunchTerms {
   const { pull, memory, cpus, pids } = containerRuleFor(policy, image) ?? {};
   return {
-    ...(pull === undefined ? {} : { pull }),
-    ...(memory === undefined ? {} : { memoryBytes: memory }),
-    ...(cpus === undefined ? {} : { cpus }),
-    ...(pids === undefined ? {} : { pids }),
+    ...defined({ pull, memoryBytes: memory, cpus, pids }),
     ...(isPrivileged(policy, image) ? { privileged: true } : {}),
   };
 }

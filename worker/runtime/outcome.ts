@@ -2,6 +2,7 @@ import type { ErrorClass } from "../../shared/contract/error-class.ts";
 import { errorClassOf } from "../../shared/contract/exit-code.ts";
 import { type ActionResult, foldLine, oneLine } from "../../shared/contract/result.ts";
 import type { StopReason } from "../../shared/deadline.ts";
+import { defined } from "../../shared/defined.ts";
 import { formatSeconds } from "../../shared/duration.ts";
 import type { Outcome } from "../action/action.ts";
 import { readLogLine } from "./log-line.ts";
@@ -34,8 +35,7 @@ export function concludeOutcome(ending: Ending): Outcome {
   const saidFailure = result?.ok === false;
   const finished = exitCode === 0 && !saidFailure && (result !== undefined || !ending.stopReason);
   const common = {
-    ...(exitCode === undefined ? {} : { exitCode }),
-    ...(result === undefined ? {} : { result }),
+    ...defined({ exitCode, result }),
     startedAt,
     stoppedAt,
     killed: endedBySignal(ending),

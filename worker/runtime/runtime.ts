@@ -1,5 +1,6 @@
 import type { Connection } from "../../shared/contract/connection.ts";
 import type { Redactor } from "../../shared/secret-forms.ts";
+import { textOf } from "../../shared/text-of.ts";
 import type { Action, ActionId, LogLine, Outcome } from "../action/action.ts";
 import type { MountedConnection } from "../machines/inventory.ts";
 import type { Need } from "./leftover.ts";
@@ -58,7 +59,7 @@ export class LaunchNotRecorded extends Error {
   override readonly name = "LaunchNotRecorded";
 
   constructor(cause: unknown) {
-    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    super(textOf(cause), { cause });
   }
 }
 

@@ -1,5 +1,6 @@
 import { LineCounter, type YAMLError } from "yaml";
 import { oneLine } from "../../shared/contract/result.ts";
+import { defined } from "../../shared/defined.ts";
 import { composeYaml } from "../../shared/document/compose-yaml.ts";
 import { parseImageReference } from "../action/image-reference.ts";
 import { type Fields, Reading, TooManyAliases } from "./fields.ts";
@@ -87,7 +88,7 @@ function readTemplate(fields: Fields): Template {
   const template = {
     version,
     name,
-    ...(id === undefined ? {} : { id }),
+    ...defined({ id }),
     globalTimeoutSeconds,
     tasks: readUnique(tasks, "two tasks are", readTask),
   };
@@ -120,8 +121,7 @@ function readAction(fields: Fields): TemplateAction {
     onFailure: fields.texts("on-failure"),
     volumes: fields.texts("volumes"),
     environment: readEnvironment(fields),
-    ...(pid === undefined ? {} : { pid }),
-    ...(namespaces === undefined ? {} : { namespaces }),
+    ...defined({ pid, namespaces }),
   };
   fields.end();
   return action;
@@ -132,7 +132,7 @@ function readNamespaces(fields: Fields | undefined): TemplateAction["namespaces"
   const network = fields.optionalText("network");
   const pid = fields.optionalText("pid");
   fields.end();
-  return { ...(network === undefined ? {} : { network }), ...(pid === undefined ? {} : { pid }) };
+  return { ...defined({ network, pid }) };
 }
 
 function readName(fields: Fields): string {

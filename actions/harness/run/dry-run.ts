@@ -1,4 +1,5 @@
 import type { Plan } from "../../../shared/bmc/client.ts";
+import { defined } from "../../../shared/defined.ts";
 import type { ActionReport } from "../action.ts";
 
 /** The data of every dry run. */
@@ -10,7 +11,7 @@ export interface DryRunData {
 /** What an action says of a plan in place of carrying it out; `now` is the present state for people. */
 export function reportPlan<State>({ before, steps }: Plan<State>, now: string): ActionReport<DryRunData> {
   return {
-    ...(before === undefined ? {} : { before }),
+    ...defined({ before }),
     changed: false,
     data: { wouldSend: steps },
     summary: `dry run: ${describeSteps(steps, now)}`,

@@ -1,6 +1,7 @@
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { type ActionResult, oneLine } from "../../../shared/contract/result.ts";
 import type { ProviderName } from "../../../shared/contract/vocabulary.ts";
+import { defined } from "../../../shared/defined.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { redactor } from "../../../shared/secret-forms.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
@@ -53,21 +54,21 @@ export async function runAction<Fields extends InputFields>(
   const machine = connection.machine;
   return {
     action: action.name,
-    ...(machine === undefined ? {} : { machine }),
+    ...defined({ machine }),
     ok: error === undefined,
     ...(error === undefined ? {} : { class: error.class }),
     ...(error?.refused === undefined ? {} : { refused: error.refused }),
     message: oneLine(
       redact(error?.message ?? `${report?.summary}${bmc.provider ? ` via ${bmc.provider}` : ""}`),
     ),
-    ...(clients.provider === undefined ? {} : { provider: clients.provider }),
+    ...defined({ provider: clients.provider }),
     ...(report?.before === undefined ? {} : { before: report.before }),
     ...(report?.after === undefined ? {} : { after: report.after }),
     ...(report?.changed === undefined ? {} : { changed: report.changed }),
     durationMs: Math.round(performance.now() - startedMs),
     roundTrips: clients.roundTrips,
     ...(report?.data === undefined ? {} : { data: report.data }),
-    ...(clients.hint === undefined ? {} : { hint: clients.hint }),
+    ...defined({ hint: clients.hint }),
   };
 }
 

@@ -1,6 +1,7 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import type { ErrorClass } from "../../contract/error-class.ts";
 import { oneLine } from "../../contract/result.ts";
+import { defined } from "../../defined.ts";
 import type { HttpAnswer } from "./http-connection.ts";
 import { parseRetryAfterMs } from "./retry-after.ts";
 
@@ -19,7 +20,7 @@ export function statusError(
   const { status } = answer;
   const retryAfterMs = parseRetryAfterMs(answer.headers["retry-after"], nowMs);
   return new BmcError(classOf(status), oneLine(`${doing} answered ${status}${words && `: ${words}`}`), {
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...defined({ retryAfterMs }),
     // A gateway that lost the answer does not know what became of the request.
     uncertain: isWrite && (status === 502 || status === 504),
     // RFC 9110 section 15.5.4: the server has understood who asks.

@@ -3,6 +3,7 @@ import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { connect as connectTls, TLSSocket } from "node:tls";
 import { BmcError } from "../../contract/bmc-error.ts";
 import type { TlsOptions } from "../../contract/connection.ts";
+import { defined } from "../../defined.ts";
 import { certificateError, connectError, handshakeError, pinError } from "./connection-error.ts";
 
 export interface Endpoint {
@@ -83,7 +84,7 @@ function tlsParameters({ host, port, tls }: Endpoint) {
     port,
     // RFC 6066 section 3: literal addresses are not permitted as a server name.
     ...(isIP(host) === 0 ? { servername: host } : {}),
-    ...(tls.ca === undefined ? {} : { ca: tls.ca }),
+    ...defined({ ca: tls.ca }),
     // `certificateProblem` decides: a socket that Node rejects has no certificate to tell the fingerprint of.
     rejectUnauthorized: false,
     ALPNProtocols: ["http/1.1"],

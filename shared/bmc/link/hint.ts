@@ -1,3 +1,4 @@
+import { defined } from "../../defined.ts";
 import type { Session } from "../provider.ts";
 
 /** What was learned about a BMC, by provider; each part is its provider's own to validate. */
@@ -33,5 +34,5 @@ export function mergeHints(before: unknown, learned: readonly unknown[]): unknow
   const known = readHint(before);
   const provider = all[0]?.provider ?? known.provider;
   const parts = [known, ...all].flatMap(({ providers }) => Object.entries(providers));
-  return { ...(provider === undefined ? {} : { provider }), providers: Object.fromEntries(parts) };
+  return { ...defined({ provider }), providers: Object.fromEntries(parts) };
 }

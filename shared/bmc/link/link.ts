@@ -2,6 +2,7 @@ import type { Clock } from "../../clock.ts";
 import { BmcError } from "../../contract/bmc-error.ts";
 import type { Connection } from "../../contract/connection.ts";
 import type { ProviderName } from "../../contract/vocabulary.ts";
+import { defined } from "../../defined.ts";
 import type { Logger } from "../../logger.ts";
 import type { Secret } from "../../secret.ts";
 import type { SpanStart, Tracer } from "../../tracing/tracer.ts";
@@ -307,7 +308,7 @@ export class BmcLink {
     return new BmcError(error.class, `${provider}: ${error.message}`, {
       cause: error,
       uncertain,
-      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+      ...defined({ retryAfterMs }),
     });
   }
 }

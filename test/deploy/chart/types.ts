@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { textOf } from "../../../shared/text-of.ts";
 import type { ResourceType } from "../../simulators/kubernetes/api/resource-type.ts";
 import { decodeBuiltIn } from "../../simulators/kubernetes/validation/decode-built-in.ts";
 import type { Manifest } from "./manifest.ts";
@@ -71,7 +72,7 @@ export function typeProblems(manifest: Manifest): readonly string[] {
   try {
     decodeBuiltIn(resourceType(apiVersion, kind), manifest, unknown);
   } catch (thrown) {
-    return [about(thrown instanceof Error ? thrown.message : String(thrown))];
+    return [about(textOf(thrown))];
   }
   return unknown.map((field) => about(`unknown field ${field}`));
 }

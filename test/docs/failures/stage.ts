@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { textOf } from "../../../shared/text-of.ts";
 import { type IpmiBmc, type IpmiBmcOptions, startIpmiBmc } from "../../simulators/ipmi/bmc.ts";
 import { SimulatedMachine, type SimulatedMachineOptions } from "../../simulators/machine.ts";
 import { type RedfishBmc, type RedfishBmcOptions, startRedfishBmc } from "../../simulators/redfish/bmc.ts";
@@ -144,7 +145,7 @@ export class Stage implements AsyncDisposable {
       await server.until(condition, OVER_WITHIN_MS);
     } catch (thrown) {
       const said = this.#workers.map(({ stderr }) => stderr).join("");
-      throw new Error(`${thrown instanceof Error ? thrown.message : String(thrown)}\n${said}`);
+      throw new Error(`${textOf(thrown)}\n${said}`);
     }
   }
 

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import type { RequestOptions } from "node:https";
 import type { KubeConfig } from "@kubernetes/client-node";
 import { Agent, type Dispatcher, ProxyAgent } from "undici";
+import { textOf } from "../../../shared/text-of.ts";
 import { KubernetesError } from "./kubernetes-error.ts";
 
 /** How to get at one API server: its address, trust, and who asks. */
@@ -57,7 +58,7 @@ function load(config: KubeConfig, kubeconfig: string | undefined): string {
     else if (from === undefined) config.loadFromCluster();
     else config.loadFromDefault();
   } catch (thrown) {
-    throw new KubernetesError("invalid", `${from ?? "the pod's service account"}: ${textOf(thrown)}`);
+    throw new KubernetesError("invalid", `${from ?? "the pod's service account"}: ${oneLineOf(thrown)}`);
   }
   return from ?? "the pod's service account";
 }
@@ -101,7 +102,7 @@ class KubeConfigAccess implements ClusterAccess {
     try {
       await this.#config.applyToHTTPSOptions(options);
     } catch (thrown) {
-      throw new KubernetesError("unauthorized", `no credentials for ${this.server}: ${textOf(thrown)}`);
+      throw new KubernetesError("unauthorized", `no credentials for ${this.server}: ${oneLineOf(thrown)}`);
     }
     const { headers = {} } = options;
     const credentials = {
@@ -131,6 +132,6 @@ class KubeConfigAccess implements ClusterAccess {
   }
 }
 
-function textOf(thrown: unknown): string {
-  return (thrown instanceof Error ? thrown.message : String(thrown)).replace(/\s+/g, " ");
+function oneLineOf(thrown: unknown): string {
+  return textOf(thrown).replace(/\s+/g, " ");
 }

@@ -3,6 +3,7 @@ import * as z from "zod/mini";
 import { type Backoff, backoffMs } from "../../../shared/backoff.ts";
 import { type Clock, systemClock } from "../../../shared/clock.ts";
 import { LineSplitter } from "../../../shared/line-splitter.ts";
+import { textOf } from "../../../shared/text-of.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
 import { version } from "../../../shared/version.ts";
 import { type ClusterAccess, openAccess } from "./cluster-access.ts";
@@ -510,7 +511,7 @@ export class Cluster {
         `${doing}: no answer from ${this.server} within ${thrown.afterMs} ms`,
       );
     }
-    const text = thrown instanceof Error ? thrown.message : String(thrown);
+    const text = textOf(thrown);
     return new KubernetesError("unreachable", `${doing}: ${this.server} does not answer: ${text}`, {
       cause: thrown,
     });

@@ -1,7 +1,9 @@
 import * as z from "zod/mini";
 import { type Backoff, backoffMs } from "../../../shared/backoff.ts";
 import type { Clock } from "../../../shared/clock.ts";
+import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
+import { textOf } from "../../../shared/text-of.ts";
 import type { Cluster, Selection } from "./cluster.ts";
 import { type Kind, type ObjectName, resourceName } from "./kinds.ts";
 import { isKubernetesError, KubernetesError } from "./kubernetes-error.ts";
@@ -114,9 +116,7 @@ export class WatchedObjects<T> {
           error.retryAfterMs ?? 0,
         );
         const facts = { resource: resourceName(kind), error: error.message, waitMs };
-        // An outage is said once; what follows is only its repetition.
-        const say = failures === 1 ? log.warn : log.debug;
-        say.call(log, facts, "cluster watch failed, retrying");
+        logOutage(log, failures === 1, facts, "cluster watch failed, retrying");
         await clock.sleep(waitMs, signal).catch(() => undefined);
       }
     }
@@ -204,6 +204,6 @@ function keyOf({ namespace, name }: ObjectName): string {
 }
 
 function unexpected(thrown: unknown): KubernetesError {
-  const text = thrown instanceof Error ? thrown.message : String(thrown);
+  const text = textOf(thrown);
   return new KubernetesError("unexpected", text, { cause: thrown });
 }

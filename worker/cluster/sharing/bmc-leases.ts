@@ -1,5 +1,7 @@
 import type { Clock } from "../../../shared/clock.ts";
+import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
+import { textOf } from "../../../shared/text-of.ts";
 import { ActedElsewhere, type Locks, MachineLocks, type TurnPurpose } from "../../turns/machine-locks.ts";
 import { KINDS } from "../client/kinds.ts";
 import { isKubernetesError, KubernetesError } from "../client/kubernetes-error.ts";
@@ -152,8 +154,12 @@ export class BmcLeases implements Locks {
         if (isKubernetesError(thrown, "already-exists", "conflict", "not-found")) continue;
         if (!(thrown instanceof KubernetesError) || !thrown.passing) throw thrown;
         failures += 1;
-        const say = failures === 1 ? log.warn : log.debug;
-        say.call(log, { lease: name, error: thrown.message }, "BMC lease acquisition failed, retrying");
+        logOutage(
+          log,
+          failures === 1,
+          { lease: name, error: thrown.message },
+          "BMC lease acquisition failed, retrying",
+        );
         await clock.sleep(Math.min(this.#timings.retryMs * 2 ** failures, RETRY_LONGEST_MS), signal);
       }
     }
@@ -258,9 +264,8 @@ export class BmcLeases implements Locks {
       } catch (thrown) {
         if (signal.aborted || isKubernetesError(thrown, "conflict")) return;
         failures += 1;
-        const error = thrown instanceof Error ? thrown.message : String(thrown);
-        const say = failures === 1 ? log.warn : log.debug;
-        say.call(log, { lease: name, error }, "BMC lease release failed, retrying");
+        const error = textOf(thrown);
+        logOutage(log, failures === 1, { lease: name, error }, "BMC lease release failed, retrying");
         await clock
           .sleep(Math.min(this.#timings.retryMs * 2 ** failures, RETRY_LONGEST_MS), signal)
           .catch(() => undefined);
@@ -304,7 +309,7 @@ export class BmcLeases implements Locks {
       if (swept > 0) log.info({ leases: swept }, "expired BMC leases removed");
     } catch (thrown) {
       // Somebody else is at it, or the next start is; each of these is looked at by whoever needs its BMC, too.
-      const error = thrown instanceof Error ? thrown.message : String(thrown);
+      const error = textOf(thrown);
       if (!signal.aborted) log.debug({ error }, "expired BMC lease removal failed");
     }
   }

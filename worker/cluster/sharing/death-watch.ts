@@ -1,5 +1,6 @@
 import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
+import { textOf } from "../../../shared/text-of.ts";
 import { KINDS } from "../client/kinds.ts";
 import { isKubernetesError } from "../client/kubernetes-error.ts";
 import { bounded } from "./bounded.ts";
@@ -131,7 +132,7 @@ export class DeathWatch {
       // It is alive, and the watch is late.
       if (isKubernetesError(thrown, "conflict")) view.forgetSilence(name);
       else {
-        const error = thrown instanceof Error ? thrown.message : String(thrown);
+        const error = textOf(thrown);
         log.warn({ replica: identity, error }, "replica eviction failed, retrying");
       }
     }

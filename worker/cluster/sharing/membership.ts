@@ -1,5 +1,7 @@
 import type { Clock } from "../../../shared/clock.ts";
+import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
+import { textOf } from "../../../shared/text-of.ts";
 import { KINDS } from "../client/kinds.ts";
 import { isKubernetesError, KubernetesError } from "../client/kubernetes-error.ts";
 import { Bell } from "./bell.ts";
@@ -236,9 +238,12 @@ export class Membership {
   #fail(thrown: unknown): void {
     const { log } = this.#parts;
     const error = textOf(thrown);
-    // An outage is said once; what follows is only its repetition.
-    const say = this.#problem === undefined ? log.warn : log.debug;
-    say.call(log, { lease: this.#name, error }, "lease renewal failed, retrying");
+    logOutage(
+      log,
+      this.#problem === undefined,
+      { lease: this.#name, error },
+      "lease renewal failed, retrying",
+    );
     this.#problem = error;
   }
 
@@ -246,8 +251,4 @@ export class Membership {
     const { clock, timings } = this.#parts;
     return bounded(clock, timings.requestTimeoutMs, signal, work);
   }
-}
-
-function textOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
 }

@@ -1,5 +1,7 @@
 import type { Clock } from "../../../shared/clock.ts";
+import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
+import { textOf } from "../../../shared/text-of.ts";
 import { KINDS } from "../client/kinds.ts";
 import { isKubernetesError } from "../client/kubernetes-error.ts";
 import { bounded } from "./bounded.ts";
@@ -218,9 +220,12 @@ export class ShardOwner {
         this.#basis.set(shard, basis);
       } else {
         const error = textOf(thrown);
-        // An outage is said once; what follows is only its repetition.
-        const say = this.#problem === undefined ? log.warn : log.debug;
-        say.call(log, { lease: name, error }, "lane rebalancing failed, retrying");
+        logOutage(
+          log,
+          this.#problem === undefined,
+          { lease: name, error },
+          "lane rebalancing failed, retrying",
+        );
         this.#problem = error;
         this.#wait();
       }
@@ -241,8 +246,4 @@ export class ShardOwner {
 /** Of one that there is not: empty. */
 function versionOf(lease: ShareLease | undefined): string {
   return lease?.metadata.resourceVersion ?? "";
-}
-
-function textOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
 }

@@ -1,5 +1,6 @@
 import type { Clock } from "../../../shared/clock.ts";
 import { oneLine } from "../../../shared/contract/result.ts";
+import { textOf } from "../../../shared/text-of.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
 import type { WorkerFacts } from "../../action/observer.ts";
 import type { Finding } from "./check.ts";
@@ -40,7 +41,7 @@ export class RuntimeCheck {
       return { ok: true, reason: oneLine(reason) };
     } catch (thrown) {
       if (thrown instanceof TimeoutReached) return { ok: false, reason: `no answer within ${timeoutMs} ms` };
-      return { ok: false, reason: oneLine(thrown instanceof Error ? thrown.message : String(thrown)) };
+      return { ok: false, reason: oneLine(textOf(thrown)) };
     }
   }
 }

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTlsServer, Server as TlsServer } from "node:https";
 import type { Socket } from "node:net";
 import type { Logger } from "../../../shared/logger.ts";
+import { textOf } from "../../../shared/text-of.ts";
 import type { ListenAddress } from "../../config/http-address.ts";
 import { isLoopback, namesLoopback } from "../../config/loopback.ts";
 import { Access, type Grant } from "./access.ts";
@@ -224,7 +225,7 @@ export class HttpListener {
   #onFailure(thrown: unknown, { path }: Route, response: ServerResponse): void {
     // A client that goes away in the middle is no failure of the page.
     if (response.destroyed) return;
-    const error = thrown instanceof Error ? thrown.message : String(thrown);
+    const error = textOf(thrown);
     this.#log.error({ path: String(path), error }, "page rendering failed");
     if (response.headersSent) {
       response.destroy();

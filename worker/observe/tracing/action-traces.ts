@@ -1,4 +1,5 @@
 import type { Clock } from "../../../shared/clock.ts";
+import { defined } from "../../../shared/defined.ts";
 import type { FinishedSpan } from "../../../shared/tracing/finished-span.ts";
 import { definedOnly, newSpanId } from "../../../shared/tracing/span-recorder.ts";
 import { formatTraceParent, TRACE_PARENT } from "../../../shared/tracing/trace-parent.ts";
@@ -237,7 +238,7 @@ export class ActionTraces {
     if (!run.begun?.isSampled) return;
     const { traceId, rootId } = run.begun.ids;
     const about = { traceId, spanId, parentSpanId: rootId, attributes: definedOnly(attributes) };
-    this.#sink.add({ ...span, ...about, ...(failure === undefined ? {} : { failure }) }, "worker");
+    this.#sink.add({ ...span, ...about, ...defined({ failure }) }, "worker");
   }
 
   #newRun(action: SeenAction): Run {

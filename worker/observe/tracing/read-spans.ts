@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { defined } from "../../../shared/defined.ts";
 import type { FinishedSpan } from "../../../shared/tracing/finished-span.ts";
 import { KIND_NUMBERS, STATUS_ERROR } from "../../../shared/tracing/otlp-json.ts";
 import type { SpanKind, SpanValue } from "../../../shared/tracing/tracer.ts";
@@ -47,7 +48,7 @@ const Span = z
       ...rest
     }): FinishedSpan => ({
       ...rest,
-      ...(parentSpanId === undefined ? {} : { parentSpanId }),
+      ...defined({ parentSpanId }),
       kind: kindOf(kind),
       startMs: startTimeUnixNano,
       endMs: endTimeUnixNano,

@@ -1,5 +1,6 @@
 import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
+import { textOf } from "../../../shared/text-of.ts";
 import type { Environment } from "../../../shared/tracing/variables.ts";
 import type { Observer, SeenAction } from "../../action/observer.ts";
 import type { ActionTraces } from "./action-traces.ts";
@@ -61,7 +62,7 @@ export class Tracing {
       this.#export = openSpanExport(this.#settings, log);
       this.#traces = new ActionTraces(this.#export, clock);
     } catch (thrown) {
-      const error = thrown instanceof Error ? thrown.message : String(thrown);
+      const error = textOf(thrown);
       log.error({ error }, "tracing disabled: setup failed");
     }
   }

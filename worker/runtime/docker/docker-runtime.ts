@@ -3,7 +3,9 @@ import { type Backoff, backoffMs } from "../../../shared/backoff.ts";
 import { systemClock } from "../../../shared/clock.ts";
 import { serialiseConnection } from "../../../shared/contract/connection.ts";
 import type { ErrorClass } from "../../../shared/contract/error-class.ts";
+import { defined } from "../../../shared/defined.ts";
 import type { Logger } from "../../../shared/logger.ts";
+import { textOf } from "../../../shared/text-of.ts";
 import type { Action, ActionId } from "../../action/action.ts";
 import { fieldsOf } from "../../action/action-status.ts";
 import { bootTime } from "../../action/boot-time.ts";
@@ -88,14 +90,12 @@ export class DockerRuntime implements Runtime {
     const { log, requestTimeoutMs, pullPolicy, registries, pullTimeoutMs } = options;
     this.#engine = new Engine({
       socketPath: options.socketPath ?? "/var/run/docker.sock",
-      ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }),
+      ...defined({ requestTimeoutMs }),
     });
     this.#images = new ImageStore({
       engine: this.#engine,
       log,
-      ...(pullPolicy === undefined ? {} : { policy: pullPolicy }),
-      ...(registries === undefined ? {} : { credentials: registries }),
-      ...(pullTimeoutMs === undefined ? {} : { pullTimeoutMs }),
+      ...defined({ policy: pullPolicy, credentials: registries, pullTimeoutMs }),
     });
     this.#log = log;
     this.#container = options.container;
@@ -184,7 +184,7 @@ export class DockerRuntime implements Runtime {
         return await this.#engine.inspectContainer(launchName(action), bound);
       } catch (thrown) {
         bound.throwIfAborted();
-        const error = thrown instanceof Error ? thrown.message : String(thrown);
+        const error = textOf(thrown);
         // An outage is said once; what follows is only its repetition.
         const say = attempt === 1 ? this.#log.warn : this.#log.debug;
         say.call(this.#log, { ...fieldsOf(action), error }, "container engine not responding, retrying");
@@ -341,7 +341,7 @@ export class DockerRuntime implements Runtime {
     const outcome = concludeOutcome({
       exitCode: state.ExitCode,
       outOfMemory: state.OOMKilled,
-      ...(stopReason === undefined ? {} : { stopReason }),
+      ...defined({ stopReason }),
       ...written,
       timeoutMs: request.timeoutMs,
       startedAt: state.StartedAt ?? stoppedAt,
@@ -355,7 +355,7 @@ export class DockerRuntime implements Runtime {
     try {
       await this.#engine.removeContainer(id, AbortSignal.timeout(CLEAN_UP_MS));
     } catch (thrown) {
-      const error = thrown instanceof Error ? thrown.message : String(thrown);
+      const error = textOf(thrown);
       const about = action ? fieldsOf(action) : {};
       this.#log.warn({ ...about, container: id.slice(0, 12), error }, "container removal failed");
     }
@@ -365,7 +365,7 @@ export class DockerRuntime implements Runtime {
 function failureOf(thrown: unknown, signal: AbortSignal): readonly [ErrorClass, string] {
   if (thrown instanceof EngineError) return [thrown.class, thrown.message];
   if (signal.aborted) return ["cancelled", "cancelled before it started"];
-  return ["internal", thrown instanceof Error ? thrown.message : String(thrown)];
+  return ["internal", textOf(thrown)];
 }
 
 function hasEnded({ State: { Status: status } }: ContainerDetails): boolean {

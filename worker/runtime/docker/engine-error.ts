@@ -1,4 +1,5 @@
 import type { ErrorClass } from "../../../shared/contract/error-class.ts";
+import { textOf } from "../../../shared/text-of.ts";
 
 /** A failure of the container engine, or of the way to it. */
 export class EngineError extends Error {
@@ -30,7 +31,7 @@ export class EngineError extends Error {
       case "EPERM":
         return new EngineError("internal", `no permission to use ${socketPath}`, options);
       default: {
-        const message = thrown instanceof Error ? thrown.message : String(thrown);
+        const message = textOf(thrown);
         const text = `${doing}: the engine at ${socketPath} failed: ${message}`;
         return new EngineError("unreachable", text, options);
       }

@@ -1,6 +1,7 @@
 import type { Duplex } from "node:stream";
 import { type Clock, systemClock } from "../../../shared/clock.ts";
 import { type StopReason, waitUntilDeadline } from "../../../shared/deadline.ts";
+import { defined } from "../../../shared/defined.ts";
 import { withTimeout } from "../../../shared/timeout.ts";
 import { FLOOD_GRACE_MS, type WrittenOutput } from "../log-stream.ts";
 import type { OutputTerms } from "../runtime.ts";
@@ -79,7 +80,7 @@ export async function followContainer(
       );
     }
     const details = await endedDetails(engine, id, cleanUp);
-    return { ...(stopReason === undefined ? {} : { stopReason }), written: output.end(), details };
+    return { ...defined({ stopReason }), written: output.end(), details };
   } finally {
     reading.abort();
     attachment?.destroy();

@@ -1,5 +1,7 @@
+import { defined } from "../../../shared/defined.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import type { Secret } from "../../../shared/secret.ts";
+import { textOf } from "../../../shared/text-of.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
 import { type ImageReference, parseImageReference } from "../../action/image-reference.ts";
 import type { Engine } from "./engine.ts";
@@ -67,7 +69,7 @@ export class ImageStore {
     } catch (thrown) {
       signal.throwIfAborted();
       if (!present) throw pullFailure(image, thrown);
-      const error = thrown instanceof Error ? thrown.message : String(thrown);
+      const error = textOf(thrown);
       this.#log.warn({ image, error }, "image pull failed, using local image");
       return present;
     }
@@ -104,7 +106,7 @@ export class ImageStore {
       {
         repository: registry === undefined ? repository : `${registry}/${repository}`,
         version: digest ?? tag ?? "latest",
-        ...(registryAuth === undefined ? {} : { registryAuth }),
+        ...defined({ registryAuth }),
       },
       this.#progressLogger(image),
       signal,
@@ -145,7 +147,7 @@ function pullFailure(image: string, thrown: unknown): EngineError {
     const text = `the image ${image} was not pulled within ${thrown.afterMs} ms`;
     return new EngineError("unreachable", text, { cause: thrown });
   }
-  const reason = thrown instanceof Error ? thrown.message : String(thrown);
+  const reason = textOf(thrown);
   const errorClass = thrown instanceof EngineError ? thrown.class : "internal";
   return new EngineError(errorClass, `the image ${image} could not be pulled: ${reason}`, { cause: thrown });
 }

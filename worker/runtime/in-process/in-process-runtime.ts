@@ -1,7 +1,9 @@
 import { serialiseConnection } from "../../../shared/contract/connection.ts";
 import type { ErrorClass } from "../../../shared/contract/error-class.ts";
 import { waitUntilDeadline } from "../../../shared/deadline.ts";
+import { defined } from "../../../shared/defined.ts";
 import type { Logger } from "../../../shared/logger.ts";
+import { textOf } from "../../../shared/text-of.ts";
 import { fieldsOf } from "../../action/action-status.ts";
 import { parseImageReference } from "../../action/image-reference.ts";
 import { LogStream } from "../log-stream.ts";
@@ -134,7 +136,7 @@ export class InProcessRuntime implements Runtime {
     }
     const outcome = concludeOutcome({
       ...end,
-      ...(stopReason === undefined ? {} : { stopReason }),
+      ...defined({ stopReason }),
       lastLines: end === undefined ? ["it did not stop when asked to"] : [],
       timeoutMs,
       startedAt,
@@ -205,5 +207,5 @@ async function within<T>(work: Promise<T>, ms: number): Promise<T | undefined> {
 }
 
 function messageOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
+  return textOf(thrown);
 }

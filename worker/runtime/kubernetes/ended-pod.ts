@@ -1,6 +1,7 @@
 import { constants } from "node:os";
 import { type ActionResult, foldLine, parseResultLine } from "../../../shared/contract/result.ts";
 import type { StopReason } from "../../../shared/deadline.ts";
+import { defined } from "../../../shared/defined.ts";
 import type { Outcome } from "../../action/action.ts";
 import type { WrittenOutput } from "../log-stream.ts";
 import { concludeOutcome, failedLaunch } from "../outcome.ts";
@@ -82,7 +83,7 @@ export function concludeVanished(ending: VanishedEnding): Outcome {
   const { result } = written;
   if (exitCode !== undefined || stopReason !== undefined || result?.ok === false) {
     return concludeOutcome({
-      ...(exitCode === undefined ? {} : { exitCode }),
+      ...defined({ exitCode }),
       ...(stopReason && { stopReason }),
       ...(result && { result }),
       lastLines: exitCode === undefined ? [why] : written.lastLines,

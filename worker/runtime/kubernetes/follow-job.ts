@@ -3,6 +3,7 @@ import { ErrorClass } from "../../../shared/contract/error-class.ts";
 import { type StopReason, waitUntilDeadline } from "../../../shared/deadline.ts";
 import { formatSeconds } from "../../../shared/duration.ts";
 import type { Logger } from "../../../shared/logger.ts";
+import { textOf } from "../../../shared/text-of.ts";
 import { withTimeout } from "../../../shared/timeout.ts";
 import type { Outcome } from "../../action/action.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
@@ -230,7 +231,7 @@ class JobFollower {
       await this.#removePod(bound);
     } catch (thrown) {
       letGo.throwIfAborted();
-      this.#stopFailure = thrown instanceof Error ? thrown.message : String(thrown);
+      this.#stopFailure = textOf(thrown);
       return;
     }
     await this.#untilOver();
@@ -246,7 +247,7 @@ class JobFollower {
     } catch (thrown) {
       letGo.throwIfAborted();
       // The Job has ended: its controller takes the pod away as well.
-      const error = thrown instanceof Error ? thrown.message : String(thrown);
+      const error = textOf(thrown);
       log.warn({ ...fields, pod: pod.name, error }, "pod deletion failed");
     }
   }

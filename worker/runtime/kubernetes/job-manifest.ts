@@ -1,4 +1,5 @@
 import { serialiseConnection } from "../../../shared/contract/connection.ts";
+import { defined } from "../../../shared/defined.ts";
 import type { Pair, PodToleration } from "../../document/kubernetes-values.ts";
 import { launchName } from "../launch-name.ts";
 import type { LaunchRequest } from "../runtime.ts";
@@ -123,7 +124,7 @@ function podSpec(
     // The pod's name, which tells of the action, is nobody's outside.
     hostname: "pbnj-action",
     terminationGracePeriodSeconds: seconds(stopGraceMs),
-    ...(pods.serviceAccount === undefined ? {} : { serviceAccountName: pods.serviceAccount }),
+    ...defined({ serviceAccountName: pods.serviceAccount }),
     ...(pods.nodeSelector.length > 0 && { nodeSelector: pairs(pods.nodeSelector) }),
     ...(pods.tolerations.length > 0 && { tolerations: pods.tolerations }),
     ...(pods.pullSecrets.length > 0 && { imagePullSecrets: pods.pullSecrets.map((name) => ({ name })) }),

@@ -2,7 +2,9 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { type Backoff, backoffMs } from "../../../shared/backoff.ts";
 import { type Clock, systemClock } from "../../../shared/clock.ts";
 import type { ErrorClass } from "../../../shared/contract/error-class.ts";
+import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
+import { textOf } from "../../../shared/text-of.ts";
 import type { ActionId } from "../../action/action.ts";
 import { fieldsOf } from "../../action/action-status.ts";
 import { bootTime } from "../../action/boot-time.ts";
@@ -314,10 +316,8 @@ export class KubernetesRuntime implements Runtime {
         return await this.#calls.find(launchName(action), bound);
       } catch (thrown) {
         bound.throwIfAborted();
-        const error = thrown instanceof Error ? thrown.message : String(thrown);
-        // An outage is said once; what follows is only its repetition.
-        const say = attempt === 1 ? log.warn : log.debug;
-        say.call(log, { ...fieldsOf(action), error }, "cluster not responding, retrying");
+        const error = textOf(thrown);
+        logOutage(log, attempt === 1, { ...fieldsOf(action), error }, "cluster not responding, retrying");
       }
       await this.#clock.sleep(backoffMs(FIND_AGAIN, attempt), bound);
     }
@@ -420,7 +420,7 @@ export class KubernetesRuntime implements Runtime {
     try {
       await remove();
     } catch (thrown) {
-      const error = thrown instanceof Error ? thrown.message : String(thrown);
+      const error = textOf(thrown);
       const about = action ? fieldsOf(action) : {};
       this.#options.log.warn({ ...about, job: job.name, error }, "Job deletion failed");
     }
@@ -444,5 +444,5 @@ function failureOf(thrown: unknown, signal: AbortSignal): readonly [ErrorClass, 
   if (thrown instanceof LaunchFailure) return [thrown.class, thrown.message];
   if (signal.aborted) return ["cancelled", "cancelled before it started"];
   if (thrown instanceof KubernetesError) return [thrown.class, thrown.message];
-  return ["internal", thrown instanceof Error ? thrown.message : String(thrown)];
+  return ["internal", textOf(thrown)];
 }

@@ -1,4 +1,5 @@
 import type { ErrorClass } from "../../../shared/contract/error-class.ts";
+import { defined } from "../../../shared/defined.ts";
 import type { Reason, SeenPod, Termination } from "./seen.ts";
 
 /** `reason: message`, or what there is of it. */
@@ -78,7 +79,7 @@ export function startProblem(pod: SeenPod | undefined): StartProblem | undefined
   return {
     text: reasonText(why),
     class: classOfWaiting(why),
-    ...(patienceMs === undefined ? {} : { patienceMs }),
+    ...defined({ patienceMs }),
   };
 }
 

@@ -5,7 +5,9 @@ import { execa } from "execa";
 import { serialiseConnection } from "../../../shared/contract/connection.ts";
 import { EXIT_OK, exitCodeOf } from "../../../shared/contract/exit-code.ts";
 import { type StopReason, waitUntilDeadline } from "../../../shared/deadline.ts";
+import { defined } from "../../../shared/defined.ts";
 import { endGroup, killGroup, signalGroup } from "../../../shared/process-group.ts";
+import { textOf } from "../../../shared/text-of.ts";
 import type { LogLine, Outcome } from "../../action/action.ts";
 import { actionKey } from "../../action/action-key.ts";
 import { bootTime, bootTimeIn } from "../../action/boot-time.ts";
@@ -94,7 +96,7 @@ export class ProcessRuntime implements Runtime {
       return await this.#runProgram(program, request, AbortSignal.any([signal, this.#closing.signal]));
     } catch (thrown) {
       if (thrown instanceof LaunchNotRecorded) throw thrown;
-      const message = thrown instanceof Error ? thrown.message : String(thrown);
+      const message = textOf(thrown);
       return nothingLeft(failedLaunch("internal", `could not run the action: ${message}`, asked, new Date()));
     }
   }
@@ -114,7 +116,7 @@ export class ProcessRuntime implements Runtime {
     if (!result && !stopReason) return this.#lost(left);
     const outcome = concludeOutcome({
       ...(result ? { result, exitCode: result.class ? exitCodeOf(result.class) : EXIT_OK } : {}),
-      ...(stopReason === undefined ? {} : { stopReason }),
+      ...defined({ stopReason }),
       lastLines: [],
       timeoutMs: left.timeoutMs,
       startedAt: left.startedAt,
@@ -223,7 +225,7 @@ export class ProcessRuntime implements Runtime {
           deadline: new Date(startedAt.getTime() + request.timeoutMs),
           deadlineBootTime: bootTimeIn(request.timeoutMs),
           ...(state && resultFile !== undefined ? { state: { id: state.id, resultFile } } : {}),
-          ...(compileCacheDirectory === undefined ? {} : { compileCacheDirectory }),
+          ...defined({ compileCacheDirectory }),
         }),
         extendEnv: false,
         detached: true,
@@ -265,7 +267,7 @@ export class ProcessRuntime implements Runtime {
       const outcome = concludeOutcome({
         ...exit,
         ...log.end(),
-        ...(stopReason === undefined ? {} : { stopReason }),
+        ...defined({ stopReason }),
         timeoutMs: request.timeoutMs,
         startedAt,
         stoppedAt: new Date(),

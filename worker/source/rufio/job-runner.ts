@@ -1,6 +1,8 @@
 import type { Clock } from "../../../shared/clock.ts";
 import { oneLine } from "../../../shared/contract/result.ts";
+import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
+import { textOf } from "../../../shared/text-of.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
 import { apiVersionOf, KINDS, type ObjectName } from "../../cluster/client/kinds.ts";
 import { isKubernetesError } from "../../cluster/client/kubernetes-error.ts";
@@ -64,10 +66,8 @@ export class JobRunner {
     this.#work = new KeyedWork({
       work: (key, signal) => this.#bringOn(nameOfKey(key), signal),
       onFailure: (job, { thrown, failures, waitMs }) => {
-        const facts = { job, error: thrown instanceof Error ? thrown.message : String(thrown), waitMs };
-        // An outage is said once; what follows is only its repetition.
-        const say = failures === 1 ? log.warn : log.debug;
-        say.call(log, facts, "Rufio job update failed, retrying");
+        const facts = { job, error: textOf(thrown), waitMs };
+        logOutage(log, failures === 1, facts, "Rufio job update failed, retrying");
       },
       clock,
       most: MOST_JOBS,

@@ -2,7 +2,9 @@ import { z } from "zod";
 import type { Clock } from "../../../shared/clock.ts";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import type { PowerState } from "../../../shared/contract/vocabulary.ts";
+import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
+import { textOf } from "../../../shared/text-of.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
 import type { Observer } from "../../action/observer.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
@@ -311,11 +313,11 @@ export class MachineWatch {
   #failed(key: string, thrown: unknown): number {
     const { log } = this.#options;
     if (thrown instanceof LeaseHeld) return WRITE_AGAIN_MS;
-    const error = thrown instanceof Error ? thrown.message : String(thrown);
+    const error = textOf(thrown);
     const facts = { rufioMachine: key, error, waitMs: WRITE_AGAIN_MS };
-    const say = this.#saidFailing ? log.debug : log.warn;
+    logOutage(log, !this.#saidFailing, facts, "Rufio machine status update failed, retrying");
     this.#saidFailing = true;
-    say.call(log, facts, "Rufio machine status update failed, retrying");
+
     return WRITE_AGAIN_MS;
   }
 

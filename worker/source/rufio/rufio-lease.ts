@@ -2,6 +2,7 @@ import { z } from "zod";
 import { type Backoff, backoffMs } from "../../../shared/backoff.ts";
 import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
+import { textOf } from "../../../shared/text-of.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
 import { KINDS, type ObjectName } from "../../cluster/client/kinds.ts";
 import { KubernetesError } from "../../cluster/client/kubernetes-error.ts";
@@ -127,7 +128,7 @@ export class RufioLease {
       } catch (thrown) {
         if (signal.aborted) break;
         const waitMs = backoffMs(AGAIN, failures);
-        const error = thrown instanceof Error ? thrown.message : String(thrown);
+        const error = textOf(thrown);
         const facts = { lease: RUFIO_LEASE, namespace: this.#name.namespace, error, waitMs };
         const say = failures === 1 ? log.error : log.debug;
         say.call(log, facts, "Rufio lease read failed, Rufio work paused");

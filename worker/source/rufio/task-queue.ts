@@ -1,6 +1,8 @@
 import type { Clock } from "../../../shared/clock.ts";
 import { oneLine } from "../../../shared/contract/result.ts";
+import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
+import { textOf } from "../../../shared/text-of.ts";
 import type { Action, ActionId } from "../../action/action.ts";
 import type { Wake, Waking } from "../../action/waking.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
@@ -71,9 +73,8 @@ export class TaskQueue implements ActionSource, Waking {
     this.#work = new KeyedWork({
       work: (key, signal) => this.#look(key, signal),
       onFailure: (task, { thrown, failures, waitMs }) => {
-        const facts = { task, error: thrown instanceof Error ? thrown.message : String(thrown), waitMs };
-        const say = failures === 1 ? log.warn : log.debug;
-        say.call(log, facts, "Rufio task status update failed, retrying");
+        const facts = { task, error: textOf(thrown), waitMs };
+        logOutage(log, failures === 1, facts, "Rufio task status update failed, retrying");
       },
       clock,
       most: MOST_AT_A_TIME,

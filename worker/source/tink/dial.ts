@@ -1,5 +1,6 @@
 import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { type ConnectionOptions, connect as connectTls, getCACertificates } from "node:tls";
+import { defined } from "../../../shared/defined.ts";
 import type { Secret } from "../../../shared/secret.ts";
 
 /** Where a tink server is and how to trust it. */
@@ -66,8 +67,7 @@ function tlsOptions(options: ServerOptions, host: string): ConnectionOptions {
     rejectUnauthorized: !options.insecureTls,
     // Node's own roots alone would miss a company's, which operators install in the system's store.
     ca: options.ca ?? [...getCACertificates("default"), ...getCACertificates("system")],
-    ...(serverName === undefined ? {} : { servername: serverName }),
-    ...(options.clientCertificate === undefined ? {} : { cert: options.clientCertificate }),
+    ...defined({ servername: serverName, cert: options.clientCertificate }),
     ...(options.clientKey === undefined ? {} : { key: options.clientKey.reveal() }),
   };
 }

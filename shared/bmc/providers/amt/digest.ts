@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import { BmcError } from "../../../contract/bmc-error.ts";
+import { defined } from "../../../defined.ts";
 
 /** What a server asks for (RFC 7616 section 3.3). */
 export interface DigestChallenge {
@@ -53,7 +54,7 @@ export function parseChallenge(header: string | undefined): DigestChallenge | un
   return {
     realm,
     nonce,
-    ...(opaque === undefined ? {} : { opaque }),
+    ...defined({ opaque }),
     algorithm,
     algorithmGiven: parameters.has("algorithm"),
     qop: offersAuth(parameters.get("qop")),

@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import type { Clock } from "../../../clock.ts";
 import { BmcError } from "../../../contract/bmc-error.ts";
 import { oneLine } from "../../../contract/result.ts";
+import { defined } from "../../../defined.ts";
 import type { Secret } from "../../../secret.ts";
 import type { HttpConnection, HttpRequest } from "../../http/http-connection.ts";
 import { statusError } from "../../http/status-error.ts";
@@ -55,7 +56,7 @@ export class HomeAssistantApi {
           accept: "application/json",
           ...(body === undefined ? {} : { "content-type": "application/json" }),
         },
-        ...(body === undefined ? {} : { body }),
+        ...defined({ body }),
         doing,
         isWrite,
       },

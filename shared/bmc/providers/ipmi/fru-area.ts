@@ -1,3 +1,5 @@
+import { defined } from "../../../defined.ts";
+
 /** Platform Management FRU Information Storage Definition 1.0, section 8: offsets count in 8 bytes. */
 const OFFSET_BYTES = 8;
 export const FRU_HEADER_BYTES = 8;
@@ -47,9 +49,7 @@ export function parseProductArea(area: Buffer): FruNames | undefined {
 
 function names(vendor?: string, model?: string, serial?: string): FruNames {
   return {
-    ...(vendor === undefined ? {} : { vendor }),
-    ...(model === undefined ? {} : { model }),
-    ...(serial === undefined ? {} : { serial }),
+    ...defined({ vendor, model, serial }),
   };
 }
 

@@ -1,4 +1,5 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
+import { defined } from "../../../defined.ts";
 import type { Hardware, InventoryDriver } from "../../provider.ts";
 import { type CommandChannel, dataOf, exchange, request } from "./channel.ts";
 import {
@@ -42,7 +43,7 @@ export class IpmiInventory implements InventoryDriver {
     const uuid = guid?.completionCode === COMPLETED ? parseGuid(guid.data) : undefined;
     const names = await this.#readNames(signal);
     return {
-      system: { ...names, ...(uuid === undefined ? {} : { uuid }) },
+      system: { ...names, ...defined({ uuid }) },
       processors: [],
       memory: [],
       disks: [],

@@ -1,3 +1,4 @@
+import { defined } from "../../../defined.ts";
 import type { BmcInfo, BmcResetKind, ManagerDriver } from "../../provider.ts";
 import { type CommandChannel, dataOf, request } from "./channel.ts";
 import { COMPLETED } from "./completion-code.ts";
@@ -36,7 +37,7 @@ export class IpmiManager implements ManagerDriver {
         firmware: id.firmware,
         protocolVersion: id.ipmiVersion,
       }),
-      ...(uuid === undefined ? {} : { uuid }),
+      ...defined({ uuid }),
     };
   }
 

@@ -1,4 +1,5 @@
 import type { Connection } from "../../../contract/connection.ts";
+import { defined } from "../../../defined.ts";
 import { untraced } from "../../../tracing/tracer.ts";
 import type { Provider, ProviderContext, Session } from "../../provider.ts";
 import { type CipherSuiteId, isDowngrade, suitePlan } from "./cipher-suite.ts";
@@ -45,8 +46,7 @@ async function open(connection: Connection, context: ProviderContext, signal: Ab
       ...drivers,
       roundTrips: () => session.flights,
       hint: (): IpmiHint => ({
-        ...(established.preferredSuite === undefined ? {} : { cipherSuite: established.preferredSuite }),
-        ...(drivers.boot.manufacturer === undefined ? {} : { manufacturer: drivers.boot.manufacturer }),
+        ...defined({ cipherSuite: established.preferredSuite, manufacturer: drivers.boot.manufacturer }),
       }),
       async close() {
         await session.close();

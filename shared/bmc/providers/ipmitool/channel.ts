@@ -1,5 +1,6 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Connection } from "../../../contract/connection.ts";
+import { defined } from "../../../defined.ts";
 import { TimeoutReached } from "../../../timeout.ts";
 import type { Tracer } from "../../../tracing/tracer.ts";
 import { type Answer, type CommandChannel, codeOf } from "../ipmi/channel.ts";
@@ -108,5 +109,5 @@ export class IpmitoolChannel implements CommandChannel {
 
 /** The child's whole environment: what it needs to be found, and plain English messages. */
 function environmentOf(path: string | undefined): Readonly<Record<string, string>> {
-  return { ...(path === undefined ? {} : { PATH: path }), LC_ALL: "C" };
+  return { ...defined({ PATH: path }), LC_ALL: "C" };
 }

@@ -1,6 +1,7 @@
 import { closeSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { BmcError } from "../../../contract/bmc-error.ts";
+import { defined } from "../../../defined.ts";
 import { TimeoutReached } from "../../../timeout.ts";
 import { openNamelessFile } from "./nameless-file.ts";
 
@@ -65,7 +66,7 @@ async function start(run: ProgramRun) {
     const child = execa(run.program, run.argv, {
       env: run.environment,
       extendEnv: false,
-      ...(run.input === undefined ? {} : { input: run.input }),
+      ...defined({ input: run.input }),
       stdio: [run.input === undefined ? "ignore" : "pipe", "pipe", "pipe", ...descriptors.map(inherited)],
       detached: true,
       reject: false,

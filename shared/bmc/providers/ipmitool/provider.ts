@@ -1,4 +1,5 @@
 import type { Connection } from "../../../contract/connection.ts";
+import { defined } from "../../../defined.ts";
 import { type SpanStart, untraced } from "../../../tracing/tracer.ts";
 import type { Provider, ProviderContext, Session } from "../../provider.ts";
 import { dataOf, exchange } from "../ipmi/channel.ts";
@@ -40,8 +41,7 @@ async function open(connection: Connection, context: ProviderContext, signal: Ab
     ...drivers,
     roundTrips: () => PROBE_ROUND_TRIPS + channel.runs,
     hint: (): IpmiHint => ({
-      ...(channel.suite === undefined ? {} : { cipherSuite: channel.suite }),
-      ...(drivers.boot.manufacturer === undefined ? {} : { manufacturer: drivers.boot.manufacturer }),
+      ...defined({ cipherSuite: channel.suite, manufacturer: drivers.boot.manufacturer }),
     }),
     close: async () => undefined,
   };

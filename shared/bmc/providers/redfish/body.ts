@@ -1,3 +1,5 @@
+import { textOf } from "../../../text-of.ts";
+
 type Headers = Readonly<Record<string, string>>;
 
 /** A body as JSON, or why it is none. Both undefined: there was no body. */
@@ -17,7 +19,7 @@ export async function decodeBody(bytes: Buffer, headers: Headers, maxBytes: numb
     const plain = await decompress(bytes, headers["content-encoding"], maxBytes);
     return { value: JSON.parse(plain.toString("utf8")) };
   } catch (error) {
-    return { problem: `a body that is not JSON (${error instanceof Error ? error.message : String(error)})` };
+    return { problem: `a body that is not JSON (${textOf(error)})` };
   }
 }
 

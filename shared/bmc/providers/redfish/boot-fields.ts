@@ -1,5 +1,6 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { BootMode } from "../../../contract/vocabulary.ts";
+import { defined } from "../../../defined.ts";
 import type { BootOverride, BootRequest } from "../../provider.ts";
 import type { Behaviour } from "./behaviour-quirks.ts";
 import { deviceOf, targetFor } from "./boot-devices.ts";
@@ -78,7 +79,7 @@ function clearingFields(boot: Boot, behaviour: Behaviour): BootFields {
     throw new BmcError("unsupported", `the BMC does not take a boot override back${only(enabled)}`);
   }
   return {
-    ...(target === undefined ? {} : { BootSourceOverrideTarget: target }),
+    ...defined({ BootSourceOverrideTarget: target }),
     ...(disabled ? { BootSourceOverrideEnabled: "Disabled" } : {}),
   };
 }

@@ -1,6 +1,7 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { ErrorClass } from "../../../contract/error-class.ts";
 import { oneLine } from "../../../contract/result.ts";
+import { defined } from "../../../defined.ts";
 import { parseRetryAfterMs } from "../../http/retry-after.ts";
 import { describe } from "./describe-request.ts";
 import type { HttpAnswer, HttpRequest } from "./http-client.ts";
@@ -51,7 +52,7 @@ export function answerError(
   const said = redact(refusal.text, request.body);
   const message = oneLine(`${describe(request)} answered ${answer.status}${said && `: ${said}`}`);
   return new BmcError(errorClass, message, {
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...defined({ retryAfterMs }),
     refused: refusesRight(answer.status, refusal.messageIds) ? "right" : "login",
   });
 }

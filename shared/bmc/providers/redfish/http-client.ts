@@ -1,4 +1,5 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
+import { defined } from "../../../defined.ts";
 import { revealJson } from "../../../secret.ts";
 import type { Tracer } from "../../../tracing/tracer.ts";
 import { HttpConnection, type HttpAnswer as RawAnswer } from "../../http/http-connection.ts";
@@ -116,7 +117,7 @@ export class HttpClient {
         ...(body === undefined ? {} : { body: revealJson(body) }),
         doing: describe(request),
         isWrite: method !== "GET",
-        ...(maxBytes === undefined ? {} : { maxBodyBytes: maxBytes }),
+        ...defined({ maxBodyBytes: maxBytes }),
       },
       signal,
     );

@@ -2,6 +2,7 @@ import type * as z from "zod/mini";
 import type { Clock } from "../../../clock.ts";
 import { BmcError } from "../../../contract/bmc-error.ts";
 import { oneLine } from "../../../contract/result.ts";
+import { defined } from "../../../defined.ts";
 import type { Authentication } from "./auth/authentication.ts";
 import { answerError } from "./errors.ts";
 import { readEtag } from "./etag.ts";
@@ -44,7 +45,7 @@ export class Service {
     signal: AbortSignal,
     maxBytes?: number,
   ): Promise<Resource<z.infer<T>> | undefined> {
-    const request = { method: "GET", path, ...(maxBytes === undefined ? {} : { maxBytes }) } as const;
+    const request = { method: "GET", path, ...defined({ maxBytes }) } as const;
     const answer = await this.send(request, signal);
     if (answer.status === 404 || answer.status === 410) return undefined;
     if (answer.status !== 200) throw this.refusal(answer, { method: "GET", path });

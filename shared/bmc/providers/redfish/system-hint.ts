@@ -1,3 +1,4 @@
+import { defined } from "../../../defined.ts";
 import type { ManagedSystem } from "./system.ts";
 
 /** What of the system is worth keeping for the next call. */
@@ -6,7 +7,7 @@ export function systemHint(selector: string | undefined, system: ManagedSystem) 
   const boot = system.last.value.Boot;
   return {
     system: system.path,
-    ...(selector === undefined ? {} : { selector }),
+    ...defined({ selector }),
     manufacturer,
     model,
     oem: [...oem],

@@ -1,4 +1,5 @@
 import type { Clock } from "../../../clock.ts";
+import { defined } from "../../../defined.ts";
 import type { Logger } from "../../../logger.ts";
 import type { HttpAnswer, HttpRequest } from "./http-client.ts";
 import { Tagged } from "./schema.ts";
@@ -71,8 +72,8 @@ function httpRequest({ method, path, body, maxBytes }: WriteRequest, etag: strin
   return {
     method,
     path,
-    ...(body === undefined ? {} : { body }),
+    ...defined({ body }),
     ...(etag === undefined ? {} : { headers: { "if-match": etag } }),
-    ...(maxBytes === undefined ? {} : { maxBytes }),
+    ...defined({ maxBytes }),
   };
 }

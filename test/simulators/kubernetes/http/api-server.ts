@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Dispatcher } from "undici";
+import { textOf } from "../../../../shared/text-of.ts";
 import { decodeObject, type FieldValidation } from "../api/decode.ts";
 import { parseDeleteOptions } from "../api/deletion.ts";
 import {
@@ -338,7 +339,7 @@ function parseBody({ type, body, contentType }: Exchange): unknown {
   try {
     return JSON.parse(body);
   } catch (thrown) {
-    const why = thrown instanceof Error ? thrown.message : String(thrown);
+    const why = textOf(thrown);
     throw badRequest(
       `the object provided is unrecognized (must be of type ${type.kind}): couldn't get version/kind; json parse error: ${why}`,
     );

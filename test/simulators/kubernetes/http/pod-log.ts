@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
 import { type Dispatcher, request } from "undici";
+import { textOf } from "../../../../shared/text-of.ts";
 import { ApiFailure, badRequest, invalid } from "../api/failure.ts";
 import type { KubeObject } from "../api/object.ts";
 import { specOf } from "../kinds/pod.ts";
@@ -80,7 +81,7 @@ export async function forwardLog(
   const forwarded = new URLSearchParams([...query].filter(([field]) => FORWARDED.includes(field)));
   const url = `https://${host}:${port}/containerLogs/${namespace}/${name}/${container}?${forwarded}`;
   const answer = await request(url, { dispatcher, signal, bodyTimeout: 0 }).catch((thrown: unknown) => {
-    const why = thrown instanceof Error ? thrown.message : String(thrown);
+    const why = textOf(thrown);
     throw new ApiFailure(500, "InternalError", `Get ${JSON.stringify(url)}: ${why}`);
   });
   if (answer.statusCode !== 200) {

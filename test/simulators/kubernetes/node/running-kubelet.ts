@@ -4,6 +4,7 @@ import { constants, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { V1Container } from "@kubernetes/client-node";
 import { WORKER_RESULT_FILE } from "../../../../shared/contract/result.ts";
+import { textOf } from "../../../../shared/text-of.ts";
 import type { KubeObject } from "../api/object.ts";
 import type { ClusterAccess } from "../cluster.ts";
 import { specOf } from "../kinds/pod.ts";
@@ -152,7 +153,7 @@ export class RunningKubelet extends Kubelet {
       } catch (thrown) {
         if (thrown instanceof ClusterError) throw thrown;
         const missing = thrown instanceof MountError;
-        const why = thrown instanceof Error ? thrown.message : String(thrown);
+        const why = textOf(thrown);
         const reason = missing ? "ContainerCreating" : "ErrImagePull";
         await this.waiting(pod, reason, missing ? undefined : why, container.name);
         if (missing) await this.event(pod, "Warning", "FailedMount", why);

@@ -1,6 +1,7 @@
 import type { Clock } from "../../../../clock.ts";
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import type { Logger } from "../../../../logger.ts";
+import { textOf } from "../../../../text-of.ts";
 import { describe } from "../describe-request.ts";
 import { answerError } from "../errors.ts";
 import { type HttpAnswer, type HttpClient, localPath } from "../http-client.ts";
@@ -83,7 +84,7 @@ export class LoginSession {
         log.warn({ status: answer.status }, "BMC session not closed: BMC refused");
       }
     } catch (error) {
-      log.warn({ reason: error instanceof Error ? error.message : String(error) }, "BMC session not closed");
+      log.warn({ reason: textOf(error) }, "BMC session not closed");
     }
   }
 }
