@@ -186,9 +186,9 @@ export class ClusterSide {
   #guarded(source: ActionSource): ActionSource {
     return {
       servesSeveral: () => source.servesSeveral(),
-      next: async (agentId, signal, atHand) => {
+      next: async (agentId, signal, inFlight) => {
         if (!this.#owns(agentId)) return NOT_OURS;
-        const poll = await source.next(agentId, signal, atHand);
+        const poll = await source.next(agentId, signal, inFlight);
         return poll.kind === "action" && !this.#owns(agentId) ? NOT_OURS : poll;
       },
     };

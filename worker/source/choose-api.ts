@@ -54,7 +54,7 @@ export function chooseApi({ apis, ask, stillConnected, close, log }: ApiChoiceOp
   return {
     servesSeveral: () => known === "legacy",
 
-    async next(agentId, signal, atHand) {
+    async next(agentId, signal, inFlight) {
       let api: ApiName;
       try {
         api = await choice(agentId, signal);
@@ -62,7 +62,7 @@ export function chooseApi({ apis, ask, stillConnected, close, log }: ApiChoiceOp
         signal.throwIfAborted();
         return failedPollOfError(thrown);
       }
-      const poll = await apis[api].next(agentId, signal, atHand);
+      const poll = await apis[api].next(agentId, signal, inFlight);
       // The server behind the address was replaced by one of the other API.
       if (poll.kind === "failed" && poll.code === codeName(Code.Unimplemented)) revoke(api);
       return poll;

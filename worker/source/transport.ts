@@ -37,7 +37,7 @@ export type Acknowledgement =
   | { readonly kind: "rejected"; readonly code: string; readonly reason: string };
 
 /** By workflow ID. */
-export type WorkflowsAtHand = Pick<ReadonlySet<string>, "has">;
+export type WorkflowsInFlight = Pick<ReadonlySet<string>, "has">;
 
 /** Where actions come from. Rejects only when the signal aborts. */
 export interface ActionSource {
@@ -45,7 +45,7 @@ export interface ActionSource {
    * The next action for an agent ID. Workflows at hand are those whose actions it was given and has not yet come back
    * from; a server that serves an agent ID one workflow at a time has nothing beside them.
    */
-  next(agentId: string, signal: AbortSignal, atHand?: WorkflowsAtHand): Promise<Poll>;
+  next(agentId: string, signal: AbortSignal, inFlight?: WorkflowsInFlight): Promise<Poll>;
   /** Whether an agent ID may be served several workflows at a time. */
   servesSeveral(): boolean;
 }

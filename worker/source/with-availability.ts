@@ -24,14 +24,14 @@ export function withAvailability(transport: Transport, options: AvailabilityOpti
   return {
     servesSeveral: () => transport.servesSeveral(),
 
-    async next(agentId, signal, atHand) {
+    async next(agentId, signal, inFlight) {
       signal.throwIfAborted();
       const refusal = availability.refusal(agentId);
       if (refusal) return { kind: "failed", ...refusal, outage: availability };
       let failure: Failure | undefined;
       const poll = await availability.call(
         agentId,
-        () => transport.next(agentId, signal, atHand),
+        () => transport.next(agentId, signal, inFlight),
         (result) => {
           failure = pollFailure(result);
           return failure;

@@ -5,7 +5,7 @@ import type { ActionId } from "../../action/action.ts";
 import { MalformedAction } from "../action-fields.ts";
 import type { Channel } from "../tink/channel.ts";
 import { codeName, failedPollOfError } from "../tink/errors.ts";
-import type { Acknowledgement, Poll, Transport, WorkflowsAtHand } from "../transport.ts";
+import type { Acknowledgement, Poll, Transport, WorkflowsInFlight } from "../transport.ts";
 import { legacyAcknowledgementOf } from "./acknowledgement.ts";
 import { State, type WorkflowContext, WorkflowService } from "./gen/workflow_pb.ts";
 import { actionOf, statusOf } from "./messages.ts";
@@ -64,10 +64,10 @@ export function legacyApi(channel: Channel): Omit<Transport, "close"> {
     }
   }
 
-  async function ask(agentId: string, signal: AbortSignal, atHand: WorkflowsAtHand): Promise<Poll> {
+  async function ask(agentId: string, signal: AbortSignal, inFlight: WorkflowsInFlight): Promise<Poll> {
     const waiting: WorkflowContext[] = [];
     for await (const context of client.getWorkflowContexts({ workerId: agentId }, { signal })) {
-      if (!atHand.has(context.workflowId) && turnIndexOf(context) !== undefined) waiting.push(context);
+      if (!inFlight.has(context.workflowId) && turnIndexOf(context) !== undefined) waiting.push(context);
     }
     let failed: Failed | undefined;
     for (const context of inTurn(waiting, lastServed.get(agentId))) {
@@ -100,10 +100,10 @@ export function legacyApi(channel: Channel): Omit<Transport, "close"> {
   return {
     servesSeveral: () => true,
 
-    async next(agentId, signal, atHand = new Set()) {
+    async next(agentId, signal, inFlight = new Set()) {
       signal.throwIfAborted();
       try {
-        return await withTimeout(CALL_TIMEOUT_MS, signal, (bound) => ask(agentId, bound, atHand));
+        return await withTimeout(CALL_TIMEOUT_MS, signal, (bound) => ask(agentId, bound, inFlight));
       } catch (thrown) {
         signal.throwIfAborted();
         return failedPollOfError(thrown);
