@@ -16,7 +16,7 @@ import { ClusterInventory, type MachineChanges } from "../machines/cluster/clust
 import { CombinedInventory } from "../machines/combined-inventory.ts";
 import type { Inventory } from "../machines/inventory.ts";
 import { openRufio, type Rufio } from "../source/rufio/rufio.ts";
-import type { ActionSource, Poll, StatusSink } from "../source/transport.ts";
+import type { ActionSource, Poll, StatusSink } from "../source/source.ts";
 
 export interface ClusterSideOptions {
   readonly cluster: Cluster;

@@ -4,7 +4,7 @@ import type { Logger } from "../../shared/logger.ts";
 import type { ActionStatus, Delivery } from "../action/action.ts";
 import { fieldsOf } from "../action/action-status.ts";
 import type { Observer } from "../action/observer.ts";
-import type { StatusSink } from "../source/transport.ts";
+import type { StatusSink } from "../source/source.ts";
 
 export interface ReporterOptions {
   readonly sink: StatusSink;

@@ -7,7 +7,7 @@ import type { Action } from "../action/action.ts";
 import { fieldsOf } from "../action/action-status.ts";
 import type { Observer } from "../action/observer.ts";
 import { alwaysAwake, type Wake, type Waking } from "../action/waking.ts";
-import type { ActionSource, Outage, Poll, WorkflowsInFlight } from "../source/transport.ts";
+import type { ActionSource, Outage, Poll, WorkflowsInFlight } from "../source/source.ts";
 import { PollPace } from "./poll-pace.ts";
 
 export interface LaneOptions {

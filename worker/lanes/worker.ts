@@ -5,7 +5,7 @@ import type { Observer, WorkerFacts } from "../action/observer.ts";
 import type { Waking } from "../action/waking.ts";
 import type { Executor, StopSignals } from "../execution/executor.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import type { ActionSource, Transport } from "../source/transport.ts";
+import type { ActionSource, Transport } from "../source/source.ts";
 import { runLane } from "./lane.ts";
 import { PollPace } from "./poll-pace.ts";
 

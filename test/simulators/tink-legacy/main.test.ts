@@ -7,7 +7,7 @@ import { execa } from "execa";
 import { expect, it } from "vitest";
 import { systemClock } from "../../../shared/clock.ts";
 import { silentLogger } from "../../../shared/logger.ts";
-import { connectServer } from "../../../worker/source/connect-server.ts";
+import { connectServer } from "../../../worker/source/server/connect-server.ts";
 import { exampleTemplate } from "../tink/example-template.ts";
 
 const never = new AbortController().signal;

@@ -5,7 +5,7 @@ import type { Action } from "../../../worker/action/action.ts";
 import { nobody } from "../../../worker/action/observer.ts";
 import { alwaysAwake, type Wake, type Waking } from "../../../worker/action/waking.ts";
 import { type LaneOptions, runLane } from "../../../worker/lanes/lane.ts";
-import type { ActionSource, Poll, WorkflowsInFlight } from "../../../worker/source/transport.ts";
+import type { ActionSource, Poll, WorkflowsInFlight } from "../../../worker/source/source.ts";
 import { scaledClock } from "../../support/scaled-clock.ts";
 
 function actionOf(workflowId: string, name = "power-off"): Action {

@@ -2,7 +2,7 @@ import type { ActionStatus } from "../../action/action.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
 import { KINDS } from "../../cluster/client/kinds.ts";
 import { KubernetesError, type KubernetesReason } from "../../cluster/client/kubernetes-error.ts";
-import type { Acknowledgement, StatusSink } from "../transport.ts";
+import type { Acknowledgement, StatusSink } from "../source.ts";
 import { isTrue, timeText } from "./conditions.ts";
 import { isFinished, TaskObject, type TaskStatus, taskOf } from "./objects.ts";
 import { patchStatus } from "./patch-status.ts";

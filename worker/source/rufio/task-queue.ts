@@ -9,7 +9,7 @@ import type { Cluster } from "../../cluster/client/cluster.ts";
 import { KINDS, type ObjectName } from "../../cluster/client/kinds.ts";
 import type { Change } from "../../cluster/client/watched-objects.ts";
 import { RUFIO_AGENT_ID } from "../../config/rufio-agent-id.ts";
-import type { ActionSource, Poll, WorkflowsInFlight } from "../transport.ts";
+import type { ActionSource, Poll, WorkflowsInFlight } from "../source.ts";
 import { KeyedWork } from "./keyed-work.ts";
 import { keyOf, nameOfKey, type OpenTask, type RufioJob, type RufioTask, TaskObject } from "./objects.ts";
 import { patchStatus } from "./patch-status.ts";

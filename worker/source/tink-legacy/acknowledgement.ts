@@ -1,6 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import { acknowledgementOfError } from "../tink/errors.ts";
-import type { Acknowledgement } from "../transport.ts";
+import { acknowledgementOfError } from "../grpc/errors.ts";
+import type { Acknowledgement } from "../source.ts";
 
 /** What the server says when another action is the workflow's current one by now. */
 const MOVED_ON = /\breported (task|action) name does not match\b/;

@@ -3,13 +3,13 @@ import { createGrpcTransport } from "@connectrpc/connect-node";
 import { withTimeout } from "../../../shared/timeout.ts";
 import type { ActionId } from "../../action/action.ts";
 import { MalformedAction } from "../action-fields.ts";
-import type { Channel } from "../tink/channel.ts";
-import { codeName, failedPollOfError } from "../tink/errors.ts";
-import type { Acknowledgement, Poll, Transport, WorkflowsInFlight } from "../transport.ts";
+import type { Channel } from "../grpc/channel.ts";
+import { codeName, failedPollOfError } from "../grpc/errors.ts";
+import type { Acknowledgement, Poll, Transport, WorkflowsInFlight } from "../source.ts";
 import { legacyAcknowledgementOf } from "./acknowledgement.ts";
 import { State, type WorkflowContext, WorkflowService } from "./gen/workflow_pb.ts";
 import { actionOf, statusOf } from "./messages.ts";
-import { turnIndexOf, turnOf } from "./turn.ts";
+import { turnIndexOf, turnOf } from "./current-action.ts";
 
 /** Nothing is held by this server: a call that takes longer is lost. */
 const CALL_TIMEOUT_MS = 30_000;

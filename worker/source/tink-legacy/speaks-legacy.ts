@@ -1,7 +1,7 @@
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { withTimeout } from "../../../shared/timeout.ts";
-import type { Channel } from "../tink/channel.ts";
+import type { Channel } from "../grpc/channel.ts";
 import { WorkflowService } from "./gen/workflow_pb.ts";
 
 /** The deprecated server answers at once; a proxy without a server behind it may say nothing at all. */

@@ -1,13 +1,13 @@
 import { withTimeout } from "../../../shared/timeout.ts";
 import type { Action } from "../../action/action.ts";
 import { MalformedAction } from "../action-fields.ts";
-import type { Poll, Transport } from "../transport.ts";
-import { Channel } from "./channel.ts";
-import { createDialer, type ServerOptions } from "./dial.ts";
-import { acknowledgementOfError, pollOfError } from "./errors.ts";
+import type { Poll, Transport } from "../source.ts";
+import { Channel } from "../grpc/channel.ts";
+import { createDialer, type ServerOptions } from "../grpc/dial.ts";
+import { acknowledgementOfError, pollOfError } from "../grpc/errors.ts";
 import { type ActionResponse, WorkflowService } from "./gen/workflow_pb.ts";
 import { actionOf, statusRequestOf } from "./messages.ts";
-import { callUnary } from "./unary-call.ts";
+import { callUnary } from "../grpc/unary-call.ts";
 
 export interface TinkTransportOptions extends ServerOptions {
   /** Must exceed the minute for which the server holds a call. */

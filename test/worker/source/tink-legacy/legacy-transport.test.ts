@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { Action, ActionStatus } from "../../../../worker/action/action.ts";
 import { createChannel } from "../../../../worker/source/tink/tink-transport.ts";
 import { legacyApi } from "../../../../worker/source/tink-legacy/legacy-transport.ts";
-import type { Poll } from "../../../../worker/source/transport.ts";
+import type { Poll } from "../../../../worker/source/source.ts";
 import { exampleTemplate } from "../../../simulators/tink/example-template.ts";
 import { type LegacyTinkServer, startLegacyTinkServer } from "../../../simulators/tink-legacy/server.ts";
 

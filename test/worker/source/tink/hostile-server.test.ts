@@ -8,7 +8,7 @@ import {
   createTinkTransport,
   type TinkTransportOptions,
 } from "../../../../worker/source/tink/tink-transport.ts";
-import type { Transport } from "../../../../worker/source/transport.ts";
+import type { Transport } from "../../../../worker/source/source.ts";
 
 const never = new AbortController().signal;
 const cleanups: (() => Promise<void>)[] = [];

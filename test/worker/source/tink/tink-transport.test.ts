@@ -6,7 +6,7 @@ import {
   createTinkTransport,
   type TinkTransportOptions,
 } from "../../../../worker/source/tink/tink-transport.ts";
-import type { Poll, Transport } from "../../../../worker/source/transport.ts";
+import type { Poll, Transport } from "../../../../worker/source/source.ts";
 import { exampleTemplate } from "../../../simulators/tink/example-template.ts";
 import { startTinkServer, type TinkServer, type TinkServerOptions } from "../../../simulators/tink/server.ts";
 import { createCertificate } from "../../../support/certificate.ts";

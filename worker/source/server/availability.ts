@@ -1,7 +1,7 @@
-import { type Backoff, backoffMs } from "../../shared/backoff.ts";
-import type { Clock } from "../../shared/clock.ts";
-import type { Logger } from "../../shared/logger.ts";
-import type { Outage } from "./transport.ts";
+import { type Backoff, backoffMs } from "../../../shared/backoff.ts";
+import type { Clock } from "../../../shared/clock.ts";
+import type { Logger } from "../../../shared/logger.ts";
+import type { Outage } from "../source.ts";
 
 export interface AvailabilityOptions {
   readonly clock: Clock;

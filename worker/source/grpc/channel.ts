@@ -1,7 +1,7 @@
 import type { ClientHttp2Stream, OutgoingHttpHeaders } from "node:http2";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { GrpcTransportOptions } from "@connectrpc/connect-node";
-import { type Connection, type KeepAlive, openConnection } from "./connection.ts";
+import { type Connection, type KeepAlive, openConnection } from "./http2-connection.ts";
 import type { Dialer } from "./dial.ts";
 
 type SessionManager = NonNullable<GrpcTransportOptions["sessionManager"]>;

@@ -1,9 +1,9 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { oneLine } from "../../../shared/contract/result.ts";
 import { TimeoutReached } from "../../../shared/timeout.ts";
-import type { Acknowledgement, Poll } from "../transport.ts";
-import { PreconditionFailureSchema } from "./gen/precondition_failure_pb.ts";
-import { PreconditionFailureViolation, PreconditionFailureViolationSchema } from "./gen/workflow_pb.ts";
+import type { Acknowledgement, Poll } from "../source.ts";
+import { PreconditionFailureSchema } from "../tink/gen/precondition_failure_pb.ts";
+import { PreconditionFailureViolation, PreconditionFailureViolationSchema } from "../tink/gen/workflow_pb.ts";
 
 /** Anything `GetAction` threw as a poll. Its deadline exceeds the server's hold: when it passes, nothing came. */
 export function pollOfError(thrown: unknown): Exclude<Poll, { kind: "action" }> {

@@ -1,5 +1,5 @@
 import { Availability, type AvailabilityOptions, type Failure } from "./availability.ts";
-import type { Acknowledgement, Poll, Transport } from "./transport.ts";
+import type { Acknowledgement, Poll, Transport } from "../source.ts";
 
 /**
  * A transport whose calls stop while its server is unavailable: a poll then fails at once with the outage, for its lane to

@@ -5,7 +5,7 @@ import {
   acknowledgementOfError,
   failedPollOfError,
   pollOfError,
-} from "../../../../worker/source/tink/errors.ts";
+} from "../../../../worker/source/grpc/errors.ts";
 import { PreconditionFailureSchema } from "../../../../worker/source/tink/gen/precondition_failure_pb.ts";
 
 const ALL_CODES = Object.values(Code).filter((code) => typeof code === "number");

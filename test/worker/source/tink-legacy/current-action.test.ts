@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { State } from "../../../../worker/source/tink-legacy/gen/workflow_pb.ts";
-import { turnIndexOf, turnOf } from "../../../../worker/source/tink-legacy/turn.ts";
+import { turnIndexOf, turnOf } from "../../../../worker/source/tink-legacy/current-action.ts";
 
 const actions = [
   { taskName: "prepare", name: "off", workerId: "bmc" },

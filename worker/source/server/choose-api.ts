@@ -1,7 +1,7 @@
 import { Code } from "@connectrpc/connect";
-import type { Logger } from "../../shared/logger.ts";
-import { codeName, failedPollOfError } from "./tink/errors.ts";
-import type { Acknowledgement, Transport } from "./transport.ts";
+import type { Logger } from "../../../shared/logger.ts";
+import { codeName, failedPollOfError } from "../grpc/errors.ts";
+import type { Acknowledgement, Transport } from "../source.ts";
 
 export type ApiName = "current" | "legacy";
 

@@ -1,10 +1,10 @@
-import type { Clock } from "../../shared/clock.ts";
-import type { Logger } from "../../shared/logger.ts";
+import type { Clock } from "../../../shared/clock.ts";
+import type { Logger } from "../../../shared/logger.ts";
 import { type ApiName, chooseApi } from "./choose-api.ts";
-import { createChannel, currentApi, type TinkTransportOptions } from "./tink/tink-transport.ts";
-import { legacyApi } from "./tink-legacy/legacy-transport.ts";
-import { speaksLegacy } from "./tink-legacy/speaks-legacy.ts";
-import type { Transport } from "./transport.ts";
+import { createChannel, currentApi, type TinkTransportOptions } from "../tink/tink-transport.ts";
+import { legacyApi } from "../tink-legacy/legacy-transport.ts";
+import { speaksLegacy } from "../tink-legacy/speaks-legacy.ts";
+import type { Transport } from "../source.ts";
 import { withAvailability } from "./with-availability.ts";
 
 export interface ConnectOptions extends TinkTransportOptions {
