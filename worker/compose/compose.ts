@@ -89,7 +89,12 @@ export function composeWorker(
   }: WorkerSurroundings,
 ): Worker {
   const current: Current = { inventory: new CurrentInventory(config.inventory), policy: config.policy };
-  const transport = connectServer(config.server, { clock, log, maxBackoffMs: config.backoffMaxIntervalMs });
+  const transport = connectServer({
+    ...config.server,
+    clock,
+    log,
+    maxBackoffMs: config.backoffMaxIntervalMs,
+  });
   const runtime = composeRuntime(config, { log, own, state, policy: () => current.policy, cluster });
   const shared = { secretCommands: new SecretCommands(), authGate: new AuthGate(clock) };
   const agentIdsIn = (machines: Inventory) =>

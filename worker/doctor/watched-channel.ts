@@ -2,8 +2,8 @@ import type { ClientHttp2Stream, IncomingHttpHeaders, OutgoingHttpHeaders } from
 import type { Socket } from "node:net";
 import { type PeerCertificate, TLSSocket } from "node:tls";
 import { Channel } from "../source/grpc/channel.ts";
-import type { KeepAlive } from "../source/grpc/http2-connection.ts";
 import type { Dialer } from "../source/grpc/dial.ts";
+import type { KeepAlive } from "../source/grpc/http2-connection.ts";
 
 /** What a server showed of itself while it was asked. */
 export interface Seen {

@@ -42,7 +42,7 @@ function connect(
   server: string,
   { api = "current", clock = scaledClock(SPEED), log = silentLogger }: Partial<Connecting> = {},
 ): Transport {
-  const transport = connectServer({ server, tls: false, api }, { clock, log, maxBackoffMs: MOST_BACKOFF_MS });
+  const transport = connectServer({ server, tls: false, api, clock, log, maxBackoffMs: MOST_BACKOFF_MS });
   cleanups.push(() => transport.close());
   return transport;
 }

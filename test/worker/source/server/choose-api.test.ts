@@ -24,10 +24,15 @@ function connect(
   api: "auto" | "current" | "legacy" = "auto",
   log: Logger = silentLogger,
 ): Transport {
-  const transport = connectServer(
-    { server, tls: false, api, pollTimeoutMs: 5_000 },
-    { clock: systemClock, log, maxBackoffMs: 1_000 },
-  );
+  const transport = connectServer({
+    server,
+    tls: false,
+    api,
+    pollTimeoutMs: 5_000,
+    clock: systemClock,
+    log,
+    maxBackoffMs: 1_000,
+  });
   cleanups.push(() => transport.close());
   return transport;
 }
