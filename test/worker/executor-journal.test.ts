@@ -10,7 +10,7 @@ import { bootTimeIn, bootTimeText } from "../../worker/action/boot-time.ts";
 import { type ActionEvent, nobody, type Observer } from "../../worker/action/observer.ts";
 import { WorkflowDeleted } from "../../worker/action/workflow-deleted.ts";
 import { Executor, type ExecutorOptions } from "../../worker/execution/executor.ts";
-import { Reporter } from "../../worker/execution/reporter.ts";
+import { Reporter } from "../../worker/execution/report.ts";
 import type { JournalEntry, JournalPhase } from "../../worker/journal/entry.ts";
 import type { ActionJournal } from "../../worker/journal/journal.ts";
 import { MemoryJournal } from "../../worker/journal/memory-journal.ts";

@@ -5,7 +5,7 @@ import { silentLogger } from "../../shared/logger.ts";
 import type { ActionStatus } from "../../worker/action/action.ts";
 import { nobody } from "../../worker/action/observer.ts";
 import { Executor } from "../../worker/execution/executor.ts";
-import { Reporter } from "../../worker/execution/reporter.ts";
+import { Reporter } from "../../worker/execution/report.ts";
 import { MemoryJournal } from "../../worker/journal/memory-journal.ts";
 import { AuthGate } from "../../worker/machines/auth-gate.ts";
 import { SecretCommands } from "../../worker/machines/secret-commands.ts";

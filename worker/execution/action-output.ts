@@ -9,7 +9,7 @@ import type { Observer, SeenAction } from "../action/observer.ts";
 import { logActionLine } from "../runtime/log-line.ts";
 import type { DroppedOutput } from "../runtime/output-budget.ts";
 import type { OutputTerms } from "../runtime/runtime.ts";
-import { LastLines } from "./last-lines.ts";
+import { LastLines } from "./log-tail.ts";
 
 export interface ActionOutputOptions {
   readonly action: SeenAction;

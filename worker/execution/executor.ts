@@ -34,13 +34,13 @@ import type { Locks } from "../turns/machine-locks.ts";
 import { Turns } from "../turns/turns.ts";
 import { ActionOutput } from "./action-output.ts";
 import { ActionRecorder, entryOf, type Launching, type RecorderParts } from "./action-recorder.ts";
-import { Conclusion } from "./conclusion.ts";
+import { Recovery, type RedactorOf } from "./adopt.ts";
+import { Conclusion } from "./conclude.ts";
 import { FinalReports } from "./final-reports.ts";
 import { LaunchPace } from "./launch-pace.ts";
 import { LearnedHints } from "./learned-hints.ts";
-import { LeftoverSweep } from "./leftover-sweep.ts";
-import { Recovery, type RedactorOf } from "./recovery.ts";
-import type { Reporter } from "./reporter.ts";
+import { LeftoverSweep } from "./orphan-sweep.ts";
+import type { Reporter } from "./report.ts";
 
 /** Whether an action may run, and the rule that says no. */
 export type Permission = { readonly allowed: true } | { readonly allowed: false; readonly reason: string };

@@ -5,7 +5,7 @@ import type { ActionId, ActionStatus, Delivery } from "../action/action.ts";
 import { actionKey } from "../action/action-key.ts";
 import { fieldsOf } from "../action/action-status.ts";
 import { isWorkflowDeleted } from "../action/workflow-deleted.ts";
-import type { Reporter } from "./reporter.ts";
+import type { Reporter } from "./report.ts";
 
 export interface FinalReport {
   readonly status: ActionStatus;

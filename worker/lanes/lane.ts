@@ -8,7 +8,7 @@ import { fieldsOf } from "../action/action-status.ts";
 import type { Observer } from "../action/observer.ts";
 import { alwaysAwake, type Wake, type Waking } from "../action/waking.ts";
 import type { ActionSource, Outage, Poll, WorkflowsInFlight } from "../source/source.ts";
-import { PollPace } from "./poll-pace.ts";
+import { PollPace } from "./server-pace.ts";
 
 export interface LaneOptions {
   readonly agentId: string;

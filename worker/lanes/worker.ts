@@ -7,7 +7,7 @@ import type { Executor, StopSignals } from "../execution/executor.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { ActionSource, Transport } from "../source/source.ts";
 import { runLane } from "./lane.ts";
-import { PollPace } from "./poll-pace.ts";
+import { PollPace } from "./server-pace.ts";
 
 export interface WorkerParts {
   /** Asked once what the worker begins with is there. */

@@ -5,7 +5,7 @@ import { Secret } from "../../../shared/secret.ts";
 import { formsOf, redactor } from "../../../shared/secret-forms.ts";
 import { parseTraceParent } from "../../../shared/tracing/trace-parent.ts";
 import { parseKeyValues } from "../../../shared/tracing/variables.ts";
-import { LastLines } from "../../../worker/execution/last-lines.ts";
+import { LastLines } from "../../../worker/execution/log-tail.ts";
 import { lineText, noteText } from "../../../worker/observe/action-log/text.ts";
 import { ActionLogs } from "../../../worker/observe/status/action-logs.ts";
 import { escapeHtml } from "../../../worker/observe/status/html.ts";

@@ -7,7 +7,7 @@ import { nobody, observers } from "../../../../worker/action/observer.ts";
 import { Cluster } from "../../../../worker/cluster/client/cluster.ts";
 import { loadConfig } from "../../../../worker/config/load-config.ts";
 import { Executor } from "../../../../worker/execution/executor.ts";
-import { Reporter } from "../../../../worker/execution/reporter.ts";
+import { Reporter } from "../../../../worker/execution/report.ts";
 import { Journal } from "../../../../worker/journal/journal.ts";
 import { openStateDirectory } from "../../../../worker/journal/state-directory.ts";
 import { runLane } from "../../../../worker/lanes/lane.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Clock } from "../../../shared/clock.ts";
-import { PollPace } from "../../../worker/lanes/poll-pace.ts";
+import { PollPace } from "../../../worker/lanes/server-pace.ts";
 
 /** A clock that goes on only when it is told to. */
 class HandClock implements Clock {

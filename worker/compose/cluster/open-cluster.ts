@@ -1,5 +1,5 @@
-import type { ExecutionConfig } from "../config/worker-config.ts";
-import type { OpenedCluster } from "./opened-cluster.ts";
+import type { ExecutionConfig } from "../../config/worker-config.ts";
+import type { OpenedCluster } from "./open-kubernetes.ts";
 
 /** The cluster, or why it cannot be had, in one line. */
 export type ClusterOpening =
@@ -11,8 +11,8 @@ export async function openCluster({
   kubernetes,
 }: Pick<ExecutionConfig, "kubernetes">): Promise<ClusterOpening> {
   if (!kubernetes) return { ok: true, cluster: undefined };
-  const { OpenedCluster } = await import("./opened-cluster.ts");
-  const { KubernetesError } = await import("../cluster/client/kubernetes-error.ts");
+  const { OpenedCluster } = await import("./open-kubernetes.ts");
+  const { KubernetesError } = await import("../../cluster/client/kubernetes-error.ts");
   try {
     return { ok: true, cluster: await OpenedCluster.open(kubernetes) };
   } catch (thrown) {

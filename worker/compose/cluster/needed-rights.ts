@@ -1,10 +1,10 @@
-import type { NeededRight } from "../cluster/client/needed-right.ts";
-import { RIGHTS as SHARING_RIGHTS } from "../cluster/sharing/rights.ts";
-import { RIGHTS as WAKE_UP_RIGHTS } from "../cluster/wake-up/rights.ts";
-import type { ExecutionConfig } from "../config/worker-config.ts";
-import { RIGHTS as INVENTORY_RIGHTS } from "../machines/cluster/rights.ts";
-import { RIGHTS as RUNTIME_RIGHTS } from "../runtime/kubernetes/rights.ts";
-import { RIGHTS as RUFIO_RIGHTS } from "../source/rufio/rights.ts";
+import type { NeededRight } from "../../cluster/client/needed-right.ts";
+import { RIGHTS as SHARING_RIGHTS } from "../../cluster/sharing/rights.ts";
+import { RIGHTS as WAKE_UP_RIGHTS } from "../../cluster/wake-up/rights.ts";
+import type { ExecutionConfig } from "../../config/worker-config.ts";
+import { RIGHTS as INVENTORY_RIGHTS } from "../../machines/cluster/rights.ts";
+import { RIGHTS as RUNTIME_RIGHTS } from "../../runtime/kubernetes/rights.ts";
+import { RIGHTS as RUFIO_RIGHTS } from "../../source/rufio/rights.ts";
 
 /** A part of the worker that uses the cluster, and what it needs there. */
 export interface ClusterFeature {

@@ -12,7 +12,7 @@ import { reloadFiles, type WatchedFile } from "../config/reload.ts";
 import type { ExecutionConfig, WorkerConfig } from "../config/worker-config.ts";
 import { readTextFile } from "../document/read-text-file.ts";
 import { Executor, type Target } from "../execution/executor.ts";
-import { Reporter } from "../execution/reporter.ts";
+import { Reporter } from "../execution/report.ts";
 import type { ActionJournal } from "../journal/journal.ts";
 import type { StateDirectory } from "../journal/state-directory.ts";
 import { type LaneChanges, Worker } from "../lanes/worker.ts";
@@ -43,8 +43,8 @@ import { connectServer } from "../source/server/connect-server.ts";
 import type { StatusSink } from "../source/source.ts";
 import { ActionSlots } from "../turns/action-slots.ts";
 import { type Locks, MachineLocks } from "../turns/machine-locks.ts";
-import type { ClusterSide } from "./cluster-side.ts";
-import type { OpenedCluster } from "./opened-cluster.ts";
+import type { ClusterSide } from "./cluster/kubernetes-services.ts";
+import type { OpenedCluster } from "./cluster/open-kubernetes.ts";
 
 /** What a standing worker is given beside its configuration. */
 export interface WorkerSurroundings {

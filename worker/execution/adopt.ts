@@ -13,9 +13,9 @@ import type { Adoption, EndedAction, LaunchHandle, Runtime } from "../runtime/ru
 import type { Turns } from "../turns/turns.ts";
 import { ActionOutput } from "./action-output.ts";
 import { ActionRecorder, type RecorderParts } from "./action-recorder.ts";
-import type { Conclusion } from "./conclusion.ts";
+import type { Conclusion } from "./conclude.ts";
 import type { StopSignals } from "./executor.ts";
-import type { LeftoverSweep } from "./leftover-sweep.ts";
+import type { LeftoverSweep } from "./orphan-sweep.ts";
 
 export interface RecoveryOptions {
   readonly runtime: Runtime;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Outcome } from "../../../worker/action/action.ts";
-import { LastLines } from "../../../worker/execution/last-lines.ts";
+import { LastLines } from "../../../worker/execution/log-tail.ts";
 
 const REASON = "the BMC is in POST";
 

@@ -1,10 +1,10 @@
-import { systemClock } from "../../shared/clock.ts";
-import type { Logger } from "../../shared/logger.ts";
-import type { Cluster } from "../cluster/client/cluster.ts";
-import type { ExecutionConfig } from "../config/worker-config.ts";
-import { ClusterInventory } from "../machines/cluster/cluster-inventory.ts";
-import { CombinedInventory } from "../machines/combined-inventory.ts";
-import type { Inventory } from "../machines/inventory.ts";
+import { systemClock } from "../../../shared/clock.ts";
+import type { Logger } from "../../../shared/logger.ts";
+import type { Cluster } from "../../cluster/client/cluster.ts";
+import type { ExecutionConfig } from "../../config/worker-config.ts";
+import { ClusterInventory } from "../../machines/cluster/cluster-inventory.ts";
+import { CombinedInventory } from "../../machines/combined-inventory.ts";
+import type { Inventory } from "../../machines/inventory.ts";
 
 const MACHINES_MS = 30_000;
 

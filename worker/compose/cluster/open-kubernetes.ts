@@ -1,12 +1,12 @@
-import type { Logger } from "../../shared/logger.ts";
-import { Cluster } from "../cluster/client/cluster.ts";
-import type { ExecutionConfig, KubernetesConfig } from "../config/worker-config.ts";
-import type { Inventory } from "../machines/inventory.ts";
+import type { Logger } from "../../../shared/logger.ts";
+import { Cluster } from "../../cluster/client/cluster.ts";
+import type { ExecutionConfig, KubernetesConfig } from "../../config/worker-config.ts";
+import type { Inventory } from "../../machines/inventory.ts";
 import {
   KubernetesRuntime,
   type KubernetesRuntimeOptions,
-} from "../runtime/kubernetes/kubernetes-runtime.ts";
-import { ClusterSide, type ClusterSideOptions } from "./cluster-side.ts";
+} from "../../runtime/kubernetes/kubernetes-runtime.ts";
+import { ClusterSide, type ClusterSideOptions } from "./kubernetes-services.ts";
 import { runInventory } from "./run-inventory.ts";
 
 /**
