@@ -79,7 +79,7 @@ export type ActionEvent =
       readonly at: Date;
     }
   /** It was not run, or is no longer waited for: the server serves it again. */
-  | { readonly kind: "left"; readonly action: SeenAction; readonly at: Date };
+  | { readonly kind: "returned"; readonly action: SeenAction; readonly at: Date };
 
 /** What an action traced of itself. */
 export interface SpansSeen {

@@ -7,7 +7,8 @@ import { suggestion } from "../../shared/nearest-name.ts";
 import { printable, printableLine } from "../../shared/printable.ts";
 import type { Action, ActionStatus, Outcome } from "../action/action.ts";
 import { openCluster } from "../compose/cluster/open-cluster.ts";
-import { composeExecutor, composeRuntime } from "../compose/worker.ts";
+import { composeExecutor } from "../compose/execution.ts";
+import { composeRuntime } from "../compose/runtime.ts";
 import { loadExecutionConfig } from "../config/load-config.ts";
 import { problemReport } from "../document/problem-report.ts";
 import { MemoryJournal } from "../journal/memory-journal.ts";
@@ -49,11 +50,13 @@ export async function runTemplate(
   }
   const { cluster } = opening;
   const stop = stopSignal();
-  const inventory = cluster ? await cluster.machinesFor(config, log, stop.signal) : config.inventory;
-  const runtime = composeRuntime(config, { log, own, policy: () => config.policy, cluster });
+  const inventory = cluster ? await cluster.inventory(config, log, stop.signal) : config.inventory;
+  const policy = () => config.policy;
+  const runtime = composeRuntime(config, { log, own, policy, cluster });
   const executor = composeExecutor(config, {
     catalogue: own.library,
-    current: { inventory, policy: config.policy },
+    inventory,
+    policy,
     sink: terminalSink(process.stdout),
     runtime,
     journal: new MemoryJournal(),

@@ -8,7 +8,7 @@ import { textOf } from "../../shared/text-of.ts";
 import { version } from "../../shared/version.ts";
 import type { Observer } from "../action/observer.ts";
 import { openCluster } from "../compose/cluster/open-cluster.ts";
-import { openOperating } from "../compose/observability.ts";
+import { composeObservability } from "../compose/observability.ts";
 import { composeWorker } from "../compose/worker.ts";
 import { loadConfig } from "../config/load-config.ts";
 import { filesOpenToAll } from "../document/open-to-all.ts";
@@ -68,27 +68,34 @@ export async function start(
     return exitCodeOf("usage");
   }
   const { cluster } = opening;
-  const operating = openOperating(config, { log, clock: systemClock, actionNames: own.actions });
+  const observability = composeObservability(config, { log, clock: systemClock, actionNames: own.actions });
   let state: StateDirectory;
   let journal: Journal;
   try {
     state = await openStateDirectory(config.stateDirectory);
-    journal = await openJournal(state, log, operating.observer);
+    journal = await openJournal(state, log, observability.observer);
   } catch (thrown) {
     if (!(thrown instanceof StateDirectoryProblem)) throw thrown;
     process.stderr.write(`${printableLine(`pbnj-worker start: ${thrown.message}`)}\n`);
-    await operating.close();
+    await observability.close();
     return failedStart(thrown);
   }
-  const { observer, traceEnvironment, watchedFiles } = operating;
+  const { observer, traceEnvironment, watchedFiles } = observability;
   const worker = composeWorker(config, {
-    ...{ log, own, state, journal, observer, traceEnvironment, watchedFiles, cluster },
+    log,
+    own,
+    state,
+    journal,
+    observer,
+    traceEnvironment,
+    watchedFiles,
+    cluster,
   });
   try {
-    await operating.serve(worker.facts);
+    await observability.serve(worker.facts);
   } catch (thrown) {
     process.stderr.write(`${printableLine(`pbnj-worker start: ${textOf(thrown)}`)}\n`);
-    await operating.close();
+    await observability.close();
     await state.close();
     return failedStart(thrown);
   }
@@ -114,13 +121,13 @@ export async function start(
   if (problem) {
     // As if it were killed: what runs goes on, and is the other worker's.
     log.error({ error: problem.message }, "state directory lost, exiting");
-    await operating.close();
+    await observability.close();
     return EXIT_TEMPORARY_FAILURE;
   }
   const end = await run;
   await state.close();
   await cluster?.close();
-  await operating.close();
+  await observability.close();
   log.info({ end }, "worker stopped");
   return end === "cancelled" ? exitCodeOf("cancelled", received()) : EXIT_OK;
 }

@@ -1,6 +1,4 @@
-import type { Clock } from "../../shared/clock.ts";
 import { defined } from "../../shared/defined.ts";
-import type { Logger } from "../../shared/logger.ts";
 import { type Redactor, redactor } from "../../shared/secret-forms.ts";
 import { textOf } from "../../shared/text-of.ts";
 import type { Outcome } from "../action/action.ts";
@@ -9,160 +7,149 @@ import { bootTime, msBetween, parseBootTime } from "../action/boot-time.ts";
 import { type Observer, seenAction } from "../action/observer.ts";
 import { type JournalEntry, statusOf } from "../journal/entry.ts";
 import { failedLaunch, nothingLeft } from "../runtime/outcome.ts";
-import type { Adoption, EndedAction, LaunchHandle, Runtime } from "../runtime/runtime.ts";
+import type { Adoption, EndedAction, Runtime } from "../runtime/runtime.ts";
 import type { Turns } from "../turns/turns.ts";
 import { ActionOutput } from "./action-output.ts";
-import { ActionRecorder, type RecorderParts } from "./action-recorder.ts";
+import { ActionRecorder, type RecorderOptions } from "./action-recorder.ts";
 import type { Conclusion } from "./conclude.ts";
-import type { StopSignals } from "./executor.ts";
-import type { LeftoverSweep } from "./orphan-sweep.ts";
+import type { LearnedHints } from "./learned-hints.ts";
+import type { OrphanSweep } from "./orphan-sweep.ts";
+import type { StopSignals } from "./stop-signals.ts";
 
-export interface RecoveryOptions {
+/** Redacts a machine's secrets. Rejects when they cannot be read, and with the signal's reason. */
+export type RedactorOf = (machine: string, signal: AbortSignal) => Promise<Redactor>;
+
+export interface AdopterOptions {
   readonly runtime: Runtime;
   readonly turns: Turns;
   readonly conclusion: Conclusion;
-  readonly recording: RecorderParts;
-  readonly sweep: Pick<LeftoverSweep, "done">;
-  /** Keeps what an action learned about its machine. */
-  readonly learn: (machine: string | undefined, outcome: Outcome) => void;
-  /** Takes a machine's secrets out of text. Rejects when they cannot be read, and with the signal's reason. */
+  readonly recording: RecorderOptions;
+  readonly sweep: Pick<OrphanSweep, "done">;
+  readonly hints: LearnedHints;
   readonly redactorOf: RedactorOf;
-  readonly clock: Clock;
-  readonly log: Logger;
   readonly observer: Pick<Observer, "action" | "spans">;
 }
 
 interface Adopting {
+  readonly entry: JournalEntry;
   readonly recorder: ActionRecorder;
   readonly fields: LogFields;
-  /** What is wrong with the entry that the action had. */
+  /** The problem of the journal entry, if it is damaged. */
   readonly damage: string | undefined;
 }
-
-export type RedactorOf = (machine: string, signal: AbortSignal) => Promise<Redactor>;
 
 const READ_SECRETS_MS = 15_000;
 const WITHHELD = "[withheld: the machine's credentials cannot be read, so they cannot be redacted]";
 
-/** Gives nothing of any text. */
+/** Replaces all text. */
 const withheld: Redactor = Object.assign(() => WITHHELD, {
   lines: () => ({ take: () => WITHHELD, gap: () => undefined }),
 });
 
-/** After a failure the server serves the action again, and by then it may go. */
-const TRY_AGAIN_MS = 5_000;
+/** After a failure the server serves the action again. */
+const RETRY_PAUSE_MS = 5_000;
 
-/** Takes up the actions that an earlier worker left, from whatever step the journal has them at. */
-export class Recovery {
-  readonly #options: RecoveryOptions;
+/** Continues with the actions of an earlier worker, from the step that the journal has. */
+export class Adopter {
+  readonly #options: AdopterOptions;
 
-  constructor(options: RecoveryOptions) {
+  constructor(options: AdopterOptions) {
     this.#options = options;
   }
 
-  /**
-   * What goes wrong with one action of an earlier run keeps no other from being taken up. `damage` says what is wrong with
-   * the entry that the action had; this one is then made of what the server says.
-   */
-  async takeUp(entry: JournalEntry, signals: StopSignals, damage?: string): Promise<Outcome | undefined> {
-    const { clock, log, observer } = this.#options;
-    try {
-      return await this.#recoverOne(entry, signals, damage);
-    } catch (thrown) {
-      observer.action({ kind: "left", action: seenAction(entry.action), at: new Date(clock.now()) });
-      if (signals.stop.aborted) return undefined;
-      const fields = { ...fieldsOf(entry.action, entry.machine), error: textOf(thrown) };
-      log.error(fields, "action adoption failed, retrying when served");
-      await clock.sleep(TRY_AGAIN_MS, signals.stop).catch(() => undefined);
-      return undefined;
-    }
-  }
-
-  async #recoverOne(
-    entry: JournalEntry,
-    signals: StopSignals,
-    damage: string | undefined,
-  ): Promise<Outcome | undefined> {
-    const { conclusion, log, recording, sweep } = this.#options;
-    const recorder = ActionRecorder.resume(recording, entry);
+  /** Never rejects. With `damage`, the entry was made from what the server says. */
+  async adopt(entry: JournalEntry, signals: StopSignals, damage?: string): Promise<Outcome | undefined> {
+    const { observer, recording } = this.#options;
+    const { clock, log } = recording;
     const fields = fieldsOf(entry.action, entry.machine);
-    if (entry.phase === "ended") {
-      log.info({ ...fields, state: entry.end.state }, "report of an earlier run pending");
-      // A hook of it may still run, and is a leftover: until it is gone, the machine is not free.
-      const free = this.#options.turns.take(entry, signals.stop, () => sweep.done, { actionKey: entry.key });
-      await conclusion.reportEnd(
-        entry.action,
-        statusOf(entry),
-        sweptAway,
-        { recorder, fields },
-        signals.cancel,
-      );
-      await free;
+    const adopting = { entry, recorder: new ActionRecorder(recording, entry), fields, damage };
+    try {
+      if (entry.phase === "ended") return await this.#report(adopting, statusOf(entry), signals);
+      const inTurn = () => this.#adopt(adopting, signals.cancel);
+      return await this.#options.turns.take(entry, signals.stop, inTurn, { actionKey: entry.key });
+    } catch (thrown) {
+      observer.action({ kind: "returned", action: seenAction(entry.action), at: new Date(clock.now()) });
+      if (signals.stop.aborted) return undefined;
+      log.error({ ...fields, error: textOf(thrown) }, "action adoption failed, retrying when served");
+      await clock.sleep(RETRY_PAUSE_MS, signals.stop).catch(() => undefined);
       return undefined;
     }
-    const adopt = () => this.#adopt(entry, { recorder, fields, damage }, signals);
-    return this.#options.turns.take(entry, signals.stop, adopt, { actionKey: entry.key });
   }
 
-  async #adopt(
-    entry: JournalEntry,
-    { recorder, fields, damage }: Adopting,
-    signals: StopSignals,
-  ): Promise<Outcome | undefined> {
-    const { clock, conclusion, learn, log, runtime } = this.#options;
+  async #report(
+    { entry, recorder, fields }: Adopting,
+    status: ReturnType<typeof statusOf>,
+    { stop, cancel }: StopSignals,
+  ): Promise<undefined> {
+    const { conclusion, recording, sweep, turns } = this.#options;
+    recording.log.info({ ...fields, state: status.state }, "report of an earlier run pending");
+    // Its hook may still run: the machine is free only after the orphan sweep.
+    const free = turns.take(entry, stop, () => sweep.done, { actionKey: entry.key });
+    await conclusion.reportEnd(entry.action, status, sweptAway, { recorder, fields }, cancel);
+    await free;
+    return undefined;
+  }
+
+  async #adopt(adopting: Adopting, cancel: AbortSignal): Promise<Outcome | undefined> {
+    const { conclusion, hints, recording, runtime } = this.#options;
+    const { clock, log } = recording;
+    const { entry, recorder, fields, damage } = adopting;
     const startedAt = new Date(entry.startedAt);
-    const about = { startedAt, recorder, fields, ...(entry.machine && { machine: entry.machine }) };
-    const adoption = await this.#adoption(entry, { fields, damage }, signals.cancel);
+    const about = { startedAt, recorder, fields, ...defined({ machine: entry.machine }) };
+    const adoption = await this.#adoption(adopting, cancel);
     switch (adoption.kind) {
       case "ended":
-        if (entry.connected) learn(entry.machine, adoption.ended.outcome);
-        return conclusion.conclude(entry.action, adoption.ended, about, signals.cancel);
+        if (entry.connected) hints.learn(entry.machine, adoption.ended.outcome.result?.hint);
+        return conclusion.conclude(entry.action, adoption.ended, about, cancel);
       case "not-launched":
         log.info(fields, "action of an earlier run not launched: server serves it again");
-        await this.#leave(entry, recorder);
+        await this.#return(adopting);
         return undefined;
       case "lost": {
         const why = damage === undefined ? "" : `the action's journal entry ${damage}; `;
         const facts = { ...fields, runtime: runtime.name, reason: `${why}${adoption.reason}` };
         if (adoption.idempotent) {
           log.warn(facts, "idempotent action of an earlier run lost: server serves it again");
-          await this.#leave(entry, recorder);
+          await this.#return(adopting);
           return undefined;
         }
         log.warn(facts, "non-idempotent action of an earlier run lost: not run again");
         const reason = `${facts.reason}; it may have been carried out and is not idempotent, so it is not run again`;
         const lost = nothingLeft(failedLaunch("internal", reason, startedAt, new Date(clock.now())));
-        return conclusion.conclude(entry.action, lost, about, signals.cancel);
+        return conclusion.conclude(entry.action, lost, about, cancel);
       }
       default:
         return adoption satisfies never;
     }
   }
 
-  async #leave({ action }: JournalEntry, recorder: ActionRecorder): Promise<void> {
-    const { clock, observer } = this.#options;
+  async #return({ entry, recorder }: Adopting): Promise<void> {
+    const { observer, recording } = this.#options;
     await recorder.forget();
-    observer.action({ kind: "left", action: seenAction(action), at: new Date(clock.now()) });
+    const at = new Date(recording.clock.now());
+    observer.action({ kind: "returned", action: seenAction(entry.action), at });
   }
 
-  async #adoption(
-    entry: JournalEntry,
-    { fields, damage }: Pick<Adopting, "fields" | "damage">,
-    cancel: AbortSignal,
-  ): Promise<Adoption> {
-    const { clock, log, observer, runtime } = this.#options;
-    const { connected } = entry;
+  async #adoption({ entry, fields, damage }: Adopting, cancel: AbortSignal): Promise<Adoption> {
+    const { observer, recording, runtime } = this.#options;
+    const { clock, log } = recording;
+    const { connected, machine, timeoutMs } = entry;
     const action = seenAction(entry.action);
-    const handle: LaunchHandle | undefined = entry.phase === "launched" ? entry.handle : undefined;
+    const startedAt = new Date(entry.startedAt);
+    const handle = entry.phase === "launched" ? entry.handle : undefined;
     if (entry.runtime !== runtime.name) {
       if (connected && !handle) return { kind: "not-launched" };
       const reason = `the worker was restarted with the runtime ${runtime.name}, it ran with ${entry.runtime}`;
       return { kind: "lost", reason, idempotent: false };
     }
     observer.action({
-      ...{ kind: "started", action, ...(entry.machine && { machine: entry.machine }) },
-      ...{ runtime: entry.runtime, startedAt: new Date(entry.startedAt) },
-      ...{ timeoutMs: entry.timeoutMs, adopted: true },
+      kind: "started",
+      action,
+      ...defined({ machine }),
+      runtime: entry.runtime,
+      startedAt,
+      timeoutMs,
+      adopted: true,
     });
     const redact = await this.#redactor(entry, fields, cancel);
     const output = new ActionOutput({ action, fields, redact, clock, log, observer });
@@ -172,9 +159,9 @@ export class Recovery {
         ...defined({ handle }),
         ...(damage === undefined ? {} : { damaged: true }),
         connected,
-        startedAt: new Date(entry.startedAt),
+        startedAt,
         clockSetMs: clockSetSince(entry, clock.now()),
-        timeoutMs: entry.timeoutMs,
+        timeoutMs,
         ...output.terms,
       },
       cancel,
@@ -184,7 +171,7 @@ export class Recovery {
     return { kind: "ended", ended: { ...ended, outcome: output.complete(ended.outcome) } };
   }
 
-  /** An image of somebody else may print what the worker that launched it gave it. */
+  /** An image of another vendor may print the connection that the earlier worker gave it. */
   async #redactor(
     { connected, machine }: JournalEntry,
     fields: LogFields,
@@ -197,17 +184,17 @@ export class Recovery {
       return await this.#options.redactorOf(machine, signal);
     } catch (thrown) {
       const facts = { ...fields, error: textOf(thrown) };
-      this.#options.log.warn(facts, "output of an adopted action withheld");
+      this.#options.recording.log.warn(facts, "output of an adopted action withheld");
       return withheld;
     }
   }
 }
 
-/** How far the wall clock was set since an action's start; 0 where the machine was started anew, or does not tell. */
+/** How far the wall clock was set since an action's start; 0 if the host rebooted, or its boot time is not known. */
 function clockSetSince({ startedAt, startedBootTime }: JournalEntry, nowMs: number): number {
   const tookMs = msBetween(parseBootTime(startedBootTime), bootTime());
   return tookMs === undefined ? 0 : nowMs - Date.parse(startedAt) - tookMs;
 }
 
-/** What is left of an action that ended under an earlier worker is a leftover like others. */
+/** The orphan sweep removes what an earlier worker's ended action left. */
 const sweptAway: Pick<EndedAction, "remove"> = { remove: async () => undefined };

@@ -1,5 +1,6 @@
+import { hostname } from "node:os";
 import type { Clock } from "../../../shared/clock.ts";
-import type { PowerState } from "../../../shared/contract/vocabulary.ts";
+import { defined } from "../../../shared/defined.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { version } from "../../../shared/version.ts";
 import type { ActionId } from "../../action/action.ts";
@@ -10,119 +11,136 @@ import type { ObjectName } from "../../cluster/client/kinds.ts";
 import { BmcLeases } from "../../cluster/sharing/bmc-leases.ts";
 import { LaneShares } from "../../cluster/sharing/lane-shares.ts";
 import { WakeUp } from "../../cluster/wake-up/wake-up.ts";
-import type { KubernetesConfig } from "../../config/worker-config.ts";
+import type { KubernetesConfig, WorkerConfig } from "../../config/worker-config.ts";
+import type { LaneControl } from "../../lanes/worker.ts";
 import { agentIdOf } from "../../machines/agent-id.ts";
 import { ClusterInventory, type MachineChanges } from "../../machines/cluster/cluster-inventory.ts";
 import { CombinedInventory } from "../../machines/combined-inventory.ts";
 import type { Inventory } from "../../machines/inventory.ts";
+import { PowerReader } from "../../observe/status/power-reader.ts";
 import { openRufio, type Rufio } from "../../source/rufio/rufio.ts";
-import type { ActionSource, Poll, StatusSink } from "../../source/source.ts";
+import type { ActionSource, Poll, StatusSink, Transport } from "../../source/source.ts";
+import { type Locks, MachineLocks } from "../../turns/machine-locks.ts";
+import { laneFields, machineFields } from "../change-fields.ts";
+import { allAgentIds, type ClusterServices, type ServiceOptions } from "../cluster-services.ts";
 
-export interface ClusterSideOptions {
+export interface KubernetesServicesOptions extends ServiceOptions {
   readonly cluster: Cluster;
-  readonly config: KubernetesConfig;
-  /** The machines of the inventory's file. */
-  readonly file: Inventory;
-  /** Every agent ID that these machines and the fixed ones make, whichever replica has it. */
-  readonly agentIdsOf: (inventory: Inventory) => readonly string[];
-  readonly agentIdPattern: string;
-  /** This replica's name, the same after a restart and no other's. */
-  readonly member: string;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly onMachines: (changes: MachineChanges) => void;
-  /** As `LaneSharesOptions.onOwned`. */
-  readonly onOwned: () => Promise<void>;
-  readonly readPower: (machine: string, signal: AbortSignal) => Promise<PowerState>;
+  readonly kubernetes: KubernetesConfig;
 }
 
-/** How long a worker that starts waits for what its lanes begin with: the machines, and which Workflows there are. */
+/** How long a starting worker waits for its machines, and for the list of Workflows. */
 const READY_MS = 30_000;
 const WAKE_READY_MS = 5_000;
 const LOOK_MS = 20;
 
-/** What of a cluster a standing worker uses, beside running actions there. */
-export class ClusterSide {
-  /** Those of the file and of the cluster. */
+/** Everything that a worker uses of a cluster, apart from running actions there. */
+export class KubernetesServices implements ClusterServices {
   readonly inventory: Inventory;
-  /** Turns at BMCs that replicas share; absent where there are none. */
-  readonly leases: BmcLeases | undefined;
-  readonly #wakeUp: WakeUp | undefined;
-  readonly #rufio: Rufio | undefined;
-  readonly #machines: ClusterInventory | undefined;
-  readonly #shares: LaneShares | undefined;
-  readonly #agentIdsOf: ClusterSideOptions["agentIdsOf"];
+  readonly locks: Locks;
+  readonly #config: WorkerConfig;
+  readonly #transport: Transport;
   readonly #clock: Clock;
   readonly #log: Logger;
+  readonly #machines: ClusterInventory | undefined;
+  readonly #wakeUp: WakeUp | undefined;
+  readonly #shares: LaneShares | undefined;
+  readonly #leases: BmcLeases | undefined;
+  readonly #power: PowerReader | undefined;
+  readonly #rufio: Rufio | undefined;
+  /** From `run` on. */
+  #lanes: LaneControl | undefined;
 
-  constructor(options: ClusterSideOptions) {
-    const { cluster, config, file, agentIdPattern, clock, log, member, onMachines } = options;
-    const { inventory: sources, wakeUp, rufio, sharing } = config;
-    this.#agentIdsOf = options.agentIdsOf;
+  constructor(options: KubernetesServicesOptions) {
+    const { authGate, cluster, config, file, kubernetes, library, secretCommands, state } = options;
+    const { clock, log, transport } = options;
+    this.#config = config;
+    this.#transport = transport;
     this.#clock = clock;
     this.#log = log;
-    const watchNamespace = config.watchNamespace ?? cluster.namespace;
+    const watchNamespace = kubernetes.watchNamespace ?? cluster.namespace;
     const allNamespaces = watchNamespace === "*";
     const machineName = ({ namespace, name }: ObjectName) => (allNamespaces ? `${name}.${namespace}` : name);
-    this.inventory = file;
-    if (sources.length > 0) {
+
+    if (kubernetes.inventory.length > 0) {
       this.#machines = new ClusterInventory({
-        ...{ cluster, sources, watchNamespace, clock, log, onChange: onMachines },
+        cluster,
+        sources: kubernetes.inventory,
+        watchNamespace,
+        clock,
+        log,
+        onChange: (changes) => this.#clusterMachinesChanged(changes),
       });
-      this.inventory = new CombinedInventory({ file, cluster: this.#machines, log });
     }
-    if (wakeUp) {
+    this.inventory = this.#machines ? new CombinedInventory({ file, cluster: this.#machines, log }) : file;
+
+    if (kubernetes.wakeUp) {
       const namespace = allNamespaces ? undefined : watchNamespace;
       this.#wakeUp = new WakeUp({ cluster, namespace, clock, log });
     }
-    if (sharing) {
+
+    if (kubernetes.sharing) {
       this.#shares = new LaneShares({
-        ...{ cluster, group: sharing.group, member, clock, log },
-        agentIds: () => options.agentIdsOf(this.inventory),
-        onOwned: async () => {
-          await options.onOwned();
-          this.#rufio?.ownershipChanged();
-        },
+        cluster,
+        group: kubernetes.sharing.group,
+        // The pod's name for people; the ID of the state directory makes it unique.
+        member: `${hostname()}-${state.id.slice(0, 8)}`,
+        agentIds: () => allAgentIds(config, this.inventory),
+        onOwned: () => this.#ownershipChanged(),
+        clock,
+        log,
       });
-      this.leases = new BmcLeases({ cluster, shares: this.#shares, clock, log });
+      this.#leases = new BmcLeases({ cluster, shares: this.#shares, clock, log });
     }
-    if (rufio) {
+    this.locks = this.#leases ?? new MachineLocks();
+
+    if (kubernetes.rufio) {
+      const { inventory, locks } = this;
+      const power = new PowerReader({ inventory, actions: library, locks, authGate, secretCommands });
+      this.#power = power;
       this.#rufio = openRufio({
-        ...{ cluster, config: rufio, watchNamespace, version, clock, log, machineName },
-        // Whoever has a Machine's lane has Rufio's work at it.
-        owns: (key) => this.#owns(agentIdOf(agentIdPattern, machineName(machineOf(key)))),
-        readPower: options.readPower,
+        cluster,
+        config: kubernetes.rufio,
+        watchNamespace,
+        version,
+        clock,
+        log,
+        machineName,
+        // The replica with a Machine's lane also does Rufio's work at it.
+        owns: (key) => this.#owns(agentIdOf(config.agentIdPattern, machineName(machineOf(key)))),
+        readPower: (machine, signal) => power.read(machine, signal),
       });
     }
   }
 
-  /** What this replica polls for: the agent IDs that it owns, and Rufio's. */
-  lanes(): readonly string[] {
-    const owned = this.#agentIdsOf(this.inventory).filter((agentId) => this.#owns(agentId));
+  get observer(): Partial<Observer> {
+    return this.#rufio?.observer ?? {};
+  }
+
+  agentIds(): readonly string[] {
+    const owned = allAgentIds(this.#config, this.inventory).filter((agentId) => this.#owns(agentId));
     return [...owned, ...(this.#rufio?.agentIds ?? [])];
   }
 
-  /** Where an agent ID's actions come from: Rufio's objects, or the tink server as long as the agent ID is this replica's. */
-  sourceFor(agentId: string, transport: ActionSource): ActionSource {
-    if (this.#rufio && this.#isRufios(agentId)) return this.#rufio.source;
-    return this.#shares ? this.#guarded(transport) : transport;
+  sourceOf(agentId: string): ActionSource {
+    const rufio = this.#rufioOf(agentId);
+    if (rufio) return rufio.source;
+    return this.#shares ? this.#guarded(this.#transport) : this.#transport;
   }
 
-  /** Where the states of an action go. */
-  sinkFor({ agentId }: Pick<ActionId, "agentId">, transport: StatusSink): StatusSink {
-    return this.#rufio && this.#isRufios(agentId) ? this.#rufio.sink : transport;
+  sinkOf({ agentId }: Pick<ActionId, "agentId">): StatusSink {
+    return this.#rufioOf(agentId)?.sink ?? this.#transport;
   }
 
-  wakingFor(agentId: string): Waking | undefined {
-    return this.#rufio && this.#isRufios(agentId) ? this.#rufio.waking : this.#wakeUp;
+  wakingOf(agentId: string): Waking | undefined {
+    return this.#rufioOf(agentId)?.waking ?? this.#wakeUp;
   }
 
-  /** As `ExecutorOptions.isOurs`. Whether one of Rufio's is, its sink says. */
+  /** Rufio's sink decides about Rufio's actions itself. */
   isOurs({ agentId }: Pick<ActionId, "agentId">): boolean {
-    return this.#isRufios(agentId) || this.#owns(agentId);
+    return this.#rufioOf(agentId) !== undefined || this.#owns(agentId);
   }
 
-  /** As `ExecutorOptions.cancelOf`. */
   cancelOf(action: ActionId): AbortSignal | undefined {
     return this.#rufio?.cancelOf(action) ?? this.#wakeUp?.cancelOf(action);
   }
@@ -143,46 +161,58 @@ export class ClusterSide {
       ],
       unusableMachines: machines?.unusable.length ?? 0,
       ...(shares && {
-        replicas: {
+        replicas: defined({
           valid: shares.valid,
           members: shares.members,
           ownedShards: shares.ownedShards,
-          ...(shares.problem !== undefined && { problem: shares.problem }),
-        },
+          problem: shares.problem,
+        }),
       }),
     };
   }
 
-  get observer(): Partial<Observer> {
-    return this.#rufio?.observer ?? {};
-  }
-
-  /** The file's machines or the cluster's have become others. */
   machinesChanged(): void {
     this.#shares?.agentIdsChanged();
   }
 
-  /** What goes on beside the lanes. */
-  get companions(): readonly ((stop: AbortSignal) => Promise<void>)[] {
-    return [this.#machines, this.#wakeUp, this.#rufio, this.#shares, this.leases].flatMap((part) =>
-      part ? [(stop: AbortSignal) => part.run(stop)] : [],
-    );
+  async run(lanes: LaneControl, stop: AbortSignal): Promise<void> {
+    this.#lanes = lanes;
+    const parts = [this.#machines, this.#wakeUp, this.#rufio, this.#shares, this.#leases];
+    await Promise.all(parts.map((part) => part?.run(stop)));
   }
 
-  /** Resolves when the lanes know what they begin with, or are not to wait for it any longer. Never rejects. */
   async ready(stop: AbortSignal): Promise<void> {
     await Promise.all([this.#inventoryReady(stop), this.#wakeUpReady(stop)]);
+  }
+
+  async close(): Promise<void> {
+    await this.#power?.close();
+    await this.#leases?.close();
+  }
+
+  #clusterMachinesChanged(changes: MachineChanges): void {
+    this.machinesChanged();
+    const lanes = this.#lanes?.setAgentIds(this.agentIds());
+    const fields = { ...machineFields(changes), ...(lanes && laneFields(lanes)) };
+    this.#log.info(fields, "cluster machines updated");
+  }
+
+  /** As `LaneSharesOptions.onOwned`. */
+  async #ownershipChanged(): Promise<void> {
+    this.#lanes?.setAgentIds(this.agentIds());
+    await this.#lanes?.removedPollsEnded();
+    this.#rufio?.ownershipChanged();
   }
 
   #owns(agentId: string): boolean {
     return this.#shares?.owns(agentId) ?? true;
   }
 
-  #isRufios(agentId: string): boolean {
-    return this.#rufio?.agentIds.includes(agentId) ?? false;
+  #rufioOf(agentId: string): Rufio | undefined {
+    return this.#rufio?.agentIds.includes(agentId) ? this.#rufio : undefined;
   }
 
-  /** Asks for nothing, and takes nothing, that another replica may have by now: this process may have been stopped for a while. */
+  /** Drops what another replica may own by now: this process may have been suspended for a while. */
   #guarded(source: ActionSource): ActionSource {
     return {
       servesSeveral: () => source.servesSeveral(),
@@ -203,8 +233,8 @@ export class ClusterSide {
   }
 
   async #wakeUpReady(stop: AbortSignal): Promise<void> {
-    const overMs = this.#clock.monotonicMs() + WAKE_READY_MS;
-    while (this.#wakeUp?.isStarting && !stop.aborted && this.#clock.monotonicMs() < overMs) {
+    const endMs = this.#clock.monotonicMs() + WAKE_READY_MS;
+    while (this.#wakeUp?.isStarting && !stop.aborted && this.#clock.monotonicMs() < endMs) {
       await this.#clock.sleep(LOOK_MS, stop).catch(() => undefined);
     }
   }
@@ -212,7 +242,7 @@ export class ClusterSide {
 
 const NOT_OURS: Poll = { kind: "idle", reason: "another replica has the agent ID" };
 
-/** Of `rufio/<namespace>/<name>`. */
+/** The Machine of a key `rufio/<namespace>/<name>`. */
 function machineOf(key: string): ObjectName {
   const [, namespace = "", name = ""] = key.split("/");
   return { namespace, name };

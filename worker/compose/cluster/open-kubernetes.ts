@@ -1,44 +1,36 @@
-import type { Logger } from "../../../shared/logger.ts";
+import { randomUUID } from "node:crypto";
+import { parseImageReference } from "../../action/image-reference.ts";
 import { Cluster } from "../../cluster/client/cluster.ts";
-import type { ExecutionConfig, KubernetesConfig } from "../../config/worker-config.ts";
-import type { Inventory } from "../../machines/inventory.ts";
-import {
-  KubernetesRuntime,
-  type KubernetesRuntimeOptions,
-} from "../../runtime/kubernetes/kubernetes-runtime.ts";
-import { ClusterSide, type ClusterSideOptions } from "./kubernetes-services.ts";
+import type { KubernetesConfig } from "../../config/worker-config.ts";
+import { KubernetesRuntime } from "../../runtime/kubernetes/kubernetes-runtime.ts";
+import type { OpenedCluster } from "../cluster-services.ts";
+import { KubernetesServices } from "./kubernetes-services.ts";
 import { runInventory } from "./run-inventory.ts";
 
 /**
- * A cluster and what is built on it. Everything of Kubernetes is behind this module, which is imported late: a worker that uses no
- * cluster does not load it.
+ * Reads how to reach the cluster, and sends nothing yet. Rejects with a `KubernetesError`. This module is imported lazily: a
+ * worker without a cluster loads nothing of Kubernetes.
  */
-export class OpenedCluster {
-  readonly cluster: Cluster;
-
-  private constructor(cluster: Cluster) {
-    this.cluster = cluster;
-  }
-
-  /** Reads how to reach it, and sends nothing yet. Rejects with a `KubernetesError`. */
-  static async open(config: KubernetesConfig): Promise<OpenedCluster> {
-    return new OpenedCluster(await Cluster.open(config));
-  }
-
-  runtime(options: Omit<KubernetesRuntimeOptions, "cluster">): KubernetesRuntime {
-    return new KubernetesRuntime({ ...options, cluster: this.cluster });
-  }
-
-  side(options: Omit<ClusterSideOptions, "cluster">): ClusterSide {
-    return new ClusterSide({ ...options, cluster: this.cluster });
-  }
-
-  /** The inventory of a run by hand. */
-  machinesFor(config: ExecutionConfig, log: Logger, stop: AbortSignal): Promise<Inventory> {
-    return runInventory(config, { cluster: this.cluster, log }, stop);
-  }
-
-  async close(): Promise<void> {
-    await this.cluster.close();
-  }
+export async function openKubernetes(kubernetes: KubernetesConfig): Promise<OpenedCluster> {
+  const cluster = await Cluster.open(kubernetes);
+  return {
+    runtime({ config, pods, state, library, log }) {
+      const group = kubernetes.sharing?.group;
+      return new KubernetesRuntime({
+        cluster,
+        pods,
+        owner: group ?? state?.id ?? randomUUID(),
+        shared: group !== undefined,
+        log,
+        stopGraceMs: config.stopGraceMs,
+        isIdempotent: async (image) => {
+          const name = parseImageReference(image)?.name;
+          return name !== undefined && ((await library.find(name))?.idempotent ?? false);
+        },
+      });
+    },
+    services: (options) => new KubernetesServices({ ...options, cluster, kubernetes }),
+    inventory: ({ inventory: file }, log, stop) => runInventory({ file, kubernetes, cluster, log }, stop),
+    close: () => cluster.close(),
+  };
 }

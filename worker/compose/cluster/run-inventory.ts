@@ -1,25 +1,35 @@
 import { systemClock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
-import type { ExecutionConfig } from "../../config/worker-config.ts";
+import type { KubernetesConfig } from "../../config/worker-config.ts";
 import { ClusterInventory } from "../../machines/cluster/cluster-inventory.ts";
 import { CombinedInventory } from "../../machines/combined-inventory.ts";
 import type { Inventory } from "../../machines/inventory.ts";
 
+export interface RunInventoryOptions {
+  /** The machines of the inventory file. */
+  readonly file: Inventory;
+  readonly kubernetes: KubernetesConfig;
+  readonly cluster: Cluster;
+  readonly log: Logger;
+}
+
 const MACHINES_MS = 30_000;
 
 /**
- * The inventory of `pbnj-worker run`: the file's machines, and the cluster's where the settings say so. A run has no namespace that
- * would keep a machine from it.
+ * The inventory of `pbnj-worker run`: the machines of the file and, if the settings say so, of the cluster. A run has no
+ * namespace, so that it may use the machines of all.
  */
 export async function runInventory(
-  { inventory: file, kubernetes }: ExecutionConfig,
-  { cluster, log }: { readonly cluster: Cluster; readonly log: Logger },
+  { file, kubernetes, cluster, log }: RunInventoryOptions,
   stop: AbortSignal,
 ): Promise<Inventory> {
-  if (!kubernetes || kubernetes.inventory.length === 0) return file;
+  if (kubernetes.inventory.length === 0) return file;
   const machines = new ClusterInventory({
-    ...{ cluster, log, clock: systemClock, sources: kubernetes.inventory },
+    cluster,
+    log,
+    clock: systemClock,
+    sources: kubernetes.inventory,
     watchNamespace: kubernetes.watchNamespace ?? cluster.namespace,
     onChange: () => undefined,
   });

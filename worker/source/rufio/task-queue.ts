@@ -9,7 +9,7 @@ import type { Cluster } from "../../cluster/client/cluster.ts";
 import { KINDS, type ObjectName } from "../../cluster/client/kinds.ts";
 import type { Change } from "../../cluster/client/watched-objects.ts";
 import { RUFIO_AGENT_ID } from "../../config/rufio-agent-id.ts";
-import type { ActionSource, Poll, WorkflowsInFlight } from "../source.ts";
+import type { ActionSource, Poll, WorkflowSet } from "../source.ts";
 import { KeyedWork } from "./keyed-work.ts";
 import { keyOf, nameOfKey, type OpenTask, type RufioJob, type RufioTask, TaskObject } from "./objects.ts";
 import { patchStatus } from "./patch-status.ts";
@@ -89,7 +89,7 @@ export class TaskQueue implements ActionSource, Waking {
     return true;
   }
 
-  async next(_agentId: string, signal: AbortSignal, inFlight: WorkflowsInFlight = new Set()): Promise<Poll> {
+  async next(_agentId: string, signal: AbortSignal, inFlight: WorkflowSet = new Set()): Promise<Poll> {
     const { clock } = this.#options;
     const endMs = clock.monotonicMs() + HOLD_MS;
     for (;;) {
@@ -267,7 +267,7 @@ export class TaskQueue implements ActionSource, Waking {
     if (patched === "written") log.warn({ task: keyOf(name), reason }, "Rufio task rejected");
   }
 
-  #take(inFlight: WorkflowsInFlight): Action | undefined {
+  #take(inFlight: WorkflowSet): Action | undefined {
     const { objects, machineName, image, version } = this.#options;
     for (const [uid, key] of this.#ready) {
       const task = objects.tasks.get(nameOfKey(key));
@@ -292,7 +292,7 @@ export class TaskQueue implements ActionSource, Waking {
   }
 
   /** What the lane was given and no longer has at hand, although it has not ended, is to be given again. */
-  #takeBack(inFlight: WorkflowsInFlight): void {
+  #takeBack(inFlight: WorkflowSet): void {
     const nowMs = this.#options.clock.monotonicMs();
     if (nowMs - this.#lookedMs < LOOK_AGAIN_MS) return;
     this.#lookedMs = nowMs;
