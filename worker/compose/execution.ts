@@ -18,14 +18,11 @@ import type { StatusSink } from "../source/source.ts";
 import { ActionSlots } from "../turns/action-slots.ts";
 import { MachineLocks } from "../turns/machine-locks.ts";
 
-type Required = Pick<ExecutorOptions, "runtime" | "journal" | "log" | "clock">;
-/** `pbnj-worker run` has the defaults. */
-type Optional = Pick<
-  ExecutorOptions,
-  "locks" | "slots" | "authGate" | "secretCommands" | "isOurs" | "cancelOf" | "observer" | "traceEnvironment"
->;
-
-export interface ExecutionOptions extends Required, Partial<Optional> {
+/** `pbnj-worker run` uses the defaults of the optional ones. */
+export interface ExecutionOptions
+  extends Pick<ExecutorOptions, "runtime" | "journal" | "log" | "clock">,
+    Partial<Pick<ExecutorOptions, "locks" | "slots" | "authGate" | "secretCommands">>,
+    Partial<Pick<ExecutorOptions, "isOurs" | "cancelOf" | "traceEnvironment">> {
   readonly catalogue: Catalogue;
   readonly inventory: Inventory;
   readonly policy: () => Policy;
@@ -35,8 +32,8 @@ export interface ExecutionOptions extends Required, Partial<Optional> {
 
 /** Builds what takes actions from policy to report. */
 export function composeExecutor(config: ExecutionConfig, options: ExecutionOptions): Executor {
-  const { catalogue, inventory, policy, sink, ...given } = options;
-  const { clock, log, runtime, observer = nobody, secretCommands = new SecretCommands() } = given;
+  const { catalogue, inventory, policy, sink, observer = nobody, ...given } = options;
+  const { clock, log, runtime, secretCommands = new SecretCommands() } = given;
   return new Executor({
     locks: new MachineLocks(),
     slots: new ActionSlots(config.maxActions),
