@@ -1,6 +1,6 @@
 import { redactor } from "../../shared/secret-forms.ts";
 import type { Action } from "../action/action.ts";
-import { nobody, type Observer } from "../action/observer.ts";
+import { noObserver, type Observer } from "../action/observer.ts";
 import type { ExecutionConfig } from "../config/worker-config.ts";
 import type { Target } from "../execution/admit.ts";
 import { Executor, type ExecutorOptions } from "../execution/executor.ts";
@@ -32,7 +32,7 @@ export interface ExecutionOptions
 
 /** Builds what takes actions from policy to report. */
 export function composeExecutor(config: ExecutionConfig, options: ExecutionOptions): Executor {
-  const { catalogue, inventory, policy, sink, observer = nobody, ...given } = options;
+  const { catalogue, inventory, policy, sink, observer = noObserver, ...given } = options;
   const { clock, log, runtime, secretCommands = new SecretCommands() } = given;
   return new Executor({
     locks: new MachineLocks(),

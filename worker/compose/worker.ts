@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from "../../shared/clock.ts";
 import { defined } from "../../shared/defined.ts";
 import type { Logger } from "../../shared/logger.ts";
-import { nobody, type Observer, observers } from "../action/observer.ts";
+import { noObserver, type Observer, observers } from "../action/observer.ts";
 import { reloadFiles, type WatchedFile } from "../config/reload.ts";
 import type { WorkerConfig } from "../config/worker-config.ts";
 import { readTextFile } from "../document/read-text-file.ts";
@@ -59,7 +59,7 @@ export function composeWorker(config: WorkerConfig, options: WorkerOptions): Wor
   };
   const services = cluster ? cluster.services(serviceOptions) : withoutCluster(serviceOptions);
   const { inventory, locks } = services;
-  const observer = observers([options.observer ?? nobody, services.observer], logFailure(log));
+  const observer = observers([options.observer ?? noObserver, services.observer], logFailure(log));
   const slots = new ActionSlots(config.maxActions);
   const executor = composeExecutor(config, {
     catalogue: library,

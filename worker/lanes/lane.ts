@@ -18,7 +18,7 @@ export interface LaneOptions {
   readonly log: Logger;
   /** The longest wait between two polls while the server does not answer. */
   readonly maxBackoffMs: number;
-  readonly observer: Pick<Observer, "lane" | "asking" | "poll">;
+  readonly observer: Pick<Observer, "lane" | "polling" | "poll">;
   readonly waking?: Waking | undefined;
   /** Shared by all lanes of a server. */
   readonly serverPace?: ServerPace;

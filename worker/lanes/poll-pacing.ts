@@ -11,7 +11,7 @@ export interface PollPacingOptions {
   readonly waking: Waking;
   readonly serverPace: ServerPace;
   readonly clock: Clock;
-  readonly observer: Pick<Observer, "lane" | "asking" | "poll">;
+  readonly observer: Pick<Observer, "lane" | "polling" | "poll">;
 }
 
 /** The lane took the poll back because the server held it. */
@@ -71,7 +71,7 @@ export class PollPacing {
   async poll(why: Wake, inFlight: WorkflowSet, stop: AbortSignal): Promise<Poll | TakenBack> {
     const { agentId, clock, observer, serverPace, source } = this.#options;
     const sentMs = clock.monotonicMs();
-    observer.asking(agentId);
+    observer.polling(agentId);
     this.#isDue = false;
     const poll = await this.#pollWithin(this.#holdOf(why, sentMs), inFlight, stop);
     const durationMs = clock.monotonicMs() - sentMs;

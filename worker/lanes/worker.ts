@@ -21,7 +21,7 @@ export interface WorkerOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly maxBackoffMs: number;
-  readonly observer: Pick<Observer, "lane" | "asking" | "poll">;
+  readonly observer: Pick<Observer, "lane" | "polling" | "poll">;
   readonly facts: WorkerFacts;
   /** How long running actions may take to end by themselves once the worker is stopping. */
   readonly shutdownGraceMs: number;

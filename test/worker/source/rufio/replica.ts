@@ -3,7 +3,7 @@ import { BmcClient } from "../../../../shared/bmc/client.ts";
 import { type Clock, systemClock } from "../../../../shared/clock.ts";
 import type { LogFields, Logger } from "../../../../shared/logger.ts";
 import { redactor } from "../../../../shared/secret-forms.ts";
-import { nobody, observers } from "../../../../worker/action/observer.ts";
+import { noObserver, observers } from "../../../../worker/action/observer.ts";
 import { Cluster } from "../../../../worker/cluster/client/cluster.ts";
 import { loadConfig } from "../../../../worker/config/load-config.ts";
 import { Executor } from "../../../../worker/execution/executor.ts";
@@ -132,7 +132,7 @@ export async function startReplica(options: ReplicaOptions, onLog: (line: Logged
           clock,
           log,
           maxBackoffMs: 300,
-          observer: nobody,
+          observer: noObserver,
         },
         stop.signal,
       ),
