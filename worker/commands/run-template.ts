@@ -22,8 +22,8 @@ import { createLogger } from "./logger.ts";
 const COMMAND = "pbnj-worker run";
 
 /**
- * `pbnj-worker run`: the actions of a template, here, one after the other, with the runtime and policy that
- * `start` would use. Resolves to the exit code: that of the first action that fails, 2 for bad input.
+ * `pbnj-worker run`: runs the actions of a template one after the other, with the runtime and policy of `start`. Resolves to the
+ * exit code: that of the first action that fails, 2 for invalid input.
  */
 export async function runTemplate(
   path: string,
@@ -63,7 +63,7 @@ export async function runTemplate(
     log,
     clock: systemClock,
   });
-  // A run keeps no state: what one that was killed left is found by its deadline alone, by whichever worker comes next.
+  // A run keeps no state: the orphans of one that was killed are found by their deadline alone.
   void runtime.sweep(() => false, stop.signal).catch(() => undefined);
   try {
     for (const action of actionsToRun(chosen.value)) {
@@ -87,7 +87,7 @@ function chooseTasks(template: Template, name: unknown): Checked<readonly Templa
 }
 
 function actionsToRun(tasks: readonly TemplateTask[]): readonly Action[] {
-  // A run of its own each time: nothing that an earlier one left behind may be taken for this one's.
+  // A new ID for each run: orphans of an earlier run must not be adopted.
   const workflowId = `local/${randomBytes(6).toString("hex")}`;
   return tasks.flatMap((task) =>
     actionsOfTask(task).map((action) => ({
@@ -99,7 +99,7 @@ function actionsToRun(tasks: readonly TemplateTask[]): readonly Action[] {
   );
 }
 
-/** Reports go to the terminal, which takes them all. */
+/** Prints the reports. */
 function terminalSink(out: NodeJS.WritableStream): StatusSink {
   return {
     async report(status: ActionStatus): Promise<Acknowledgement> {
@@ -119,7 +119,7 @@ function failed(outcome: Outcome | undefined, by: StopSignal): number {
   return exitCodeOf(outcome?.class ?? "cancelled", by);
 }
 
-/** Any signal cancels: there is nothing to take up later. */
+/** Any signal cancels: no later worker would adopt the action. */
 function stopSignal(): { readonly signal: AbortSignal; by(): StopSignal } {
   const controller = new AbortController();
   let received: StopSignal = "SIGTERM";

@@ -28,9 +28,9 @@ import { keepHeapSmall } from "./small-heap.ts";
 import { EXIT_TEMPORARY_FAILURE, isTemporary } from "./temporary-failure.ts";
 
 /**
- * `pbnj-worker start`. Resolves to the exit code: 0 when it was stopped and everything it ran had ended, 128
- * plus the signal when actions were cut short, 2 for a bad configuration, with which nothing is started, and 75 when it
- * may start later with the same settings, as when the disk is full or another worker has the state directory.
+ * `pbnj-worker start`. Resolves to the exit code: 0 when it stopped after all actions had ended, 128 plus the signal when actions
+ * were cancelled, 2 for an invalid configuration, and 75 when it may start later with the same settings, such as when the disk is
+ * full or another worker uses the state directory.
  */
 export async function start(
   flags: Readonly<Record<string, unknown>>,
@@ -119,7 +119,7 @@ export async function start(
   const run = worker.run().finally(() => ended.abort());
   const problem = await Promise.race([lost, run.then(() => undefined)]);
   if (problem) {
-    // As if it were killed: what runs goes on, and is the other worker's.
+    // Stops as if it were killed: the other worker adopts the running actions.
     log.error({ error: problem.message }, "state directory lost, exiting");
     await observability.close();
     return EXIT_TEMPORARY_FAILURE;
@@ -148,8 +148,8 @@ async function openJournal(state: StateDirectory, log: Logger, observer: Observe
   }
 }
 
-/** The first SIGTERM or SIGINT lets running actions end, the second cancels them. Gives the last one that came. */
-export function stopOnSignals(worker: Pick<Worker, "stop" | "cancel">): () => StopSignal {
+/** The first SIGTERM or SIGINT lets running actions end, the second cancels them. The result returns the last one. */
+function stopOnSignals(worker: Pick<Worker, "stop" | "cancel">): () => StopSignal {
   let received: StopSignal | undefined;
   const onSignal = (signal: StopSignal) => {
     if (received) worker.cancel();
