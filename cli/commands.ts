@@ -1,5 +1,5 @@
 import { workerCommands } from "../worker/commands.ts";
-import type { OwnProgram } from "../worker/runtime/in-process/own-program.ts";
+import type { OwnProgram } from "../worker/runtime/self-program.ts";
 import type { ProgramCommand } from "./command.ts";
 
 /** Every command, in the order of the help. */

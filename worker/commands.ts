@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { OwnProgram } from "./runtime/in-process/own-program.ts";
+import type { OwnProgram } from "./runtime/self-program.ts";
 
 /** A command of the worker's. What it needs is loaded when it is defined or run, not when it is listed. */
 export interface WorkerCommand {

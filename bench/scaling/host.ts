@@ -1,5 +1,5 @@
 import type { Clock } from "../../shared/clock.ts";
-import { CertainTime } from "../../worker/cluster/sharing/certain-time.ts";
+import { CertainTime } from "../../worker/cluster/sharing/elapsed-time.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
 /** `stopped` is SIGSTOP: its clocks go on; `suspended` is a sleeping machine: the monotonic one stands still. */

@@ -5,7 +5,7 @@ import { suggestion } from "../../shared/nearest-name.ts";
 import { addConfigOptions } from "../config/options.ts";
 import { RULE_SETTINGS } from "../config/rule-settings.ts";
 import { problemReport } from "../document/problem-report.ts";
-import type { OwnProgram } from "../runtime/in-process/own-program.ts";
+import type { OwnProgram } from "../runtime/self-program.ts";
 import { unknownArguments } from "./unknown-arguments.ts";
 
 const TEST = "test";

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { addConfigOptions } from "../config/options.ts";
-import type { OwnProgram } from "../runtime/in-process/own-program.ts";
+import type { OwnProgram } from "../runtime/self-program.ts";
 import { unknownArguments } from "./unknown-arguments.ts";
 
 /** `pbnj-worker run`. */

@@ -21,7 +21,7 @@ import {
   StateDirectoryProblem,
 } from "../journal/state-directory.ts";
 import type { Worker } from "../lanes/worker.ts";
-import type { OwnProgram } from "../runtime/in-process/own-program.ts";
+import type { OwnProgram } from "../runtime/self-program.ts";
 import { switchLevelOnSignal } from "./log-level-signal.ts";
 import { createLogger } from "./logger.ts";
 import { keepHeapSmall } from "./small-heap.ts";

@@ -9,7 +9,7 @@ import { problemReport } from "../document/problem-report.ts";
 import { type Deciding, explain } from "../policy/explain.ts";
 import { type ExplainedAction, explanationTable } from "../policy/explanation-text.ts";
 import { unenforced } from "../policy/unenforced.ts";
-import type { OwnProgram } from "../runtime/in-process/own-program.ts";
+import type { OwnProgram } from "../runtime/self-program.ts";
 import { actionsOfTask } from "../template/actions.ts";
 import { loadTemplate } from "../template/load-template.ts";
 import type { Template } from "../template/template.ts";

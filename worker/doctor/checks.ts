@@ -5,7 +5,7 @@ import { settings as table } from "../config/schema.ts";
 import { composeConfig, type WorkerConfig } from "../config/worker-config.ts";
 import { emptyInventory } from "../machines/inventory.ts";
 import { defaultPolicy } from "../policy/policy.ts";
-import type { OwnProgram } from "../runtime/in-process/own-program.ts";
+import type { OwnProgram } from "../runtime/self-program.ts";
 import { checkAgentIds } from "./check-agent-ids.ts";
 import { checkBmcs } from "./check-bmcs.ts";
 import { checkCluster } from "./check-cluster.ts";

@@ -2,7 +2,7 @@ import { exitCodeOf, type StopSignal } from "../../shared/contract/exit-code.ts"
 import type { Problem } from "../../shared/document/problem.ts";
 import { printableLines } from "../../shared/printable.ts";
 import { problemReport } from "../document/problem-report.ts";
-import type { OwnProgram } from "../runtime/in-process/own-program.ts";
+import type { OwnProgram } from "../runtime/self-program.ts";
 import { composeChecks } from "./checks.ts";
 import { readDoctorOptions } from "./doctor-options.ts";
 import { examine } from "./examine.ts";

@@ -18,7 +18,7 @@ import type { ActionJournal } from "../journal/journal.ts";
 import type { AuthGate } from "../machines/auth-gate.ts";
 import type { ConnectionReading, MountedConnection } from "../machines/inventory.ts";
 import type { SecretCommands } from "../machines/secret-commands.ts";
-import type { Need } from "../runtime/leftover.ts";
+import type { Need } from "../runtime/orphan.ts";
 import { failedLaunch, nothingLeft } from "../runtime/outcome.ts";
 import {
   type EndedAction,

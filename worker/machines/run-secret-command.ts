@@ -2,12 +2,12 @@ import type { Readable } from "node:stream";
 import { finished } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { execa } from "execa";
+import { endGroup, killGroup } from "../../shared/child-process/process-group.ts";
 import { waitUntilDeadline } from "../../shared/deadline.ts";
 import { formatSeconds } from "../../shared/duration.ts";
 import { LineSplitter } from "../../shared/line-splitter.ts";
-import { endGroup, killGroup } from "../../shared/process-group.ts";
 import { decodeText, FileProblem, fileProblemOf } from "../document/read-text-file.ts";
-import { lastWords } from "./last-words.ts";
+import { lastWords } from "./last-error-line.ts";
 import type { Environment, SecretCommand } from "./secret-commands.ts";
 
 /** What programs need to find others, certificates and their language. The worker's own secrets are not in it. */

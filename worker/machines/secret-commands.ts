@@ -1,4 +1,4 @@
-import { signalGroup } from "../../shared/process-group.ts";
+import { signalGroup } from "../../shared/child-process/process-group.ts";
 import { ActionSlots } from "../turns/action-slots.ts";
 import { MachineLocks } from "../turns/machine-locks.ts";
 import { runSecretCommand } from "./run-secret-command.ts";

@@ -3,7 +3,7 @@ import type { Redactor } from "../../shared/secret-forms.ts";
 import { textOf } from "../../shared/text-of.ts";
 import type { Action, ActionId, LogLine, Outcome } from "../action/action.ts";
 import type { MountedConnection } from "../machines/inventory.ts";
-import type { Need } from "./leftover.ts";
+import type { Need } from "./orphan.ts";
 import type { DroppedOutput } from "./output-budget.ts";
 
 /** Where what an action prints goes. */

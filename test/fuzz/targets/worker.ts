@@ -15,7 +15,7 @@ import { decodeText, FileProblem } from "../../../worker/document/read-text-file
 import { decodeEntry, encodeEntry } from "../../../worker/journal/entry-text.ts";
 import { describeHardware, describeMachine } from "../../../worker/machines/cluster/described-machine.ts";
 import { timestampLayout } from "../../../worker/machines/cluster/timestamp-layout.ts";
-import { lastWords } from "../../../worker/machines/last-words.ts";
+import { lastWords } from "../../../worker/machines/last-error-line.ts";
 import { lockKeyOf, serviceLockKey } from "../../../worker/machines/lock-key.ts";
 import { parsePrinted } from "../../../worker/machines/printed-secrets.ts";
 import { readSecretText } from "../../../worker/machines/secret-text.ts";
@@ -34,11 +34,11 @@ import {
   ListedContainers,
   PullProgress,
 } from "../../../worker/runtime/docker/engine-schema.ts";
-import { terminationResult } from "../../../worker/runtime/kubernetes/ended-pod.ts";
-import { JobObject, PodObject, seenJob, seenPod } from "../../../worker/runtime/kubernetes/seen.ts";
+import { JobObject, PodObject, seenJob, seenPod } from "../../../worker/runtime/kubernetes/objects.ts";
+import { terminationResult } from "../../../worker/runtime/kubernetes/pod-outcome.ts";
 import { launchName } from "../../../worker/runtime/launch-name.ts";
 import { MalformedAction } from "../../../worker/source/action-fields.ts";
-import { machineStatus } from "../../../worker/source/rufio/machine-seen.ts";
+import { machineStatus } from "../../../worker/source/rufio/machine-status.ts";
 import { jobOf, machineOf, taskOf } from "../../../worker/source/rufio/objects.ts";
 import { readTask } from "../../../worker/source/rufio/task-action.ts";
 import { createDialer } from "../../../worker/source/tink/dial.ts";

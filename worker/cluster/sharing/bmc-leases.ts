@@ -6,9 +6,9 @@ import { ActedElsewhere, type Locks, MachineLocks, type TurnPurpose } from "../.
 import { KINDS } from "../client/kinds.ts";
 import { isKubernetesError, KubernetesError } from "../client/kubernetes-error.ts";
 import { WatchedObjects } from "../client/watched-objects.ts";
-import { bounded } from "./bounded.ts";
-import { actionEnded, activeKeys, isActionActive } from "./held-jobs.ts";
+import { actionEnded, activeKeys, isActionActive } from "./active-jobs.ts";
 import type { LaneShares } from "./lane-shares.ts";
+import { bounded } from "./request-timeout.ts";
 import {
   actionOf,
   bmcLeaseName,

@@ -1,12 +1,12 @@
 import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { assignShards } from "./assign-shards.ts";
-import { Bell } from "./bell.ts";
-import { bounded } from "./bounded.ts";
-import { CertainTime } from "./certain-time.ts";
-import { DeathWatch } from "./death-watch.ts";
-import { JoinQuiet } from "./join-quiet.ts";
+import { CertainTime } from "./elapsed-time.ts";
+import { DeathWatch } from "./failure-detector.ts";
+import { JoinQuiet } from "./join-debouncer.ts";
 import { Membership } from "./membership.ts";
+import { Bell } from "./notifier.ts";
+import { bounded } from "./request-timeout.ts";
 import { ShardOwner } from "./shard-owner.ts";
 import { SHARDS, shardOf, shardSizes } from "./shards.ts";
 import type { ShareCluster } from "./share-lease.ts";

@@ -4,9 +4,9 @@ import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import { KINDS } from "../client/kinds.ts";
 import { isKubernetesError, KubernetesError } from "../client/kubernetes-error.ts";
-import { Bell } from "./bell.ts";
-import { bounded } from "./bounded.ts";
-import type { CertainTime, Moment } from "./certain-time.ts";
+import type { CertainTime, Moment } from "./elapsed-time.ts";
+import { Bell } from "./notifier.ts";
+import { bounded } from "./request-timeout.ts";
 import {
   findLease,
   holderOf,

@@ -7,8 +7,8 @@ import type { Cluster } from "../../cluster/client/cluster.ts";
 import type { ConnectionReading, Inventory, Machine, MountedConnection } from "../inventory.ts";
 import { type Connectable, mountConnection, readConnection } from "./cluster-connection.ts";
 import { type ClusterSource, indexMachines, type MachineIndex } from "./machine-index.ts";
-import { machineRemarks, reasonOf } from "./machine-remarks.ts";
-import { Remarks } from "./remarks.ts";
+import { machineRemarks, reasonOf } from "./machine-warnings.ts";
+import { Remarks } from "./warning-log.ts";
 import { type SourceState, WatchedSources } from "./watched-sources.ts";
 
 export interface ClusterInventoryOptions {

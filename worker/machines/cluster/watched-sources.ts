@@ -12,7 +12,7 @@ import {
   type Referring,
 } from "./described-machine.ts";
 import type { ClusterObjects, ClusterSource } from "./machine-index.ts";
-import type { Remark } from "./remarks.ts";
+import type { Remark } from "./warning-log.ts";
 
 export interface WatchedSourcesOptions {
   readonly cluster: Pick<Cluster, "list" | "watch">;

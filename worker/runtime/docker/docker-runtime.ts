@@ -10,7 +10,7 @@ import type { Action, ActionId } from "../../action/action.ts";
 import { fieldsOf } from "../../action/action-status.ts";
 import { bootTime } from "../../action/boot-time.ts";
 import { launchName } from "../launch-name.ts";
-import { inputBrokeOff, type Need } from "../leftover.ts";
+import { inputBrokeOff, type Need } from "../orphan.ts";
 import { concludeOutcome, failedLaunch, nothingLeft } from "../outcome.ts";
 import {
   type Adoption,
@@ -22,20 +22,14 @@ import {
   outputTerms,
   type Runtime,
 } from "../runtime.ts";
-import {
-  type ContainerOptions,
-  type ContainerSpec,
-  containerSpec,
-  isContainerOf,
-  LABEL,
-} from "./container-spec.ts";
 import { Engine } from "./engine.ts";
 import { negotiateVersion } from "./engine-connection.ts";
 import { EngineError } from "./engine-error.ts";
 import type { ContainerDetails } from "./engine-schema.ts";
-import { followContainer } from "./follow-container.ts";
+import { followContainer } from "./follow.ts";
 import { ImageStore, type PullPolicy, type RegistryCredentials } from "./image-store.ts";
-import { isLeftContainer } from "./leftovers.ts";
+import { isLeftContainer } from "./orphans.ts";
+import { type ContainerOptions, type ContainerSpec, containerSpec, isContainerOf, LABEL } from "./spec.ts";
 
 /** A name that was taken may be free a moment later; more than a few times in a row is a defect. */
 const CREATE_ATTEMPTS = 5;

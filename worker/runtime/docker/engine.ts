@@ -2,7 +2,6 @@ import type { Duplex } from "node:stream";
 import type { z } from "zod";
 import type { ErrorClass } from "../../../shared/contract/error-class.ts";
 import { LineSplitter } from "../../../shared/line-splitter.ts";
-import type { ContainerSpec } from "./container-spec.ts";
 import {
   EngineConnection,
   type EngineConnectionOptions,
@@ -19,6 +18,7 @@ import {
   ListedContainers,
   PullProgress,
 } from "./engine-schema.ts";
+import type { ContainerSpec } from "./spec.ts";
 
 const LONGEST_PROGRESS_LINE = 64 * 1024;
 

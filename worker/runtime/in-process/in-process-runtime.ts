@@ -6,9 +6,10 @@ import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import { fieldsOf } from "../../action/action-status.ts";
 import { parseImageReference } from "../../action/image-reference.ts";
+import type { ActionLibrary, InProcessAction, InProcessEnd } from "../action-library.ts";
+import type { Refusal } from "../host-refusal.ts";
 import { LogStream } from "../log-stream.ts";
 import { concludeOutcome, failedLaunch, nothingLeft } from "../outcome.ts";
-import type { Refusal } from "../process/refusal.ts";
 import {
   type Adoption,
   type EndedAction,
@@ -17,8 +18,7 @@ import {
   type LeftAction,
   type Runtime,
 } from "../runtime.ts";
-import type { ActionLibrary, InProcessAction, InProcessEnd } from "./action-library.ts";
-import { StrayErrors } from "./stray-errors.ts";
+import { StrayErrors } from "./uncaught-errors.ts";
 
 export interface InProcessRuntimeOptions {
   readonly actions: ActionLibrary;

@@ -3,8 +3,8 @@ import type { Clock } from "../../../shared/clock.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
 import type { ObjectName } from "../../cluster/client/kinds.ts";
 import { isKubernetesError } from "../../cluster/client/kubernetes-error.ts";
-import { ACTION_CONTAINER } from "./job-manifest.ts";
-import type { PodOutput } from "./pod-output.ts";
+import type { PodOutput } from "./output.ts";
+import { ACTION_CONTAINER } from "./spec.ts";
 
 const AGAIN: Backoff = { firstMs: 250, maxMs: 5_000 };
 

@@ -12,7 +12,7 @@ import type { Cluster } from "../../cluster/client/cluster.ts";
 import { isKubernetesError, KubernetesError } from "../../cluster/client/kubernetes-error.ts";
 import { findMissingRights, type MissingRight } from "../../cluster/client/missing-rights.ts";
 import { launchName } from "../launch-name.ts";
-import type { Need } from "../leftover.ts";
+import type { Need } from "../orphan.ts";
 import { failedLaunch, nothingLeft } from "../outcome.ts";
 import {
   type Adoption,
@@ -26,16 +26,16 @@ import {
   outputTerms,
   type Runtime,
 } from "../runtime.ts";
-import { type FollowedJob, followJob } from "./follow-job.ts";
-import { JobCalls } from "./job-calls.ts";
-import { connectionSecret, jobManifest, type PodConfig } from "./job-manifest.ts";
+import { type FollowedJob, followJob } from "./follow.ts";
+import { JobCalls } from "./job-client.ts";
+import { isMadeFor, MARK, type Marks, marksOf, NOTE } from "./labels.ts";
 import { LaunchFailure } from "./launch-failure.ts";
-import { isLeftJob } from "./leftovers.ts";
-import { isMadeFor, MARK, type Marks, marksOf, NOTE } from "./marks.ts";
-import { refusal } from "./refused-fields.ts";
+import type { SeenJob } from "./objects.ts";
+import { isLeftJob } from "./orphans.ts";
+import { refusal } from "./refusal.ts";
 import { RIGHTS } from "./rights.ts";
-import type { SeenJob } from "./seen.ts";
 import { requireVersion } from "./server-version.ts";
+import { connectionSecret, jobManifest, type PodConfig } from "./spec.ts";
 import { WatchedJobs } from "./watched-jobs.ts";
 
 /** A name that was taken may be free a moment later; more than a few times in a row is a defect. */

@@ -1,6 +1,6 @@
-import { NOTE } from "./marks.ts";
-import { type StartProblem, startProblem } from "./pod-words.ts";
-import type { Termination } from "./seen.ts";
+import { NOTE } from "./labels.ts";
+import type { Termination } from "./objects.ts";
+import { type StartProblem, startProblem } from "./pod-problems.ts";
 import type { Sight } from "./watched-jobs.ts";
 
 /** How far an action is. */

@@ -4,8 +4,8 @@ import type { Logger } from "../../../shared/logger.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
 import { KINDS } from "../../cluster/client/kinds.ts";
 import { type Change, WatchedObjects } from "../../cluster/client/watched-objects.ts";
-import { MARK, SELECTOR } from "./marks.ts";
-import { JobObject, PodObject, type SeenJob, type SeenPod, seenJob, seenPod } from "./seen.ts";
+import { MARK, SELECTOR } from "./labels.ts";
+import { JobObject, PodObject, type SeenJob, type SeenPod, seenJob, seenPod } from "./objects.ts";
 
 export interface WatchedJobsOptions {
   readonly cluster: Cluster;

@@ -1,6 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { ActionLibrary } from "../in-process/action-library.ts";
+import type { ActionLibrary } from "../action-library.ts";
 
 /** The folder beside the actions that all of them share; its `action.ts` only says what an action is. */
 const HARNESS = "harness";

@@ -2,18 +2,19 @@ import { rm } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { execa } from "execa";
+import { endGroup, killGroup, signalGroup } from "../../../shared/child-process/process-group.ts";
 import { serialiseConnection } from "../../../shared/contract/connection.ts";
 import { EXIT_OK, exitCodeOf } from "../../../shared/contract/exit-code.ts";
 import { type StopReason, waitUntilDeadline } from "../../../shared/deadline.ts";
 import { defined } from "../../../shared/defined.ts";
-import { endGroup, killGroup, signalGroup } from "../../../shared/process-group.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import type { LogLine, Outcome } from "../../action/action.ts";
 import { actionKey } from "../../action/action-key.ts";
 import { bootTime, bootTimeIn } from "../../action/boot-time.ts";
 import { parseImageReference } from "../../action/image-reference.ts";
-import { inputBrokeOff, type Need } from "../leftover.ts";
+import { type FilePermit, refusalOf } from "../host-refusal.ts";
 import { FLOOD_GRACE_MS, LogStream } from "../log-stream.ts";
+import { inputBrokeOff, type Need } from "../orphan.ts";
 import { concludeOutcome, failedLaunch, nothingLeft } from "../outcome.ts";
 import {
   type Adoption,
@@ -25,7 +26,6 @@ import {
   type Runtime,
 } from "../runtime.ts";
 import type { ActionProgram, ActionPrograms } from "./action-program.ts";
-import { childEnvironment } from "./child-environment.ts";
 import {
   endProcessesOf,
   type ProcessState,
@@ -34,9 +34,9 @@ import {
   resultFileOf,
   sweepProcesses,
   untilGone,
-} from "./left-processes.ts";
+} from "./orphans.ts";
 import { isRunning, processHandle } from "./process-table.ts";
-import { type FilePermit, refusalOf } from "./refusal.ts";
+import { childEnvironment } from "./spec.ts";
 
 /** How long output that is still in the pipes may take to arrive once the process has ended. */
 const DRAIN_MS = 2_000;

@@ -10,13 +10,13 @@ import { KINDS, type ObjectName } from "../../cluster/client/kinds.ts";
 import type { Change } from "../../cluster/client/watched-objects.ts";
 import { RUFIO_AGENT_ID } from "../../config/rufio-agent-id.ts";
 import type { ActionSource, Poll, WorkflowsAtHand } from "../transport.ts";
-import { KeyedWork } from "./keyed-work.ts";
 import { keyOf, nameOfKey, type OpenTask, type RufioJob, type RufioTask, TaskObject } from "./objects.ts";
 import { patchStatus } from "./patch-status.ts";
 import { LeaseHeld, type RufioLease } from "./rufio-lease.ts";
 import { type RufioObjects, shareKey } from "./rufio-objects.ts";
 import { actionOf, readTask } from "./task-action.ts";
 import { failedStatus } from "./task-status.ts";
+import { KeyedWork } from "./work-queue.ts";
 
 export interface TaskQueueOptions {
   readonly cluster: Pick<Cluster, "find" | "patch">;

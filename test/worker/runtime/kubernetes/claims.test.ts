@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { MARK } from "../../../../worker/runtime/kubernetes/marks.ts";
+import { MARK } from "../../../../worker/runtime/kubernetes/labels.ts";
 import { launchName } from "../../../../worker/runtime/launch-name.ts";
 import { LaunchNotRecorded, NotLaunched } from "../../../../worker/runtime/runtime.ts";
 import { FakeCluster } from "../../../simulators/kubernetes/cluster.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
-import { ACTION_CONTAINER } from "./job-manifest.ts";
-import { NOTE } from "./marks.ts";
+import { NOTE } from "./labels.ts";
+import { ACTION_CONTAINER } from "./spec.ts";
 
 const Texts = z.optional(z.record(z.string(), z.string()));
 const Meta = z.object({

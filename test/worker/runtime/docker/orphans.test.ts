@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { silentLogger } from "../../../../shared/logger.ts";
-import { actionLabels } from "../../../../worker/runtime/docker/container-spec.ts";
 import { DockerRuntime } from "../../../../worker/runtime/docker/docker-runtime.ts";
+import { actionLabels } from "../../../../worker/runtime/docker/spec.ts";
 import { launchName } from "../../../../worker/runtime/launch-name.ts";
 import { LaunchNotRecorded, type LaunchRequest } from "../../../../worker/runtime/runtime.ts";
 import {

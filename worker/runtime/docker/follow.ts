@@ -5,10 +5,10 @@ import { defined } from "../../../shared/defined.ts";
 import { withTimeout } from "../../../shared/timeout.ts";
 import { FLOOD_GRACE_MS, type WrittenOutput } from "../log-stream.ts";
 import type { OutputTerms } from "../runtime.ts";
-import { ContainerOutput } from "./container-output.ts";
 import type { Engine } from "./engine.ts";
 import { EngineError } from "./engine-error.ts";
 import type { ContainerDetails } from "./engine-schema.ts";
+import { ContainerOutput } from "./output.ts";
 
 const WAIT_AGAIN_MS = [200, 500, 1_000, 2_000, 5_000] as const;
 /** How long the rest of the output may take to arrive once the container has ended. */

@@ -3,7 +3,7 @@ import { defined } from "../../../shared/defined.ts";
 import type { Pair, PodToleration } from "../../document/kubernetes-values.ts";
 import { launchName } from "../launch-name.ts";
 import type { LaunchRequest } from "../runtime.ts";
-import { CONNECTION_ANNOTATION, MANAGED_BY, MARK, type Marks } from "./marks.ts";
+import { CONNECTION_ANNOTATION, MANAGED_BY, MARK, type Marks } from "./labels.ts";
 
 /** The container that is the action; whatever else an admission puts beside it is of no concern. */
 export const ACTION_CONTAINER = "action";

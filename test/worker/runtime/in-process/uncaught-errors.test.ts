@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 
-const PROGRAM = join(import.meta.dirname, "stray-errors-program.ts");
+const PROGRAM = join(import.meta.dirname, "uncaught-errors-program.ts");
 
 /** In a process of its own, as the test runner listens for such errors as well. */
 async function run(...argv: readonly string[]) {

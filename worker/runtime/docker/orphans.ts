@@ -1,6 +1,6 @@
-import { isLeftover, type Sweeper } from "../leftover.ts";
-import { LABEL } from "./container-spec.ts";
+import { isLeftover, type Sweeper } from "../orphan.ts";
 import type { ListedContainer } from "./engine-schema.ts";
+import { LABEL } from "./spec.ts";
 
 /** Whether no worker will come back for a container; one without this project's labels is never taken. */
 export function isLeftContainer(

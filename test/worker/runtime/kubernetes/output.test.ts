@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ActionResult } from "../../../../shared/contract/result.ts";
 import type { LogLine } from "../../../../worker/action/action.ts";
-import { PodOutput } from "../../../../worker/runtime/kubernetes/pod-output.ts";
+import { PodOutput } from "../../../../worker/runtime/kubernetes/output.ts";
 import { resultLine } from "./kubernetes-cases.ts";
 
 /** As a kubelet gives them: `[time, line]`, from a second on. */

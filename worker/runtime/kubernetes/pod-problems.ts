@@ -1,6 +1,6 @@
 import type { ErrorClass } from "../../../shared/contract/error-class.ts";
 import { defined } from "../../../shared/defined.ts";
-import type { Reason, SeenPod, Termination } from "./seen.ts";
+import type { Reason, SeenPod, Termination } from "./objects.ts";
 
 /** `reason: message`, or what there is of it. */
 export function reasonText({ reason, message }: Reason): string {

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import type { Action } from "../../action/action.ts";
+import type { Action } from "../action/action.ts";
 import { type NamedFile, namedFiles, refusedNames } from "./named-files.ts";
 
 /** Whether an action may use a file of the host, with the worker's own rights. */

@@ -4,8 +4,7 @@ import type { Clock } from "../../../shared/clock.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
 import { KINDS } from "../../cluster/client/kinds.ts";
 import { isKubernetesError, KubernetesError } from "../../cluster/client/kubernetes-error.ts";
-import { ACKNOWLEDGED_TTL_SECONDS } from "./leftovers.ts";
-import { NOTE, SELECTOR } from "./marks.ts";
+import { NOTE, SELECTOR } from "./labels.ts";
 import {
   JobObject,
   PodObject,
@@ -15,7 +14,8 @@ import {
   type StopNote,
   seenJob,
   seenPod,
-} from "./seen.ts";
+} from "./objects.ts";
+import { ACKNOWLEDGED_TTL_SECONDS } from "./orphans.ts";
 
 /** Which Job: another one of its name is another action's run. */
 export type JobId = Pick<SeenJob, "name" | "uid">;

@@ -1,6 +1,6 @@
-import type { StopSignal } from "../../../shared/contract/exit-code.ts";
-import type { ActionResult } from "../../../shared/contract/result.ts";
-import type { LogLine } from "../../action/action.ts";
+import type { StopSignal } from "../../shared/contract/exit-code.ts";
+import type { ActionResult } from "../../shared/contract/result.ts";
+import type { LogLine } from "../action/action.ts";
 
 /** What a process would be given, without the process. */
 export interface InProcessRequest {

@@ -1,14 +1,14 @@
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { endGroup } from "../../../shared/child-process/process-group.ts";
 import { type Clock, systemClock } from "../../../shared/clock.ts";
 import { type ActionResult, parseResultLine } from "../../../shared/contract/result.ts";
-import { endGroup } from "../../../shared/process-group.ts";
 import { readOwnFile } from "../../document/read-own-file.ts";
-import { isLeftover, type Mark, type Sweeper } from "../leftover.ts";
 import { LONGEST_RESULT } from "../log-stream.ts";
+import { isLeftover, type Mark, type Sweeper } from "../orphan.ts";
 import type { LaunchHandle } from "../runtime.ts";
-import { MARK_VARIABLE } from "./child-environment.ts";
 import { isRunning, type MarkedProcess, processesWith, processHandle } from "./process-table.ts";
+import { MARK_VARIABLE } from "./spec.ts";
 
 const POLL_MS = 100;
 const ENDING = ".json";

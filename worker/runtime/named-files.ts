@@ -1,4 +1,4 @@
-import { type GivenText, givenNames, isConnectionVariable } from "../../../shared/contract/given.ts";
+import { type GivenText, givenNames, isConnectionVariable } from "../../shared/contract/given.ts";
 
 /** A file that an action is told to read or write. */
 export interface NamedFile {

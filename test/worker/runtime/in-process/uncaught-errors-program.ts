@@ -1,5 +1,5 @@
 import { silentLogger } from "../../../../shared/logger.ts";
-import type { ActionLibrary } from "../../../../worker/runtime/in-process/action-library.ts";
+import type { ActionLibrary } from "../../../../worker/runtime/action-library.ts";
 import { InProcessRuntime } from "../../../../worker/runtime/in-process/in-process-runtime.ts";
 import { scriptedRequest } from "../launch-request.ts";
 

@@ -5,8 +5,8 @@ import { defined } from "../../../shared/defined.ts";
 import type { Outcome } from "../../action/action.ts";
 import type { WrittenOutput } from "../log-stream.ts";
 import { concludeOutcome, failedLaunch } from "../outcome.ts";
-import { disruptionOf, startFailure } from "./pod-words.ts";
-import type { SeenPod, Termination } from "./seen.ts";
+import type { SeenPod, Termination } from "./objects.ts";
+import { disruptionOf, startFailure } from "./pod-problems.ts";
 
 const LAST_LINES = 5;
 /** A kubelet's times have whole seconds. */

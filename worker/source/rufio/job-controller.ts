@@ -9,7 +9,6 @@ import { isKubernetesError } from "../../cluster/client/kubernetes-error.ts";
 import type { Change } from "../../cluster/client/watched-objects.ts";
 import { isTrue, timeText, withCondition } from "./conditions.ts";
 import { nextStep, taskNameOf } from "./job-step.ts";
-import { KeyedWork } from "./keyed-work.ts";
 import {
   ConnectionOf,
   isFinished,
@@ -28,6 +27,7 @@ import {
 import { patchStatus } from "./patch-status.ts";
 import { LeaseHeld, type RufioLease } from "./rufio-lease.ts";
 import { type RufioObjects, shareKey } from "./rufio-objects.ts";
+import { KeyedWork } from "./work-queue.ts";
 
 export interface JobRunnerOptions {
   readonly cluster: Pick<Cluster, "get" | "find" | "create" | "patch" | "remove">;

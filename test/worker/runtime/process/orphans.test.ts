@@ -7,10 +7,10 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { actionKey } from "../../../../worker/action/action-key.ts";
 import { ActionFolder } from "../../../../worker/runtime/process/action-program.ts";
-import { MARK_VARIABLE } from "../../../../worker/runtime/process/child-environment.ts";
-import { type ProcessState, resultFileOf } from "../../../../worker/runtime/process/left-processes.ts";
+import { type ProcessState, resultFileOf } from "../../../../worker/runtime/process/orphans.ts";
 import { ProcessRuntime } from "../../../../worker/runtime/process/process-runtime.ts";
 import { isRunning, processHandle, startByPs } from "../../../../worker/runtime/process/process-table.ts";
+import { MARK_VARIABLE } from "../../../../worker/runtime/process/spec.ts";
 import {
   type LaunchHandle,
   LaunchNotRecorded,

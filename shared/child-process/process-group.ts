@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "./clock.ts";
+import { type Clock, systemClock } from "../clock.ts";
 
 const POLL_MS = 20;
 /** What SIGKILL has not ended by then hangs in the kernel, or is a zombie whose parent does not reap. */

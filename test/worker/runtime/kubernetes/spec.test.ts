@@ -1,8 +1,8 @@
 import type { V1PodSpec } from "@kubernetes/client-node";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { connectionSecret, jobManifest } from "../../../../worker/runtime/kubernetes/job-manifest.ts";
-import { marksOf } from "../../../../worker/runtime/kubernetes/marks.ts";
+import { marksOf } from "../../../../worker/runtime/kubernetes/labels.ts";
+import { connectionSecret, jobManifest } from "../../../../worker/runtime/kubernetes/spec.ts";
 import { launchName } from "../../../../worker/runtime/launch-name.ts";
 import type { LaunchRequest } from "../../../../worker/runtime/runtime.ts";
 import { violationsOfRestricted } from "../../../simulators/kubernetes/validation/pod-security.ts";

@@ -12,7 +12,7 @@ import { KINDS, type ObjectName } from "../../cluster/client/kinds.ts";
 import { isKubernetesError } from "../../cluster/client/kubernetes-error.ts";
 import type { Change } from "../../cluster/client/watched-objects.ts";
 import { DueTimes } from "./due-times.ts";
-import { type MachineSeen, machineStatus, seenByError, seenByOutcome } from "./machine-seen.ts";
+import { type MachineSeen, machineStatus, seenByError, seenByOutcome } from "./machine-status.ts";
 import { keyOf, MachineObject, nameOfKey, type RufioMachine } from "./objects.ts";
 import { patchStatus } from "./patch-status.ts";
 import { LeaseHeld, type RufioLease } from "./rufio-lease.ts";

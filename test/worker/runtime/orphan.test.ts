@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ActionResult } from "../../../shared/contract/result.ts";
-import { inputBrokeOff, isLeftover, type Mark } from "../../../worker/runtime/leftover.ts";
+import { inputBrokeOff, isLeftover, type Mark } from "../../../worker/runtime/orphan.ts";
 
 const DEADLINE = "2030-01-02T03:00:00.000Z";
 const HOUR_MS = 60 * 60_000;

@@ -1,5 +1,5 @@
 import { type ClusterMachine, keyOf, type MachineIndex } from "./machine-index.ts";
-import type { Remark } from "./remarks.ts";
+import type { Remark } from "./warning-log.ts";
 
 /** What is wrong with the objects of the cluster. */
 export function machineRemarks({ byName, leftOut }: MachineIndex): readonly Remark[] {

@@ -1,6 +1,6 @@
-import { isLeftover, type Sweeper } from "../leftover.ts";
-import { MARK, NOTE } from "./marks.ts";
-import type { SeenJob } from "./seen.ts";
+import { isLeftover, type Sweeper } from "../orphan.ts";
+import { MARK, NOTE } from "./labels.ts";
+import type { SeenJob } from "./objects.ts";
 
 /** How long a Job is kept after its report was acknowledged: caches serve its action for some seconds more. */
 export const ACKNOWLEDGED_TTL_SECONDS = 600;

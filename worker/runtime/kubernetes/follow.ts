@@ -10,14 +10,14 @@ import type { Cluster } from "../../cluster/client/cluster.ts";
 import { FLOOD_GRACE_MS, type WrittenOutput } from "../log-stream.ts";
 import { failedLaunch } from "../outcome.ts";
 import { type OutputTerms, outputTerms } from "../runtime.ts";
-import { concludePod, concludeVanished, terminationResult } from "./ended-pod.ts";
 import { followLog, readTail } from "./follow-log.ts";
-import type { JobCalls } from "./job-calls.ts";
-import { NOTE } from "./marks.ts";
-import { PodOutput } from "./pod-output.ts";
+import type { JobCalls } from "./job-client.ts";
+import { NOTE } from "./labels.ts";
+import { type SeenJob, type SeenPod, type StopNote, stopNoteOf } from "./objects.ts";
+import { PodOutput } from "./output.ts";
+import { concludePod, concludeVanished, terminationResult } from "./pod-outcome.ts";
+import { disruptionOf, reasonText } from "./pod-problems.ts";
 import { isPodOver, type PodState, podState } from "./pod-state.ts";
-import { disruptionOf, reasonText } from "./pod-words.ts";
-import { type SeenJob, type SeenPod, type StopNote, stopNoteOf } from "./seen.ts";
 import type { JobObservation, Sight } from "./watched-jobs.ts";
 
 /** How long the rest of the log may take to arrive once the container has ended. */

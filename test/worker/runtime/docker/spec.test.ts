@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { containerSpec, isContainerOf } from "../../../../worker/runtime/docker/container-spec.ts";
+import { containerSpec, isContainerOf } from "../../../../worker/runtime/docker/spec.ts";
 import { launchName } from "../../../../worker/runtime/launch-name.ts";
 import type { LaunchTerms } from "../../../../worker/runtime/runtime.ts";
 import { canary, scriptedRequest } from "../launch-request.ts";
