@@ -21,7 +21,7 @@ import { actionLabels } from "../../worker/runtime/docker/spec.ts";
 import { LogStream } from "../../worker/runtime/log-stream.ts";
 import { ActionFolder } from "../../worker/runtime/process/action-program.ts";
 import { ProcessRuntime } from "../../worker/runtime/process/process-runtime.ts";
-import { type Adoption, type LeftAction, outputTerms, type Runtime } from "../../worker/runtime/runtime.ts";
+import { type Adoption, type LeftAction, outputOptions, type Runtime } from "../../worker/runtime/runtime.ts";
 import { ActionSlots } from "../../worker/turns/action-slots.ts";
 import { MachineLocks } from "../../worker/turns/machine-locks.ts";
 import { scaledClock } from "../support/scaled-clock.ts";
@@ -298,7 +298,7 @@ describe("an action of an earlier run", () => {
       name: "docker",
       run: () => Promise.reject(new Error("nothing is launched")),
       adopt: async ({ startedAt, ...left }) => {
-        const output = new LogStream(outputTerms(left));
+        const output = new LogStream(outputOptions(left));
         output.write("stdout", Buffer.from(`its password is ${CANARY}, said the BMC\n`));
         output.end();
         const message = `its password is ${CANARY}, said the BMC`;

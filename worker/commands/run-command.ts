@@ -1,10 +1,10 @@
 import type { Command } from "commander";
 import { addConfigOptions } from "../config/options.ts";
-import type { OwnProgram } from "../runtime/self-program.ts";
+import type { SelfProgram } from "../runtime/self-program.ts";
 import { unknownArguments } from "./unknown-arguments.ts";
 
 /** `pbnj-worker run`. */
-export function defineRun(command: Command, own: OwnProgram): void {
+export function defineRun(command: Command, own: SelfProgram): void {
   command
     .argument("<template>", "a Tinkerbell template")
     .option("--map <key=value>", "a value for {{ .key }} in the template; repeat for several", collect, [])

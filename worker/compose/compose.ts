@@ -38,7 +38,7 @@ import { InProcessRuntime } from "../runtime/in-process/in-process-runtime.ts";
 import { ActionFolder, OwnActions } from "../runtime/process/action-program.ts";
 import { ProcessRuntime } from "../runtime/process/process-runtime.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import type { OwnProgram } from "../runtime/self-program.ts";
+import type { SelfProgram } from "../runtime/self-program.ts";
 import { connectServer } from "../source/connect-server.ts";
 import type { StatusSink } from "../source/transport.ts";
 import { ActionSlots } from "../turns/action-slots.ts";
@@ -49,7 +49,7 @@ import type { OpenedCluster } from "./opened-cluster.ts";
 /** What a standing worker is given beside its configuration. */
 export interface WorkerSurroundings {
   readonly log: Logger;
-  readonly own: OwnProgram;
+  readonly own: SelfProgram;
   readonly state: StateDirectory;
   readonly journal: ActionJournal;
   readonly clock?: Clock;
@@ -341,7 +341,7 @@ function placeOf(located: ResolvedMachine & { readonly ok: true }): Target {
 
 export interface RuntimeSurroundings {
   readonly log: Logger;
-  readonly own: OwnProgram;
+  readonly own: SelfProgram;
   /** Absent for a run that ends with its process. */
   readonly state?: StateDirectory;
   readonly policy: () => Policy;

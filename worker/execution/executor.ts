@@ -19,7 +19,7 @@ import type { AuthGate } from "../machines/auth-gate.ts";
 import type { ConnectionReading, MountedConnection } from "../machines/inventory.ts";
 import type { SecretCommands } from "../machines/secret-commands.ts";
 import type { Need } from "../runtime/orphan.ts";
-import { failedLaunch, nothingLeft } from "../runtime/outcome.ts";
+import { failedLaunch, nothingToRemove } from "../runtime/outcome.ts";
 import {
   type EndedAction,
   LaunchNotRecorded,
@@ -361,7 +361,7 @@ export class Executor {
     const { machine, lockKey } = target;
     const mounted = this.#mounted(target);
     const failed = (errorClass: ErrorClass, reason: string) =>
-      nothingLeft(failedLaunch(errorClass, reason, run.startedAt, new Date(clock.now())));
+      nothingToRemove(failedLaunch(errorClass, reason, run.startedAt, new Date(clock.now())));
     let connection: Connection | undefined;
     try {
       if (!mounted) connection = await this.#connect(target, run.timeoutMs, cancel);

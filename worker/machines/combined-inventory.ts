@@ -8,7 +8,7 @@ export class CombinedInventory implements Inventory {
   readonly #cluster: Inventory;
   readonly #log: Pick<Logger, "warn">;
   /** Names that both have, as far as that was said. */
-  readonly #said = new Set<string>();
+  readonly #logged = new Set<string>();
   /** The list, and what it was made of: it is asked for often and seldom changes. */
   #made: { readonly of: readonly (readonly Machine[])[]; readonly machines: readonly Machine[] } | undefined;
 
@@ -52,8 +52,8 @@ export class CombinedInventory implements Inventory {
     const names = new Set(own.map(({ name }) => name));
     const added = others.filter(({ name }) => !names.has(name));
     for (const { name } of others) {
-      if (!names.has(name) || this.#said.has(name)) continue;
-      this.#said.add(name);
+      if (!names.has(name) || this.#logged.has(name)) continue;
+      this.#logged.add(name);
       this.#log.warn({ machine: name }, "duplicate machine: inventory file overrides cluster");
     }
     return [...own, ...added];

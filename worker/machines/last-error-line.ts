@@ -16,7 +16,7 @@ const ADDRESS = /^[a-z][a-z0-9+.-]*:\/\/[^@]*$/i;
  * anything that the command printed on stdout or one of the values it was given in variables, or looks as if it told
  * a secret.
  */
-export function lastWords(line: string, stdout: string, given: readonly string[]): string {
+export function lastErrorLine(line: string, stdout: string, given: readonly string[]): string {
   const said = oneLine(line);
   const secrets = given.filter((value) => value.length >= SHORTEST && !ADDRESS.test(value));
   const forms = [...secrets, ...printedIn(stdout)].flatMap(formsOf);

@@ -7,7 +7,7 @@ import { waitUntilDeadline } from "../../shared/deadline.ts";
 import { formatSeconds } from "../../shared/duration.ts";
 import { LineSplitter } from "../../shared/line-splitter.ts";
 import { decodeText, FileProblem, fileProblemOf } from "../document/read-text-file.ts";
-import { lastWords } from "./last-error-line.ts";
+import { lastErrorLine } from "./last-error-line.ts";
 import type { Environment, SecretCommand } from "./secret-commands.ts";
 
 /** What programs need to find others, certificates and their language. The worker's own secrets are not in it. */
@@ -68,7 +68,7 @@ export async function runSecretCommand(
     const exit = stopped || stdout.isTooLong() ? undefined : await exited;
     if (exit?.code === 0) return decodeOutput(stdout.bytes());
     const given = environment.flatMap((name) => passed[name] ?? []);
-    const words = lastWords(stderr.line(), stdout.bytes().toString("utf8"), given);
+    const words = lastErrorLine(stderr.line(), stdout.bytes().toString("utf8"), given);
     throw new FileProblem(`${problemOf(exit, stopped !== undefined, timeoutMs)}${words && `: ${words}`}`);
   } finally {
     onEnded();

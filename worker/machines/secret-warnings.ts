@@ -7,23 +7,23 @@ import type { Environment } from "./secret-commands.ts";
 import type { SecretSource } from "./secret-source.ts";
 import { rpcSecretSources } from "./service-options.ts";
 
-interface Surroundings {
+interface SecretWarningOptions {
   readonly env: Environment;
   readonly readFile: ReadTextFile;
 }
 
 /** What is missing now of the places where a machine's secrets are. No command is run. */
-export function secretWarnings(entry: MachineEntry, surroundings: Surroundings): readonly string[] {
+export function secretWarnings(entry: MachineEntry, options: SecretWarningOptions): readonly string[] {
   return [
-    ...credentialSources(entry).flatMap((source) => missingAt(source, requiredFiles(entry), surroundings)),
-    ...rpcSecretSources(entry.rpc).flatMap((source) => missingAt(source, [], surroundings)),
+    ...credentialSources(entry).flatMap((source) => missingAt(source, requiredFiles(entry), options)),
+    ...rpcSecretSources(entry.rpc).flatMap((source) => missingAt(source, [], options)),
   ];
 }
 
 function missingAt(
   source: SecretSource,
   files: readonly string[],
-  { env, readFile }: Surroundings,
+  { env, readFile }: SecretWarningOptions,
 ): readonly string[] {
   const { key } = source;
   if ("variable" in source) return env[source.variable] ? [] : [`${key} ${source.variable} is not set`];

@@ -5,7 +5,7 @@ import { redactor } from "../../shared/secret-forms.ts";
 import { isSpansLine } from "../../shared/tracing/variables.ts";
 import type { LogLine } from "../action/action.ts";
 import { OutputBudget, ReadingPace } from "./output-budget.ts";
-import type { OutputTerms } from "./runtime.ts";
+import type { OutputOptions } from "./runtime.ts";
 
 /** A result carries what a reading action read, so it may be long; a log line may not. */
 export const LONGEST_RESULT = 4 * 1024 * 1024;
@@ -38,7 +38,7 @@ interface WrittenLine {
  */
 export class LogStream {
   readonly pace = new ReadingPace();
-  readonly #terms: OutputTerms;
+  readonly #terms: OutputOptions;
   readonly #budget = new OutputBudget();
   readonly #streams: Readonly<Record<StreamName, OneStream>>;
   readonly #splitters = {
@@ -48,7 +48,7 @@ export class LogStream {
   #candidate: string | undefined;
   #result: { readonly value: ActionResult | undefined } | undefined;
 
-  constructor(terms: OutputTerms) {
+  constructor(terms: OutputOptions) {
     this.#terms = terms;
     const redact = terms.redactor ?? redactor({});
     this.#streams = { stdout: new OneStream(redact.lines()), stderr: new OneStream(redact.lines()) };

@@ -66,7 +66,7 @@ export function failedLaunch(errorClass: ErrorClass, message: string, startedAt:
 }
 
 /** An ended action of which nothing is left to take away. */
-export function nothingLeft(outcome: Outcome): EndedAction {
+export function nothingToRemove(outcome: Outcome): EndedAction {
   return { outcome, remove: async () => undefined };
 }
 

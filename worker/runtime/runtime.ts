@@ -7,7 +7,7 @@ import type { Need } from "./orphan.ts";
 import type { DroppedOutput } from "./output-budget.ts";
 
 /** Where what an action prints goes. */
-export interface OutputTerms {
+export interface OutputOptions {
   /**
    * Called for each line as it comes, within the action's budget and without its secrets; a line of spans (`isSpansLine`) comes
    * whole, and is none of the log.
@@ -19,7 +19,7 @@ export interface OutputTerms {
   readonly onDropping?: (dropped: DroppedOutput) => void;
 }
 
-export function outputTerms({ onLog, redactor, onDropping }: OutputTerms): OutputTerms {
+export function outputOptions({ onLog, redactor, onDropping }: OutputOptions): OutputOptions {
   return { onLog, ...(redactor && { redactor }), ...(onDropping && { onDropping }) };
 }
 
@@ -35,7 +35,7 @@ export interface LaunchTerms {
 }
 
 /** Everything a runtime needs to run one action. The policy has already agreed to it. */
-export interface LaunchRequest extends OutputTerms {
+export interface LaunchRequest extends OutputOptions {
   readonly action: Action;
   /** Only containers can be held to them. */
   readonly terms?: LaunchTerms;
@@ -84,7 +84,7 @@ export class LetGo extends Error {
 export type LaunchHandle = Readonly<Record<string, string | number | null>>;
 
 /** An action that an earlier worker launched, or was about to. */
-export interface LeftAction extends OutputTerms {
+export interface LeftAction extends OutputOptions {
   readonly action: ActionId & Pick<Action, "image">;
   /** Absent when that worker died before it could write it down: one that is `connected` has then done nothing. */
   readonly handle?: LaunchHandle;

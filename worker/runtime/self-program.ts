@@ -1,7 +1,7 @@
 import type { ActionLibrary } from "./action-library.ts";
 
 /** The program that this worker is a part of: it runs every action as well, as `<file> action <name>`. */
-export interface OwnProgram {
+export interface SelfProgram {
   /** Ready for `process.execPath`. */
   readonly file: string;
   /** The names of its actions. */

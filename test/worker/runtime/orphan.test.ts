@@ -1,17 +1,17 @@
 import { describe, expect, it } from "vitest";
 import type { ActionResult } from "../../../shared/contract/result.ts";
-import { inputBrokeOff, isLeftover, type Mark } from "../../../worker/runtime/orphan.ts";
+import { inputTruncated, isOrphan, type OwnerLabels } from "../../../worker/runtime/orphan.ts";
 
 const DEADLINE = "2030-01-02T03:00:00.000Z";
 const HOUR_MS = 60 * 60_000;
 const atDeadline = Date.parse(DEADLINE);
 
 function leftover(
-  mark: Mark,
+  mark: OwnerLabels,
   more: { readonly state?: string | undefined; readonly afterMs?: number; readonly kept?: string } = {},
 ) {
   const { afterMs = 0, kept } = more;
-  return isLeftover(
+  return isOrphan(
     { key: "k1", deadline: DEADLINE, ...mark },
     {
       state: "state" in more ? more.state : "mine",
@@ -29,7 +29,7 @@ describe("what is left over", () => {
 
   it("is what nobody knows whether it is needed only when it is more than an hour past its time", () => {
     const at = (afterMs: number) =>
-      isLeftover(
+      isOrphan(
         { state: "mine", key: "k1", deadline: DEADLINE },
         { state: "mine", keep: () => "until-overdue", nowMs: atDeadline + afterMs },
       );
@@ -54,7 +54,7 @@ describe("what is left over", () => {
     const boot = "11111111-2222-3333-4444-555555555555";
     const deadlineBootTime = `${boot}+5000`;
     const at = (ms: number, wallMs: number, start = boot) =>
-      isLeftover(
+      isOrphan(
         { state: "other", key: "k1", deadline: DEADLINE, deadlineBootTime },
         {
           state: "mine",
@@ -86,11 +86,11 @@ describe("input that broke off", () => {
   };
 
   it("is what an action that waited for its connection calls wrong use, before anything was sent", () => {
-    expect(inputBrokeOff(true, result)).toBe(true);
-    expect(inputBrokeOff(false, result)).toBe(false);
-    expect(inputBrokeOff(true, { ...result, roundTrips: 1 })).toBe(false);
-    expect(inputBrokeOff(true, { ...result, class: "auth" })).toBe(false);
-    expect(inputBrokeOff(true, { ...result, ok: true, class: undefined })).toBe(false);
-    expect(inputBrokeOff(true, undefined)).toBe(false);
+    expect(inputTruncated(true, result)).toBe(true);
+    expect(inputTruncated(false, result)).toBe(false);
+    expect(inputTruncated(true, { ...result, roundTrips: 1 })).toBe(false);
+    expect(inputTruncated(true, { ...result, class: "auth" })).toBe(false);
+    expect(inputTruncated(true, { ...result, ok: true, class: undefined })).toBe(false);
+    expect(inputTruncated(true, undefined)).toBe(false);
   });
 });

@@ -26,7 +26,10 @@ function isActive({ status }: Job): boolean {
 }
 
 /** The keys of all actions whose Jobs are not done. */
-export async function activeKeys(cluster: ShareCluster, signal: AbortSignal): Promise<ReadonlySet<string>> {
+export async function activeActionKeys(
+  cluster: ShareCluster,
+  signal: AbortSignal,
+): Promise<ReadonlySet<string>> {
   const selection = { namespace: cluster.namespace, labelSelector: KEY_LABEL };
   const { items } = await cluster.list(KINDS.job, selection, Job, signal);
   return new Set(items.filter(isActive).flatMap(({ metadata }) => metadata.labels?.[KEY_LABEL] ?? []));

@@ -6,7 +6,7 @@ import { ActedElsewhere, type Locks, MachineLocks, type TurnPurpose } from "../.
 import { KINDS } from "../client/kinds.ts";
 import { isKubernetesError, KubernetesError } from "../client/kubernetes-error.ts";
 import { WatchedObjects } from "../client/watched-objects.ts";
-import { actionEnded, activeKeys, isActionActive } from "./active-jobs.ts";
+import { actionEnded, activeActionKeys, isActionActive } from "./active-jobs.ts";
 import type { LaneShares } from "./lane-shares.ts";
 import { bounded } from "./request-timeout.ts";
 import {
@@ -295,7 +295,7 @@ export class BmcLeases implements Locks {
       const active =
         left.length === 0
           ? new Set<string>()
-          : await this.#ask(signal, (bound) => activeKeys(cluster, bound));
+          : await this.#ask(signal, (bound) => activeActionKeys(cluster, bound));
       let swept = 0;
       for (const lease of left) {
         if (active.has(actionOf(lease) ?? "")) continue;

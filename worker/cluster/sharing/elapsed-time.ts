@@ -13,7 +13,7 @@ export interface Moment {
  * `/proc/uptime` (CLOCK_BOOTTIME) goes on; of a virtual machine that was paused only the wall clock may tell, once it is
  * set. The longest of them counts: a wall clock that is set forward costs a renewal, a pause that is missed costs more.
  */
-export class CertainTime {
+export class ElapsedTime {
   readonly #clock: Clock;
   readonly #uptimeMs: () => number | undefined;
 

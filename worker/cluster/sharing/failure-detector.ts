@@ -6,11 +6,11 @@ import { isKubernetesError } from "../client/kubernetes-error.ts";
 import type { Membership } from "./membership.ts";
 import { bounded } from "./request-timeout.ts";
 import type { ShareCluster } from "./share-lease.ts";
-import type { SeenMember, ShareView } from "./share-view.ts";
+import type { ObservedMember, ShareView } from "./share-view.ts";
 import { combinedHash, stableHash } from "./stable-hash.ts";
 import type { Timings } from "./timings.ts";
 
-export interface DeathWatchParts {
+export interface FailureDetectorOptions {
   readonly cluster: ShareCluster;
   readonly clock: Clock;
   readonly log: Logger;
@@ -19,7 +19,7 @@ export interface DeathWatchParts {
   readonly view: ShareView;
   readonly membership: Pick<Membership, "identity" | "leaseName" | "isValid" | "checkNow">;
   /** The watch hears nothing although the API takes renewals. Must not throw. */
-  readonly onDeaf: () => void;
+  readonly onWatchStalled: () => void;
 }
 
 /** One replica deposes a dead one; the others come after it, should it fail. */
@@ -31,8 +31,8 @@ const SPREAD_MS = 2_000;
  * client-go does: no wall clocks are compared). It deletes exactly the version that was seen: were this replica's view old,
  * or had the member come back in the last moment, the API would refuse.
  */
-export class DeathWatch {
-  readonly #parts: DeathWatchParts;
+export class FailureDetector {
+  readonly #options: FailureDetectorOptions;
   /** When the API last told of an own renewal: from then on silence of others means something. */
   #heardMs: number;
   #isHearing = false;
@@ -41,28 +41,28 @@ export class DeathWatch {
   /** The own identity, once the watch has shown its Lease. */
   #shown: string | undefined;
 
-  constructor(parts: DeathWatchParts) {
-    this.#parts = parts;
-    this.#heardMs = parts.clock.monotonicMs();
+  constructor(options: FailureDetectorOptions) {
+    this.#options = options;
+    this.#heardMs = options.clock.monotonicMs();
   }
 
   /** The watch told of an own renewal. */
   heard(): void {
-    if (!this.#isRecent) this.#parts.view.forgetSilences();
+    if (!this.#isRecent) this.#options.view.forgetSilences();
     this.#isHearing = true;
-    this.#heardMs = this.#parts.clock.monotonicMs();
+    this.#heardMs = this.#options.clock.monotonicMs();
   }
 
   /** Deposes who is overdue; gives the time until somebody may be. */
   step(signal: AbortSignal): number {
-    const { clock, membership, timings, view } = this.#parts;
+    const { clock, membership, timings, view } = this.#options;
     const nowMs = clock.monotonicMs();
     this.#lookAtOwn();
     if (!this.#isRecent) {
       if (membership.isValid && nowMs - this.#heardMs > timings.leaseDurationMs) {
         this.#heardMs = nowMs;
         this.#isHearing = false;
-        this.#parts.onDeaf();
+        this.#options.onWatchStalled();
       }
       return timings.renewIntervalMs;
     }
@@ -90,7 +90,7 @@ export class DeathWatch {
 
   /** Deposed, or deleted by hand: whoever sees it takes the lanes. */
   #lookAtOwn(): void {
-    const { membership, view } = this.#parts;
+    const { membership, view } = this.#options;
     const isThere = view.members.get(membership.leaseName)?.identity === membership.identity;
     if (isThere) this.#shown = membership.identity;
     else if (this.#shown === membership.identity) {
@@ -100,14 +100,14 @@ export class DeathWatch {
   }
 
   get #isRecent(): boolean {
-    const { clock, timings } = this.#parts;
+    const { clock, timings } = this.#options;
     const silentMs = clock.monotonicMs() - this.#heardMs;
     return this.#isHearing && silentMs < 2 * timings.renewIntervalMs + timings.requestTimeoutMs;
   }
 
   /** The one whose hash ranks highest goes first. */
-  #turnMs(dead: SeenMember): number {
-    const { membership, random, view } = this.#parts;
+  #turnMs(dead: ObservedMember): number {
+    const { membership, random, view } = this.#options;
     const hash = stableHash(dead.identity);
     const rank = (identity: string) => combinedHash(hash, stableHash(identity));
     const own = rank(membership.identity);
@@ -118,8 +118,8 @@ export class DeathWatch {
   }
 
   /** Never rejects. */
-  async #depose(name: string, { identity, lease }: SeenMember, signal: AbortSignal): Promise<void> {
-    const { cluster, clock, log, timings, view } = this.#parts;
+  async #depose(name: string, { identity, lease }: ObservedMember, signal: AbortSignal): Promise<void> {
+    const { cluster, clock, log, timings, view } = this.#options;
     const { uid, resourceVersion } = lease.metadata;
     try {
       const at = { namespace: cluster.namespace, name };

@@ -5,15 +5,15 @@ import type { Timings } from "./timings.ts";
  * Which members count. Those that left do not, at once: their lanes wait. Those that join do when no others have joined
  * for a moment, so that fifty that start together share once and not fifty times.
  */
-export class JoinQuiet {
+export class JoinDebouncer {
   readonly #clock: Clock;
-  readonly #timings: Pick<Timings, "joinQuietMs" | "joinLongestMs">;
+  readonly #timings: Pick<Timings, "joinDebounceMs" | "joinMaxWaitMs">;
   readonly #counted = new Set<string>();
   readonly #waiting = new Set<string>();
   #firstMs = 0;
   #lastMs = 0;
 
-  constructor(clock: Clock, timings: Pick<Timings, "joinQuietMs" | "joinLongestMs">) {
+  constructor(clock: Clock, timings: Pick<Timings, "joinDebounceMs" | "joinMaxWaitMs">) {
     this.#clock = clock;
     this.#timings = timings;
   }
@@ -44,8 +44,8 @@ export class JoinQuiet {
     }
     let waitMs = Number.POSITIVE_INFINITY;
     if (this.#waiting.size > 0) {
-      const { joinQuietMs, joinLongestMs } = this.#timings;
-      waitMs = Math.min(this.#lastMs + joinQuietMs, this.#firstMs + joinLongestMs) - nowMs;
+      const { joinDebounceMs, joinMaxWaitMs } = this.#timings;
+      waitMs = Math.min(this.#lastMs + joinDebounceMs, this.#firstMs + joinMaxWaitMs) - nowMs;
       if (waitMs <= 0) {
         for (const identity of this.#waiting) this.#counted.add(identity);
         this.#waiting.clear();

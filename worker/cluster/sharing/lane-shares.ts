@@ -1,11 +1,11 @@
 import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { assignShards } from "./assign-shards.ts";
-import { CertainTime } from "./elapsed-time.ts";
-import { DeathWatch } from "./failure-detector.ts";
-import { JoinQuiet } from "./join-debouncer.ts";
+import { ElapsedTime } from "./elapsed-time.ts";
+import { FailureDetector } from "./failure-detector.ts";
+import { JoinDebouncer } from "./join-debouncer.ts";
 import { Membership } from "./membership.ts";
-import { Bell } from "./notifier.ts";
+import { Notifier } from "./notifier.ts";
 import { bounded } from "./request-timeout.ts";
 import { ShardOwner } from "./shard-owner.ts";
 import { SHARDS, shardOf, shardSizes } from "./shards.ts";
@@ -32,8 +32,8 @@ export interface LaneSharesOptions {
   readonly timings?: Timings;
   /** The same at every replica of the group, for good. */
   readonly shards?: number;
-  /** What the clock may miss, see `CertainTime`. */
-  readonly time?: CertainTime;
+  /** What the clock may miss, see `ElapsedTime`. */
+  readonly time?: ElapsedTime;
 }
 
 /** What health and metrics tell of the sharing. */
@@ -65,11 +65,11 @@ export class LaneShares {
   readonly #options: LaneSharesOptions;
   readonly #timings: Timings;
   readonly #shardCount: number;
-  readonly #bell = new Bell();
+  readonly #notifier = new Notifier();
   readonly #membership: Membership;
   readonly #view: ShareView;
-  readonly #joins: JoinQuiet;
-  readonly #deaths: DeathWatch;
+  readonly #debouncer: JoinDebouncer;
+  readonly #detector: FailureDetector;
   readonly #owner: ShardOwner;
   readonly #listeners = new Set<() => void>();
   #watching = new AbortController();
@@ -88,8 +88,8 @@ export class LaneShares {
     this.#shardCount = options.shards ?? SHARDS;
     const { cluster, group, member, clock, log, random = Math.random } = options;
     const timings = this.#timings;
-    const time = options.time ?? new CertainTime(clock);
-    const ring = () => this.#bell.ring();
+    const time = options.time ?? new ElapsedTime(clock);
+    const notify = () => this.#notifier.notify();
     this.#membership = new Membership({
       cluster,
       group,
@@ -101,7 +101,7 @@ export class LaneShares {
       timings,
       onChange: () => {
         this.#noteIdentity();
-        ring();
+        notify();
       },
     });
     this.#identity = this.#membership.identity;
@@ -113,14 +113,14 @@ export class LaneShares {
       onChange: () => {
         this.#isDue = true;
         for (const listener of this.#listeners) listener();
-        ring();
+        notify();
       },
-      onSign: (leaseName) => {
-        if (leaseName === this.#membership.leaseName) this.#deaths.heard();
+      onRenewal: (leaseName) => {
+        if (leaseName === this.#membership.leaseName) this.#detector.heard();
       },
     });
-    this.#joins = new JoinQuiet(clock, timings);
-    this.#deaths = new DeathWatch({
+    this.#debouncer = new JoinDebouncer(clock, timings);
+    this.#detector = new FailureDetector({
       cluster,
       clock,
       log,
@@ -128,7 +128,7 @@ export class LaneShares {
       timings,
       view: this.#view,
       membership: this.#membership,
-      onDeaf: () => this.#watching.abort(new Error("the watch receives no events")),
+      onWatchStalled: () => this.#watching.abort(new Error("the watch receives no events")),
     });
     this.#owner = new ShardOwner({
       cluster,
@@ -142,7 +142,7 @@ export class LaneShares {
       announce: () => this.#announce(),
       onChange: () => {
         this.#isDue = true;
-        ring();
+        notify();
       },
     });
     this.agentIdsChanged();
@@ -184,7 +184,7 @@ export class LaneShares {
   agentIdsChanged(): void {
     this.#sizes = shardSizes(this.#options.agentIds(), this.#shardCount);
     this.#isDue = true;
-    this.#bell.ring();
+    this.#notifier.notify();
     // A shard that stays may have got agent IDs or lost them.
     if (this.#owner.owned.size > 0) void this.#owner.announce();
   }
@@ -213,7 +213,7 @@ export class LaneShares {
     const beside = [this.#join(stop.signal), this.#watch(stop.signal)];
     while (!stop.signal.aborted) {
       const waitMs = this.#step(stop.signal);
-      await this.#bell.wait(waitMs, this.#options.clock, stop.signal);
+      await this.#notifier.wait(waitMs, this.#options.clock, stop.signal);
     }
     signal.removeEventListener("abort", onAbort);
     await this.#giveUp();
@@ -227,10 +227,10 @@ export class LaneShares {
     const waits = [validForMs > 0 ? validForMs : IDLE_MS];
     if (validForMs > 0) {
       const known = this.#view.members.get(this.#membership.leaseName);
-      if (!known) this.#joins.forget();
-      const joins = this.#joins.look([...this.#view.members.values()].map(({ identity }) => identity));
+      if (!known) this.#debouncer.forget();
+      const joins = this.#debouncer.look([...this.#view.members.values()].map(({ identity }) => identity));
       if (joins.changed) this.#isDue = true;
-      waits.push(joins.waitMs, this.#deaths.step(signal), this.#owner.retryInMs);
+      waits.push(joins.waitMs, this.#detector.step(signal), this.#owner.retryInMs);
       if (this.#isDue || this.#owner.retryInMs <= 0) {
         const nowMs = this.#options.clock.monotonicMs();
         const pauseMs = this.#plannedMs + PLAN_PAUSE_MS - nowMs;

@@ -4,8 +4,8 @@ import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import { KINDS } from "../client/kinds.ts";
 import { isKubernetesError, KubernetesError } from "../client/kubernetes-error.ts";
-import type { CertainTime, Moment } from "./elapsed-time.ts";
-import { Bell } from "./notifier.ts";
+import type { ElapsedTime, Moment } from "./elapsed-time.ts";
+import { Notifier } from "./notifier.ts";
 import { bounded } from "./request-timeout.ts";
 import {
   findLease,
@@ -18,13 +18,13 @@ import {
 } from "./share-lease.ts";
 import type { Timings } from "./timings.ts";
 
-export interface MembershipParts {
+export interface MembershipOptions {
   readonly cluster: ShareCluster;
   readonly group: string;
   /** The same after a restart, and no other replica's: the pod's name. */
   readonly member: string;
   readonly clock: Clock;
-  readonly time: CertainTime;
+  readonly time: ElapsedTime;
   readonly log: Logger;
   readonly random: () => number;
   readonly timings: Timings;
@@ -38,9 +38,9 @@ export interface MembershipParts {
  * not changed for long enough: as long as a renewal goes through, nobody has.
  */
 export class Membership {
-  readonly #parts: MembershipParts;
+  readonly #options: MembershipOptions;
   readonly #name: string;
-  readonly #bell = new Bell();
+  readonly #notifier = new Notifier();
   #identity: string;
   #lease: ShareLease | undefined;
   /** When the last renewal that was answered had been sent. */
@@ -49,10 +49,10 @@ export class Membership {
   #other: { readonly lease: ShareLease; readonly sinceMs: number } | undefined;
   #problem: string | undefined;
 
-  constructor(parts: MembershipParts) {
-    this.#parts = parts;
-    this.#name = memberLeaseName(parts.group, parts.member);
-    this.#identity = identityOf(parts.member, parts.random);
+  constructor(options: MembershipOptions) {
+    this.#options = options;
+    this.#name = memberLeaseName(options.group, options.member);
+    this.#identity = identityOf(options.member, options.random);
   }
 
   get identity(): string {
@@ -74,19 +74,19 @@ export class Membership {
   }
 
   get validForMs(): number {
-    const { time, timings } = this.#parts;
+    const { time, timings } = this.#options;
     if (!this.#lease || !this.#renewed) return 0;
     return Math.max(0, timings.renewDeadlineMs - time.since(this.#renewed));
   }
 
   /** Somebody else saw that the Lease is not as it should be. */
   checkNow(): void {
-    this.#bell.ring();
+    this.#notifier.notify();
   }
 
   /** Joins and stays a member until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, timings } = this.#parts;
+    const { clock, timings } = this.#options;
     while (!signal.aborted) {
       const sentMs = clock.monotonicMs();
       let waitMs: number;
@@ -101,13 +101,13 @@ export class Membership {
         if (isKubernetesError(thrown, "forbidden", "unauthorized", "invalid", "no-such-kind", "not-found"))
           waitMs = timings.renewIntervalMs;
       }
-      await this.#bell.wait(waitMs, clock, signal);
+      await this.#notifier.wait(waitMs, clock, signal);
     }
   }
 
   /** Lets go of everything that its identity holds, at once. Only for one that asks for nothing any more. Never rejects. */
   async leave(): Promise<void> {
-    const { cluster, clock, log, timings } = this.#parts;
+    const { cluster, clock, log, timings } = this.#options;
     const identity = this.#identity;
     this.#renewed = undefined;
     try {
@@ -132,12 +132,12 @@ export class Membership {
   }
 
   get #at() {
-    return { namespace: this.#parts.cluster.namespace, name: this.#name };
+    return { namespace: this.#options.cluster.namespace, name: this.#name };
   }
 
   /** Gives the time until the next step, from when this one began. */
   async #join(signal: AbortSignal): Promise<number> {
-    const { cluster, time, timings } = this.#parts;
+    const { cluster, time, timings } = this.#options;
     const sent = time.now();
     try {
       this.#lease = await this.#bounded(signal, (bound) =>
@@ -154,7 +154,7 @@ export class Membership {
 
   /** There is a Lease of this name: an own one whose answer was lost, or that of another process. */
   async #meet(signal: AbortSignal): Promise<number> {
-    const { cluster, clock, log, timings } = this.#parts;
+    const { cluster, clock, log, timings } = this.#options;
     const found = await this.#bounded(signal, (bound) => findLease(cluster, this.#name, bound));
     if (!found) return 0;
     if (holderOf(found) === this.#identity) {
@@ -166,7 +166,7 @@ export class Membership {
     const seen = this.#other?.lease.metadata;
     if (seen?.uid !== uid || seen.resourceVersion !== resourceVersion) {
       if (seen?.uid === uid) {
-        const problem = `another replica is called ${this.#parts.member}, too`;
+        const problem = `another replica is called ${this.#options.member}, too`;
         if (this.#problem !== problem)
           log.warn({ lease: this.#name, holder: holderOf(found) }, "duplicate replica name, waiting");
         this.#problem = problem;
@@ -182,7 +182,7 @@ export class Membership {
   }
 
   async #renew(lease: ShareLease, signal: AbortSignal): Promise<number> {
-    const { cluster, time, timings } = this.#parts;
+    const { cluster, time, timings } = this.#options;
     const sent = time.now();
     try {
       const renewed = await this.#bounded(signal, (bound) =>
@@ -206,7 +206,7 @@ export class Membership {
   }
 
   #text(before?: ShareLease) {
-    const { group, clock, timings } = this.#parts;
+    const { group, clock, timings } = this.#options;
     return leaseText({
       group,
       role: "member",
@@ -219,7 +219,7 @@ export class Membership {
   }
 
   #succeed(sent: Moment): void {
-    const { log, onChange } = this.#parts;
+    const { log, onChange } = this.#options;
     this.#renewed = sent;
     if (this.#problem !== undefined) log.info({ lease: this.#name }, "lease renewal recovered");
     this.#problem = undefined;
@@ -227,7 +227,7 @@ export class Membership {
   }
 
   #becomeAnother(): void {
-    const { log, member, random, onChange } = this.#parts;
+    const { log, member, random, onChange } = this.#options;
     log.warn({ lease: this.#name }, "replica evicted, rejoining");
     this.#lease = undefined;
     this.#renewed = undefined;
@@ -236,7 +236,7 @@ export class Membership {
   }
 
   #fail(thrown: unknown): void {
-    const { log } = this.#parts;
+    const { log } = this.#options;
     const error = textOf(thrown);
     logOutage(
       log,
@@ -248,7 +248,7 @@ export class Membership {
   }
 
   #bounded<T>(signal: AbortSignal, work: (bound: AbortSignal) => Promise<T>): Promise<T> {
-    const { clock, timings } = this.#parts;
+    const { clock, timings } = this.#options;
     return bounded(clock, timings.requestTimeoutMs, signal, work);
   }
 }

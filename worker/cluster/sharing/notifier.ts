@@ -1,11 +1,11 @@
 import type { Clock } from "../../../shared/clock.ts";
 
 /** Wakes the one who waits at it; rung while nobody waits, the next wait ends at once. */
-export class Bell {
+export class Notifier {
   #rung = false;
   #wake: (() => void) | undefined;
 
-  ring(): void {
+  notify(): void {
     this.#rung = true;
     this.#wake?.();
   }

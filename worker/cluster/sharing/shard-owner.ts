@@ -10,7 +10,7 @@ import { holderOf, leaseText, type ShareCluster, ShareLease, shardLeaseName } fr
 import type { ShareView } from "./share-view.ts";
 import type { Timings } from "./timings.ts";
 
-export interface ShardOwnerParts {
+export interface ShardOwnerOptions {
   readonly cluster: ShareCluster;
   readonly group: string;
   readonly clock: Clock;
@@ -30,7 +30,7 @@ export interface ShardOwnerParts {
  * the watch shows is only what claims are tried by; each is a write on the very version that was seen to be free.
  */
 export class ShardOwner {
-  readonly #parts: ShardOwnerParts;
+  readonly #options: ShardOwnerOptions;
   readonly #owned = new Set<number>();
   /** Being written. */
   readonly #busy = new Set<number>();
@@ -43,8 +43,8 @@ export class ShardOwner {
   #announced: Promise<boolean> = Promise.resolve(true);
   #next: Promise<boolean> | undefined;
 
-  constructor(parts: ShardOwnerParts) {
-    this.#parts = parts;
+  constructor(options: ShardOwnerOptions) {
+    this.#options = options;
   }
 
   get owned(): ReadonlySet<number> {
@@ -58,7 +58,7 @@ export class ShardOwner {
 
   /** Until something failed may be tried again. */
   get retryInMs(): number {
-    return this.#retryAtMs - this.#parts.clock.monotonicMs();
+    return this.#retryAtMs - this.#options.clock.monotonicMs();
   }
 
   has(shard: number): boolean {
@@ -67,8 +67,8 @@ export class ShardOwner {
 
   /** Undefined when it is free; the holder may have left. */
   holderOf(shard: number): string | undefined {
-    if (this.#owned.has(shard)) return this.#parts.membership.identity;
-    const seen = this.#parts.view.shard(shard);
+    if (this.#owned.has(shard)) return this.#options.membership.identity;
+    const seen = this.#options.view.shard(shard);
     return seen && holderOf(seen);
   }
 
@@ -85,10 +85,10 @@ export class ShardOwner {
     this.#next = this.#announced.then(async () => {
       this.#next = undefined;
       try {
-        await this.#parts.announce();
+        await this.#options.announce();
         return true;
       } catch (thrown) {
-        this.#parts.log.error({ error: textOf(thrown) }, "lane update failed, retrying");
+        this.#options.log.error({ error: textOf(thrown) }, "lane update failed, retrying");
         return false;
       }
     });
@@ -98,7 +98,7 @@ export class ShardOwner {
 
   /** Takes these as they become free and gives all others up. */
   aim(shards: ReadonlySet<number>, signal: AbortSignal): void {
-    const { clock, membership, view } = this.#parts;
+    const { clock, membership, view } = this.#options;
     this.#aim = shards;
     this.#loseWhatOthersHold();
     if (!membership.isValid || clock.monotonicMs() < this.#notBeforeMs) return;
@@ -121,7 +121,7 @@ export class ShardOwner {
   }
 
   #claimNext(signal: AbortSignal): void {
-    const { membership, view, writesAtATime } = this.#parts;
+    const { membership, view, writesAtATime } = this.#options;
     if (!membership.isValid || signal.aborted || this.retryInMs < Number.POSITIVE_INFINITY) return;
     for (const shard of this.#aim) {
       if (this.#busy.size >= writesAtATime) return;
@@ -138,7 +138,7 @@ export class ShardOwner {
     if (this.#busy.has(shard)) return false;
     const basis = this.#basis.get(shard);
     if (basis === undefined) return true;
-    const { clock, timings, view } = this.#parts;
+    const { clock, timings, view } = this.#options;
     const isOld = clock.monotonicMs() - basis.sinceMs > timings.leaseDurationMs;
     if (!isOld && basis.version === versionOf(view.shard(shard))) return false;
     this.#basis.delete(shard);
@@ -147,7 +147,7 @@ export class ShardOwner {
 
   /** Somebody wrote over it, which no replica does: better to stop at once. */
   #loseWhatOthersHold(): void {
-    const { membership, view, log } = this.#parts;
+    const { membership, view, log } = this.#options;
     let lost = 0;
     for (const shard of this.#owned) {
       const lease = view.shard(shard);
@@ -162,7 +162,7 @@ export class ShardOwner {
   }
 
   async #claim(shard: number, signal: AbortSignal): Promise<void> {
-    const { membership } = this.#parts;
+    const { membership } = this.#options;
     const { identity } = membership;
     await this.#write(shard, identity, signal, () => {
       // The answer may have come after the membership, or as this replica stops.
@@ -174,7 +174,7 @@ export class ShardOwner {
   }
 
   async #release(shards: readonly number[], signal: AbortSignal): Promise<void> {
-    const { membership, writesAtATime } = this.#parts;
+    const { membership, writesAtATime } = this.#options;
     const { identity } = membership;
     const left = shards.values();
     if (!(await this.announce())) {
@@ -189,7 +189,7 @@ export class ShardOwner {
       }
     };
     await Promise.all(Array.from({ length: writesAtATime }, some));
-    this.#parts.onChange();
+    this.#options.onChange();
   }
 
   async #write(
@@ -198,7 +198,7 @@ export class ShardOwner {
     signal: AbortSignal,
     onAnswer?: () => void,
   ): Promise<void> {
-    const { cluster, group, clock, timings, view, log } = this.#parts;
+    const { cluster, group, clock, timings, view, log } = this.#options;
     const before = view.shard(shard);
     const basis = { version: versionOf(before), sinceMs: clock.monotonicMs() };
     const name = shardLeaseName(group, shard);
@@ -231,15 +231,15 @@ export class ShardOwner {
       }
     } finally {
       this.#busy.delete(shard);
-      this.#parts.onChange();
+      this.#options.onChange();
     }
   }
 
   #wait(): void {
-    const { clock, timings } = this.#parts;
+    const { clock, timings } = this.#options;
     this.#notBeforeMs = clock.monotonicMs() + timings.retryMs;
     this.#retryAtMs = this.#notBeforeMs;
-    this.#parts.onChange();
+    this.#options.onChange();
   }
 }
 

@@ -11,7 +11,7 @@ import {
   shardNumberOf,
 } from "./share-lease.ts";
 
-export interface ShareViewParts {
+export interface ShareViewOptions {
   readonly cluster: ShareCluster;
   readonly group: string;
   readonly clock: Clock;
@@ -19,11 +19,11 @@ export interface ShareViewParts {
   /** Members came or went, or a shard changed: not for renewals. Must not throw. */
   readonly onChange: () => void;
   /** A member's Lease is new or renewed. Must not throw. */
-  readonly onSign: (leaseName: string) => void;
+  readonly onRenewal: (leaseName: string) => void;
 }
 
 /** A member as its Lease shows it. */
-export interface SeenMember {
+export interface ObservedMember {
   readonly identity: string;
   readonly lease: ShareLease;
   /** When this version of its Lease came, by the monotonic clock. */
@@ -35,16 +35,16 @@ export interface SeenMember {
  * holder has seen that holder join, so that one who is not there has left for good.
  */
 export class ShareView {
-  readonly #parts: ShareViewParts;
+  readonly #options: ShareViewOptions;
   readonly #objects: WatchedObjects<ShareLease>;
   /** By the name of the Lease. */
-  readonly #members = new Map<string, SeenMember>();
+  readonly #members = new Map<string, ObservedMember>();
   readonly #shards = new Map<number, ShareLease>();
   #identities: ReadonlySet<string> = new Set();
 
-  constructor(parts: ShareViewParts) {
-    this.#parts = parts;
-    const { cluster, group, clock, log } = parts;
+  constructor(options: ShareViewOptions) {
+    this.#options = options;
+    const { cluster, group, clock, log } = options;
     this.#objects = new WatchedObjects({
       cluster,
       kind: KINDS.lease,
@@ -67,7 +67,7 @@ export class ShareView {
     return state.kind === "failing" ? state.error.message : undefined;
   }
 
-  get members(): ReadonlyMap<string, SeenMember> {
+  get members(): ReadonlyMap<string, ObservedMember> {
     return this.#members;
   }
 
@@ -85,13 +85,13 @@ export class ShareView {
 
   /** After a time in which nothing was heard nobody's silence means anything. */
   forgetSilences(): void {
-    const changedMs = this.#parts.clock.monotonicMs();
+    const changedMs = this.#options.clock.monotonicMs();
     for (const [name, member] of this.#members) this.#members.set(name, { ...member, changedMs });
   }
 
   forgetSilence(leaseName: string): void {
     const member = this.#members.get(leaseName);
-    if (member) this.#members.set(leaseName, { ...member, changedMs: this.#parts.clock.monotonicMs() });
+    if (member) this.#members.set(leaseName, { ...member, changedMs: this.#options.clock.monotonicMs() });
   }
 
   /** Until the signal aborts; may be run again, and goes on where it was. Never rejects. */
@@ -114,21 +114,21 @@ export class ShareView {
     const identity = present ? holderOf(lease) : undefined;
     const before = seen?.identity;
     if (identity === undefined) this.#members.delete(name);
-    else this.#members.set(name, { identity, lease, changedMs: this.#parts.clock.monotonicMs() });
+    else this.#members.set(name, { identity, lease, changedMs: this.#options.clock.monotonicMs() });
     if (identity !== before) {
       this.#identities = new Set([...this.#members.values()].map((member) => member.identity));
-      this.#parts.onChange();
+      this.#options.onChange();
     }
-    if (present) this.#parts.onSign(name);
+    if (present) this.#options.onRenewal(name);
   }
 
   #takeShard(lease: ShareLease, present: boolean): void {
-    const shard = shardNumberOf(this.#parts.group, lease);
+    const shard = shardNumberOf(this.#options.group, lease);
     if (shard === undefined) return;
     const seen = this.#shards.get(shard)?.metadata.resourceVersion;
     if (present && seen === lease.metadata.resourceVersion) return;
     if (present) this.#shards.set(shard, lease);
     else this.#shards.delete(shard);
-    this.#parts.onChange();
+    this.#options.onChange();
   }
 }

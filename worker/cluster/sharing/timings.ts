@@ -9,9 +9,9 @@ export interface Timings {
   readonly requestTimeoutMs: number;
   readonly retryMs: number;
   /** Joining members are counted when nobody else has joined for that long... */
-  readonly joinQuietMs: number;
+  readonly joinDebounceMs: number;
   /** ...or the first of them has waited for that long: a rollout is shared out once, not once a replica. */
-  readonly joinLongestMs: number;
+  readonly joinMaxWaitMs: number;
   /** For giving everything up at the end. */
   readonly stopMs: number;
 }
@@ -22,7 +22,7 @@ export const TIMINGS: Timings = {
   renewIntervalMs: 5_000,
   requestTimeoutMs: 2_000,
   retryMs: 500,
-  joinQuietMs: 2_000,
-  joinLongestMs: 10_000,
+  joinDebounceMs: 2_000,
+  joinMaxWaitMs: 10_000,
   stopMs: 5_000,
 };

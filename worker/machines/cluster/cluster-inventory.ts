@@ -7,8 +7,8 @@ import type { Cluster } from "../../cluster/client/cluster.ts";
 import type { ConnectionReading, Inventory, Machine, MountedConnection } from "../inventory.ts";
 import { type Connectable, mountConnection, readConnection } from "./cluster-connection.ts";
 import { type ClusterSource, indexMachines, type MachineIndex } from "./machine-index.ts";
-import { machineRemarks, reasonOf } from "./machine-warnings.ts";
-import { Remarks } from "./warning-log.ts";
+import { machineWarnings, reasonOf } from "./machine-warnings.ts";
+import { WarningLog } from "./warning-log.ts";
 import { type SourceState, WatchedSources } from "./watched-sources.ts";
 
 export interface ClusterInventoryOptions {
@@ -55,8 +55,8 @@ const FIRST_LOOK_MS = 100;
 export class ClusterInventory implements Inventory {
   readonly #options: ClusterInventoryOptions;
   readonly #sources: WatchedSources;
-  readonly #sourceRemarks: Remarks;
-  readonly #machineRemarks: Remarks;
+  readonly #sourceWarnings: WarningLog;
+  readonly #machineWarnings: WarningLog;
   readonly #allNamespaces: boolean;
   #index: MachineIndex | undefined;
   /** Since it was asked last. */
@@ -70,8 +70,8 @@ export class ClusterInventory implements Inventory {
     const { cluster, sources, watchNamespace, clock, log } = options;
     this.#options = options;
     this.#allNamespaces = watchNamespace === "*";
-    this.#sourceRemarks = new Remarks(log);
-    this.#machineRemarks = new Remarks(log);
+    this.#sourceWarnings = new WarningLog(log);
+    this.#machineWarnings = new WarningLog(log);
     this.#sources = new WatchedSources({
       cluster,
       sources,
@@ -208,7 +208,7 @@ export class ClusterInventory implements Inventory {
   }
 
   #tell(): void {
-    this.#sourceRemarks.say(this.#sources.remarks());
+    this.#sourceWarnings.say(this.#sources.warnings());
     const index = this.#current();
     if (index === this.#told) return;
     const before = new Set(this.#told?.machines.map(({ name }) => name));
@@ -218,7 +218,7 @@ export class ClusterInventory implements Inventory {
     if (!this.#told) this.#sayVerified(index);
     this.#told = index;
     if (added.length > 0 || removed.length > 0) this.#options.onChange({ added, removed });
-    this.#machineRemarks.say(machineRemarks(index));
+    this.#machineWarnings.say(machineWarnings(index));
   }
 
   /** Rufio never verifies a certificate, whatever the object says: whoever comes from there is to hear it once. */

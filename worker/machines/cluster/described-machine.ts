@@ -22,10 +22,10 @@ interface Unusable {
 }
 
 /** How a BMC is reached, or why nobody can tell. */
-export type Connected = Usable | Unusable;
+export type BmcTarget = Usable | Unusable;
 
 /** A Hardware of v1alpha1 has its BMC in a Machine of its own namespace. */
-export type Referring = { readonly kind: "reference"; readonly machine: string } | Unusable;
+export type MachineReference = { readonly kind: "reference"; readonly machine: string } | Unusable;
 
 /** As much of an object as is kept. */
 export interface Described<Content> {
@@ -57,7 +57,7 @@ const BmcRef = z.object({
 const HardwareWithReference = z.object({ spec: z.object({ bmcRef: z.optional(z.unknown()) }) });
 
 /** A Machine, `bmc.tinkerbell.org/v1alpha1`. */
-export const describeMachine: Describe<Connected> = (object, name) => {
+export const describeMachine: Describe<BmcTarget> = (object, name) => {
   const parsed = MachineObject.safeParse(object);
   if (!parsed.success) return unusable(name, problemsOf(MachineObject, object, parsed.error.issues));
   const { metadata, spec } = parsed.data;
@@ -69,7 +69,7 @@ export const describeMachine: Describe<Connected> = (object, name) => {
 };
 
 /** A Hardware, `tinkerbell.org/v1alpha2`. */
-export const describeHardware: Describe<Connected> = (object, name) => {
+export const describeHardware: Describe<BmcTarget> = (object, name) => {
   const parsed = HardwareObject.safeParse(object);
   if (!parsed.success) return unusable(name, problemsOf(HardwareObject, object, parsed.error.issues));
   const { metadata, spec } = parsed.data;
@@ -88,7 +88,7 @@ export const describeHardware: Describe<Connected> = (object, name) => {
 };
 
 /** A Hardware, `tinkerbell.org/v1alpha1`. Tinkerbell itself looks at the Machine's name alone (`BMCRef.Name`). */
-export const describeHardwareReference: Describe<Referring> = (object, name) => {
+export const describeHardwareReference: Describe<MachineReference> = (object, name) => {
   const parsed = HardwareWithReference.safeParse(object);
   if (!parsed.success) return unusable(name, problemsOf(HardwareWithReference, object, parsed.error.issues));
   const { bmcRef } = parsed.data.spec;
@@ -112,7 +112,7 @@ function describe(
   source: ConnectionSource,
   unknown: readonly string[],
   fields: { readonly where: string; readonly login: string },
-): Described<Connected> {
+): Described<BmcTarget> {
   const { problems, connection } = checkConnection(source.connection, connectionDocument(source), fields);
   if (!connection || problems.length > 0) return unusable(name, problems);
   const ignored = [...unknown, ...unknownProviders(source.connection, fields.where)];

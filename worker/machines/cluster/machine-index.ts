@@ -1,7 +1,7 @@
 import type { ObjectName } from "../../cluster/client/kinds.ts";
 import type { Machine } from "../inventory.ts";
 import { MachineEntry } from "../schema.ts";
-import type { Connected, Described, Referring } from "./described-machine.ts";
+import type { BmcTarget, Described, MachineReference } from "./described-machine.ts";
 
 /** Where machines come from; Hardware of v1alpha1 leads to Machines. */
 export type ClusterSource = "machines" | "hardware";
@@ -14,17 +14,17 @@ export interface ClusterMachine {
   readonly at: ObjectName;
   /** False is a Machine that only a Hardware names: it can be found, and is not polled for. */
   readonly isListed: boolean;
-  readonly content: Connected;
+  readonly content: BmcTarget;
 }
 
 /** The objects of the cluster, as they are now. */
 export interface ClusterObjects {
-  readonly machines: Iterable<Described<Connected>>;
+  readonly machines: Iterable<Described<BmcTarget>>;
   /** Of v1alpha2. */
-  readonly hardware: Iterable<Described<Connected>>;
+  readonly hardware: Iterable<Described<BmcTarget>>;
   /** Hardware of v1alpha1. */
-  readonly references: Iterable<Described<Referring>>;
-  readonly findMachine: (name: ObjectName) => Described<Connected> | undefined;
+  readonly references: Iterable<Described<MachineReference>>;
+  readonly findMachine: (name: ObjectName) => Described<BmcTarget> | undefined;
   /** Why Machines cannot be seen, where that is so. */
   readonly machinesUnseen: string | undefined;
 }
@@ -52,7 +52,7 @@ export function indexMachines(objects: ClusterObjects, { sources, allNamespaces 
   const byName = new Map<string, ClusterMachine>();
   const leftOut: { object: string; problem: string }[] = [];
 
-  function add(object: ClusterMachine["object"], at: ObjectName, content: Connected, isListed: boolean) {
+  function add(object: ClusterMachine["object"], at: ObjectName, content: BmcTarget, isListed: boolean) {
     const name = allNamespaces ? `${at.name}.${at.namespace}` : at.name;
     if (!MachineName.safeParse(name).success) {
       leftOut.push({ object: `${object} ${keyOf(at)}`, problem: `${name} cannot be a machine's name` });
@@ -71,7 +71,7 @@ export function indexMachines(objects: ClusterObjects, { sources, allNamespaces 
   if (sources.includes("machines")) {
     for (const { name, content } of objects.machines) add("Machine", name, content, true);
   }
-  const referred: Described<Connected>[] = [];
+  const referred: Described<BmcTarget>[] = [];
   for (const { name, content } of everyHardware(objects)) {
     if (content.kind === "reference") {
       const machine = objects.findMachine({ namespace: name.namespace, name: content.machine });
@@ -93,7 +93,7 @@ export function keyOf({ namespace, name }: ObjectName): string {
 function* everyHardware({
   hardware,
   references,
-}: ClusterObjects): Generator<Described<Connected | Referring>> {
+}: ClusterObjects): Generator<Described<BmcTarget | MachineReference>> {
   const seen = new Set<string>();
   for (const described of hardware) {
     seen.add(keyOf(described.name));
@@ -104,9 +104,9 @@ function* everyHardware({
 
 function throughReference(
   name: string,
-  machine: Described<Connected> | undefined,
+  machine: Described<BmcTarget> | undefined,
   unseen: string | undefined,
-): Connected {
+): BmcTarget {
   const named = `spec.bmcRef names the Machine ${name}`;
   if (!machine) {
     const why = unseen === undefined ? "which does not exist" : `and Machines cannot be seen: ${unseen}`;

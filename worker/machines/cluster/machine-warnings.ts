@@ -1,11 +1,11 @@
 import { type ClusterMachine, keyOf, type MachineIndex } from "./machine-index.ts";
-import type { Remark } from "./warning-log.ts";
+import type { MachineWarning } from "./warning-log.ts";
 
 /** What is wrong with the objects of the cluster. */
-export function machineRemarks({ byName, leftOut }: MachineIndex): readonly Remark[] {
+export function machineWarnings({ byName, leftOut }: MachineIndex): readonly MachineWarning[] {
   return [
     ...leftOut.map((fields) => ({ kind: "left-out", ...fields }) as const),
-    ...[...byName.values()].flatMap((found) => remarksOn(found)),
+    ...[...byName.values()].flatMap((found) => warningsOn(found)),
   ];
 }
 
@@ -17,7 +17,7 @@ export function reasonOf(
   return `${object} ${keyOf(at)}: ${problems.join("; ")}`;
 }
 
-function remarksOn(found: ClusterMachine): readonly Remark[] {
+function warningsOn(found: ClusterMachine): readonly MachineWarning[] {
   const { machine, object, at, isListed, content } = found;
   // What nothing lists is told of with the Hardware that names it.
   if (!isListed) return [];

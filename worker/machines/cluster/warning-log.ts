@@ -1,7 +1,7 @@
 import type { Logger } from "../../../shared/logger.ts";
 
 /** Something that is wrong in the cluster, which its owners should hear of. */
-export type Remark =
+export type MachineWarning =
   /** No action can be done at the machine. */
   | { readonly kind: "unusable"; readonly machine: string; readonly reason: string }
   | {
@@ -15,29 +15,29 @@ export type Remark =
   | { readonly kind: "not-served"; readonly resource: string };
 
 /** So many have a line of their own at a time: a mistake may be that of a whole fleet. */
-const MOST_SAID = 20;
+const MAX_LOGGED = 20;
 
-/** Says each remark once as long as it stays, and again when it comes back. */
-export class Remarks {
+/** Says each warning once as long as it stays, and again when it comes back. */
+export class WarningLog {
   readonly #log: Logger;
-  #said: ReadonlySet<string> = new Set();
+  #logged: ReadonlySet<string> = new Set();
 
   constructor(log: Logger) {
     this.#log = log;
   }
 
   /** Takes all that there are now. */
-  say(remarks: readonly Remark[]): void {
-    const now = new Map(remarks.map((remark) => [JSON.stringify(remark), remark]));
-    const fresh = [...now].filter(([text]) => !this.#said.has(text));
-    this.#said = new Set(now.keys());
-    for (const [, remark] of fresh.slice(0, MOST_SAID)) this.#sayOne(remark);
-    const others = fresh.length - MOST_SAID;
+  say(warnings: readonly MachineWarning[]): void {
+    const now = new Map(warnings.map((warning) => [JSON.stringify(warning), warning]));
+    const fresh = [...now].filter(([text]) => !this.#logged.has(text));
+    this.#logged = new Set(now.keys());
+    for (const [, warning] of fresh.slice(0, MAX_LOGGED)) this.#logOne(warning);
+    const others = fresh.length - MAX_LOGGED;
     if (others > 0) this.#log.warn({ others }, "more invalid Machine objects");
   }
 
-  #sayOne(remark: Remark): void {
-    const { kind, ...fields } = remark;
+  #logOne(warning: MachineWarning): void {
+    const { kind, ...fields } = warning;
     switch (kind) {
       case "unusable":
         this.#log.warn(fields, "invalid Machine object");

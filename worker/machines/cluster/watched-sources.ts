@@ -4,15 +4,15 @@ import type { Cluster } from "../../cluster/client/cluster.ts";
 import { KINDS, type Kind, resourceName } from "../../cluster/client/kinds.ts";
 import { type Change, WatchedObjects } from "../../cluster/client/watched-objects.ts";
 import {
-  type Connected,
+  type BmcTarget,
   type Described,
   describeHardware,
   describeHardwareReference,
   describeMachine,
-  type Referring,
+  type MachineReference,
 } from "./described-machine.ts";
 import type { ClusterObjects, ClusterSource } from "./machine-index.ts";
-import type { Remark } from "./warning-log.ts";
+import type { MachineWarning } from "./warning-log.ts";
 
 export interface WatchedSourcesOptions {
   readonly cluster: Pick<Cluster, "list" | "watch">;
@@ -55,9 +55,9 @@ interface Store {
 /** The objects that machines come from, each kind in the versions that it may have. */
 export class WatchedSources {
   readonly #options: WatchedSourcesOptions;
-  readonly #machines: WatchedObjects<Described<Connected>>;
-  readonly #hardware: WatchedObjects<Described<Connected>>;
-  readonly #references: WatchedObjects<Described<Referring>>;
+  readonly #machines: WatchedObjects<Described<BmcTarget>>;
+  readonly #hardware: WatchedObjects<Described<BmcTarget>>;
+  readonly #references: WatchedObjects<Described<MachineReference>>;
   /** Machines are watched from the moment that something needs them: with v1alpha2 alone there are none. */
   readonly #machinesNeeded = Promise.withResolvers<void>();
   #needsMachines: boolean;
@@ -121,7 +121,7 @@ export class WatchedSources {
     return isNew;
   }
 
-  remarks(): readonly Remark[] {
+  warnings(): readonly MachineWarning[] {
     return this.#groups().flatMap(([first, ...others]) => {
       const isServed = [first, ...others].some((store) => store && !isAbsent(store.objects));
       return isServed || !first ? [] : [{ kind: "not-served", resource: resourceName(first.kind) } as const];

@@ -10,16 +10,16 @@ import type { Action, ActionId } from "../../action/action.ts";
 import { fieldsOf } from "../../action/action-status.ts";
 import { bootTime } from "../../action/boot-time.ts";
 import { launchName } from "../launch-name.ts";
-import { inputBrokeOff, type Need } from "../orphan.ts";
-import { concludeOutcome, failedLaunch, nothingLeft } from "../outcome.ts";
+import { inputTruncated, type Need } from "../orphan.ts";
+import { concludeOutcome, failedLaunch, nothingToRemove } from "../outcome.ts";
 import {
   type Adoption,
   type EndedAction,
   LaunchNotRecorded,
   type LaunchRequest,
   type LeftAction,
-  type OutputTerms,
-  outputTerms,
+  type OutputOptions,
+  outputOptions,
   type Runtime,
 } from "../runtime.ts";
 import { Engine } from "./engine.ts";
@@ -28,7 +28,7 @@ import { EngineError } from "./engine-error.ts";
 import type { ContainerDetails } from "./engine-schema.ts";
 import { followContainer } from "./follow.ts";
 import { ImageStore, type PullPolicy, type RegistryCredentials } from "./image-store.ts";
-import { isLeftContainer } from "./orphans.ts";
+import { isOrphanContainer } from "./orphans.ts";
 import { type ContainerOptions, type ContainerSpec, containerSpec, isContainerOf, LABEL } from "./spec.ts";
 
 /** A name that was taken may be free a moment later; more than a few times in a row is a defect. */
@@ -58,7 +58,7 @@ const IDEMPOTENT_LABEL = "pbnj-worker.idempotent";
 
 /** What following a container to its end takes, whoever launched it. */
 type Followed = Pick<LaunchRequest, "timeoutMs" | "connection"> &
-  OutputTerms &
+  OutputOptions &
   Partial<Pick<LeftAction, "clockSetMs">> & { readonly action: ActionId };
 
 /** A container of the action at hand: fresh and not yet started, or found from before. */
@@ -113,7 +113,7 @@ export class DockerRuntime implements Runtime {
       const [errorClass, reason] = failureOf(thrown, signal);
       const outcome = failedLaunch(errorClass, reason, askedAt, new Date());
       const left = id;
-      if (left === undefined || this.#closing.signal.aborted) return nothingLeft(outcome);
+      if (left === undefined || this.#closing.signal.aborted) return nothingToRemove(outcome);
       return { outcome, remove: (bound) => this.#engine.removeContainer(left, bound) };
     }
   }
@@ -131,7 +131,7 @@ export class DockerRuntime implements Runtime {
       const outcome = failedLaunch(errorClass, reason, left.startedAt, new Date());
       ended = { outcome, remove: (bound) => this.#engine.removeContainer(claim.id, bound) };
     }
-    if (!inputBrokeOff(left.connected, ended.outcome.result)) return { kind: "ended", ended };
+    if (!inputTruncated(left.connected, ended.outcome.result)) return { kind: "ended", ended };
     await this.#discard(claim.id, left.action);
     return { kind: "not-launched" };
   }
@@ -139,8 +139,8 @@ export class DockerRuntime implements Runtime {
   async sweep(keep: (key: string) => Need, signal: AbortSignal): Promise<number> {
     const { state, instance } = this.#container;
     const listed = await this.#engine.listContainers(LABEL.key, signal);
-    const sweeper = { state, instance, keep, nowMs: Date.now(), bootTime: bootTime() };
-    const leftovers = listed.filter((container) => isLeftContainer(container, sweeper));
+    const options = { state, instance, keep, nowMs: Date.now(), bootTime: bootTime() };
+    const leftovers = listed.filter((container) => isOrphanContainer(container, options));
     for (const { Id } of leftovers) await this.#discard(Id);
     return leftovers.length;
   }
@@ -323,7 +323,7 @@ export class DockerRuntime implements Runtime {
         ...container,
         engine: this.#engine,
         stopGraceMs: this.#stopGraceMs,
-        ...outputTerms(request),
+        ...outputOptions(request),
         letGo: this.#closing.signal,
       },
       signal,

@@ -4,7 +4,7 @@ import { type StopReason, waitUntilDeadline } from "../../../shared/deadline.ts"
 import { defined } from "../../../shared/defined.ts";
 import { withTimeout } from "../../../shared/timeout.ts";
 import { FLOOD_GRACE_MS, type WrittenOutput } from "../log-stream.ts";
-import type { OutputTerms } from "../runtime.ts";
+import type { OutputOptions } from "../runtime.ts";
 import type { Engine } from "./engine.ts";
 import { EngineError } from "./engine-error.ts";
 import type { ContainerDetails } from "./engine-schema.ts";
@@ -21,7 +21,7 @@ const TAIL_LINES = 10;
 const KILLED_WAIT_MS = 10_000;
 const CLEAN_UP_MS = 120_000;
 
-export interface FollowOptions extends OutputTerms {
+export interface FollowOptions extends OutputOptions {
   readonly engine: Engine;
   readonly id: string;
   /** The connection made before the start; without it the engine's log is followed. */

@@ -1,6 +1,6 @@
 import type { Duplex } from "node:stream";
 import { LogStream, type WrittenOutput } from "../log-stream.ts";
-import type { OutputTerms } from "../runtime.ts";
+import type { OutputOptions } from "../runtime.ts";
 import type { Engine, LogsSelection } from "./engine.ts";
 import { MultiplexedStreamReader } from "./multiplexed-stream.ts";
 
@@ -13,7 +13,7 @@ export class ContainerOutput {
   readonly #log: LogStream;
   readonly #taken = { stdout: 0, stderr: 0 };
 
-  constructor(terms: OutputTerms) {
+  constructor(terms: OutputOptions) {
     this.#log = new LogStream(terms);
   }
 

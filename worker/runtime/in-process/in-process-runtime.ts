@@ -9,7 +9,7 @@ import { parseImageReference } from "../../action/image-reference.ts";
 import type { ActionLibrary, InProcessAction, InProcessEnd } from "../action-library.ts";
 import type { Refusal } from "../host-refusal.ts";
 import { LogStream } from "../log-stream.ts";
-import { concludeOutcome, failedLaunch, nothingLeft } from "../outcome.ts";
+import { concludeOutcome, failedLaunch, nothingToRemove } from "../outcome.ts";
 import {
   type Adoption,
   type EndedAction,
@@ -18,7 +18,7 @@ import {
   type LeftAction,
   type Runtime,
 } from "../runtime.ts";
-import { StrayErrors } from "./uncaught-errors.ts";
+import { UncaughtErrors } from "./uncaught-errors.ts";
 
 export interface InProcessRuntimeOptions {
   readonly actions: ActionLibrary;
@@ -39,7 +39,7 @@ export interface InProcessRuntimeOptions {
 export class InProcessRuntime implements Runtime {
   readonly name = "in-process";
   readonly #options: InProcessRuntimeOptions & { readonly stopGraceMs: number };
-  readonly #strayErrors = new StrayErrors();
+  readonly #strayErrors = new UncaughtErrors();
   readonly #closing = new AbortController();
   readonly #running = new Set<Promise<unknown>>();
   /** By BMC, what was told to end and did not. */
@@ -52,7 +52,7 @@ export class InProcessRuntime implements Runtime {
   async run(request: LaunchRequest, signal: AbortSignal): Promise<EndedAction> {
     const startedAt = new Date();
     const failed = (errorClass: ErrorClass, reason: string) =>
-      nothingLeft(failedLaunch(errorClass, reason, startedAt, new Date()));
+      nothingToRemove(failedLaunch(errorClass, reason, startedAt, new Date()));
     const { action } = request;
     try {
       const refusal = await this.#options.refuse(action);
@@ -132,7 +132,7 @@ export class InProcessRuntime implements Runtime {
     const end = isToStop ? await within(ended, this.#options.stopGraceMs) : await ended;
     if (end === undefined) this.#leave(ended, request);
     if (stray !== undefined) {
-      return nothingLeft(failedLaunch("internal", `uncaught error: ${stray}`, startedAt, new Date()));
+      return nothingToRemove(failedLaunch("internal", `uncaught error: ${stray}`, startedAt, new Date()));
     }
     const outcome = concludeOutcome({
       ...end,
@@ -142,7 +142,7 @@ export class InProcessRuntime implements Runtime {
       startedAt,
       stoppedAt: new Date(),
     });
-    return nothingLeft(outcome);
+    return nothingToRemove(outcome);
   }
 
   /** Resolves to its end. An error that escapes it is logged, and given to `onEscape` while it has not ended. */

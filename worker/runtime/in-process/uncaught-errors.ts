@@ -7,7 +7,7 @@ type Taker = (thrown: unknown) => void;
  * Errors that nobody caught, of a promise that nobody waits for or in a callback: Node ends the process for one. While
  * this watches, those that began in a run are that run's, and all others end the process as before.
  */
-export class StrayErrors {
+export class UncaughtErrors {
   readonly #runs = new AsyncLocalStorage<Taker>();
   readonly #onStray = (thrown: unknown) => {
     const take = this.#runs.getStore();

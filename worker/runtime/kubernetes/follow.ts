@@ -9,16 +9,16 @@ import type { Outcome } from "../../action/action.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
 import { FLOOD_GRACE_MS, type WrittenOutput } from "../log-stream.ts";
 import { failedLaunch } from "../outcome.ts";
-import { type OutputTerms, outputTerms } from "../runtime.ts";
+import { type OutputOptions, outputOptions } from "../runtime.ts";
 import { followLog, readTail } from "./follow-log.ts";
-import type { JobCalls } from "./job-client.ts";
-import { NOTE } from "./labels.ts";
-import { type SeenJob, type SeenPod, type StopNote, stopNoteOf } from "./objects.ts";
+import type { JobClient } from "./job-client.ts";
+import { ANNOTATION } from "./labels.ts";
+import { type ObservedJob, type ObservedPod, type StopCause, stopCauseOf } from "./objects.ts";
 import { PodOutput } from "./output.ts";
 import { concludePod, concludeVanished, terminationResult } from "./pod-outcome.ts";
 import { disruptionOf, reasonText } from "./pod-problems.ts";
 import { isPodOver, type PodState, podState } from "./pod-state.ts";
-import type { JobObservation, Sight } from "./watched-jobs.ts";
+import type { JobObservation, JobSnapshot } from "./watched-jobs.ts";
 
 /** How long the rest of the log may take to arrive once the container has ended. */
 const DRAIN_MS = 5_000;
@@ -27,7 +27,7 @@ const FLOOD_DRAIN_MS = 500;
 /** How long a pod may take to be gone once its grace is over. */
 const STOPPED_WAIT_MS = 30_000;
 /** How long an API that is away is asked to end an action. */
-const STOP_BOUND_MS: Readonly<Record<StopNote, number>> = {
+const STOP_BOUND_MS: Readonly<Record<StopCause, number>> = {
   timeout: 600_000,
   "not-started": 120_000,
   cancelled: 60_000,
@@ -38,10 +38,10 @@ const JOB_END_WAIT_MS = 5_000;
 const LEAST_START_MS = 5_000;
 const EVENTS_MS = 10_000;
 
-export interface FollowOptions extends OutputTerms {
+export interface FollowOptions extends OutputOptions {
   readonly cluster: Cluster;
-  readonly calls: JobCalls;
-  readonly job: SeenJob;
+  readonly client: JobClient;
+  readonly job: ObservedJob;
   readonly observation: JobObservation;
   readonly timeoutMs: number;
   readonly startTimeoutMs: number;
@@ -65,7 +65,7 @@ export interface FollowOptions extends OutputTerms {
 export interface FollowedJob {
   readonly outcome: Outcome;
   /** Its pod, where something else in it still runs. */
-  readonly livePod: SeenPod | undefined;
+  readonly livePod: ObservedPod | undefined;
 }
 
 /** Why it is not, or must not be, started. */
@@ -88,7 +88,7 @@ class JobFollower {
   readonly #reading = new AbortController();
   #log: Promise<void> | undefined;
   /** The worker ended it, for this. */
-  #stopped: StopNote | undefined;
+  #stopped: StopCause | undefined;
   #startFailure: StartFailure | undefined;
   #hasRun = false;
   /** Why the API could not be asked to end it. */
@@ -96,7 +96,7 @@ class JobFollower {
 
   constructor(options: FollowOptions) {
     this.#options = options;
-    this.#output = new PodOutput(outputTerms(options));
+    this.#output = new PodOutput(outputOptions(options));
   }
 
   async follow(signal: AbortSignal): Promise<FollowedJob> {
@@ -121,22 +121,22 @@ class JobFollower {
   }
 
   /** What a worker before, or the launch, decided already. */
-  #knownStop(): StopNote | undefined {
+  #knownStop(): StopCause | undefined {
     const { job, failure } = this.#options;
     if (failure !== undefined) {
       this.#startFailure = { class: "internal", text: failure };
       return "not-started";
     }
-    const note = stopNoteOf(job);
-    if (note === "not-started") this.#startFailure = parseStartFailure(job.marks[NOTE.reason]);
+    const note = stopCauseOf(job);
+    if (note === "not-started") this.#startFailure = parseStartFailure(job.labels[ANNOTATION.reason]);
     return note;
   }
 
   /** Resolves to why the worker must end it; undefined when it has ended, or its end is to be looked for. */
-  async #untilEnd(signal: AbortSignal): Promise<StopNote | undefined> {
+  async #untilEnd(signal: AbortSignal): Promise<StopCause | undefined> {
     const started = await this.#untilStarted(signal);
     if (started !== "started") return started;
-    const state = podState(this.#options.observation.sight);
+    const state = podState(this.#options.observation.snapshot);
     if (state.kind !== "running") return undefined;
     this.#hasRun = true;
     this.#readLog();
@@ -145,7 +145,7 @@ class JobFollower {
     );
   }
 
-  async #untilStarted(signal: AbortSignal): Promise<"started" | StopNote> {
+  async #untilStarted(signal: AbortSignal): Promise<"started" | StopCause> {
     const { startTimeoutMs } = this.#options;
     const boundMs = this.#startBoundMs();
     let hopeless: StartFailure | undefined;
@@ -201,12 +201,12 @@ class JobFollower {
 
   /** What the pod says, else what the newest event does. */
   async #describeDelay(): Promise<StartFailure> {
-    const { observation, calls, job, clock, letGo } = this.#options;
-    const { pod } = observation.sight;
-    const state = podState(observation.sight);
+    const { observation, client, job, clock, letGo } = this.#options;
+    const { pod } = observation.snapshot;
+    const state = podState(observation.snapshot);
     if (state.kind === "pending" && state.problem) return state.problem;
     const bound = AbortSignal.any([AbortSignal.timeout(EVENTS_MS), letGo]);
-    const warning = await calls.newestWarning(pod?.uid ?? job.uid, bound);
+    const warning = await client.newestWarning(pod?.uid ?? job.uid, bound);
     letGo.throwIfAborted();
     if (warning) return { class: "internal", text: reasonText(warning) };
     const seconds = pod ? formatSeconds(clock.now() - pod.createdMs) : "";
@@ -219,13 +219,13 @@ class JobFollower {
   }
 
   /** Ends the Job on record first, then its pod at once, and waits until that is certain, or for as long as it may take. */
-  async #stop(note: StopNote): Promise<void> {
-    const { calls, job, observation, stopGraceMs, letGo } = this.#options;
+  async #stop(note: StopCause): Promise<void> {
+    const { client, job, observation, stopGraceMs, letGo } = this.#options;
     this.#stopped = note;
     const bound = AbortSignal.any([AbortSignal.timeout(stopGraceMs + STOP_BOUND_MS[note]), letGo]);
     const failure = this.#startFailure;
     try {
-      await calls.end(job, note, failure ? `${failure.class}: ${failure.text}` : "", bound);
+      await client.end(job, note, failure ? `${failure.class}: ${failure.text}` : "", bound);
       // It may have ended, or be there, without the watch having told so yet.
       await observation.refreshPod(bound);
       await this.#removePod(bound);
@@ -238,12 +238,12 @@ class JobFollower {
   }
 
   async #removePod(bound: AbortSignal): Promise<void> {
-    const { calls, observation, stopGraceMs, letGo, log, fields } = this.#options;
-    const { pod } = observation.sight;
-    if (!pod || isPodOver(pod) || podState(observation.sight).kind === "ended") return;
+    const { client, observation, stopGraceMs, letGo, log, fields } = this.#options;
+    const { pod } = observation.snapshot;
+    if (!pod || isPodOver(pod) || podState(observation.snapshot).kind === "ended") return;
     try {
       const graceMs = this.#output.isFlooding ? Math.min(stopGraceMs, FLOOD_GRACE_MS) : stopGraceMs;
-      await calls.removePod(pod, Math.max(1, Math.ceil(graceMs / 1_000)), bound);
+      await client.removePod(pod, Math.max(1, Math.ceil(graceMs / 1_000)), bound);
     } catch (thrown) {
       letGo.throwIfAborted();
       // The Job has ended: its controller takes the pod away as well.
@@ -268,12 +268,12 @@ class JobFollower {
    */
   async #settle(): Promise<PodState> {
     const { observation, stopGraceMs, letGo } = this.#options;
-    const state = podState(observation.sight);
+    const state = podState(observation.snapshot);
     if (state.kind !== "over" || this.#stopFailure !== undefined) return state;
     const bound = AbortSignal.any([AbortSignal.timeout(stopGraceMs + STOPPED_WAIT_MS), letGo]);
     await observation.refreshPod(bound).catch(() => undefined);
     await this.#untilOver();
-    return podState(observation.sight);
+    return podState(observation.snapshot);
   }
 
   async #stopReason(state: PodState): Promise<StopReason | undefined> {
@@ -285,32 +285,32 @@ class JobFollower {
       // Its deadline may have been what deleted it.
       const bound = AbortSignal.any([AbortSignal.timeout(JOB_END_WAIT_MS), letGo]);
       await observation
-        .until(({ job }) => (job === "gone" || job?.end || (job && stopNoteOf(job))) as unknown, bound)
+        .until(({ job }) => (job === "gone" || job?.end || (job && stopCauseOf(job))) as unknown, bound)
         .catch(() => undefined);
       letGo.throwIfAborted();
     }
-    const { job } = observation.sight;
+    const { job } = observation.snapshot;
     if (job === undefined || job === "gone") return undefined;
-    const note = stopNoteOf(job);
+    const note = stopCauseOf(job);
     if (note === "timeout" || note === "cancelled") return note;
     return job.end?.kind === "failed" && job.end.reason === "DeadlineExceeded" ? "timeout" : undefined;
   }
 
   /** No status of its container is to be had. */
   async #withoutEnd(stopReason: StopReason | undefined): Promise<FollowedJob> {
-    const { calls, clock, job, letGo, observation, timeoutMs } = this.#options;
-    const { pod } = observation.sight;
+    const { client, clock, job, letGo, observation, timeoutMs } = this.#options;
+    const { pod } = observation.snapshot;
     const hasRun = this.#hasRun || pod?.container.kind === "running";
     const now = new Date(clock.now());
     const livePod = isPodOver(pod) ? undefined : pod;
     if (!hasRun && (this.#startFailure || (pod && this.#stopped === "cancelled"))) {
       return { outcome: this.#neverStarted(now), livePod };
     }
-    const jobSeen = observation.sight.job;
+    const jobSeen = observation.snapshot.job;
     if (jobSeen !== undefined && jobSeen !== "gone" && !jobSeen.end) {
       // Whatever took the pod away, no other may be made in its place.
       const bound = AbortSignal.any([AbortSignal.timeout(STOPPED_WAIT_MS), letGo]);
-      await calls.end(job, undefined, "", bound).catch(() => undefined);
+      await client.end(job, undefined, "", bound).catch(() => undefined);
       letGo.throwIfAborted();
     }
     const written = pod ? await this.#drain("") : this.#output.end(undefined);
@@ -328,14 +328,15 @@ class JobFollower {
   #neverStarted(now: Date): Outcome {
     const failure = this.#startFailure ?? { class: "cancelled", text: "cancelled before it started" };
     const { observation, job } = this.#options;
-    const { pod } = observation.sight;
-    const isCertainly = this.#stopFailure === undefined && isCertain(podState(observation.sight).kind, pod);
+    const { pod } = observation.snapshot;
+    const isCertainly =
+      this.#stopFailure === undefined && isCertain(podState(observation.snapshot).kind, pod);
     const doubt = isCertainly ? "" : `; that it does not start later is not certain: ${this.#whyUnknown()}`;
     return failedLaunch(failure.class, failure.text + doubt, new Date(job.createdMs || now), now);
   }
 
   #whyUnknown(): string {
-    const { job, pod } = this.#options.observation.sight;
+    const { job, pod } = this.#options.observation.snapshot;
     if (this.#stopFailure !== undefined)
       return `the cluster could not be asked to stop it: ${this.#stopFailure}`;
     const disruption = pod && this.#stopped === undefined ? disruptionOf(pod) : undefined;
@@ -348,23 +349,23 @@ class JobFollower {
   }
 
   #exitCodeOfJob(): number | undefined {
-    const { job } = this.#options.observation.sight;
+    const { job } = this.#options.observation.snapshot;
     if (job === undefined || job === "gone") return undefined;
-    const noted = job.marks[NOTE.exitCode];
+    const noted = job.labels[ANNOTATION.exitCode];
     if (noted !== undefined && /^\d{1,3}$/.test(noted)) return Number(noted);
     return job.end?.kind === "complete" ? 0 : undefined;
   }
 
   #readLog(): void {
     const { cluster, observation, clock, onLogForbidden } = this.#options;
-    const { pod } = observation.sight;
+    const { pod } = observation.snapshot;
     if (this.#log || !pod) return;
     this.#log = followLog(
       {
         cluster,
         pod: { namespace: cluster.namespace, name: pod.name },
         output: this.#output,
-        isOver: () => podState(observation.sight).kind === "ended",
+        isOver: () => podState(observation.snapshot).kind === "ended",
         onForbidden: onLogForbidden,
         clock,
       },
@@ -373,7 +374,7 @@ class JobFollower {
   }
 
   /** What it wrote, with what its last words confirm. */
-  async #drain(lastWords: string): Promise<WrittenOutput> {
+  async #drain(lastErrorLine: string): Promise<WrittenOutput> {
     this.#readLog();
     const { letGo } = this.#options;
     this.#output.hurry();
@@ -383,7 +384,7 @@ class JobFollower {
     letGo.throwIfAborted();
     if (!isWhole) await this.#readTail();
     letGo.throwIfAborted();
-    return this.#output.end(terminationResult(lastWords));
+    return this.#output.end(terminationResult(lastErrorLine));
   }
 
   /** How long of a log that is longer than what can be read in time is read, by how much it is. */
@@ -397,18 +398,18 @@ class JobFollower {
 
   async #readTail(): Promise<void> {
     const { cluster, observation } = this.#options;
-    const { pod } = observation.sight;
+    const { pod } = observation.snapshot;
     if (!pod) return;
     const what = { cluster, pod: { namespace: cluster.namespace, name: pod.name }, output: this.#output };
     await this.#within(DRAIN_MS, (bound) => readTail(what, bound));
   }
 
-  #until(judge: (state: PodState, sight: Sight) => boolean, signal: AbortSignal): Promise<PodState> {
+  #until(judge: (state: PodState, snapshot: JobSnapshot) => boolean, signal: AbortSignal): Promise<PodState> {
     const { observation, letGo } = this.#options;
     return observation.until(
-      (sight) => {
-        const state = podState(sight);
-        return judge(state, sight) ? state : undefined;
+      (snapshot) => {
+        const state = podState(snapshot);
+        return judge(state, snapshot) ? state : undefined;
       },
       AbortSignal.any([signal, letGo]),
     );
@@ -430,7 +431,7 @@ function isStartedOrHopelessAs(state: PodState, before: PodState): boolean {
 }
 
 /** Whether nothing of it runs or will: with a pod, that is over; without one, its Job has ended. */
-function isCertain(kind: PodState["kind"], pod: Sight["pod"]): boolean {
+function isCertain(kind: PodState["kind"], pod: JobSnapshot["pod"]): boolean {
   return pod === undefined ? kind === "over" : isPodOver(pod);
 }
 

@@ -4,21 +4,21 @@ import type { Clock } from "../../../shared/clock.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
 import { KINDS } from "../../cluster/client/kinds.ts";
 import { isKubernetesError, KubernetesError } from "../../cluster/client/kubernetes-error.ts";
-import { NOTE, SELECTOR } from "./labels.ts";
+import { ANNOTATION, SELECTOR } from "./labels.ts";
 import {
   JobObject,
+  type ObservedJob,
+  type ObservedPod,
+  observedJob,
+  observedPod,
   PodObject,
   type Reason,
-  type SeenJob,
-  type SeenPod,
-  type StopNote,
-  seenJob,
-  seenPod,
+  type StopCause,
 } from "./objects.ts";
 import { ACKNOWLEDGED_TTL_SECONDS } from "./orphans.ts";
 
 /** Which Job: another one of its name is another action's run. */
-export type JobId = Pick<SeenJob, "name" | "uid">;
+export type JobId = Pick<ObservedJob, "name" | "uid">;
 
 const AGAIN: Backoff = { firstMs: 250, maxMs: 5_000, jitter: 0.5 };
 const LONGEST_REASON = 500;
@@ -40,7 +40,7 @@ interface PatchStep {
 }
 
 /** What is asked of the API about Jobs. Rejects with a `KubernetesError`, or the signal's reason. */
-export class JobCalls {
+export class JobClient {
   readonly #cluster: Cluster;
   readonly #clock: Clock;
 
@@ -55,11 +55,11 @@ export class JobCalls {
   async create(
     manifest: Readonly<Record<string, unknown>>,
     signal: AbortSignal,
-  ): Promise<SeenJob | undefined> {
+  ): Promise<ObservedJob | undefined> {
     const { namespace } = this.#cluster;
     try {
       return await this.#persist(signal, async () =>
-        seenJob(await this.#cluster.create(KINDS.job, namespace, manifest, JobObject, signal)),
+        observedJob(await this.#cluster.create(KINDS.job, namespace, manifest, JobObject, signal)),
       );
     } catch (thrown) {
       if (isKubernetesError(thrown, "already-exists")) return undefined;
@@ -67,16 +67,16 @@ export class JobCalls {
     }
   }
 
-  async find(name: string, signal: AbortSignal): Promise<SeenJob | undefined> {
+  async find(name: string, signal: AbortSignal): Promise<ObservedJob | undefined> {
     const { namespace } = this.#cluster;
     const found = await this.#cluster.find(KINDS.job, { namespace, name }, JobObject, signal);
-    return found && seenJob(found);
+    return found && observedJob(found);
   }
 
-  async list(signal: AbortSignal): Promise<SeenJob[]> {
+  async list(signal: AbortSignal): Promise<ObservedJob[]> {
     const { namespace } = this.#cluster;
     const selection = { namespace, labelSelector: SELECTOR };
-    return (await this.#cluster.list(KINDS.job, selection, JobObject, signal)).items.map(seenJob);
+    return (await this.#cluster.list(KINDS.job, selection, JobObject, signal)).items.map(observedJob);
   }
 
   /** Lets it run. False when it is there no more. */
@@ -85,9 +85,9 @@ export class JobCalls {
   }
 
   /** Ends it, for whoever looks at it later, too: no pod of it is made from then on. False when it is there no more. */
-  async end(job: JobId, note: StopNote | undefined, why: string, signal: AbortSignal): Promise<boolean> {
-    const notes: PatchStep[] = note === undefined ? [] : [annotate(NOTE.stopped, note)];
-    if (why !== "") notes.push(annotate(NOTE.reason, why.slice(0, LONGEST_REASON)));
+  async end(job: JobId, note: StopCause | undefined, why: string, signal: AbortSignal): Promise<boolean> {
+    const notes: PatchStep[] = note === undefined ? [] : [annotate(ANNOTATION.stopped, note)];
+    if (why !== "") notes.push(annotate(ANNOTATION.reason, why.slice(0, LONGEST_REASON)));
     return this.#patch(job, [...notes, DEADLINE_NOW], signal);
   }
 
@@ -100,8 +100,8 @@ export class JobCalls {
     return this.#patch(
       job,
       [
-        annotate(NOTE.acknowledged, new Date(this.#clock.now()).toISOString()),
-        ...(exitCode === undefined ? [] : [annotate(NOTE.exitCode, String(exitCode))]),
+        annotate(ANNOTATION.acknowledged, new Date(this.#clock.now()).toISOString()),
+        ...(exitCode === undefined ? [] : [annotate(ANNOTATION.exitCode, String(exitCode))]),
         { op: "add", path: "/spec/ttlSecondsAfterFinished", value: ACKNOWLEDGED_TTL_SECONDS },
         ...(end ? [DEADLINE_NOW] : []),
       ],
@@ -119,7 +119,7 @@ export class JobCalls {
 
   /** Only while it is as it was seen. False when it is not. */
   async removeAsSeen(
-    { name, uid, resourceVersion }: JobId & Pick<SeenJob, "resourceVersion">,
+    { name, uid, resourceVersion }: JobId & Pick<ObservedJob, "resourceVersion">,
     signal: AbortSignal,
   ): Promise<boolean> {
     const { namespace } = this.#cluster;
@@ -135,20 +135,20 @@ export class JobCalls {
     }
   }
 
-  async isRunning(pod: SeenPod, signal: AbortSignal): Promise<boolean> {
+  async isRunning(pod: ObservedPod, signal: AbortSignal): Promise<boolean> {
     const { namespace } = this.#cluster;
     const selection = { namespace, fieldSelector: `metadata.name=${pod.name}` };
     const { items } = await this.#persist(signal, () =>
       this.#cluster.list(KINDS.pod, selection, PodObject, signal),
     );
     return items
-      .map(seenPod)
+      .map(observedPod)
       .some(({ uid, phase }) => uid === pod.uid && phase !== "Failed" && phase !== "Succeeded");
   }
 
   /** With the pod's own grace, where none is given. */
   async removePod(
-    { name, uid }: SeenPod,
+    { name, uid }: ObservedPod,
     graceSeconds: number | undefined,
     signal: AbortSignal,
   ): Promise<void> {

@@ -13,7 +13,7 @@ import { isKubernetesError, KubernetesError } from "../../cluster/client/kuberne
 import { findMissingRights, type MissingRight } from "../../cluster/client/missing-rights.ts";
 import { launchName } from "../launch-name.ts";
 import type { Need } from "../orphan.ts";
-import { failedLaunch, nothingLeft } from "../outcome.ts";
+import { failedLaunch, nothingToRemove } from "../outcome.ts";
 import {
   type Adoption,
   type EndedAction,
@@ -22,16 +22,16 @@ import {
   type LeftAction,
   LetGo,
   NotLaunched,
-  type OutputTerms,
-  outputTerms,
+  type OutputOptions,
+  outputOptions,
   type Runtime,
 } from "../runtime.ts";
 import { type FollowedJob, followJob } from "./follow.ts";
-import { JobCalls } from "./job-client.ts";
-import { isMadeFor, MARK, type Marks, marksOf, NOTE } from "./labels.ts";
+import { JobClient } from "./job-client.ts";
+import { ANNOTATION, isJobOf, type JobMetadata, jobMetadata, LABEL } from "./labels.ts";
 import { LaunchFailure } from "./launch-failure.ts";
-import type { SeenJob } from "./objects.ts";
-import { isLeftJob } from "./orphans.ts";
+import type { ObservedJob } from "./objects.ts";
+import { isOrphanJob } from "./orphans.ts";
 import { refusal } from "./refusal.ts";
 import { RIGHTS } from "./rights.ts";
 import { requireVersion } from "./server-version.ts";
@@ -66,13 +66,13 @@ export interface KubernetesRuntimeOptions {
 
 /** What following a Job to its end takes, whoever launched it. */
 type Followed = Pick<LaunchRequest, "timeoutMs"> &
-  OutputTerms &
+  OutputOptions &
   Partial<Pick<LeftAction, "clockSetMs">> & { readonly action: ActionId };
 
 /** A Job of the action at hand: suspended and ready to be let run, or let run before. */
 type Claim =
-  | { readonly kind: "suspended"; readonly job: SeenJob }
-  | { readonly kind: "adopted"; readonly job: SeenJob };
+  | { readonly kind: "suspended"; readonly job: ObservedJob }
+  | { readonly kind: "adopted"; readonly job: ObservedJob };
 
 /**
  * Runs each action in a Job of its own. The Job's name comes from the workflow and the action, so the API itself makes sure
@@ -84,7 +84,7 @@ export class KubernetesRuntime implements Runtime {
   readonly secretNamespace: string;
   readonly #options: KubernetesRuntimeOptions;
   readonly #clock: Clock;
-  readonly #calls: JobCalls;
+  readonly #client: JobClient;
   readonly #watched: WatchedJobs;
   readonly #instance: string;
   readonly #closing = new AbortController();
@@ -98,7 +98,7 @@ export class KubernetesRuntime implements Runtime {
     this.#options = options;
     this.#clock = clock;
     this.#instance = instance;
-    this.#calls = new JobCalls(cluster, clock);
+    this.#client = new JobClient(cluster, clock);
     this.#watched = new WatchedJobs({ cluster, clock, log });
   }
 
@@ -118,7 +118,7 @@ export class KubernetesRuntime implements Runtime {
       this.#closing.signal.throwIfAborted();
       if (thrown instanceof LaunchNotRecorded) throw thrown;
       const [errorClass, reason] = failureOf(thrown, signal);
-      return nothingLeft(failedLaunch(errorClass, reason, askedAt, new Date(this.#clock.now())));
+      return nothingToRemove(failedLaunch(errorClass, reason, askedAt, new Date(this.#clock.now())));
     }
   }
 
@@ -138,23 +138,23 @@ export class KubernetesRuntime implements Runtime {
       this.#closing.signal.throwIfAborted();
       const [errorClass, reason] = failureOf(thrown, signal);
       const now = new Date(this.#clock.now());
-      return { kind: "ended", ended: nothingLeft(failedLaunch(errorClass, reason, left.startedAt, now)) };
+      return { kind: "ended", ended: nothingToRemove(failedLaunch(errorClass, reason, left.startedAt, now)) };
     }
   }
 
   /** Secrets that were made for Jobs go with them: to look for others the worker would have to be able to read all. */
   async sweep(keep: (key: string) => Need, signal: AbortSignal): Promise<number> {
     const { owner, shared } = this.#options;
-    const jobs = await this.#calls.list(signal);
-    const sweeper = {
+    const jobs = await this.#client.list(signal);
+    const options = {
       ...{ owner, instance: this.#instance, keep, nowMs: this.#clock.now(), bootTime: bootTime() },
       // What another worker of the group has at hand is not known here.
       ...(shared ? {} : { state: owner }),
     };
-    const leftovers = jobs.filter((job) => !job.isBeingDeleted && isLeftJob(job, sweeper));
+    const leftovers = jobs.filter((job) => !job.isBeingDeleted && isOrphanJob(job, options));
     for (const job of leftovers) {
       await this.#discard(job, async () => {
-        await this.#calls.remove(job, cleanUpSignal());
+        await this.#client.remove(job, cleanUpSignal());
         await this.#removeSecret(job);
       });
     }
@@ -237,7 +237,7 @@ export class KubernetesRuntime implements Runtime {
     try {
       const { startTimeoutMs } = this.#options.pods;
       const asked = AbortSignal.any([bound, AbortSignal.timeout(startTimeoutMs)]);
-      if (!(await this.#calls.unsuspend(job, asked))) return undefined;
+      if (!(await this.#client.unsuspend(job, asked))) return undefined;
     } catch (thrown) {
       this.#closing.signal.throwIfAborted();
       failure = `it could not be started: ${failureOf(thrown, signal)[1]}`;
@@ -252,27 +252,32 @@ export class KubernetesRuntime implements Runtime {
     const name = launchName(action);
     const launch = randomBytes(4).toString("hex");
     const overMs = pods.startTimeoutMs + timeoutMs + stopGraceMs;
-    const marks = marksOf(action, { owner, instance: this.#instance, launch }, overMs, this.#clock.now());
+    const labels = jobMetadata(
+      action,
+      { owner, instance: this.#instance, launch },
+      overMs,
+      this.#clock.now(),
+    );
     const secret = request.connection && !request.mounted ? `${name}-${launch}` : undefined;
-    const terms = { pods, marks, stopGraceMs, ...(secret !== undefined && { secret }) };
-    const created = await this.#calls.create(jobManifest(request, terms), signal);
+    const terms = { pods, labels, stopGraceMs, ...(secret !== undefined && { secret }) };
+    const created = await this.#client.create(jobManifest(request, terms), signal);
     if (created) return { kind: "suspended", job: created };
-    const job = await this.#calls.find(name, signal);
+    const job = await this.#client.find(name, signal);
     if (!job) return undefined;
-    if (!isMadeFor(action, job.marks)) {
+    if (!isJobOf(action, job.labels)) {
       const text = `a Job named ${name} exists that was not made for this action: remove it`;
       throw new LaunchFailure("state", text);
     }
     if (job.suspended) {
-      const isUsable = job.marks[MARK.launch] === launch || (shared && isAlike(job, secret));
+      const isUsable = job.labels[LABEL.launch] === launch || (shared && isAlike(job, secret));
       if (isUsable && !job.isBeingDeleted) return { kind: "suspended", job };
       // Never let run, so nothing was done; what it says of the machine may be old.
-      if (await this.#calls.removeAsSeen(job, signal)) await this.#untilGone(job, signal);
+      if (await this.#client.removeAsSeen(job, signal)) await this.#untilGone(job, signal);
       return undefined;
     }
     // What ended under an ID that may return belongs to a workflow of before.
-    if (action.idMayReturn && (job.end || job.marks[NOTE.acknowledged] !== undefined)) {
-      await this.#calls.remove(job, signal);
+    if (action.idMayReturn && (job.end || job.labels[ANNOTATION.acknowledged] !== undefined)) {
+      await this.#client.remove(job, signal);
       await this.#untilGone(job, signal);
       return undefined;
     }
@@ -280,12 +285,16 @@ export class KubernetesRuntime implements Runtime {
   }
 
   /** Makes the Secret that the pod is to have, if any. */
-  async #handOver(job: SeenJob, { action, connection }: LaunchRequest, signal: AbortSignal): Promise<void> {
-    const secret = job.marks[MARK.secret];
+  async #handOver(
+    job: ObservedJob,
+    { action, connection }: LaunchRequest,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const secret = job.labels[LABEL.secret];
     if (secret === undefined || !connection) return;
-    const marks: Marks = { labels: { [MARK.key]: job.marks[MARK.key] ?? "" }, annotations: {} };
+    const labels: JobMetadata = { labels: { [LABEL.key]: job.labels[LABEL.key] ?? "" }, annotations: {} };
     try {
-      await this.#calls.createSecret(connectionSecret(secret, job, marks, connection), signal);
+      await this.#client.createSecret(connectionSecret(secret, job, labels, connection), signal);
     } catch (thrown) {
       if (!(thrown instanceof KubernetesError) || thrown.reason !== "forbidden") throw thrown;
       const machine = connection.machine ?? action.name;
@@ -295,11 +304,14 @@ export class KubernetesRuntime implements Runtime {
   }
 
   /** The Job of an action of before, if it was let run; undefined when it was and is gone. */
-  async #findStarted(left: LeftAction, signal: AbortSignal): Promise<SeenJob | "never-started" | undefined> {
+  async #findStarted(
+    left: LeftAction,
+    signal: AbortSignal,
+  ): Promise<ObservedJob | "never-started" | undefined> {
     for (;;) {
       const job = await this.#find(left, signal);
       // The launch is on record before the Job is let run: without a handle it was not.
-      if (!job || !isMadeFor(left.action, job.marks)) {
+      if (!job || !isJobOf(left.action, job.labels)) {
         return left.handle || left.damaged ? undefined : "never-started";
       }
       if (!job.suspended) return job;
@@ -308,12 +320,12 @@ export class KubernetesRuntime implements Runtime {
   }
 
   /** The Job of an action of before; asks until the API answers. Rejects when the signal aborts. */
-  async #find({ action }: LeftAction, signal: AbortSignal): Promise<SeenJob | undefined> {
+  async #find({ action }: LeftAction, signal: AbortSignal): Promise<ObservedJob | undefined> {
     const { log } = this.#options;
     const bound = AbortSignal.any([signal, this.#closing.signal]);
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#calls.find(launchName(action), bound);
+        return await this.#client.find(launchName(action), bound);
       } catch (thrown) {
         bound.throwIfAborted();
         const error = textOf(thrown);
@@ -324,11 +336,11 @@ export class KubernetesRuntime implements Runtime {
   }
 
   /** False when it was let run meanwhile, by a worker that died or by another one. */
-  async #removeSuspended(job: SeenJob, signal: AbortSignal): Promise<boolean> {
-    for (let seen: SeenJob | undefined = job; seen; seen = await this.#calls.find(job.name, signal)) {
+  async #removeSuspended(job: ObservedJob, signal: AbortSignal): Promise<boolean> {
+    for (let seen: ObservedJob | undefined = job; seen; seen = await this.#client.find(job.name, signal)) {
       if (seen.uid !== job.uid) return true;
       if (!seen.suspended) return false;
-      if (await this.#calls.removeAsSeen(seen, signal)) {
+      if (await this.#client.removeAsSeen(seen, signal)) {
         await this.#removeSecret(seen);
         return true;
       }
@@ -336,8 +348,8 @@ export class KubernetesRuntime implements Runtime {
     return true;
   }
 
-  async #untilGone(job: SeenJob, signal: AbortSignal): Promise<void> {
-    if ((await this.#calls.find(job.name, signal))?.uid !== job.uid) return;
+  async #untilGone(job: ObservedJob, signal: AbortSignal): Promise<void> {
+    if ((await this.#client.find(job.name, signal))?.uid !== job.uid) return;
     const observation = this.#watched.observe(job);
     const waitMs = this.#options.stopGraceMs + REMOVAL_SLACK_MS;
     const bound = AbortSignal.any([signal, AbortSignal.timeout(waitMs)]);
@@ -354,14 +366,14 @@ export class KubernetesRuntime implements Runtime {
     }
   }
 
-  async #adopt(job: SeenJob, request: Followed, signal: AbortSignal): Promise<EndedAction> {
+  async #adopt(job: ObservedJob, request: Followed, signal: AbortSignal): Promise<EndedAction> {
     const status = job.end?.kind ?? "active";
     this.#options.log.info({ ...fieldsOf(request.action), job: job.name, status }, "action adopted");
     return this.#follow(job, {}, request, signal);
   }
 
   async #follow(
-    job: SeenJob,
+    job: ObservedJob,
     launch: { readonly launchedMs?: number; readonly failure?: string },
     { action, timeoutMs, clockSetMs = 0, ...output }: Followed,
     signal: AbortSignal,
@@ -371,8 +383,8 @@ export class KubernetesRuntime implements Runtime {
     try {
       const followed = await followJob(
         {
-          ...{ cluster, calls: this.#calls, job, observation, timeoutMs, stopGraceMs, clockSetMs },
-          ...outputTerms(output),
+          ...{ cluster, client: this.#client, job, observation, timeoutMs, stopGraceMs, clockSetMs },
+          ...outputOptions(output),
           ...{ startTimeoutMs: pods.startTimeoutMs, clock: this.#clock, log, fields: fieldsOf(action) },
           ...launch,
           letGo: this.#closing.signal,
@@ -393,15 +405,19 @@ export class KubernetesRuntime implements Runtime {
    * The Job stays for a while after its report: a server may still serve its action out of a cache, maybe to another worker,
    * which must find it. What holds the connection goes at once.
    */
-  async #acknowledge(job: SeenJob, { outcome, livePod }: FollowedJob, signal: AbortSignal): Promise<void> {
+  async #acknowledge(
+    job: ObservedJob,
+    { outcome, livePod }: FollowedJob,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { exitCode } = outcome;
     // Its own container has ended a while ago: what still runs would for ever.
-    const isLive = livePod !== undefined && (await this.#calls.isRunning(livePod, signal));
-    await this.#calls.acknowledge(job, { exitCode, end: isLive }, signal);
+    const isLive = livePod !== undefined && (await this.#client.isRunning(livePod, signal));
+    await this.#client.acknowledge(job, { exitCode, end: isLive }, signal);
     // The Job's controller takes the pod away as well, where the worker has no right to.
-    if (isLive) await this.#calls.removePod(livePod, undefined, signal).catch(ignoreForbidden);
-    const secret = job.marks[MARK.secret];
-    if (secret !== undefined) await this.#calls.removeSecret(secret, signal);
+    if (isLive) await this.#client.removePod(livePod, undefined, signal).catch(ignoreForbidden);
+    const secret = job.labels[LABEL.secret];
+    if (secret !== undefined) await this.#client.removeSecret(secret, signal);
   }
 
   #sayLogForbidden(error: string): void {
@@ -410,13 +426,13 @@ export class KubernetesRuntime implements Runtime {
     this.#options.log.warn({ error }, "action logs unavailable");
   }
 
-  async #removeSecret(job: SeenJob): Promise<void> {
-    const secret = job.marks[MARK.secret];
-    if (secret !== undefined) await this.#calls.removeSecret(secret, cleanUpSignal());
+  async #removeSecret(job: ObservedJob): Promise<void> {
+    const secret = job.labels[LABEL.secret];
+    if (secret !== undefined) await this.#client.removeSecret(secret, cleanUpSignal());
   }
 
   /** Takes away a Job that is nobody's any more. */
-  async #discard(job: SeenJob, remove: () => Promise<unknown>, action?: ActionId): Promise<void> {
+  async #discard(job: ObservedJob, remove: () => Promise<unknown>, action?: ActionId): Promise<void> {
     try {
       await remove();
     } catch (thrown) {
@@ -428,8 +444,8 @@ export class KubernetesRuntime implements Runtime {
 }
 
 /** Whether a Job that another worker made can be let run with what this one has. */
-function isAlike(job: SeenJob, secret: string | undefined): boolean {
-  return (job.marks[MARK.secret] === undefined) === (secret === undefined);
+function isAlike(job: ObservedJob, secret: string | undefined): boolean {
+  return (job.labels[LABEL.secret] === undefined) === (secret === undefined);
 }
 
 function ignoreForbidden(thrown: unknown): void {

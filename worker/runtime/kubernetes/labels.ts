@@ -7,7 +7,7 @@ const LABEL_VALUE = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;
 export const MANAGED_BY = { "app.kubernetes.io/managed-by": "pbnj-worker" } as const;
 
 /** What every Job bears, and its pod: labels where the value can be one, else annotations. */
-export const MARK = {
+export const LABEL = {
   key: "pbnj-worker/key",
   /** The ID of the state directory of the worker that launched it, or its share group. */
   owner: "pbnj-worker/owner",
@@ -27,8 +27,8 @@ export const MARK = {
 } as const;
 
 /** What is written on a Job later on. */
-export const NOTE = {
-  /** Why the worker ended it, as `StopNote` has it, before it does so. */
+export const ANNOTATION = {
+  /** Why the worker ended it, as `StopCause` has it, before it does so. */
   stopped: "pbnj-worker/stopped",
   /** Why it never started. */
   reason: "pbnj-worker/reason",
@@ -42,33 +42,33 @@ export const NOTE = {
 export const CONNECTION_ANNOTATION = "pbnj-worker/connection";
 
 /** What selects all that workers make. */
-export const SELECTOR = `app.kubernetes.io/managed-by=${MANAGED_BY["app.kubernetes.io/managed-by"]},${MARK.key}`;
+export const SELECTOR = `app.kubernetes.io/managed-by=${MANAGED_BY["app.kubernetes.io/managed-by"]},${LABEL.key}`;
 
-export interface Marks {
+export interface JobMetadata {
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
 }
 
 /** Whose it is, for a Job of this action; `overMs` from now its time is over. */
-export function marksOf(
+export function jobMetadata(
   action: ActionId,
   worker: { readonly owner: string; readonly instance: string; readonly launch: string },
   overMs: number,
   nowMs: number,
-): Marks {
+): JobMetadata {
   const deadlineBootTime = bootTimeIn(overMs);
   const values: Record<string, string> = {
-    [MARK.key]: actionKey(action),
-    [MARK.owner]: worker.owner,
-    [MARK.instance]: worker.instance,
-    [MARK.launch]: worker.launch,
-    [MARK.deadline]: new Date(nowMs + overMs).toISOString(),
-    ...(deadlineBootTime && { [MARK.deadlineBootTime]: bootTimeText(deadlineBootTime) }),
-    [MARK.workflow]: action.workflowId,
-    [MARK.task]: action.taskId,
-    [MARK.agent]: action.agentId,
-    [MARK.action]: action.actionId,
-    [MARK.actionName]: action.name,
+    [LABEL.key]: actionKey(action),
+    [LABEL.owner]: worker.owner,
+    [LABEL.instance]: worker.instance,
+    [LABEL.launch]: worker.launch,
+    [LABEL.deadline]: new Date(nowMs + overMs).toISOString(),
+    ...(deadlineBootTime && { [LABEL.deadlineBootTime]: bootTimeText(deadlineBootTime) }),
+    [LABEL.workflow]: action.workflowId,
+    [LABEL.task]: action.taskId,
+    [LABEL.agent]: action.agentId,
+    [LABEL.action]: action.actionId,
+    [LABEL.actionName]: action.name,
   };
   const isLabel = ([, value]: [string, string]) => LABEL_VALUE.test(value);
   const entries = Object.entries(values);
@@ -79,14 +79,14 @@ export function marksOf(
 }
 
 /**
- * Whether something with these marks was made for that very action. Whose worker made it does not matter: the agent ID is
+ * Whether something with these labels was made for that very action. Whose worker made it does not matter: the agent ID is
  * the worker's identity towards the server, and outlives a lost state directory.
  */
-export function isMadeFor(action: ActionId, marks: Readonly<Record<string, string>>): boolean {
+export function isJobOf(action: ActionId, labels: Readonly<Record<string, string>>): boolean {
   return (
-    marks[MARK.key] === actionKey(action) &&
-    marks[MARK.workflow] === action.workflowId &&
-    marks[MARK.agent] === action.agentId &&
-    marks[MARK.action] === action.actionId
+    labels[LABEL.key] === actionKey(action) &&
+    labels[LABEL.workflow] === action.workflowId &&
+    labels[LABEL.agent] === action.agentId &&
+    labels[LABEL.action] === action.actionId
   );
 }

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { NOTE } from "./labels.ts";
+import { ANNOTATION } from "./labels.ts";
 import { ACTION_CONTAINER } from "./spec.ts";
 
 const Texts = z.optional(z.record(z.string(), z.string()));
@@ -75,12 +75,12 @@ export interface Reason {
 }
 
 /** A Job, as much of it as matters here. */
-export interface SeenJob {
+export interface ObservedJob {
   readonly name: string;
   readonly uid: string;
   readonly resourceVersion: string | undefined;
   /** Its labels and annotations alike. */
-  readonly marks: Readonly<Record<string, string>>;
+  readonly labels: Readonly<Record<string, string>>;
   readonly suspended: boolean;
   readonly isBeingDeleted: boolean;
   readonly createdMs: number;
@@ -106,7 +106,7 @@ export interface Termination {
 }
 
 /** A pod of a Job, as much of it as matters here. */
-export interface SeenPod {
+export interface ObservedPod {
   readonly name: string;
   readonly uid: string;
   /** Of its Job. */
@@ -124,7 +124,7 @@ export interface SeenPod {
   readonly unscheduled: Reason | undefined;
 }
 
-export function seenJob({ metadata, spec, status }: JobObject): SeenJob {
+export function observedJob({ metadata, spec, status }: JobObject): ObservedJob {
   const holds = (type: string) =>
     status?.conditions?.find((condition) => condition.type === type && condition.status === "True");
   const failed = holds("Failed");
@@ -132,7 +132,7 @@ export function seenJob({ metadata, spec, status }: JobObject): SeenJob {
     name: metadata.name,
     uid: metadata.uid,
     resourceVersion: metadata.resourceVersion,
-    marks: { ...metadata.annotations, ...metadata.labels },
+    labels: { ...metadata.annotations, ...metadata.labels },
     suspended: spec.suspend ?? false,
     isBeingDeleted: metadata.deletionTimestamp !== undefined,
     createdMs: Date.parse(metadata.creationTimestamp ?? ""),
@@ -142,7 +142,7 @@ export function seenJob({ metadata, spec, status }: JobObject): SeenJob {
   };
 }
 
-export function seenPod({ metadata, spec, status }: PodObject): SeenPod {
+export function observedPod({ metadata, spec, status }: PodObject): ObservedPod {
   const { conditions = [], containerStatuses = [] } = status ?? {};
   const disruption = conditions.find(({ type, status }) => type === "DisruptionTarget" && status === "True");
   const scheduled = conditions.find(({ type, status }) => type === "PodScheduled" && status === "False");
@@ -192,9 +192,9 @@ function reasonOf(said: z.infer<typeof Said> | undefined): Reason | undefined {
 }
 
 /** Why the worker ended a Job. */
-export type StopNote = "timeout" | "cancelled" | "not-started";
+export type StopCause = "timeout" | "cancelled" | "not-started";
 
-export function stopNoteOf({ marks }: SeenJob): StopNote | undefined {
-  const note = marks[NOTE.stopped];
+export function stopCauseOf({ labels }: ObservedJob): StopCause | undefined {
+  const note = labels[ANNOTATION.stopped];
   return note === "timeout" || note === "cancelled" || note === "not-started" ? note : undefined;
 }

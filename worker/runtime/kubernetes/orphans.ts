@@ -1,6 +1,6 @@
-import { isLeftover, type Sweeper } from "../orphan.ts";
-import { MARK, NOTE } from "./labels.ts";
-import type { SeenJob } from "./objects.ts";
+import { isOrphan, type SweepOptions } from "../orphan.ts";
+import { ANNOTATION, LABEL } from "./labels.ts";
+import type { ObservedJob } from "./objects.ts";
 
 /** How long a Job is kept after its report was acknowledged: caches serve its action for some seconds more. */
 export const ACKNOWLEDGED_TTL_SECONDS = 600;
@@ -8,24 +8,24 @@ export const ACKNOWLEDGED_TTL_SECONDS = 600;
 const CONTROLLER_SLACK_MS = 60_000;
 
 /** Whether no worker will come back for a Job that `SELECTOR` found. */
-export function isLeftJob(
-  { marks }: Pick<SeenJob, "marks">,
-  sweeper: Sweeper & {
+export function isOrphanJob(
+  { labels }: Pick<ObservedJob, "labels">,
+  options: SweepOptions & {
     readonly owner: string;
     /** Of this process: what it launched itself is never a leftover. */
     readonly instance: string;
   },
 ): boolean {
-  const acknowledgedMs = Date.parse(marks[NOTE.acknowledged] ?? "");
-  if (marks[MARK.owner] === sweeper.owner && !Number.isNaN(acknowledgedMs)) {
-    return sweeper.nowMs - acknowledgedMs > ACKNOWLEDGED_TTL_SECONDS * 1_000 + CONTROLLER_SLACK_MS;
+  const acknowledgedMs = Date.parse(labels[ANNOTATION.acknowledged] ?? "");
+  if (labels[LABEL.owner] === options.owner && !Number.isNaN(acknowledgedMs)) {
+    return options.nowMs - acknowledgedMs > ACKNOWLEDGED_TTL_SECONDS * 1_000 + CONTROLLER_SLACK_MS;
   }
-  if (marks[MARK.instance] === sweeper.instance) return false;
+  if (labels[LABEL.instance] === options.instance) return false;
   const mark = {
-    state: marks[MARK.owner],
-    key: marks[MARK.key],
-    deadline: marks[MARK.deadline],
-    deadlineBootTime: marks[MARK.deadlineBootTime],
+    state: labels[LABEL.owner],
+    key: labels[LABEL.key],
+    deadline: labels[LABEL.deadline],
+    deadlineBootTime: labels[LABEL.deadlineBootTime],
   };
-  return isLeftover(mark, sweeper);
+  return isOrphan(mark, options);
 }

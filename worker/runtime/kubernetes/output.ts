@@ -1,7 +1,7 @@
 import { type ActionResult, parseResultLine } from "../../../shared/contract/result.ts";
 import { LineSplitter } from "../../../shared/line-splitter.ts";
 import { LONGEST_RESULT, LogStream, mayBeResult, type WrittenOutput } from "../log-stream.ts";
-import type { OutputTerms } from "../runtime.ts";
+import type { OutputOptions } from "../runtime.ts";
 
 /** The time before a line. */
 const LONGEST_TIME = 64;
@@ -20,7 +20,7 @@ export class PodOutput {
   #tail: string | undefined;
   #candidate: { readonly line: string; readonly isLast: boolean } | undefined;
 
-  constructor(terms: OutputTerms) {
+  constructor(terms: OutputOptions) {
     this.#stream = new LogStream(terms);
   }
 

@@ -5,7 +5,7 @@ import { defined } from "../../../shared/defined.ts";
 import type { Outcome } from "../../action/action.ts";
 import type { WrittenOutput } from "../log-stream.ts";
 import { concludeOutcome, failedLaunch } from "../outcome.ts";
-import type { SeenPod, Termination } from "./objects.ts";
+import type { ObservedPod, Termination } from "./objects.ts";
 import { disruptionOf, startFailure } from "./pod-problems.ts";
 
 const LAST_LINES = 5;
@@ -14,7 +14,7 @@ const ROUNDING_MS = 1_000;
 
 /** What is known of an action at its end. */
 export interface PodEnding {
-  readonly pod: SeenPod & { readonly isGone: boolean };
+  readonly pod: ObservedPod & { readonly isGone: boolean };
   readonly termination: Termination;
   /** Why the worker, or the Job's own deadline, ended it. */
   readonly stopReason: StopReason | undefined;

@@ -1,6 +1,6 @@
 import type { ErrorClass } from "../../../shared/contract/error-class.ts";
 import { defined } from "../../../shared/defined.ts";
-import type { Reason, SeenPod, Termination } from "./objects.ts";
+import type { ObservedPod, Reason, Termination } from "./objects.ts";
 
 /** `reason: message`, or what there is of it. */
 export function reasonText({ reason, message }: Reason): string {
@@ -28,7 +28,7 @@ const DISRUPTIONS: Readonly<Record<string, string>> = {
 };
 
 /** Who ended a pod, where that was neither the action nor the worker; undefined where nobody did. */
-export function disruptionOf(pod: SeenPod & { readonly isGone?: boolean }): string | undefined {
+export function disruptionOf(pod: ObservedPod & { readonly isGone?: boolean }): string | undefined {
   const { why, disruption } = pod;
   if (why && why.reason in POD_REASONS) return withDetail(POD_REASONS[why.reason] ?? why.reason, why);
   if (disruption) return withDetail(DISRUPTIONS[disruption.reason] ?? disruption.reason, disruption);
@@ -65,7 +65,7 @@ const HOPELESS: Readonly<Record<string, number>> = {
 };
 
 /** What a container waits for that has a reason which tells something: `ContainerCreating` does not. */
-export function startProblem(pod: SeenPod | undefined): StartProblem | undefined {
+export function startProblem(pod: ObservedPod | undefined): StartProblem | undefined {
   if (!pod) return undefined;
   const { container, unscheduled, node } = pod;
   if (unscheduled && node === undefined) {

@@ -3,7 +3,7 @@ import { defined } from "../../../shared/defined.ts";
 import type { Pair, PodToleration } from "../../document/kubernetes-values.ts";
 import { launchName } from "../launch-name.ts";
 import type { LaunchRequest } from "../runtime.ts";
-import { CONNECTION_ANNOTATION, MANAGED_BY, MARK, type Marks } from "./labels.ts";
+import { CONNECTION_ANNOTATION, type JobMetadata, LABEL, MANAGED_BY } from "./labels.ts";
 
 /** The container that is the action; whatever else an admission puts beside it is of no concern. */
 export const ACTION_CONTAINER = "action";
@@ -36,9 +36,9 @@ export interface PodConfig {
 }
 
 /** What a Job depends on beside its request. */
-export interface JobTerms {
+export interface JobSpecOptions {
   readonly pods: PodConfig;
-  readonly marks: Marks;
+  readonly labels: JobMetadata;
   readonly stopGraceMs: number;
   /** Of the Secret that will hold the connection; absent where none is made. */
   readonly secret?: string;
@@ -53,15 +53,15 @@ export interface JobTerms {
  */
 export function jobManifest(
   request: Pick<LaunchRequest, "action" | "terms" | "timeoutMs" | "environment" | "mounted">,
-  { pods, marks, stopGraceMs, secret }: JobTerms,
+  { pods, labels, stopGraceMs, secret }: JobSpecOptions,
 ): Readonly<Record<string, unknown>> {
   const { action } = request;
   const wanted = pods.startTimeoutMs + request.timeoutMs + stopGraceMs + BACKSTOP_SLACK_MS;
-  const annotations = { ...marks.annotations, ...(secret === undefined ? {} : { [MARK.secret]: secret }) };
+  const annotations = { ...labels.annotations, ...(secret === undefined ? {} : { [LABEL.secret]: secret }) };
   return {
     metadata: {
       name: launchName(action),
-      labels: { ...pairs(pods.labels), ...marks.labels },
+      labels: { ...pairs(pods.labels), ...labels.labels },
       annotations,
     },
     spec: {
@@ -74,7 +74,7 @@ export function jobManifest(
       ttlSecondsAfterFinished: UNCLAIMED_TTL_SECONDS,
       template: {
         metadata: {
-          labels: { ...pairs(pods.labels), ...marks.labels },
+          labels: { ...pairs(pods.labels), ...labels.labels },
           annotations: {
             // Cluster Autoscaler and Karpenter empty nodes for thrift: what is done at a BMC by halves costs more.
             "cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
@@ -94,7 +94,7 @@ export function jobManifest(
 export function connectionSecret(
   name: string,
   owner: { readonly name: string; readonly uid: string },
-  { labels }: Marks,
+  { labels }: JobMetadata,
   connection: NonNullable<LaunchRequest["connection"]>,
 ): Readonly<Record<string, unknown>> {
   return {
@@ -113,7 +113,11 @@ export function connectionSecret(
 
 function podSpec(
   request: Parameters<typeof jobManifest>[0],
-  { pods, stopGraceMs, secret }: Pick<JobTerms, "pods" | "stopGraceMs"> & { secret: string | undefined },
+  {
+    pods,
+    stopGraceMs,
+    secret,
+  }: Pick<JobSpecOptions, "pods" | "stopGraceMs"> & { secret: string | undefined },
 ) {
   const volume = connectionVolume(request.mounted, secret);
   const [uid, gid] = userOf(pods.user);

@@ -5,10 +5,10 @@ import { type Clock, systemClock } from "../../../shared/clock.ts";
 import { type ActionResult, parseResultLine } from "../../../shared/contract/result.ts";
 import { readOwnFile } from "../../document/read-own-file.ts";
 import { LONGEST_RESULT } from "../log-stream.ts";
-import { isLeftover, type Mark, type Sweeper } from "../orphan.ts";
+import { isOrphan, type OwnerLabels, type SweepOptions } from "../orphan.ts";
 import type { LaunchHandle } from "../runtime.ts";
 import { isRunning, type MarkedProcess, processesWith, processHandle } from "./process-table.ts";
-import { MARK_VARIABLE } from "./spec.ts";
+import { LABEL_VARIABLE } from "./spec.ts";
 
 const POLL_MS = 100;
 const ENDING = ".json";
@@ -51,7 +51,7 @@ export async function untilGone(
   while (await isRunning(handle)) await clock.sleep(POLL_MS, signal);
 }
 
-export interface ProcessSweep extends Sweeper {
+export interface ProcessSweep extends SweepOptions {
   /** Absent for a worker that keeps no state. */
   readonly results?: string | undefined;
   readonly stopGraceMs: number;
@@ -62,8 +62,8 @@ export interface ProcessSweep extends Sweeper {
  * actions the processes were of.
  */
 export async function sweepProcesses(sweep: ProcessSweep): Promise<number> {
-  const marked = await processesWith(MARK_VARIABLE.deadline);
-  const left = marked.filter(({ environment }) => isLeftover(markOf(environment), sweep));
+  const marked = await processesWith(LABEL_VARIABLE.deadline);
+  const left = marked.filter(({ environment }) => isOrphan(markOf(environment), sweep));
   const ended = await endGroups(left, sweep.stopGraceMs);
   if (sweep.results !== undefined) {
     for (const name of await readdir(sweep.results)) {
@@ -76,7 +76,7 @@ export async function sweepProcesses(sweep: ProcessSweep): Promise<number> {
 }
 
 async function processesOf(stateId: string, key: string): Promise<readonly MarkedProcess[]> {
-  const marked = await processesWith(MARK_VARIABLE.key);
+  const marked = await processesWith(LABEL_VARIABLE.key);
   return marked.filter(({ environment }) => {
     const mark = markOf(environment);
     return mark.state === stateId && mark.key === key;
@@ -101,11 +101,11 @@ async function endGroups(processes: readonly MarkedProcess[], stopGraceMs: numbe
   return groups.size;
 }
 
-function markOf(environment: Readonly<Record<string, string>>): Mark {
+function markOf(environment: Readonly<Record<string, string>>): OwnerLabels {
   return {
-    state: environment[MARK_VARIABLE.state],
-    key: environment[MARK_VARIABLE.key],
-    deadline: environment[MARK_VARIABLE.deadline],
-    deadlineBootTime: environment[MARK_VARIABLE.deadlineBootTime],
+    state: environment[LABEL_VARIABLE.state],
+    key: environment[LABEL_VARIABLE.key],
+    deadline: environment[LABEL_VARIABLE.deadline],
+    deadlineBootTime: environment[LABEL_VARIABLE.deadlineBootTime],
   };
 }

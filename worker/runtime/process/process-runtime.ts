@@ -14,8 +14,8 @@ import { bootTime, bootTimeIn } from "../../action/boot-time.ts";
 import { parseImageReference } from "../../action/image-reference.ts";
 import { type FilePermit, refusalOf } from "../host-refusal.ts";
 import { FLOOD_GRACE_MS, LogStream } from "../log-stream.ts";
-import { inputBrokeOff, type Need } from "../orphan.ts";
-import { concludeOutcome, failedLaunch, nothingLeft } from "../outcome.ts";
+import { inputTruncated, type Need } from "../orphan.ts";
+import { concludeOutcome, failedLaunch, nothingToRemove } from "../outcome.ts";
 import {
   type Adoption,
   type EndedAction,
@@ -88,16 +88,18 @@ export class ProcessRuntime implements Runtime {
     const asked = new Date();
     try {
       const refusal = await refusalOf(request.action, this.#options.permitFile);
-      if (refusal) return nothingLeft(failedLaunch(refusal.class, refusal.reason, asked, new Date()));
+      if (refusal) return nothingToRemove(failedLaunch(refusal.class, refusal.reason, asked, new Date()));
       const name = parseImageReference(request.action.image)?.name;
       const program = name === undefined ? undefined : await this.#programs.find(name);
       if (!program)
-        return nothingLeft(failedLaunch("usage", await this.#unknown(request), asked, new Date()));
+        return nothingToRemove(failedLaunch("usage", await this.#unknown(request), asked, new Date()));
       return await this.#runProgram(program, request, AbortSignal.any([signal, this.#closing.signal]));
     } catch (thrown) {
       if (thrown instanceof LaunchNotRecorded) throw thrown;
       const message = textOf(thrown);
-      return nothingLeft(failedLaunch("internal", `could not run the action: ${message}`, asked, new Date()));
+      return nothingToRemove(
+        failedLaunch("internal", `could not run the action: ${message}`, asked, new Date()),
+      );
     }
   }
 
@@ -112,7 +114,7 @@ export class ProcessRuntime implements Runtime {
     const stopReason = runs ? await this.#waitForLeft(handle, left, signal) : undefined;
     await endProcessesOf(state, key, stopGraceMs);
     const result = await readResultFile(resultFileOf(state, key));
-    if (inputBrokeOff(left.connected, result)) return this.#notLaunched(state, key);
+    if (inputTruncated(left.connected, result)) return this.#notLaunched(state, key);
     if (!result && !stopReason) return this.#lost(left);
     const outcome = concludeOutcome({
       ...(result ? { result, exitCode: result.class ? exitCodeOf(result.class) : EXIT_OK } : {}),
@@ -207,7 +209,7 @@ export class ProcessRuntime implements Runtime {
     const { environment, compileCacheDirectory, state, stopGraceMs } = this.#options;
     const startedAt = new Date();
     if (signal.aborted) {
-      return nothingLeft(failedLaunch("cancelled", "cancelled before it started", startedAt, startedAt));
+      return nothingToRemove(failedLaunch("cancelled", "cancelled before it started", startedAt, startedAt));
     }
     const key = actionKey(request.action);
     const resultFile = state && resultFileOf(state, key);

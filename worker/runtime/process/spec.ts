@@ -2,7 +2,7 @@ import { WORKER_RESULT_FILE } from "../../../shared/contract/result.ts";
 import { type BootTime, bootTimeText } from "../../action/boot-time.ts";
 
 /** By which a process is found that a worker launched and did not see end. */
-export const MARK_VARIABLE = {
+export const LABEL_VARIABLE = {
   /** The ID of the worker's state directory. */
   state: "PBNJ_WORKER_STATE",
   /** The action's `actionKey`. */
@@ -49,13 +49,13 @@ export function childEnvironment(from: ChildEnvironment): Record<string, string>
   }
   if (from.compileCacheDirectory) environment["NODE_COMPILE_CACHE"] = from.compileCacheDirectory;
   Object.assign(environment, from.action);
-  environment[MARK_VARIABLE.key] = from.key;
-  environment[MARK_VARIABLE.deadline] = from.deadline.toISOString();
+  environment[LABEL_VARIABLE.key] = from.key;
+  environment[LABEL_VARIABLE.deadline] = from.deadline.toISOString();
   if (from.deadlineBootTime) {
-    environment[MARK_VARIABLE.deadlineBootTime] = bootTimeText(from.deadlineBootTime);
+    environment[LABEL_VARIABLE.deadlineBootTime] = bootTimeText(from.deadlineBootTime);
   }
   if (from.state) {
-    environment[MARK_VARIABLE.state] = from.state.id;
+    environment[LABEL_VARIABLE.state] = from.state.id;
     environment[WORKER_RESULT_FILE] = from.state.resultFile;
   }
   if (from.connectionOnStdin) environment["BMC_CONNECTION_FILE"] = "-";

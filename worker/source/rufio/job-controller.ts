@@ -27,9 +27,9 @@ import {
 import { patchStatus } from "./patch-status.ts";
 import { LeaseHeld, type RufioLease } from "./rufio-lease.ts";
 import { type RufioObjects, shareKey } from "./rufio-objects.ts";
-import { KeyedWork } from "./work-queue.ts";
+import { WorkQueue } from "./work-queue.ts";
 
-export interface JobRunnerOptions {
+export interface JobControllerOptions {
   readonly cluster: Pick<Cluster, "get" | "find" | "create" | "patch" | "remove">;
   readonly objects: Pick<RufioObjects, "isSynced" | "jobs" | "tasks" | "machines">;
   readonly lease: Pick<RufioLease, "isFree" | "confirmFree">;
@@ -48,9 +48,9 @@ const SHOWN_WITHIN_MS = 5_000;
 const LONGEST_LABEL = 63;
 
 /** Brings Jobs from one Task to the next, as Rufio's Job controller does. */
-export class JobRunner {
-  readonly #options: JobRunnerOptions;
-  readonly #work: KeyedWork;
+export class JobController {
+  readonly #options: JobControllerOptions;
+  readonly #work: WorkQueue;
   /** The Jobs that wait for a Machine, by it. */
   readonly #waiting = new Map<string, Set<string>>();
   /** Said of, by UID, so that it is said once. */
@@ -60,10 +60,10 @@ export class JobRunner {
   /** The Task that was made last, by the UID of its Job: until the watch shows it, it is not made again. */
   readonly #made = new Map<string, { readonly index: number; readonly atMs: number }>();
 
-  constructor(options: JobRunnerOptions) {
+  constructor(options: JobControllerOptions) {
     this.#options = options;
     const { clock, log } = options;
-    this.#work = new KeyedWork({
+    this.#work = new WorkQueue({
       work: (key, signal) => this.#bringOn(nameOfKey(key), signal),
       onFailure: (job, { thrown, failures, waitMs }) => {
         const facts = { job, error: textOf(thrown), waitMs };

@@ -12,13 +12,13 @@ import { KINDS, type ObjectName } from "../../cluster/client/kinds.ts";
 import { isKubernetesError } from "../../cluster/client/kubernetes-error.ts";
 import type { Change } from "../../cluster/client/watched-objects.ts";
 import { DueTimes } from "./due-times.ts";
-import { type MachineSeen, machineStatus, seenByError, seenByOutcome } from "./machine-status.ts";
+import { type MachineReading, machineStatus, readingOfError, readingOfOutcome } from "./machine-status.ts";
 import { keyOf, MachineObject, nameOfKey, type RufioMachine } from "./objects.ts";
 import { patchStatus } from "./patch-status.ts";
 import { LeaseHeld, type RufioLease } from "./rufio-lease.ts";
 import { type RufioObjects, shareKey } from "./rufio-objects.ts";
 
-export interface MachineWatchOptions {
+export interface MachinePollerOptions {
   readonly cluster: Pick<Cluster, "find" | "patch">;
   readonly objects: Pick<RufioObjects, "isSynced" | "machines">;
   readonly lease: Pick<RufioLease, "isFree" | "confirmFree">;
@@ -51,7 +51,7 @@ interface Watched {
   again: boolean;
   refused?: Refused;
   /** What is to be written. */
-  unwritten?: MachineSeen;
+  unwritten?: MachineReading;
 }
 
 /** So much earlier or later than the interval says, so that machines do not come together. */
@@ -71,8 +71,8 @@ const REFUSED_AGAIN_MS = 24 * 60 * 60_000;
 const Versioned = z.object({ metadata: z.object({ resourceVersion: z.string() }) });
 
 /** Keeps the status of Machines: power state, and whether they can be reached. */
-export class MachineWatch {
-  readonly #options: MachineWatchOptions;
+export class MachinePoller {
+  readonly #options: MachinePollerOptions;
   readonly #due = new DueTimes();
   readonly #watched = new Map<string, Watched>();
   /** Keys by the inventory's names. */
@@ -82,7 +82,7 @@ export class MachineWatch {
   #wake = Promise.withResolvers<void>();
   #saidFailing = false;
 
-  constructor(options: MachineWatchOptions) {
+  constructor(options: MachinePollerOptions) {
     this.#options = options;
   }
 
@@ -99,7 +99,7 @@ export class MachineWatch {
         case "ended": {
           const { outcome } = event;
           const key = this.#actionLeft(event.action.key) ?? this.#keys.get(event.machine ?? "");
-          if (key !== undefined) this.#actionEnded(key, seenByOutcome(outcome), outcome.ok);
+          if (key !== undefined) this.#actionEnded(key, readingOfOutcome(outcome), outcome.ok);
         }
       }
     },
@@ -183,7 +183,7 @@ export class MachineWatch {
     return key;
   }
 
-  #actionEnded(key: string, seen: MachineSeen | undefined, ok: boolean): void {
+  #actionEnded(key: string, seen: MachineReading | undefined, ok: boolean): void {
     const watched = this.#watched.get(key);
     if (!watched) return;
     if (ok) delete watched.refused;
@@ -245,13 +245,13 @@ export class MachineWatch {
     return whenRefused();
   }
 
-  async #writeDown(key: string, watched: Watched, seen: MachineSeen, signal: AbortSignal): Promise<void> {
+  async #writeDown(key: string, watched: Watched, seen: MachineReading, signal: AbortSignal): Promise<void> {
     if (!seen.contactable && seen.refused && !watched.refused) await this.#remember(key, watched, signal);
     await this.#write(key, seen, signal);
     if (watched.unwritten === seen) delete watched.unwritten;
   }
 
-  async #read(key: string, signal: AbortSignal): Promise<MachineSeen | undefined> {
+  async #read(key: string, signal: AbortSignal): Promise<MachineReading | undefined> {
     const { readPower, machineName } = this.#options;
     const machine = machineName(nameOfKey(key));
     try {
@@ -260,11 +260,11 @@ export class MachineWatch {
     } catch (thrown) {
       signal.throwIfAborted();
       if (thrown instanceof TimeoutReached) return undefined;
-      return seenByError(BmcError.from(thrown));
+      return readingOfError(BmcError.from(thrown));
     }
   }
 
-  async #write(key: string, seen: MachineSeen, signal: AbortSignal): Promise<void> {
+  async #write(key: string, seen: MachineReading, signal: AbortSignal): Promise<void> {
     const { cluster, objects, lease, clock, log } = this.#options;
     const name = nameOfKey(key);
     const machine = objects.machines.get(name);

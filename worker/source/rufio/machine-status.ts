@@ -7,24 +7,24 @@ import { type Condition, timeText, withCondition } from "./conditions.ts";
 import type { MachineStatus } from "./objects.ts";
 
 /** What is known of a Machine since somebody looked. */
-export type MachineSeen =
+export type MachineReading =
   | { readonly contactable: true; readonly power: PowerState }
   | { readonly contactable: false; readonly message: string; readonly refused: boolean };
 
 /** What a failed look says. A refused password is another thing than a BMC that is away: trying it again locks the account. */
-export function seenByError(error: Pick<BmcError, "class" | "refused" | "message">): MachineSeen {
+export function readingOfError(error: Pick<BmcError, "class" | "refused" | "message">): MachineReading {
   const refused = error.class === "auth" && error.refused !== "right";
   return { contactable: false, message: oneLine(error.message), refused };
 }
 
 /** What the end of an action says of the machine; undefined where somebody has to look. */
-export function seenByOutcome({
+export function readingOfOutcome({
   ok,
   class: errorClass,
   exitCode,
   message,
   result,
-}: Outcome): MachineSeen | undefined {
+}: Outcome): MachineReading | undefined {
   if (ok) {
     const power = result && powerSeen(result);
     return power === undefined ? undefined : { contactable: true, power };
@@ -42,7 +42,7 @@ const CONTACTABLE = "Contactable";
  */
 export function machineStatus(
   { power, conditions }: MachineStatus,
-  seen: MachineSeen,
+  seen: MachineReading,
   nowMs: number,
 ): { readonly powerState: PowerState; readonly conditions: readonly Condition[] } | undefined {
   const found = conditions.find(({ type }) => type === CONTACTABLE);

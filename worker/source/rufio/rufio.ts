@@ -10,8 +10,8 @@ import type { WatchState } from "../../cluster/client/watched-objects.ts";
 import { RUFIO_AGENT_ID } from "../../config/rufio-agent-id.ts";
 import type { RufioConfig } from "../../config/worker-config.ts";
 import type { ActionSource, StatusSink } from "../transport.ts";
-import { JobRunner } from "./job-controller.ts";
-import { MachineWatch } from "./machine-poller.ts";
+import { JobController } from "./job-controller.ts";
+import { MachinePoller } from "./machine-poller.ts";
 import { RufioLease } from "./rufio-lease.ts";
 import { RufioObjects } from "./rufio-objects.ts";
 import { TaskStatusSink } from "./status-sink.ts";
@@ -101,9 +101,9 @@ export function openRufio(options: RufioOptions): Rufio {
     namespace: config.leaseNamespace ?? cluster.namespace,
     onChange: lookAtAll,
   });
-  const jobs = new JobRunner({ ...common, objects, lease, namespace });
+  const jobs = new JobController({ ...common, objects, lease, namespace });
   const queue = new TaskQueue({ ...common, objects, lease, machineName, image: config.image, version });
-  const machines = new MachineWatch({
+  const machines = new MachinePoller({
     ...{ ...common, objects, lease, machineName },
     readPower: options.readPower,
     intervalMs: config.statusIntervalMs,

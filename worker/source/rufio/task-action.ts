@@ -110,7 +110,7 @@ function boot(field: string, { device, persistent, efiBoot }: Boot): ReadTask {
   });
 }
 
-export interface ActionTerms {
+export interface TaskActionOptions {
   /** `namespace/name` of the Job, or of a Task that has none. */
   readonly workflowId: string;
   readonly task: { readonly name: string; readonly uid: string };
@@ -122,7 +122,7 @@ export interface ActionTerms {
 }
 
 /** The action that does a Task. Its ID is the Task's UID: a Task that is made anew is another action. */
-export function actionOf({ action: name, environment }: TaskWork, terms: ActionTerms): Action {
+export function actionOf({ action: name, environment }: TaskWork, terms: TaskActionOptions): Action {
   const { workflowId, task, machine, image, version, begun } = terms;
   return {
     workflowId,

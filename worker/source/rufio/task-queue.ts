@@ -16,7 +16,7 @@ import { LeaseHeld, type RufioLease } from "./rufio-lease.ts";
 import { type RufioObjects, shareKey } from "./rufio-objects.ts";
 import { actionOf, readTask } from "./task-action.ts";
 import { failedStatus } from "./task-status.ts";
-import { KeyedWork } from "./work-queue.ts";
+import { WorkQueue } from "./work-queue.ts";
 
 export interface TaskQueueOptions {
   readonly cluster: Pick<Cluster, "find" | "patch">;
@@ -52,7 +52,7 @@ const MACHINE_WITHIN_MS = 30_000;
 /** The Tasks that are to be done, as a source of actions: every unfinished one, whoever has made it. */
 export class TaskQueue implements ActionSource, Waking {
   readonly #options: TaskQueueOptions;
-  readonly #work: KeyedWork;
+  readonly #work: WorkQueue;
   /** Keys of Tasks that may begin, by UID, the oldest first. */
   readonly #ready = new Map<string, string>();
   /** Those that were given to the lane, with their workflows. */
@@ -70,7 +70,7 @@ export class TaskQueue implements ActionSource, Waking {
   constructor(options: TaskQueueOptions) {
     this.#options = options;
     const { clock, log } = options;
-    this.#work = new KeyedWork({
+    this.#work = new WorkQueue({
       work: (key, signal) => this.#look(key, signal),
       onFailure: (task, { thrown, failures, waitMs }) => {
         const facts = { task, error: textOf(thrown), waitMs };

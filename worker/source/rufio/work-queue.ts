@@ -8,7 +8,7 @@ export interface Failure {
   readonly waitMs: number;
 }
 
-export interface KeyedWorkOptions {
+export interface WorkQueueOptions {
   /** Brings what the key stands for to where it should be. Rejects where that is to be tried again. */
   readonly work: (key: string, signal: AbortSignal) => Promise<void>;
   /** Called with each failure, before it is tried again. */
@@ -25,8 +25,8 @@ const AGAIN: Backoff = { firstMs: 250, maxMs: 30_000, jitter: 0.5 };
  * Level-triggered work, as controllers do it: a key that is added many times before its turn is worked at once, one that is
  * added while it is worked at is worked at again, and never two at a time for one key.
  */
-export class KeyedWork {
-  readonly #options: KeyedWorkOptions;
+export class WorkQueue {
+  readonly #options: WorkQueueOptions;
   readonly #waiting = new Set<string>();
   readonly #underWay = new Set<string>();
   /** Failures in a row, by key. */
@@ -34,7 +34,7 @@ export class KeyedWork {
   readonly #wake: () => void;
   #woken = Promise.withResolvers<void>();
 
-  constructor(options: KeyedWorkOptions) {
+  constructor(options: WorkQueueOptions) {
     this.#options = options;
     this.#wake = () => this.#woken.resolve();
   }

@@ -2,12 +2,12 @@ import { describe, expect, it } from "vitest";
 import type { LogFields, Logger } from "../../../../shared/logger.ts";
 import { describeMachine } from "../../../../worker/machines/cluster/described-machine.ts";
 import { indexMachines } from "../../../../worker/machines/cluster/machine-index.ts";
-import { machineRemarks } from "../../../../worker/machines/cluster/machine-warnings.ts";
-import { Remarks } from "../../../../worker/machines/cluster/warning-log.ts";
+import { machineWarnings } from "../../../../worker/machines/cluster/machine-warnings.ts";
+import { WarningLog } from "../../../../worker/machines/cluster/warning-log.ts";
 import { machine, NAMESPACE } from "./inventory-lab.ts";
 
 /** What is said of Machines with these connections. */
-function remarksOn(connections: Readonly<Record<string, Readonly<Record<string, unknown>>>>) {
+function warningsOn(connections: Readonly<Record<string, Readonly<Record<string, unknown>>>>) {
   const machines = Object.entries(connections).flatMap(([name, connection]) => {
     return describeMachine(machine(name, connection), { name, namespace: NAMESPACE }) ?? [];
   });
@@ -16,19 +16,19 @@ function remarksOn(connections: Readonly<Record<string, Readonly<Record<string, 
     findMachine: () => undefined,
     machinesUnseen: undefined,
   };
-  return machineRemarks(indexMachines(objects, { sources: ["machines"], allNamespaces: false }));
+  return machineWarnings(indexMachines(objects, { sources: ["machines"], allNamespaces: false }));
 }
 
 function collector() {
   const said: [message: string, fields: LogFields][] = [];
   const say = (fields: LogFields, message: string) => void said.push([message, fields]);
   const log: Logger = { debug: say, info: say, warn: say, error: say };
-  return { said, remarks: new Remarks(log) };
+  return { said, warnings: new WarningLog(log) };
 }
 
-describe("remarks on machines", () => {
+describe("warnings on machines", () => {
   it("are made once as long as they stay the same, and again when they come back", () => {
-    const { said, remarks } = collector();
+    const { said, warnings } = collector();
     const strange = { "node-1": { newcomer: true } };
     const line = [
       "unknown machine options ignored",
@@ -39,19 +39,19 @@ describe("remarks on machines", () => {
       },
     ];
 
-    remarks.say(remarksOn(strange));
-    remarks.say(remarksOn(strange));
+    warnings.say(warningsOn(strange));
+    warnings.say(warningsOn(strange));
     expect(said).toEqual([line]);
-    remarks.say(remarksOn({ "node-1": {} }));
-    remarks.say(remarksOn(strange));
+    warnings.say(warningsOn({ "node-1": {} }));
+    warnings.say(warningsOn(strange));
     expect(said).toEqual([line, line]);
   });
 
   it("are made anew when the reason is another one", () => {
-    const { said, remarks } = collector();
+    const { said, warnings } = collector();
 
-    remarks.say(remarksOn({ "node-1": { host: "a b" } }));
-    remarks.say(remarksOn({ "node-1": { host: "h", port: 70_000 } }));
+    warnings.say(warningsOn({ "node-1": { host: "a b" } }));
+    warnings.say(warningsOn({ "node-1": { host: "h", port: 70_000 } }));
 
     expect(said.map(([, fields]) => fields["reason"])).toEqual([
       "Machine tink-system/node-1: spec.connection.host must be only a name or address",

@@ -117,7 +117,7 @@ describeWithDocker("what workers left in a container engine", () => {
     const running = one.run({ ...request, onLog: () => up.resolve() }, controller.signal);
     await up.promise;
 
-    for (const sweeper of [one, two, run]) await sweeper.sweep(keepNone, never);
+    for (const options of [one, two, run]) await options.sweep(keepNone, never);
     const during = await names();
     controller.abort();
     const ended = await running;

@@ -1,7 +1,7 @@
 import type { V1PodSpec } from "@kubernetes/client-node";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { marksOf } from "../../../../worker/runtime/kubernetes/labels.ts";
+import { jobMetadata } from "../../../../worker/runtime/kubernetes/labels.ts";
 import { connectionSecret, jobManifest } from "../../../../worker/runtime/kubernetes/spec.ts";
 import { launchName } from "../../../../worker/runtime/launch-name.ts";
 import type { LaunchRequest } from "../../../../worker/runtime/runtime.ts";
@@ -30,8 +30,8 @@ function manifestOf(
 ): Manifest {
   const { request } = scriptedRequest(["on"]);
   const whole = { ...request, ...given };
-  const marks = marksOf(whole.action, worker, 60_000, Date.UTC(2026, 0, 1));
-  const terms = { pods: { ...podConfig, ...pods }, marks, stopGraceMs: 10_000 };
+  const labels = jobMetadata(whole.action, worker, 60_000, Date.UTC(2026, 0, 1));
+  const terms = { pods: { ...podConfig, ...pods }, labels, stopGraceMs: 10_000 };
   return jobManifest(whole, secret === undefined ? terms : { ...terms, secret }) as unknown as Manifest;
 }
 
@@ -124,7 +124,7 @@ describe("the Job of an action", () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 200 }), fc.string({ maxLength: 80 }), (name, agentId) => {
         const action = { ...request.action, name, agentId };
-        const { labels, annotations } = marksOf(action, worker, 1_000, 0);
+        const { labels, annotations } = jobMetadata(action, worker, 1_000, 0);
 
         expect(launchName(action)).toMatch(/^pbnj-[a-z0-9]([a-z0-9-]*[a-z0-9])?-[0-9a-f]{16}$/);
         expect(launchName(action).length).toBeLessThanOrEqual(63);
@@ -170,8 +170,8 @@ describe("the Job of an action", () => {
   it("holds no secret, which is in the Secret alone, owned by the Job", () => {
     const connection = testConnection();
     const manifest = manifestOf({ connection }, {}, "s-1");
-    const marks = marksOf(scriptedRequest([]).request.action, worker, 1, 0);
-    const secret = connectionSecret("s-1", { name: "j", uid: "u-1" }, marks, connection) as {
+    const labels = jobMetadata(scriptedRequest([]).request.action, worker, 1, 0);
+    const secret = connectionSecret("s-1", { name: "j", uid: "u-1" }, labels, connection) as {
       readonly data: Readonly<Record<string, string>>;
     };
 

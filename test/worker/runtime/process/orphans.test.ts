@@ -10,7 +10,7 @@ import { ActionFolder } from "../../../../worker/runtime/process/action-program.
 import { type ProcessState, resultFileOf } from "../../../../worker/runtime/process/orphans.ts";
 import { ProcessRuntime } from "../../../../worker/runtime/process/process-runtime.ts";
 import { isRunning, processHandle, startByPs } from "../../../../worker/runtime/process/process-table.ts";
-import { MARK_VARIABLE } from "../../../../worker/runtime/process/spec.ts";
+import { LABEL_VARIABLE } from "../../../../worker/runtime/process/spec.ts";
 import {
   type LaunchHandle,
   LaunchNotRecorded,
@@ -58,9 +58,9 @@ async function left(
     stdio: ["ignore", "pipe", "ignore"],
     env: {
       PATH: process.env["PATH"],
-      ...(mark.state === undefined ? {} : { [MARK_VARIABLE.state]: mark.state }),
-      [MARK_VARIABLE.key]: mark.key,
-      [MARK_VARIABLE.deadline]: mark.deadline.toISOString(),
+      ...(mark.state === undefined ? {} : { [LABEL_VARIABLE.state]: mark.state }),
+      [LABEL_VARIABLE.key]: mark.key,
+      [LABEL_VARIABLE.deadline]: mark.deadline.toISOString(),
     },
   });
   started.push(child);
