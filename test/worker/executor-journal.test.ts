@@ -21,7 +21,12 @@ import { actionLabels } from "../../worker/runtime/docker/spec.ts";
 import { LogStream } from "../../worker/runtime/log-stream.ts";
 import { ActionFolder } from "../../worker/runtime/process/action-program.ts";
 import { ProcessRuntime } from "../../worker/runtime/process/process-runtime.ts";
-import { type Adoption, type LeftAction, outputOptions, type Runtime } from "../../worker/runtime/runtime.ts";
+import {
+  type Adoption,
+  outputOptions,
+  type ReturnedAction,
+  type Runtime,
+} from "../../worker/runtime/runtime.ts";
 import { ActionSlots } from "../../worker/turns/action-slots.ts";
 import { MachineLocks } from "../../worker/turns/machine-locks.ts";
 import { scaledClock } from "../support/scaled-clock.ts";
@@ -259,7 +264,7 @@ describe("an action of an earlier run", () => {
     ["was set forward by two hours", 0, 2 * hourMs],
     ["was set back by two hours", 0, -2 * hourMs],
   ])("is taken up with how far the clock was set: it %s", async (_, agoMs, setMs) => {
-    const adopted: LeftAction[] = [];
+    const adopted: ReturnedAction[] = [];
     const runtime: Runtime = {
       name: "docker",
       run: () => Promise.reject(new Error("nothing is launched")),
@@ -336,13 +341,13 @@ describe("an action whose journal entry is damaged", () => {
 
   /** A journal with that entry, and a runtime that counts what it is asked. */
   async function damagedLab(
-    adoption: Adoption | ((left: LeftAction) => Adoption),
+    adoption: Adoption | ((left: ReturnedAction) => Adoption),
     more: Partial<ExecutorOptions> = {},
   ) {
     const files = await journalLab();
     await writeFile(join(files.directory, `${key}.json`), '{"version": 2, "key": ');
     const journal = await files.open();
-    const adopted: LeftAction[] = [];
+    const adopted: ReturnedAction[] = [];
     const run = vi.fn<Runtime["run"]>(async () => ({
       outcome: { ok: true, message: "ran", ...NOW_ENDED, timedOut: false, killed: false },
       remove: async () => undefined,

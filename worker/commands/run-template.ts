@@ -12,7 +12,7 @@ import { loadExecutionConfig } from "../config/load-config.ts";
 import { problemReport } from "../document/problem-report.ts";
 import { MemoryJournal } from "../journal/memory-journal.ts";
 import type { SelfProgram } from "../runtime/self-program.ts";
-import type { Acknowledgement, StatusSink } from "../source/transport.ts";
+import type { Acknowledgement, StatusSink } from "../source/source.ts";
 import { actionsOfTask } from "../template/actions.ts";
 import { loadTemplate } from "../template/load-template.ts";
 import type { Template, TemplateTask } from "../template/template.ts";

@@ -16,7 +16,7 @@ import { ClusterInventory, type MachineChanges } from "../machines/cluster/clust
 import { CombinedInventory } from "../machines/combined-inventory.ts";
 import type { Inventory } from "../machines/inventory.ts";
 import { openRufio, type Rufio } from "../source/rufio/rufio.ts";
-import type { ActionSource, Poll, StatusSink } from "../source/transport.ts";
+import type { ActionSource, Poll, StatusSink } from "../source/source.ts";
 
 export interface ClusterSideOptions {
   readonly cluster: Cluster;
@@ -186,9 +186,9 @@ export class ClusterSide {
   #guarded(source: ActionSource): ActionSource {
     return {
       servesSeveral: () => source.servesSeveral(),
-      next: async (agentId, signal, atHand) => {
+      next: async (agentId, signal, inFlight) => {
         if (!this.#owns(agentId)) return NOT_OURS;
-        const poll = await source.next(agentId, signal, atHand);
+        const poll = await source.next(agentId, signal, inFlight);
         return poll.kind === "action" && !this.#owns(agentId) ? NOT_OURS : poll;
       },
     };

@@ -39,8 +39,8 @@ import { ActionFolder, OwnActions } from "../runtime/process/action-program.ts";
 import { ProcessRuntime } from "../runtime/process/process-runtime.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { SelfProgram } from "../runtime/self-program.ts";
-import { connectServer } from "../source/connect-server.ts";
-import type { StatusSink } from "../source/transport.ts";
+import { connectServer } from "../source/server/connect-server.ts";
+import type { StatusSink } from "../source/source.ts";
 import { ActionSlots } from "../turns/action-slots.ts";
 import { type Locks, MachineLocks } from "../turns/machine-locks.ts";
 import type { ClusterSide } from "./cluster-side.ts";
@@ -89,7 +89,12 @@ export function composeWorker(
   }: WorkerSurroundings,
 ): Worker {
   const current: Current = { inventory: new CurrentInventory(config.inventory), policy: config.policy };
-  const transport = connectServer(config.server, { clock, log, maxBackoffMs: config.backoffMaxIntervalMs });
+  const transport = connectServer({
+    ...config.server,
+    clock,
+    log,
+    maxBackoffMs: config.backoffMaxIntervalMs,
+  });
   const runtime = composeRuntime(config, { log, own, state, policy: () => current.policy, cluster });
   const shared = { secretCommands: new SecretCommands(), authGate: new AuthGate(clock) };
   const agentIdsIn = (machines: Inventory) =>

@@ -21,11 +21,11 @@ import type { SecretCommands } from "../machines/secret-commands.ts";
 import type { Need } from "../runtime/orphan.ts";
 import { failedLaunch, nothingToRemove } from "../runtime/outcome.ts";
 import {
+  Detached,
   type EndedAction,
   LaunchNotRecorded,
   type LaunchRequest,
   type LaunchTerms,
-  LetGo,
   NotLaunched,
   type Runtime,
 } from "../runtime/runtime.ts";
@@ -122,7 +122,7 @@ export class Executor {
   readonly #recovery: Recovery;
   readonly #hints = new LearnedHints();
   /** Actions at hand, by key: one that the server serves again meanwhile is not another one. */
-  readonly #atHand = new Map<string, Promise<Outcome | undefined>>();
+  readonly #inFlight = new Map<string, Promise<Outcome | undefined>>();
   /**
    * By key, actions whose end an earlier worker wrote down, until that is reported: nothing of theirs is needed any more.
    */
@@ -157,7 +157,7 @@ export class Executor {
   execute(action: Action, signals: StopSignals): Promise<Outcome | undefined> {
     const key = actionKey(action);
     const own = this.#signalsOf(action, signals);
-    return this.#atHand.get(key) ?? this.#keepAtHand(key, this.#begin(action, key, own));
+    return this.#inFlight.get(key) ?? this.#keepAtHand(key, this.#begin(action, key, own));
   }
 
   /**
@@ -191,8 +191,8 @@ export class Executor {
   }
 
   #keepAtHand(key: string, work: Promise<Outcome | undefined>): Promise<Outcome | undefined> {
-    const kept = work.finally(() => this.#atHand.delete(key));
-    this.#atHand.set(key, kept);
+    const kept = work.finally(() => this.#inFlight.delete(key));
+    this.#inFlight.set(key, kept);
     return kept;
   }
 
@@ -325,7 +325,7 @@ export class Executor {
         signals.cancel,
       );
     } catch (thrown) {
-      if (thrown instanceof LetGo) {
+      if (thrown instanceof Detached) {
         log.info({ ...fields, runtime: runtime.name }, "detached from action");
         return undefined;
       }
@@ -504,7 +504,7 @@ export class Executor {
     const phase = journal.find(key)?.phase;
     if (phase === "launching" || phase === "launched") return true;
     if (phase === "acknowledged") return false;
-    const isInHand = this.#atHand.has(key) || this.#reports.has(key);
+    const isInHand = this.#inFlight.has(key) || this.#reports.has(key);
     if (isInHand && !this.#endedBefore.has(key)) return true;
     // The server may serve its action yet.
     return phase === undefined && journal.damageOf(key) !== undefined ? "until-overdue" : false;

@@ -4,7 +4,7 @@ import type { Logger } from "../../shared/logger.ts";
 import type { ActionStatus, Delivery } from "../action/action.ts";
 import { fieldsOf } from "../action/action-status.ts";
 import type { Observer } from "../action/observer.ts";
-import type { StatusSink } from "../source/transport.ts";
+import type { StatusSink } from "../source/source.ts";
 
 export interface ReporterOptions {
   readonly sink: StatusSink;
@@ -22,7 +22,7 @@ const RUNNING_TIMEOUT_MS = 20_000;
 /** How long a server must say that it does not find a workflow until it is gone: its cache may be behind. */
 const MISSING_MS = 3_000;
 /** How often the final report is repeated against an answer that is permanent in fact, if not in form. */
-const BOUNDED_ATTEMPTS = 8;
+const PERHAPS_GONE_ATTEMPTS = 8;
 
 /** Sends the states of actions until they are acknowledged. */
 export class Reporter {
@@ -65,7 +65,7 @@ export class Reporter {
     const fields = { ...fieldsOf(status.action, status.machine), state: status.state };
     const endMs = clock.monotonicMs() + forMs;
     let missingSinceMs: number | undefined;
-    let boundedAnswers = 0;
+    let perhapsGoneAnswers = 0;
     for (let attempt = 1; ; attempt += 1) {
       try {
         signal.throwIfAborted();
@@ -82,8 +82,8 @@ export class Reporter {
           return "acknowledged";
         }
         const facts = { ...fields, attempt, code: answer.code, reason: answer.reason };
-        if (answer.kind === "retry" && answer.bounded) boundedAnswers += 1;
-        if (answer.kind === "rejected" || boundedAnswers >= BOUNDED_ATTEMPTS) {
+        if (answer.kind === "retry" && answer.perhapsGone) perhapsGoneAnswers += 1;
+        if (answer.kind === "rejected" || perhapsGoneAnswers >= PERHAPS_GONE_ATTEMPTS) {
           log.error(facts, "report rejected");
           return "rejected";
         }

@@ -7,7 +7,7 @@ import type { Action } from "../action/action.ts";
 import { fieldsOf } from "../action/action-status.ts";
 import type { Observer } from "../action/observer.ts";
 import { alwaysAwake, type Wake, type Waking } from "../action/waking.ts";
-import type { ActionSource, Outage, Poll, WorkflowsAtHand } from "../source/transport.ts";
+import type { ActionSource, Outage, Poll, WorkflowsInFlight } from "../source/source.ts";
 import { PollPace } from "./poll-pace.ts";
 
 export interface LaneOptions {
@@ -58,7 +58,7 @@ export async function runLane(options: LaneOptions, stop: AbortSignal): Promise<
   const pace = options.pace ?? new PollPace(clock);
   const failing: Backoff = { firstMs: 500, maxMs: options.maxBackoffMs, jitter: 0.5 };
   /** By workflow; they never reject. */
-  const atHand = new Map<string, Promise<void>>();
+  const inFlight = new Map<string, Promise<void>>();
   /** How many times in a row an action of each workflow was not run. */
   const notRun = new Map<string, number>();
   let failures = 0;
@@ -102,7 +102,7 @@ export async function runLane(options: LaneOptions, stop: AbortSignal): Promise<
     stop.addEventListener("abort", wake, { once: true });
     try {
       const slept = clock.sleep(ms, woken.signal).catch(() => undefined);
-      await Promise.race([slept, ...atHand.values()]);
+      await Promise.race([slept, ...inFlight.values()]);
     } finally {
       stop.removeEventListener("abort", wake);
       wake();
@@ -115,7 +115,7 @@ export async function runLane(options: LaneOptions, stop: AbortSignal): Promise<
   }
 
   async function wake(): Promise<Wake> {
-    const mustAsk = atHand.size > 0 || failures > 0 || isAfterOutage;
+    const mustAsk = inFlight.size > 0 || failures > 0 || isAfterOutage;
     const now = mustAsk ? "unknown" : waking.now(agentId);
     if (now) return now;
     if (worthAsking) return "rarely";
@@ -142,11 +142,11 @@ export async function runLane(options: LaneOptions, stop: AbortSignal): Promise<
     try {
       const why = await wake();
       if (stop.aborted) break;
-      if (failures === 0) observer.lane(agentId, atHand.size > 0 ? "busy" : "polling");
+      if (failures === 0) observer.lane(agentId, inFlight.size > 0 ? "busy" : "polling");
       const askedMs = clock.monotonicMs();
       observer.asking(agentId);
       worthAsking = false;
-      const poll = await askWithin(source, { agentId, held: heldOf(why, askedMs), atHand }, stop);
+      const poll = await askWithin(source, { agentId, held: heldOf(why, askedMs), inFlight }, stop);
       givenUp = poll.kind === "held" ? givenUp + 1 : 0;
       if (poll.kind === "action" || poll.kind === "idle") pace.answered(askedMs);
       observer.poll({
@@ -188,13 +188,13 @@ export async function runLane(options: LaneOptions, stop: AbortSignal): Promise<
         const served = serve(poll.action);
         if (!source.servesSeveral()) await served;
         else
-          atHand.set(
+          inFlight.set(
             workflowId,
-            served.finally(() => atHand.delete(workflowId)),
+            served.finally(() => inFlight.delete(workflowId)),
           );
         continue;
       }
-      if (atHand.size === 0) notRun.clear();
+      if (inFlight.size === 0) notRun.clear();
       if (poll.kind === "held") continue;
       // Where several workflows are served at a time no poll is held: a server that is slow there is not asked more often.
       const held = !source.servesSeveral() && clock.monotonicMs() - askedMs >= HELD_MS;
@@ -207,7 +207,7 @@ export async function runLane(options: LaneOptions, stop: AbortSignal): Promise<
       await clock.sleep(backoffMs(failing, failures), stop).catch(() => undefined);
     }
   }
-  await Promise.all(atHand.values());
+  await Promise.all(inFlight.values());
   observer.lane(agentId, undefined);
 }
 
@@ -226,12 +226,12 @@ async function askWithin(
   asking: {
     readonly agentId: string;
     readonly held: ((signal: AbortSignal) => Promise<void>) | undefined;
-    readonly atHand: WorkflowsAtHand;
+    readonly inFlight: WorkflowsInFlight;
   },
   stop: AbortSignal,
 ): Promise<Poll | Held> {
-  const { agentId, held, atHand } = asking;
-  if (held === undefined) return source.next(agentId, stop, atHand);
+  const { agentId, held, inFlight } = asking;
+  if (held === undefined) return source.next(agentId, stop, inFlight);
   const answered = new AbortController();
   const over = new AbortController();
   void held(answered.signal).then(
@@ -239,7 +239,7 @@ async function askWithin(
     () => undefined,
   );
   try {
-    return await source.next(agentId, AbortSignal.any([stop, over.signal]), atHand);
+    return await source.next(agentId, AbortSignal.any([stop, over.signal]), inFlight);
   } catch (thrown) {
     if (stop.aborted || !over.signal.aborted) throw thrown;
     return { kind: "held" };

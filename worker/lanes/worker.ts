@@ -5,7 +5,7 @@ import type { Observer, WorkerFacts } from "../action/observer.ts";
 import type { Waking } from "../action/waking.ts";
 import type { Executor, StopSignals } from "../execution/executor.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import type { ActionSource, Transport } from "../source/transport.ts";
+import type { ActionSource, Transport } from "../source/source.ts";
 import { runLane } from "./lane.ts";
 import { PollPace } from "./poll-pace.ts";
 
@@ -35,7 +35,7 @@ export interface WorkerParts {
 }
 
 /** How the worker ended: with everything done, with actions cut short, or with actions that run on without it. */
-export type WorkerEnd = "drained" | "cancelled" | "let-go";
+export type WorkerEnd = "drained" | "cancelled" | "detached";
 
 /** Agent IDs that are polled with since, or no longer. */
 export interface LaneChanges {
@@ -91,7 +91,7 @@ export class Worker {
       await this.#parts.close?.();
     }
     if (!this.#cancel.signal.aborted) return "drained";
-    return runtime.letGo ? "let-go" : "cancelled";
+    return runtime.detach ? "detached" : "cancelled";
   }
 
   /** Polls as these from now on: lanes come and go, each after the action that it is at. Gives what has changed. */
@@ -138,9 +138,9 @@ export class Worker {
     this.stop();
     const { log, runtime } = this.#parts;
     const facts = { running: this.#running };
-    if (runtime.letGo) {
+    if (runtime.detach) {
       if (this.#running > 0) log.info(facts, "detaching from running actions");
-      runtime.letGo();
+      runtime.detach();
     } else if (this.#running > 0) log.warn(facts, "cancelling running actions");
     this.#cancel.abort(new Error("the worker was told to stop immediately"));
   }
@@ -188,10 +188,10 @@ export class Worker {
     };
     return {
       servesSeveral: () => source.servesSeveral(),
-      next: async (agentId, signal, atHand) => {
+      next: async (agentId, signal, inFlight) => {
         count(agentId, 1);
         try {
-          return await source.next(agentId, signal, atHand);
+          return await source.next(agentId, signal, inFlight);
         } finally {
           count(agentId, -1);
           for (const tell of this.#onAnswered) tell();

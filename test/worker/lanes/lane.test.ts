@@ -5,7 +5,7 @@ import type { Action } from "../../../worker/action/action.ts";
 import { nobody } from "../../../worker/action/observer.ts";
 import { alwaysAwake, type Wake, type Waking } from "../../../worker/action/waking.ts";
 import { type LaneOptions, runLane } from "../../../worker/lanes/lane.ts";
-import type { ActionSource, Poll, WorkflowsAtHand } from "../../../worker/source/transport.ts";
+import type { ActionSource, Poll, WorkflowsInFlight } from "../../../worker/source/source.ts";
 import { scaledClock } from "../../support/scaled-clock.ts";
 
 function actionOf(workflowId: string, name = "power-off"): Action {
@@ -36,9 +36,9 @@ class ManyWorkflows implements ActionSource {
     return true;
   }
 
-  async next(_: string, signal: AbortSignal, atHand: WorkflowsAtHand = new Set()): Promise<Poll> {
+  async next(_: string, signal: AbortSignal, inFlight: WorkflowsInFlight = new Set()): Promise<Poll> {
     signal.throwIfAborted();
-    const index = this.#left.findIndex((each) => !atHand.has(each));
+    const index = this.#left.findIndex((each) => !inFlight.has(each));
     const id = index < 0 ? undefined : this.#left[index];
     const poll: Poll =
       id === undefined ? { kind: "idle", reason: "nothing" } : { kind: "action", action: actionOf(id) };

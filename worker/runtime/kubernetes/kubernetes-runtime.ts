@@ -16,14 +16,14 @@ import type { Need } from "../orphan.ts";
 import { failedLaunch, nothingToRemove } from "../outcome.ts";
 import {
   type Adoption,
+  Detached,
   type EndedAction,
   LaunchNotRecorded,
   type LaunchRequest,
-  type LeftAction,
-  LetGo,
   NotLaunched,
   type OutputOptions,
   outputOptions,
+  type ReturnedAction,
   type Runtime,
 } from "../runtime.ts";
 import { type FollowedJob, followJob } from "./follow.ts";
@@ -67,7 +67,7 @@ export interface KubernetesRuntimeOptions {
 /** What following a Job to its end takes, whoever launched it. */
 type Followed = Pick<LaunchRequest, "timeoutMs"> &
   OutputOptions &
-  Partial<Pick<LeftAction, "clockSetMs">> & { readonly action: ActionId };
+  Partial<Pick<ReturnedAction, "clockSetMs">> & { readonly action: ActionId };
 
 /** A Job of the action at hand: suspended and ready to be let run, or let run before. */
 type Claim =
@@ -122,7 +122,7 @@ export class KubernetesRuntime implements Runtime {
     }
   }
 
-  async adopt(left: LeftAction, signal: AbortSignal): Promise<Adoption> {
+  async adopt(left: ReturnedAction, signal: AbortSignal): Promise<Adoption> {
     const job = await this.#findStarted(left, signal);
     if (job === "never-started") return { kind: "not-launched" };
     if (job === undefined) {
@@ -189,12 +189,12 @@ export class KubernetesRuntime implements Runtime {
   }
 
   /** Leaves Jobs that still run as they are: whichever worker is served their actions next adopts them. */
-  letGo(): void {
-    this.#closing.abort(new LetGo());
+  detach(): void {
+    this.#closing.abort(new Detached());
   }
 
   async close(): Promise<void> {
-    this.letGo();
+    this.detach();
     this.#watched.close();
   }
 
@@ -305,7 +305,7 @@ export class KubernetesRuntime implements Runtime {
 
   /** The Job of an action of before, if it was let run; undefined when it was and is gone. */
   async #findStarted(
-    left: LeftAction,
+    left: ReturnedAction,
     signal: AbortSignal,
   ): Promise<ObservedJob | "never-started" | undefined> {
     for (;;) {
@@ -320,7 +320,7 @@ export class KubernetesRuntime implements Runtime {
   }
 
   /** The Job of an action of before; asks until the API answers. Rejects when the signal aborts. */
-  async #find({ action }: LeftAction, signal: AbortSignal): Promise<ObservedJob | undefined> {
+  async #find({ action }: ReturnedAction, signal: AbortSignal): Promise<ObservedJob | undefined> {
     const { log } = this.#options;
     const bound = AbortSignal.any([signal, this.#closing.signal]);
     for (let attempt = 1; ; attempt++) {
@@ -387,7 +387,7 @@ export class KubernetesRuntime implements Runtime {
           ...outputOptions(output),
           ...{ startTimeoutMs: pods.startTimeoutMs, clock: this.#clock, log, fields: fieldsOf(action) },
           ...launch,
-          letGo: this.#closing.signal,
+          detached: this.#closing.signal,
           onLogForbidden: (reason) => this.#sayLogForbidden(reason),
         },
         signal,

@@ -6,7 +6,7 @@ import { ProviderName } from "../../../../shared/contract/vocabulary.ts";
 import type { ActionEvent, LaneState } from "../../../../worker/action/observer.ts";
 import { definitions, type MetricDefinition } from "../../../../worker/observe/metrics/definitions.ts";
 import { labels, labelValues } from "../../../../worker/observe/metrics/labels.ts";
-import { codeName } from "../../../../worker/source/tink/errors.ts";
+import { codeName } from "../../../../worker/source/grpc/errors.ts";
 import { dice } from "../../../support/dice.ts";
 import { readOpenMetricsText, readPrometheusText } from "./exposition-reader.ts";
 import { metricsLab, reported, seen, success } from "./metrics-lab.ts";

@@ -1,7 +1,7 @@
-import { type Backoff, backoffMs } from "../../shared/backoff.ts";
-import type { Clock } from "../../shared/clock.ts";
-import type { Logger } from "../../shared/logger.ts";
-import type { Outage } from "./transport.ts";
+import { type Backoff, backoffMs } from "../../../shared/backoff.ts";
+import type { Clock } from "../../../shared/clock.ts";
+import type { Logger } from "../../../shared/logger.ts";
+import type { Outage } from "../source.ts";
 
 export interface AvailabilityOptions {
   readonly clock: Clock;
@@ -23,33 +23,33 @@ interface Down {
   failure: Failure;
   /** The agent IDs whose lanes have noticed. */
   readonly lanes: Set<string>;
-  /** Calls in flight that were made to find out whether the server is available. */
+  /** Probes in flight. */
   probing: number;
   /** Aborted when a probe fails. */
   probe: AbortController;
-  /** How many there were, with those of the outage right before. */
+  /** Probes so far, including those of an outage right before. */
   probes: number;
   isLogged: boolean;
 }
 
 const FIRST_PROBE_MS = 500;
 const CHECK_MS = 100;
-/** An available server holds a poll; one that is not, or a proxy in its place, refuses faster than this. */
+/** An available server holds a poll. An unavailable one, or a proxy in its place, refuses it faster than this. */
 const HELD_MS = 500;
-/** After an outage 10 waiting calls are made every 20 ms: 1,000 lanes are back after two seconds. */
+/** After an outage 10 waiting calls resume every 20 ms: 1,000 lanes within two seconds. */
 const RELEASE = { calls: 10, everyMs: 20 } as const;
 
 /**
- * Whether one server is available. While it is not, one call at a time probes it, with growing pauses, and all others
- * wait; once it is, they resume spread out. However many lanes there are, an outage is one warning.
+ * Whether one server is available. During an outage, one call at a time probes it, with growing pauses, and all others
+ * wait; afterwards they resume spread out. An outage logs one warning, however many lanes there are.
  */
 export class Availability implements Outage {
   readonly #options: AvailabilityOptions;
   readonly #closing = new AbortController();
-  /** In the order in which they came. */
+  /** First in, first out. */
   readonly #waiting = new Set<() => void>();
   #down: Down | undefined;
-  /** The outage before: one that follows at once continues its backoff. */
+  /** The previous outage: one that follows at once continues its backoff. */
   #before = { probes: 0, endedMs: Number.NEGATIVE_INFINITY };
   #mayProbe = false;
   #isReleasing = false;
@@ -58,14 +58,14 @@ export class Availability implements Outage {
     this.#options = options;
   }
 
-  /** Why no call may be made now; undefined where one may. */
+  /** Why no call may be made now; undefined if one may. */
   refusal(agentId: string): Failure | undefined {
     if (!this.#down || this.#mayProbe) return undefined;
     this.#down.lanes.add(agentId);
     return this.#down.failure;
   }
 
-  /** Makes a call. `failureOf` tells from its result whether it failed because the server is unavailable. */
+  /** Makes a call. `failureOf` returns a failure if the result means that the server is unavailable. */
   async call<T>(
     agentId: string,
     work: () => Promise<T>,
@@ -121,12 +121,13 @@ export class Availability implements Outage {
       const sinceMs = clock.monotonicMs();
       const { probes, endedMs } = this.#before;
       this.#down = {
-        ...{ sinceMs, failure, lanes: new Set(), isLogged: false },
-        ...{
-          probing: 0,
-          probe: new AbortController(),
-          probes: sinceMs - endedMs < maxBackoffMs ? probes : 0,
-        },
+        sinceMs,
+        failure,
+        lanes: new Set(),
+        probing: 0,
+        probe: new AbortController(),
+        probes: sinceMs - endedMs < maxBackoffMs ? probes : 0,
+        isLogged: false,
       };
       void this.#recover(this.#down);
     }
@@ -146,7 +147,7 @@ export class Availability implements Outage {
     }
   }
 
-  /** Lets one call through, and another if it ends without a result. Resolves when it has failed or the server is available. */
+  /** Lets one call through, and another if it ends without a result. Resolves when one has failed, or the outage is over. */
   async #probe(down: Down): Promise<void> {
     down.probe = new AbortController();
     const { signal } = down.probe;

@@ -5,8 +5,8 @@ const MESSAGE = "grpc-message";
 const DETAILS = "grpc-status-details-bin";
 
 /**
- * Changes a gRPC status that Connect cannot decode so that its code survives: malformed details are removed, and a message
- * with malformed percent-encoding is passed on as it was sent (gRPC over HTTP/2, Responses).
+ * Changes a gRPC status that Connect cannot decode so that its code survives: removes malformed details, and keeps a message
+ * with malformed percent-encoding as it was sent (gRPC over HTTP/2, Responses).
  */
 export function repairStatus(fields: IncomingHttpHeaders): void {
   if (isReadable(fields)) return;

@@ -1,31 +1,33 @@
-import type { Clock } from "../../shared/clock.ts";
-import type { Logger } from "../../shared/logger.ts";
+import type { Clock } from "../../../shared/clock.ts";
+import type { Logger } from "../../../shared/logger.ts";
+import { createChannel } from "../grpc/channel.ts";
+import type { Transport } from "../source.ts";
+import { currentApi, type TinkTransportOptions } from "../tink/tink-transport.ts";
+import { legacyApi } from "../tink-legacy/legacy-transport.ts";
+import { speaksLegacy } from "../tink-legacy/speaks-legacy.ts";
 import { type ApiName, chooseApi } from "./choose-api.ts";
-import { createChannel, currentApi, type TinkTransportOptions } from "./tink/tink-transport.ts";
-import { legacyApi } from "./tink-legacy/legacy-transport.ts";
-import { speaksLegacy } from "./tink-legacy/speaks-legacy.ts";
-import type { Transport } from "./transport.ts";
 import { withAvailability } from "./with-availability.ts";
 
 export interface ConnectOptions extends TinkTransportOptions {
   readonly api: ApiName | "auto";
-}
-
-export interface ConnectParts {
   readonly clock: Clock;
   readonly log: Logger;
   /** The longest wait between two attempts to reach a server that is unavailable. */
   readonly maxBackoffMs: number;
 }
 
-/** A transport that tells whether the server is there. */
+/** A transport that knows whether it is connected. */
 export interface ConnectedTransport extends Transport {
   /** Whether the connection that the next call takes is open. */
   connected(): boolean;
 }
 
-/** The tink server, by whichever API it speaks. Throws a `TypeError` for what is no address; connects with the first call. */
-export function connectServer({ api, ...options }: ConnectOptions, parts: ConnectParts): ConnectedTransport {
+/**
+ * The tink server, with the API that it speaks. Throws a `TypeError` when `options.server` is not an address; connects with the
+ * first call.
+ */
+export function connectServer(options: ConnectOptions): ConnectedTransport {
+  const { api, clock, log, maxBackoffMs } = options;
   const channel = createChannel(options);
   const apis = { current: currentApi(channel, options), legacy: legacyApi(channel) };
   const close = () => channel.close();
@@ -37,8 +39,8 @@ export function connectServer({ api, ...options }: ConnectOptions, parts: Connec
           ask: async (agentId) => ((await speaksLegacy(channel, agentId)) ? "legacy" : "current"),
           stillConnected: connected,
           close,
-          log: parts.log,
+          log,
         })
       : { ...apis[api], close };
-  return { ...withAvailability(transport, { ...parts, connected }), connected };
+  return { ...withAvailability(transport, { clock, log, maxBackoffMs, connected }), connected };
 }

@@ -2,15 +2,15 @@ import { createServer } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { afterEach, describe, expect, it } from "vitest";
-import { systemClock } from "../../../shared/clock.ts";
-import type { Logger } from "../../../shared/logger.ts";
-import { silentLogger } from "../../../shared/logger.ts";
-import type { Action, ActionStatus } from "../../../worker/action/action.ts";
-import { connectServer } from "../../../worker/source/connect-server.ts";
-import type { Poll, Transport } from "../../../worker/source/transport.ts";
-import { exampleTemplate } from "../../simulators/tink/example-template.ts";
-import { startTinkServer } from "../../simulators/tink/server.ts";
-import { startLegacyTinkServer } from "../../simulators/tink-legacy/server.ts";
+import { systemClock } from "../../../../shared/clock.ts";
+import type { Logger } from "../../../../shared/logger.ts";
+import { silentLogger } from "../../../../shared/logger.ts";
+import type { Action, ActionStatus } from "../../../../worker/action/action.ts";
+import { connectServer } from "../../../../worker/source/server/connect-server.ts";
+import type { Poll, Transport } from "../../../../worker/source/source.ts";
+import { exampleTemplate } from "../../../simulators/tink/example-template.ts";
+import { startTinkServer } from "../../../simulators/tink/server.ts";
+import { startLegacyTinkServer } from "../../../simulators/tink-legacy/server.ts";
 
 const never = new AbortController().signal;
 const cleanups: (() => Promise<void>)[] = [];
@@ -24,10 +24,15 @@ function connect(
   api: "auto" | "current" | "legacy" = "auto",
   log: Logger = silentLogger,
 ): Transport {
-  const transport = connectServer(
-    { server, tls: false, api, pollTimeoutMs: 5_000 },
-    { clock: systemClock, log, maxBackoffMs: 1_000 },
-  );
+  const transport = connectServer({
+    server,
+    tls: false,
+    api,
+    pollTimeoutMs: 5_000,
+    clock: systemClock,
+    log,
+    maxBackoffMs: 1_000,
+  });
   cleanups.push(() => transport.close());
   return transport;
 }

@@ -25,9 +25,9 @@ import type { Channel } from "./channel.ts";
 export interface UnaryCallOptions {
   /** Ends the call at once; it rejects with the signal's reason. */
   readonly signal: AbortSignal;
-  /** Told to the server, which gives up by then. The caller keeps the time itself. */
+  /** Sent to the server, which times out as well. The caller measures the time itself. */
   readonly timeoutMs: number;
-  /** A larger answer is refused. */
+  /** A larger answer fails the call. */
   readonly readMaxBytes: number;
 }
 
@@ -35,9 +35,8 @@ export interface UnaryCallOptions {
 const PREFIX_BYTES = 5;
 
 /**
- * One unary gRPC call on a channel, for calls that are held by the thousand: it takes a third of the memory of a call
- * through a Connect client, which holds its streams, iterators and promises ready for all that a call may be. Rejects
- * with a `ConnectError`, or with the signal's reason.
+ * One unary gRPC call on a channel, for calls that are held by the thousand: it needs a third of the memory of a call
+ * through a Connect client. Rejects with a `ConnectError`, or with the signal's reason.
  */
 export async function callUnary<I extends DescMessage, O extends DescMessage>(
   channel: Channel,
@@ -52,7 +51,7 @@ export async function callUnary<I extends DescMessage, O extends DescMessage>(
       [headerContentType]: contentTypeProto,
       [headerUserAgent]: `pbnj-worker/${version}`,
       [headerTimeout]: `${timeoutMs}m`,
-      // Proxies that drop trailers are to fail early (gRPC over HTTP/2, Requests).
+      // Proxies that drop trailers fail early (gRPC over HTTP/2, Requests).
       te: "trailers",
     });
   } catch (thrown) {
@@ -76,7 +75,7 @@ export interface Answer {
   readonly body: Buffer;
 }
 
-/** Resolves when the stream has ended well, whatever the answer says. */
+/** Resolves when the stream has ended without an error, whatever gRPC status it has. */
 function answerOf(stream: ClientHttp2Stream, signal: AbortSignal, readMaxBytes: number): Promise<Answer> {
   return new Promise((resolve, reject) => {
     let status: number | undefined;
@@ -85,21 +84,21 @@ function answerOf(stream: ClientHttp2Stream, signal: AbortSignal, readMaxBytes: 
     const chunks: Buffer[] = [];
     let prefix: Buffer = Buffer.alloc(0);
     let received = 0;
-    const give = (reason: unknown) => {
+    const fail = (reason: unknown) => {
       signal.removeEventListener("abort", onAbort);
       reject(reason);
     };
     const cancel = (reason: unknown) => {
       stream.close(constants.NGHTTP2_CANCEL);
-      give(reason);
+      fail(reason);
     };
     const onAbort = () => cancel(signal.reason);
-    stream.on("response", (received) => {
-      status = received[":status"];
-      header = received;
+    stream.on("response", (fields) => {
+      status = fields[":status"];
+      header = fields;
     });
-    stream.on("trailers", (received) => {
-      trailer = received;
+    stream.on("trailers", (fields) => {
+      trailer = fields;
     });
     stream.on("data", (chunk: Buffer) => {
       if (chunk.length === 0) return;
@@ -111,10 +110,10 @@ function answerOf(stream: ClientHttp2Stream, signal: AbortSignal, readMaxBytes: 
       if (Math.max(announced, received - PREFIX_BYTES) <= readMaxBytes) return;
       cancel(new ConnectError(`an answer of more than ${readMaxBytes} bytes`, Code.ResourceExhausted));
     });
-    // When a connection is lost, Node makes the code up; the connection knows better.
+    // When a connection is lost, Node invents the code; the connection's own error is right.
     stream.on("error", (error) => {
       const reset = error instanceof ConnectError ? undefined : resetError(stream.rstCode);
-      give(reset ?? networkError(error));
+      fail(reset ?? networkError(error));
     });
     stream.on("close", () => {
       signal.removeEventListener("abort", onAbort);
@@ -129,7 +128,7 @@ function answerOf(stream: ClientHttp2Stream, signal: AbortSignal, readMaxBytes: 
   });
 }
 
-/** The one message of an answer. Throws what the server said instead of it, as a `ConnectError`. */
+/** The one message of an answer. Throws the server's error status as a `ConnectError`. */
 export function messageOf({ status, header, trailer, body }: Answer): Uint8Array {
   const headers = webHeaders(header);
   const { headerError } = validateResponse(status, headers);
@@ -164,7 +163,7 @@ function webHeaders(fields: IncomingHttpHeaders): Headers {
   return headers;
 }
 
-/** What a stream's end means (gRPC over HTTP/2, Errors); nothing where it ended well. */
+/** The error of a stream's reset code (gRPC over HTTP/2, Errors); undefined if there is none. */
 function resetError(rstCode: number | undefined): ConnectError | undefined {
   switch (rstCode) {
     case undefined:
@@ -183,7 +182,7 @@ function resetError(rstCode: number | undefined): ConnectError | undefined {
   }
 }
 
-/** A connection that cannot be had, or was lost, is worth another attempt. */
+/** A connection that cannot be opened, or was lost, may work on the next attempt. */
 function networkError(thrown: unknown): ConnectError {
   return thrown instanceof ConnectError ? thrown : ConnectError.from(thrown, Code.Unavailable);
 }

@@ -2,17 +2,17 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Server } from "node:net";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { type Clock, systemClock } from "../../../shared/clock.ts";
-import { type Logger, silentLogger } from "../../../shared/logger.ts";
-import type { ActionStatus } from "../../../worker/action/action.ts";
-import { nobody } from "../../../worker/action/observer.ts";
-import { runLane } from "../../../worker/lanes/lane.ts";
-import { connectServer } from "../../../worker/source/connect-server.ts";
-import type { Transport } from "../../../worker/source/transport.ts";
-import { exampleTemplate } from "../../simulators/tink/example-template.ts";
-import { startTinkServer } from "../../simulators/tink/server.ts";
-import { startLegacyTinkServer } from "../../simulators/tink-legacy/server.ts";
-import { scaledClock } from "../../support/scaled-clock.ts";
+import { type Clock, systemClock } from "../../../../shared/clock.ts";
+import { type Logger, silentLogger } from "../../../../shared/logger.ts";
+import type { ActionStatus } from "../../../../worker/action/action.ts";
+import { nobody } from "../../../../worker/action/observer.ts";
+import { runLane } from "../../../../worker/lanes/lane.ts";
+import { connectServer } from "../../../../worker/source/server/connect-server.ts";
+import type { Transport } from "../../../../worker/source/source.ts";
+import { exampleTemplate } from "../../../simulators/tink/example-template.ts";
+import { startTinkServer } from "../../../simulators/tink/server.ts";
+import { startLegacyTinkServer } from "../../../simulators/tink-legacy/server.ts";
+import { scaledClock } from "../../../support/scaled-clock.ts";
 
 const WITHIN = { timeout: 10_000, interval: 5 };
 const MOST_BACKOFF_MS = 30_000;
@@ -42,7 +42,7 @@ function connect(
   server: string,
   { api = "current", clock = scaledClock(SPEED), log = silentLogger }: Partial<Connecting> = {},
 ): Transport {
-  const transport = connectServer({ server, tls: false, api }, { clock, log, maxBackoffMs: MOST_BACKOFF_MS });
+  const transport = connectServer({ server, tls: false, api, clock, log, maxBackoffMs: MOST_BACKOFF_MS });
   cleanups.push(() => transport.close());
   return transport;
 }

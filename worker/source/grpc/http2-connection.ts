@@ -12,7 +12,7 @@ import { repairStatus } from "./repair-status.ts";
 export interface KeepAlive {
   /** How long a connection with open calls may be silent before it is probed with a PING. */
   readonly pingIntervalMs: number;
-  /** How long the PING may go unanswered before the connection is given up. */
+  /** How long the PING may go unanswered before the connection is closed. */
   readonly pingTimeoutMs: number;
 }
 
@@ -20,7 +20,7 @@ export interface KeepAlive {
 const SETTINGS_TIMEOUT_MS = 20_000;
 
 /** One HTTP/2 connection. It can be used from the moment `openConnection` resolved until it is `retired`. */
-export class Connection {
+export class Http2Connection {
   readonly #session: ClientHttp2Session;
   readonly #socket: Socket;
   readonly #keepAlive: KeepAlive;
@@ -37,17 +37,17 @@ export class Connection {
     socket.once("close", () => clearTimeout(this.#probe));
   }
 
-  /** True when no call may begin here: the server said so, or the connection is gone. */
+  /** True when no call may begin on this connection: the server sent GOAWAY, or the connection is closed. */
   get retired(): boolean {
     return this.#retired || this.#session.closed || this.#session.destroyed;
   }
 
-  /** True when nothing is left of it. */
+  /** True when the session is destroyed. */
   get ended(): boolean {
     return this.#session.destroyed;
   }
 
-  /** How many more calls the server takes on this connection. */
+  /** How many more calls the server allows on this connection. */
   get room(): number {
     const most = this.#session.remoteSettings.maxConcurrentStreams ?? Number.POSITIVE_INFINITY;
     return most - this.#streams.size;
@@ -57,7 +57,7 @@ export class Connection {
     const stream = this.#session.request(headers);
     if (this.#streams.size === 0) this.heard();
     this.#streams.add(stream);
-    // The first listeners: every other one gets what they leave.
+    // These listeners come first: they change the fields that all others read.
     stream.on("response", repairStatus);
     stream.on("trailers", repairStatus);
     let answered = false;
@@ -69,8 +69,8 @@ export class Connection {
       this.#streams.delete(stream);
       this.#endWhenDone();
       if (answered && stream.readableEnded) return;
-      // A stream that ends early without an error code would leave its call hanging. A code the server sent has
-      // its say first; when the connection is lost, Node makes one up.
+      // A stream that ends early without an error code would leave its call hanging. A code that the server sent takes
+      // precedence; when the connection is lost, Node invents one.
       const fail = () => stream.emit("error", lost());
       if (this.retired) fail();
       else process.nextTick(fail);
@@ -82,7 +82,7 @@ export class Connection {
     return stream.session === this.#session;
   }
 
-  /** The server showed that it lives. */
+  /** The server sent something. */
   heard(): void {
     if (!this.retired) this.#probe.refresh();
   }
@@ -128,14 +128,14 @@ export class Connection {
 }
 
 /**
- * Opens a connection and waits for the server's settings, which are the first thing an HTTP/2 server says
- * (RFC 9113 section 3.4) and hold how many calls it takes. Rejects with the reason when there is none.
+ * Opens a connection and waits for the server's settings: they are the first frame that an HTTP/2 server sends
+ * (RFC 9113 section 3.4) and limit the calls. Rejects with the reason if they do not arrive.
  */
 export async function openConnection(
   dialer: Dialer,
   keepAlive: KeepAlive,
   signal: AbortSignal,
-): Promise<Connection> {
+): Promise<Http2Connection> {
   if (signal.aborted) throw closing();
   const socket = dialer.dial();
   const session = connect(dialer.url, { createConnection: () => socket });
@@ -144,7 +144,7 @@ export async function openConnection(
     failure ??= error;
     destroy(session, socket);
   };
-  // These stay for good: an error nobody listens to ends the process, and a TLS alert leaves the socket open.
+  // Never removed: an error without a listener ends the process, and a TLS alert leaves the socket open.
   session.on("error", onFailure);
   socket.on("error", onFailure);
   const onAbort = () => destroy(session, socket, closing());
@@ -157,14 +157,14 @@ export async function openConnection(
       session.once("remoteSettings", () => resolve());
       socket.once("close", () => reject(failure ?? lost()));
     });
-    return new Connection(session, socket, keepAlive);
+    return new Http2Connection(session, socket, keepAlive);
   } finally {
     clearTimeout(silence);
     signal.removeEventListener("abort", onAbort);
   }
 }
 
-/** A session that was saying goodbye would wait for the server to do the same, so the socket goes, too. */
+/** A session that is closing waits for the server to close as well, so the socket is destroyed, too. */
 function destroy(session: ClientHttp2Session, socket: Socket, reason?: Error): void {
   session.destroy(reason);
   socket.destroy(reason);

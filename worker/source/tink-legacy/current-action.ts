@@ -1,27 +1,26 @@
 import { State, type WorkflowContext } from "./gen/workflow_pb.ts";
 
-/** As much of an action as tells whose it is, and that it is the one a context speaks of. */
-interface Turn {
+/** The fields by which an action of a list is compared with a workflow's context. */
+interface ListedAction {
   readonly taskName: string;
   readonly name: string;
   readonly workerId: string;
 }
 
-type Where = Pick<
+type Position = Pick<
   WorkflowContext,
   "currentTask" | "currentAction" | "currentActionIndex" | "currentActionState"
 >;
 
 /**
- * The index of the action whose turn it is; undefined when it is nobody's. Before the first action it is that one's, after a
- * success the next one's, after a failure or a time-out nobody's; else the current one's. A workflow with all of its
- * actions done names none either, and the index behind the last.
+ * The index of the action to run now: the first one before any has run, the next one after a success, none after a failure or
+ * a timeout, else the current one. A completed workflow names no current action either, and has an index behind the last.
  */
-export function turnIndexOf({
+export function currentIndexOf({
   currentAction,
   currentActionIndex,
   currentActionState,
-}: Where): number | undefined {
+}: Position): number | undefined {
   const index = Number(currentActionIndex);
   if (currentAction === "") return index === 0 ? 0 : undefined;
   switch (currentActionState) {
@@ -36,15 +35,15 @@ export function turnIndexOf({
 }
 
 /**
- * The action that is `workerId`'s to run now, with its index; undefined when it is another worker's turn or nobody's, or when
- * the list, which is asked for after the context, is that of another workflow by now.
+ * The action that `workerId` runs now, with its index. Undefined if there is none, if it is another worker's, or if the list,
+ * which is fetched after the context, belongs to another workflow by now.
  */
-export function turnOf<T extends Turn>(
-  context: Where,
+export function currentActionOf<T extends ListedAction>(
+  context: Position,
   actions: readonly T[],
   workerId: string,
 ): { readonly index: number; readonly action: T } | undefined {
-  const index = turnIndexOf(context);
+  const index = currentIndexOf(context);
   const action = index === undefined ? undefined : actions[index];
   if (index === undefined || action?.workerId !== workerId) return undefined;
   if (context.currentAction === "") return { index, action };

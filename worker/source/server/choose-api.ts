@@ -1,26 +1,27 @@
 import { Code } from "@connectrpc/connect";
-import type { Logger } from "../../shared/logger.ts";
-import { codeName, failedPollOfError } from "./tink/errors.ts";
-import type { Acknowledgement, Transport } from "./transport.ts";
+import type { Logger } from "../../../shared/logger.ts";
+import { raceAbort } from "../../../shared/race-abort.ts";
+import { codeName, failedPollOfError } from "../grpc/errors.ts";
+import type { Acknowledgement, Transport } from "../source.ts";
 
 export type ApiName = "current" | "legacy";
 
 export interface ApiChoiceOptions {
   readonly apis: Readonly<Record<ApiName, Omit<Transport, "close">>>;
-  /** Asks the server which one it speaks. Rejects when it does not answer; takes its own time and no longer. */
+  /** Asks the server which one it speaks. Rejects when it does not answer; has a timeout of its own. */
   readonly ask: (agentId: string) => Promise<ApiName>;
-  /** Whether the server that was asked is still at the other end. */
+  /** Whether the connection to the server that was asked is still open. */
   readonly stillConnected: () => boolean;
   readonly close: () => Promise<void>;
   readonly log: Logger;
 }
 
 /**
- * The API that the server speaks, found out by asking once for each connection. The report has the same path in both and
- * different messages, so it is never tried on an API that was not chosen.
+ * Uses the API that the server speaks, and asks for it once per connection. The report has the same path in both APIs but
+ * different messages, so it is never sent before the API is known.
  */
 export function chooseApi({ apis, ask, stillConnected, close, log }: ApiChoiceOptions): Transport {
-  /** The last answer; it stands while `chosen` does. */
+  /** The last answer, also once `chosen` is revoked. */
   let known: ApiName | undefined;
   let chosen: ApiName | undefined;
   let asking: Promise<ApiName> | undefined;
@@ -37,16 +38,16 @@ export function chooseApi({ apis, ask, stillConnected, close, log }: ApiChoiceOp
     }
   }
 
-  /** One question at a time, whoever asks first. Rejects with the signal's reason, and when the server does not answer. */
+  /** One question at a time. Rejects with the signal's reason, and when the server does not answer. */
   async function choice(agentId: string, signal: AbortSignal): Promise<ApiName> {
     signal.throwIfAborted();
     if (!stillConnected()) chosen = undefined;
     if (chosen !== undefined) return chosen;
     asking ??= askNow(agentId);
-    return untilAborted(asking, signal);
+    return raceAbort(asking, signal);
   }
 
-  /** What was chosen has turned out not to be so, unless somebody found that out before. */
+  /** The choice was wrong; another call may have revoked it already. */
   function revoke(api: ApiName): void {
     if (chosen === api) chosen = undefined;
   }
@@ -54,7 +55,7 @@ export function chooseApi({ apis, ask, stillConnected, close, log }: ApiChoiceOp
   return {
     servesSeveral: () => known === "legacy",
 
-    async next(agentId, signal, atHand) {
+    async next(agentId, signal, inFlight) {
       let api: ApiName;
       try {
         api = await choice(agentId, signal);
@@ -62,7 +63,7 @@ export function chooseApi({ apis, ask, stillConnected, close, log }: ApiChoiceOp
         signal.throwIfAborted();
         return failedPollOfError(thrown);
       }
-      const poll = await apis[api].next(agentId, signal, atHand);
+      const poll = await apis[api].next(agentId, signal, inFlight);
       // The server behind the address was replaced by one of the other API.
       if (poll.kind === "failed" && poll.code === codeName(Code.Unimplemented)) revoke(api);
       return poll;
@@ -74,7 +75,7 @@ export function chooseApi({ apis, ask, stillConnected, close, log }: ApiChoiceOp
         const api = await choice(agentId, signal);
         const answer = await apis[api].report(status, signal);
         if (!isRefusal(answer)) return answer;
-        // Behind a proxy the server may be replaced on an open connection: its own refusals count, the other API's do not.
+        // A proxy may replace the server on an open connection: a refusal counts only from a server of this API.
         revoke(api);
         const now = await choice(agentId, signal);
         if (now === api) return answer;
@@ -91,17 +92,7 @@ export function chooseApi({ apis, ask, stillConnected, close, log }: ApiChoiceOp
 }
 
 function isRefusal(answer: Acknowledgement): answer is Exclude<Acknowledgement, { kind: "acknowledged" }> {
-  return answer.kind === "rejected" || (answer.kind === "retry" && Boolean(answer.bounded || answer.missing));
-}
-
-async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  const { promise, reject } = Promise.withResolvers<never>();
-  const onAbort = () => reject(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-  }
+  return (
+    answer.kind === "rejected" || (answer.kind === "retry" && Boolean(answer.perhapsGone || answer.missing))
+  );
 }

@@ -1,32 +1,15 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { oneLine } from "../../../shared/contract/result.ts";
 import { TimeoutReached } from "../../../shared/timeout.ts";
-import type { Acknowledgement, Poll } from "../transport.ts";
-import { PreconditionFailureSchema } from "./gen/precondition_failure_pb.ts";
-import { PreconditionFailureViolation, PreconditionFailureViolationSchema } from "./gen/workflow_pb.ts";
+import type { Acknowledgement, Poll } from "../source.ts";
 
-/** Anything `GetAction` threw as a poll. Its deadline exceeds the server's hold: when it passes, nothing came. */
-export function pollOfError(thrown: unknown): Exclude<Poll, { kind: "action" }> {
-  const error = rpcErrorOf(thrown);
-  const reason = reasonOf(error);
-  if (saysNoActionAvailable(error)) return { kind: "idle", reason };
-  switch (error.code) {
-    case Code.NotFound:
-    case Code.FailedPrecondition:
-    case Code.DeadlineExceeded:
-      return { kind: "idle", reason };
-    default:
-      return { kind: "failed", code: codeName(error.code), reason };
-  }
-}
-
-/** Anything a call threw whose errors never mean that there is nothing to do. */
+/** Converts anything a call threw to a failed poll. */
 export function failedPollOfError(thrown: unknown): Poll & { readonly kind: "failed" } {
   const error = rpcErrorOf(thrown);
   return { kind: "failed", code: codeName(error.code), reason: reasonOf(error) };
 }
 
-/** Anything `ReportActionStatus` threw as an acknowledgement. */
+/** Converts anything `ReportActionStatus` threw to an acknowledgement. */
 export function acknowledgementOfError(thrown: unknown): Exclude<Acknowledgement, { kind: "acknowledged" }> {
   const error = rpcErrorOf(thrown);
   const answer = { code: codeName(error.code), reason: reasonOf(error) };
@@ -58,22 +41,15 @@ function rpcErrorOf(thrown: unknown): ConnectError {
 }
 
 /**
- * The server says Internal both when its store fails and when the workflow is gone. The end of the text tells them apart: it
- * is the Kubernetes client's, `Workflow.tinkerbell.org "name" not found`.
+ * The server answers Internal both when its store fails and when the workflow is gone. For the latter, the message ends with
+ * the Kubernetes client's text, `Workflow.tinkerbell.org "name" not found`.
  */
 function saysMissingWorkflow(error: ConnectError): boolean {
   const [, why = ""] = error.rawMessage.split("error getting workflow:");
   return error.code === Code.Internal && why.trimEnd().endsWith(" not found");
 }
 
-function saysNoActionAvailable(error: ConnectError): boolean {
-  const type = PreconditionFailureViolationSchema.value[PreconditionFailureViolation.NO_ACTION_AVAILABLE];
-  return error
-    .findDetails(PreconditionFailureSchema)
-    .some((failure) => failure.violations.some((violation) => violation.type === type?.name));
-}
-
-/** One line. A host with several addresses fails with one error for each and no text of its own. */
+/** One line. A host with several addresses fails with one error per address and an empty message. */
 function reasonOf(error: ConnectError): string {
   const cause = error.cause;
   const inner =
@@ -81,7 +57,7 @@ function reasonOf(error: ConnectError): string {
   return oneLine(plain(error.rawMessage) || inner.join("; ") || codeName(error.code));
 }
 
-/** OpenSSL's words without where in its sources they come from, and Node's without what this worker does anyway. */
+/** Removes source positions from OpenSSL's messages, and advice that this worker follows anyway from Node's. */
 function plain(message: string): string {
   const [, openSsl] = /^[\dA-F]+:error:[\dA-F]+:[^:]*:[^:]*:([^:]+)/i.exec(message) ?? [];
   if (openSsl === "wrong version number") return "the server does not use TLS";

@@ -1,9 +1,9 @@
+import type { Acknowledgement, Poll, Transport } from "../source.ts";
 import { Availability, type AvailabilityOptions, type Failure } from "./availability.ts";
-import type { Acknowledgement, Poll, Transport } from "./transport.ts";
 
 /**
- * A transport whose calls stop while its server is unavailable: a poll then fails at once with the outage, for its lane to
- * wait; a report waits itself.
+ * A transport that makes no calls while its server is unavailable: a poll then fails at once with the outage, which its lane
+ * waits for; a report waits itself.
  */
 export function withAvailability(transport: Transport, options: AvailabilityOptions): Transport {
   const availability = new Availability(options);
@@ -11,7 +11,7 @@ export function withAvailability(transport: Transport, options: AvailabilityOpti
 
   function pollFailure(poll: Poll): Failure | undefined {
     if (poll.kind !== "failed") return undefined;
-    // A deadline passes only for calls that the server does not hold.
+    // A poll that the server holds longer than its deadline is idle, not failed.
     const isOutage = poll.code === "Unavailable" || poll.code === "DeadlineExceeded" || !connected();
     return isOutage ? { code: poll.code, reason: poll.reason } : undefined;
   }
@@ -24,14 +24,14 @@ export function withAvailability(transport: Transport, options: AvailabilityOpti
   return {
     servesSeveral: () => transport.servesSeveral(),
 
-    async next(agentId, signal, atHand) {
+    async next(agentId, signal, inFlight) {
       signal.throwIfAborted();
       const refusal = availability.refusal(agentId);
       if (refusal) return { kind: "failed", ...refusal, outage: availability };
       let failure: Failure | undefined;
       const poll = await availability.call(
         agentId,
-        () => transport.next(agentId, signal, atHand),
+        () => transport.next(agentId, signal, inFlight),
         (result) => {
           failure = pollFailure(result);
           return failure;

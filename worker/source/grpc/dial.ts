@@ -22,7 +22,7 @@ export interface ServerOptions {
   readonly connectTimeoutMs?: number;
 }
 
-/** How to reach one server: its origin, and a socket to it whenever one is wanted. */
+/** How to reach one server: its origin, and new sockets to it. */
 export interface Dialer {
   readonly url: string;
   dial(): Socket;
@@ -31,7 +31,7 @@ export interface Dialer {
 const DEFAULT_PORT = 42_113;
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/** Throws a `TypeError` when `options.server` is no address. Opens nothing yet. */
+/** Throws a `TypeError` when `options.server` is not an address. Opens nothing yet. */
 export function createDialer(options: ServerOptions): Dialer {
   const { host, port } = parseServer(options.server);
   const address = { host, port, noDelay: true };
@@ -65,14 +65,17 @@ function tlsOptions(options: ServerOptions, host: string): ConnectionOptions {
     ALPNProtocols: ["h2"],
     minVersion: "TLSv1.2",
     rejectUnauthorized: !options.insecureTls,
-    // Node's own roots alone would miss a company's, which operators install in the system's store.
+    // Company roots are installed in the system's store, not in Node's.
     ca: options.ca ?? [...getCACertificates("default"), ...getCACertificates("system")],
-    ...defined({ servername: serverName, cert: options.clientCertificate }),
-    ...(options.clientKey === undefined ? {} : { key: options.clientKey.reveal() }),
+    ...defined({
+      servername: serverName,
+      cert: options.clientCertificate,
+      key: options.clientKey?.reveal(),
+    }),
   };
 }
 
-/** A host that drops packets would otherwise hold every call until the system gives up after minutes. */
+/** Without this bound, a host that drops packets holds every call for minutes, until the system times out. */
 function boundConnecting(socket: Socket, connected: "connect" | "secureConnect", ms: number): void {
   const timer = setTimeout(() => {
     socket.destroy(Object.assign(new Error(`no connection within ${ms} ms`), { code: "ETIMEDOUT" }));
