@@ -2,8 +2,8 @@ import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { providersOf, requiredCredentials } from "../../shared/contract/connection.ts";
 import { fileProblemOf } from "../document/read-text-file.ts";
 import { type PrintedSecrets, parsePrinted } from "./printed-secrets.ts";
+import type { SecretCommand } from "./run-secret-command.ts";
 import type { MachineEntry, SecretPlace } from "./schema.ts";
-import type { SecretCommand } from "./secret-commands.ts";
 import {
   readDirectory,
   readSecret,

@@ -3,8 +3,8 @@ import { Connection, providersOf } from "../../shared/contract/connection.ts";
 import { readCredentials } from "./credentials.ts";
 import type { ConnectionReading, Inventory, Machine } from "./inventory.ts";
 import { lockKeyOf, serviceLockKey } from "./lock-key.ts";
+import type { Environment } from "./run-secret-command.ts";
 import type { MachineEntry } from "./schema.ts";
-import type { Environment } from "./secret-commands.ts";
 import { readBundle, type SecretReading } from "./secret-source.ts";
 import { homeAssistantOptions, rpcOptions } from "./service-options.ts";
 

@@ -8,8 +8,8 @@ import { absoluteEntry } from "./absolute-entry.ts";
 import { entryLockKey, FileInventory } from "./file-inventory.ts";
 import type { Inventory } from "./inventory.ts";
 import { mergeDefaults } from "./merge-defaults.ts";
+import type { Environment } from "./run-secret-command.ts";
 import { InventoryFile, MachineDefaults, MachineEntry, refusedKeys } from "./schema.ts";
-import type { Environment } from "./secret-commands.ts";
 import { secretWarnings } from "./secret-warnings.ts";
 
 export interface InventoryInput {

@@ -3,7 +3,8 @@ import { open } from "node:fs/promises";
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { TimeoutReached, withTimeout } from "../../shared/timeout.ts";
 import { checkFile, decodeText, FileProblem, fileProblemOf } from "../document/read-text-file.ts";
-import type { Environment, SecretCommand, SecretCommands } from "./secret-commands.ts";
+import type { Environment, SecretCommand } from "./run-secret-command.ts";
+import type { SecretCommands } from "./secret-commands.ts";
 import { readFolder } from "./secret-directory.ts";
 import { LONGEST_SECRET_BYTES, readSecretText } from "./secret-text.ts";
 

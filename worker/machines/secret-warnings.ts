@@ -2,8 +2,8 @@ import { accessSync, constants } from "node:fs";
 import { join } from "node:path";
 import { fileProblemOf, type ReadTextFile } from "../document/read-text-file.ts";
 import { credentialSources, requiredFiles } from "./credentials.ts";
+import type { Environment } from "./run-secret-command.ts";
 import type { MachineEntry } from "./schema.ts";
-import type { Environment } from "./secret-commands.ts";
 import type { SecretSource } from "./secret-source.ts";
 import { rpcSecretSources } from "./service-options.ts";
 

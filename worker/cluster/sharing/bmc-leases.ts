@@ -8,7 +8,7 @@ import { isKubernetesError, KubernetesError } from "../client/kubernetes-error.t
 import { WatchedObjects } from "../client/watched-objects.ts";
 import { actionEnded, activeActionKeys, isActionActive } from "./active-jobs.ts";
 import type { LaneShares } from "./lane-shares.ts";
-import { bounded } from "./request-timeout.ts";
+import { withRequestTimeout } from "./request-timeout.ts";
 import {
   actionOf,
   bmcLeaseName,
@@ -106,7 +106,7 @@ export class BmcLeases implements Locks {
   async close(): Promise<void> {
     const { clock } = this.#options;
     this.#isStopping = true;
-    await bounded(clock, this.#timings.stopMs, new AbortController().signal, () =>
+    await withRequestTimeout(clock, this.#timings.stopMs, new AbortController().signal, () =>
       Promise.all(this.#releases),
     ).catch(() => undefined);
     this.#end.abort(new Error("the worker has stopped"));
@@ -315,6 +315,6 @@ export class BmcLeases implements Locks {
   }
 
   #ask<T>(signal: AbortSignal, work: (bound: AbortSignal) => Promise<T>): Promise<T> {
-    return bounded(this.#options.clock, this.#timings.requestTimeoutMs, signal, work);
+    return withRequestTimeout(this.#options.clock, this.#timings.requestTimeoutMs, signal, work);
   }
 }

@@ -4,7 +4,7 @@ import { textOf } from "../../../shared/text-of.ts";
 import { KINDS } from "../client/kinds.ts";
 import { isKubernetesError } from "../client/kubernetes-error.ts";
 import type { Membership } from "./membership.ts";
-import { bounded } from "./request-timeout.ts";
+import { withRequestTimeout } from "./request-timeout.ts";
 import type { ShareCluster } from "./share-lease.ts";
 import type { ObservedMember, ShareView } from "./share-view.ts";
 import { combinedHash, stableHash } from "./stable-hash.ts";
@@ -123,7 +123,7 @@ export class FailureDetector {
     const { uid, resourceVersion } = lease.metadata;
     try {
       const at = { namespace: cluster.namespace, name };
-      const was = await bounded(clock, timings.requestTimeoutMs, signal, (bound) =>
+      const was = await withRequestTimeout(clock, timings.requestTimeoutMs, signal, (bound) =>
         cluster.remove(KINDS.lease, at, { uid, resourceVersion }, bound),
       );
       if (was) log.warn({ replica: identity }, "replica gone, redistributing its lanes");

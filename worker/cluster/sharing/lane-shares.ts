@@ -6,7 +6,7 @@ import { FailureDetector } from "./failure-detector.ts";
 import { JoinDebouncer } from "./join-debouncer.ts";
 import { Membership } from "./membership.ts";
 import { Notifier } from "./notifier.ts";
-import { bounded } from "./request-timeout.ts";
+import { withRequestTimeout } from "./request-timeout.ts";
 import { ShardOwner } from "./shard-owner.ts";
 import { SHARDS, shardOf, shardSizes } from "./shards.ts";
 import type { ShareCluster } from "./share-lease.ts";
@@ -317,7 +317,7 @@ export class LaneShares {
     this.#isStopped = true;
     this.#owner.loseAll();
     const quiet = this.#owner.announce();
-    const stopped = bounded(clock, this.#timings.stopMs, new AbortController().signal, () => quiet);
+    const stopped = withRequestTimeout(clock, this.#timings.stopMs, new AbortController().signal, () => quiet);
     if (!(await stopped.catch(() => false))) {
       // Whoever takes over while a lane still asks would not be alone: the Lease may run out instead.
       log.warn({}, "lanes not stopped in time, leaving lease to expire");

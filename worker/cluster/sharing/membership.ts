@@ -6,7 +6,7 @@ import { KINDS } from "../client/kinds.ts";
 import { isKubernetesError, KubernetesError } from "../client/kubernetes-error.ts";
 import type { ElapsedTime, Moment } from "./elapsed-time.ts";
 import { Notifier } from "./notifier.ts";
-import { bounded } from "./request-timeout.ts";
+import { withRequestTimeout } from "./request-timeout.ts";
 import {
   findLease,
   holderOf,
@@ -111,7 +111,7 @@ export class Membership {
     const identity = this.#identity;
     this.#renewed = undefined;
     try {
-      await bounded(clock, timings.stopMs, new AbortController().signal, async (bound) => {
+      await withRequestTimeout(clock, timings.stopMs, new AbortController().signal, async (bound) => {
         for (;;) {
           try {
             const lease = this.#lease ?? (await findLease(cluster, this.#name, bound));
@@ -140,7 +140,7 @@ export class Membership {
     const { cluster, time, timings } = this.#options;
     const sent = time.now();
     try {
-      this.#lease = await this.#bounded(signal, (bound) =>
+      this.#lease = await this.#request(signal, (bound) =>
         cluster.create(KINDS.lease, cluster.namespace, this.#text(), ShareLease, bound),
       );
     } catch (thrown) {
@@ -155,7 +155,7 @@ export class Membership {
   /** There is a Lease of this name: an own one whose answer was lost, or that of another process. */
   async #meet(signal: AbortSignal): Promise<number> {
     const { cluster, clock, log, timings } = this.#options;
-    const found = await this.#bounded(signal, (bound) => findLease(cluster, this.#name, bound));
+    const found = await this.#request(signal, (bound) => findLease(cluster, this.#name, bound));
     if (!found) return 0;
     if (holderOf(found) === this.#identity) {
       this.#lease = found;
@@ -173,7 +173,7 @@ export class Membership {
       }
       this.#other = { lease: found, sinceMs: nowMs };
     } else if (this.#other && nowMs - this.#other.sinceMs >= timings.leaseDurationMs) {
-      await this.#bounded(signal, (bound) =>
+      await this.#request(signal, (bound) =>
         cluster.remove(KINDS.lease, this.#at, { uid, resourceVersion }, bound),
       );
       return 0;
@@ -185,7 +185,7 @@ export class Membership {
     const { cluster, time, timings } = this.#options;
     const sent = time.now();
     try {
-      const renewed = await this.#bounded(signal, (bound) =>
+      const renewed = await this.#request(signal, (bound) =>
         cluster.replace(KINDS.lease, this.#at, this.#text(lease), ShareLease, bound),
       );
       if (renewed.metadata.uid !== lease.metadata.uid) {
@@ -196,7 +196,7 @@ export class Membership {
       this.#lease = renewed;
     } catch (thrown) {
       if (!isKubernetesError(thrown, "conflict", "not-found")) throw thrown;
-      const found = await this.#bounded(signal, (bound) => findLease(cluster, this.#name, bound));
+      const found = await this.#request(signal, (bound) => findLease(cluster, this.#name, bound));
       if (found && holderOf(found) === this.#identity) this.#lease = found;
       else this.#becomeAnother();
       return 0;
@@ -247,8 +247,8 @@ export class Membership {
     this.#problem = error;
   }
 
-  #bounded<T>(signal: AbortSignal, work: (bound: AbortSignal) => Promise<T>): Promise<T> {
+  #request<T>(signal: AbortSignal, work: (bound: AbortSignal) => Promise<T>): Promise<T> {
     const { clock, timings } = this.#options;
-    return bounded(clock, timings.requestTimeoutMs, signal, work);
+    return withRequestTimeout(clock, timings.requestTimeoutMs, signal, work);
   }
 }

@@ -5,7 +5,7 @@ import { textOf } from "../../../shared/text-of.ts";
 import { KINDS } from "../client/kinds.ts";
 import { isKubernetesError } from "../client/kubernetes-error.ts";
 import type { Membership } from "./membership.ts";
-import { bounded } from "./request-timeout.ts";
+import { withRequestTimeout } from "./request-timeout.ts";
 import { holderOf, leaseText, type ShareCluster, ShareLease, shardLeaseName } from "./share-lease.ts";
 import type { ShareView } from "./share-view.ts";
 import type { Timings } from "./timings.ts";
@@ -204,7 +204,7 @@ export class ShardOwner {
     const name = shardLeaseName(group, shard);
     const lease = leaseText({ group, role: "shard", name, holder, nowMs: clock.now(), before });
     try {
-      await bounded(clock, timings.requestTimeoutMs, signal, (bound) =>
+      await withRequestTimeout(clock, timings.requestTimeoutMs, signal, (bound) =>
         before
           ? cluster.replace(KINDS.lease, { namespace: cluster.namespace, name }, lease, ShareLease, bound)
           : cluster.create(KINDS.lease, cluster.namespace, lease, ShareLease, bound),

@@ -1,19 +1,16 @@
 import { rm } from "node:fs/promises";
-import type { Readable } from "node:stream";
-import { setTimeout as sleep } from "node:timers/promises";
-import { execa } from "execa";
-import { endGroup, killGroup, signalGroup } from "../../../shared/child-process/process-group.ts";
+import { ChildProcess } from "../../../shared/child-process/child-process.ts";
+import { endGroup, signalGroup } from "../../../shared/child-process/process-group.ts";
 import { serialiseConnection } from "../../../shared/contract/connection.ts";
 import { EXIT_OK, exitCodeOf } from "../../../shared/contract/exit-code.ts";
 import { type StopReason, waitUntilDeadline } from "../../../shared/deadline.ts";
 import { defined } from "../../../shared/defined.ts";
 import { textOf } from "../../../shared/text-of.ts";
-import type { LogLine, Outcome } from "../../action/action.ts";
+import type { Outcome } from "../../action/action.ts";
 import { actionKey } from "../../action/action-key.ts";
 import { bootTime, bootTimeIn } from "../../action/boot-time.ts";
 import { parseImageReference } from "../../action/image-reference.ts";
 import { type FilePermit, refusalOf } from "../host-refusal.ts";
-import { FLOOD_GRACE_MS, LogStream } from "../log-stream.ts";
 import { inputTruncated, type Need } from "../orphan.ts";
 import { concludeOutcome, failedLaunch, nothingToRemove } from "../outcome.ts";
 import {
@@ -22,10 +19,12 @@ import {
   type LaunchHandle,
   LaunchNotRecorded,
   type LaunchRequest,
+  outputOptions,
   type ReturnedAction,
   type Runtime,
 } from "../runtime.ts";
 import type { ActionProgram, ActionPrograms } from "./action-program.ts";
+import { followProcess } from "./follow.ts";
 import {
   endProcessesOf,
   type ProcessState,
@@ -37,9 +36,6 @@ import {
 } from "./orphans.ts";
 import { isRunning, processHandle } from "./process-table.ts";
 import { childEnvironment } from "./spec.ts";
-
-/** How long output that is still in the pipes may take to arrive once the process has ended. */
-const DRAIN_MS = 2_000;
 
 export interface ProcessRuntimeOptions {
   readonly programs: ActionPrograms;
@@ -53,11 +49,6 @@ export interface ProcessRuntimeOptions {
   readonly compileCacheDirectory?: string;
   /** Of a worker that may come back; without it nothing is adopted. */
   readonly state?: ProcessState;
-}
-
-interface Exit {
-  readonly exitCode?: number;
-  readonly signal?: string;
 }
 
 /**
@@ -215,11 +206,14 @@ export class ProcessRuntime implements Runtime {
     const resultFile = state && resultFileOf(state, key);
     // A result that is there is another run's.
     if (resultFile !== undefined) await rm(resultFile, { force: true });
-    const child = execa(
-      process.execPath,
-      [program.file, ...program.leadingArguments, ...request.action.command],
-      {
-        env: childEnvironment({
+    this.#keys.add(key);
+    const ended = Promise.withResolvers<void>();
+    let groupId: number | undefined;
+    try {
+      const child = await ChildProcess.start({
+        program: process.execPath,
+        argv: [program.file, ...program.leadingArguments, ...request.action.command],
+        environment: childEnvironment({
           inherited: environment,
           action: { ...request.action.environment, ...request.environment },
           connectionOnStdin: request.connection !== undefined,
@@ -229,89 +223,48 @@ export class ProcessRuntime implements Runtime {
           ...(state && resultFile !== undefined ? { state: { id: state.id, resultFile } } : {}),
           ...defined({ compileCacheDirectory }),
         }),
-        extendEnv: false,
-        detached: true,
-        cleanup: false,
-        buffer: false,
-        reject: false,
-        stdin: "pipe",
-      },
-    );
-    const groupId = child.pid;
-    if (groupId === undefined) throw new Error((await child).originalMessage ?? "no process was started");
-
-    const log = new LogStream(request);
-    const read = Promise.all([
-      readStream(child.stdout, "stdout", log),
-      readStream(child.stderr, "stderr", log),
-    ]);
-    // An action that ends without reading its input breaks the pipe: its exit code tells why.
-    child.stdin.on("error", () => undefined);
-    const exited = new Promise<Exit>((resolve) => {
-      child.nodeChildProcess.once("exit", (code, by) =>
-        resolve({ ...(code === null ? {} : { exitCode: code }), ...(by === null ? {} : { signal: by }) }),
+        hasInput: true,
+      });
+      groupId = child.groupId;
+      this.#running.set(groupId, ended.promise);
+      const { written, ...followed } = await followProcess(
+        {
+          ...outputOptions(request),
+          child,
+          beforeInput: () => this.#record(request, child),
+          input: request.connection ? serialiseConnection(request.connection) : "",
+          timeoutMs: request.timeoutMs,
+          stopGraceMs,
+        },
+        signal,
       );
-    });
-    const { promise: over, resolve: markOver } = Promise.withResolvers<void>();
-    this.#running.set(groupId, over);
-    this.#keys.add(key);
-    try {
-      await this.#record(request, groupId);
-      child.stdin.end(request.connection ? serialiseConnection(request.connection) : "");
-      const stopReason = await waitUntilDeadline(request.timeoutMs, signal, () => exited);
-      const graceMs = log.isFlooding ? Math.min(stopGraceMs, FLOOD_GRACE_MS) : stopGraceMs;
-      log.pace.hurry();
-      if (stopReason) await endGroup(groupId, graceMs, exited);
-      const exit = await Promise.race([exited, sleep(DRAIN_MS, {}, { ref: false })]);
-      await killGroup(groupId);
-      await within(read, DRAIN_MS);
-      for (const stream of [child.stdout, child.stderr]) stream.destroy();
       const outcome = concludeOutcome({
-        ...exit,
-        ...log.end(),
-        ...defined({ stopReason }),
+        ...followed,
+        ...written,
         timeoutMs: request.timeoutMs,
         startedAt,
         stoppedAt: new Date(),
       });
       return this.#ended(outcome, key);
     } finally {
-      this.#running.delete(groupId);
+      if (groupId !== undefined) this.#running.delete(groupId);
       this.#keys.delete(key);
-      markOver();
+      ended.resolve();
     }
   }
 
   /**
-   * An action waits for its connection, so that one whose launch is not on record has done nothing and is ended. One that
-   * brings its own runs already: it goes on, and its mark finds it.
+   * An action waits for its connection: if its launch cannot be recorded, it is killed and has done nothing. An action that
+   * brings its own connection is already running: it continues, and is found by its variables.
    */
-  async #record({ connection, onLaunch }: LaunchRequest, groupId: number): Promise<void> {
+  async #record({ connection, onLaunch }: LaunchRequest, child: ChildProcess): Promise<void> {
     if (!onLaunch) return;
     try {
-      await onLaunch(await processHandle(groupId));
+      await onLaunch(await processHandle(child.groupId));
     } catch (thrown) {
       if (!connection) return;
-      await killGroup(groupId);
+      await child.kill();
       throw thrown;
     }
   }
-}
-
-/** Hands a stream over at the pace of its reader. Never rejects. */
-async function readStream(stream: Readable, name: LogLine["stream"], log: LogStream): Promise<void> {
-  try {
-    for await (const chunk of stream) {
-      await log.pace.read(chunk, (part) => log.write(name, part));
-    }
-  } catch {
-    // What was read until then is what there is.
-  }
-}
-
-/** A process outside the action's group may hold a pipe open for ever; it is not waited for. */
-async function within(work: Promise<unknown>, ms: number): Promise<void> {
-  const limit = new AbortController();
-  await Promise.race([work, sleep(ms, undefined, { signal: limit.signal }).catch(() => undefined)]);
-  limit.abort();
 }

@@ -1,6 +1,8 @@
 import { readdir, readFile } from "node:fs/promises";
-import { execa } from "execa";
+import { runProgram } from "../../../shared/child-process/run-program.ts";
 import type { LaunchHandle } from "../runtime.ts";
+
+const PS_TIMEOUT_MS = 5_000;
 
 /** Process IDs are given out anew; with its start and the system's boot, one means one process for ever. */
 export async function processHandle(pid: number): Promise<LaunchHandle> {
@@ -73,11 +75,14 @@ async function bootId(): Promise<string | undefined> {
 
 /** The time of its start as `ps` of POSIX systems without /proc prints it; undefined for one that is gone. */
 export async function startByPs(pid: number): Promise<string | undefined> {
-  const { exitCode, stdout } = await execa("ps", ["-o", "lstart=", "-p", String(pid)], {
-    env: { LC_ALL: "C" },
-    reject: false,
-    stdin: "ignore",
-    timeout: 5_000,
-  });
-  return (exitCode === 0 && stdout.trim()) || undefined;
+  const ended = await runProgram(
+    {
+      program: "ps",
+      argv: ["-o", "lstart=", "-p", String(pid)],
+      environment: { ...process.env, LC_ALL: "C" },
+      timeoutMs: PS_TIMEOUT_MS,
+    },
+    new AbortController().signal,
+  ).catch(() => undefined);
+  return (ended?.exit?.exitCode === 0 && ended.stdout.toString().trim()) || undefined;
 }
