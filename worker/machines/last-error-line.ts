@@ -2,19 +2,18 @@ import { oneLine } from "../../shared/contract/result.ts";
 import { formsOf } from "../../shared/secret-forms.ts";
 
 const WITHHELD = "its last output is withheld because it contains a secret";
-/** Keys of what commands print. */
+/** Keys in the output of commands. */
 const KEYS = new Set(["username", "password", "kg", "secrets"]);
-/** As shells trace assignments, and as clients log headers: what follows is more often a secret than not. */
+/** Assignments that shells trace and headers that clients log: what follows is probably a secret. */
 const TELLTALE =
   /(pass(word|wd|phrase)?|secret|token|credential|api[-_]?key|\bkg)["']?\s*(=\s*\S|:\s*\S+\s*$)|authorization["']?\s*:|\bbearer\s+\S{8}/i;
-/** Shorter values of variables are switches and names, and so are addresses. */
+/** Shorter values are flags and names, and addresses are not secret either. */
 const SHORTEST = 8;
 const ADDRESS = /^[a-z][a-z0-9+.-]*:\/\/[^@]*$/i;
 
 /**
- * The last line of a command's stderr as the reason of its failure. Withheld whole when it holds, in any form,
- * anything that the command printed on stdout or one of the values it was given in variables, or looks as if it told
- * a secret.
+ * The last line of a command's stderr, as the reason of its failure. Withheld entirely if it contains, in any form,
+ * something from stdout or from the given variables, or looks like a secret.
  */
 export function lastErrorLine(line: string, stdout: string, given: readonly string[]): string {
   const said = oneLine(line);
@@ -23,7 +22,7 @@ export function lastErrorLine(line: string, stdout: string, given: readonly stri
   return TELLTALE.test(said) || forms.some((form) => line.includes(form)) ? WITHHELD : said;
 }
 
-/** Whatever may be a secret in what was printed, also when it is no JSON, or broken off. */
+/** Everything in the output that may be a secret, even if it is incomplete or not JSON. */
 function printedIn(stdout: string): readonly string[] {
   try {
     return leavesOf(JSON.parse(stdout));

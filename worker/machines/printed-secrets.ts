@@ -2,17 +2,17 @@ import { z } from "zod";
 import { FileProblem } from "../document/read-text-file.ts";
 import { readSecretText } from "./secret-text.ts";
 
-/** What a command prints; which of it is needed is the machine's matter. */
+/** A command's output; the machine decides which keys it needs. */
 const PrintedSecrets = z.strictObject({
   username: z.string().optional(),
   password: z.string().optional(),
   kg: z.string().optional(),
-  /** Of a webhook, to sign with all of them. */
+  /** For a webhook, which signs with all of them. */
   secrets: z.array(z.string()).min(1).max(16).optional(),
 });
 export type PrintedSecrets = z.infer<typeof PrintedSecrets>;
 
-/** Reads what a command printed. Throws a `FileProblem` in words for after the command's name, without any of it. */
+/** Parses a command's output. Throws a `FileProblem` whose message follows the command's name and contains none of it. */
 export function parsePrinted(text: string): PrintedSecrets {
   let value: unknown;
   try {
@@ -31,7 +31,7 @@ export function parsePrinted(text: string): PrintedSecrets {
   };
 }
 
-/** A key that is not known may itself be a secret, so it is not named. */
+/** An unknown key is not named, because it may itself be a secret. */
 function shapeProblem(issue: z.core.$ZodIssue | undefined): string {
   const [key] = issue?.path ?? [];
   if (key !== undefined)

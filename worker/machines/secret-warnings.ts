@@ -12,7 +12,7 @@ interface SecretWarningOptions {
   readonly readFile: ReadTextFile;
 }
 
-/** What is missing now of the places where a machine's secrets are. No command is run. */
+/** The missing sources of a machine's secrets. Runs no command. */
 export function secretWarnings(entry: MachineEntry, options: SecretWarningOptions): readonly string[] {
   return [
     ...credentialSources(entry).flatMap((source) => missingAt(source, requiredFiles(entry), options)),
@@ -41,7 +41,7 @@ function missingAt(
   );
 }
 
-/** One without a path is looked for when it is run. */
+/** A bare name is looked up in PATH when it runs. */
 function checkProgram(program: string): void {
   if (program.startsWith("/")) accessSync(program, constants.X_OK);
 }

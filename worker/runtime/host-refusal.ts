@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import type { Action } from "../action/action.ts";
 import { type NamedFile, namedFiles, refusedNames } from "./named-files.ts";
 
-/** Whether an action may use a file of the host, with the worker's own rights. */
+/** Decides whether an action may use a file of the host, with the worker's own rights. */
 export type FilePermit = (
   file: NamedFile,
   action: Pick<Action, "workflowId">,
@@ -13,7 +13,7 @@ export interface Refusal {
   readonly reason: string;
 }
 
-/** Why this runtime cannot, or must not, give an action what it asks for; undefined when it can. */
+/** Why an action cannot run without a container; undefined if it can. */
 export async function refusalOf(
   action: Pick<
     Action,
@@ -35,7 +35,7 @@ export async function refusalOf(
   return undefined;
 }
 
-/** Whether an action without a container finds the volume where a template says that it is. */
+/** Whether source and target are the same path, so that no mount is needed. */
 function staysInPlace(volume: string): boolean {
   const [source = "", target = ""] = volume.split(":");
   return source.startsWith("/") && resolve(source) === resolve(target);

@@ -1,6 +1,6 @@
 import { type GivenText, givenNames, isConnectionVariable } from "../../shared/contract/given.ts";
 
-/** A file that an action is told to read or write. */
+/** A file that an action reads or writes. */
 export interface NamedFile {
   /** The variable or flag that names it. */
   readonly name: string;
@@ -11,8 +11,8 @@ const NAMES_FILE = /_FILE$/;
 const NAMES_PROGRAM = /_PROGRAM$/;
 
 /**
- * The variables and flags that say which programs an action runs and in which files its connection is. Such an action runs with the
- * worker's own rights: a template that names its password file would read any file of the worker's.
+ * The variables and flags that name programs or connection files. Without a container an action has the worker's own
+ * rights: a template that names a password file could read any file of the worker.
  */
 export function refusedNames(given: GivenText): readonly string[] {
   return givenNames(given).flatMap(({ name, variable = "" }) => {
@@ -21,7 +21,7 @@ export function refusedNames(given: GivenText): readonly string[] {
   });
 }
 
-/** The other files that are named. A flag without its file has an empty path. */
+/** The other named files. A flag without its file has an empty path. */
 export function namedFiles(given: GivenText): readonly NamedFile[] {
   return givenNames(given).flatMap(({ name, variable = "", value = "" }) =>
     NAMES_FILE.test(variable) && !isConnectionVariable(variable) ? [{ name, path: value }] : [],

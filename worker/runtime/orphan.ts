@@ -1,40 +1,40 @@
 import type { ActionResult } from "../../shared/contract/result.ts";
 import { type BootTime, msBetween, parseBootTime } from "../action/boot-time.ts";
 
-/** How long after its time another worker's action is nobody's: that worker would have stopped it. */
+/** When an action of another worker counts as abandoned, after its deadline. */
 const ABANDONED_AFTER_MS = 60 * 60_000;
 
-/** What everything that a worker launches bears: labels on containers, variables in processes. */
+/** Identifies everything that a worker launches: labels of containers and Jobs, variables of processes. */
 export interface OwnerLabels {
-  /** The ID of the state directory of the worker that launched it; absent where that kept no state. */
+  /** The ID of the state directory of the worker that launched it, if it has one. */
   readonly state?: string | undefined;
   /** The action's `actionKey`. */
   readonly key?: string | undefined;
-  /** When its time is over, ISO 8601. */
+  /** Its deadline, ISO 8601. */
   readonly deadline?: string | undefined;
-  /** The same by the time since the machine started, as `bootTimeText` has it; absent where that is not known. */
+  /** The same as time since boot (`bootTimeText`), if known. */
   readonly deadlineBootTime?: string | undefined;
 }
 
 /**
- * Whether what was launched for an action is needed. `until-overdue`: nobody knows, and it goes when another worker's would,
- * long after its time.
+ * Whether what was launched for an action is needed. `until-overdue`: unknown, so that it is removed long after its
+ * deadline.
  */
 export type Need = boolean | "until-overdue";
 
 export interface SweepOptions {
-  /** Absent for a worker that keeps no state and so owns nothing of before. */
+  /** Absent for a worker without state, which owns nothing from earlier runs. */
   readonly state?: string | undefined;
-  /** The actions that run, or will be adopted. Asked after the listing, so that it knows all that was launched before. */
+  /** Whether an action runs or will be adopted. Called after the listing, so that it knows everything launched before. */
   readonly keep: (key: string) => Need;
   readonly nowMs: number;
   readonly bootTime?: BootTime | undefined;
 }
 
 /**
- * Whether no worker will come back for what bears this mark: one of the options's own state directory that is not to
- * be kept; or another worker's, long after its time. What bears no whole mark is never taken. The wall clock may be set
- * while an action runs, so that it counts only for what began before the machine was started.
+ * Whether no worker will adopt what has these labels: it belongs to this state directory and is not needed, or to
+ * another worker and is long overdue. Without complete labels it is never an orphan. The wall clock may be set while
+ * an action runs, so it counts only for what was launched before the last boot.
  */
 export function isOrphan(
   { state, key, deadline, deadlineBootTime }: OwnerLabels,
@@ -50,8 +50,8 @@ export function isOrphan(
 }
 
 /**
- * Whether the worker died while it was handing the connection over, as the end of an action tells that had to wait for
- * all of it: the input was not right, and nothing was sent to a BMC.
+ * Whether the worker died while it wrote the connection: the action had to wait for all of it, found it incomplete,
+ * and sent nothing to a BMC.
  */
 export function inputTruncated(connected: boolean, result: ActionResult | undefined): boolean {
   return connected && result?.class === "usage" && result.roundTrips === 0;

@@ -5,7 +5,7 @@ import { KINDS } from "../client/kinds.ts";
 import { WatchedObjects } from "../client/watched-objects.ts";
 import type { ShareCluster } from "./share-lease.ts";
 
-/** Which the runtime gives the Job of an action: its `actionKey`. */
+/** The runtime's label for the `actionKey`. */
 const KEY_LABEL = "pbnj-worker/key";
 
 const Job = z.object({
@@ -18,14 +18,14 @@ const Job = z.object({
 });
 type Job = z.infer<typeof Job>;
 
-/** Not yet ended: what `batch/v1` says of a Job that is done is a condition. */
+/** `batch/v1` marks the end of a Job with a condition. */
 function isActive({ status }: Job): boolean {
   return !status?.conditions?.some(
     ({ type, status: is }) => (type === "Complete" || type === "Failed") && is === "True",
   );
 }
 
-/** The keys of all actions whose Jobs are not done. */
+/** The keys of all actions whose Jobs are active. */
 export async function activeActionKeys(
   cluster: ShareCluster,
   signal: AbortSignal,
@@ -35,7 +35,6 @@ export async function activeActionKeys(
   return new Set(items.filter(isActive).flatMap(({ metadata }) => metadata.labels?.[KEY_LABEL] ?? []));
 }
 
-/** Whether the Job of one action is not done. */
 export async function isActionActive(
   cluster: ShareCluster,
   actionKey: string,

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Clock } from "../../../shared/clock.ts";
 
-/** A moment, by every clock that there is. */
+/** A moment on every available clock. */
 export interface Moment {
   readonly monotonicMs: number;
   readonly wallMs: number;
@@ -9,9 +9,9 @@ export interface Moment {
 }
 
 /**
- * For who must not believe that less time went by than did: the monotonic clock stands still while the machine is suspended,
- * `/proc/uptime` (CLOCK_BOOTTIME) goes on; of a virtual machine that was paused only the wall clock may tell, once it is
- * set. The longest of them counts: a wall clock that is set forward costs a renewal, a pause that is missed costs more.
+ * Measures elapsed time without ever underestimating it. The monotonic clock stops while the machine is suspended;
+ * `/proc/uptime` (CLOCK_BOOTTIME) does not. After a virtual machine was paused, only the wall clock may show it, once
+ * it is set. The longest time counts: a wall clock that jumps forward costs one renewal, a missed pause costs more.
  */
 export class ElapsedTime {
   readonly #clock: Clock;
@@ -30,7 +30,7 @@ export class ElapsedTime {
     };
   }
 
-  /** Milliseconds, at least as many as went by. */
+  /** Milliseconds since `moment`, never too few. */
   since(moment: Moment): number {
     const now = this.now();
     const upMs = now.upMs !== undefined && moment.upMs !== undefined ? now.upMs - moment.upMs : 0;
@@ -38,7 +38,7 @@ export class ElapsedTime {
   }
 }
 
-/** Undefined where the kernel does not tell it (anywhere but on Linux). */
+/** Undefined except on Linux. */
 function uptime(): number | undefined {
   try {
     const seconds = Number.parseFloat(readFileSync("/proc/uptime", "utf8"));

@@ -18,27 +18,27 @@ export interface FailureDetectorOptions {
   readonly timings: Timings;
   readonly view: ShareView;
   readonly membership: Pick<Membership, "identity" | "leaseName" | "isValid" | "checkNow">;
-  /** The watch hears nothing although the API takes renewals. Must not throw. */
+  /** The watch shows no renewals although the API accepts them. Must not throw. */
   readonly onWatchStalled: () => void;
 }
 
-/** One replica deposes a dead one; the others come after it, should it fail. */
+/** The other replicas try later than the first one, in case it fails. */
 const SECOND_MS = 1_000;
 const SPREAD_MS = 2_000;
 
 /**
- * Deposes members whose Lease has not changed for too long, by the own monotonic clock since it was last seen to change (as
- * client-go does: no wall clocks are compared). It deletes exactly the version that was seen: were this replica's view old,
- * or had the member come back in the last moment, the API would refuse.
+ * Evicts members whose Lease has not changed for too long, measured by our monotonic clock since the last change (as
+ * client-go does, so that no wall clocks are compared). It deletes exactly the version it saw: if our view is stale or
+ * the member has just renewed, the API refuses.
  */
 export class FailureDetector {
   readonly #options: FailureDetectorOptions;
-  /** When the API last told of an own renewal: from then on silence of others means something. */
+  /** When the watch last showed our own renewal: only then does the silence of others mean anything. */
   #heardMs: number;
   #isHearing = false;
-  /** By identity: not to be tried before that. */
+  /** By identity: the next attempt. */
   readonly #tryAtMs = new Map<string, number>();
-  /** The own identity, once the watch has shown its Lease. */
+  /** Our identity, once the watch has shown its Lease. */
   #shown: string | undefined;
 
   constructor(options: FailureDetectorOptions) {
@@ -46,14 +46,14 @@ export class FailureDetector {
     this.#heardMs = options.clock.monotonicMs();
   }
 
-  /** The watch told of an own renewal. */
+  /** Call when the watch shows our own renewal. */
   heard(): void {
     if (!this.#isRecent) this.#options.view.forgetSilences();
     this.#isHearing = true;
     this.#heardMs = this.#options.clock.monotonicMs();
   }
 
-  /** Deposes who is overdue; gives the time until somebody may be. */
+  /** Evicts overdue members; returns the time until the next one may be due. */
   step(signal: AbortSignal): number {
     const { clock, membership, timings, view } = this.#options;
     const nowMs = clock.monotonicMs();
@@ -88,7 +88,7 @@ export class FailureDetector {
     return waitMs;
   }
 
-  /** Deposed, or deleted by hand: whoever sees it takes the lanes. */
+  /** Our Lease was deleted, by another replica or by hand. */
   #lookAtOwn(): void {
     const { membership, view } = this.#options;
     const isThere = view.members.get(membership.leaseName)?.identity === membership.identity;
@@ -105,7 +105,7 @@ export class FailureDetector {
     return this.#isHearing && silentMs < 2 * timings.renewIntervalMs + timings.requestTimeoutMs;
   }
 
-  /** The one whose hash ranks highest goes first. */
+  /** The replica whose hash ranks highest goes first. */
   #turnMs(dead: ObservedMember): number {
     const { membership, random, view } = this.#options;
     const hash = stableHash(dead.identity);
@@ -129,7 +129,7 @@ export class FailureDetector {
       if (was) log.warn({ replica: identity }, "replica gone, redistributing its lanes");
     } catch (thrown) {
       if (signal.aborted) return;
-      // It is alive, and the watch is late.
+      // It is alive and our watch is late.
       if (isKubernetesError(thrown, "conflict")) view.forgetSilence(name);
       else {
         const error = textOf(thrown);

@@ -2,8 +2,8 @@ import type { Clock } from "../../../shared/clock.ts";
 import type { Timings } from "./timings.ts";
 
 /**
- * Which members count. Those that left do not, at once: their lanes wait. Those that join do when no others have joined
- * for a moment, so that fifty that start together share once and not fifty times.
+ * Decides which members count. Members that leave stop counting at once, because their lanes are waiting. Members that
+ * join count once no other has joined for a moment, so that fifty replicas that start together cause one rebalancing.
  */
 export class JoinDebouncer {
   readonly #clock: Clock;
@@ -18,7 +18,7 @@ export class JoinDebouncer {
     this.#timings = timings;
   }
 
-  /** Everybody is new, as it is for one that is new itself. */
+  /** Treats all members as new, for a replica that has just joined itself. */
   forget(): void {
     this.#counted.clear();
   }
@@ -26,7 +26,7 @@ export class JoinDebouncer {
   look(present: readonly string[]): {
     readonly members: readonly string[];
     readonly changed: boolean;
-    /** Until those that wait are counted. */
+    /** Until the pending members count. */
     readonly waitMs: number;
   } {
     const nowMs = this.#clock.monotonicMs();

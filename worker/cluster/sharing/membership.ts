@@ -21,21 +21,21 @@ import type { Timings } from "./timings.ts";
 export interface MembershipOptions {
   readonly cluster: ShareCluster;
   readonly group: string;
-  /** The same after a restart, and no other replica's: the pod's name. */
+  /** Unique, and the same after a restart: the pod's name. */
   readonly member: string;
   readonly clock: Clock;
   readonly time: ElapsedTime;
   readonly log: Logger;
   readonly random: () => number;
   readonly timings: Timings;
-  /** It joined, renewed, or was deposed. Must not throw. */
+  /** The replica joined, renewed, or was evicted. Must not throw. */
   readonly onChange: () => void;
 }
 
 /**
- * This replica's own Lease. Each joining has an identity of its own that never comes back, so that what an identity held is
- * free for good once its Lease is gone. Whoever deposes a member deletes the very version of its Lease that has
- * not changed for long enough: as long as a renewal goes through, nobody has.
+ * This replica's own Lease. The replica uses a new identity every time it joins, so that what an identity held is free
+ * once its Lease is gone. To evict a member, another replica deletes the exact version of its Lease that has not
+ * changed for too long: as long as a renewal succeeds, nothing was deleted.
  */
 export class Membership {
   readonly #options: MembershipOptions;
@@ -43,9 +43,9 @@ export class Membership {
   readonly #notifier = new Notifier();
   #identity: string;
   #lease: ShareLease | undefined;
-  /** When the last renewal that was answered had been sent. */
+  /** When the last successful renewal was sent. */
   #renewed: Moment | undefined;
-  /** Another process of this name, and since when its Lease is known to be as it is. */
+  /** Another process with this name, and since when its Lease is unchanged. */
   #other: { readonly lease: ShareLease; readonly sinceMs: number } | undefined;
   #problem: string | undefined;
 
@@ -63,12 +63,12 @@ export class Membership {
     return this.#name;
   }
 
-  /** Why it is not a member, or may soon not be one. */
+  /** Why the membership is lost or at risk. */
   get problem(): string | undefined {
     return this.#problem;
   }
 
-  /** Certainly a member, whatever the others see: nobody may depose it yet. */
+  /** Whether this replica is certainly a member: no other may evict it yet. */
   get isValid(): boolean {
     return this.validForMs > 0;
   }
@@ -79,12 +79,12 @@ export class Membership {
     return Math.max(0, timings.renewDeadlineMs - time.since(this.#renewed));
   }
 
-  /** Somebody else saw that the Lease is not as it should be. */
+  /** Renews now, because the Lease may be gone. */
   checkNow(): void {
     this.#notifier.notify();
   }
 
-  /** Joins and stays a member until the signal aborts. Never rejects. */
+  /** Joins, and stays a member until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, timings } = this.#options;
     while (!signal.aborted) {
@@ -97,7 +97,7 @@ export class Membership {
         if (signal.aborted) return;
         this.#fail(thrown);
         waitMs = timings.retryMs;
-        // What only an operator can mend is not asked for all the time.
+        // Only an operator can fix these.
         if (isKubernetesError(thrown, "forbidden", "unauthorized", "invalid", "no-such-kind", "not-found"))
           waitMs = timings.renewIntervalMs;
       }
@@ -105,7 +105,7 @@ export class Membership {
     }
   }
 
-  /** Lets go of everything that its identity holds, at once. Only for one that asks for nothing any more. Never rejects. */
+  /** Deletes the Lease, which frees everything its identity holds. Call when nothing polls any more. Never rejects. */
   async leave(): Promise<void> {
     const { cluster, clock, log, timings } = this.#options;
     const identity = this.#identity;
@@ -135,7 +135,7 @@ export class Membership {
     return { namespace: this.#options.cluster.namespace, name: this.#name };
   }
 
-  /** Gives the time until the next step, from when this one began. */
+  /** Returns the time until the next step, from the start of this one. */
   async #join(signal: AbortSignal): Promise<number> {
     const { cluster, time, timings } = this.#options;
     const sent = time.now();
@@ -152,7 +152,7 @@ export class Membership {
     return timings.renewIntervalMs;
   }
 
-  /** There is a Lease of this name: an own one whose answer was lost, or that of another process. */
+  /** The Lease exists: ours, if a response was lost, or that of another process. */
   async #meet(signal: AbortSignal): Promise<number> {
     const { cluster, clock, log, timings } = this.#options;
     const found = await this.#request(signal, (bound) => findLease(cluster, this.#name, bound));
@@ -189,7 +189,7 @@ export class Membership {
         cluster.replace(KINDS.lease, this.#at, this.#text(lease), ShareLease, bound),
       );
       if (renewed.metadata.uid !== lease.metadata.uid) {
-        // An API that makes a new one of a PUT all the same: this member was deposed, whatever it now says.
+        // The API created a new Lease, so the old one was deleted: this replica was evicted.
         this.#becomeAnother();
         return 0;
       }

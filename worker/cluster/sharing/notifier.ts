@@ -1,6 +1,6 @@
 import type { Clock } from "../../../shared/clock.ts";
 
-/** Wakes the one who waits at it; rung while nobody waits, the next wait ends at once. */
+/** Wakes the waiting task. A notification without a waiting task ends the next wait at once. */
 export class Notifier {
   #rung = false;
   #wake: (() => void) | undefined;
@@ -10,7 +10,7 @@ export class Notifier {
     this.#wake?.();
   }
 
-  /** Until it is rung, the time is over, or the signal aborts. Never rejects. */
+  /** Resolves on a notification, after `ms`, or when the signal aborts. Never rejects. */
   async wait(ms: number, clock: Clock, signal: AbortSignal): Promise<void> {
     if (!this.#rung && !signal.aborted && ms > 0) {
       const timer = new AbortController();

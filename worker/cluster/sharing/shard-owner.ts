@@ -19,22 +19,21 @@ export interface ShardOwnerOptions {
   readonly view: ShareView;
   readonly membership: Pick<Membership, "identity" | "isValid">;
   readonly writesAtATime: number;
-  /** Takes what is owned over to the lanes; resolves when nothing is asked for as anybody else. */
+  /** Tells the lanes what is owned; resolves when no poll for anything else is in flight. */
   readonly announce: () => Promise<void>;
-  /** Another step may be due. Must not throw. */
   readonly onChange: () => void;
 }
 
 /**
- * The shards that this replica owns: those whose claim the API has answered, until it gives them up or is deposed. What
- * the watch shows is only what claims are tried by; each is a write on the very version that was seen to be free.
+ * The shards that this replica owns: from the API's confirmation of the claim until their release or an eviction. The
+ * watch only shows which claims to try; each claim is a write to the exact version that was seen to be free.
  */
 export class ShardOwner {
   readonly #options: ShardOwnerOptions;
   readonly #owned = new Set<number>();
-  /** Being written. */
+  /** Shards with a write in flight. */
   readonly #busy = new Set<number>();
-  /** The version on which a write was tried, and when: the watch has yet to show what came of it. */
+  /** The version that a write replaced, and when: the watch has not shown the result yet. */
   readonly #basis = new Map<number, { readonly version: string; readonly sinceMs: number }>();
   #aim: ReadonlySet<number> = new Set();
   #problem: string | undefined;
@@ -51,12 +50,12 @@ export class ShardOwner {
     return this.#owned;
   }
 
-  /** Why some are not taken or given up. */
+  /** Why claims or releases fail. */
   get problem(): string | undefined {
     return this.#problem;
   }
 
-  /** Until something failed may be tried again. */
+  /** Until the next retry. */
   get retryInMs(): number {
     return this.#retryAtMs - this.#options.clock.monotonicMs();
   }
@@ -65,21 +64,24 @@ export class ShardOwner {
     return this.#owned.has(shard);
   }
 
-  /** Undefined when it is free; the holder may have left. */
+  /** Undefined if the shard is free. The holder may have left. */
   holderOf(shard: number): string | undefined {
     if (this.#owned.has(shard)) return this.#options.membership.identity;
     const seen = this.#options.view.shard(shard);
     return seen && holderOf(seen);
   }
 
-  /** Owns nothing any more; for one that is deposed, or stops and then leaves. */
+  /** Drops all shards, after an eviction or before leaving. */
   loseAll(): void {
     if (this.#owned.size === 0) return;
     this.#owned.clear();
     void this.announce();
   }
 
-  /** Tells the lanes, once at a time. Resolves to whether all that was lost before the call has gone quiet; never rejects. */
+  /**
+   * Tells the lanes, one call at a time. Resolves to whether everything lost before the call has stopped polling.
+   * Never rejects.
+   */
   announce(): Promise<boolean> {
     if (this.#next) return this.#next;
     this.#next = this.#announced.then(async () => {
@@ -96,7 +98,7 @@ export class ShardOwner {
     return this.#next;
   }
 
-  /** Takes these as they become free and gives all others up. */
+  /** Claims these shards as they become free, and releases all others. */
   aim(shards: ReadonlySet<number>, signal: AbortSignal): void {
     const { clock, membership, view } = this.#options;
     this.#aim = shards;
@@ -106,7 +108,7 @@ export class ShardOwner {
     const releases: number[] = [];
     for (const shard of this.#owned) if (!shards.has(shard) && !this.#busy.has(shard)) releases.push(shard);
     for (const [shard, lease] of view.shards) {
-      // Held in this replica's name by a write whose answer was lost.
+      // Held by us through a write whose response was lost.
       if (holderOf(lease) !== membership.identity || this.#owned.has(shard)) continue;
       if (!shards.has(shard) && this.#isSettled(shard)) releases.push(shard);
     }
@@ -133,7 +135,7 @@ export class ShardOwner {
     }
   }
 
-  /** Whether the watch has shown what came of the last write. */
+  /** Whether the watch has shown the result of the last write. */
   #isSettled(shard: number): boolean {
     if (this.#busy.has(shard)) return false;
     const basis = this.#basis.get(shard);
@@ -145,7 +147,7 @@ export class ShardOwner {
     return true;
   }
 
-  /** Somebody wrote over it, which no replica does: better to stop at once. */
+  /** Something other than a replica changed the Leases: stop using the shards. */
   #loseWhatOthersHold(): void {
     const { membership, view, log } = this.#options;
     let lost = 0;
@@ -165,7 +167,7 @@ export class ShardOwner {
     const { membership } = this.#options;
     const { identity } = membership;
     await this.#write(shard, identity, signal, () => {
-      // The answer may have come after the membership, or as this replica stops.
+      // The response may be late: the identity has changed, or the worker stops.
       if (signal.aborted || membership.identity !== identity) return;
       this.#owned.add(shard);
       void this.announce();
@@ -215,7 +217,7 @@ export class ShardOwner {
       onAnswer?.();
     } catch (thrown) {
       if (signal.aborted) return;
-      // Somebody was faster, and the watch will say who.
+      // Another replica was faster; the watch will show it.
       if (isKubernetesError(thrown, "conflict", "already-exists", "not-found")) {
         this.#basis.set(shard, basis);
       } else {
@@ -243,7 +245,7 @@ export class ShardOwner {
   }
 }
 
-/** Of one that there is not: empty. */
+/** Empty for no Lease. */
 function versionOf(lease: ShareLease | undefined): string {
   return lease?.metadata.resourceVersion ?? "";
 }

@@ -12,7 +12,7 @@ interface Usable {
   readonly kind: "usable";
   readonly source: ConnectionSource;
   readonly lockKey: string;
-  /** Fields that are not known here, and so have no effect. */
+  /** Unknown fields, which are ignored. */
   readonly unknown?: readonly string[];
 }
 
@@ -21,19 +21,19 @@ interface Unusable {
   readonly problems: readonly string[];
 }
 
-/** How a BMC is reached, or why nobody can tell. */
+/** How to reach a BMC, or why that is unknown. */
 export type BmcTarget = Usable | Unusable;
 
-/** A Hardware of v1alpha1 has its BMC in a Machine of its own namespace. */
+/** A Hardware of v1alpha1 refers to a Machine in its namespace. */
 export type MachineReference = { readonly kind: "reference"; readonly machine: string } | Unusable;
 
-/** As much of an object as is kept. */
+/** The kept part of an object. */
 export interface Described<Content> {
   readonly name: ObjectName;
   readonly content: Content;
 }
 
-/** Reads an object; undefined is one that says nothing of a BMC. Never throws. */
+/** Reads an object; undefined for one without a BMC. Never throws. */
 type Describe<Content> = (object: unknown, name: ObjectName) => Described<Content> | undefined;
 
 const Annotations = z.optional(z.record(z.string(), z.string()));
@@ -87,7 +87,7 @@ export const describeHardware: Describe<BmcTarget> = (object, name) => {
   return describe(name, source, read.unknown, { where, login: "credentialsRef" });
 };
 
-/** A Hardware, `tinkerbell.org/v1alpha1`. Tinkerbell itself looks at the Machine's name alone (`BMCRef.Name`). */
+/** A Hardware, `tinkerbell.org/v1alpha1`. Tinkerbell itself uses only the Machine's name (`BMCRef.Name`). */
 export const describeHardwareReference: Describe<MachineReference> = (object, name) => {
   const parsed = HardwareWithReference.safeParse(object);
   if (!parsed.success) return unusable(name, problemsOf(HardwareWithReference, object, parsed.error.issues));
@@ -137,7 +137,7 @@ type Read<T> =
 
 type Issues = readonly z.core.$ZodIssue[];
 
-/** Later versions of Tinkerbell have fields that this one does not know: they are told, and the rest is read. */
+/** Unknown fields, as of later versions of Tinkerbell, are reported and ignored. */
 function readKnown<T>(schema: z.ZodMiniType<T>, value: unknown, where: string): Read<T> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return { value: parsed.data, unknown: [] };
@@ -149,7 +149,7 @@ function readKnown<T>(schema: z.ZodMiniType<T>, value: unknown, where: string): 
   return { value: again.data, unknown: strange.map((path) => [where, ...path].join(".")) };
 }
 
-/** A copy that lacks what is at the path. */
+/** A copy without the value at the path. */
 function without(value: unknown, [key, ...rest]: readonly PropertyKey[]): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map((item, index) => (index === key ? without(item, rest) : item));

@@ -3,21 +3,20 @@ import type { Machine } from "../inventory.ts";
 import { MachineEntry } from "../schema.ts";
 import type { BmcTarget, Described, MachineReference } from "./described-machine.ts";
 
-/** Where machines come from; Hardware of v1alpha1 leads to Machines. */
+/** Hardware of v1alpha1 refers to Machines. */
 export type ClusterSource = "machines" | "hardware";
 
-/** A machine of the cluster and the object that it is. */
+/** A machine and its object. */
 export interface ClusterMachine {
-  /** As much as whoever asks for machines gets to see: an object may hold tokens in its headers. */
+  /** The public part: an object may hold tokens in its headers. */
   readonly machine: Machine;
   readonly object: "Machine" | "Hardware";
   readonly at: ObjectName;
-  /** False is a Machine that only a Hardware names: it can be found, and is not polled for. */
+  /** False for a Machine that only a Hardware names: it can be found, but is not polled for. */
   readonly isListed: boolean;
   readonly content: BmcTarget;
 }
 
-/** The objects of the cluster, as they are now. */
 export interface ClusterObjects {
   readonly machines: Iterable<Described<BmcTarget>>;
   /** Of v1alpha2. */
@@ -25,29 +24,29 @@ export interface ClusterObjects {
   /** Hardware of v1alpha1. */
   readonly references: Iterable<Described<MachineReference>>;
   readonly findMachine: (name: ObjectName) => Described<BmcTarget> | undefined;
-  /** Why Machines cannot be seen, where that is so. */
+  /** Why Machines cannot be listed, if so. */
   readonly machinesUnseen: string | undefined;
 }
 
 export interface MachineIndex {
-  /** By name; where there are several namespaces each name ends with that of its own. */
+  /** By name, which includes the namespace if several are watched. */
   readonly byName: ReadonlyMap<string, ClusterMachine>;
-  /** Those to be polled for, in the order of their names. */
+  /** Machines to poll for, sorted by name. */
   readonly machines: readonly Machine[];
-  /** Objects that could not become machines, and why. */
+  /** Rejected objects, and why. */
   readonly leftOut: readonly { readonly object: string; readonly problem: string }[];
 }
 
 export interface Naming {
   readonly sources: readonly ClusterSource[];
-  /** Whether objects of several namespaces are seen, so that a name alone is not enough. */
+  /** Whether several namespaces are watched, so that names need a namespace. */
   readonly allNamespaces: boolean;
 }
 
-/** The same terms as for a name in an inventory file. */
+/** The same rules as in an inventory file. */
 const MachineName = MachineEntry.shape.name;
 
-/** Who has which name. What comes first keeps it: Machines, where they are a source. */
+/** Assigns the names. The first object keeps its name; Machines come first. */
 export function indexMachines(objects: ClusterObjects, { sources, allNamespaces }: Naming): MachineIndex {
   const byName = new Map<string, ClusterMachine>();
   const leftOut: { object: string; problem: string }[] = [];
@@ -89,7 +88,7 @@ export function keyOf({ namespace, name }: ObjectName): string {
   return `${namespace}/${name}`;
 }
 
-/** Each once: a definition may serve an object in both versions, of which one has the data. */
+/** Each object once: a CRD may serve it in both versions, of which one has the data. */
 function* everyHardware({
   hardware,
   references,

@@ -1,7 +1,7 @@
 import { type ClusterMachine, keyOf, type MachineIndex } from "./machine-index.ts";
 import type { MachineWarning } from "./warning-log.ts";
 
-/** What is wrong with the objects of the cluster. */
+/** The problems of the cluster's objects. */
 export function machineWarnings({ byName, leftOut }: MachineIndex): readonly MachineWarning[] {
   return [
     ...leftOut.map((fields) => ({ kind: "left-out", ...fields }) as const),
@@ -9,7 +9,7 @@ export function machineWarnings({ byName, leftOut }: MachineIndex): readonly Mac
   ];
 }
 
-/** Why no action can be done at the machine: its object and all of its problems. */
+/** Why every action for the machine fails: its object and all problems. */
 export function reasonOf(
   { object, at }: Pick<ClusterMachine, "object" | "at">,
   problems: readonly string[],
@@ -19,7 +19,7 @@ export function reasonOf(
 
 function warningsOn(found: ClusterMachine): readonly MachineWarning[] {
   const { machine, object, at, isListed, content } = found;
-  // What nothing lists is told of with the Hardware that names it.
+  // Reported with the Hardware that names it.
   if (!isListed) return [];
   if (content.kind === "unusable") {
     return [{ kind: "unusable", machine: machine.name, reason: reasonOf(found, content.problems) }];

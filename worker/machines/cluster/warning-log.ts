@@ -1,8 +1,8 @@
 import type { Logger } from "../../../shared/logger.ts";
 
-/** Something that is wrong in the cluster, which its owners should hear of. */
+/** A problem that the cluster's owners should fix. */
 export type MachineWarning =
-  /** No action can be done at the machine. */
+  /** Every action for the machine fails. */
   | { readonly kind: "unusable"; readonly machine: string; readonly reason: string }
   | {
       readonly kind: "unknown-options";
@@ -10,14 +10,14 @@ export type MachineWarning =
       readonly object: string;
       readonly options: readonly string[];
     }
-  /** It would be a machine, but for its name. */
+  /** Its name is invalid or taken. */
   | { readonly kind: "left-out"; readonly object: string; readonly problem: string }
   | { readonly kind: "not-served"; readonly resource: string };
 
-/** So many have a line of their own at a time: a mistake may be that of a whole fleet. */
+/** At a time; a mistake may affect a whole fleet. */
 const MAX_LOGGED = 20;
 
-/** Says each warning once as long as it stays, and again when it comes back. */
+/** Logs each warning once, and again if it returns. */
 export class WarningLog {
   readonly #log: Logger;
   #logged: ReadonlySet<string> = new Set();
@@ -26,7 +26,7 @@ export class WarningLog {
     this.#log = log;
   }
 
-  /** Takes all that there are now. */
+  /** Call with all current warnings. */
   say(warnings: readonly MachineWarning[]): void {
     const now = new Map(warnings.map((warning) => [JSON.stringify(warning), warning]));
     const fresh = [...now].filter(([text]) => !this.#logged.has(text));

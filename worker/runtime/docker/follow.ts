@@ -11,20 +11,20 @@ import type { ContainerDetails } from "./engine-schema.ts";
 import { ContainerOutput } from "./output.ts";
 
 const WAIT_AGAIN_MS = [200, 500, 1_000, 2_000, 5_000] as const;
-/** How long the rest of the output may take to arrive once the container has ended. */
+/** How long the rest of the output may take after the container has ended. */
 const DRAIN_MS = 5_000;
-/** The same where more came than is taken. */
+/** The same for an action that exceeds its budget. */
 const FLOOD_DRAIN_MS = 500;
-/** How many of the last lines are then read from the engine's log. */
+/** Lines that are then read from the end of the engine's log. */
 const TAIL_LINES = 10;
-/** How long a killed container may take to be gone. */
+/** How long a killed container may take to end. */
 const KILLED_WAIT_MS = 10_000;
 const CLEAN_UP_MS = 120_000;
 
 export interface FollowOptions extends OutputOptions {
   readonly engine: Engine;
   readonly id: string;
-  /** The connection made before the start; without it the engine's log is followed. */
+  /** The connection from before the start; without it the engine's log is read. */
   readonly attachment?: Duplex;
   readonly timeoutMs: number;
   /** Between SIGTERM and SIGKILL. */
@@ -41,9 +41,9 @@ export interface FollowedContainer {
 }
 
 /**
- * Follows a started container to its end, stops it when its time is over or `signal` aborts, and gathers what
- * it wrote. An engine that goes away meanwhile is asked again until the time is over.
- * Rejects with an `EngineError` when the container's end cannot be known, and with the reason of `detached`.
+ * Follows a started container to its end, stops it when its time is over or `signal` aborts, and collects its output.
+ * While the engine is away, retries until the time is over. Rejects with an `EngineError` if the container's end is
+ * unknown, and with the reason of `detached`.
  */
 export async function followContainer(
   options: FollowOptions,
@@ -72,7 +72,7 @@ export async function followContainer(
     reading.abort();
     attachment?.destroy();
     await live;
-    // An engine whose log driver cannot be read has nothing to add; what came live must do.
+    // If the log driver cannot be read, the live output must do.
     if (!output.complete && !(isFlooding && isWhole)) {
       const selection = isFlooding ? { follow: false, tail: TAIL_LINES } : { follow: false };
       await withTimeout(drainMs, cleanUp, (bound) => output.readLogs(engine, id, selection, bound)).catch(
@@ -87,7 +87,7 @@ export async function followContainer(
   }
 }
 
-/** Waits as long as `signal` allows, through restarts of the engine. */
+/** Survives restarts of the engine. */
 async function untilEnded(engine: Engine, id: string, clock: Clock, signal: AbortSignal): Promise<void> {
   for (let attempt = 0; ; attempt++) {
     try {
@@ -105,7 +105,7 @@ async function stop(engine: Engine, id: string, graceMs: number, clock: Clock, s
   try {
     await engine.stopContainer(id, graceMs, signal);
   } catch {
-    // It may have ended by itself meanwhile, which an engine calls an error: its state decides.
+    // Engines call it an error if the container has ended meanwhile; its state decides.
     await engine.killContainer(id, signal).catch(() => undefined);
   }
   await withTimeout(KILLED_WAIT_MS, signal, (bound) => untilEnded(engine, id, clock, bound)).catch(

@@ -2,11 +2,11 @@ import { isOrphan, type SweepOptions } from "../orphan.ts";
 import type { ListedContainer } from "./engine-schema.ts";
 import { LABEL } from "./spec.ts";
 
-/** Whether no worker will come back for a container; one without this project's labels is never taken. */
+/** Whether no worker will adopt a container. One without this project's labels is never an orphan. */
 export function isOrphanContainer(
   { Labels }: Pick<ListedContainer, "Labels">,
   options: SweepOptions & {
-    /** Of this process: what it launched itself is never a leftover. */
+    /** This process: what it launched itself is never an orphan. */
     readonly instance?: string | undefined;
   },
 ): boolean {

@@ -5,9 +5,9 @@ import type { Engine, LogsSelection } from "./engine.ts";
 import { MultiplexedStreamReader } from "./multiplexed-stream.ts";
 
 /**
- * What one container writes, gathered from whatever source still gives it: the attached connection, or the
- * engine's log. Every source starts at the container's first byte, and what came before is skipped, so that
- * a source may break off and another take over without a line lost or given twice.
+ * Collects what a container writes, from the attached connection or the engine's log. Every source starts at the
+ * container's first byte and known bytes are skipped, so that another source can take over without a line lost or
+ * repeated.
  */
 export class ContainerOutput {
   readonly #log: LogStream;
@@ -17,22 +17,22 @@ export class ContainerOutput {
     this.#log = new LogStream(terms);
   }
 
-  /** True once a result is there, and so nothing is missing. */
+  /** Whether there is a result, so that nothing is missing. */
   get complete(): boolean {
     return this.#log.hasResult;
   }
 
-  /** Whether it writes more than is taken. */
+  /** Whether it exceeds its budget. */
   get isFlooding(): boolean {
     return this.#log.isFlooding;
   }
 
-  /** The container is ending: what it wrote before is read without a pause. */
+  /** The container is ending: read the rest without pauses. */
   hurry(): void {
     this.#log.pace.hurry();
   }
 
-  /** Resolves when the connection is over, however that came. */
+  /** Resolves when the connection ends or fails. */
   async readAttachment(attachment: Duplex): Promise<void> {
     const reader = this.#newReader();
     try {
@@ -40,7 +40,7 @@ export class ContainerOutput {
         await this.#log.pace.read(chunk, (part) => reader.push(part));
       }
     } catch {
-      // What it did not bring is read from the engine's log.
+      // The rest is read from the engine's log.
     } finally {
       attachment.destroy();
     }
@@ -56,7 +56,7 @@ export class ContainerOutput {
     return this.#log.end();
   }
 
-  /** For what does not start at the first byte. */
+  /** For a source that does not start at the first byte. */
   #plainReader(): MultiplexedStreamReader {
     return new MultiplexedStreamReader((stream, payload) => this.#log.write(stream, payload));
   }

@@ -7,37 +7,37 @@ import type { LaunchRequest } from "../runtime.ts";
 const NON_ROOT = "65532:65532";
 
 /**
- * The engine keeps what a container writes until it is removed, for a worker that comes back: no more than this. The driver is one
- * that the engine can read back (Docker names `json-file`, Podman takes it for `k8s-file`), whatever its default is. One of
- * the two files is always whole, and takes a result of the longest kind.
+ * The engine keeps this much output until the container is removed, for a worker that adopts it. This driver can be
+ * read back (Docker names it `json-file`, Podman treats it as `k8s-file`). One of the two files is always complete,
+ * and holds the longest result.
  */
 const LOG_CONFIG = { Type: "json-file", Config: { "max-size": "16m", "max-file": "2" } } as const;
 
-/** What an action's container may use, and how it is connected. */
+/** Limits and network of an action's container. */
 export interface ContainerOptions {
-  /** The worker's name, on the labels, for people. */
+  /** The worker's name, as a label for people. */
   readonly worker: string;
-  /** The ID of the worker's state directory: the same after a restart. */
+  /** The ID of the worker's state directory. */
   readonly state?: string;
-  /** Of this process alone, so that a sweep never takes what has just been launched. */
+  /** Unique for this process, so that a sweep never removes what it has just launched. */
   readonly instance?: string;
-  /** Used where the action asks for none. */
+  /** The default network. */
   readonly network?: string;
-  /** For images that name no user, or root: `uid:gid`. */
+  /** `uid:gid` for images without a user or with root. */
   readonly user?: string;
   readonly memoryBytes?: number;
   readonly cpus?: number;
   readonly pids?: number;
-  /** The size of the writable /tmp. */
+  /** Size of the writable /tmp. */
   readonly tmpBytes?: number;
   /**
-   * An init as PID 1 passes signals on to programs that handle none. Not every engine has one installed, and a
-   * program that does not listen is killed after its grace anyway, so the default is false.
+   * Whether an init runs as PID 1 and forwards signals. Default: false, because not every engine has one, and a
+   * program that ignores signals is killed after its grace period anyway.
    */
   readonly init?: boolean;
 }
 
-/** The part of the Engine API's container that this worker sets. */
+/** The container settings of the Engine API that this worker uses. */
 export interface ContainerSpec {
   readonly Image: string;
   readonly Cmd?: readonly string[];
@@ -76,9 +76,9 @@ export const LABEL = {
   state: "pbnj-worker.state",
   instance: "pbnj-worker.instance",
   key: "pbnj-worker.key",
-  /** When its time is over, ISO 8601. */
+  /** Its deadline, ISO 8601. */
   deadline: "pbnj-worker.deadline",
-  /** The same by the time since the machine started. */
+  /** The same as time since boot. */
   deadlineBootTime: "pbnj-worker.deadline-boot-time",
   workflow: "pbnj-worker.workflow",
   task: "pbnj-worker.task",
@@ -88,8 +88,8 @@ export const LABEL = {
 } as const;
 
 /**
- * The container of an action. `imageUser` is what the image itself says: an image that names no user, or
- * root, runs as non-root nevertheless, unless the policy lets it run privileged. The entrypoint stays the image's own.
+ * `imageUser` is the image's own user: without one, or with root, the container runs as non-root, unless the policy
+ * allows privileged. The entrypoint is the image's own.
  */
 export function containerSpec(
   request: Pick<LaunchRequest, "action" | "connection" | "environment" | "terms" | "timeoutMs">,
@@ -160,8 +160,8 @@ export function actionLabels(
 }
 
 /**
- * Whether a container with these labels was created for that very action. The worker's name does not matter:
- * the agent ID is the worker's identity towards the server, and outlives a renamed host.
+ * Whether a container with these labels belongs to the action. The worker's name does not matter: the agent ID is the
+ * worker's identity towards the server, even on a renamed host.
  */
 export function isContainerOf(action: ActionId, labels: Readonly<Record<string, string>>): boolean {
   return (
@@ -172,7 +172,7 @@ export function isContainerOf(action: ActionId, labels: Readonly<Record<string, 
   );
 }
 
-/** Docker takes a user as `name`, `uid`, `name:group` or `uid:gid`. */
+/** Docker accepts `name`, `uid`, `name:group` or `uid:gid`. */
 function isRoot(user: string | undefined): boolean {
   const name = user?.split(":")[0] ?? "";
   return name === "" || name === "root" || /^0+$/.test(name);

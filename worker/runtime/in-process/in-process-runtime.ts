@@ -22,19 +22,18 @@ import { UncaughtErrors } from "./uncaught-errors.ts";
 
 export interface InProcessRuntimeOptions {
   readonly actions: ActionLibrary;
-  /** Why a template's environment, arguments and mounts are refused; undefined when they are not. */
+  /** Why an action is rejected; undefined if it is not. */
   readonly refuse: (action: LaunchRequest["action"]) => Promise<Refusal | undefined>;
   readonly log: Logger;
-  /** How long an action may clean up after it was told to stop. */
+  /** How long an action may clean up after it is aborted. */
   readonly stopGraceMs?: number;
 }
 
 /**
- * Runs this project's actions inside the worker, for fleets where a process each is what limits it. Each run has
- * its own environment, connection, log and signal, and shares nothing with another; an error of its own that nobody
- * caught ends it and not the worker. What it does not have is a process to be killed: an action that does not end
- * when told to is said to have timed out, and nothing else is done at its BMC while it may still go on. An action
- * dies with its worker.
+ * Runs this project's actions inside the worker, for fleets where a process per action is too expensive. Each run has
+ * its own environment, connection, log and signal; an uncaught error ends the run and not the worker. An action cannot
+ * be killed: one that does not stop counts as timed out, and its BMC stays locked while it may still run. Actions end
+ * with the worker.
  */
 export class InProcessRuntime implements Runtime {
   readonly name = "in-process";
@@ -42,7 +41,7 @@ export class InProcessRuntime implements Runtime {
   readonly #strayErrors = new UncaughtErrors();
   readonly #closing = new AbortController();
   readonly #running = new Set<Promise<unknown>>();
-  /** By BMC, what was told to end and did not. */
+  /** Actions that did not stop, by BMC. */
   readonly #leftBehind = new Map<string, string>();
 
   constructor(options: InProcessRuntimeOptions) {
@@ -76,14 +75,14 @@ export class InProcessRuntime implements Runtime {
     }
   }
 
-  /** What an earlier worker ran died with it; what is not on record as launched did not run. */
+  /** Actions died with the earlier worker; without a recorded launch they did not run. */
   async adopt({ action, handle, damaged }: ReturnedAction): Promise<Adoption> {
     if (!handle && !damaged) return { kind: "not-launched" };
     const idempotent = (await this.#find(action.image))?.idempotent ?? false;
     return { kind: "lost", reason: "the worker that ran it inside itself was restarted", idempotent };
   }
 
-  /** Nothing outlives the worker. */
+  /** No action outlives the worker. */
   async sweep(): Promise<number> {
     return 0;
   }
@@ -145,7 +144,7 @@ export class InProcessRuntime implements Runtime {
     return nothingToRemove(outcome);
   }
 
-  /** Resolves to its end. An error that escapes it is logged, and given to `onEscape` while it has not ended. */
+  /** Resolves to the action's end. Uncaught errors are logged and passed to `onEscape`. */
   #start(
     found: InProcessAction,
     { action, connection, environment, ...output }: LaunchRequest,
@@ -191,7 +190,7 @@ export class InProcessRuntime implements Runtime {
   }
 }
 
-/** As much as tells that two actions are at the same one; the worker lets only one at a time begin there. */
+/** Identifies the BMC well enough, because the worker lets only one action at a time start there. */
 function bmcOf({ action, connection }: LaunchRequest): string {
   return connection?.machine ?? connection?.host ?? action.environment["BMC_HOST"] ?? action.workflowId;
 }

@@ -1,11 +1,10 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
-/** Takes an error that nobody caught. */
 type Taker = (thrown: unknown) => void;
 
 /**
- * Errors that nobody caught, of a promise that nobody waits for or in a callback: Node ends the process for one. While
- * this watches, those that began in a run are that run's, and all others end the process as before.
+ * Assigns uncaught errors and unhandled rejections to the run that caused them. Others end the process, as in Node
+ * without a handler.
  */
 export class UncaughtErrors {
   readonly #runs = new AsyncLocalStorage<Taker>();
@@ -16,7 +15,7 @@ export class UncaughtErrors {
       return;
     }
     this.close();
-    // Thrown from here it would end the process with another exit code.
+    // Thrown here, it would end the process with another exit code.
     process.nextTick(() => {
       throw thrown;
     });
@@ -27,7 +26,7 @@ export class UncaughtErrors {
     process.on("unhandledRejection", this.#onStray);
   }
 
-  /** Runs `work`; whatever it begins stays its own, also what goes on after it has ended. */
+  /** Runs `work`. What it starts belongs to this run, even after its end. */
   run<T>(take: Taker, work: () => T): T {
     return this.#runs.run(take, work);
   }

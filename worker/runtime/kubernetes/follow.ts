@@ -20,21 +20,21 @@ import { disruptionOf, reasonText } from "./pod-problems.ts";
 import { isPodOver, type PodState, podState } from "./pod-state.ts";
 import type { JobObservation, JobSnapshot } from "./watched-jobs.ts";
 
-/** How long the rest of the log may take to arrive once the container has ended. */
+/** How long the rest of the log may take after the container has ended. */
 const DRAIN_MS = 5_000;
-/** The same where more came than is taken; then for the last lines alone. */
+/** The same for an action that exceeds its budget; after that only the last lines are read. */
 const FLOOD_DRAIN_MS = 500;
-/** How long a pod may take to be gone once its grace is over. */
+/** How long a pod may take to be gone after its grace period. */
 const STOPPED_WAIT_MS = 30_000;
-/** How long an API that is away is asked to end an action. */
+/** How long to retry stopping an action while the API is unavailable. */
 const STOP_BOUND_MS: Readonly<Record<StopCause, number>> = {
   timeout: 600_000,
   "not-started": 120_000,
   cancelled: 60_000,
 };
-/** How long a Job may take to say why its pod was deleted. */
+/** How long a Job may take to show why its pod was deleted. */
 const JOB_END_WAIT_MS = 5_000;
-/** An adopted Job whose start bound is over is looked at for so long nevertheless. */
+/** The least time for an adopted Job whose start timeout is over. */
 const LEAST_START_MS = 5_000;
 const EVENTS_MS = 10_000;
 
@@ -46,13 +46,13 @@ export interface FollowOptions extends OutputOptions {
   readonly timeoutMs: number;
   readonly startTimeoutMs: number;
   readonly stopGraceMs: number;
-  /** By the monotonic clock, when it was let run; absent for one that was found. */
+  /** When it was unsuspended, by the monotonic clock; absent for an adopted Job. */
   readonly launchedMs?: number;
-  /** How far the wall clock was set forward since its start. */
+  /** How far the wall clock was set forward since the start. */
   readonly clockSetMs: number;
-  /** Why it must not run although it may have been let. */
+  /** Why it must not run although it may have been unsuspended. */
   readonly failure?: string;
-  /** Called when its log cannot be read for want of a right. */
+  /** Called if the worker has no right to read logs. */
   readonly onLogForbidden: (reason: string) => void;
   /** Aborts when the worker lets go of the Job, which then runs on to be adopted. */
   readonly detached: AbortSignal;
@@ -64,19 +64,18 @@ export interface FollowOptions extends OutputOptions {
 /** The end of a Job's action. */
 export interface FollowedJob {
   readonly outcome: Outcome;
-  /** Its pod, where something else in it still runs. */
+  /** Its pod, if another container in it still runs. */
   readonly livePod: ObservedPod | undefined;
 }
 
-/** Why it is not, or must not be, started. */
 interface StartFailure {
   readonly class: ErrorClass;
   readonly text: string;
 }
 
 /**
- * Follows a Job that was let run to the end of its action, stops it when it does not start within its bound, when its time
- * is over or when `signal` aborts, and gathers what it wrote. Rejects with the reason of `detached` alone.
+ * Follows an unsuspended Job to the end of its action, stops it at its start timeout, its timeout, or when `signal`
+ * aborts, and collects its output. Rejects only with the reason of `detached`.
  */
 export async function followJob(options: FollowOptions, signal: AbortSignal): Promise<FollowedJob> {
   return new JobFollower(options).follow(signal);
@@ -87,11 +86,11 @@ class JobFollower {
   readonly #output: PodOutput;
   readonly #reading = new AbortController();
   #log: Promise<void> | undefined;
-  /** The worker ended it, for this. */
+  /** Why the worker stopped it. */
   #stopped: StopCause | undefined;
   #startFailure: StartFailure | undefined;
   #hasRun = false;
-  /** Why the API could not be asked to end it. */
+  /** Why the API could not stop it. */
   #stopFailure: string | undefined;
 
   constructor(options: FollowOptions) {
@@ -109,7 +108,7 @@ class JobFollower {
       if (state.kind !== "ended") return this.#withoutEnd(stopReason);
       const { pod, termination } = state;
       const written = await this.#drain(termination.message);
-      // What the worker ended before it knew of its start was not deleted by somebody.
+      // If the worker itself stopped it, the deletion is not a disruption.
       const ownPod = this.#stopped === undefined ? pod : { ...pod, isBeingDeleted: false, isGone: false };
       const { timeoutMs, clock } = this.#options;
       const nowMs = clock.now();
@@ -120,7 +119,7 @@ class JobFollower {
     }
   }
 
-  /** What a worker before, or the launch, decided already. */
+  /** What the launch or an earlier worker has decided. */
   #knownStop(): StopCause | undefined {
     const { job, failure } = this.#options;
     if (failure !== undefined) {
@@ -132,7 +131,7 @@ class JobFollower {
     return note;
   }
 
-  /** Resolves to why the worker must end it; undefined when it has ended, or its end is to be looked for. */
+  /** Resolves to why the worker must stop it; undefined if it has ended. */
   async #untilEnd(signal: AbortSignal): Promise<StopCause | undefined> {
     const started = await this.#untilStarted(signal);
     if (started !== "started") return started;
@@ -190,7 +189,7 @@ class JobFollower {
     return Math.min(Math.max(startTimeoutMs - ageMs, LEAST_START_MS), startTimeoutMs);
   }
 
-  /** The node's clock may be set otherwise than the worker's: no action has run for longer than it was let. */
+  /** The node's clock may differ from the worker's: an action cannot have run longer than since its launch. */
   #remainingMs(startedAt: Date | undefined): number {
     const { timeoutMs, launchedMs, clock, clockSetMs } = this.#options;
     if (startedAt === undefined) return timeoutMs;
@@ -199,7 +198,7 @@ class JobFollower {
     return timeoutMs - Math.min(ageMs, longestMs);
   }
 
-  /** What the pod says, else what the newest event does. */
+  /** The pod's own reason, or the newest event's. */
   async #describeDelay(): Promise<StartFailure> {
     const { observation, client, job, clock, detached } = this.#options;
     const { pod } = observation.snapshot;
@@ -218,7 +217,7 @@ class JobFollower {
     };
   }
 
-  /** Ends the Job on record first, then its pod at once, and waits until that is certain, or for as long as it may take. */
+  /** Records the stop in the Job, then deletes the pod, and waits until that is certain or takes too long. */
   async #stop(note: StopCause): Promise<void> {
     const { client, job, observation, stopGraceMs, detached } = this.#options;
     this.#stopped = note;
@@ -226,7 +225,7 @@ class JobFollower {
     const failure = this.#startFailure;
     try {
       await client.end(job, note, failure ? `${failure.class}: ${failure.text}` : "", bound);
-      // It may have ended, or be there, without the watch having told so yet.
+      // The watch may not show the pod's latest state yet.
       await observation.refreshPod(bound);
       await this.#removePod(bound);
     } catch (thrown) {
@@ -246,13 +245,13 @@ class JobFollower {
       await client.removePod(pod, Math.max(1, Math.ceil(graceMs / 1_000)), bound);
     } catch (thrown) {
       detached.throwIfAborted();
-      // The Job has ended: its controller takes the pod away as well.
+      // The Job has ended: its controller also deletes the pod.
       const error = textOf(thrown);
       log.warn({ ...fields, pod: pod.name, error }, "pod deletion failed");
     }
   }
 
-  /** Until nothing of the action runs, or its grace and more are over. */
+  /** Waits until nothing of the action runs, or for too long. */
   async #untilOver(): Promise<void> {
     const { stopGraceMs, detached } = this.#options;
     const bound = AbortSignal.any([AbortSignal.timeout(stopGraceMs + STOPPED_WAIT_MS), detached]);
@@ -263,8 +262,8 @@ class JobFollower {
   }
 
   /**
-   * The end as far as it can be known. The watches of Jobs and pods are two: a Job that has ended may be told of before its
-   * pod, which is then asked for.
+   * Determines the end, as far as possible. Jobs and pods have separate watches: a Job may be shown as ended before
+   * its pod, which is then requested.
    */
   async #settle(): Promise<PodState> {
     const { observation, stopGraceMs, detached } = this.#options;
@@ -282,7 +281,7 @@ class JobFollower {
     if (own === "not-started") return undefined;
     const { observation, detached } = this.#options;
     if (state.kind === "ended" && state.pod.isBeingDeleted && state.termination.exitCode !== 0) {
-      // Its deadline may have been what deleted it.
+      // The Job's deadline may have deleted it.
       const bound = AbortSignal.any([AbortSignal.timeout(JOB_END_WAIT_MS), detached]);
       await observation
         .until(({ job }) => (job === "gone" || job?.end || (job && stopCauseOf(job))) as unknown, bound)
@@ -296,7 +295,7 @@ class JobFollower {
     return job.end?.kind === "failed" && job.end.reason === "DeadlineExceeded" ? "timeout" : undefined;
   }
 
-  /** No status of its container is to be had. */
+  /** Concludes without the status of its container. */
   async #withoutEnd(stopReason: StopReason | undefined): Promise<FollowedJob> {
     const { client, clock, job, detached, observation, timeoutMs } = this.#options;
     const { pod } = observation.snapshot;
@@ -308,7 +307,7 @@ class JobFollower {
     }
     const jobSeen = observation.snapshot.job;
     if (jobSeen !== undefined && jobSeen !== "gone" && !jobSeen.end) {
-      // Whatever took the pod away, no other may be made in its place.
+      // Whatever deleted the pod, no other may replace it.
       const bound = AbortSignal.any([AbortSignal.timeout(STOPPED_WAIT_MS), detached]);
       await client.end(job, undefined, "", bound).catch(() => undefined);
       detached.throwIfAborted();
@@ -373,7 +372,7 @@ class JobFollower {
     );
   }
 
-  /** What it wrote, with what its last words confirm. */
+  /** Returns what it wrote, confirmed by its termination message. */
   async #drain(terminationMessage: string): Promise<WrittenOutput> {
     this.#readLog();
     const { detached } = this.#options;
@@ -387,7 +386,7 @@ class JobFollower {
     return this.#output.end(terminationResult(terminationMessage));
   }
 
-  /** How long of a log that is longer than what can be read in time is read, by how much it is. */
+  /** Limits the time for reading; a flooding action gets less. */
   async #within(ms: number, work: (signal: AbortSignal) => Promise<void>): Promise<boolean> {
     const boundMs = this.#output.isFlooding ? FLOOD_DRAIN_MS : ms;
     return withTimeout(boundMs, this.#options.detached, work).then(
@@ -420,7 +419,7 @@ function isStartedOrHopeless(state: PodState): boolean {
   return state.kind !== "pending" || state.problem?.patienceMs !== undefined;
 }
 
-/** Whether a container still waits for the same hopeless thing. */
+/** Whether the container still has the same problem. */
 function isStartedOrHopelessAs(state: PodState, before: PodState): boolean {
   return (
     state.kind === "pending" &&
@@ -430,7 +429,7 @@ function isStartedOrHopelessAs(state: PodState, before: PodState): boolean {
   );
 }
 
-/** Whether nothing of it runs or will: with a pod, that is over; without one, its Job has ended. */
+/** Whether nothing of it runs or will run: its pod is over, or without a pod its Job has ended. */
 function isCertain(kind: PodState["kind"], pod: JobSnapshot["pod"]): boolean {
   return pod === undefined ? kind === "over" : isPodOver(pod);
 }

@@ -17,12 +17,12 @@ import {
 } from "./objects.ts";
 import { ACKNOWLEDGED_TTL_SECONDS } from "./orphans.ts";
 
-/** Which Job: another one of its name is another action's run. */
+/** Identifies a Job: another UID is another launch. */
 export type JobId = Pick<ObservedJob, "name" | "uid">;
 
 const AGAIN: Backoff = { firstMs: 250, maxMs: 5_000, jitter: 0.5 };
 const LONGEST_REASON = 500;
-/** From when on a Job's deadline has passed, whenever it began: its controller then ends it and makes no pod any more. */
+/** A deadline that has always passed: the controller ends the Job and creates no more pods. */
 const AT_ONCE_SECONDS = 1;
 
 const EventObject = z.object({
@@ -39,7 +39,7 @@ interface PatchStep {
   readonly value: unknown;
 }
 
-/** What is asked of the API about Jobs. Rejects with a `KubernetesError`, or the signal's reason. */
+/** The API requests for Jobs. Rejects with a `KubernetesError`, or the signal's reason. */
 export class JobClient {
   readonly #cluster: Cluster;
   readonly #clock: Clock;
@@ -49,9 +49,7 @@ export class JobClient {
     this.#clock = clock;
   }
 
-  /**
-   * Undefined when its name is taken, maybe by an own request whose answer was lost: a name makes it safe to ask again.
-   */
+  /** Undefined if the name is taken, possibly by this request, repeated after a lost response. */
   async create(
     manifest: Readonly<Record<string, unknown>>,
     signal: AbortSignal,
@@ -79,19 +77,22 @@ export class JobClient {
     return (await this.#cluster.list(KINDS.job, selection, JobObject, signal)).items.map(observedJob);
   }
 
-  /** Lets it run. False when it is there no more. */
+  /** Starts a suspended Job. False if the Job is gone. */
   async unsuspend(job: JobId, signal: AbortSignal): Promise<boolean> {
     return this.#patch(job, [{ op: "replace", path: "/spec/suspend", value: false }], signal);
   }
 
-  /** Ends it, for whoever looks at it later, too: no pod of it is made from then on. False when it is there no more. */
+  /** Ends the Job for good: its controller creates no more pods. False if the Job is gone. */
   async end(job: JobId, note: StopCause | undefined, why: string, signal: AbortSignal): Promise<boolean> {
     const notes: PatchStep[] = note === undefined ? [] : [annotate(ANNOTATION.stopped, note)];
     if (why !== "") notes.push(annotate(ANNOTATION.reason, why.slice(0, LONGEST_REASON)));
     return this.#patch(job, [...notes, DEADLINE_NOW], signal);
   }
 
-  /** Leaves it to the cluster, which keeps it for a while; `end` where something of its pod still runs. */
+  /**
+   * Marks the report as acknowledged, after which the cluster keeps the Job for a while. `end` if something in its pod
+   * still runs.
+   */
   async acknowledge(
     job: JobId,
     { exitCode, end }: { readonly exitCode: number | undefined; readonly end: boolean },
@@ -109,7 +110,7 @@ export class JobClient {
     );
   }
 
-  /** With its pods: it is there until they are gone. */
+  /** Deletes the Job after its pods. */
   async remove({ name, uid }: JobId, signal: AbortSignal): Promise<void> {
     const { namespace } = this.#cluster;
     await this.#persist(signal, () =>
@@ -117,7 +118,7 @@ export class JobClient {
     ).catch(ignoreAnother);
   }
 
-  /** Only while it is as it was seen. False when it is not. */
+  /** Deletes the Job unless it changed. False if it did. */
   async removeAsSeen(
     { name, uid, resourceVersion }: JobId & Pick<ObservedJob, "resourceVersion">,
     signal: AbortSignal,
@@ -146,7 +147,7 @@ export class JobClient {
       .some(({ uid, phase }) => uid === pod.uid && phase !== "Failed" && phase !== "Succeeded");
   }
 
-  /** With the pod's own grace, where none is given. */
+  /** Without `graceSeconds`, the pod's own grace period applies. */
   async removePod(
     { name, uid }: ObservedPod,
     graceSeconds: number | undefined,
@@ -159,7 +160,7 @@ export class JobClient {
     ).catch(ignoreAnother);
   }
 
-  /** One that is there already was made for the same Job, as its name is of that Job alone. */
+  /** An existing one was created for the same Job, because its name is unique to the launch. */
   async createSecret(manifest: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<void> {
     const { namespace } = this.#cluster;
     try {
@@ -176,7 +177,7 @@ export class JobClient {
     await this.#persist(signal, () => this.#cluster.remove(KINDS.secret, { namespace, name }, {}, signal));
   }
 
-  /** The newest warning about an object; undefined where there is none, or no right to look. */
+  /** The newest warning about an object; undefined without one, or without the right to list events. */
   async newestWarning(uid: string, signal: AbortSignal): Promise<Reason | undefined> {
     const { namespace } = this.#cluster;
     const selection = { namespace, fieldSelector: `involvedObject.uid=${uid}` };
@@ -206,13 +207,13 @@ export class JobClient {
       return true;
     } catch (thrown) {
       if (isKubernetesError(thrown, "not-found")) return false;
-      // A test that fails is an invalid request, too.
+      // A failed `test` is an invalid request, too.
       if (isKubernetesError(thrown, "invalid") && (await this.find(name, signal))?.uid !== uid) return false;
       throw thrown;
     }
   }
 
-  /** Asks until the API answers: all of these may be asked again, whatever became of the first time. */
+  /** Retries until the API responds; all these requests are idempotent. */
   async #persist<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       let waitMs = backoffMs(AGAIN, attempt);
@@ -236,7 +237,7 @@ function annotate(key: string, value: string): PatchStep {
   return { op: "add", path: `/metadata/annotations/${key.replaceAll("/", "~1")}`, value };
 }
 
-/** What has taken the name meanwhile is not what was to go. */
+/** Another object has the name now: the one to delete is gone. */
 function ignoreAnother(thrown: unknown): void {
   if (!isKubernetesError(thrown, "conflict")) throw thrown;
 }

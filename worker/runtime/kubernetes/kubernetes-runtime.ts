@@ -38,13 +38,13 @@ import { requireVersion } from "./server-version.ts";
 import { connectionSecret, jobManifest, type PodConfig } from "./spec.ts";
 import { WatchedJobs } from "./watched-jobs.ts";
 
-/** A name that was taken may be free a moment later; more than a few times in a row is a defect. */
+/** A taken name may soon be free. */
 const LAUNCH_ATTEMPTS = 5;
 const CLEAN_UP_MS = 60_000;
 const RIGHTS_STAND_MS = 10 * 60_000;
-/** A Job may go as slowly as its pod does. */
+/** A Job may take as long as its pod to be deleted. */
 const REMOVAL_SLACK_MS = 60_000;
-/** An API that does not answer may be starting, as after a reboot, together with this worker. */
+/** The API may be starting, for example after a reboot. */
 const FIND_AGAIN: Backoff = { firstMs: 500, maxMs: 10_000 };
 
 export interface KubernetesRuntimeOptions {
@@ -52,32 +52,32 @@ export interface KubernetesRuntimeOptions {
   readonly pods: PodConfig;
   /** The ID of the state directory, or the share group. */
   readonly owner: string;
-  /** Whether other workers have the same owner. */
+  /** Whether other workers share the owner. */
   readonly shared: boolean;
   readonly log: Logger;
   readonly clock?: Clock;
   /** How long an action may clean up after SIGTERM. */
   readonly stopGraceMs: number;
-  /** Of this process alone. */
+  /** Unique for this process. */
   readonly instance?: string;
-  /** Whether running the action of an image a second time leaves the machine as after the first. */
+  /** Whether the image's action may run twice with the same effect as once. */
   readonly isIdempotent?: (image: string) => Promise<boolean>;
 }
 
-/** What following a Job to its end takes, whoever launched it. */
+/** For following a Job, launched or adopted. */
 type Followed = Pick<LaunchRequest, "timeoutMs"> &
   OutputOptions &
   Partial<Pick<ReturnedAction, "clockSetMs">> & { readonly action: ActionId };
 
-/** A Job of the action at hand: suspended and ready to be let run, or let run before. */
+/** The action's Job: suspended and ready to run, or already started. */
 type Claim =
   | { readonly kind: "suspended"; readonly job: ObservedJob }
   | { readonly kind: "adopted"; readonly job: ObservedJob };
 
 /**
- * Runs each action in a Job of its own. The Job's name comes from the workflow and the action, so the API itself makes sure
- * that an action is launched once, by whichever worker: one that comes second finds the name taken, and goes on with what
- * is there. A Job is made suspended and let run once it is on record; from then on it is never let run again.
+ * Runs each action in a Job. The Job's name is derived from workflow and action, so the API ensures that an action is
+ * launched only once: a second worker finds the name taken and adopts the Job. A Job is created suspended, recorded,
+ * and then started once.
  */
 export class KubernetesRuntime implements Runtime {
   readonly name = "kubernetes";
@@ -89,7 +89,7 @@ export class KubernetesRuntime implements Runtime {
   readonly #instance: string;
   readonly #closing = new AbortController();
   #saidLogForbidden = false;
-  /** What was found last, where it suffices. */
+  /** The last result, if it sufficed. */
   #rights: { readonly missing: readonly MissingRight[]; readonly atMs: number } | undefined;
 
   constructor(options: KubernetesRuntimeOptions) {
@@ -142,13 +142,13 @@ export class KubernetesRuntime implements Runtime {
     }
   }
 
-  /** Secrets that were made for Jobs go with them: to look for others the worker would have to be able to read all. */
+  /** Secrets are deleted with their Jobs: finding others would need the right to read all Secrets. */
   async sweep(keep: (key: string) => Need, signal: AbortSignal): Promise<number> {
     const { owner, shared } = this.#options;
     const jobs = await this.#client.list(signal);
     const options = {
       ...{ owner, instance: this.#instance, keep, nowMs: this.#clock.now(), bootTime: bootTime() },
-      // What another worker of the group has at hand is not known here.
+      // The actions of other workers in the group are unknown here.
       ...(shared ? {} : { state: owner }),
     };
     const leftovers = jobs.filter((job) => !job.isBeingDeleted && isOrphanJob(job, options));
@@ -176,7 +176,7 @@ export class KubernetesRuntime implements Runtime {
     return `Kubernetes ${version} at ${cluster.server}, namespace ${own}${without}`;
   }
 
-  /** Probes ask often, and rights that are there rarely go. */
+  /** Cached, because probes ask often and granted rights are rarely revoked. */
   async #missingRights(signal: AbortSignal): Promise<readonly MissingRight[]> {
     const nowMs = this.#clock.monotonicMs();
     if (this.#rights && nowMs - this.#rights.atMs < RIGHTS_STAND_MS) return this.#rights.missing;
@@ -188,7 +188,7 @@ export class KubernetesRuntime implements Runtime {
     return missing;
   }
 
-  /** Leaves Jobs that still run as they are: whichever worker is served their actions next adopts them. */
+  /** Detaches from running Jobs; the worker that is served their actions next adopts them. */
   detach(): void {
     this.#closing.abort(new Detached());
   }
@@ -198,7 +198,7 @@ export class KubernetesRuntime implements Runtime {
     this.#watched.close();
   }
 
-  /** Undefined when its Job went away before it was let run, and so nothing was done. */
+  /** Undefined if the Job was deleted before it started, so that nothing was done. */
   async #launch(
     request: LaunchRequest,
     signal: AbortSignal,
@@ -211,7 +211,7 @@ export class KubernetesRuntime implements Runtime {
     const { job } = claim;
     const handle = { job: job.name, uid: job.uid, namespace };
     if (claim.kind === "adopted") {
-      // It runs already: going on with it is right, whether that can be written down or not.
+      // It already runs: adopt it even if the launch cannot be recorded.
       await request.onLaunch?.(handle).catch(() => undefined);
       return this.#adopt(job, request, signal);
     }
@@ -220,7 +220,7 @@ export class KubernetesRuntime implements Runtime {
       await request.onLaunch?.(handle);
       bound.throwIfAborted();
     } catch (thrown) {
-      // Where another worker of the group has let it run meanwhile, it goes on there.
+      // If another worker of the group has started it meanwhile, it continues there.
       let isGone = false;
       await this.#discard(
         job,
@@ -245,7 +245,7 @@ export class KubernetesRuntime implements Runtime {
     return this.#follow(job, { launchedMs, ...(failure !== undefined && { failure }) }, request, signal);
   }
 
-  /** Creates the action's Job, or finds the one that is there. Undefined when that is gone meanwhile. */
+  /** Creates the action's Job, or finds the existing one. Undefined if that is gone meanwhile. */
   async #claim(request: LaunchRequest, signal: AbortSignal): Promise<Claim | undefined> {
     const { pods, owner, stopGraceMs, shared } = this.#options;
     const { action, timeoutMs } = request;
@@ -271,11 +271,11 @@ export class KubernetesRuntime implements Runtime {
     if (job.suspended) {
       const isUsable = job.labels[LABEL.launch] === launch || (shared && isAlike(job, secret));
       if (isUsable && !job.isBeingDeleted) return { kind: "suspended", job };
-      // Never let run, so nothing was done; what it says of the machine may be old.
+      // It never started, so nothing was done; its connection may be outdated.
       if (await this.#client.removeAsSeen(job, signal)) await this.#untilGone(job, signal);
       return undefined;
     }
-    // What ended under an ID that may return belongs to a workflow of before.
+    // It ended under an ID that may be reused: it belongs to an earlier workflow.
     if (action.idMayReturn && (job.end || job.labels[ANNOTATION.acknowledged] !== undefined)) {
       await this.#client.remove(job, signal);
       await this.#untilGone(job, signal);
@@ -284,7 +284,7 @@ export class KubernetesRuntime implements Runtime {
     return { kind: "adopted", job };
   }
 
-  /** Makes the Secret that the pod is to have, if any. */
+  /** Creates the Secret for the pod, if it needs one. */
   async #handOver(
     job: ObservedJob,
     { action, connection }: LaunchRequest,
@@ -303,14 +303,14 @@ export class KubernetesRuntime implements Runtime {
     }
   }
 
-  /** The Job of an action of before, if it was let run; undefined when it was and is gone. */
+  /** The Job of an earlier launch; undefined if it started and is gone. */
   async #findStarted(
     left: ReturnedAction,
     signal: AbortSignal,
   ): Promise<ObservedJob | "never-started" | undefined> {
     for (;;) {
       const job = await this.#find(left, signal);
-      // The launch is on record before the Job is let run: without a handle it was not.
+      // The launch is recorded before the Job starts: without a handle it did not start.
       if (!job || !isJobOf(left.action, job.labels)) {
         return left.handle || left.damaged ? undefined : "never-started";
       }
@@ -319,7 +319,7 @@ export class KubernetesRuntime implements Runtime {
     }
   }
 
-  /** The Job of an action of before; asks until the API answers. Rejects when the signal aborts. */
+  /** Finds the Job of an earlier launch; retries until the API responds. Rejects when the signal aborts. */
   async #find({ action }: ReturnedAction, signal: AbortSignal): Promise<ObservedJob | undefined> {
     const { log } = this.#options;
     const bound = AbortSignal.any([signal, this.#closing.signal]);
@@ -335,7 +335,7 @@ export class KubernetesRuntime implements Runtime {
     }
   }
 
-  /** False when it was let run meanwhile, by a worker that died or by another one. */
+  /** False if another worker, or one that died, has started it. */
   async #removeSuspended(job: ObservedJob, signal: AbortSignal): Promise<boolean> {
     for (let seen: ObservedJob | undefined = job; seen; seen = await this.#client.find(job.name, signal)) {
       if (seen.uid !== job.uid) return true;
@@ -402,8 +402,8 @@ export class KubernetesRuntime implements Runtime {
   }
 
   /**
-   * The Job stays for a while after its report: a server may still serve its action out of a cache, maybe to another worker,
-   * which must find it. What holds the connection goes at once.
+   * The Job remains for a while after its report, because a server may still serve its action from a cache, possibly
+   * to another worker, which must find it. The connection's Secret is deleted at once.
    */
   async #acknowledge(
     job: ObservedJob,
@@ -411,10 +411,10 @@ export class KubernetesRuntime implements Runtime {
     signal: AbortSignal,
   ): Promise<void> {
     const { exitCode } = outcome;
-    // Its own container has ended a while ago: what still runs would for ever.
+    // Its container has ended: whatever else still runs in the pod would run forever.
     const isLive = livePod !== undefined && (await this.#client.isRunning(livePod, signal));
     await this.#client.acknowledge(job, { exitCode, end: isLive }, signal);
-    // The Job's controller takes the pod away as well, where the worker has no right to.
+    // The Job's controller also deletes the pod, if the worker has no right to.
     if (isLive) await this.#client.removePod(livePod, undefined, signal).catch(ignoreForbidden);
     const secret = job.labels[LABEL.secret];
     if (secret !== undefined) await this.#client.removeSecret(secret, signal);
@@ -431,7 +431,7 @@ export class KubernetesRuntime implements Runtime {
     if (secret !== undefined) await this.#client.removeSecret(secret, cleanUpSignal());
   }
 
-  /** Takes away a Job that is nobody's any more. */
+  /** Deletes a Job that no worker needs. */
   async #discard(job: ObservedJob, remove: () => Promise<unknown>, action?: ActionId): Promise<void> {
     try {
       await remove();
@@ -443,7 +443,7 @@ export class KubernetesRuntime implements Runtime {
   }
 }
 
-/** Whether a Job that another worker made can be let run with what this one has. */
+/** Whether a Job that another worker created fits this one's connection. */
 function isAlike(job: ObservedJob, secret: string | undefined): boolean {
   return (job.labels[LABEL.secret] === undefined) === (secret === undefined);
 }

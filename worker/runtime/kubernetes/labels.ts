@@ -6,14 +6,14 @@ const LABEL_VALUE = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;
 
 export const MANAGED_BY = { "app.kubernetes.io/managed-by": "pbnj-worker" } as const;
 
-/** What every Job bears, and its pod: labels where the value can be one, else annotations. */
+/** On every Job and its pod: a label if the value can be one, otherwise an annotation. */
 export const LABEL = {
   key: "pbnj-worker/key",
   /** The ID of the state directory of the worker that launched it, or its share group. */
   owner: "pbnj-worker/owner",
   /** The process that launched it. */
   instance: "pbnj-worker/instance",
-  /** Of this creation alone: whose answer got lost is known by it. */
+  /** Unique per create request, to recognize a Job whose response was lost. */
   launch: "pbnj-worker/launch",
   deadline: "pbnj-worker/deadline",
   deadlineBootTime: "pbnj-worker/deadline-boot-time",
@@ -22,26 +22,26 @@ export const LABEL = {
   agent: "pbnj-worker/agent",
   action: "pbnj-worker/action",
   actionName: "pbnj-worker/action-name",
-  /** The name of the Secret that was made for it. */
+  /** The name of its Secret. */
   secret: "pbnj-worker/secret",
 } as const;
 
-/** What is written on a Job later on. */
+/** Written to a Job after its creation. */
 export const ANNOTATION = {
-  /** Why the worker ended it, as `StopCause` has it, before it does so. */
+  /** Why the worker stops it (`StopCause`), written with the stop. */
   stopped: "pbnj-worker/stopped",
   /** Why it never started. */
   reason: "pbnj-worker/reason",
   /** When its final report was acknowledged, ISO 8601. */
   acknowledged: "pbnj-worker/acknowledged",
-  /** The exit code of its action, for when its pod is gone. */
+  /** The action's exit code, for after the pod is gone. */
   exitCode: "pbnj-worker/exit-code",
 } as const;
 
-/** The part of the pod template's annotations that becomes the connection file. */
+/** The annotation of the pod that becomes the connection file. */
 export const CONNECTION_ANNOTATION = "pbnj-worker/connection";
 
-/** What selects all that workers make. */
+/** Selects everything that workers create. */
 export const SELECTOR = `app.kubernetes.io/managed-by=${MANAGED_BY["app.kubernetes.io/managed-by"]},${LABEL.key}`;
 
 export interface JobMetadata {
@@ -49,7 +49,7 @@ export interface JobMetadata {
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-/** Whose it is, for a Job of this action; `overMs` from now its time is over. */
+/** The labels of an action's Job, which may take `overMs` from now. */
 export function jobMetadata(
   action: ActionId,
   worker: { readonly owner: string; readonly instance: string; readonly launch: string },
@@ -79,8 +79,8 @@ export function jobMetadata(
 }
 
 /**
- * Whether something with these labels was made for that very action. Whose worker made it does not matter: the agent ID is
- * the worker's identity towards the server, and outlives a lost state directory.
+ * Whether something with these labels belongs to the action. It does not matter which worker created it: the agent ID
+ * is the worker's identity towards the server, even after a lost state directory.
  */
 export function isJobOf(action: ActionId, labels: Readonly<Record<string, string>>): boolean {
   return (

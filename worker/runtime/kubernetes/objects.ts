@@ -22,7 +22,7 @@ const Condition = z.object({
 });
 const Said = z.object({ reason: z.optional(z.string()), message: z.optional(z.string()) });
 
-/** As much of a Job as is read. */
+/** The fields of a Job that are read. */
 export const JobObject = z.object({
   metadata: Meta,
   spec: z.object({ suspend: z.optional(z.boolean()) }),
@@ -30,7 +30,7 @@ export const JobObject = z.object({
 });
 export type JobObject = z.infer<typeof JobObject>;
 
-/** As much of a pod as is read. */
+/** The fields of a pod that are read. */
 export const PodObject = z.object({
   metadata: Meta,
   spec: z.object({ nodeName: z.optional(z.string()) }),
@@ -68,27 +68,25 @@ export const PodObject = z.object({
 });
 export type PodObject = z.infer<typeof PodObject>;
 
-/** Why something is as it is, in the cluster's words. */
+/** A reason as the cluster gives it. */
 export interface Reason {
   readonly reason: string;
   readonly message: string;
 }
 
-/** A Job, as much of it as matters here. */
 export interface ObservedJob {
   readonly name: string;
   readonly uid: string;
   readonly resourceVersion: string | undefined;
-  /** Its labels and annotations alike. */
+  /** Labels and annotations. */
   readonly labels: Readonly<Record<string, string>>;
   readonly suspended: boolean;
   readonly isBeingDeleted: boolean;
   readonly createdMs: number;
-  /** Its end, once it has come. */
   readonly end: { readonly kind: "complete" } | ({ readonly kind: "failed" } & Reason) | undefined;
 }
 
-/** What a kubelet says of the action's own container. */
+/** The state of the action's container. */
 export type ContainerState =
   | { readonly kind: "waiting"; readonly why: Reason | undefined }
   | { readonly kind: "running"; readonly startedAt: Date | undefined }
@@ -99,28 +97,27 @@ export interface Termination {
   readonly signal: number | undefined;
   /** Such as `Completed`, `Error`, `OOMKilled`, `StartError`. */
   readonly reason: string;
-  /** What it left as its last words, or the end of its log. */
+  /** Its termination message, or the end of its log. */
   readonly message: string;
   readonly startedAt: Date | undefined;
   readonly finishedAt: Date | undefined;
 }
 
-/** A pod of a Job, as much of it as matters here. */
 export interface ObservedPod {
   readonly name: string;
   readonly uid: string;
-  /** Of its Job. */
+  /** The UID of its Job. */
   readonly ownerUid: string | undefined;
   readonly createdMs: number;
   readonly isBeingDeleted: boolean;
   readonly node: string | undefined;
   readonly phase: string;
   readonly container: ContainerState;
-  /** Of the pod itself, as of one that was evicted or refused by its node. */
+  /** The pod's own reason, for example if it was evicted. */
   readonly why: Reason | undefined;
-  /** Why it is being taken away, where the cluster says so (KEP-3329). */
+  /** Why it is being removed, if the cluster says so (KEP-3329). */
   readonly disruption: Reason | undefined;
-  /** Why no node takes it. */
+  /** Why it is not scheduled. */
   readonly unscheduled: Reason | undefined;
 }
 
@@ -180,7 +177,7 @@ function containerState(state: State): ContainerState {
   return { kind: "waiting", why: reasonOf(waiting) };
 }
 
-/** A container that never ran has the beginning of 1970 for its start. */
+/** A container that never ran has 1970 as its start. */
 function timeOf(text: string | null | undefined): Date | undefined {
   const ms = Date.parse(text ?? "");
   return ms > 0 ? new Date(ms) : undefined;
@@ -191,7 +188,7 @@ function reasonOf(said: z.infer<typeof Said> | undefined): Reason | undefined {
   return { reason: said.reason ?? "", message: said.message ?? "" };
 }
 
-/** Why the worker ended a Job. */
+/** Why the worker stopped a Job. */
 export type StopCause = "timeout" | "cancelled" | "not-started";
 
 export function stopCauseOf({ labels }: ObservedJob): StopCause | undefined {

@@ -2,17 +2,17 @@ import { isOrphan, type SweepOptions } from "../orphan.ts";
 import { ANNOTATION, LABEL } from "./labels.ts";
 import type { ObservedJob } from "./objects.ts";
 
-/** How long a Job is kept after its report was acknowledged: caches serve its action for some seconds more. */
+/** How long a Job is kept after its report was acknowledged: caches may still serve its action. */
 export const ACKNOWLEDGED_TTL_SECONDS = 600;
-/** A cluster whose controller takes such Jobs away does so within that. */
+/** A controller that deletes such Jobs does so within this time. */
 const CONTROLLER_SLACK_MS = 60_000;
 
-/** Whether no worker will come back for a Job that `SELECTOR` found. */
+/** Whether no worker will adopt a Job that `SELECTOR` found. */
 export function isOrphanJob(
   { labels }: Pick<ObservedJob, "labels">,
   options: SweepOptions & {
     readonly owner: string;
-    /** Of this process: what it launched itself is never a leftover. */
+    /** This process: what it launched itself is never an orphan. */
     readonly instance: string;
   },
 ): boolean {

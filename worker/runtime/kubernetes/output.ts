@@ -3,20 +3,20 @@ import { LineSplitter } from "../../../shared/line-splitter.ts";
 import { LONGEST_RESULT, LogStream, mayBeResult, type WrittenOutput } from "../log-stream.ts";
 import type { OutputOptions } from "../runtime.ts";
 
-/** The time before a line. */
+/** The length of a timestamp. */
 const LONGEST_TIME = 64;
 
 /**
- * What one container writes, gathered from one or more readings of its log, each line of which begins with its time. A
- * reading that breaks off is followed by another from the last line's second on, and what came before is skipped by its
- * time (RFC 3339 with nanoseconds), so that no line is lost or given twice.
+ * Collects what a container writes, from one or more readings of its log with timestamps. After an interruption, the
+ * next reading starts at the last line's second, and known lines are skipped by their time (RFC 3339 with
+ * nanoseconds), so that no line is lost or repeated.
  */
 export class PodOutput {
   readonly #stream: LogStream;
-  /** The second of the newest line, and how many lines were taken of each time from then on. */
+  /** The second of the newest line, and the number of lines per time from then on. */
   #since: string | undefined;
   #taken = new Map<string, number>();
-  /** What a reading left without a line end. */
+  /** The incomplete last line of a reading. */
   #tail: string | undefined;
   #candidate: { readonly line: string; readonly isLast: boolean } | undefined;
 
@@ -24,27 +24,27 @@ export class PodOutput {
     this.#stream = new LogStream(terms);
   }
 
-  /** Whether it writes more than is taken. */
+  /** Whether it exceeds its budget. */
   get isFlooding(): boolean {
     return this.#stream.isFlooding;
   }
 
-  /** The container is ending: what it wrote before is read without a pause. */
+  /** The container is ending: read the rest without pauses. */
   hurry(): void {
     this.#stream.pace.hurry();
   }
 
-  /** From which second on the next reading must read; undefined for all. */
+  /** Where the next reading must start; undefined for the beginning. */
   get since(): string | undefined {
     return this.#since;
   }
 
-  /** Whether the last line was a result: nothing is missing then. */
+  /** Whether the last line is a result, so that nothing is missing. */
   get hasResult(): boolean {
     return this.#candidate?.isLast === true && parseResultLine(this.#candidate.line) !== undefined;
   }
 
-  /** Takes one reading, from `since` on; `end` is called however it ends. */
+  /** Starts a reading from `since` on. Call `end` however the reading ends. */
   read(): { push(chunk: Uint8Array): Promise<void>; end(): void } {
     const known = new Map(this.#taken);
     let isEnding = false;
@@ -67,8 +67,8 @@ export class PodOutput {
   }
 
   /**
-   * Both streams of a container come as one, in the order in which the node read them: a line of stderr from before the
-   * result may come after it. `confirmed` is the result that the container left elsewhere: what says the same is it.
+   * Stdout and stderr arrive in one stream, in the order in which the node read them: an earlier line of stderr may
+   * follow the result. `confirmed` is the result from the termination message: an equal candidate is the result.
    */
   end(confirmed: ActionResult | undefined): WrittenOutput {
     if (this.#tail !== undefined) this.#take(this.#tail);
@@ -105,7 +105,7 @@ export class PodOutput {
   }
 }
 
-/** Whether two results are of the same end; one of them may lack what it read. */
+/** Whether two results report the same end; one of them may lack its data. */
 export function isSame(one: ActionResult | undefined, other: ActionResult): boolean {
   return (
     one !== undefined &&
@@ -116,7 +116,7 @@ export function isSame(one: ActionResult | undefined, other: ActionResult): bool
   );
 }
 
-/** A line was taken if it is of an earlier second than the newest one, or as many of its time were. */
+/** A line is known if it is from an earlier second than the newest one, or if as many of its time were taken. */
 function isKnown(known: Map<string, number>, since: string | undefined, stamped: string): boolean {
   const { time } = split(stamped);
   if (since !== undefined && time !== "" && secondOf(time) < since) return true;
@@ -130,11 +130,11 @@ function secondOf(time: string): string {
   return time.replace(/\.\d+/, "");
 }
 
-/** A line without a time is taken as it is. */
+/** A line without a time is kept as it is. */
 function split(stamped: string): { readonly time: string; readonly line: string } {
   const [, time, line] = /^(\d{4}-\d\d-\d\dT\S+) (.*)$/s.exec(stamped) ?? [];
   if (time !== undefined && line !== undefined) return { time, line };
-  // An empty line may come as its time alone.
+  // An empty line may consist of its time alone.
   return /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$/.test(stamped)
     ? { time: stamped, line: "" }
     : { time: "", line: stamped };

@@ -9,26 +9,26 @@ import type { ObservedPod, Termination } from "./objects.ts";
 import { disruptionOf, startFailure } from "./pod-problems.ts";
 
 const LAST_LINES = 5;
-/** A kubelet's times have whole seconds. */
+/** Kubelets report whole seconds. */
 const ROUNDING_MS = 1_000;
 
-/** What is known of an action at its end. */
+/** An action whose container's end is known. */
 export interface PodEnding {
   readonly pod: ObservedPod & { readonly isGone: boolean };
   readonly termination: Termination;
-  /** Why the worker, or the Job's own deadline, ended it. */
+  /** Why the worker or the Job's deadline stopped it. */
   readonly stopReason: StopReason | undefined;
   readonly written: WrittenOutput;
   readonly timeoutMs: number;
   readonly nowMs: number;
 }
 
-/** The result that a container left as its last words. */
+/** The result in a container's termination message. */
 export function terminationResult(message: string): ActionResult | undefined {
   return parseResultLine(linesOf(message).at(-1) ?? "");
 }
 
-/** From the status of the action's own container, whatever else is in its pod. */
+/** Concludes from the action's container alone, whatever else is in its pod. */
 export function concludePod(ending: PodEnding): Outcome {
   const { pod, termination, timeoutMs } = ending;
   const stoppedAt = termination.finishedAt ?? new Date(ending.nowMs);
@@ -56,18 +56,18 @@ export function concludePod(ending: PodEnding): Outcome {
   return { ...outcome, class: "internal", message: foldLine(`${disruption}; ${outcome.message}`) };
 }
 
-/** What was learned late, as after an outage of the API, is not held against the action. */
+/** The action ended in time, even if the worker learned it too late. */
 function endedInTime({ stopReason, termination, timeoutMs }: PodEnding): boolean {
   const { startedAt, finishedAt } = termination;
   if (stopReason !== "timeout" || !startedAt || !finishedAt) return false;
   return finishedAt.getTime() - startedAt.getTime() + ROUNDING_MS < timeoutMs;
 }
 
-/** An action whose container was running, or may have, and whose end nobody can tell any more. */
+/** An action whose container ran or may have run, and whose end is unknown. */
 export interface VanishedEnding {
   /** One line. */
   readonly why: string;
-  /** 0 where the Job says that it went well. */
+  /** 0 if the Job is complete. */
   readonly exitCode: number | undefined;
   readonly stopReason: StopReason | undefined;
   readonly written: WrittenOutput;
@@ -76,7 +76,7 @@ export interface VanishedEnding {
   readonly nowMs: number;
 }
 
-/** What it wrote counts, but a success needs the cluster's word, too. */
+/** Its output counts, but success also needs the cluster's confirmation. */
 export function concludeVanished(ending: VanishedEnding): Outcome {
   const { why, exitCode, stopReason, written, timeoutMs, startedAt } = ending;
   const stoppedAt = new Date(ending.nowMs);

@@ -2,13 +2,13 @@ import type { ErrorClass } from "../../../shared/contract/error-class.ts";
 import { defined } from "../../../shared/defined.ts";
 import type { ObservedPod, Reason, Termination } from "./objects.ts";
 
-/** `reason: message`, or what there is of it. */
+/** `reason: message`, or the one that is set. */
 export function reasonText({ reason, message }: Reason): string {
   if (message === "") return reason;
   return reason === "" || message.startsWith(reason) ? message : `${reason}: ${message}`;
 }
 
-/** Of a pod's own `reason`. */
+/** By a pod's `reason`. */
 const POD_REASONS: Readonly<Record<string, string>> = {
   Evicted: "its pod was evicted by its node",
   NodeLost: "its node does not answer",
@@ -18,7 +18,7 @@ const POD_REASONS: Readonly<Record<string, string>> = {
   Preempting: "its pod was preempted by a pod of its node",
 };
 
-/** Of the condition `DisruptionTarget` (KEP-3329). */
+/** By the reason of the condition `DisruptionTarget` (KEP-3329). */
 const DISRUPTIONS: Readonly<Record<string, string>> = {
   PreemptionByScheduler: "its pod was preempted by a pod of higher priority",
   DeletionByTaintManager: "its node became unfit for it",
@@ -27,7 +27,7 @@ const DISRUPTIONS: Readonly<Record<string, string>> = {
   TerminationByKubelet: "its node ended it",
 };
 
-/** Who ended a pod, where that was neither the action nor the worker; undefined where nobody did. */
+/** What ended a pod, if it was neither the action nor the worker. */
 export function disruptionOf(pod: ObservedPod & { readonly isGone?: boolean }): string | undefined {
   const { why, disruption } = pod;
   if (why && why.reason in POD_REASONS) return withDetail(POD_REASONS[why.reason] ?? why.reason, why);
@@ -45,15 +45,15 @@ function withDetail(words: string, { message }: Reason): string {
   return message === "" ? words : `${words}: ${message}`;
 }
 
-/** Why a container has not started, and whether that can still change. */
+/** Why a container has not started. */
 export interface StartProblem {
   readonly text: string;
   readonly class: ErrorClass;
-  /** How long it is looked at before it is taken for good; absent where it may pass by itself. */
+  /** How long the problem may last before it is final; absent if it is transient. */
   readonly patienceMs?: number;
 }
 
-/** A second try may go well, as when a Secret or a network interface was late. */
+/** A retry may succeed, for example if a Secret or a network interface was late. */
 const PATIENCE_MS = 5_000;
 
 const HOPELESS: Readonly<Record<string, number>> = {
@@ -64,7 +64,7 @@ const HOPELESS: Readonly<Record<string, number>> = {
   RunContainerError: PATIENCE_MS,
 };
 
-/** What a container waits for that has a reason which tells something: `ContainerCreating` does not. */
+/** Why a container waits, if the reason is specific: `ContainerCreating` is not. */
 export function startProblem(pod: ObservedPod | undefined): StartProblem | undefined {
   if (!pod) return undefined;
   const { container, unscheduled, node } = pod;
@@ -93,7 +93,7 @@ function classOfWaiting({ reason, message }: Reason): ErrorClass {
       return "usage";
     case "ErrImagePull":
     case "ImagePullBackOff":
-      // Not `auth`: that is what a BMC refuses, and it would not be asked again.
+      // Not `auth`, which would mean that a BMC refused its credentials.
       return /not found|manifest unknown|denied|unauthorized|authentication required/i.test(message)
         ? "usage"
         : "unreachable";
@@ -102,7 +102,7 @@ function classOfWaiting({ reason, message }: Reason): ErrorClass {
   }
 }
 
-/** The container was made, and its program could not be started: nothing was done. */
+/** The container was created but its program did not start: nothing was done. */
 export function startFailure({ reason, message }: Termination): string | undefined {
   if (reason !== "StartError" && reason !== "ContainerCannotRun") return undefined;
   return `the container could not be started: ${message === "" ? reason : message}`;

@@ -1,9 +1,6 @@
 import type { LaunchRequest } from "../runtime.ts";
 
-/**
- * What an action asks for that a pod under the restricted Pod Security standard cannot have, a reason each; empty when it
- * asks for nothing of that.
- */
+/** What an action requests that the restricted Pod Security standard forbids, with a reason each. */
 export function refusedFields({ action, terms }: Pick<LaunchRequest, "action" | "terms">): string[] {
   const reasons: string[] = [];
   if (action.networkNamespace) {
@@ -25,7 +22,7 @@ export function refusedFields({ action, terms }: Pick<LaunchRequest, "action" | 
   return reasons;
 }
 
-/** One line, or undefined where nothing is refused. */
+/** One line; undefined if nothing is refused. */
 export function refusal(request: Pick<LaunchRequest, "action" | "terms">): string | undefined {
   const reasons = refusedFields(request);
   return reasons.length === 0 ? undefined : `the runtime kubernetes refuses ${reasons.join("; and ")}`;

@@ -5,21 +5,21 @@ import { launchName } from "../launch-name.ts";
 import type { LaunchRequest } from "../runtime.ts";
 import { CONNECTION_ANNOTATION, type JobMetadata, LABEL, MANAGED_BY } from "./labels.ts";
 
-/** The container that is the action; whatever else an admission puts beside it is of no concern. */
+/** The action's container; webhooks may add others. */
 export const ACTION_CONTAINER = "action";
 const CONNECTION_DIRECTORY = "/run/pbnj-worker";
 const CONNECTION_FILE = "connection.json";
 const TMP_SIZE = "64Mi";
-/** Logs alone, as nothing else can be written to: kubelets keep 5 files of 10 MiB of them. */
+/** For logs only, because nothing else is writable: kubelets keep 5 files of 10 MiB. */
 const EPHEMERAL_STORAGE = { request: "32Mi", limit: "128Mi" } as const;
-/** What an action needs while it waits for its BMC, which is most of its time: a limit as request would fill nodes with idle pods. */
+/** An action mostly waits for its BMC: requesting its limit would fill nodes with idle pods. */
 const CPU_REQUEST = 0.05;
-/** Should no worker come back for it. */
+/** If no worker adopts the Job. */
 const UNCLAIMED_TTL_SECONDS = 86_400;
-/** Beyond the time the worker itself gives, for its requests and the kubelet's. */
+/** On top of the worker's own timeouts, for requests and the kubelet. */
 const BACKSTOP_SLACK_MS = 60_000;
 
-/** How the pods of actions look; the rest of a Job is the same for all. */
+/** Settings for the pods of all actions. */
 export interface PodConfig {
   readonly pullPolicy: "always" | "if-missing" | "never";
   /** `uid` or `uid:gid`. */
@@ -35,21 +35,19 @@ export interface PodConfig {
   readonly annotations: readonly Pair[];
 }
 
-/** What a Job depends on beside its request. */
 export interface JobSpecOptions {
   readonly pods: PodConfig;
   readonly labels: JobMetadata;
   readonly stopGraceMs: number;
-  /** Of the Secret that will hold the connection; absent where none is made. */
+  /** The name of the Secret for the connection, if one is needed. */
   readonly secret?: string;
 }
 
 /**
- * The Job of an action, suspended: until that is taken back it has certainly done nothing.
- *
- * That its pod is never followed by a second one, `backoffLimit: 0` alone does not see to: a pod that is deleted before its
- * end is replaced while it still terminates, as not yet failed, unless `podReplacementPolicy` is `Failed`. Then it is
- * replaced only once it has failed, which the limit forbids (KEP-3939; beta and on by default since 1.29).
+ * The Job of an action. It is created suspended, so that it has certainly done nothing until then. `backoffLimit: 0`
+ * alone does not prevent a second pod: a deleted pod is replaced while it still terminates, because it has not failed
+ * yet. With `podReplacementPolicy: Failed` it would be replaced only after it has failed, which the limit forbids
+ * (KEP-3939; beta and on by default since 1.29).
  */
 export function jobManifest(
   request: Pick<LaunchRequest, "action" | "terms" | "timeoutMs" | "environment" | "mounted">,
@@ -76,7 +74,7 @@ export function jobManifest(
         metadata: {
           labels: { ...pairs(pods.labels), ...labels.labels },
           annotations: {
-            // Cluster Autoscaler and Karpenter empty nodes for thrift: what is done at a BMC by halves costs more.
+            // An interrupted BMC operation costs more than what Cluster Autoscaler and Karpenter save.
             "cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
             "karpenter.sh/do-not-disrupt": "true",
             ...pairs(pods.annotations),
@@ -90,7 +88,7 @@ export function jobManifest(
   };
 }
 
-/** The Secret with a connection, of a Job and for as long as that is there. Goes to the API and nowhere else. */
+/** The Secret with a connection, owned by its Job. Send it to the API and nowhere else. */
 export function connectionSecret(
   name: string,
   owner: { readonly name: string; readonly uid: string },
@@ -125,7 +123,7 @@ function podSpec(
     restartPolicy: "Never",
     automountServiceAccountToken: false,
     enableServiceLinks: false,
-    // The pod's name, which tells of the action, is nobody's outside.
+    // Does not reveal the action, as the pod's name would.
     hostname: "pbnj-action",
     terminationGracePeriodSeconds: seconds(stopGraceMs),
     ...defined({ serviceAccountName: pods.serviceAccount }),
@@ -140,7 +138,7 @@ function podSpec(
       seccompProfile: { type: "RuntimeDefault" },
     },
     volumes: [
-      // In memory, as in Docker's containers: what an action writes down of a password reaches no disk of the node.
+      // In memory, as in Docker's containers: a password that an action writes down never reaches a disk.
       { name: "tmp", emptyDir: { medium: "Memory", sizeLimit: TMP_SIZE } },
       ...(volume ? [{ name: "connection", ...volume }] : []),
     ],
@@ -166,7 +164,8 @@ function actionContainer(
     imagePullPolicy: PULL_POLICIES[terms.pull ?? pods.pullPolicy],
     ...(action.command.length > 0 && { args: action.command.map(literal) }),
     env: Object.entries(variables).map(([name, value]) => ({ name, value: literal(value) })),
-    // An image of somebody else writes no last words: what it logged last is then its reason, readable without `pods/log`.
+    // Other projects' images write no termination message: their last log lines become the reason, readable without
+    // `pods/log`.
     terminationMessagePolicy: "FallbackToLogsOnError",
     securityContext: {
       allowPrivilegeEscalation: false,
@@ -174,7 +173,7 @@ function actionContainer(
       capabilities: { drop: ["ALL"] },
     },
     resources: {
-      // Memory that is requested in full is not taken back: an action is not the one a full node kills.
+      // With all memory requested, a full node does not evict the action first.
       requests: {
         cpu: thousandths(Math.min(cpus, CPU_REQUEST)),
         memory,
@@ -209,7 +208,7 @@ function connectionVolume(mounted: LaunchRequest["mounted"], secret: string | un
 
 const PULL_POLICIES = { always: "Always", "if-missing": "IfNotPresent", never: "Never" } as const;
 
-/** Kubelets replace `$(NAME)` in arguments and variables, which no other runtime does; `$$` stands for `$`. */
+/** Escapes `$`: kubelets expand `$(NAME)` in arguments and variables, which no other runtime does. */
 function literal(text: string): string {
   return text.replaceAll("$", () => "$$");
 }
@@ -223,7 +222,7 @@ function pairs(list: readonly { readonly name: string; readonly value: string }[
   return Object.fromEntries(list.map(({ name, value }) => [name, value]));
 }
 
-/** The finest share of a processor that the API knows. */
+/** Millicores, the API's finest unit. */
 function thousandths(cpus: number): string {
   return `${Math.max(1, Math.ceil(cpus * 1_000))}m`;
 }

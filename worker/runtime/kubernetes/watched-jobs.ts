@@ -18,25 +18,25 @@ export interface WatchedJobsOptions {
   readonly cluster: Cluster;
   readonly clock: Clock;
   readonly log: Logger;
-  /** How long the watches go on when nothing is observed any more; the next action then needs no list. */
+  /** How long the watches continue without an observation, so that the next action needs no list. */
   readonly lingerMs?: number;
 }
 
-/** What is known of one Job now. */
+/** The current state of a Job. */
 export interface JobSnapshot {
-  /** Undefined until the watch has told of it; `gone` when there is none any more, or another one of its name. */
+  /** Undefined until the watch shows it; `gone` if it was deleted or replaced. */
   readonly job: ObservedJob | "gone" | undefined;
-  /** The first one that was made for it. */
+  /** Its first pod. */
   readonly pod: (ObservedPod & { readonly isGone: boolean }) | undefined;
 }
 
-/** How long the watch may lag before an unseen Job is asked for. */
+/** How long the watch may lag before an unseen Job is requested. */
 const UNSEEN_FIRST_MS = 2_000;
 const UNSEEN_AGAIN_MS = 30_000;
 
 /**
- * The Jobs and pods that are looked at, through one watch each for all of them. It selects what any worker made: what is
- * adopted may bear the name of an owner of before. Runs only while something is observed, and a while longer.
+ * The observed Jobs and pods, with one watch each. The watches select what any worker created, because an adopted Job
+ * may have another owner. They run while something is observed, and a while longer.
  */
 export class WatchedJobs {
   readonly #options: WatchedJobsOptions;
@@ -47,7 +47,7 @@ export class WatchedJobs {
     this.#options = options;
   }
 
-  /** To be released. */
+  /** Release the observation after use. */
   observe(job: Pick<ObservedJob, "name" | "uid" | "labels">): JobObservation {
     const running = this.#run();
     const observation = new JobObservation(job, this.#options, running.jobs.synced, () =>
@@ -119,7 +119,7 @@ interface Running {
   readonly end: AbortController;
 }
 
-/** What becomes of one Job and its pod. */
+/** Follows one Job and its pod. */
 export class JobObservation {
   readonly #job: Pick<ObservedJob, "name" | "uid" | "labels">;
   readonly #options: Pick<WatchedJobsOptions, "cluster" | "clock">;
@@ -166,7 +166,7 @@ export class JobObservation {
     if (known?.uid === pod.uid) this.#set({ ...this.#snapshot, pod: { ...known, isGone: true } });
   }
 
-  /** Looks at its pods now, whatever the watch has told so far. Rejects as `Cluster.list` does. */
+  /** Requests its pods now, without waiting for the watch. Rejects as `Cluster.list` does. */
   async refreshPod(signal: AbortSignal): Promise<void> {
     const { cluster } = this.#options;
     const labelSelector = `${LABEL.key}=${this.#job.labels[LABEL.key]}`;
@@ -178,7 +178,7 @@ export class JobObservation {
     if (known && !pods.some(({ uid }) => uid === known.uid)) this.removePod(known);
   }
 
-  /** What `judge` makes of the first snapshot of which it makes something. Rejects with the signal's reason. */
+  /** Resolves to the first value that `judge` returns for a snapshot. Rejects with the signal's reason. */
   async until<T>(judge: (snapshot: JobSnapshot) => T | undefined, signal: AbortSignal): Promise<T> {
     for (;;) {
       signal.throwIfAborted();
@@ -200,7 +200,7 @@ export class JobObservation {
     this.#change = Promise.withResolvers();
   }
 
-  /** A Job that was deleted before the watch began is never told of. */
+  /** The watch never shows a Job that was deleted before it began. */
   async #askWhileUnseen(synced: Promise<void>): Promise<void> {
     const { cluster, clock } = this.#options;
     const { signal } = this.#released;
@@ -216,7 +216,7 @@ export class JobObservation {
   }
 }
 
-/** An object that is not understood is as good as none: nothing of it could be used. */
+/** An invalid object is ignored. */
 function projected<O, T>(schema: z.ZodMiniType<O>, see: (object: O) => T, object: unknown): T | undefined {
   const parsed = z.safeParse(schema, object);
   return parsed.success ? see(parsed.data) : undefined;

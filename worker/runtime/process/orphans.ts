@@ -13,11 +13,11 @@ import { LABEL_VARIABLE } from "./spec.ts";
 const POLL_MS = 100;
 const ENDING = ".json";
 
-/** Where the children of one state directory leave what a worker that comes back needs of them. */
+/** Where the processes of a state directory leave their results for a restarted worker. */
 export interface ProcessState {
-  /** The ID of the state directory. */
+  /** The state directory's ID. */
   readonly id: string;
-  /** The folder of their results. */
+  /** The folder of the results. */
   readonly results: string;
 }
 
@@ -25,24 +25,24 @@ export function resultFileOf({ results }: ProcessState, key: string): string {
   return join(results, `${key}${ENDING}`);
 }
 
-/** The result that a child left; undefined when it left none, or not all of it. */
+/** The result of a child; undefined if it is missing or incomplete. */
 export async function readResultFile(path: string): Promise<ActionResult | undefined> {
   const text = await readOwnFile(path, LONGEST_RESULT).catch(() => "");
   return parseResultLine(text.trimEnd());
 }
 
-/** The process that was launched for an action, if it is still running. */
+/** The process of an action, if it is still running. */
 export async function processFor({ id }: ProcessState, key: string): Promise<LaunchHandle | undefined> {
   const leader = (await processesOf(id, key)).find(({ pid, groupId }) => pid === groupId);
   return leader && processHandle(leader.pid);
 }
 
-/** Ends all that still runs of an action, such as programs that it started and that outlived it. */
+/** Ends all processes of an action, including those that outlived it. */
 export async function endProcessesOf({ id }: ProcessState, key: string, stopGraceMs: number): Promise<void> {
   await endGroups(await processesOf(id, key), stopGraceMs);
 }
 
-/** Resolves when that process is gone. It is not this process's child, so there is nothing to wait on but looks. */
+/** Resolves when the process is gone. It polls, because the process is not a child of this one. */
 export async function untilGone(
   handle: LaunchHandle,
   signal?: AbortSignal,
@@ -57,17 +57,14 @@ export interface ProcessSweep extends SweepOptions {
   readonly stopGraceMs: number;
 }
 
-/**
- * Ends processes that no worker will come back for, and removes results nobody will read. Resolves to how many
- * actions the processes were of.
- */
+/** Ends orphaned processes and removes unneeded results. Resolves to the number of process groups ended. */
 export async function sweepProcesses(sweep: ProcessSweep): Promise<number> {
   const marked = await processesWith(LABEL_VARIABLE.deadline);
   const left = marked.filter(({ environment }) => isOrphan(markOf(environment), sweep));
   const ended = await endGroups(left, sweep.stopGraceMs);
   if (sweep.results !== undefined) {
     for (const name of await readdir(sweep.results)) {
-      // A result that is being written bears the key in its name, too.
+      // Also matches results that are being written.
       const key = name.split(".", 1)[0] ?? "";
       if (!sweep.keep(key)) await rm(join(sweep.results, name), { recursive: true, force: true });
     }
@@ -83,7 +80,7 @@ async function processesOf(stateId: string, key: string): Promise<readonly Marke
   });
 }
 
-/** Whole groups, because a program may clear the environment of those it starts. Resolves to how many there were. */
+/** Ends whole groups, because a program may clear the environment of its children. Resolves to their number. */
 async function endGroups(processes: readonly MarkedProcess[], stopGraceMs: number): Promise<number> {
   const groups = Map.groupBy(processes, ({ groupId }) => groupId);
   await Promise.all(

@@ -39,21 +39,21 @@ import { childEnvironment } from "./spec.ts";
 
 export interface ProcessRuntimeOptions {
   readonly programs: ActionPrograms;
-  /** The worker's environment, of which an allow-list reaches the child. */
+  /** The worker's environment. Only an allow-list of it reaches the child. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
-  /** Which files of the host actions may use; none when absent. */
+  /** Which files of the host actions may use. Default: none. */
   readonly permitFile?: FilePermit;
   /** How long an action may clean up after SIGTERM. */
   readonly stopGraceMs?: number;
-  /** Where Node keeps compiled code between runs. */
+  /** Node's compile cache. */
   readonly compileCacheDirectory?: string;
-  /** Of a worker that may come back; without it nothing is adopted. */
+  /** Without it nothing is adopted. */
   readonly state?: ProcessState;
 }
 
 /**
- * Runs this project's actions as child processes, each in a process group of its own: for machines without a
- * container engine. An image name stands for the action of its last part; other images cannot run.
+ * Runs this project's actions as child processes, each in its own process group, on machines without a container
+ * engine. An image's name selects the action; other images cannot run.
  */
 export class ProcessRuntime implements Runtime {
   readonly name = "process";
@@ -62,7 +62,7 @@ export class ProcessRuntime implements Runtime {
     ProcessRuntimeOptions;
   readonly #closing = new AbortController();
   readonly #running = new Map<number, Promise<unknown>>();
-  /** Of the actions that run. */
+  /** Keys of the running actions. */
   readonly #keys = new Set<string>();
   readonly #stopRunning = () => {
     for (const groupId of this.#running.keys()) signalGroup(groupId, "SIGTERM");
@@ -71,7 +71,7 @@ export class ProcessRuntime implements Runtime {
   constructor(options: ProcessRuntimeOptions) {
     this.#programs = options.programs;
     this.#options = { environment: process.env, stopGraceMs: 10_000, ...options };
-    // A worker that exits in a hurry and never comes back must not leave actions that nobody hears.
+    // A worker without state adopts nothing later, so it must not leave actions running.
     if (options.state === undefined) process.on("exit", this.#stopRunning);
   }
 
@@ -98,7 +98,7 @@ export class ProcessRuntime implements Runtime {
     const { state, stopGraceMs } = this.#options;
     const key = actionKey(left.action);
     if (state === undefined) return this.#lost(left);
-    // Its launch is on record before its connection is handed over: without a handle it has got none.
+    // The launch is recorded before the connection is written: without a handle the action has none.
     if (left.connected && !left.handle && !left.damaged) return this.#notLaunched(state, key);
     const handle = left.handle ?? (await processFor(state, key));
     const runs = handle !== undefined && (await isRunning(handle));
@@ -130,7 +130,7 @@ export class ProcessRuntime implements Runtime {
     });
   }
 
-  /** What was started for it cannot do anything, and is taken away. */
+  /** Removes a process that has done nothing. */
   async #notLaunched(state: ProcessState, key: string): Promise<Adoption> {
     await endProcessesOf(state, key, this.#options.stopGraceMs);
     await rm(resultFileOf(state, key), { force: true });
@@ -144,7 +144,7 @@ export class ProcessRuntime implements Runtime {
     return { kind: "lost", reason, idempotent: (await program?.isIdempotent()) ?? false };
   }
 
-  /** Waits for a process that is another worker's child; why it was stopped, if it was. */
+  /** Waits for another worker's child process; resolves to why it was stopped, if it was. */
   async #waitForLeft(
     handle: LaunchHandle,
     { startedAt, timeoutMs, clockSetMs }: ReturnedAction,
@@ -173,7 +173,6 @@ export class ProcessRuntime implements Runtime {
     };
   }
 
-  /** Whether the actions that it has can be found. */
   async check(): Promise<string> {
     const names = await this.#programs.names();
     if (names.length === 0) throw new Error("the process runtime finds no action to run");
@@ -204,7 +203,7 @@ export class ProcessRuntime implements Runtime {
     }
     const key = actionKey(request.action);
     const resultFile = state && resultFileOf(state, key);
-    // A result that is there is another run's.
+    // An existing result belongs to another run.
     if (resultFile !== undefined) await rm(resultFile, { force: true });
     this.#keys.add(key);
     const ended = Promise.withResolvers<void>();

@@ -1,19 +1,19 @@
 import { WORKER_RESULT_FILE } from "../../../shared/contract/result.ts";
 import { type BootTime, bootTimeText } from "../../action/boot-time.ts";
 
-/** By which a process is found that a worker launched and did not see end. */
+/** Variables that identify the processes of a worker after its restart. */
 export const LABEL_VARIABLE = {
   /** The ID of the worker's state directory. */
   state: "PBNJ_WORKER_STATE",
   /** The action's `actionKey`. */
   key: "PBNJ_ACTION_KEY",
-  /** When its time is over, ISO 8601: long after that it is nobody's. */
+  /** Its deadline, ISO 8601: long after that it is an orphan. */
   deadline: "PBNJ_ACTION_DEADLINE",
-  /** The same by the time since the machine started. */
+  /** The same as time since boot. */
   deadlineBootTime: "PBNJ_ACTION_DEADLINE_BOOT_TIME",
 } as const;
 
-/** What a child needs of the worker's environment to find programs, certificates and its language. */
+/** What a child needs to find programs and certificates, and its language. */
 const INHERITED = [
   "PATH",
   "HOME",
@@ -27,16 +27,15 @@ const INHERITED = [
 ];
 
 export interface ChildEnvironment {
-  /** The worker's environment; only an allow-list of it reaches the child, never its secrets. */
+  /** The worker's environment. Only an allow-list of it reaches the child. */
   readonly inherited: Readonly<Record<string, string | undefined>>;
   readonly action: Readonly<Record<string, string>>;
   readonly connectionOnStdin: boolean;
   /** The action's `actionKey`. */
   readonly key: string;
-  /** When its time is over. */
   readonly deadline: Date;
   readonly deadlineBootTime?: BootTime | undefined;
-  /** Of a worker that may come back: its state directory's ID, and where the child leaves its result. */
+  /** The state directory's ID, and the file for the child's result, for a worker that adopts it. */
   readonly state?: { readonly id: string; readonly resultFile: string };
   readonly compileCacheDirectory?: string;
 }

@@ -33,31 +33,31 @@ export interface JobControllerOptions {
   readonly cluster: Pick<Cluster, "get" | "find" | "create" | "patch" | "remove">;
   readonly objects: Pick<RufioObjects, "isSynced" | "jobs" | "tasks" | "machines">;
   readonly lease: Pick<RufioLease, "isFree" | "confirmFree">;
-  /** What is watched; absent is all namespaces. */
+  /** The watched namespace; undefined means all. */
   readonly namespace: string | undefined;
   readonly owns: (key: string) => boolean;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** At a time; each is a handful of requests. */
+/** Concurrent Jobs; each takes a few requests. */
 const MOST_JOBS = 16;
-/** A watch shows what was made within milliseconds; after so long it may have been deleted unseen. */
+/** A watch shows a new object within milliseconds; after this time it may have been deleted unseen. */
 const SHOWN_WITHIN_MS = 5_000;
-/** Of a label's value. */
+/** The longest label value. */
 const LONGEST_LABEL = 63;
 
-/** Brings Jobs from one Task to the next, as Rufio's Job controller does. */
+/** Advances Jobs from Task to Task, as Rufio's Job controller does. */
 export class JobController {
   readonly #options: JobControllerOptions;
   readonly #work: WorkQueue;
-  /** The Jobs that wait for a Machine, by it. */
+  /** Waiting Jobs, by Machine. */
   readonly #waiting = new Map<string, Set<string>>();
-  /** Said of, by UID, so that it is said once. */
+  /** UIDs of Jobs whose waiting was logged. */
   readonly #saidWaiting = new Set<string>();
-  /** The Task that somebody deleted before its end, by the UID of its Job. */
+  /** Tasks deleted before their end, by the UID of their Job. */
   readonly #deletedTasks = new Map<string, ObjectName>();
-  /** The Task that was made last, by the UID of its Job: until the watch shows it, it is not made again. */
+  /** The last created Task, by the UID of its Job: not created again until the watch shows it. */
   readonly #made = new Map<string, { readonly index: number; readonly atMs: number }>();
 
   constructor(options: JobControllerOptions) {
@@ -78,7 +78,7 @@ export class JobController {
     return this.#work.run(signal);
   }
 
-  /** Looks at all of them: who may work at them has changed. */
+  /** Rechecks all Jobs, because ownership has changed. */
   lookAtAll(): void {
     for (const job of this.#options.objects.jobs.values()) if (!job.finished) this.#work.add(keyOf(job.name));
   }
@@ -133,7 +133,7 @@ export class JobController {
     try {
       await this.#takeStep(job, signal);
     } catch (thrown) {
-      // Looked at again when that one is gone.
+      // Rechecked once the Lease is free.
       if (!(thrown instanceof LeaseHeld)) throw thrown;
     }
   }
@@ -200,14 +200,15 @@ export class JobController {
         return this.#write(job, { failed: `failed to create Task ${keyOf(name)}: ${message}` }, signal);
       }
       if (!isKubernetesError(thrown, "already-exists")) throw thrown;
-      // An own request whose answer was lost, or the watch is behind; anything else is decided once that shows it.
+      // Our own request whose response was lost, or the watch is stale; anything else is decided once the watch shows
+      // it.
       const found = await cluster.find(KINDS.rufioTask, name, TaskObject, signal);
       if (found && ownerOf(found.metadata)?.uid !== job.uid && !this.#options.objects.tasks.get(name))
         throw thrown;
     }
   }
 
-  /** Rufio tries again for ever and says nothing in the Job. */
+  /** Unlike Rufio, which retries forever, this sets a condition. */
   async #waitForMachine(job: OpenJob, signal: AbortSignal): Promise<void> {
     const { lease, namespace, log } = this.#options;
     const key = keyOf(job.machine);
@@ -245,7 +246,7 @@ export class JobController {
 
 type JobState = "running" | "completed" | { readonly failed: string } | { readonly waits: string };
 
-/** The status as Rufio writes it: `Running` stays true at the end, and a Job that failed has no completion time. */
+/** The status as Rufio writes it: `Running` stays true at the end, and a failed Job has no completion time. */
 function jobStatus({ conditions, startTime }: JobStatus, to: JobState, nowMs: number) {
   if (isFinished(conditions)) return undefined;
   const now = timeText(nowMs);
@@ -266,7 +267,7 @@ function jobStatus({ conditions, startTime }: JobStatus, to: JobState, nowMs: nu
   return { ...started, conditions: withCondition(running, { type: "Failed", status: "True", message }) };
 }
 
-/** As Rufio makes it (`createTaskWithOwner`), and with this worker's label. */
+/** As Rufio creates it (`createTaskWithOwner`), plus this worker's label. */
 function taskObject(job: OpenJob, index: number, connection: unknown): Readonly<Record<string, unknown>> {
   const { name, uid } = job;
   const { kind } = KINDS.rufioJob;
@@ -275,7 +276,7 @@ function taskObject(job: OpenJob, index: number, connection: unknown): Readonly<
       ...taskNameOf(name, index),
       labels: {
         ...MANAGED_BY,
-        // A Job may have a longer name than a label.
+        // A Job's name may be longer than a label.
         ...(name.name.length <= LONGEST_LABEL && { "owner-name": name.name }),
       },
       ownerReferences: [

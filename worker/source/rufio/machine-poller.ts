@@ -25,11 +25,11 @@ export interface MachinePollerOptions {
   readonly owns: (key: string) => boolean;
   readonly machineName: (machine: ObjectName) => string;
   /**
-   * At the machine's turn, within a time of its own. Rejects with a `BmcError`, whose class and message are written, or with the
-   * signal's reason, and then nothing is known: the machine was busy all the time.
+   * Reads the power state under the machine's lock, with its own timeout. Rejects with a `BmcError`, which is written
+   * to the status, or with the signal's reason if the machine was busy all the time.
    */
   readonly readPower: (machineName: string, signal: AbortSignal) => Promise<PowerState>;
-  /** 0 is only after actions. */
+  /** 0 means only after actions. */
   readonly intervalMs: number;
   readonly mostReads: number;
   readonly clock: Clock;
@@ -38,46 +38,46 @@ export interface MachinePollerOptions {
 }
 
 interface Refused {
-  /** The version of the Secret that was refused; undefined where it cannot be seen. */
+  /** The version of the refused Secret; undefined if it cannot be read. */
   readonly secretVersion: string | undefined;
   readonly sinceMs: number;
 }
 
 interface Watched {
-  /** The actions of this worker at the machine, by key. */
+  /** Keys of this worker's actions for the machine. */
   readonly actions: Set<string>;
   underWay: boolean;
-  /** Something has happened while it was looked at. */
+  /** Something happened during a read. */
   again: boolean;
   refused?: Refused;
-  /** What is to be written. */
+  /** The pending status. */
   unwritten?: MachineReading;
 }
 
-/** So much earlier or later than the interval says, so that machines do not come together. */
+/** Spreads the reads. */
 const JITTER = 0.1;
-/** After an action, so that the next one of a Job comes first. */
+/** The pause after an action, so that the next action of a Job comes first. */
 const AFTER_ACTION_MS = 2_000;
-/** A new Machine, or one whose connection has changed, is looked at so soon. */
+/** Within this time, a new Machine or one with a new connection is read. */
 const NEW_WITHIN_MS = 2_000;
-/** The longest that a read may wait for its turn and be made. */
+/** Limits waiting for the lock and reading. */
 const READ_WITHIN_MS = 120_000;
 const WRITE_AGAIN_MS = 30_000;
-/** Whether a refused password has been changed is seen in its Secret, which no BMC counts. */
+/** How often to check the Secret of a refused password, which needs no BMC. */
 const LOOK_AT_SECRET_MS = 60_000;
-/** A BMC may have been told the password that the Secret has: one try a day locks no account. */
+/** The BMC's password may have been changed to the Secret's: one attempt per day locks no account. */
 const REFUSED_AGAIN_MS = 24 * 60 * 60_000;
 
 const Versioned = z.object({ metadata: z.object({ resourceVersion: z.string() }) });
 
-/** Keeps the status of Machines: power state, and whether they can be reached. */
+/** Updates the status of Machines: power state, and whether they are reachable. */
 export class MachinePoller {
   readonly #options: MachinePollerOptions;
   readonly #due = new DueTimes();
   readonly #watched = new Map<string, Watched>();
-  /** Keys by the inventory's names. */
+  /** Keys, by machine name in the inventory. */
   readonly #keys = new Map<string, string>();
-  /** Keys of the Machines that actions are at, by the actions' keys. */
+  /** Keys of Machines in use, by action key. */
   readonly #busy = new Map<string, string>();
   #wake = Promise.withResolvers<void>();
   #saidFailing = false;
@@ -86,7 +86,7 @@ export class MachinePoller {
     this.#options = options;
   }
 
-  /** What actions read on their way costs no round trip. */
+  /** Power states that actions read need no extra round trip. */
   readonly observer: Partial<Observer> = {
     action: (event) => {
       switch (event.kind) {
@@ -105,7 +105,7 @@ export class MachinePoller {
     },
   };
 
-  /** Until the signal aborts and no read is under way. Never rejects. */
+  /** Runs until the signal aborts and no read is in flight. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, mostReads } = this.#options;
     const wake = () => this.#wake.resolve();
@@ -148,11 +148,11 @@ export class MachinePoller {
       delete watched.refused;
       delete watched.unwritten;
     } else this.#watched.set(key, { actions: new Set(), underWay: false, again: false });
-    // Those of the first list are spread by `lookAtAll`.
+    // `lookAtAll` spreads those of the first list.
     if (intervalMs > 0 && objects.isSynced) this.#at(key, NEW_WITHIN_MS * random());
   }
 
-  /** Spreads those over the interval that nobody looks at yet: who may has changed, or all have been seen. */
+  /** Schedules unscheduled Machines over the interval, because ownership has changed or all objects are listed. */
   lookAtAll(): void {
     const { intervalMs, random, objects } = this.#options;
     if (intervalMs === 0) return;
@@ -175,7 +175,7 @@ export class MachinePoller {
     this.#busy.set(action, key);
   }
 
-  /** Gives the key of the Machine that it was at. */
+  /** Returns the key of the action's Machine. */
   #actionLeft(action: string): string | undefined {
     const key = this.#busy.get(action);
     this.#busy.delete(action);
@@ -197,12 +197,12 @@ export class MachinePoller {
     this.#wake.resolve();
   }
 
-  /** At the Machine's time: reads its power, or writes what is known of it. Never rejects. */
+  /** Reads the Machine's power, or writes its pending status. Never rejects. */
   async #visit(key: string, signal: AbortSignal): Promise<void> {
     const watched = this.#watched.get(key);
     if (!watched) return;
     if (!this.#isMine(nameOfKey(key))) {
-      // Whoever looks at it from now on knows better.
+      // The new owner knows better.
       delete watched.unwritten;
       return;
     }
@@ -226,18 +226,19 @@ export class MachinePoller {
     else if (this.#watched.has(key) && nextMs > 0 && !this.#due.has(key)) this.#at(key, nextMs);
   }
 
-  /** Resolves to when to come again where that is not as usual. */
+  /** Resolves to the delay until the next read, unless it is the usual one. */
   async #look(key: string, watched: Watched, signal: AbortSignal): Promise<number | undefined> {
     const whenRefused = () => (watched.refused ? LOOK_AT_SECRET_MS : undefined);
     if (watched.unwritten) {
       await this.#writeDown(key, watched, watched.unwritten, signal);
       return whenRefused();
     }
-    // Its end says what is to be known.
+    // The action's end will show the status.
     if (watched.actions.size > 0) return undefined;
     if (watched.refused && !(await this.#mayTryAgain(key, watched.refused, signal))) return LOOK_AT_SECRET_MS;
     const seen = await this.#read(key, signal);
-    // Without an answer an action was at it all the time; one that has begun or ended meanwhile knows better.
+    // Without a reading, an action used the machine all the time; an action that started or ended meanwhile knows
+    // better.
     if (!seen || watched.actions.size > 0 || watched.unwritten) return undefined;
     delete watched.refused;
     watched.unwritten = seen;
@@ -297,7 +298,7 @@ export class MachinePoller {
     return version !== undefined && version !== refused.secretVersion;
   }
 
-  /** Undefined where there is no Secret, or no right to see it. */
+  /** Undefined without a Secret, or without the right to read it. */
   async #secretVersion(key: string, signal: AbortSignal): Promise<string | undefined> {
     const { cluster, objects } = this.#options;
     const secret = objects.machines.get(nameOfKey(key))?.secret;

@@ -6,18 +6,18 @@ import { powerSeen } from "../../action/power-seen.ts";
 import { type Condition, timeText, withCondition } from "./conditions.ts";
 import type { MachineStatus } from "./objects.ts";
 
-/** What is known of a Machine since somebody looked. */
+/** The last reading of a Machine. */
 export type MachineReading =
   | { readonly contactable: true; readonly power: PowerState }
   | { readonly contactable: false; readonly message: string; readonly refused: boolean };
 
-/** What a failed look says. A refused password is another thing than a BMC that is away: trying it again locks the account. */
+/** From a failed read. A refused password differs from an unreachable BMC: retrying it locks the account. */
 export function readingOfError(error: Pick<BmcError, "class" | "refused" | "message">): MachineReading {
   const refused = error.class === "auth" && error.refused !== "right";
   return { contactable: false, message: oneLine(error.message), refused };
 }
 
-/** What the end of an action says of the machine; undefined where somebody has to look. */
+/** From the end of an action; undefined if the Machine must be read. */
 export function readingOfOutcome({
   ok,
   class: errorClass,
@@ -29,7 +29,7 @@ export function readingOfOutcome({
     const power = result && powerSeen(result);
     return power === undefined ? undefined : { contactable: true, power };
   }
-  // What ended before it ran, as by a registry that refuses the image, asked no BMC.
+  // An action that never ran, for example because of its image, asked no BMC.
   const refused = errorClass === "auth" && exitCode !== undefined && result?.refused !== "right";
   return refused ? { contactable: false, message: oneLine(message), refused } : undefined;
 }
@@ -37,8 +37,8 @@ export function readingOfOutcome({
 const CONTACTABLE = "Contactable";
 
 /**
- * The status of a Machine as Rufio writes it: `lastUpdateTime` is that of the last change of the condition's status. Undefined
- * where it says all that already, so that nothing is written; how long a failure took is no news.
+ * A Machine's status as Rufio writes it: `lastUpdateTime` is the last change of the condition's status. Undefined if
+ * nothing changed; durations within a message do not count.
  */
 export function machineStatus(
   { power, conditions }: MachineStatus,

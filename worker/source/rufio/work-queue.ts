@@ -3,33 +3,33 @@ import type { Clock } from "../../../shared/clock.ts";
 
 export interface Failure {
   readonly thrown: unknown;
-  /** How many in a row. */
+  /** Failures in a row. */
   readonly failures: number;
   readonly waitMs: number;
 }
 
 export interface WorkQueueOptions {
-  /** Brings what the key stands for to where it should be. Rejects where that is to be tried again. */
+  /** Reconciles what the key stands for. Rejects to be retried. */
   readonly work: (key: string, signal: AbortSignal) => Promise<void>;
-  /** Called with each failure, before it is tried again. */
+  /** Called after each failure, before the retry. */
   readonly onFailure: (key: string, failure: Failure) => void;
   readonly clock: Clock;
-  /** Keys at a time. */
+  /** Concurrent keys. */
   readonly most: number;
 }
 
-/** As controller-runtime's rate limiter in kind: an object that fails is tried again later and later. */
+/** Like controller-runtime's rate limiter, per key. */
 const AGAIN: Backoff = { firstMs: 250, maxMs: 30_000, jitter: 0.5 };
 
 /**
- * Level-triggered work, as controllers do it: a key that is added many times before its turn is worked at once, one that is
- * added while it is worked at is worked at again, and never two at a time for one key.
+ * A level-triggered work queue, as in controllers: a key that is added several times is processed once, a key that is
+ * added while it is processed is processed again, and never twice at a time.
  */
 export class WorkQueue {
   readonly #options: WorkQueueOptions;
   readonly #waiting = new Set<string>();
   readonly #underWay = new Set<string>();
-  /** Failures in a row, by key. */
+  /** Consecutive failures, by key. */
   readonly #failures = new Map<string, number>();
   readonly #wake: () => void;
   #woken = Promise.withResolvers<void>();
@@ -44,7 +44,7 @@ export class WorkQueue {
     this.#wake();
   }
 
-  /** Until the signal aborts and what is under way has ended. Never rejects. */
+  /** Runs until the signal aborts and all work in flight has ended. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     signal.addEventListener("abort", this.#wake, { once: true });
     const all = new Set<Promise<void>>();
