@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { defined } from "../../shared/defined.ts";
 import { FileProblem } from "../document/read-text-file.ts";
 import { readSecretText } from "./secret-text.ts";
 
@@ -23,12 +24,12 @@ export function parsePrinted(text: string): PrintedSecrets {
   const parsed = PrintedSecrets.safeParse(value);
   if (!parsed.success) throw new FileProblem(shapeProblem(parsed.error.issues[0]));
   const { username, password, kg, secrets } = parsed.data;
-  return {
-    ...(username === undefined ? {} : { username: checked("user name", username) }),
-    ...(password === undefined ? {} : { password: checked("password", password) }),
-    ...(kg === undefined ? {} : { kg: checked("Kg", kg) }),
-    ...(secrets === undefined ? {} : { secrets: secrets.map((secret) => checked("secret", secret)) }),
-  };
+  return defined({
+    username: checked("user name", username),
+    password: checked("password", password),
+    kg: checked("Kg", kg),
+    secrets: secrets?.flatMap((secret) => checked("secret", secret) ?? []),
+  });
 }
 
 /** An unknown key is not named, because it may itself be a secret. */
@@ -41,9 +42,9 @@ function shapeProblem(issue: z.core.$ZodIssue | undefined): string {
     : "printed JSON that is not an object";
 }
 
-function checked(what: string, text: string): string {
+function checked(what: string, text: string | undefined): string | undefined {
   try {
-    return readSecretText(text);
+    return text === undefined ? undefined : readSecretText(text);
   } catch (thrown) {
     if (thrown instanceof FileProblem) throw new FileProblem(`printed a ${what} that ${thrown.message}`);
     throw thrown;

@@ -1,3 +1,4 @@
+import { defined } from "../../shared/defined.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { LogLine } from "../action/action.ts";
 
@@ -35,8 +36,7 @@ export function readLogLine(line: string): ReadLogLine {
   if (!record) return plainLine(line, "info");
   const { level, msg, message, time, pid: _pid, hostname: _hostname, ...rest } = record;
   const severity = severityOf(level);
-  const writtenAt = timeOf(time);
-  const about = { severity, structured: true, ...(writtenAt && { time: writtenAt }) };
+  const about = { severity, structured: true, ...defined({ time: timeOf(time) }) };
   if (typeof msg === "string") {
     return { ...about, message: msg, fields: message === undefined ? rest : { ...rest, message } };
   }

@@ -1,4 +1,5 @@
 import type { Connection } from "../../shared/contract/connection.ts";
+import { defined } from "../../shared/defined.ts";
 import type { Redactor } from "../../shared/secret-forms.ts";
 import { textOf } from "../../shared/text-of.ts";
 import type { Action, ActionId, LogLine, Outcome } from "../action/action.ts";
@@ -20,7 +21,7 @@ export interface OutputOptions {
 }
 
 export function outputOptions({ onLog, redactor, onDropping }: OutputOptions): OutputOptions {
-  return { onLog, ...(redactor && { redactor }), ...(onDropping && { onDropping }) };
+  return { onLog, ...defined({ redactor, onDropping }) };
 }
 
 /** The policy's settings for an action's container, which override the worker's. */
@@ -68,10 +69,7 @@ export class NotLaunched extends Error {
   override readonly name = "NotLaunched";
 }
 
-/**
- * The worker let go of an action, which runs on: its end is for the worker that takes it over to see, and nothing is to be
- * reported by this one.
- */
+/** The worker detached from a running action. Another worker adopts it; this one reports nothing. */
 export class Detached extends Error {
   override readonly name = "Detached";
 

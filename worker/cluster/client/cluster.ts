@@ -2,6 +2,7 @@ import { request as undiciRequest } from "undici";
 import * as z from "zod/mini";
 import { type Backoff, backoffMs } from "../../../shared/backoff.ts";
 import { type Clock, systemClock } from "../../../shared/clock.ts";
+import { defined } from "../../../shared/defined.ts";
 import { LineSplitter } from "../../../shared/line-splitter.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
@@ -287,11 +288,10 @@ export class Cluster {
     const body = {
       apiVersion: "v1",
       kind: "DeleteOptions",
-      ...(propagation && { propagationPolicy: propagation }),
-      ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
-      ...((uid ?? resourceVersion) !== undefined && {
-        preconditions: { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) },
-      }),
+      // JSON omits what is undefined.
+      propagationPolicy: propagation,
+      gracePeriodSeconds,
+      preconditions: (uid ?? resourceVersion) && { uid, resourceVersion },
     };
     const doing = `delete ${resourceName(kind)} ${namespace}/${name}`;
     try {
@@ -383,8 +383,7 @@ export class Cluster {
       group: kind.group,
       version: kind.version,
       resource: kind.resource,
-      ...(subresource && { subresource }),
-      ...(namespace && { namespace }),
+      ...defined({ subresource, namespace }),
     };
     const review = await this.#write(
       {
@@ -472,6 +471,7 @@ export class Cluster {
       (entry): entry is [string, string] => entry[1] !== undefined,
     );
     const search = new URLSearchParams(parameters).toString();
+    const text = body === undefined ? undefined : JSON.stringify(body);
     const { statusCode: status, ...answer } = await undiciRequest(
       `${this.server}${path}${search === "" ? "" : `?${search}`}`,
       {
@@ -484,9 +484,9 @@ export class Cluster {
           ...headers,
           accept: "application/json",
           "user-agent": `pbnj-worker/${version}`,
-          ...(body === undefined ? {} : { "content-type": contentType ?? "application/json" }),
+          ...defined({ "content-type": text && (contentType ?? "application/json") }),
         },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        ...defined({ body: text }),
       },
     );
     return { status, headers: answer.headers, body: answer.body };

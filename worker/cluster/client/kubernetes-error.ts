@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import type { ErrorClass } from "../../../shared/contract/error-class.ts";
+import { defined } from "../../../shared/defined.ts";
 import { isTooDeep } from "../../../shared/json-depth.ts";
 
 /**
@@ -64,7 +65,7 @@ export class KubernetesError extends Error {
     return CLASSES[this.reason];
   }
 
-  /** Whether a retry may succeed without anybody's help. */
+  /** Whether the failure is transient. */
   get passing(): boolean {
     return PASSING.has(this.reason);
   }
@@ -112,7 +113,7 @@ export function errorOfAnswer(
   const seconds = said?.details?.retryAfterSeconds ?? Number(retryAfter);
   return new KubernetesError(reasonOf(status, said), `${request}: ${textOf(status, body, said)}`, {
     status,
-    ...(Number.isFinite(seconds) && seconds >= 0 ? { retryAfterMs: seconds * 1_000 } : {}),
+    ...defined({ retryAfterMs: seconds >= 0 && Number.isFinite(seconds) ? seconds * 1_000 : undefined }),
   });
 }
 

@@ -1,3 +1,4 @@
+import { defined } from "../../../shared/defined.ts";
 import type { Cluster } from "./cluster.ts";
 import type { NeededRight } from "./needed-right.ts";
 
@@ -28,10 +29,7 @@ export async function findMissingRights(
       const kind = { group: right.group, version: "*", kind: "", resource };
       const scope = scopes[right.scope];
       const namespace = scope === "*" ? undefined : scope;
-      const may = await cluster.may(
-        { verb, kind, ...(subresource && { subresource }), ...(namespace && { namespace }) },
-        signal,
-      );
+      const may = await cluster.may({ verb, kind, ...defined({ subresource, namespace }) }, signal);
       const name = right.group === "" ? right.resource : `${right.resource}.${right.group}`;
       const place = namespace === undefined ? "in all namespaces" : `in ${namespace}`;
       return { may, right, text: `${verb} ${name} ${place}` };

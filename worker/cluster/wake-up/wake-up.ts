@@ -46,7 +46,11 @@ export class WakeUp implements Waking {
     this.#options = options;
     const { cluster, namespace, clock, log } = options;
     this.#workflows = new WatchedObjects<WatchedWorkflow>({
-      ...{ cluster, clock, log, kind: KINDS.workflow, selection: { namespace } },
+      cluster,
+      kind: KINDS.workflow,
+      selection: { namespace },
+      clock,
+      log,
       project: watchedWorkflow,
       onState: ({ kind }) => {
         if (kind === "failing") this.#wakeAll();

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import type { BootMode } from "../../../shared/contract/vocabulary.ts";
+import { defined } from "../../../shared/defined.ts";
 import { valueProblems } from "../../../shared/document/issue-problems.ts";
 import type { ObjectName } from "../../cluster/client/kinds.ts";
 import { type ConnectionSource, connectionDocument } from "./connection-document.ts";
@@ -64,7 +65,7 @@ export const describeMachine: Describe<BmcTarget> = (object, name) => {
   const where = "spec.connection";
   const read = readKnown(MachineConnection, spec.connection, where);
   if (read.problems) return unusable(name, read.problems);
-  const source = { connection: read.value, ...fingerprintOf(metadata.annotations) };
+  const source = { connection: read.value, ...defined({ fingerprint: fingerprintOf(metadata.annotations) }) };
   return describe(name, source, read.unknown, { where, login: "authSecretRef" });
 };
 
@@ -80,9 +81,8 @@ export const describeHardware: Describe<BmcTarget> = (object, name) => {
   const { credentialsRef, ...connection } = read.value;
   const bootMode = BootModes[spec.bmc.bootMode ?? ""];
   const source = {
-    connection: { ...connection, ...(credentialsRef && { authSecretRef: credentialsRef }) },
-    ...(bootMode && { bootMode }),
-    ...fingerprintOf(metadata.annotations),
+    connection: { ...connection, ...defined({ authSecretRef: credentialsRef }) },
+    ...defined({ bootMode, fingerprint: fingerprintOf(metadata.annotations) }),
   };
   return describe(name, source, read.unknown, { where, login: "credentialsRef" });
 };
@@ -122,7 +122,7 @@ function describe(
       kind: "usable",
       source,
       lockKey: connectionLockKey(connection),
-      ...(ignored.length > 0 && { unknown: ignored }),
+      ...defined({ unknown: ignored.length > 0 ? ignored : undefined }),
     },
   };
 }
@@ -175,7 +175,6 @@ function unknownProviders({ providerOptions }: RufioConnection, where: string): 
   );
 }
 
-function fingerprintOf(annotations: z.infer<typeof Annotations>): { readonly fingerprint?: string } {
-  const fingerprint = annotations?.[FINGERPRINT_ANNOTATION]?.trim();
-  return fingerprint ? { fingerprint } : {};
+function fingerprintOf(annotations: z.infer<typeof Annotations>): string | undefined {
+  return annotations?.[FINGERPRINT_ANNOTATION]?.trim() || undefined;
 }

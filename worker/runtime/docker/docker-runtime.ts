@@ -4,6 +4,7 @@ import { systemClock } from "../../../shared/clock.ts";
 import { serialiseConnection } from "../../../shared/contract/connection.ts";
 import type { ErrorClass } from "../../../shared/contract/error-class.ts";
 import { defined } from "../../../shared/defined.ts";
+import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import type { Action, ActionId } from "../../action/action.ts";
@@ -178,8 +179,8 @@ export class DockerRuntime implements Runtime {
       } catch (thrown) {
         bound.throwIfAborted();
         const error = textOf(thrown);
-        const say = attempt === 1 ? this.#log.warn : this.#log.debug;
-        say.call(this.#log, { ...fieldsOf(action), error }, "container engine not responding, retrying");
+        const fields = { ...fieldsOf(action), error };
+        logOutage(this.#log, attempt === 1, fields, "container engine not responding, retrying");
       }
       await systemClock.sleep(backoffMs(ENGINE_BACKOFF, attempt), bound);
     }
@@ -202,7 +203,7 @@ export class DockerRuntime implements Runtime {
     return `engine ${Version ?? "of an unknown version"}, API ${ApiVersion}`;
   }
 
-  /** Lets go of containers that still run and leaves them as they are: a worker that comes back adopts them. */
+  /** Detaches from running containers: a restarted worker adopts them. */
   async close(): Promise<void> {
     this.#closing.abort(
       new EngineError("cancelled", "the worker detached from the action, which keeps running"),

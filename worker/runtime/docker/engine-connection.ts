@@ -1,6 +1,7 @@
 import type { Duplex } from "node:stream";
 import { Client, type Dispatcher, Pool } from "undici";
 import { z } from "zod";
+import { defined } from "../../../shared/defined.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
 import { EngineError } from "./engine-error.ts";
 
@@ -132,7 +133,7 @@ export class EngineConnection {
         method,
         path: version === undefined ? path : `/v${version}${path}`,
         headers: { ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        ...defined({ body: body === undefined ? undefined : JSON.stringify(body) }),
         signal,
       });
     } catch (thrown) {

@@ -1,6 +1,7 @@
 import type { Duplex } from "node:stream";
 import type { z } from "zod";
 import type { ErrorClass } from "../../../shared/contract/error-class.ts";
+import { defined } from "../../../shared/defined.ts";
 import { LineSplitter } from "../../../shared/line-splitter.ts";
 import {
   EngineConnection,
@@ -69,7 +70,7 @@ export class Engine {
   ): Promise<void> {
     const doing = "pulling the image";
     const path = `/images/create?${new URLSearchParams({ fromImage: repository, tag: version })}`;
-    const headers = registryAuth === undefined ? {} : { "X-Registry-Auth": registryAuth };
+    const headers = defined({ "X-Registry-Auth": registryAuth });
     let failure: string | undefined;
     const lines = new LineSplitter(LONGEST_PROGRESS_LINE, (line) => {
       if (line.trim() === "") return;

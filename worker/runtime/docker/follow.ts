@@ -29,7 +29,7 @@ export interface FollowOptions extends OutputOptions {
   readonly timeoutMs: number;
   /** Between SIGTERM and SIGKILL. */
   readonly stopGraceMs: number;
-  /** Aborts when the worker lets go of the container, which then runs on to be adopted. */
+  /** Aborts when the worker detaches from the container, which keeps running. */
   readonly detached: AbortSignal;
   readonly clock?: Clock;
 }

@@ -121,8 +121,8 @@ export class ImageStore {
     const login = {
       username: found.username,
       password: found.password.reveal(),
-      // The engine knows the address of its default registry.
-      ...(registry === DEFAULT_REGISTRY ? {} : { serveraddress: registry }),
+      // The engine knows the address of its default registry; JSON omits what is undefined.
+      serveraddress: registry === DEFAULT_REGISTRY ? undefined : registry,
     };
     return Buffer.from(JSON.stringify(login)).toString("base64url");
   }

@@ -1,3 +1,4 @@
+import { defined } from "../../../shared/defined.ts";
 import type { ActionId } from "../../action/action.ts";
 import { actionKey } from "../../action/action-key.ts";
 import { bootTimeIn, bootTimeText } from "../../action/boot-time.ts";
@@ -103,13 +104,15 @@ export function containerSpec(
   const environment = {
     ...action.environment,
     ...request.environment,
-    ...(takesInput ? { BMC_CONNECTION_FILE: "-" } : {}),
+    ...defined({ BMC_CONNECTION_FILE: takesInput ? "-" : undefined }),
   };
   return {
     Image: action.image,
-    ...(action.command.length > 0 ? { Cmd: action.command } : {}),
+    ...defined({
+      Cmd: action.command.length > 0 ? action.command : undefined,
+      User: isRoot(imageUser) && !privileged ? (options.user ?? NON_ROOT) : undefined,
+    }),
     Env: Object.entries(environment).map(([name, value]) => `${name}=${value}`),
-    ...(isRoot(imageUser) && !privileged ? { User: options.user ?? NON_ROOT } : {}),
     Labels: actionLabels(action, options, request.timeoutMs),
     OpenStdin: takesInput,
     StdinOnce: takesInput,
@@ -132,7 +135,7 @@ export function containerSpec(
       PidsLimit: terms.pids ?? options.pids ?? 128,
       Tmpfs: { "/tmp": `rw,noexec,nosuid,nodev,mode=1777,size=${options.tmpBytes ?? 64 * 1024 * 1024}` },
       NetworkMode: action.networkNamespace || options.network || "bridge",
-      ...(action.pidNamespace ? { PidMode: action.pidNamespace } : {}),
+      ...defined({ PidMode: action.pidNamespace || undefined }),
       Binds: action.volumes,
     },
   };
@@ -145,12 +148,14 @@ export function actionLabels(
 ): Record<string, string> {
   const deadlineBootTime = bootTimeIn(timeoutMs);
   return {
+    ...defined({
+      [LABEL.state]: state,
+      [LABEL.instance]: instance,
+      [LABEL.deadlineBootTime]: deadlineBootTime && bootTimeText(deadlineBootTime),
+    }),
     [LABEL.worker]: worker,
-    ...(state === undefined ? {} : { [LABEL.state]: state }),
-    ...(instance === undefined ? {} : { [LABEL.instance]: instance }),
     [LABEL.key]: actionKey(action),
     [LABEL.deadline]: new Date(Date.now() + timeoutMs).toISOString(),
-    ...(deadlineBootTime && { [LABEL.deadlineBootTime]: bootTimeText(deadlineBootTime) }),
     [LABEL.workflow]: action.workflowId,
     [LABEL.task]: action.taskId,
     [LABEL.agent]: action.agentId,

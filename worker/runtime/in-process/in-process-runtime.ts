@@ -71,7 +71,7 @@ export class InProcessRuntime implements Runtime {
       return await this.#keepRunning(this.#run(found, request, startedAt, stop));
     } catch (thrown) {
       if (thrown instanceof LaunchNotRecorded) throw thrown;
-      return failed("internal", `could not run the action: ${messageOf(thrown)}`);
+      return failed("internal", `could not run the action: ${textOf(thrown)}`);
     }
   }
 
@@ -152,7 +152,7 @@ export class InProcessRuntime implements Runtime {
     onEscape: (error: string) => void,
   ): Promise<InProcessEnd> {
     const onStray = (thrown: unknown) => {
-      const error = messageOf(thrown);
+      const error = textOf(thrown);
       this.#options.log.error(
         { ...fieldsOf(action, connection?.machine), error },
         "uncaught error in action",
@@ -165,7 +165,7 @@ export class InProcessRuntime implements Runtime {
         env: {
           ...action.environment,
           ...environment,
-          ...(connection ? { BMC_CONNECTION_FILE: "-" } : {}),
+          ...defined({ BMC_CONNECTION_FILE: connection && "-" }),
         },
         argv: action.command,
         stdin: connection ? serialiseConnection(connection) : "",
@@ -203,8 +203,4 @@ async function within<T>(work: Promise<T>, ms: number): Promise<T | undefined> {
   } finally {
     clearTimeout(timer);
   }
-}
-
-function messageOf(thrown: unknown): string {
-  return textOf(thrown);
 }

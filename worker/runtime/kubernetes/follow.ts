@@ -54,7 +54,7 @@ export interface FollowOptions extends OutputOptions {
   readonly failure?: string;
   /** Called if the worker has no right to read logs. */
   readonly onLogForbidden: (reason: string) => void;
-  /** Aborts when the worker lets go of the Job, which then runs on to be adopted. */
+  /** Aborts when the worker detaches from the Job, which keeps running. */
   readonly detached: AbortSignal;
   readonly clock: Clock;
   readonly log: Logger;

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { type Backoff, backoffMs } from "../../../shared/backoff.ts";
 import type { Clock } from "../../../shared/clock.ts";
+import { defined } from "../../../shared/defined.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
 import { KINDS } from "../../cluster/client/kinds.ts";
 import { isKubernetesError, KubernetesError } from "../../cluster/client/kubernetes-error.ts";
@@ -82,7 +83,7 @@ export class JobClient {
     return this.#patch(job, [{ op: "replace", path: "/spec/suspend", value: false }], signal);
   }
 
-  /** Ends the Job for good: its controller creates no more pods. False if the Job is gone. */
+  /** Ends the Job permanently: its controller creates no more pods. False if the Job is gone. */
   async end(job: JobId, note: StopCause | undefined, why: string, signal: AbortSignal): Promise<boolean> {
     const notes: PatchStep[] = note === undefined ? [] : [annotate(ANNOTATION.stopped, note)];
     if (why !== "") notes.push(annotate(ANNOTATION.reason, why.slice(0, LONGEST_REASON)));
@@ -124,10 +125,14 @@ export class JobClient {
     signal: AbortSignal,
   ): Promise<boolean> {
     const { namespace } = this.#cluster;
-    const seen = { uid, ...(resourceVersion !== undefined && { resourceVersion }) };
     try {
       await this.#persist(signal, () =>
-        this.#cluster.remove(KINDS.job, { namespace, name }, { propagation: "Background", ...seen }, signal),
+        this.#cluster.remove(
+          KINDS.job,
+          { namespace, name },
+          { propagation: "Background", uid, ...defined({ resourceVersion }) },
+          signal,
+        ),
       );
       return true;
     } catch (thrown) {
@@ -154,7 +159,7 @@ export class JobClient {
     signal: AbortSignal,
   ): Promise<void> {
     const { namespace } = this.#cluster;
-    const options = { uid, ...(graceSeconds !== undefined && { gracePeriodSeconds: graceSeconds }) };
+    const options = { uid, ...defined({ gracePeriodSeconds: graceSeconds }) };
     await this.#persist(signal, () =>
       this.#cluster.remove(KINDS.pod, { namespace, name }, options, signal),
     ).catch(ignoreAnother);

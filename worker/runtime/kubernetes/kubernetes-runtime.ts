@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { type Backoff, backoffMs } from "../../../shared/backoff.ts";
 import { type Clock, systemClock } from "../../../shared/clock.ts";
 import type { ErrorClass } from "../../../shared/contract/error-class.ts";
+import { defined } from "../../../shared/defined.ts";
 import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
@@ -147,9 +148,13 @@ export class KubernetesRuntime implements Runtime {
     const { owner, shared } = this.#options;
     const jobs = await this.#client.list(signal);
     const options = {
-      ...{ owner, instance: this.#instance, keep, nowMs: this.#clock.now(), bootTime: bootTime() },
+      owner,
+      instance: this.#instance,
+      keep,
+      nowMs: this.#clock.now(),
+      bootTime: bootTime(),
       // The actions of other workers in the group are unknown here.
-      ...(shared ? {} : { state: owner }),
+      state: shared ? undefined : owner,
     };
     const leftovers = jobs.filter((job) => !job.isBeingDeleted && isOrphanJob(job, options));
     for (const job of leftovers) {
@@ -242,7 +247,7 @@ export class KubernetesRuntime implements Runtime {
       this.#closing.signal.throwIfAborted();
       failure = `it could not be started: ${failureOf(thrown, signal)[1]}`;
     }
-    return this.#follow(job, { launchedMs, ...(failure !== undefined && { failure }) }, request, signal);
+    return this.#follow(job, { launchedMs, ...defined({ failure }) }, request, signal);
   }
 
   /** Creates the action's Job, or finds the existing one. Undefined if that is gone meanwhile. */
@@ -259,8 +264,8 @@ export class KubernetesRuntime implements Runtime {
       this.#clock.now(),
     );
     const secret = request.connection && !request.mounted ? `${name}-${launch}` : undefined;
-    const terms = { pods, labels, stopGraceMs, ...(secret !== undefined && { secret }) };
-    const created = await this.#client.create(jobManifest(request, terms), signal);
+    const options = { pods, labels, stopGraceMs, ...defined({ secret }) };
+    const created = await this.#client.create(jobManifest(request, options), signal);
     if (created) return { kind: "suspended", job: created };
     const job = await this.#client.find(name, signal);
     if (!job) return undefined;
@@ -383,10 +388,19 @@ export class KubernetesRuntime implements Runtime {
     try {
       const followed = await followJob(
         {
-          ...{ cluster, client: this.#client, job, observation, timeoutMs, stopGraceMs, clockSetMs },
           ...outputOptions(output),
-          ...{ startTimeoutMs: pods.startTimeoutMs, clock: this.#clock, log, fields: fieldsOf(action) },
           ...launch,
+          cluster,
+          client: this.#client,
+          job,
+          observation,
+          timeoutMs,
+          startTimeoutMs: pods.startTimeoutMs,
+          stopGraceMs,
+          clockSetMs,
+          clock: this.#clock,
+          log,
+          fields: fieldsOf(action),
           detached: this.#closing.signal,
           onLogForbidden: (reason) => this.#sayLogForbidden(reason),
         },

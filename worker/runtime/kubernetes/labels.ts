@@ -1,3 +1,4 @@
+import { defined } from "../../../shared/defined.ts";
 import type { ActionId } from "../../action/action.ts";
 import { actionKey } from "../../action/action-key.ts";
 import { bootTimeIn, bootTimeText } from "../../action/boot-time.ts";
@@ -63,7 +64,7 @@ export function jobMetadata(
     [LABEL.instance]: worker.instance,
     [LABEL.launch]: worker.launch,
     [LABEL.deadline]: new Date(nowMs + overMs).toISOString(),
-    ...(deadlineBootTime && { [LABEL.deadlineBootTime]: bootTimeText(deadlineBootTime) }),
+    ...defined({ [LABEL.deadlineBootTime]: deadlineBootTime && bootTimeText(deadlineBootTime) }),
     [LABEL.workflow]: action.workflowId,
     [LABEL.task]: action.taskId,
     [LABEL.agent]: action.agentId,

@@ -41,9 +41,7 @@ export function concludePod(ending: PodEnding): Outcome {
   const signal = signalName(termination.signal);
   const outcome = concludeOutcome({
     exitCode: termination.exitCode,
-    ...(signal && { signal }),
-    ...(stopReason && { stopReason }),
-    ...(result && { result }),
+    ...defined({ signal, stopReason, result }),
     outOfMemory: termination.reason === "OOMKilled",
     lastLines:
       written.lastLines.length > 0 ? written.lastLines : linesOf(termination.message).slice(-LAST_LINES),
@@ -83,9 +81,7 @@ export function concludeVanished(ending: VanishedEnding): Outcome {
   const { result } = written;
   if (exitCode !== undefined || stopReason !== undefined || result?.ok === false) {
     return concludeOutcome({
-      ...defined({ exitCode }),
-      ...(stopReason && { stopReason }),
-      ...(result && { result }),
+      ...defined({ exitCode, stopReason, result }),
       lastLines: exitCode === undefined ? [why] : written.lastLines,
       timeoutMs,
       startedAt,

@@ -55,7 +55,7 @@ export function jobManifest(
 ): Readonly<Record<string, unknown>> {
   const { action } = request;
   const wanted = pods.startTimeoutMs + request.timeoutMs + stopGraceMs + BACKSTOP_SLACK_MS;
-  const annotations = { ...labels.annotations, ...(secret === undefined ? {} : { [LABEL.secret]: secret }) };
+  const annotations = { ...labels.annotations, ...defined({ [LABEL.secret]: secret }) };
   return {
     metadata: {
       name: launchName(action),
@@ -156,7 +156,9 @@ function actionContainer(
   const variables = {
     ...action.environment,
     ...environment,
-    ...(connected ? { BMC_CONNECTION_FILE: `${CONNECTION_DIRECTORY}/${CONNECTION_FILE}` } : {}),
+    ...defined({
+      BMC_CONNECTION_FILE: connected ? `${CONNECTION_DIRECTORY}/${CONNECTION_FILE}` : undefined,
+    }),
   };
   return {
     name: ACTION_CONTAINER,

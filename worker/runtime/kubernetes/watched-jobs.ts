@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
+import { raceAbort } from "../../../shared/race-abort.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
 import { KINDS } from "../../cluster/client/kinds.ts";
 import { type Change, WatchedObjects } from "../../cluster/client/watched-objects.ts";
@@ -69,9 +70,15 @@ export class WatchedJobs {
   #run(): Running {
     if (this.#running) return this.#running;
     const { cluster, clock, log } = this.#options;
-    const selection = { namespace: cluster.namespace, labelSelector: SELECTOR };
+    const common = {
+      cluster,
+      selection: { namespace: cluster.namespace, labelSelector: SELECTOR },
+      clock,
+      log,
+    };
     const jobs = new WatchedObjects({
-      ...{ cluster, clock, log, kind: KINDS.job, selection },
+      ...common,
+      kind: KINDS.job,
       project: (object) => projected(JobObject, observedJob, object),
       onChange: (change: Change<ObservedJob>) => {
         for (const observation of this.#observations) {
@@ -81,7 +88,8 @@ export class WatchedJobs {
       },
     });
     const pods = new WatchedObjects({
-      ...{ cluster, clock, log, kind: KINDS.pod, selection },
+      ...common,
+      kind: KINDS.pod,
       project: (object) => projected(PodObject, observedPod, object),
       onChange: (change: Change<ObservedPod>) => {
         for (const observation of this.#observations) {
@@ -185,7 +193,7 @@ export class JobObservation {
       const { promise } = this.#change;
       const found = judge(this.#snapshot);
       if (found !== undefined) return found;
-      await settledOrAborted(promise, signal);
+      await raceAbort(promise, signal);
     }
   }
 
@@ -204,7 +212,7 @@ export class JobObservation {
   async #askWhileUnseen(synced: Promise<void>): Promise<void> {
     const { cluster, clock } = this.#options;
     const { signal } = this.#released;
-    await settledOrAborted(synced, signal);
+    await raceAbort(synced, signal);
     const name = { namespace: cluster.namespace, name: this.#job.name };
     for (let waitMs = UNSEEN_FIRST_MS; ; waitMs = UNSEEN_AGAIN_MS) {
       await clock.sleep(waitMs, signal);
@@ -224,12 +232,4 @@ function projected<O, T>(schema: z.ZodMiniType<O>, see: (object: O) => T, object
 
 function isBefore(one: ObservedPod, other: ObservedPod): boolean {
   return one.createdMs === other.createdMs ? one.name < other.name : one.createdMs < other.createdMs;
-}
-
-function settledOrAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted();
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = () => aborted.reject(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
-  return Promise.race([promise, aborted.promise]).finally(() => signal.removeEventListener("abort", onAbort));
 }

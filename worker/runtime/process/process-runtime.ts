@@ -202,9 +202,8 @@ export class ProcessRuntime implements Runtime {
       return nothingToRemove(failedLaunch("cancelled", "cancelled before it started", startedAt, startedAt));
     }
     const key = actionKey(request.action);
-    const resultFile = state && resultFileOf(state, key);
     // An existing result belongs to another run.
-    if (resultFile !== undefined) await rm(resultFile, { force: true });
+    if (state) await rm(resultFileOf(state, key), { force: true });
     this.#keys.add(key);
     const ended = Promise.withResolvers<void>();
     let groupId: number | undefined;
@@ -219,8 +218,10 @@ export class ProcessRuntime implements Runtime {
           key,
           deadline: new Date(startedAt.getTime() + request.timeoutMs),
           deadlineBootTime: bootTimeIn(request.timeoutMs),
-          ...(state && resultFile !== undefined ? { state: { id: state.id, resultFile } } : {}),
-          ...defined({ compileCacheDirectory }),
+          ...defined({
+            state: state && { id: state.id, resultFile: resultFileOf(state, key) },
+            compileCacheDirectory,
+          }),
         }),
         hasInput: true,
       });

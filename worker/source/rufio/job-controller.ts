@@ -231,7 +231,11 @@ export class JobController {
     const patched = await patchStatus(
       cluster,
       {
-        ...{ kind: KINDS.rufioJob, name, uid, schema: JobObject, known: { resourceVersion, status } },
+        kind: KINDS.rufioJob,
+        name,
+        uid,
+        schema: JobObject,
+        known: { resourceVersion, status },
         change: (found: JobStatus) => jobStatus(found, to, clock.now()),
       },
       signal,

@@ -276,7 +276,11 @@ export class MachinePoller {
     const patched = await patchStatus(
       cluster,
       {
-        ...{ kind: KINDS.rufioMachine, name, uid, schema: MachineObject, known: { resourceVersion, status } },
+        kind: KINDS.rufioMachine,
+        name,
+        uid,
+        schema: MachineObject,
+        known: { resourceVersion, status },
         change: (found) => machineStatus(found, seen, clock.now()),
       },
       signal,
@@ -318,7 +322,6 @@ export class MachinePoller {
     const facts = { rufioMachine: key, error, waitMs: WRITE_AGAIN_MS };
     logOutage(log, !this.#saidFailing, facts, "Rufio machine status update failed, retrying");
     this.#saidFailing = true;
-
     return WRITE_AGAIN_MS;
   }
 

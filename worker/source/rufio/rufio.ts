@@ -73,9 +73,11 @@ const MOST_READS = 20;
 export function openRufio(options: RufioOptions): Rufio {
   const { cluster, config, watchNamespace, log, clock, owns, machineName, version } = options;
   const namespace = watchNamespace === "*" ? undefined : watchNamespace;
-  const common = { cluster, owns, clock, log };
   const objects: RufioObjects = new RufioObjects({
-    ...{ cluster, namespace, clock, log },
+    cluster,
+    namespace,
+    clock,
+    log,
     onJob(change) {
       jobs.jobChanged(change);
       queue.jobChanged(change);
@@ -97,14 +99,18 @@ export function openRufio(options: RufioOptions): Rufio {
     machines.lookAtAll();
   }
   const lease = new RufioLease({
-    ...{ cluster, clock, log },
+    cluster,
+    clock,
+    log,
     namespace: config.leaseNamespace ?? cluster.namespace,
     onChange: lookAtAll,
   });
-  const jobs = new JobController({ ...common, objects, lease, namespace });
-  const queue = new TaskQueue({ ...common, objects, lease, machineName, image: config.image, version });
+  const common = { cluster, objects, lease, owns, clock, log };
+  const jobs = new JobController({ ...common, namespace });
+  const queue = new TaskQueue({ ...common, machineName, image: config.image, version });
   const machines = new MachinePoller({
-    ...{ ...common, objects, lease, machineName },
+    ...common,
+    machineName,
     readPower: options.readPower,
     intervalMs: config.statusIntervalMs,
     mostReads: options.maxReads ?? MOST_READS,

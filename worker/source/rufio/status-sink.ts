@@ -78,7 +78,10 @@ export class TaskStatusSink implements StatusSink {
     const patched = await patchStatus<Seen>(
       cluster,
       {
-        ...{ kind: KINDS.rufioTask, name, uid, schema: SeenTask },
+        kind: KINDS.rufioTask,
+        name,
+        uid,
+        schema: SeenTask,
         ...(known && {
           known: {
             resourceVersion: known.resourceVersion,
@@ -168,7 +171,7 @@ const CODES: Readonly<Record<KubernetesReason, string>> = {
 };
 
 /** Retried for a while, because an operator may fix it. */
-const MENDABLE: ReadonlySet<KubernetesReason> = new Set([
+const FIXABLE: ReadonlySet<KubernetesReason> = new Set([
   "unauthorized",
   "forbidden",
   "no-such-kind",
@@ -178,5 +181,5 @@ const MENDABLE: ReadonlySet<KubernetesReason> = new Set([
 function acknowledgementOf({ reason, message }: KubernetesError): Acknowledgement {
   const answer = { code: CODES[reason], reason: message };
   if (reason === "invalid") return { kind: "rejected", ...answer };
-  return { kind: "retry", ...answer, ...(MENDABLE.has(reason) && { perhapsGone: true }) };
+  return { kind: "retry", ...answer, ...(FIXABLE.has(reason) && { perhapsGone: true }) };
 }

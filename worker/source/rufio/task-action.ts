@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { BootDevice } from "../../../shared/contract/vocabulary.ts";
+import { defined } from "../../../shared/defined.ts";
 import type { Action } from "../../action/action.ts";
 import { RUFIO_AGENT_ID } from "../../config/rufio-agent-id.ts";
 
@@ -106,7 +107,7 @@ function boot(field: string, { device, persistent, efiBoot }: Boot): ReadTask {
   return work("set-boot-device", {
     DEVICE: known.data,
     PERSISTENT: String(persistent ?? false),
-    ...(efiBoot === undefined ? {} : { EFI_BOOT: String(efiBoot) }),
+    ...defined({ EFI_BOOT: efiBoot?.toString() }),
   });
 }
 

@@ -2,6 +2,7 @@ import type { Clock } from "../../../shared/clock.ts";
 import { oneLine } from "../../../shared/contract/result.ts";
 import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
+import { raceAbort } from "../../../shared/race-abort.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import type { Action, ActionId } from "../../action/action.ts";
 import type { Wake, Waking } from "../../action/waking.ts";
@@ -98,7 +99,7 @@ export class TaskQueue implements ActionSource, Waking {
       if (action) return { kind: "action", action };
       const remainingMs = endMs - clock.monotonicMs();
       if (remainingMs <= 0) return { kind: "idle", reason: "no Rufio Task is pending" };
-      // What the lane has at hand it comes back from without a word.
+      // The lane drops actions without saying so.
       const mayComeBack = this.#given.size > 0 || this.#ready.size > 0;
       await this.#change(mayComeBack ? Math.min(remainingMs, LOOK_AGAIN_MS) : remainingMs, signal);
     }
@@ -261,7 +262,11 @@ export class TaskQueue implements ActionSource, Waking {
     const patched = await patchStatus(
       cluster,
       {
-        ...{ kind: KINDS.rufioTask, name, uid, schema: TaskObject, known: { resourceVersion, status } },
+        kind: KINDS.rufioTask,
+        name,
+        uid,
+        schema: TaskObject,
+        known: { resourceVersion, status },
         change: (found) => failedStatus(found, oneLine(reason), clock.now()),
       },
       signal,
@@ -284,11 +289,14 @@ export class TaskQueue implements ActionSource, Waking {
       if (inFlight.has(workflowId)) continue;
       this.#ready.delete(uid);
       this.#given.set(uid, { key, workflowId });
-      const terms = {
-        ...{ workflowId, task: { name: task.name.name, uid }, machine: machineName(standing.machine) },
-        ...{ image, version, begun: task.status.startTime !== undefined },
-      };
-      return actionOf(read, terms);
+      return actionOf(read, {
+        workflowId,
+        task: { name: task.name.name, uid },
+        machine: machineName(standing.machine),
+        image,
+        version,
+        begun: task.status.startTime !== undefined,
+      });
     }
     return undefined;
   }
@@ -343,19 +351,14 @@ export class TaskQueue implements ActionSource, Waking {
 
   /** Resolves when a Task may be ready, or after `withinMs`. Rejects with the signal's reason. */
   async #change(withinMs: number, signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
-    const done = new AbortController();
-    const aborted = Promise.withResolvers<never>();
-    const onAbort = () => aborted.reject(signal.reason);
-    signal.addEventListener("abort", onAbort, { once: true });
+    const timer = new AbortController();
     const slept = Number.isFinite(withinMs)
-      ? [this.#options.clock.sleep(withinMs, done.signal).catch(() => undefined)]
+      ? [this.#options.clock.sleep(withinMs, timer.signal).catch(() => undefined)]
       : [];
     try {
-      await Promise.race([this.#changed.promise, aborted.promise, ...slept]);
+      await raceAbort(Promise.race([this.#changed.promise, ...slept]), signal);
     } finally {
-      signal.removeEventListener("abort", onAbort);
-      done.abort();
+      timer.abort();
     }
   }
 }
