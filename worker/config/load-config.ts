@@ -18,7 +18,7 @@ import {
   peerProblems,
   settingProblem,
 } from "./given-values.ts";
-import { type NamedFiles, readNamedFiles } from "./named-files.ts";
+import { type NamedFiles, type NamedText, readNamedFiles } from "./named-files.ts";
 import { RULE_SETTINGS } from "./rule-settings.ts";
 import { type SettingName, Settings, settings as table } from "./schema.ts";
 import {
@@ -26,7 +26,6 @@ import {
   composeExecutionConfig,
   type ExecutionConfig,
   type ExecutionConfigParts,
-  type NamedText,
   trustSettings,
   type WorkerConfig,
 } from "./worker-config.ts";

@@ -8,14 +8,8 @@ import type { Policy } from "../policy/policy.ts";
 import type { TrustSettings } from "../policy/settle-trust.ts";
 import type { PodConfig } from "../runtime/kubernetes/job-manifest.ts";
 import { DEFAULT_HTTP_ADDRESS, type ListenAddress } from "./http-address.ts";
-import type { NamedFiles } from "./named-files.ts";
+import type { HttpFiles, NamedFiles, NamedText } from "./named-files.ts";
 import type { Settings } from "./schema.ts";
-
-/** A file and what stood in it. */
-export interface NamedText {
-  readonly path: string;
-  readonly text: string;
-}
 
 /** Where the tink server is and how to trust it. */
 export interface ServerConfig {
@@ -125,21 +119,6 @@ export interface HttpConfig extends ListenAddress {
   /** The address was configured: the worker does not start without it. */
   readonly required: boolean;
   readonly files: HttpFiles;
-}
-
-/** What protects the pages that the worker serves. All absent is plain HTTP for every visitor. */
-export interface HttpFiles {
-  readonly token?: SecretText;
-  /** With its chain; never without `key`. */
-  readonly certificate?: NamedText;
-  readonly key?: SecretText;
-  readonly clientCa?: NamedText;
-}
-
-/** A file with a secret in it. */
-export interface SecretText {
-  readonly path: string;
-  readonly text: Secret;
 }
 
 /** Where the actions' own logs are kept, and how many of them. */

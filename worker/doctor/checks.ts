@@ -6,6 +6,7 @@ import { composeConfig, type WorkerConfig } from "../config/worker-config.ts";
 import { emptyInventory } from "../machines/inventory.ts";
 import { defaultPolicy } from "../policy/policy.ts";
 import type { OwnProgram } from "../runtime/in-process/own-program.ts";
+import type { CheckName } from "./causes.ts";
 import { checkAgentIds } from "./check-agent-ids.ts";
 import { checkBmcs } from "./check-bmcs.ts";
 import { checkCluster } from "./check-cluster.ts";
@@ -17,7 +18,7 @@ import { checkServer } from "./check-server.ts";
 import { checkStateDirectory } from "./check-state-directory.ts";
 import type { DoctorOptions } from "./doctor-options.ts";
 import type { Examined } from "./examine.ts";
-import { type CheckName, type Finding, isSkipped } from "./finding.ts";
+import { type Finding, isSkipped } from "./finding.ts";
 
 /** A look at one thing, which waits for no other. */
 export interface Check {

@@ -1,23 +1,7 @@
 import type { ErrorClass } from "../../shared/contract/error-class.ts";
 import { oneLine } from "../../shared/contract/result.ts";
 import { defined } from "../../shared/defined.ts";
-import { CAUSES, type Cause, type CauseName } from "./causes.ts";
-
-/** What is looked at, in the order of the report. */
-export const CHECK_NAMES = [
-  "settings",
-  "inventory",
-  "policy",
-  "agent-ids",
-  "secrets",
-  "state-directory",
-  "tink-server",
-  "cluster",
-  "runtime",
-  "action-image",
-  "bmc",
-] as const;
-export type CheckName = (typeof CHECK_NAMES)[number];
+import { CAUSES, type CauseName, type CheckName } from "./causes.ts";
 
 /** The worst first. */
 export const FINDING_STATES = ["problem", "warning", "skipped", "ok"] as const;
@@ -61,7 +45,7 @@ export function isWrong(
   detail: string,
   { subject, facts = {}, check }: Circumstances = {},
 ): Finding {
-  const { check: own, state, class: errorClass }: Cause = CAUSES[cause];
+  const { check: own, state, class: errorClass } = CAUSES[cause];
   return {
     check: check ?? own,
     state,
@@ -75,7 +59,7 @@ export function isWrong(
 
 /** Throws when the remedy names what the facts do not have: that is our defect. */
 export function remedyOf(cause: CauseName, facts: Facts = {}): string {
-  return CAUSES[cause].mend.replace(/\{(\w+)\}/g, (_, name: string) => {
+  return CAUSES[cause].fix.replace(/\{(\w+)\}/g, (_, name: string) => {
     const fact = facts[name];
     if (fact === undefined) throw new Error(`the remedy for ${cause} names ${name}, which is not given`);
     return String(fact);

@@ -1,5 +1,6 @@
 import { printableLine as printable } from "../../shared/printable.ts";
-import { CHECK_NAMES, count, FINDING_STATES, type Finding, type FindingState } from "./finding.ts";
+import { CHECK_NAMES } from "./causes.ts";
+import { count, FINDING_STATES, type Finding, type FindingState } from "./finding.ts";
 import type { DoctorReport } from "./report.ts";
 
 /** How lines look: with marks and colour on a terminal, plain elsewhere. */

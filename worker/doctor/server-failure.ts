@@ -6,7 +6,7 @@ import type { ServerConfig } from "../config/worker-config.ts";
 import type { CauseName } from "./causes.ts";
 import { certificateFacts } from "./certificate-facts.ts";
 import { type Finding, isWrong } from "./finding.ts";
-import { type LookBounds, lookAtCertificate, speaksPlainly } from "./second-look.ts";
+import { type LookBounds, lookAtCertificate, speaksPlainly } from "./recheck.ts";
 import type { Seen } from "./watched-channel.ts";
 
 /** Why a tink server could not be asked, where the error's code alone says it. */
