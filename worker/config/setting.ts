@@ -20,7 +20,16 @@ export interface SettingMeta {
   readonly noFlag?: string;
   /** Why the configuration file may not hold it. */
   readonly noFileKey?: string;
+  /** Where the Helm chart's values have it, if not under `config`; `none` if it has no use in the chart's pod. */
+  readonly chart?: ChartPlace;
 }
+
+export type ChartPlace =
+  | "none"
+  /** The value is the setting. */
+  | { readonly value: string }
+  /** The templates make the setting from these values. */
+  | { readonly derivedFrom: string };
 
 export const settingMeta = z.registry<SettingMeta>();
 
