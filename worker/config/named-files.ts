@@ -4,7 +4,7 @@ import type { Problem } from "../../shared/document/problem.ts";
 import { Secret } from "../../shared/secret.ts";
 import { FileProblem, fileProblemOf, type ReadTextFile } from "../document/read-text-file.ts";
 import { readSecretText } from "../machines/secret-text.ts";
-import { type GivenValue, settingProblem } from "./given-values.ts";
+import { type GivenSetting, settingProblem } from "./given-values.ts";
 import { type SettingName, type Settings, settings as table } from "./schema.ts";
 import { Tokens } from "./tokens.ts";
 
@@ -20,7 +20,7 @@ export interface SecretFile {
   readonly text: Secret;
 }
 
-/** What protects the pages that the worker serves. All absent is plain HTTP for every visitor. */
+/** What protects the pages that the worker serves. Without any of them: plain HTTP for everyone. */
 export interface HttpFiles {
   readonly token?: SecretFile;
   /** With its chain; never without `key`. */
@@ -35,13 +35,13 @@ export interface NamedFiles {
   readonly clientCertificate?: string;
   readonly clientKey?: Secret;
   readonly registryPassword?: Secret;
-  /** Of the pages that the worker serves. */
+  /** For the pages that the worker serves. */
   readonly http: HttpFiles;
 }
 
 interface NamedFilesInput {
   readonly settings: Settings;
-  readonly given: ReadonlyMap<string, GivenValue>;
+  readonly given: ReadonlyMap<string, GivenSetting>;
   readonly readFile: ReadTextFile;
   /** `run` serves nothing. */
   readonly command: "start" | "run";
@@ -111,7 +111,7 @@ function readHttpFiles(settings: Settings, read: Read): HttpFiles {
 const BEGIN = "-----BEGIN CERTIFICATE-----";
 const END = "-----END CERTIFICATE-----";
 
-/** Throws a `FileProblem` unless the text holds PEM certificates and nothing else of that kind. */
+/** Throws a `FileProblem` unless the text contains valid PEM certificates. */
 export function certificates(text: string): string {
   const [, ...begun] = text.split(BEGIN);
   const found = begun

@@ -28,7 +28,7 @@ const Runtime = z.enum(["process", "in-process", "docker", "kubernetes"], {
   error: ({ input }) => (typeof input === "string" ? PEER_RUNTIMES[input] : undefined),
 });
 
-/** The other workers take a number, where 0 is info and a larger one says more. */
+/** Other workers use a number: 0 is info, larger numbers log more. */
 const LogLevel = z.preprocess(
   (given) => {
     const level = /^[+-]?\d+$/.test(String(given)) ? Number(given) : undefined;
@@ -38,7 +38,7 @@ const LogLevel = z.preprocess(
   z.enum(["debug", "info", "warn", "error"]),
 );
 
-/** `uid` or `uid:gid`. Names would be looked up in the image, where anybody may call root `nobody`. */
+/** `uid` or `uid:gid`. Names would be resolved in the image, where `nobody` may be root. */
 const ActionUser = z
   .union([z.string(), z.number()])
   .transform(String)
@@ -49,8 +49,8 @@ const ActionUser = z
   );
 
 /**
- * Every setting of `pbnj-worker start`: the one source of flags, environment variables, keys of the
- * configuration file, defaults and the reference page. Durations are milliseconds, sizes bytes.
+ * All settings of `pbnj-worker start`: the source of flags, environment variables, configuration file keys, defaults, the
+ * reference page and the chart's schema. Durations are milliseconds, sizes bytes.
  */
 export const Settings = z.object({
   config: Text.optional().register(settingMeta, {

@@ -5,12 +5,12 @@ import { version } from "../../shared/version.ts";
 import { CAUSE_NAMES, CHECK_NAMES } from "./causes.ts";
 import { FINDING_STATES, type Finding, type FindingState } from "./finding.ts";
 
-/** Of a problem that no error class fits. */
+/** For a problem without an error class. */
 const EXIT_PROBLEM = 1;
 
 const Count = z.int().min(0);
 
-/** What `--output json` prints: one object. What is absent is null. */
+/** The output of `--output json`: one object. Absent values are null. */
 export const DoctorReport = z.strictObject({
   version: z.string().describe("Of pbnj-worker"),
   ok: z.boolean().describe("Whether there is no problem; warnings do not count"),
@@ -67,7 +67,7 @@ export function reportOf(findings: readonly Finding[]): DoctorReport {
   };
 }
 
-/** That of the first problem. */
+/** Of the first problem. */
 function exitCodeFor(findings: readonly Finding[]): number {
   const first = findings.find(({ state }) => state === "problem");
   if (!first) return EXIT_OK;
