@@ -1,6 +1,6 @@
-import { printableLine, shortened } from "../../../shared/printable.ts";
-import type { LogLine } from "../../action/action.ts";
-import { readLogLine, type Severity } from "../../runtime/log-line.ts";
+import { printableLine, shortened } from "../../../../shared/printable.ts";
+import type { LogLine } from "../../../action/action.ts";
+import { readLogLine, type Severity } from "../../../runtime/log-line.ts";
 
 export interface LogBounds {
   /** Of one action; the last ones are kept. */
@@ -29,7 +29,7 @@ interface Kept {
 }
 
 /** The last lines of each action's log, within a bound on all of them together: ended actions lose theirs first. */
-export class ActionLogs {
+export class RecentLines {
   readonly #bounds: LogBounds;
   readonly #running = new Map<string, Kept>();
   /** In the order in which they ended. */

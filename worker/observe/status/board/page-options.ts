@@ -1,9 +1,9 @@
-import type { Clock } from "../../../shared/clock.ts";
-import type { WorkerFacts } from "../../action/observer.ts";
+import type { Clock } from "../../../../shared/clock.ts";
+import type { WorkerFacts } from "../../../action/observer.ts";
 import type { Board } from "./board.ts";
 
 /** Everything pages are made of. */
-export interface Surroundings {
+export interface PageOptions {
   readonly board: Board;
   readonly facts: Pick<WorkerFacts, "machines" | "slots" | "unfinished">;
   readonly clock: Clock;

@@ -1,6 +1,6 @@
-import type { ErrorClass } from "../../../shared/contract/error-class.ts";
-import type { Delivery } from "../../action/action.ts";
-import type { SeenAction } from "../../action/observer.ts";
+import type { ErrorClass } from "../../../../shared/contract/error-class.ts";
+import type { Delivery } from "../../../action/action.ts";
+import type { SeenAction } from "../../../action/observer.ts";
 
 /** `waiting` for its turn at the machine, or for a slot. */
 export type ActionPhase = "waiting" | "running" | "succeeded" | "failed";

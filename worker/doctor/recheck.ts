@@ -3,19 +3,16 @@ import { connect as connectTls, type PeerCertificate } from "node:tls";
 import { createDialer, type ServerOptions } from "../source/grpc/dial.ts";
 import { openConnection } from "../source/grpc/http2-connection.ts";
 
-/** How long a look at a server may take that did not let the worker in. Nothing is sent that it could act on. */
-export interface LookBounds {
+/** How long a recheck may take. It sends nothing that the server could act on. */
+export interface RecheckLimits {
   readonly ms: number;
   readonly signal: AbortSignal;
 }
 
-/**
- * The server's certificate, whoever signed it; undefined when it speaks no TLS, or too little of it. The worker's own
- * certificate is not shown.
- */
-export async function lookAtCertificate(
+/** The server's certificate, whether it is trusted or not; undefined without a TLS handshake. Sends no client certificate. */
+export async function readCertificate(
   { server, serverName }: Pick<ServerOptions, "server" | "serverName">,
-  { ms, signal }: LookBounds,
+  { ms, signal }: RecheckLimits,
 ): Promise<PeerCertificate | undefined> {
   const { hostname, port } = new URL(createDialer({ server, tls: false }).url);
   const host = hostname.replace(/^\[|\]$/g, "");
@@ -36,8 +33,8 @@ export async function lookAtCertificate(
   }
 }
 
-/** Whether the server speaks HTTP/2 without TLS. */
-export async function speaksPlainly(server: string, { ms, signal }: LookBounds): Promise<boolean> {
+/** Whether the server uses HTTP/2 without TLS. */
+export async function acceptsPlaintext(server: string, { ms, signal }: RecheckLimits): Promise<boolean> {
   const dialer = createDialer({ server, tls: false, connectTimeoutMs: ms });
   const bound = AbortSignal.any([signal, AbortSignal.timeout(ms)]);
   try {

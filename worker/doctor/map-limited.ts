@@ -1,7 +1,7 @@
 import { ActionSlots } from "../turns/action-slots.ts";
 
-/** What `work` makes of each item, so many at a time, in the items' order. Rejects when the signal aborts. */
-export async function eachOf<Item, Made>(
+/** The results of `work` for all items, in their order, with a limited number in flight. Rejects when the signal aborts. */
+export async function mapLimited<Item, Made>(
   items: readonly Item[],
   mostAtATime: number,
   work: (item: Item) => Promise<Made>,

@@ -5,22 +5,22 @@ import { Channel } from "../source/grpc/channel.ts";
 import type { Dialer } from "../source/grpc/dial.ts";
 import type { KeepAlive } from "../source/grpc/http2-connection.ts";
 
-/** What a server showed of itself while it was asked. */
-export interface Seen {
-  /** The TCP connection was there. */
+/** What the connection showed of the server. */
+export interface ServerFacts {
+  /** The TCP connection was established. */
   connected: boolean;
-  /** Of a finished TLS handshake: `TLSv1.3`, and the server's certificate. */
+  /** After the TLS handshake: `TLSv1.3`, and the server's certificate. */
   tls?: { readonly version: string; readonly certificate: PeerCertificate };
-  /** Header fields of the answer, `date` and `grpc-message` among them, with the wall clock before and after. */
+  /** Headers and trailers of the answer, such as `date` and `grpc-message`, with the wall clock before and after. */
   answer?: { readonly fields: IncomingHttpHeaders; readonly beforeMs: number; readonly afterMs: number };
 }
 
-/** The channel that a worker has, which notes what it sees of the server. */
-export class WatchedChannel extends Channel {
-  readonly seen: Seen;
+/** The worker's channel, which also records what it sees of the server. */
+export class RecordingChannel extends Channel {
+  readonly seen: ServerFacts;
 
   constructor(dialer: Dialer, keepAlive: KeepAlive) {
-    const seen: Seen = { connected: false };
+    const seen: ServerFacts = { connected: false };
     super({ url: dialer.url, dial: () => watched(dialer.dial(), seen) }, keepAlive);
     this.seen = seen;
   }
@@ -45,7 +45,7 @@ export class WatchedChannel extends Channel {
   }
 }
 
-function watched(socket: Socket, seen: Seen): Socket {
+function watched(socket: Socket, seen: ServerFacts): Socket {
   socket.once("connect", () => {
     seen.connected = true;
   });

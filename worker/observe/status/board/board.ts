@@ -1,7 +1,7 @@
-import type { Clock } from "../../../shared/clock.ts";
-import type { PowerState } from "../../../shared/contract/vocabulary.ts";
-import { shortened } from "../../../shared/printable.ts";
-import { actionKey } from "../../action/action-key.ts";
+import type { Clock } from "../../../../shared/clock.ts";
+import type { PowerState } from "../../../../shared/contract/vocabulary.ts";
+import { shortened } from "../../../../shared/printable.ts";
+import { actionKey } from "../../../action/action-key.ts";
 import type {
   ActionEvent,
   FileSeen,
@@ -9,10 +9,10 @@ import type {
   Observer,
   PollSeen,
   SeenAction,
-} from "../../action/observer.ts";
-import { powerSeen } from "../../action/power-seen.ts";
-import { ActionLogs, LOG_BOUNDS, type LogBounds } from "./action-logs.ts";
+} from "../../../action/observer.ts";
+import { powerSeen } from "../../../action/power-seen.ts";
 import { type ActionRecord, isEnded } from "./action-record.ts";
+import { LOG_BOUNDS, type LogBounds, RecentLines } from "./recent-lines.ts";
 
 /** A machine's power as an action read it; what happened since is not known. */
 export interface PowerReading {
@@ -59,7 +59,7 @@ const NAME_CHARACTERS = 300;
 export class Board {
   readonly #clock: Clock;
   readonly #mostEnded: number;
-  readonly #logs: ActionLogs;
+  readonly #logs: RecentLines;
   readonly #active = new Map<string, ActionRecord>();
   readonly #ended = new Map<string, ActionRecord>();
   /** Of those in `#ended` that are kept because they are new; in the order in which they ended. */
@@ -74,7 +74,7 @@ export class Board {
   constructor({ clock, mostEnded = MOST_ENDED, logBounds = LOG_BOUNDS }: BoardOptions) {
     this.#clock = clock;
     this.#mostEnded = mostEnded;
-    this.#logs = new ActionLogs(logBounds);
+    this.#logs = new RecentLines(logBounds);
   }
 
   /** Goes up with every change. */
@@ -135,7 +135,7 @@ export class Board {
     return [...this.#lanes.values()];
   }
 
-  log(key: string): ReturnType<ActionLogs["of"]> {
+  log(key: string): ReturnType<RecentLines["of"]> {
     return this.#logs.of(key);
   }
 

@@ -1,6 +1,6 @@
-import { formatSeconds } from "../../../shared/duration.ts";
-import { type ActionRecord, isEnded } from "./action-record.ts";
-import type { LaneRecord, MachineRecord } from "./board.ts";
+import { formatSeconds } from "../../../../shared/duration.ts";
+import { type ActionRecord, isEnded } from "../board/action-record.ts";
+import type { LaneRecord, MachineRecord } from "../board/board.ts";
 import { elapsedText } from "./elapsed.ts";
 import { type Html, html } from "./html.ts";
 import { tickingTime } from "./times.ts";

@@ -1,4 +1,4 @@
-import { printableLine } from "../../../shared/printable.ts";
+import { printableLine } from "../../../../shared/printable.ts";
 
 /** Markup that is safe as it stands; whatever else goes into a page is escaped. */
 export class Html {

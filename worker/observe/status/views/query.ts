@@ -1,4 +1,4 @@
-import type { ActionRecord } from "./action-record.ts";
+import type { ActionRecord } from "../board/action-record.ts";
 
 /** What the reader of a page is looking for. */
 export interface Query {

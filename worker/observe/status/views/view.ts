@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { printableLine } from "../../../shared/printable.ts";
+import { printableLine } from "../../../../shared/printable.ts";
 import { type Html, html } from "./html.ts";
 
 /** One part of a page that changes as a whole: an element with `data-row`, told from the others of its section by its ID. */
