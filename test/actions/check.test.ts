@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { CHECK_NAMES } from "../../actions/check/check-row.ts";
+import { CHECK_NAMES } from "../../actions/check/checks.ts";
 import { type ActionProcessOptions, resultOf, runAction } from "./action-process.ts";
 import { foundBy, rowOf, rowsOf, statesOf } from "./check-lab.ts";
 import { actionLab, REFUSING_PORT, tcpBlackHole, udpBlackHole } from "./lab.ts";

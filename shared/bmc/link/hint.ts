@@ -1,5 +1,5 @@
 import { defined } from "../../defined.ts";
-import type { Session } from "../provider.ts";
+import type { Session } from "../operations/provider.ts";
 
 /** What was learned about a BMC, by provider; each part is its provider's own to validate. */
 export interface Hints {

@@ -3,7 +3,7 @@ import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Connection } from "../../../contract/connection.ts";
 import { untraced } from "../../../tracing/tracer.ts";
 import { HttpConnection } from "../../http/http-connection.ts";
-import type { Provider, ProviderContext, Session } from "../../provider.ts";
+import type { Provider, ProviderContext, Session } from "../../operations/provider.ts";
 import { AmtBoot } from "./boot-driver.ts";
 import type { DigestAccount } from "./digest.ts";
 import { AmtPower, readPowerStatus } from "./power-driver.ts";

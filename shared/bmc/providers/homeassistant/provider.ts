@@ -3,7 +3,7 @@ import type { Connection } from "../../../contract/connection.ts";
 import { untraced } from "../../../tracing/tracer.ts";
 import { HttpConnection } from "../../http/http-connection.ts";
 import { serviceEndpoint } from "../../http/service-endpoint.ts";
-import type { Provider, ProviderContext, Session } from "../../provider.ts";
+import type { Provider, ProviderContext, Session } from "../../operations/provider.ts";
 import { HomeAssistantApi } from "./api.ts";
 import { homeAssistantBoot } from "./boot-driver.ts";
 import { HomeAssistantPower } from "./power-driver.ts";

@@ -1,4 +1,4 @@
-import type { SelEntry } from "../../provider.ts";
+import type { SelEntry } from "../../operations/sel.ts";
 import { vendorOf } from "./device-id.ts";
 import type { OemRecord, SelRecord, SystemEvent } from "./sel-record.ts";
 import {

@@ -1,5 +1,7 @@
 import type { Clock } from "../../../clock.ts";
-import type { Capability, Session, SessionPrivilege } from "../../provider.ts";
+import type { SessionPrivilege } from "../../operations/access.ts";
+import type { Session } from "../../operations/provider.ts";
+import type { Capability } from "../../operations/table.ts";
 import { IpmiBoot } from "./boot-driver.ts";
 import type { CommandChannel } from "./channel.ts";
 import type { IpmiHint } from "./hint.ts";

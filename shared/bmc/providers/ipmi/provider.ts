@@ -1,7 +1,7 @@
 import type { Connection } from "../../../contract/connection.ts";
 import { defined } from "../../../defined.ts";
 import { untraced } from "../../../tracing/tracer.ts";
-import type { Provider, ProviderContext, Session } from "../../provider.ts";
+import type { Provider, ProviderContext, Session } from "../../operations/provider.ts";
 import { type CipherSuiteId, isDowngrade, suitePlan } from "./cipher-suite.ts";
 import { readCredentials } from "./credentials.ts";
 import { IPMI_CAPABILITIES, ipmiDrivers } from "./drivers.ts";

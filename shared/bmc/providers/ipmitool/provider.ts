@@ -1,7 +1,7 @@
 import type { Connection } from "../../../contract/connection.ts";
 import { defined } from "../../../defined.ts";
 import { type SpanStart, untraced } from "../../../tracing/tracer.ts";
-import type { Provider, ProviderContext, Session } from "../../provider.ts";
+import type { Provider, ProviderContext, Session } from "../../operations/provider.ts";
 import { dataOf, exchange } from "../ipmi/channel.ts";
 import { GET_CHASSIS_STATUS } from "../ipmi/chassis.ts";
 import { isDowngrade, suitePlan } from "../ipmi/cipher-suite.ts";

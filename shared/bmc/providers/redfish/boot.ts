@@ -1,6 +1,6 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Logger } from "../../../logger.ts";
-import type { BootDriver, BootOverride, BootRequest } from "../../provider.ts";
+import type { BootDriver, BootOverride, BootRequest } from "../../operations/boot.ts";
 import { FUTURE_STATE } from "./behaviour-quirks.ts";
 import { type BootFields, bootFields, bootOverride, holds } from "./boot-fields.ts";
 import { type BootAttempt, BootLadder } from "./boot-ladder.ts";

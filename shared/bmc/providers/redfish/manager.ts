@@ -1,6 +1,6 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Logger } from "../../../logger.ts";
-import type { BmcInfo, BmcResetKind, ManagerDriver } from "../../provider.ts";
+import type { BmcInfo, BmcResetKind, ManagerDriver } from "../../operations/manager.ts";
 import { has, text } from "./inventory/parts.ts";
 import type { ManagedManager, Manager } from "./managed-manager.ts";
 import type { Members } from "./members.ts";

@@ -1,4 +1,4 @@
-import type { NmiDriver, Offer } from "../../provider.ts";
+import type { NmiDriver } from "../../operations/nmi.ts";
 import type { SystemReset } from "./system-reset.ts";
 
 /** A non-maskable interrupt is a reset type of its own (DSP0268, Resource.ResetType). */
@@ -11,8 +11,8 @@ export class RedfishNmi implements NmiDriver {
     this.#reset = reset;
   }
 
-  offer(signal: AbortSignal): Promise<Offer> {
-    return this.#reset.offer(TYPES, "nmi", signal);
+  offered(signal: AbortSignal): Promise<true | undefined> {
+    return this.#reset.offered(TYPES, "nmi", signal);
   }
 
   plan(signal: AbortSignal): Promise<string> {

@@ -1,5 +1,5 @@
 import type { PowerState } from "../../../contract/vocabulary.ts";
-import type { PowerCommand, PowerDriver } from "../../provider.ts";
+import type { PowerCommand, PowerDriver } from "../../operations/power.ts";
 import type { ManagedSystem } from "./system.ts";
 import type { SystemReset } from "./system-reset.ts";
 

@@ -1,7 +1,7 @@
 import type { Clock } from "../../../clock.ts";
 import type { Connection } from "../../../contract/connection.ts";
 import { TimeoutReached, withTimeout } from "../../../timeout.ts";
-import type { Provider, ProviderContext, Session } from "../../provider.ts";
+import type { Provider, ProviderContext, Session } from "../../operations/provider.ts";
 import { type Account, Authentication } from "./auth/authentication.ts";
 import { PasswordTrials } from "./auth/password-trials.ts";
 import { RedfishBoot } from "./boot.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { BmcError } from "../../../contract/bmc-error.ts";
-import type { Offer, Screenshot, ScreenshotDriver } from "../../provider.ts";
+import type { Screenshot, ScreenshotDriver } from "../../operations/screenshot.ts";
 import type { ManagedManager } from "./managed-manager.ts";
 import { lenient } from "./schema.ts";
 import type { ManagedSystem } from "./system.ts";
@@ -30,9 +30,9 @@ export class RedfishScreenshot implements ScreenshotDriver {
     this.#parts = parts;
   }
 
-  async offer(signal: AbortSignal): Promise<Offer> {
+  async offered(signal: AbortSignal): Promise<true> {
     await this.#target(signal);
-    return "offered";
+    return true;
   }
 
   async plan(signal: AbortSignal): Promise<string> {

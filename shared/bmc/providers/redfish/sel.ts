@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { BmcError } from "../../../contract/bmc-error.ts";
-import type { SelDriver, SelEntry } from "../../provider.ts";
+import type { SelDriver, SelEntry } from "../../operations/sel.ts";
 import type { ManagedManager } from "./managed-manager.ts";
 import type { Members } from "./members.ts";
 import { Link, lenient } from "./schema.ts";

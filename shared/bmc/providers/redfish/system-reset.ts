@@ -1,5 +1,4 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
-import type { Offer } from "../../provider.ts";
 import { listedResetTypes, noResetType } from "./reset-types.ts";
 import type { ResetAction } from "./schema.ts";
 import type { ManagedSystem } from "./system.ts";
@@ -49,10 +48,10 @@ export class SystemReset {
     return `POST ${path} ${JSON.stringify({ ResetType: types[0] })}`;
   }
 
-  /** Whether one of the `wanted` types is listed; unknown where none is. Throws as `plan` does. */
-  async offer(wanted: readonly string[], what: string, signal: AbortSignal): Promise<Offer> {
+  /** Whether one of the `wanted` types is listed; undefined where the BMC lists none. Throws as `plan` does. */
+  async offered(wanted: readonly string[], what: string, signal: AbortSignal): Promise<true | undefined> {
     await this.#plan(wanted, what, signal);
-    return (await this.#listed(signal)) ? "offered" : "unknown";
+    return (await this.#listed(signal)) ? true : undefined;
   }
 
   /** Sends the first of the `wanted` types that is listed; where none is listed, each until one is taken. */

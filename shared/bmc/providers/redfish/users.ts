@@ -2,7 +2,14 @@ import * as z from "zod/mini";
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Secret } from "../../../secret.ts";
 import { halfDone } from "../../operations/half-done.ts";
-import type { BmcUser, NewUser, PasswordTrial, UserChange, UserDriver, UserRole } from "../../provider.ts";
+import type {
+  BmcUser,
+  NewUser,
+  PasswordTrial,
+  UserChange,
+  UserDriver,
+  UserRole,
+} from "../../operations/user-port.ts";
 import type { PasswordTrials } from "./auth/password-trials.ts";
 import { readRefusal } from "./errors.ts";
 import type { Members } from "./members.ts";

@@ -3,7 +3,7 @@ import type { Connection } from "../../../contract/connection.ts";
 import { untraced } from "../../../tracing/tracer.ts";
 import { HttpConnection } from "../../http/http-connection.ts";
 import { serviceEndpoint } from "../../http/service-endpoint.ts";
-import type { Provider, ProviderContext, Session } from "../../provider.ts";
+import type { Provider, ProviderContext, Session } from "../../operations/provider.ts";
 import { RpcBoot } from "./boot-driver.ts";
 import { RpcConsumer } from "./consumer.ts";
 import { RpcMedia } from "./media-driver.ts";

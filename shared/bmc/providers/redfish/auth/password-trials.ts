@@ -1,5 +1,5 @@
 import { BmcError } from "../../../../contract/bmc-error.ts";
-import type { PasswordTrial } from "../../../provider.ts";
+import type { PasswordTrial } from "../../../operations/user-port.ts";
 import { readRefusal } from "../errors.ts";
 import type { Account, Authentication } from "./authentication.ts";
 import { basicAuthorization } from "./basic.ts";

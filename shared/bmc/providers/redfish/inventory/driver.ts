@@ -1,7 +1,7 @@
 import type * as z from "zod/mini";
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import type { Logger } from "../../../../logger.ts";
-import type { Hardware, InventoryDriver } from "../../../provider.ts";
+import type { Hardware, InventoryDriver } from "../../../operations/inventory.ts";
 import type { Members, ReadLimits } from "../members.ts";
 import type { Link, System } from "../schema.ts";
 import type { ManagedSystem } from "../system.ts";

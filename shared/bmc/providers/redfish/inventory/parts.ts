@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import type { Hardware } from "../../../provider.ts";
+import type { Hardware } from "../../../operations/inventory.ts";
 import { Links, lenient } from "../schema.ts";
 
 type Processor = Hardware["processors"][number];

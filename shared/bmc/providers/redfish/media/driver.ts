@@ -1,6 +1,6 @@
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import type { Logger } from "../../../../logger.ts";
-import type { MediaDriver, MediaImage, MediaState } from "../../../provider.ts";
+import type { MediaDriver, MediaImage, MediaState } from "../../../operations/media.ts";
 import type { ManagedManager } from "../managed-manager.ts";
 import type { Members } from "../members.ts";
 import type { ManagedSystem } from "../system.ts";

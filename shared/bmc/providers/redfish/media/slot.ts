@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import type { MediaState } from "../../../provider.ts";
+import type { MediaState } from "../../../operations/media.ts";
 import type { Behaviour } from "../behaviour-quirks.ts";
 import { lenient, Values } from "../schema.ts";
 import type { Resource } from "../service.ts";

@@ -1,5 +1,5 @@
 import { BmcError } from "../../../../contract/bmc-error.ts";
-import type { NtpDriver, NtpRequest, NtpSettings } from "../../../provider.ts";
+import type { NtpDriver, NtpRequest, NtpSettings } from "../../../operations/ntp.ts";
 import type { ManagedManager } from "../managed-manager.ts";
 import type { ManagedSystem } from "../system.ts";
 import type { WriteRequest, Writer } from "../writer.ts";

@@ -2,7 +2,7 @@ import { createServer, type Server } from "node:http";
 import { createServer as createTcp } from "node:net";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Session } from "../../../../../shared/bmc/provider.ts";
+import type { Session } from "../../../../../shared/bmc/operations/provider.ts";
 import { decodeBody } from "../../../../../shared/bmc/providers/redfish/body.ts";
 import { readRefusal } from "../../../../../shared/bmc/providers/redfish/errors.ts";
 import { localPath } from "../../../../../shared/bmc/providers/redfish/http-client.ts";
