@@ -12,12 +12,21 @@ import {
   parseKeyValues,
 } from "../../../shared/tracing/variables.ts";
 import { version } from "../../../shared/version.ts";
-import type { TraceStart } from "./open-trace.ts";
 import { tracedClient } from "./traced-client.ts";
 
 /** A line as long as this is read whole by whoever reads results. */
 const SPANS_A_LINE = 200;
 const SERVICE_NAME = "pbnj-worker-action";
+
+/** What a trace of an action begins with. */
+export interface TraceStart {
+  readonly action: string;
+  readonly env: Environment;
+  /** When the action began, milliseconds since the epoch; now where nothing is said. */
+  readonly startedMs?: number;
+  /** Takes what goes to stdout, with its line end. */
+  readonly write: (text: string) => Promise<void>;
+}
 
 /** The trace of one action, or its part of one. */
 export interface ActionTrace {

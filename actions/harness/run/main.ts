@@ -1,19 +1,19 @@
 import { en } from "zod/locales";
 import * as z from "zod/mini";
-import { BmcError } from "../../shared/contract/bmc-error.ts";
-import { EXIT_OK, exitCodeOf, type StopSignal } from "../../shared/contract/exit-code.ts";
-import { givenValue } from "../../shared/contract/given.ts";
-import type { ActionResult } from "../../shared/contract/result.ts";
-import type { Action } from "./action.ts";
-import { commonInput } from "./input/common-input.ts";
-import type { InputFields } from "./input/input.ts";
-import { readInput } from "./input/read-input.ts";
-import { failedResult } from "./result/failed-result.ts";
-import { createActionLogger } from "./result/logger.ts";
-import { writeResult } from "./result/write-result.ts";
-import { writeText } from "./result/write-text.ts";
-import { runAction } from "./run/run-action.ts";
-import { openTrace } from "./trace/open-trace.ts";
+import { BmcError } from "../../../shared/contract/bmc-error.ts";
+import { EXIT_OK, exitCodeOf, type StopSignal } from "../../../shared/contract/exit-code.ts";
+import { givenValue } from "../../../shared/contract/given.ts";
+import type { ActionResult } from "../../../shared/contract/result.ts";
+import type { Action } from "../action.ts";
+import { commonInput } from "../input/common-input.ts";
+import type { InputFields } from "../input/input.ts";
+import { readInput } from "../input/read-input.ts";
+import { failedResult } from "../result/failed-result.ts";
+import { createActionLogger } from "../result/logger.ts";
+import { writeResult } from "../result/write-result.ts";
+import { writeText } from "../result/write-text.ts";
+import { openTrace } from "../trace/open-trace.ts";
+import { runAction } from "./run-action.ts";
 
 /** The program of one action: input, run, result, exit code. Ends the process. */
 export async function main<Fields extends InputFields>(
@@ -22,9 +22,9 @@ export async function main<Fields extends InputFields>(
 ): Promise<never> {
   z.config(en());
   const stop = listenForStop();
-  const flags = argv.length === 0 ? undefined : (await import("./input/flags.ts")).parseFlags(action, argv);
+  const flags = argv.length === 0 ? undefined : (await import("../input/flags.ts")).parseFlags(action, argv);
   if (flags?.help) {
-    const { helpText } = await import("./input/flags.ts");
+    const { helpText } = await import("../input/flags.ts");
     await writeText(process.stdout, helpText(action));
     process.exit(EXIT_OK);
   }
