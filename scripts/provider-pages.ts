@@ -4,6 +4,7 @@ import { loadProvider } from "../shared/bmc/providers/load.ts";
 import { quirkNotes } from "../shared/bmc/providers/redfish/quirks.ts";
 import { ProviderName } from "../shared/contract/vocabulary.ts";
 import { fieldRow, INPUT_HEAD } from "./action-readme/input-tables.ts";
+import { markdownTable } from "./markdown-table.ts";
 import { refreshBetweenMarks } from "./marked-part.ts";
 
 const START = "<!-- generated from the provider: npm run docs -->";
@@ -38,10 +39,4 @@ function quirkTable(): string {
     source,
   ]);
   return markdownTable(["quirk", "seen on", "why", "source"], rows);
-}
-
-function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]) =>
-    `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
-  return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
 }

@@ -77,11 +77,15 @@ type RunWith = <T>(
 ) => Promise<T>;
 
 export function operationMethods(runWith: RunWith): OperationMethods {
-  const sets = DRIVER_NAMES.map((name) => {
-    const methods: (run: Run<Drivers>) => object = OPERATIONS[name].methods;
-    return methods((signal, operation) => runWith(name, signal, operation));
-  });
+  const sets = DRIVER_NAMES.map((name) =>
+    methodsOf(name, (signal, operation) => runWith(name, signal, operation)),
+  );
   return Object.assign({}, ...sets) as OperationMethods;
+}
+
+export function methodsOf(name: DriverName, run: Run<Drivers>): object {
+  const methods: (run: Run<Drivers>) => object = OPERATIONS[name].methods;
+  return methods(run);
 }
 
 export function checkOf(
