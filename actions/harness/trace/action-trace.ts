@@ -1,5 +1,6 @@
 import type { BmcClient } from "../../../shared/bmc/client.ts";
 import type { ActionResult } from "../../../shared/contract/result.ts";
+import { defined } from "../../../shared/defined.ts";
 import type { FinishedSpan } from "../../../shared/tracing/finished-span.ts";
 import { otlpJson, type SpanSource } from "../../../shared/tracing/otlp-json.ts";
 import { definedOnly, newSpanId, newTraceId, SpanRecorder } from "../../../shared/tracing/span-recorder.ts";
@@ -52,8 +53,12 @@ export function openActionTrace({ action, env, startedMs, write }: TraceStart): 
   function whole(result: ActionResult): readonly FinishedSpan[] {
     const { spans, left } = recorder.finish();
     const own: FinishedSpan = {
-      ...{ traceId, spanId, ...(parent && { parentSpanId: parent.spanId }) },
-      ...{ name: action, kind: "internal", startMs, endMs: recorder.nowMs() },
+      traceId,
+      spanId,
+      name: action,
+      kind: "internal",
+      startMs,
+      endMs: recorder.nowMs(),
       attributes: definedOnly({
         "pbnj.action": action,
         "pbnj.machine": result.machine,
@@ -63,7 +68,7 @@ export function openActionTrace({ action, env, startedMs, write }: TraceStart): 
         "pbnj.spans_left_out": left === 0 ? undefined : left,
         "error.type": result.class,
       }),
-      ...(result.ok ? {} : { failure: result.message }),
+      ...defined({ parentSpanId: parent?.spanId, failure: result.ok ? undefined : result.message }),
     };
     return [own, ...spans].map((span) => cleaned(span, clean));
   }
@@ -120,5 +125,5 @@ function cleaned(span: FinishedSpan, clean: (text: string) => string): FinishedS
   }
   const { failure } = span;
   const name = clean(span.name);
-  return { ...span, name, attributes, ...(failure === undefined ? {} : { failure: clean(failure) }) };
+  return { ...span, name, attributes, ...defined({ failure: failure && clean(failure) }) };
 }

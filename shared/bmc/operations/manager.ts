@@ -115,10 +115,10 @@ export function describeInfo({ vendor, model, firmware, serial }: BmcInfo): stri
   const maker = vendor !== undefined && model?.startsWith(vendor) ? undefined : vendor;
   const parts = [
     [maker, model].filter((part) => part !== undefined).join(" ") || "BMC",
-    ...(firmware === undefined ? [] : [`firmware ${firmware}`]),
-    ...(serial === undefined ? [] : [`serial ${serial}`]),
+    firmware && `firmware ${firmware}`,
+    serial && `serial ${serial}`,
   ];
-  return parts.join(", ");
+  return parts.filter((part) => part).join(", ");
 }
 
 /** BMCs answer for a while before they go away: until one was silent, what answers may be the old one. */

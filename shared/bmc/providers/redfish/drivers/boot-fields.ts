@@ -32,8 +32,10 @@ export function bootOverride(boot: Boot): BootOverride {
   const repeats = enabled === "Once" || enabled === "Continuous";
   return {
     device,
-    ...(device !== "none" && repeats ? { persistent: enabled === "Continuous" } : {}),
-    ...(mode ? { mode } : {}),
+    ...defined({
+      persistent: device !== "none" && repeats ? enabled === "Continuous" : undefined,
+      mode,
+    }),
   };
 }
 

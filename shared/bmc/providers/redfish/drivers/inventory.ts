@@ -1,5 +1,6 @@
 import type * as z from "zod/mini";
 import { BmcError } from "../../../../contract/bmc-error.ts";
+import { defined } from "../../../../defined.ts";
 import type { Logger } from "../../../../logger.ts";
 import type { Hardware, InventoryDriver } from "../../../operations/inventory.ts";
 import type { Members, ReadLimits } from "../resources/members.ts";
@@ -119,11 +120,11 @@ export class RedfishInventory implements InventoryDriver {
 
 function systemOf(system: System): Hardware["system"] {
   const { Manufacturer, Model, SerialNumber, UUID, BiosVersion } = system;
-  return {
-    ...(Manufacturer?.trim() ? { vendor: Manufacturer.trim() } : {}),
-    ...(Model?.trim() ? { model: Model.trim() } : {}),
-    ...(SerialNumber?.trim() ? { serial: SerialNumber.trim() } : {}),
-    ...(UUID ? { uuid: UUID } : {}),
-    ...(BiosVersion?.trim() ? { biosVersion: BiosVersion.trim() } : {}),
-  };
+  return defined({
+    vendor: Manufacturer?.trim() || undefined,
+    model: Model?.trim() || undefined,
+    serial: SerialNumber?.trim() || undefined,
+    uuid: UUID || undefined,
+    biosVersion: BiosVersion?.trim() || undefined,
+  });
 }

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { defined } from "../../../../defined.ts";
 import { Link, lenient, Values } from "../service/schema.ts";
 import type { NtpParts, NtpPlace } from "./ntp-place.ts";
 
@@ -35,7 +36,7 @@ export async function findStandardNtp(
       servers: (ntp.NTPServers ?? []).map((server) => server.trim()).filter((server) => server !== ""),
     },
     request({ enabled, servers }) {
-      const body = { NTP: { ProtocolEnabled: enabled, ...(servers ? { NTPServers: servers } : {}) } };
+      const body = { NTP: defined({ ProtocolEnabled: enabled, NTPServers: servers }) };
       const own = settingsPath === undefined;
       return { method: "PATCH", path: settingsPath ?? path, body, ...(own ? { etag } : {}) };
     },

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { BmcError } from "../../../../contract/bmc-error.ts";
+import { defined } from "../../../../defined.ts";
 import type { SelDriver, SelEntry } from "../../../operations/sel.ts";
 import type { ManagedManager } from "../resources/managed-manager.ts";
 import type { Members } from "../resources/members.ts";
@@ -155,8 +156,7 @@ function selEntry(path: string, entry: LogEntry): SelEntry {
   const severity = SEVERITIES[entry.Severity?.toLowerCase() ?? ""];
   return {
     id: entry.Id === undefined ? (path.split("/").at(-1) ?? path) : String(entry.Id),
-    ...(Number.isNaN(ms) ? {} : { at: new Date(ms).toISOString() }),
-    ...(severity ? { severity } : {}),
+    ...defined({ at: Number.isNaN(ms) ? undefined : new Date(ms).toISOString(), severity }),
     message: entry.Message?.trim() || entry.MessageId || "(no message)",
   };
 }
