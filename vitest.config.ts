@@ -8,9 +8,26 @@ export default defineConfig({
     // Most tests wait for processes and timers: more of them run than there are processors.
     maxWorkers: 3,
     projects: [
-      { extends: true, test: { name: "own", include: ["test/**/*.test.ts"], exclude: ["test/interop/**"] } },
-      // Against programs of others, from the package registries.
-      { extends: true, test: { name: "interop", include: ["test/interop/**/*.test.ts"] } },
+      // No child processes; real sockets and files.
+      {
+        extends: true,
+        test: {
+          name: "unit",
+          include: ["test/**/*.test.ts"],
+          exclude: ["test/system/**", "test/interop/**"],
+          sequence: { groupOrder: 0 },
+        },
+      },
+      // Real processes, containers, Chromium, Helm.
+      {
+        extends: true,
+        test: { name: "system", include: ["test/system/**/*.test.ts"], sequence: { groupOrder: 1 } },
+      },
+      // Programs of others, from the package registries.
+      {
+        extends: true,
+        test: { name: "interop", include: ["test/interop/**/*.test.ts"], sequence: { groupOrder: 2 } },
+      },
     ],
   },
 });

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";
-import { fleetLab } from "../fleet-lab.ts";
+import { fleetLab } from "../../system/worker/fleet-lab.ts";
 
 const status = { name: "power-status" };
 const RELOADED = "inventory reloaded";
