@@ -4,7 +4,7 @@ import { stripVTControlCharacters } from "node:util";
 import { execa } from "execa";
 import { describe, expect, test } from "vitest";
 import { isOver } from "../simulators/tink/workflow.ts";
-import { crashLab } from "./crash-lab.ts";
+import { crashLab } from "../system/worker/crash-lab.ts";
 
 const RUN_MS = 120_000;
 

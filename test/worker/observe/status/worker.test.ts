@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { fleetLab } from "../../../system/worker/fleet-lab.ts";
-import { crashLab } from "../../crash-lab.ts";
+import { crashLab } from "../../../system/worker/crash-lab.ts";
 import { StreamReader } from "./status-lab.ts";
 
 const SLOW_TEST_MS = 120_000;

@@ -7,7 +7,7 @@ import { actionKey } from "../../../worker/action/action-key.ts";
 import { isOver, type Workflow } from "../../simulators/tink/workflow.ts";
 import { buildTestBase, describeWithDocker, removeContainers, testBaseImage } from "../../support/docker.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
-import { type CrashLab, crashLab, eventuallyEmpty, type Step } from "../crash-lab.ts";
+import { type CrashLab, crashLab, eventuallyEmpty, type Step } from "./crash-lab.ts";
 
 const RUN_MS = 90_000;
 const projectRoot = join(import.meta.dirname, "../../..");

@@ -2,18 +2,18 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, vi } from "vitest";
-import type { JournalEntry } from "../../worker/journal/entry.ts";
-import { decodeEntry } from "../../worker/journal/entry-text.ts";
-import { MARK_VARIABLE } from "../../worker/runtime/process/child-environment.ts";
-import { processesWith } from "../../worker/runtime/process/process-table.ts";
-import { SimulatedMachine, type SimulatedMachineOptions } from "../simulators/machine.ts";
-import { startRedfishBmc } from "../simulators/redfish/bmc.ts";
-import { startTinkServer } from "../simulators/tink/server.ts";
-import { isOver, type Workflow } from "../simulators/tink/workflow.ts";
-import { WorkerProgram } from "../support/worker-program.ts";
+import type { JournalEntry } from "../../../worker/journal/entry.ts";
+import { decodeEntry } from "../../../worker/journal/entry-text.ts";
+import { MARK_VARIABLE } from "../../../worker/runtime/process/child-environment.ts";
+import { processesWith } from "../../../worker/runtime/process/process-table.ts";
+import { SimulatedMachine, type SimulatedMachineOptions } from "../../simulators/machine.ts";
+import { startRedfishBmc } from "../../simulators/redfish/bmc.ts";
+import { startTinkServer } from "../../simulators/tink/server.ts";
+import { isOver, type Workflow } from "../../simulators/tink/workflow.ts";
+import { WorkerProgram } from "../../support/worker-program.ts";
 
-const KILLER = join(import.meta.dirname, "../support/kill-at-step.ts");
-const OVER_WITHIN_MS = 200_000;
+const KILLER = join(import.meta.dirname, "../../support/kill-at-step.ts");
+const OVER_WITHIN_MS = 60_000;
 
 export interface Step {
   readonly name: string;
@@ -90,9 +90,9 @@ export async function crashLab(
       ...["--log-level", "debug", ...(options.argv ?? [])],
     ],
 
-    /** One that kills itself at `point`, once for each action, such as `before launched`. */
-    startToDie(point: string): WorkerProgram {
-      return lab.start({ NODE_OPTIONS: `--import=${KILLER}`, KILL_AT: point, KILL_MARKS: marks });
+    /** One that kills itself at these points of the journal, once each: see support/kill-at-step.ts. */
+    startToDie(...points: readonly string[]): WorkerProgram {
+      return lab.start({ NODE_OPTIONS: `--import=${KILLER}`, KILL_AT: points.join(","), KILL_MARKS: marks });
     },
 
     /**
