@@ -7,7 +7,7 @@ import { SimulatedMachine, type SimulatedMachineOptions } from "../../simulators
 import { type RedfishBmcOptions, startRedfishBmc } from "../../simulators/redfish/bmc.ts";
 import { startTinkServer, type TinkServerOptions } from "../../simulators/tink/server.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
-import { type Step, template } from "../../system/worker/fleet-lab.ts";
+import { type Step, template } from "../fleet-lab.ts";
 
 const CANARY = "canary-4f1e9";
 

@@ -7,7 +7,7 @@ import { z } from "zod";
 import { definitions } from "../../../../worker/observe/metrics/definitions.ts";
 import { createCertificate } from "../../../support/certificate.ts";
 import { WorkerProgram } from "../../../support/worker-program.ts";
-import { fleetLab } from "../../../system/worker/fleet-lab.ts";
+import { fleetLab } from "../../fleet-lab.ts";
 import { readPrometheusText } from "../metrics/exposition-reader.ts";
 import { RawClient } from "./raw-client.ts";
 

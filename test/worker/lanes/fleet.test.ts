@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { SimulatedMachineOptions } from "../../simulators/machine.ts";
-import { fleetLab } from "./fleet-lab.ts";
+import { fleetLab } from "../fleet-lab.ts";
 
 const names = Array.from({ length: 12 }, (_, index) => `node-${index}`);
 const machines: Record<string, SimulatedMachineOptions> = Object.fromEntries(
@@ -20,8 +20,8 @@ function mostAtOnce(spans: readonly Span[]): number {
   );
 }
 
-test.each(["in-process", "process"])("no more actions run at a time than may, %s", async (runtime) => {
-  await using lab = await fleetLab({ machines, argv: ["--max-actions", "3", "--runtime", runtime] });
+test("no more actions run at a time than may", async () => {
+  await using lab = await fleetLab({ machines, argv: ["--max-actions", "3"] });
 
   const workflows = names.map((name) => lab.submit(`pbnj-${name}`, off, { name: "power-on" }));
   await lab.server.until(() => workflows.every(({ state }) => state === "SUCCESS"), 60_000);
@@ -41,7 +41,7 @@ test.each(["in-process", "process"])("no more actions run at a time than may, %s
 test("whoever comes first is served first, over all lanes", async () => {
   await using lab = await fleetLab({ machines, argv: ["--max-actions", "1"] });
   const first = lab.submit("pbnj-node-0", { name: "power-off", environment: { MODE: "hard" } });
-  await lab.program.untilLogged("action started");
+  await lab.worker.untilLogged("action started");
 
   const others = ["node-7", "node-3", "node-9"];
   const workflows: ReturnType<typeof lab.submit>[] = [];
@@ -89,9 +89,9 @@ test("one machine has one action at a time although its BMC gets another address
     argv: ["--agent-id", "pbnj", "--max-actions", "10"],
   });
   const first = lab.submit("pbnj-node-0", { name: "power-off", environment: { MODE: "soft" } });
-  await lab.program.untilLogged("action started");
+  await lab.worker.untilLogged("action started");
   await lab.writeInventory("node-0=node-1");
-  await lab.program.untilLogged("inventory reloaded");
+  await lab.worker.untilLogged("inventory reloaded");
 
   const second = lab.submit("pbnj", { name: "power-status", environment: { MACHINE: "node-0" } });
   await lab.server.until(() => [first, second].every(({ state }) => state === "SUCCESS"), 30_000);

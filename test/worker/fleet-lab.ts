@@ -1,10 +1,10 @@
 import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { SimulatedMachine, type SimulatedMachineOptions } from "../../simulators/machine.ts";
-import { startRedfishBmc } from "../../simulators/redfish/bmc.ts";
-import { startTinkServer } from "../../simulators/tink/server.ts";
-import { WorkerProgram } from "../../support/worker-program.ts";
+import { SimulatedMachine, type SimulatedMachineOptions } from "../simulators/machine.ts";
+import { startRedfishBmc } from "../simulators/redfish/bmc.ts";
+import { startTinkServer } from "../simulators/tink/server.ts";
+import { standingWorker } from "../support/standing-worker.ts";
 
 const PASSWORD = "calvin";
 
@@ -71,10 +71,8 @@ export async function fleetLab(options: {
   const policyFile = join(folder, "policy.yaml");
   await writeFile(inventoryFile, inventoryOf(options.known ?? [...machines.keys()]));
   if (options.policy !== undefined) await writeFile(policyFile, options.policy);
-  const program = new WorkerProgram([
-    "start",
+  const worker = await standingWorker([
     ...["--grpc-server", server.address, "--inventory", inventoryFile, "--reload-interval", "100ms"],
-    ...["--runtime", "in-process", "--log-level", "debug"],
     ...(options.policy === undefined ? [] : ["--policy", policyFile]),
     ...(options.argv ?? []),
   ]);
@@ -84,7 +82,7 @@ export async function fleetLab(options: {
   };
   return {
     server,
-    program,
+    worker,
     machine(name: string): SimulatedMachine {
       const found = machines.get(name);
       if (!found) throw new Error(`the lab has no machine ${name}`);
@@ -96,9 +94,9 @@ export async function fleetLab(options: {
     writeInventoryText: (text: string) => replace(inventoryFile, text),
     writePolicy: (text: string) => replace(policyFile, text),
     /** How often the worker has said so. */
-    said: (message: string) => program.log.filter(({ msg }) => msg === message),
+    said: (message: string) => worker.log.filter(({ msg }) => msg === message),
     async [Symbol.asyncDispose]() {
-      await program[Symbol.asyncDispose]();
+      await worker[Symbol.asyncDispose]();
       await server.close();
       for (const bmc of bmcs) await bmc.close();
       await rm(folder, { recursive: true });
