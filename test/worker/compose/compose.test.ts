@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SimulatedMachine, type SimulatedMachineOptions } from "../../simulators/machine.ts";
 import { type RedfishBmcOptions, startRedfishBmc } from "../../simulators/redfish/bmc.ts";
 import { startTinkServer, type TinkServerOptions } from "../../simulators/tink/server.ts";
-import { WorkerProgram } from "../../support/worker-program.ts";
+import { standingWorker } from "../../support/standing-worker.ts";
 import { type Step, template } from "../fleet-lab.ts";
 
 const CANARY = "canary-4f1e9";
@@ -51,22 +51,21 @@ async function standing(options: {
   };
   const inventoryFile = join(directory, "inventory.yaml");
   await writeFile(inventoryFile, JSON.stringify(inventory));
-  const program = new WorkerProgram([
-    "start",
+  const worker = await standingWorker([
     ...["--grpc-server", server.address, "--inventory", inventoryFile, "--backoff-max-interval", "300ms"],
-    ...["--stop-grace", "2s", "--log-level", "debug", ...(options.argv ?? [])],
+    ...["--stop-grace", "2s", ...(options.argv ?? [])],
   ]);
   const first = labs[0];
   if (!first) throw new Error("a lab has a machine");
   return {
     server,
-    program,
+    worker,
     passwordFile,
     machines: labs.map(({ machine }) => machine),
     machine: first.machine,
     bmc: first.bmc,
     async [Symbol.asyncDispose]() {
-      await program[Symbol.asyncDispose]();
+      await worker[Symbol.asyncDispose]();
       await server.close();
       for (const { bmc } of labs) await bmc.close();
     },
@@ -220,12 +219,12 @@ describe("an action fails with its reason, and the worker lives", () => {
   test("out of time: TIMEOUT with the machine's action stopped", async () => {
     await using lab = await standing({ machines: { "node-01": { power: "on", softOffMs: "never" } } });
 
-    const steps = [{ name: "power-off", environment: { MODE: "soft" }, timeout: 2 }];
+    const steps = [{ name: "power-off", environment: { MODE: "soft" }, timeout: 1 }];
     const workflow = lab.server.submit({ template: template("pbnj-node-01", steps) });
     await lab.server.until(() => workflow.state === "TIMEOUT");
 
     expect(workflow.tasks[0]?.actions[0]?.message).toMatch(
-      /\(timeout, exit 143\): timed out, stopped after its 2.0 s/,
+      /\(timeout, exit 143\): timed out, stopped after its 1.0 s/,
     );
   });
 });
@@ -245,10 +244,10 @@ describe("a server that", () => {
   test("goes away in the middle of an action gets its end when it is back", async () => {
     await using lab = await standing({ machines: { "node-01": { power: "off", powerOnMs: 800 } } });
     const workflow = lab.server.submit({ template: template("pbnj-node-01", [{ name: "power-on" }]) });
-    await lab.program.untilLogged("action started");
+    await lab.worker.untilLogged("action started");
 
     await lab.server.stop();
-    await lab.program.untilLogged("tink server unavailable, retrying");
+    await lab.worker.untilLogged("tink server unavailable, retrying");
     await lab.server.start();
     await lab.server.until(() => workflow.state === "SUCCESS");
 
@@ -260,21 +259,21 @@ describe("a server that", () => {
     await lab.server.until(() => lab.server.polls.length > 0);
 
     await lab.server.stop();
-    await lab.program.untilLogged("tink server unavailable, retrying");
+    await lab.worker.untilLogged("tink server unavailable, retrying");
     await lab.server.start();
     const workflow = lab.server.submit({ template: template("pbnj-node-01", [{ name: "power-status" }]) });
     await lab.server.until(() => workflow.state === "SUCCESS");
 
-    expect(lab.program.child.exitCode).toBeNull();
+    expect(workflow.tasks[0]?.actions[0]?.message).toBe("on via redfish");
   });
 
   test("refuses a report for good is logged, and the lane goes on", async () => {
     await using lab = await standing({ machines: { "node-01": { power: "off", powerOnMs: 500 } } });
     const workflow = lab.server.submit({ template: template("pbnj-node-01", [{ name: "power-on" }]) });
-    await lab.program.untilLogged("action started");
+    await lab.worker.untilLogged("action started");
 
     lab.server.faults.fail("ReportActionStatus", new ConnectError("action not found", Code.NotFound));
-    await lab.program.untilLogged("report rejected");
+    await lab.worker.untilLogged("report rejected");
     lab.server.board.delete(workflow);
     const next = lab.server.submit({ template: template("pbnj-node-01", [{ name: "power-status" }]) });
     await lab.server.until(() => next.state === "SUCCESS");
@@ -283,104 +282,41 @@ describe("a server that", () => {
   });
 });
 
-describe("stopping", () => {
-  test("the first SIGTERM waits for the running action, whose end is reported, and exits 0", async () => {
+describe("a worker that is told to stop", () => {
+  const soft = { name: "power-off", environment: { MODE: "soft" } };
+
+  test("waits for the running action, whose end is reported, and takes no other", async () => {
     await using lab = await standing({ machines: { "node-01": { power: "off", powerOnMs: 800 } } });
-    const workflow = lab.server.submit({
-      template: template("pbnj-node-01", [{ name: "power-on" }, { name: "power-off" }]),
-    });
-    await lab.program.untilLogged("action started");
+    const steps = [{ name: "power-on" }, { name: "power-off" }];
+    const workflow = lab.server.submit({ template: template("pbnj-node-01", steps) });
+    await lab.worker.untilLogged("action started");
 
-    lab.program.kill("SIGTERM");
-    const end = await lab.program.ended;
+    lab.worker.stop();
 
-    expect(end).toEqual({ code: 0, signal: null });
+    expect(await lab.worker.ended).toBe("drained");
     expect(workflow.tasks[0]?.actions.map(({ state }) => state)).toEqual(["SUCCESS", "PENDING"]);
   });
 
-  test.each([
-    ["SIGTERM", 143],
-    ["SIGINT", 130],
-  ] as const)("a second %s cancels it, reports that, and exits %d", async (signal, code) => {
-    await using lab = await standing({ machines: { "node-01": { power: "on", softOffMs: "never" } } });
-    const steps = [{ name: "power-off", environment: { MODE: "soft" } }];
-    const workflow = lab.server.submit({ template: template("pbnj-node-01", steps) });
-    await lab.program.untilLogged("action started");
-
-    lab.program.kill(signal);
-    await lab.program.untilLogged("stopping: draining running actions");
-    lab.program.kill(signal);
-    const end = await lab.program.ended;
-
-    expect(end.code).toBe(code);
-    expect(workflow.state).toBe("FAILED");
-    expect(workflow.tasks[0]?.actions[0]?.message).toMatch(/\(cancelled.*cancelled by the worker/);
-    expect(lab.machine.count("off")).toBe(0);
-  });
-
-  test("the grace period ends what does not end by itself", async () => {
+  test("ends what is still running after the grace period", async () => {
     await using lab = await standing({
       machines: { "node-01": { power: "on", softOffMs: "never" } },
       argv: ["--shutdown-grace", "500ms"],
     });
-    const steps = [{ name: "power-off", environment: { MODE: "soft" } }];
-    const workflow = lab.server.submit({ template: template("pbnj-node-01", steps) });
-    await lab.program.untilLogged("action started");
+    const workflow = lab.server.submit({ template: template("pbnj-node-01", [soft]) });
+    await lab.worker.untilLogged("action started");
 
-    lab.program.kill("SIGTERM");
-    const end = await lab.program.ended;
+    lab.worker.stop();
 
-    expect(end.code).toBe(143);
+    expect(await lab.worker.ended).toBe("cancelled");
     expect(workflow.state).toBe("FAILED");
   });
 
-  test("an idle worker stops at once", async () => {
+  test("stops at once when it is idle", async () => {
     await using lab = await standing({ server: { holdMs: 60_000 } });
     await lab.server.until(() => lab.server.polls.length > 0);
 
-    lab.program.kill("SIGINT");
+    lab.worker.stop();
 
-    expect(await lab.program.ended).toEqual({ code: 0, signal: null });
+    expect(await lab.worker.ended).toBe("drained");
   });
-});
-
-test("bad configuration: every problem in one message, exit 2, nothing started", async () => {
-  await using program = new WorkerProgram([
-    "start",
-    "--runtime",
-    "dokcer",
-    "--grpc-sever",
-    "x",
-    "--stop-grace",
-    "1d",
-  ]);
-
-  const { code } = await program.ended;
-
-  expect(code).toBe(2);
-  expect(program.stdout).toBe("");
-  for (const problem of [
-    /unknown flag --grpc-sever, did you mean --grpc-server/,
-    /--runtime: .*did you mean docker/,
-    /--stop-grace/,
-    /--grpc-server: is missing/,
-  ]) {
-    expect(program.stderr).toMatch(problem);
-  }
-});
-
-test("the password is in no log, no status message and no command line, in success and in failure", async () => {
-  await using lab = await standing({});
-  const good = lab.server.submit({ template: template("pbnj-node-01", reprovision) });
-  await lab.server.until(() => good.state === "SUCCESS");
-  lab.bmc.fail({ kind: "refuse", status: 500, times: 50 });
-  const bad = lab.server.submit({ template: template("pbnj-node-01", [{ name: "power-off" }]) });
-  lab.server.board.delete(good);
-  await lab.server.until(() => bad.state === "FAILED");
-
-  const everything = [lab.program.stdout, lab.program.stderr, JSON.stringify(lab.server.reports)].join("\n");
-
-  expect(everything).toMatch(/power-off/);
-  expect(everything).not.toContain(CANARY);
-  expect(everything).not.toContain(Buffer.from(`admin:${CANARY}`).toString("base64"));
 });
