@@ -289,6 +289,25 @@ describe("an action of an earlier run", () => {
     expect(Math.abs((adopted[0]?.clockSetMs ?? Number.NaN) - setMs)).toBeLessThan(60_000);
   });
 
+  it("fails where another runtime launched it, and is not run again", async () => {
+    const runtime = new ProcessRuntime({ programs });
+    const entry = { ...entryOf("a1", "launched", { name: "power-cycle" }), runtime: "docker" };
+    const { executor, reports, stop, signals } = lab(runtime, new LeftJournal([entry]));
+
+    const recovered = executor.recover(signals);
+    await expect.poll(() => reports.length).toBe(1);
+    stop.abort();
+    await recovered;
+    await runtime.close();
+
+    expect(reports[0]).toMatchObject({
+      state: "failed",
+      message:
+        "power-cycle failed (internal): the worker was restarted with the runtime process, it ran with docker; " +
+        "it may have been carried out and is not idempotent, so it is not run again",
+    });
+  });
+
   it.each([
     ["has the machine's secrets taken out of what it says", "m1", "its password is [redacted], said the BMC"],
     ["of a machine whose secrets cannot be read is withheld in what it says", "gone", WITHHELD],

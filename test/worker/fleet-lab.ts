@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { SimulatedMachine, type SimulatedMachineOptions } from "../simulators/machine.ts";
 import { startRedfishBmc } from "../simulators/redfish/bmc.ts";
 import { startTinkServer } from "../simulators/tink/server.ts";
+import type { Workflow } from "../simulators/tink/workflow.ts";
 import { standingWorker } from "../support/standing-worker.ts";
 
 const PASSWORD = "calvin";
@@ -90,6 +91,11 @@ export async function fleetLab(options: {
     },
     submit: (agentId: string, ...steps: readonly Step[]) =>
       server.submit({ template: template(agentId, steps) }),
+    /** Another workflow with the ID of this one. */
+    submitAs({ id }: Workflow, agentId: string, ...steps: readonly Step[]): Workflow {
+      const [namespace = "", name = ""] = id.split("/");
+      return server.submit({ namespace, name, template: template(agentId, steps) });
+    },
     writeInventory: (...entries: readonly string[]) => replace(inventoryFile, inventoryOf(entries)),
     writeInventoryText: (text: string) => replace(inventoryFile, text),
     writePolicy: (text: string) => replace(policyFile, text),
