@@ -32,14 +32,32 @@ export function template(worker: string, steps: readonly Step[]): string {
   });
 }
 
-/** A tink server, machines behind Redfish BMCs, and a worker that sees at once when its files change. */
-export async function fleetLab(options: {
+export interface FleetOptions {
   readonly machines: Readonly<Record<string, SimulatedMachineOptions>>;
   /** Those that the inventory has in the beginning; all when absent. */
   readonly known?: readonly string[];
   readonly argv?: readonly string[];
   readonly policy?: string;
-}) {
+}
+
+/** A rack, and a worker inside this process that serves it. */
+export async function fleetLab(options: FleetOptions) {
+  const rack = await openRack(options);
+  const worker = await standingWorker(rack.argv);
+  return {
+    ...rack,
+    worker,
+    /** The lines of its log with that message. */
+    said: (message: string) => worker.log.filter(({ msg }) => msg === message),
+    async [Symbol.asyncDispose]() {
+      await worker[Symbol.asyncDispose]();
+      await rack[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** A tink server, machines behind Redfish BMCs, and the files of a worker that sees at once when they change. */
+export async function openRack(options: FleetOptions) {
   const server = await startTinkServer({ holdMs: 2_000 });
   const folder = await mkdtemp(join(tmpdir(), "pbnj-fleet-"));
   const passwordFile = join(folder, "password");
@@ -72,18 +90,18 @@ export async function fleetLab(options: {
   const policyFile = join(folder, "policy.yaml");
   await writeFile(inventoryFile, inventoryOf(options.known ?? [...machines.keys()]));
   if (options.policy !== undefined) await writeFile(policyFile, options.policy);
-  const worker = await standingWorker([
-    ...["--grpc-server", server.address, "--inventory", inventoryFile, "--reload-interval", "100ms"],
+  const argv = [
+    ...["start", "--grpc-server", server.address, "--inventory", inventoryFile, "--reload-interval", "100ms"],
     ...(options.policy === undefined ? [] : ["--policy", policyFile]),
     ...(options.argv ?? []),
-  ]);
+  ];
   const replace = async (file: string, text: string) => {
     await writeFile(`${file}.new`, text);
     await rename(`${file}.new`, file);
   };
   return {
     server,
-    worker,
+    argv,
     machine(name: string): SimulatedMachine {
       const found = machines.get(name);
       if (!found) throw new Error(`the lab has no machine ${name}`);
@@ -99,10 +117,7 @@ export async function fleetLab(options: {
     writeInventory: (...entries: readonly string[]) => replace(inventoryFile, inventoryOf(entries)),
     writeInventoryText: (text: string) => replace(inventoryFile, text),
     writePolicy: (text: string) => replace(policyFile, text),
-    /** How often the worker has said so. */
-    said: (message: string) => worker.log.filter(({ msg }) => msg === message),
     async [Symbol.asyncDispose]() {
-      await worker[Symbol.asyncDispose]();
       await server.close();
       for (const bmc of bmcs) await bmc.close();
       await rm(folder, { recursive: true });

@@ -1,6 +1,5 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { crashLab } from "../../../system/worker/crash-lab.ts";
 import { fleetLab } from "../../fleet-lab.ts";
 import { StreamReader } from "./status-lab.ts";
 
@@ -88,22 +87,5 @@ describe("the status page of a worker", () => {
 
     expect((await fetch(`${url}/machines/node-01`)).status).toBe(404);
     expect((await fetch(`${url}/machines/node-02`)).status).toBe(200);
-  });
-
-  test("has an action that an earlier worker started, with the time since then", {
-    timeout: SLOW_TEST_MS,
-  }, async () => {
-    await using lab = await crashLab({ machine: { softOffMs: "never" }, argv: anywhere });
-    const first = lab.start();
-    const commanded = new Promise<void>((resolve) => lab.machine.once("command", () => resolve()));
-    lab.submit([{ name: "power-off", environment: { MODE: "soft" } }]);
-    await commanded;
-    first.kill("SIGKILL");
-    await first.ended;
-
-    const { reader } = await follow(lab.start(), "/");
-    await reader.until(() => said(reader, "running").includes("adopted"));
-
-    expect(said(reader, "machines")).toContain("power-off");
   });
 });

@@ -1,9 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { catalogue, loadAction } from "../../../../actions/catalogue.ts";
-import { commonFields } from "../../../../actions/harness/input/common-input.ts";
-import { connectionFieldTable, connectionFile } from "../../../../actions/harness/input/connection-input.ts";
-import { flagOf } from "../../../../actions/harness/input/input.ts";
-import { namedFiles, refusedNames } from "../../../../worker/runtime/process/named-files.ts";
+import { catalogue, loadAction } from "../../../../../actions/catalogue.ts";
+import { commonFields } from "../../../../../actions/harness/input/common-input.ts";
+import {
+  connectionFieldTable,
+  connectionFile,
+} from "../../../../../actions/harness/input/connection-input.ts";
+import { flagOf } from "../../../../../actions/harness/input/input.ts";
+import { namedFiles, refusedNames } from "../../../../../worker/runtime/process/named-files.ts";
 
 const nothing = { environment: {}, command: [] };
 

@@ -1,15 +1,15 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
-import { startLab } from "../../examples/demo/lab.ts";
-import { versionTag } from "../../scripts/images/image-name.ts";
-import { readManifest } from "../../scripts/manifest.ts";
-import { LABEL } from "../../worker/runtime/docker/container-spec.ts";
-import { startTinkServer } from "../simulators/tink/server.ts";
-import { isOver } from "../simulators/tink/workflow.ts";
-import { buildActionImages } from "../support/action-images.ts";
-import { describeWithDocker, dockerCli, dockerSocketPath } from "../support/docker.ts";
-import { WorkerProgram } from "../support/worker-program.ts";
+import { startLab } from "../../../examples/demo/lab.ts";
+import { versionTag } from "../../../scripts/images/image-name.ts";
+import { readManifest } from "../../../scripts/manifest.ts";
+import { LABEL } from "../../../worker/runtime/docker/container-spec.ts";
+import { startTinkServer } from "../../simulators/tink/server.ts";
+import { isOver } from "../../simulators/tink/workflow.ts";
+import { buildActionImages } from "../../support/action-images.ts";
+import { describeWithDocker, dockerCli, dockerSocketPath } from "../../support/docker.ts";
+import { WorkerProgram } from "../../support/worker-program.ts";
 
 const projectRoot = join(import.meta.dirname, "../..");
 const REGISTRY = "registry.example/pbnj-worker";

@@ -5,8 +5,8 @@ import type { LaunchRequest } from "../../../../worker/runtime/runtime.ts";
 import { FakeCluster } from "../../../simulators/kubernetes/cluster.ts";
 import { RunningKubelet } from "../../../simulators/kubernetes/node/running-kubelet.ts";
 import { type RedfishBmc, startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
-import { scriptedRequest } from "../launch-request.ts";
-import { begin, never, RuntimeLab } from "./runtime-lab.ts";
+import { begin, never, RuntimeLab } from "../../../worker/runtime/kubernetes/runtime-lab.ts";
+import { scriptedRequest } from "../../../worker/runtime/launch-request.ts";
 
 const namespace = "actions";
 const actions = join(import.meta.dirname, "../../../../actions/main.ts");

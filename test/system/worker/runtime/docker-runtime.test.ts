@@ -12,8 +12,8 @@ import {
   removeContainers,
   scriptedImage,
 } from "../../../support/docker.ts";
-import { canary, resultStep, scriptedRequest } from "../launch-request.ts";
-import { itKeepsTheRuntimeContract } from "../runtime-contract.ts";
+import { canary, resultStep, scriptedRequest } from "../../../worker/runtime/launch-request.ts";
+import { itKeepsTheRuntimeContract } from "../../../worker/runtime/runtime-contract.ts";
 
 const never = new AbortController().signal;
 const worker = "docker-runtime-test";

@@ -5,20 +5,20 @@ import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { actionKey } from "../../../../worker/action/action-key.ts";
-import { ActionFolder } from "../../../../worker/runtime/process/action-program.ts";
-import { MARK_VARIABLE } from "../../../../worker/runtime/process/child-environment.ts";
-import { type ProcessState, resultFileOf } from "../../../../worker/runtime/process/left-processes.ts";
-import { ProcessRuntime } from "../../../../worker/runtime/process/process-runtime.ts";
-import { isRunning, processHandle, startByPs } from "../../../../worker/runtime/process/process-table.ts";
+import { actionKey } from "../../../../../worker/action/action-key.ts";
+import { ActionFolder } from "../../../../../worker/runtime/process/action-program.ts";
+import { MARK_VARIABLE } from "../../../../../worker/runtime/process/child-environment.ts";
+import { type ProcessState, resultFileOf } from "../../../../../worker/runtime/process/left-processes.ts";
+import { ProcessRuntime } from "../../../../../worker/runtime/process/process-runtime.ts";
+import { isRunning, processHandle, startByPs } from "../../../../../worker/runtime/process/process-table.ts";
 import {
   type LaunchHandle,
   LaunchNotRecorded,
   type LaunchRequest,
-} from "../../../../worker/runtime/runtime.ts";
-import { resultStep, scriptedRequest } from "../launch-request.ts";
+} from "../../../../../worker/runtime/runtime.ts";
+import { resultStep, scriptedRequest } from "../../../../worker/runtime/launch-request.ts";
 
-const programs = new ActionFolder(join(import.meta.dirname, "../../../support/fixtures/actions"));
+const programs = new ActionFolder(join(import.meta.dirname, "../../../../support/fixtures/actions"));
 const never = new AbortController().signal;
 /** No process here is an hour past its deadline: the worker of any test that starts meanwhile would end it. */
 const HALF_HOUR_MS = 30 * 60_000;

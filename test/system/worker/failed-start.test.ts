@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { isTemporary } from "../../worker/commands/temporary-failure.ts";
-import { WorkerProgram } from "../support/worker-program.ts";
+import { isTemporary } from "../../../worker/commands/temporary-failure.ts";
+import { WorkerProgram } from "../../support/worker-program.ts";
 
 /** Whether this user may make namespaces and mount in them, as root outside a container may. */
 const mayMount = await execa("unshare", ["--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"], {

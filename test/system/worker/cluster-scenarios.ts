@@ -1,8 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
-import { isOver } from "../simulators/tink/workflow.ts";
-import { WorkerProgram } from "../support/worker-program.ts";
+import { isOver } from "../../simulators/tink/workflow.ts";
+import { WorkerProgram } from "../../support/worker-program.ts";
 import type { ClusterLabOptions, clusterLab } from "./cluster-lab.ts";
 
 type Lab = Awaited<ReturnType<typeof clusterLab>>;

@@ -1,8 +1,8 @@
-import { systemClock } from "../../../../shared/clock.ts";
-import { silentLogger } from "../../../../shared/logger.ts";
-import { Cluster } from "../../../../worker/cluster/client/cluster.ts";
-import { LaneShares } from "../../../../worker/cluster/sharing/lane-shares.ts";
-import { GROUP, QUICK } from "./replica-settings.ts";
+import { systemClock } from "../../../shared/clock.ts";
+import { silentLogger } from "../../../shared/logger.ts";
+import { Cluster } from "../../../worker/cluster/client/cluster.ts";
+import { LaneShares } from "../../../worker/cluster/sharing/lane-shares.ts";
+import { GROUP, QUICK } from "../../worker/cluster/sharing/replica-settings.ts";
 
 /** A replica as a process: `replica-program.ts <name> <kubeconfig> <agent IDs>` writes what it owns, with the time, until SIGTERM. */
 const [name = "", kubeconfig = "", list = ""] = process.argv.slice(2);

@@ -3,10 +3,10 @@ import { once } from "node:events";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { eventually, isTrue, type RufioLab, rufioLab } from "./rufio-lab.ts";
+import { eventually, isTrue, type RufioLab, rufioLab } from "../../worker/source/rufio/rufio-lab.ts";
 
 const PROGRAM = join(import.meta.dirname, "replica-program.ts");
-const KILLER = join(import.meta.dirname, "../../../support/kill-at-step.ts");
+const KILLER = join(import.meta.dirname, "../../support/kill-at-step.ts");
 const RUN_MS = 120_000;
 /** A process that loads a worker from its sources, beside others. */
 const START_MS = 60_000;

@@ -2,10 +2,10 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { catalogue } from "../../../../actions/catalogue.ts";
-import { ActionFolder, OwnActions } from "../../../../worker/runtime/process/action-program.ts";
+import { catalogue } from "../../../../../actions/catalogue.ts";
+import { ActionFolder, OwnActions } from "../../../../../worker/runtime/process/action-program.ts";
 
-const sources = join(import.meta.dirname, "../../../../actions");
+const sources = join(import.meta.dirname, "../../../../../actions");
 let bundles: string;
 
 beforeEach(async () => {

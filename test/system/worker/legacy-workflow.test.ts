@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { WorkerProgram } from "../support/worker-program.ts";
-import { CANARY, type LegacyLab, legacyLab, templateOf } from "./legacy-lab.ts";
+import { WorkerProgram } from "../../support/worker-program.ts";
+import { CANARY, type LegacyLab, legacyLab, templateOf } from "../../worker/legacy-lab.ts";
 
 const MACHINES = ["node-01", "node-02", "node-03"];
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { type SharingLab, startLab, WAIT } from "./sharing-lab.ts";
+import { type SharingLab, startLab, WAIT } from "../../worker/cluster/sharing/sharing-lab.ts";
 
 let lab: SharingLab;
 beforeEach(async () => {

@@ -4,12 +4,14 @@ import { join } from "node:path";
 import { Agent, request } from "undici";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { definitions } from "../../../../worker/observe/metrics/definitions.ts";
-import { createCertificate } from "../../../support/certificate.ts";
-import { WorkerProgram } from "../../../support/worker-program.ts";
-import { fleetLab } from "../../fleet-lab.ts";
-import { readPrometheusText } from "../metrics/exposition-reader.ts";
-import { RawClient } from "./raw-client.ts";
+import { definitions } from "../../../worker/observe/metrics/definitions.ts";
+import { createCertificate } from "../../support/certificate.ts";
+import { WorkerProgram } from "../../support/worker-program.ts";
+import { type FleetOptions, openRack } from "../../worker/fleet-lab.ts";
+import { RawClient } from "../../worker/observe/http/raw-client.ts";
+import { readPrometheusText } from "../../worker/observe/metrics/exposition-reader.ts";
+import { StreamReader } from "../../worker/observe/status/status-lab.ts";
+import { crashLab } from "./crash-lab.ts";
 
 const SERVING = "serving the status page, metrics and health";
 const ANY_PORT = ["--http-address", "127.0.0.1:0"];
@@ -35,9 +37,28 @@ async function pagesOf(program: WorkerProgram) {
   };
 }
 
+/** A rack, and a program that serves it. */
+async function rackLab(options: FleetOptions) {
+  const rack = await openRack(options);
+  const program = new WorkerProgram([
+    ...rack.argv.slice(0, 1),
+    "--runtime",
+    "in-process",
+    ...rack.argv.slice(1),
+  ]);
+  return {
+    ...rack,
+    program,
+    async [Symbol.asyncDispose]() {
+      await program[Symbol.asyncDispose]();
+      await rack[Symbol.asyncDispose]();
+    },
+  };
+}
+
 describe("a worker that runs", () => {
   test("exports what it does, and is alive and ready", { timeout: 60_000 }, async () => {
-    await using lab = await fleetLab({
+    await using lab = await rackLab({
       machines: { one: {}, two: {} },
       argv: [...ANY_PORT, "--runtime", "process"],
     });
@@ -77,7 +98,7 @@ describe("a worker that runs", () => {
   });
 
   test("is alive and no longer ready when the tink server is gone", { timeout: 90_000 }, async () => {
-    await using lab = await fleetLab({
+    await using lab = await rackLab({
       machines: { one: {} },
       argv: [...ANY_PORT, "--backoff-max-interval", "1s"],
     });
@@ -104,7 +125,7 @@ describe("a worker that runs", () => {
   });
 
   test("is not ready where its engine is away, and alive", async () => {
-    await using lab = await fleetLab({
+    await using lab = await rackLab({
       machines: { one: {} },
       argv: [
         ...ANY_PORT,
@@ -125,7 +146,7 @@ describe("a worker that runs", () => {
   });
 
   test("goes on with its work, and answers probes, under a flood of clients that mean harm", async () => {
-    await using lab = await fleetLab({ machines: { one: {} }, argv: ANY_PORT });
+    await using lab = await rackLab({ machines: { one: {} }, argv: ANY_PORT });
     const pages = await pagesOf(lab.program);
     const { hostname: host, port } = new URL(pages.url);
     const flood = (text: string) => async () => {
@@ -151,7 +172,7 @@ describe("a worker that runs", () => {
   });
 
   test("stops at once, whoever still reads its pages", async () => {
-    await using lab = await fleetLab({ machines: { one: {} }, argv: ANY_PORT });
+    await using lab = await rackLab({ machines: { one: {} }, argv: ANY_PORT });
     const pages = await pagesOf(lab.program);
     await lab.program.untilLogged("worker started");
     await pages.metrics();
@@ -165,7 +186,7 @@ describe("a worker that runs", () => {
 
 describe("a worker whose address is taken", () => {
   test("ends with one line and exit code 75 where it was asked for", async () => {
-    await using first = await fleetLab({ machines: { one: {} }, argv: ANY_PORT });
+    await using first = await rackLab({ machines: { one: {} }, argv: ANY_PORT });
     const { host } = new URL((await pagesOf(first.program)).url);
 
     await using second = new WorkerProgram([
@@ -202,7 +223,7 @@ describe("a worker on an address that others can reach", () => {
       await writeFile(file ?? "", text ?? "", { mode: file === tokenFile ? 0o644 : 0o600 });
     }
     await chmod(folder, 0o755);
-    await using lab = await fleetLab({
+    await using lab = await rackLab({
       machines: { one: {} },
       argv: [
         ...["--http-address", "0.0.0.0:0", "--http-token-file", tokenFile ?? ""],
@@ -234,10 +255,30 @@ describe("a worker on an address that others can reach", () => {
 
 describe("a worker that is told to serve nothing", () => {
   test("serves nothing", async () => {
-    await using lab = await fleetLab({ machines: { one: {} } });
+    await using lab = await rackLab({ machines: { one: {} } });
 
     await lab.program.untilLogged("worker started");
 
-    expect(lab.said(SERVING)).toEqual([]);
+    expect(lab.program.log.map(({ msg }) => msg)).not.toContain(SERVING);
   });
+});
+
+test("the status page has an action that an earlier worker started, with the time since then", {
+  timeout: 60_000,
+}, async () => {
+  await using lab = await crashLab({ machine: { softOffMs: "never" }, argv: ANY_PORT });
+  const first = lab.start();
+  const commanded = new Promise<void>((resolve) => lab.machine.once("command", () => resolve()));
+  lab.submit([{ name: "power-off", environment: { MODE: "soft" } }]);
+  await commanded;
+  first.kill("SIGKILL");
+  await first.ended;
+
+  const { address } = await lab.start().untilLogged(SERVING);
+  await using reader = new StreamReader(`${address}/events?of=%2F`);
+  const said = (section: string) =>
+    reader.updates.flatMap((update) => Object.values(update[section]?.rows ?? {})).join("\n");
+  await reader.until(() => said("running").includes("adopted"));
+
+  expect(said("machines")).toContain("power-off");
 });

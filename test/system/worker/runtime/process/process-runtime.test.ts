@@ -2,12 +2,12 @@ import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { ActionFolder } from "../../../../worker/runtime/process/action-program.ts";
-import { ProcessRuntime } from "../../../../worker/runtime/process/process-runtime.ts";
-import { canary, scriptedRequest } from "../launch-request.ts";
-import { itKeepsTheRuntimeContract } from "../runtime-contract.ts";
+import { ActionFolder } from "../../../../../worker/runtime/process/action-program.ts";
+import { ProcessRuntime } from "../../../../../worker/runtime/process/process-runtime.ts";
+import { canary, scriptedRequest } from "../../../../worker/runtime/launch-request.ts";
+import { itKeepsTheRuntimeContract } from "../../../../worker/runtime/runtime-contract.ts";
 
-const actionsDirectory = join(import.meta.dirname, "../../../support/fixtures/actions");
+const actionsDirectory = join(import.meta.dirname, "../../../../support/fixtures/actions");
 const programs = new ActionFolder(actionsDirectory);
 const never = new AbortController().signal;
 

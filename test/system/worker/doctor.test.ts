@@ -3,44 +3,14 @@ import { once } from "node:events";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { z } from "zod";
 import manifest from "../../../package.json" with { type: "json" };
 import { exitCodeOf } from "../../../shared/contract/exit-code.ts";
-import { isSkipped, isWell, isWrong } from "../../../worker/doctor/finding.ts";
-import { lookFor, renderCounts, renderFinding } from "../../../worker/doctor/render.ts";
-import { DoctorReport, reportOf } from "../../../worker/doctor/report.ts";
-import { eventually, tcpBlackHole } from "../../actions/lab.ts";
-import { PROGRAM, runProgram } from "../../cli/program.ts";
-import { startRedfishBmc } from "../../simulators/redfish/bmc.ts";
-import { startTinkServer } from "../../simulators/tink/server.ts";
-import { doctorLab } from "./doctor-lab.ts";
+import { DoctorReport } from "../../../worker/doctor/report.ts";
+import { eventually } from "../../actions/lab.ts";
+import { runProgram } from "../../cli/program.ts";
+import { bundledProgram } from "../../support/bundled-program.ts";
 
-/** A tink server, a BMC and the files that name both. */
-async function wholeLab() {
-  const lab = await doctorLab();
-  const server = await startTinkServer();
-  const bmc = await startRedfishBmc({ tls: "http", basic: false });
-  const password = await lab.write("password", "calvin");
-  const machine = {
-    name: "node-1",
-    host: "127.0.0.1",
-    providers: ["redfish"],
-    redfish: { port: bmc.port, scheme: "http" },
-    credentials: { username: "admin", passwordFile: password },
-  };
-  const inventory = await lab.write("rack.yaml", { machines: [machine] });
-  return {
-    ...lab,
-    server,
-    bmc,
-    machine,
-    flags: ["--grpc-server", server.address, "--inventory", inventory],
-    async [Symbol.asyncDispose]() {
-      await Promise.all([server.close(), bmc.close()]);
-      await lab[Symbol.asyncDispose]();
-    },
-  };
-}
+import { wholeLab } from "../../worker/doctor/doctor-lab.ts";
 
 describe("pbnj-worker doctor", () => {
   it("says of all that is well a line each, and ends with 0", async () => {
@@ -98,26 +68,27 @@ describe("pbnj-worker doctor", () => {
     expect(exitCode).toBe(exitCodeOf("unreachable"));
   });
 
-  it.each<[string, readonly string[], string]>([
-    ["an unknown flag", ["--bcm", "node-1"], "unknown flag --bcm, did you mean --bmc?"],
-    ["an unknown output", ["--output", "jsn"], "--output: must be one of text, json, did you mean json?"],
-    ["a time that is none", ["--timeout", "soon"], "--timeout: must be a duration such as 30s or 5m"],
-    ["an image without a name", ["--image", " "], "--image: must name an image"],
-  ])("refuses %s with 2, and looks at nothing", async (_, argv, words) => {
+  it("refuses what it does not understand with 2, all at once, and looks at nothing", async () => {
+    const argv = ["--bcm", "node-1", "--output", "jsn", "--timeout", "soon", "--image", " "];
     const { exitCode, stdout, stderr } = await runProgram(["doctor", ...argv]);
 
-    expect(stderr).toContain(words);
+    for (const problem of [
+      "unknown flag --bcm, did you mean --bmc?",
+      "--output: must be one of text, json, did you mean json?",
+      "--timeout: must be a duration such as 30s or 5m",
+      "--image: must name an image",
+    ]) {
+      expect(stderr).toContain(problem);
+    }
     expect(stdout).toBe("");
     expect(exitCode).toBe(2);
   });
 
-  it.each<[NodeJS.Signals, number]>([
-    ["SIGINT", 130],
-    ["SIGTERM", 143],
-  ])("ends at once with its code at %s, logs out and leaves nothing", async (signal, code) => {
+  it("ends at once at a signal, logs out and leaves nothing", async () => {
     await using lab = await wholeLab();
     lab.bmc.latencyMs = 200;
-    const argv = [PROGRAM, "doctor", "--state-directory", lab.state, ...lab.flags, "--bmc"];
+    const { file } = await bundledProgram();
+    const argv = [file, "doctor", "--state-directory", lab.state, ...lab.flags, "--bmc"];
     const child = spawn(process.execPath, argv, {
       env: { HOME: lab.folder },
       stdio: ["ignore", "pipe", "pipe"],
@@ -130,26 +101,13 @@ describe("pbnj-worker doctor", () => {
     const ended = once(child, "close");
     await eventually(() => lab.bmc.log.some((line) => line.startsWith("POST ")));
 
-    child.kill(signal);
+    child.kill("SIGINT");
     const [exitCode] = await ended;
 
-    expect(exitCode).toBe(code);
-    expect(stderr).toBe(`pbnj-worker doctor: stopped by ${signal}\n`);
+    expect(exitCode).toBe(130);
+    expect(stderr).toBe(`pbnj-worker doctor: stopped by SIGINT\n`);
     await eventually(() => lab.bmc.log.at(-1)?.startsWith("DELETE ") ?? false);
     expect((await readdir(lab.folder)).filter((name) => name.startsWith("state"))).toEqual([]);
-  });
-
-  it("gives a check that comes to no end its time and no more", async () => {
-    await using lab = await wholeLab();
-    await using hole = await tcpBlackHole();
-
-    const report = await lab.report([
-      ...["--inventory", join(lab.folder, "rack.yaml"), "--timeout", "1s"],
-      ...["--grpc-server", `127.0.0.1:${hole.port}`],
-    ]);
-
-    expect(report.of("tink-server")).toMatchObject([{ cause: "server-silent", class: "timeout" }]);
-    expect(report.endedWith).toBe(exitCodeOf("timeout"));
   });
 });
 
@@ -201,9 +159,13 @@ it("no secret is in what the doctor prints, whatever goes wrong", async () => {
   const env = { VARIABLE: canaries[1], PBNJ_REGISTRY_PASS: canaries[3], PBNJ_REGISTRY_USER: "anna" };
   const argv = ["--grpc-server", "127.0.0.1:1", "--inventory", inventory, "--bmc", "--timeout", "10s"];
 
-  const [json, text] = [await lab.report(argv, env), await lab.run(argv, env)];
+  const json = await lab.run([...argv, "--output", "json"], env);
+  const text = await lab.run(argv, env);
 
-  const causes = json.of("bmc").map(({ subject, cause }) => [subject, cause]);
+  const { findings } = DoctorReport.parse(JSON.parse(json.stdout));
+  const causes = findings
+    .filter(({ check }) => check === "bmc")
+    .map(({ subject, cause }) => [subject, cause]);
   expect(causes).toEqual(
     expect.arrayContaining([
       ["a", "bmc-auth"],
@@ -221,65 +183,4 @@ it("no secret is in what the doctor prints, whatever goes wrong", async () => {
     ];
     for (const form of forms) expect(all).not.toContain(form);
   }
-});
-
-describe("the report", () => {
-  const problem = isWrong("bmc-unreachable", "no answer", { subject: "node-1" });
-  const local = isWrong("engine-forbidden", "no permission", { facts: { how: "join the group" } });
-
-  it.each([
-    ["nothing is wrong", [isWell("policy", "all is well"), isSkipped("bmc", "not asked")], 0],
-    ["a warning is no failure", [isWrong("deprecated-api", "old")], 0],
-    ["the first problem decides", [problem, local], 11],
-    ["a problem without a class is 1", [local, problem], 1],
-  ])("ends with the right code: %s", (_, findings, exitCode) => {
-    const report = reportOf(findings);
-
-    expect(report.exitCode).toBe(exitCode);
-    expect(report.ok).toBe(exitCode === 0);
-    expect(DoctorReport.parse(report)).toEqual(report);
-  });
-
-  it("has a schema that says what everything is", () => {
-    const schema = z.toJSONSchema(DoctorReport);
-
-    expect(schema).toMatchObject({ type: "object", additionalProperties: false });
-    expect(JSON.stringify(schema)).toContain("How to fix it, in one line");
-  });
-});
-
-describe("lines for people", () => {
-  const wrong = isWrong("deprecated-api", "an old \u001b[2Jserver", { subject: "tink:42113" });
-
-  it("are plain where nobody looks on", () => {
-    expect(renderFinding(wrong, "plain")).toBe(
-      "warning  tink-server      tink:42113: an old [2Jserver\n" +
-        "                          fix: upgrade to Tinkerbell 0.17 or later\n",
-    );
-  });
-
-  it("have marks and colour on a terminal, and nothing of what a server sent to it", () => {
-    const text = renderFinding(wrong, "coloured");
-
-    const [first] = text.split("\n");
-    expect(first).toBe("\u001b[33m! warning\u001b[0m  tink-server      tink:42113: an old [2Jserver");
-    expect(text.split("\n")[1]).toMatch(/^ {28}fix: /);
-  });
-
-  it.each([
-    [{ isTTY: true }, {}, "coloured"],
-    [{ isTTY: true }, { NO_COLOR: "1" }, "plain"],
-    [{ isTTY: true }, { NO_COLOR: "" }, "coloured"],
-    [{ isTTY: true }, { TERM: "dumb" }, "plain"],
-    [{}, {}, "plain"],
-  ] as const)("look for %j with %j: %s", (stream, env, look) => {
-    expect(lookFor(stream, env)).toBe(look);
-  });
-
-  it("count in words", () => {
-    expect(renderCounts({ problem: 0, warning: 1, skipped: 2, ok: 3 })).toBe(
-      "no problem, 1 warning, 3 ok, 2 skipped\n",
-    );
-    expect(renderCounts({ problem: 1, warning: 0, skipped: 0, ok: 0 })).toBe("1 problem, 0 ok\n");
-  });
 });

@@ -13,8 +13,8 @@ import {
   removeContainers,
   scriptedImage,
 } from "../../../support/docker.ts";
-import { resultStep, scriptedRequest } from "../launch-request.ts";
-import { empty, FakeEngine, inTurn, json } from "./fake-engine.ts";
+import { empty, FakeEngine, inTurn, json } from "../../../worker/runtime/docker/fake-engine.ts";
+import { resultStep, scriptedRequest } from "../../../worker/runtime/launch-request.ts";
 
 const never = new AbortController().signal;
 const worker = "leftovers-test";

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { execa } from "execa";
 import { describe, expect, test } from "vitest";
-import { isOver } from "../simulators/tink/workflow.ts";
-import { crashLab } from "../system/worker/crash-lab.ts";
+import { isOver } from "../../simulators/tink/workflow.ts";
+import { crashLab } from "./crash-lab.ts";
 
 const RUN_MS = 120_000;
 
@@ -186,7 +186,7 @@ test("on a terminal the log is text, with the action's machine and name", { time
     .argv()
     .map((word) => `'${word}'`)
     .join(" ");
-  const main = join(import.meta.dirname, "../../cli/main.ts");
+  const main = join(import.meta.dirname, "../../../cli/main.ts");
   const command = `'${process.execPath}' '${main}' ${argv} --http-address off`;
   const seen = execa("script", ["-qec", command, "/dev/null"], {
     reject: false,

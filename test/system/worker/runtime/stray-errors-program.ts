@@ -1,7 +1,7 @@
 import { silentLogger } from "../../../../shared/logger.ts";
 import type { ActionLibrary } from "../../../../worker/runtime/in-process/action-library.ts";
 import { InProcessRuntime } from "../../../../worker/runtime/in-process/in-process-runtime.ts";
-import { scriptedRequest } from "../launch-request.ts";
+import { scriptedRequest } from "../../../worker/runtime/launch-request.ts";
 
 /**
  * Runs actions that let errors escape, and prints a JSON line for the outcome of each; with `own` as its argument an
