@@ -16,7 +16,7 @@ import { openStateDirectory } from "../../worker/journal/state-directory.ts";
 import type { Worker } from "../../worker/lanes/worker.ts";
 import { PROGRAM } from "../cli/program.ts";
 
-const WAIT_MS = 25_000;
+const WAIT_MS = 60_000;
 /** As pino numbers them. */
 const LEVELS = { debug: 20, info: 30, warn: 40, error: 50 } as const;
 

@@ -12,9 +12,10 @@ import { SimulatedMachine } from "../../simulators/machine.ts";
 import { type RedfishBmc, startRedfishBmc } from "../../simulators/redfish/bmc.ts";
 import { startTinkServer } from "../../simulators/tink/server.ts";
 import type { Workflow } from "../../simulators/tink/workflow.ts";
+import { bundledProgram } from "../../support/bundled-program.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
 
-const ACTIONS = join(import.meta.dirname, "../../../actions/main.ts");
+const program = await bundledProgram();
 const NAMESPACE = "tink-system";
 const REGISTRY = "registry.example/pbnj-worker";
 /** Looked for wherever it must not be. */
@@ -61,7 +62,7 @@ export async function clusterLab({
   const node = await RunningKubelet.run(access, {
     commandOf: (image, args) => {
       const name = image.slice(image.lastIndexOf("/") + 1).replace(/:.*$/, "");
-      return [process.execPath, ACTIONS, name, ...args];
+      return [process.execPath, program.file, "action", name, ...args];
     },
   });
   const kubeconfig = join(folder, "kubeconfig");

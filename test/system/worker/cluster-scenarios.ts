@@ -41,7 +41,7 @@ export function itWorksInACluster(open: (options: ClusterLabOptions) => Promise<
     "takes over the Job of a worker that died with all that it knew, and does nothing twice",
     TEST,
     async () => {
-      await using lab = await open({ softOffMs: 4_000 });
+      await using lab = await open({ softOffMs: 2_500 });
       const first = lab.start();
       const workflow = lab.submit("node-01", REBOOT);
       await vi.waitFor(() => expect(lab.machines[0]?.commands).toHaveLength(1), IN_TIME);
@@ -62,7 +62,7 @@ export function itWorksInACluster(open: (options: ClusterLabOptions) => Promise<
     "lets go of the action that runs when it is rolled, and the next one reports its end",
     TEST,
     async () => {
-      await using lab = await open({ softOffMs: 6_000 });
+      await using lab = await open({ softOffMs: 4_000 });
       const first = lab.start();
       const workflow = lab.submit("node-01", REBOOT);
       await vi.waitFor(() => expect(lab.machines[0]?.commands).toHaveLength(1), IN_TIME);
@@ -84,7 +84,9 @@ export function itWorksInACluster(open: (options: ClusterLabOptions) => Promise<
   test("shares the lanes with a replica, which goes on with what it was at when it died", TEST, async () => {
     await using lab = await open({ machines: 4, softOffMs: 3_000 });
     const replicas = [lab.start(["--share-lanes"]), lab.start(["--share-lanes"])];
-    const workflows = lab.machines.map(({ name }) => lab.submit(name, REBOOT));
+    const workflows = lab.machines.map(({ name }) =>
+      lab.submit(name, [{ name: "power-off" }, { name: "power-on" }]),
+    );
     await vi.waitFor(() => expect(commandsOf(lab).every(({ length }) => length > 0)).toBe(true), IN_TIME);
 
     replicas[0]?.kill("SIGKILL");

@@ -11,7 +11,7 @@ import { buildActionImages } from "../../support/action-images.ts";
 import { describeWithDocker, dockerCli, dockerSocketPath } from "../../support/docker.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
 
-const projectRoot = join(import.meta.dirname, "../..");
+const projectRoot = join(import.meta.dirname, "../../..");
 const REGISTRY = "registry.example/pbnj-worker";
 
 describeWithDocker("the demonstration's workflow with the docker runtime", () => {
