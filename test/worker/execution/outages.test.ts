@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { isOver, type Workflow } from "../../simulators/tink/workflow.ts";
 import { fleetLab } from "../fleet-lab.ts";
 
@@ -66,7 +66,7 @@ test.each(cases)(
     expect(workflow.state).toBe(given.state);
     expect(next.state).toBe("SUCCESS");
     expect(lab.machine("one").commands.map(({ action }) => action)).toEqual(["off"]);
-    expect(lab.worker.journal.unfinished()).toEqual([]);
+    await vi.waitFor(() => expect(lab.worker.journal.unfinished()).toEqual([]), { timeout: 20_000 });
   },
 );
 

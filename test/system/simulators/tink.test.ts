@@ -6,10 +6,10 @@ import { createInterface } from "node:readline";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createTinkTransport } from "../../../worker/source/tink/tink-transport.ts";
-import { exampleTemplate } from "./example-template.ts";
+import { exampleTemplate } from "../../simulators/tink/example-template.ts";
 
 const never = new AbortController().signal;
-const program = join(import.meta.dirname, "program.ts");
+const program = join(import.meta.dirname, "../../simulators/main.ts");
 
 interface Line {
   readonly event: string;

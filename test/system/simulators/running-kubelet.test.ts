@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { FakeCluster } from "../cluster.ts";
-import { ClusterClient } from "./cluster-client.ts";
-import { RunningKubelet } from "./running-kubelet.ts";
+import { FakeCluster } from "../../simulators/kubernetes/cluster.ts";
+import { ClusterClient } from "../../simulators/kubernetes/node/cluster-client.ts";
+import { RunningKubelet } from "../../simulators/kubernetes/node/running-kubelet.ts";
 
 const SOON = { timeout: 20_000, interval: 20 };
 /** What the images of this file do. */

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterEach, expect, test } from "vitest";
-import { BmcClient } from "../../shared/bmc/client.ts";
-import { Connection } from "../../shared/contract/connection.ts";
+import { BmcClient } from "../../../shared/bmc/client.ts";
+import { Connection } from "../../../shared/contract/connection.ts";
 
 let child: ChildProcess | undefined;
 afterEach(async () => {
@@ -16,7 +16,7 @@ afterEach(async () => {
 
 /** Starts a simulator as people do and gives the URL that it prints. */
 async function simulate(...args: string[]): Promise<URL> {
-  const started = spawn(process.execPath, [join(import.meta.dirname, "main.ts"), ...args], {
+  const started = spawn(process.execPath, [join(import.meta.dirname, "../../simulators/main.ts"), ...args], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   child = started;

@@ -8,10 +8,10 @@ import { expect, it } from "vitest";
 import { systemClock } from "../../../shared/clock.ts";
 import { silentLogger } from "../../../shared/logger.ts";
 import { connectServer } from "../../../worker/source/connect-server.ts";
-import { exampleTemplate } from "../tink/example-template.ts";
+import { exampleTemplate } from "../../simulators/tink/example-template.ts";
 
 const never = new AbortController().signal;
-const program = join(import.meta.dirname, "../main.ts");
+const program = join(import.meta.dirname, "../../simulators/main.ts");
 
 it("runs from the command line, prints every change and exits 0 when all succeeded", async () => {
   const folder = await mkdtemp(join(tmpdir(), "pbnj-tink-legacy-"));

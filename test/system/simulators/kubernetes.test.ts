@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { accessFromKubeconfig, ClusterClient } from "./node/cluster-client.ts";
+import { accessFromKubeconfig, ClusterClient } from "../../simulators/kubernetes/node/cluster-client.ts";
 
 let folder: string;
 let child: ChildProcess | undefined;
@@ -23,7 +23,7 @@ afterEach(async () => {
 });
 
 test("it runs from the command line with a kubeconfig for its owner, until it is interrupted", async () => {
-  const main = JSON.stringify(pathToFileURL(join(import.meta.dirname, "main.ts")).href);
+  const main = JSON.stringify(pathToFileURL(join(import.meta.dirname, "../../simulators/kubernetes/main.ts")).href);
   const program = `const { kubernetesCommand } = await import(${main}); await kubernetesCommand().parseAsync(process.argv.slice(1), { from: "user" });`;
   const file = join(folder, "kubeconfig");
   const args = ["--kubeconfig", file, "--crds", "v1alpha2", "--namespace", "lab"];

@@ -9,7 +9,7 @@ import { silentLogger } from "../../../shared/logger.ts";
 import { Journal } from "../../../worker/journal/journal.ts";
 import { openStateDirectory } from "../../../worker/journal/state-directory.ts";
 import { scaledClock } from "../../support/scaled-clock.ts";
-import { entryOf } from "./entries.ts";
+import { entryOf } from "../../worker/journal/entries.ts";
 
 const OTHER = join(import.meta.dirname, "../../support/fixtures/open-state-directory.ts");
 /** As many times as fast as in earnest. */

@@ -2,10 +2,10 @@ import { chmod, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { checkStateDirectory } from "../../../worker/doctor/check-state-directory.ts";
-import { startTinkServer } from "../../simulators/tink/server.ts";
-import { WorkerProgram } from "../../support/worker-program.ts";
-import { asNobody } from "./as-nobody.ts";
+import { checkStateDirectory } from "../../../../worker/doctor/check-state-directory.ts";
+import { startTinkServer } from "../../../simulators/tink/server.ts";
+import { WorkerProgram } from "../../../support/worker-program.ts";
+import { asNobody } from "../../../worker/doctor/as-nobody.ts";
 
 const never = new AbortController().signal;
 let folder: string;

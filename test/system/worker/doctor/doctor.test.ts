@@ -3,14 +3,14 @@ import { once } from "node:events";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import manifest from "../../../package.json" with { type: "json" };
-import { exitCodeOf } from "../../../shared/contract/exit-code.ts";
-import { DoctorReport } from "../../../worker/doctor/report.ts";
-import { eventually } from "../../actions/lab.ts";
-import { runProgram } from "../../cli/program.ts";
-import { bundledProgram } from "../../support/bundled-program.ts";
+import manifest from "../../../../package.json" with { type: "json" };
+import { exitCodeOf } from "../../../../shared/contract/exit-code.ts";
+import { DoctorReport } from "../../../../worker/doctor/report.ts";
+import { eventually } from "../../../actions/lab.ts";
+import { runProgram } from "../../../cli/program.ts";
+import { bundledProgram } from "../../../support/bundled-program.ts";
 
-import { wholeLab } from "../../worker/doctor/doctor-lab.ts";
+import { wholeLab } from "../../../worker/doctor/doctor-lab.ts";
 
 describe("pbnj-worker doctor", () => {
   it("says of all that is well a line each, and ends with 0", async () => {
