@@ -5,7 +5,7 @@ import type { Metafile } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { bundleAction, bundleProgram } from "../../../scripts/bundle/bundle.ts";
 import { ACTION_TRACES } from "../../../shared/tracing/variables.ts";
-import { resultOf, runAction } from "../../actions/action-process.ts";
+import { resultOf, runAction } from "../../actions/action-run.ts";
 import { actionLab, REFUSING_PORT } from "../../actions/lab.ts";
 import { type Collector, startCollector } from "../../simulators/otlp/collector.ts";
 import { spansOfJson } from "../../simulators/otlp/read-json.ts";

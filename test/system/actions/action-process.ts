@@ -4,9 +4,10 @@ import { readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
-import { type ActionResult, parseResultLine } from "../../shared/contract/result.ts";
+import { parseResultLine } from "../../../shared/contract/result.ts";
+import type { EndedAction } from "../../actions/action-run.ts";
 
-const PROGRAM = join(import.meta.dirname, "../../actions/main.ts");
+export const PROGRAM = join(import.meta.dirname, "../../../actions/main.ts");
 /** Stripping types and compiling is most of a child's start, and the same for all of them. */
 const COMPILE_CACHE = join(tmpdir(), "pbnj-worker-test-compile-cache");
 /** An action that hangs is ended, so that its test fails instead of the whole run. */
@@ -19,20 +20,14 @@ export interface ActionProcessOptions {
   readonly stdin?: string | { readonly open: true };
 }
 
-export interface EndedAction {
-  /** Null when a signal ended it. */
-  readonly code: number | null;
+export interface EndedActionProcess extends EndedAction {
   readonly signal: NodeJS.Signals | null;
-  readonly stdout: string;
-  readonly stderr: string;
-  /** From the last line of stdout, where that is a result. */
-  readonly result: ActionResult | undefined;
 }
 
 /** An action that runs as a process of its own. */
 export class ActionProcess {
   readonly child: ChildProcessByStdio<Writable, Readable, Readable>;
-  readonly ended: Promise<EndedAction>;
+  readonly ended: Promise<EndedActionProcess>;
 
   constructor(name: string, { env = {}, argv = [], stdin = "" }: ActionProcessOptions = {}) {
     this.child = spawn(process.execPath, [PROGRAM, name, ...argv], {
@@ -62,16 +57,6 @@ export class ActionProcess {
   proc(file: string): string {
     return readFileSync(`/proc/${this.pid}/${file}`, "utf8");
   }
-}
-
-export function runAction(name: string, options: ActionProcessOptions = {}): Promise<EndedAction> {
-  return new ActionProcess(name, options).ended;
-}
-
-/** The result of an action that must have written one. */
-export function resultOf({ result, stdout, stderr }: EndedAction): ActionResult {
-  if (!result) throw new Error(`no result\nstdout: ${stdout}\nstderr: ${stderr}`);
-  return result;
 }
 
 function textOf(stream: Readable): () => string {

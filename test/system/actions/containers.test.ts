@@ -2,13 +2,13 @@ import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import { beforeAll, describe, expect, it } from "vitest";
-import { catalogue } from "../../actions/catalogue.ts";
-import { parseResultLine } from "../../shared/contract/result.ts";
-import { provideActionImages } from "../support/action-images.ts";
-import { describeWithDocker, dockerCli, removeContainers } from "../support/docker.ts";
-import { actionLab, eventually } from "./lab.ts";
-import { documentedResult, findSubjects } from "./subject.ts";
-import { CANARY, subjectLab } from "./subject-lab.ts";
+import { catalogue } from "../../../actions/catalogue.ts";
+import { parseResultLine } from "../../../shared/contract/result.ts";
+import { actionLab, eventually } from "../../actions/lab.ts";
+import { documentedResult, findSubjects } from "../../actions/subject.ts";
+import { CANARY, subjectLab } from "../../actions/subject-lab.ts";
+import { provideActionImages } from "../../support/action-images.ts";
+import { describeWithDocker, dockerCli, removeContainers } from "../../support/docker.ts";
 
 /** Far below what an action waits for, far above what a slow machine needs. */
 const SOON_MS = 10_000;
