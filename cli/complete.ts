@@ -15,7 +15,12 @@ export async function complete([shell, , ...words]: readonly string[], own: OwnP
   process.exit(EXIT_OK);
 }
 
-async function answer(shell: string | undefined, words: readonly string[], own: OwnProgram): Promise<string> {
+/** What `complete` prints. */
+export async function answer(
+  shell: string | undefined,
+  words: readonly string[],
+  own: OwnProgram,
+): Promise<string> {
   if (shell === "bash") {
     const { earlier, current, ownLength } = readBashWords(words);
     const { candidates, paths } = await completeWords(earlier, current, { own, described: false });

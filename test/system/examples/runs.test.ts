@@ -2,10 +2,10 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, type TestContext } from "vitest";
-import { describeWithProgram } from "../interop/programs.ts";
-import { bmcTasksOf, type ExampleFile, exampleFiles, templateOf } from "./example-files.ts";
-import { runExample } from "./example-run.ts";
-import { scenarios } from "./scenarios.ts";
+import { bmcTasksOf, type ExampleFile, exampleFiles, templateOf } from "../../examples/example-files.ts";
+import { runExample } from "../../examples/example-run.ts";
+import { scenarios } from "../../examples/scenarios.ts";
+import { describeWithProgram } from "../../interop/programs.ts";
 
 /** Several workers, machines and waits of seconds on a machine that may be busy. */
 const TIMEOUT_MS = 120_000;

@@ -1,16 +1,16 @@
 import type { V1PodSpec } from "@kubernetes/client-node";
 import { beforeAll, expect, it } from "vitest";
-import { systemClock } from "../../../shared/clock.ts";
-import type { WorkerFacts } from "../../../worker/action/observer.ts";
-import { Health } from "../../../worker/observe/health/health.ts";
-import type { Route } from "../../../worker/observe/http/route.ts";
-import { violationsOfRestricted } from "../../simulators/kubernetes/validation/pod-security.ts";
-import { dimensions, isAllowed, present, valuesOf } from "./cases.ts";
-import { describeWithHelm, NAMESPACE, renderAll } from "./helm.ts";
-import { allOf, Binding, Manifest, selects, workloadOf } from "./manifest.ts";
-import { mountedFiles } from "./mounted-files.ts";
-import { pairwise } from "./pairwise.ts";
-import { typeProblems } from "./types.ts";
+import { systemClock } from "../../../../shared/clock.ts";
+import type { WorkerFacts } from "../../../../worker/action/observer.ts";
+import { Health } from "../../../../worker/observe/health/health.ts";
+import type { Route } from "../../../../worker/observe/http/route.ts";
+import { dimensions, isAllowed, present, valuesOf } from "../../../deploy/chart/cases.ts";
+import { describeWithHelm, NAMESPACE, renderAll } from "../../../deploy/chart/helm.ts";
+import { allOf, Binding, Manifest, selects, workloadOf } from "../../../deploy/chart/manifest.ts";
+import { mountedFiles } from "../../../deploy/chart/mounted-files.ts";
+import { pairwise } from "../../../deploy/chart/pairwise.ts";
+import { typeProblems } from "../../../deploy/chart/types.ts";
+import { violationsOfRestricted } from "../../../simulators/kubernetes/validation/pod-security.ts";
 
 const { rows, uncovered } = pairwise(dimensions, isAllowed);
 const cases = Object.fromEntries(rows.map((row, index) => [`row ${index}`, valuesOf(row)]));

@@ -1,8 +1,14 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { type Choices, everyChoice, neededRights, rightText, sorted } from "./features.ts";
-import { describeWithHelm, NAMESPACE, renderAll, template } from "./helm.ts";
-import { allOf, type Manifest, Role } from "./manifest.ts";
-import { mergeValues, needed, type Values } from "./values.ts";
+import {
+  type Choices,
+  everyChoice,
+  neededRights,
+  rightText,
+  sorted,
+} from "../../../deploy/chart/features.ts";
+import { describeWithHelm, NAMESPACE, renderAll, template } from "../../../deploy/chart/helm.ts";
+import { allOf, type Manifest, Role } from "../../../deploy/chart/manifest.ts";
+import { mergeValues, needed, type Values } from "../../../deploy/chart/values.ts";
 
 const RUFIO_LEASE = "e74dec1a.bmc.tinkerbell.org";
 

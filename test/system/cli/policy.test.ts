@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { runProgram } from "./program.ts";
+import { runProgram } from "../../cli/program.ts";
 
 const IMAGES = "registry.example/acme";
 const DIGEST = `sha256:${"a".repeat(64)}`;

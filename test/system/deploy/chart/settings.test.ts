@@ -1,13 +1,13 @@
 import { beforeAll, expect, it } from "vitest";
 import { parse } from "yaml";
-import { type LoadedConfig, loadConfig } from "../../../worker/config/load-config.ts";
-import type { WorkerConfig } from "../../../worker/config/worker-config.ts";
-import { dimensions, imageEnvironment, isAllowed, present, valuesOf } from "./cases.ts";
-import { describeWithHelm, RELEASE, renderAll } from "./helm.ts";
-import { type Manifest, selects, workloadOf } from "./manifest.ts";
-import { mountedFiles } from "./mounted-files.ts";
-import { pairwise } from "./pairwise.ts";
-import { mergeValues, needed } from "./values.ts";
+import { type LoadedConfig, loadConfig } from "../../../../worker/config/load-config.ts";
+import type { WorkerConfig } from "../../../../worker/config/worker-config.ts";
+import { dimensions, imageEnvironment, isAllowed, present, valuesOf } from "../../../deploy/chart/cases.ts";
+import { describeWithHelm, RELEASE, renderAll } from "../../../deploy/chart/helm.ts";
+import { type Manifest, selects, workloadOf } from "../../../deploy/chart/manifest.ts";
+import { mountedFiles } from "../../../deploy/chart/mounted-files.ts";
+import { pairwise } from "../../../deploy/chart/pairwise.ts";
+import { mergeValues, needed } from "../../../deploy/chart/values.ts";
 
 const { rows } = pairwise(dimensions, isAllowed);
 const cases = Object.fromEntries(rows.map((row, index) => [`row ${index}`, valuesOf(row)]));

@@ -1,12 +1,14 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { isBuiltin } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Metafile } from "esbuild";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { catalogue } from "../../actions/catalogue.ts";
-import { startLab } from "../../examples/demo/lab.ts";
-import { bundleProgram, LICENSES_FILE } from "../../scripts/bundle/bundle.ts";
+import { catalogue } from "../../../actions/catalogue.ts";
+import { startLab } from "../../../examples/demo/lab.ts";
+import { bundleProgram, LICENSES_FILE } from "../../../scripts/bundle/bundle.ts";
+import { loadedAtStart } from "./loaded-at-start.ts";
 
 let directory = "";
 let metafile: Metafile;
@@ -56,10 +58,19 @@ describe("the bundled program", () => {
     expect(exitCode).toBe(0);
   });
 
-  it.each(catalogue)("knows what %s takes", async (name) => {
-    const { exitCode, stdout } = await runBundle("action", name, "--help");
+  it("has every action, and imports nothing but its own parts and Node's modules", async () => {
+    const outputs = Object.values(metafile.outputs);
 
-    expect(stdout).toContain(`Usage: ${name} [options]`);
+    const inputs = outputs.flatMap((output) => Object.keys(output.inputs));
+    const imports = outputs.flatMap((output) => output.imports);
+    expect(inputs).toEqual(expect.arrayContaining(catalogue.map((name) => `actions/${name}/action.ts`)));
+    expect(imports.filter(({ path, external }) => external && !isBuiltin(path))).toEqual([]);
+  });
+
+  it("shows the help of an action", async () => {
+    const { exitCode, stdout } = await runBundle("action", "power-off", "--help");
+
+    expect(stdout).toContain("Usage: power-off [options]");
     expect(exitCode).toBe(0);
   });
 
@@ -119,6 +130,12 @@ describe("the bundled program", () => {
     expect(reached.filter((source) => /provider\.ts$|connectrpc|commander|zod/.test(source))).toEqual([]);
     const own = reached.filter((source) => source.startsWith("worker/"));
     expect(own).toEqual(["worker/commands.ts"]);
+  });
+
+  it("loads nothing of traces when the worker starts", () => {
+    const traces = /@opentelemetry.(?!api)|action-traces|span-export/;
+
+    expect(loadedAtStart(metafile, "worker/commands/start.ts", traces)).toEqual([]);
   });
 
   it("has nothing in it twice", () => {

@@ -1,6 +1,6 @@
 import { expect, it, test } from "vitest";
-import { describeWithHelm, notes, runHelm, template } from "./helm.ts";
-import { mergeValues, needed, type Values } from "./values.ts";
+import { describeWithHelm, notes, runHelm, template } from "../../../deploy/chart/helm.ts";
+import { mergeValues, needed, type Values } from "../../../deploy/chart/values.ts";
 
 const base = mergeValues(needed, { agentIds: ["rack-1"] });
 const inventory = { file: "machines: []" };

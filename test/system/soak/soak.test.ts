@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { processesMarked } from "./leftovers.ts";
+import { processesMarked } from "../../soak/leftovers.ts";
 
-const program = join(import.meta.dirname, "main.ts");
+const program = join(import.meta.dirname, "../../soak/main.ts");
 
 describe("npm run soak", () => {
   let folder: string;

@@ -3,15 +3,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
 import { beforeAll, describe, expect, it } from "vitest";
-import { catalogue } from "../../actions/catalogue.ts";
-import { buildArguments } from "../../scripts/images/build-image.ts";
-import { sizeTable } from "../../scripts/images/image-sizes.ts";
-import { librariesIn } from "../../scripts/images/local-base.ts";
-import { parseResultLine } from "../../shared/contract/result.ts";
-import { provideActionImages, writeActionLayer } from "../support/action-images.ts";
-import { buildTestBase, describeWithDocker, dockerCli, testBaseImage } from "../support/docker.ts";
+import { catalogue } from "../../../actions/catalogue.ts";
+import { buildArguments } from "../../../scripts/images/build-image.ts";
+import { sizeTable } from "../../../scripts/images/image-sizes.ts";
+import { librariesIn } from "../../../scripts/images/local-base.ts";
+import { parseResultLine } from "../../../shared/contract/result.ts";
+import { provideActionImages, writeActionLayer } from "../../support/action-images.ts";
+import { buildTestBase, describeWithDocker, dockerCli, testBaseImage } from "../../support/docker.ts";
 
-const projectRoot = join(import.meta.dirname, "../..");
+const projectRoot = join(import.meta.dirname, "../../..");
 
 describe("building images", () => {
   it("passes what an image says of itself as build arguments, and leaves out what is not known", () => {

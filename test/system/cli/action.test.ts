@@ -2,10 +2,10 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { execa } from "execa";
 import { describe, expect, it } from "vitest";
-import { catalogue } from "../../actions/catalogue.ts";
-import { parseResultLine } from "../../shared/contract/result.ts";
-import { actionLab } from "../actions/lab.ts";
-import { PROGRAM, runProgram } from "./program.ts";
+import { catalogue } from "../../../actions/catalogue.ts";
+import { parseResultLine } from "../../../shared/contract/result.ts";
+import { actionLab } from "../../actions/lab.ts";
+import { PROGRAM, runProgram } from "../../cli/program.ts";
 
 describe("pbnj-worker action", () => {
   it("runs the action here and ends as it does", async () => {
@@ -76,7 +76,7 @@ describe("pbnj-worker action", () => {
   );
 
   it("still runs as actions/main.ts, which folders of actions are run by", async () => {
-    const main = join(import.meta.dirname, "../../actions/main.ts");
+    const main = join(import.meta.dirname, "../../../actions/main.ts");
 
     const [older, newer] = await Promise.all([
       execa(process.execPath, [main, "power-off", "--help"]),

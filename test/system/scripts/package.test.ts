@@ -4,11 +4,11 @@ import { join, relative } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
-import { catalogue } from "../../actions/catalogue.ts";
-import { parseResultLine } from "../../shared/contract/result.ts";
-import { actionLab } from "../actions/lab.ts";
+import { catalogue } from "../../../actions/catalogue.ts";
+import { parseResultLine } from "../../../shared/contract/result.ts";
+import { actionLab } from "../../actions/lab.ts";
 
-const projectRoot = join(import.meta.dirname, "../..");
+const projectRoot = join(import.meta.dirname, "../../..");
 /** What is neither needed to pack nor small, or would be made anew. */
 const LEFT_OUT = new Set([".git", "node_modules", "dist", "test", "bench"]);
 const Manifest = z.object({ bin: z.object({ "pbnj-worker": z.string() }) });

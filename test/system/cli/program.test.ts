@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import manifest from "../../package.json" with { type: "json" };
-import { runProgram } from "./program.ts";
+import manifest from "../../../package.json" with { type: "json" };
+import { runProgram } from "../../cli/program.ts";
 
 describe("the command line", () => {
   it("lists its commands with one line each", async () => {

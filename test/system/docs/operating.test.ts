@@ -5,12 +5,12 @@ import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
-import { ErrorClass } from "../../shared/contract/error-class.ts";
-import { exitCodeOf } from "../../shared/contract/exit-code.ts";
-import { definitions } from "../../worker/observe/metrics/definitions.ts";
-import { REFUSING } from "./failures/machines.ts";
-import { Stage } from "./failures/stage.ts";
-import { codeBlocks, headingAnchors } from "./markdown.ts";
+import { ErrorClass } from "../../../shared/contract/error-class.ts";
+import { exitCodeOf } from "../../../shared/contract/exit-code.ts";
+import { definitions } from "../../../worker/observe/metrics/definitions.ts";
+import { REFUSING } from "../../docs/failures/machines.ts";
+import { Stage } from "../../docs/failures/stage.ts";
+import { codeBlocks, headingAnchors } from "../../docs/markdown.ts";
 
 const PAGE = "docs/operating.md";
 const page = await readFile(PAGE, "utf8");

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { catalogue, loadAction } from "../../actions/catalogue.ts";
-import { runProgram } from "./program.ts";
+import { catalogue, loadAction } from "../../../actions/catalogue.ts";
+import { runProgram } from "../../cli/program.ts";
 
 const Field = z.strictObject({
   env: z.string().regex(/^[A-Z][A-Z0-9_]*$/),

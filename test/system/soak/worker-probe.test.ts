@@ -2,9 +2,9 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { CLOCK_OFFSET_VARIABLE } from "./probe-order.ts";
+import { CLOCK_OFFSET_VARIABLE } from "../../soak/probe-order.ts";
 
-const PROBE = new URL("worker-probe.ts", import.meta.url).href;
+const PROBE = new URL("../../soak/worker-probe.ts", import.meta.url).href;
 const HOUR_MS = 60 * 60_000;
 
 /** Tells what clocks say whenever it is asked, as a worker would read them. */

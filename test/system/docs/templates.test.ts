@@ -3,14 +3,14 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { catalogue, loadAction } from "../../actions/catalogue.ts";
-import { SimulatedMachine } from "../simulators/machine.ts";
-import { type RedfishBmc, startRedfishBmc } from "../simulators/redfish/bmc.ts";
-import { type CodeBlock, codeBlocks } from "./markdown.ts";
+import { catalogue, loadAction } from "../../../actions/catalogue.ts";
+import { PROGRAM } from "../../cli/program.ts";
+import { type CodeBlock, codeBlocks } from "../../docs/markdown.ts";
+import { SimulatedMachine } from "../../simulators/machine.ts";
+import { type RedfishBmc, startRedfishBmc } from "../../simulators/redfish/bmc.ts";
 
 const PAGE = "docs/templates.md";
 const TIMEOUT_MS = 120_000;
-const PROGRAM = join(import.meta.dirname, "../../cli/main.ts");
 
 const page = await readFile(PAGE, "utf8");
 const blocks = codeBlocks(PAGE, page);

@@ -1,24 +1,28 @@
 import { once } from "node:events";
 import { mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
 import { createSecureServer } from "node:http2";
+import { isBuiltin } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Metafile } from "esbuild";
 import { execa } from "execa";
 import * as undici from "undici";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { catalogue } from "../../actions/catalogue.ts";
+import { catalogue } from "../../../actions/catalogue.ts";
 import {
   ACTION_FILE,
   bundleAction,
   bundleActions,
   LICENSES_FILE,
   projectRoot,
-} from "../../scripts/bundle/bundle.ts";
-import { OWN_LIMIT_BYTES } from "../../scripts/images/image-sizes.ts";
-import { parseResultLine } from "../../shared/contract/result.ts";
-import { createCertificate, fingerprintOf } from "../support/certificate.ts";
+} from "../../../scripts/bundle/bundle.ts";
+import { OWN_LIMIT_BYTES } from "../../../scripts/images/image-sizes.ts";
+import { parseResultLine } from "../../../shared/contract/result.ts";
+import { createCertificate, fingerprintOf } from "../../support/certificate.ts";
+import { loadedAtStart } from "./loaded-at-start.ts";
 
 let directory: string;
+let metafiles: readonly Metafile[];
 
 /** An environment with nothing of this one's that an action would read. */
 const environment = { PATH: process.env["PATH"] ?? "" };
@@ -41,18 +45,27 @@ async function filesIn(folder: string): Promise<readonly string[]> {
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "pbnj-bundle-"));
-  await bundleActions(catalogue, directory);
+  metafiles = await bundleActions(catalogue, directory);
 });
 afterAll(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
 describe("a bundled action", () => {
-  it.each(catalogue)("%s runs away from the sources and shows its help", async (name) => {
-    const { exitCode, stdout } = await runBundle(name, ["--help"]);
+  it.each(catalogue)("%s imports nothing but its own parts and Node's modules", (name) => {
+    const outputs = Object.values(metafiles[catalogue.indexOf(name)]?.outputs ?? {});
+
+    const imports = outputs.flatMap((output) => output.imports);
+    const others = imports.filter(({ path, external }) => external && !isBuiltin(path));
+    expect(outputs.flatMap(({ inputs }) => Object.keys(inputs))).toContain(`actions/${name}/action.ts`);
+    expect(others).toEqual([]);
+  });
+
+  it("runs away from the sources and shows its help", async () => {
+    const { exitCode, stdout } = await runBundle("power-off", ["--help"]);
 
     expect(exitCode).toBe(0);
-    expect(stdout).toContain(name);
+    expect(stdout).toContain("power-off");
   });
 
   it("fails with usage and a result when it is given nothing", async () => {
@@ -139,9 +152,17 @@ describe("a bundled action", () => {
   });
 });
 
+it("an action loads nothing of traces when it starts", async () => {
+  const metafile = metafiles[catalogue.indexOf("power-off")];
+
+  const loaded = loadedAtStart(metafile, "power-off.entry.ts", /span-recorder|action-trace\.ts/);
+
+  expect(loaded).toEqual([]);
+});
+
 describe("the slim undici", () => {
   it("exports the package's own names and objects", async () => {
-    const slim: Record<string, unknown> = await import("../../scripts/bundle/slim-undici.mjs");
+    const slim: Record<string, unknown> = await import("../../../scripts/bundle/slim-undici.mjs");
 
     expect(Object.keys(slim).sort()).toEqual(["Client", "Dispatcher", "buildConnector", "errors"]);
     const real: Record<string, unknown> = { ...undici };
