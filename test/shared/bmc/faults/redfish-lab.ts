@@ -30,7 +30,7 @@ export async function redfishFaultLab(options: RedfishFaultLabOptions = {}) {
   });
   const clock = scaledClock(50);
   const connection = redfishConnection(proxy.port, {
-    requestTimeoutMs: 300,
+    requestTimeoutMs: 600,
     redfish: { port: proxy.port, scheme: bmc.certificate ? "https" : "http", ...options.redfish },
     ...(options.tls && { tls: options.tls }),
   });
