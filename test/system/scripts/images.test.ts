@@ -5,8 +5,11 @@ import { execa } from "execa";
 import { beforeAll, describe, expect, it } from "vitest";
 import { catalogue } from "../../../actions/catalogue.ts";
 import { buildArguments } from "../../../scripts/images/build-image.ts";
+import { containerEngine } from "../../../scripts/images/container-engine.ts";
 import { sizeTable } from "../../../scripts/images/image-sizes.ts";
 import { librariesIn } from "../../../scripts/images/local-base.ts";
+import { projectImages } from "../../../scripts/images/project-images.ts";
+import { buildWithEngine } from "../../../scripts/release/engine-build.ts";
 import { parseResultLine } from "../../../shared/contract/result.ts";
 import { provideActionImages, writeActionLayer } from "../../support/action-images.ts";
 import { buildTestBase, describeWithDocker, dockerCli, testBaseImage } from "../../support/docker.ts";
@@ -152,6 +155,18 @@ describeWithDocker("the image of an action", () => {
       await dockerCli("rm", "--force", container);
       await rm(directory, { recursive: true, force: true });
     }
+  }, 280_000);
+
+  it("has the engine's platform, and no digest before it is pushed", async () => {
+    const bases = { nodeImage: testBaseImage, baseImage: testBaseImage };
+    const set = { registry: "localhost/pbnj-worker-test", tag: "release-test", version: "1.2.3", bases };
+    const [build] = await projectImages(set, ["power-off"]);
+    if (!build) throw new Error("no build");
+
+    const released = await buildWithEngine(containerEngine("docker"), build, false);
+
+    const platform = await dockerCli("version", "--format", "{{.Server.Os}}/{{.Server.Arch}}");
+    expect(released).toEqual({ platform: platform.trim() });
   }, 280_000);
 
   it("carries its licences", async () => {

@@ -7,11 +7,9 @@ import { catalogue } from "../../../actions/catalogue.ts";
 import { findContainerEngine } from "../../../scripts/images/container-engine.ts";
 import { projectImages } from "../../../scripts/images/project-images.ts";
 import { buildxArguments } from "../../../scripts/release/buildx.ts";
-import { buildWithEngine } from "../../../scripts/release/engine-build.ts";
 import { type Findings, releaseProblems } from "../../../scripts/release/preflight.ts";
 import { type ReleaseOptions, release } from "../../../scripts/release/release.ts";
 import { releaseText } from "../../../scripts/release/release-record.ts";
-import { buildTestBase, describeWithDocker, dockerCli, testBaseImage } from "../../support/docker.ts";
 
 const projectRoot = join(import.meta.dirname, "../../..");
 const registry = "registry.example/bmc";
@@ -290,19 +288,4 @@ describe("npm run release", () => {
     expect(stderr).toContain("no registry: give --registry or IMAGE_REGISTRY");
     await expect(readFile(join(directory, "release.json"))).rejects.toThrow("ENOENT");
   });
-});
-
-describeWithDocker("an image built by an engine alone", () => {
-  it("has the engine's platform, and no digest before it is pushed", async () => {
-    await buildTestBase();
-    const bases = { nodeImage: testBaseImage, baseImage: testBaseImage };
-    const set = { registry: "localhost/pbnj-worker-test", tag: "release-test", version: "1.2.3", bases };
-    const [image] = await projectImages(set, ["power-off"]);
-    if (!image) throw new Error("no build");
-
-    const built = await buildWithEngine(await findContainerEngine("docker"), image, false);
-
-    const platform = await dockerCli("version", "--format", "{{.Server.Os}}/{{.Server.Arch}}");
-    expect(built).toEqual({ platform: platform.trim() });
-  }, 280_000);
 });

@@ -3,8 +3,8 @@ import { dice } from "../../../support/dice.ts";
 import { eventually } from "../faults/attempt.ts";
 import { type Kind, runOnce, SLOTS, sessionLab } from "./session-lab.ts";
 
-/** A leak in one of forty runs fills the slots. */
-const RUNS = 40 * SLOTS;
+/** A leak in one of twenty runs fills the slots. */
+const RUNS = 20 * SLOTS;
 /** Clients at the same time: a leaked slot is missed by the others. */
 const AT_ONCE = 4;
 /**
