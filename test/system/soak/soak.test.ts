@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -48,6 +49,7 @@ describe("npm run soak", () => {
 
   test("ends and cleans up when it is stopped, and says so", { timeout: 120_000 }, async () => {
     const soak = start("--minutes", "5", "--machines", "4", "--seed", "1");
+    await once(soak.stderr, "data");
     await expect
       .poll(() => readdir(folder), { timeout: 60_000 })
       .toContainEqual(expect.stringMatching(/^pbnj-/));
