@@ -1,7 +1,7 @@
 import { Readable, Writable } from "node:stream";
 import { loadAction } from "../../actions/catalogue.ts";
-import { runProgram } from "../../actions/harness/program.ts";
 import { createLineLogger } from "../../actions/harness/result/logger.ts";
+import { runProgram } from "../../actions/harness/run/program.ts";
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import type { StopSignal } from "../../shared/contract/exit-code.ts";
 import { type ActionResult, parseResultLine } from "../../shared/contract/result.ts";

@@ -1,0 +1,39 @@
+import { BmcError } from "../../../shared/contract/bmc-error.ts";
+import { exitCodeOf, type StopSignal } from "../../../shared/contract/exit-code.ts";
+import type { Action } from "../action.ts";
+import type { InputFields } from "../input/input.ts";
+import { createActionLogger } from "../result/logger.ts";
+import { runProgram } from "./program.ts";
+
+/** The program of one action in this process, which it ends. */
+export async function main<Fields extends InputFields>(
+  action: Action<Fields>,
+  argv: readonly string[] = process.argv.slice(2),
+): Promise<never> {
+  const exitCode = await runProgram(action, {
+    argv,
+    env: process.env,
+    startedMs: Date.now() - performance.now(),
+    stdin: () => process.stdin,
+    stdout: process.stdout,
+    stderr: process.stderr,
+    ...listenForStop(),
+    openLog: createActionLogger,
+    onUncaught: (end) => process.on("uncaughtException", async (thrown) => process.exit(await end(thrown))),
+  });
+  process.exit(exitCode);
+}
+
+/** The first SIGTERM or SIGINT cancels and lets the action clean up; the second ends it at once. */
+function listenForStop() {
+  const controller = new AbortController();
+  let received: StopSignal | undefined;
+  const onSignal = (name: StopSignal) => {
+    if (received) process.exit(exitCodeOf("cancelled", name));
+    received = name;
+    controller.abort(new BmcError("cancelled", `cancelled by ${name}`));
+  };
+  process.on("SIGTERM", () => onSignal("SIGTERM"));
+  process.on("SIGINT", () => onSignal("SIGINT"));
+  return { signal: controller.signal, stoppedBy: () => received };
+}
