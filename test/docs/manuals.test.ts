@@ -17,7 +17,9 @@ import { codeBlocks, headingAnchors, inlineCode, localLinks } from "./markdown.t
 import { shellCommands } from "./shell-words.ts";
 import { yamlProblems } from "./yaml-blocks.ts";
 
-const inDocs = (await readdir("docs")).filter((name) => name.endsWith(".md")).map((name) => `docs/${name}`);
+const inDocs = (await readdir("docs", { recursive: true })).flatMap((name) =>
+  name.endsWith(".md") ? [`docs/${name}`] : [],
+);
 const pages = await Promise.all(
   ["README.md", ...inDocs].map(async (path) => ({ path, page: await readFile(path, "utf8") })),
 );

@@ -12,7 +12,7 @@ import { REFUSING } from "./failures/machines.ts";
 import { Stage } from "./failures/stage.ts";
 import { codeBlocks, headingAnchors } from "./markdown.ts";
 
-const PAGE = "docs/operating.md";
+const PAGE = "docs/how-to/install-with-systemd.md";
 const page = await readFile(PAGE, "utf8");
 const anchors = headingAnchors(page);
 

@@ -8,7 +8,7 @@ import { SimulatedMachine } from "../simulators/machine.ts";
 import { type RedfishBmc, startRedfishBmc } from "../simulators/redfish/bmc.ts";
 import { type CodeBlock, codeBlocks } from "./markdown.ts";
 
-const PAGE = "docs/templates.md";
+const PAGE = "docs/how-to/write-templates.md";
 const TIMEOUT_MS = 120_000;
 const PROGRAM = join(import.meta.dirname, "../../cli/main.ts");
 

@@ -5,7 +5,7 @@ import { type LogMessage, logMessages } from "../support/log-messages.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-const MANUAL = readFileSync(join(ROOT, "docs/logs.md"), "utf8");
+const MANUAL = readFileSync(join(ROOT, "docs/reference/logs.md"), "utf8");
 
 /** Files that pass on what others log. */
 const sources: readonly LogMessage[] = [

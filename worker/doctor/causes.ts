@@ -40,7 +40,7 @@ export const CAUSES = {
     "settings",
     "usage",
     "A setting is missing, unknown, invalid, or conflicts with another setting; `start` rejects it.",
-    "correct the setting there; docs/configuration.md lists every setting",
+    "correct the setting there; docs/reference/configuration.md lists every setting",
   ),
   "setting-doubtful": warning(
     "settings",
@@ -51,7 +51,7 @@ export const CAUSES = {
     "inventory",
     "usage",
     "The inventory cannot be read, or an entry is invalid; `start` rejects it.",
-    "correct the entry there; docs/inventory.md lists every key",
+    "correct the entry there; docs/reference/inventory.md lists every key",
   ),
   "inventory-doubtful": warning(
     "inventory",
@@ -62,7 +62,7 @@ export const CAUSES = {
     "policy",
     "usage",
     "The policy cannot be read, or a rule is invalid; `start` rejects it.",
-    "correct the rule there; docs/policy.md lists every rule",
+    "correct the rule there; docs/reference/policy.md lists every rule",
   ),
   "policy-doubtful": warning(
     "policy",
@@ -104,7 +104,7 @@ export const CAUSES = {
     "secrets",
     "usage",
     "A user name, password, Kg or signing secret cannot be read. Every action for the machine fails.",
-    "create it and make it readable by {user}, the user that runs this command and the worker; docs/inventory.md describes the format",
+    "create it and make it readable by {user}, the user that runs this command and the worker; docs/reference/inventory.md describes the format",
   ),
   "secret-command-doubtful": warning(
     "secrets",
@@ -359,7 +359,7 @@ export const CAUSES = {
   "workflows-finished": warning(
     "cluster",
     "Agent IDs have many finished Workflows. The tink server checks one Workflow of an agent ID per second, in random order, so a new one waits about one second for each finished one, or less than half a second with --wake-up.",
-    "delete finished Workflows (a new one now waits {seconds} s on average, without --wake-up), and delete them regularly: docs/kubernetes.md, Finished Workflows",
+    "delete finished Workflows (a new one now waits {seconds} s on average, without --wake-up), and delete them regularly: docs/how-to/install-with-helm.md, Finished Workflows",
   ),
   "cluster-strange": problem(
     "cluster",
@@ -460,7 +460,7 @@ export const CAUSES = {
     "bmc",
     "usage",
     "The machine's credentials cannot be read, or the command that prints them fails.",
-    "fix what the message names; docs/inventory.md describes the format of secrets",
+    "fix what the message names; docs/reference/inventory.md describes the format of secrets",
   ),
   "bmc-auth": problem(
     "bmc",
@@ -490,7 +490,7 @@ export const CAUSES = {
     "bmc",
     "unsupported",
     "None of the machine's providers supports what every action needs on this BMC.",
-    "set other providers for the machine in the inventory; docs/providers/README.md lists what each supports",
+    "set other providers for the machine in the inventory; docs/reference/providers/README.md lists what each supports",
   ),
   "bmc-busy": problem(
     "bmc",
@@ -514,7 +514,7 @@ export const CAUSES = {
     "bmc",
     "usage",
     "The check could not run with the machine's inventory entry.",
-    "fix what the message names; docs/inventory.md lists every key",
+    "fix what the message names; docs/reference/inventory.md lists every key",
   ),
   "bmc-state": problem(
     "bmc",

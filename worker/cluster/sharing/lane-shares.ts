@@ -59,7 +59,7 @@ const PLAN_PAUSE_MS = 50;
 
 /**
  * Shares the agent IDs among the replicas of a group: each has one owner. A member has one Lease that it renews; a shard has
- * one that is written when its owner changes, and is worth as much as its owner's membership. See docs/scaling.md.
+ * one that is written when its owner changes, and is worth as much as its owner's membership. See docs/explanation/scaling.md.
  */
 export class LaneShares {
   readonly #options: LaneSharesOptions;
