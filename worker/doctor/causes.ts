@@ -359,7 +359,7 @@ export const CAUSES = {
   "workflows-finished": warning(
     "cluster",
     "Agent IDs have many finished Workflows. The tink server checks one Workflow of an agent ID per second, in random order, so a new one waits about one second for each finished one, or less than half a second with --wake-up.",
-    "delete finished Workflows (a new one now waits {seconds} s on average, without --wake-up), and delete them regularly: docs/how-to/install-with-helm.md, Finished Workflows",
+    "delete finished Workflows (a new one now waits {seconds} s on average, without --wake-up), and delete them regularly: docs/how-to/reduce-workflow-delay.md",
   ),
   "cluster-strange": problem(
     "cluster",

@@ -18,7 +18,7 @@ one BMC task being one action here; the labels are this project's own.
 
 ## Scraping
 
-On loopback the metrics need no authentication. On [any other address](status-page.md#on-the-network) Prometheus sends the token:
+On loopback the metrics need no authentication. On [any other address](../how-to/serve-the-status-page.md) Prometheus sends the token:
 
 \`\`\`yaml
 scrape_configs:
