@@ -68,7 +68,7 @@ describe("the manual for templates", () => {
     const unrepeatable = actions.flatMap((action) => (action && !action.idempotent ? [action.name] : []));
 
     const [, said = ""] =
-      /^(.*?)They are never sent a second time/s.exec(page.split("Five are not like this")[1] ?? "") ?? [];
+      /^(.*?)The worker never runs them/s.exec(page.split("Five actions are not idempotent")[1] ?? "") ?? [];
 
     expect([...said.matchAll(/`([\w-]+)`/g)].map(([, name]) => name).sort()).toEqual(unrepeatable.sort());
   });
