@@ -72,8 +72,8 @@ export class NotLaunched extends Error {
  * The worker let go of an action, which runs on: its end is for the worker that takes it over to see, and nothing is to be
  * reported by this one.
  */
-export class LetGo extends Error {
-  override readonly name = "LetGo";
+export class Detached extends Error {
+  override readonly name = "Detached";
 
   constructor() {
     super("the worker detached from the action, which keeps running");
@@ -84,7 +84,7 @@ export class LetGo extends Error {
 export type LaunchHandle = Readonly<Record<string, string | number | null>>;
 
 /** An action that an earlier worker launched, or was about to. */
-export interface LeftAction extends OutputTerms {
+export interface ReturnedAction extends OutputTerms {
   readonly action: ActionId & Pick<Action, "image">;
   /** Absent when that worker died before it could write it down: one that is `connected` has then done nothing. */
   readonly handle?: LaunchHandle;
@@ -125,12 +125,12 @@ export interface Runtime {
   /**
    * Runs an action to its end. Never rejects for what the action or the engine did: that is an outcome. Rejects with
    * `LaunchNotRecorded` when nothing was launched because of that.
-   * When `signal` aborts, the action is stopped (stop, grace, kill) and the outcome is class `cancelled`. Rejects with `LetGo`
-   * after `letGo`, or with `NotLaunched` where it had not come that far.
+   * When `signal` aborts, the action is stopped (stop, grace, kill) and the outcome is class `cancelled`. Rejects with `Detached`
+   * after `detach`, or with `NotLaunched` where it had not come that far.
    */
   run(request: LaunchRequest, signal: AbortSignal): Promise<EndedAction>;
   /** Takes over what an earlier worker left, under the terms of `run`. */
-  adopt(left: LeftAction, signal: AbortSignal): Promise<Adoption>;
+  adopt(left: ReturnedAction, signal: AbortSignal): Promise<Adoption>;
   /**
    * Removes what no worker will come back for: what this worker's state directory launched, except for what runs now and
    * the actions that `keep` says are needed (by `actionKey`), and other workers' long after their time. Resolves to how
@@ -141,8 +141,8 @@ export interface Runtime {
   check(signal: AbortSignal): Promise<string>;
   /**
    * There where what runs outlives the worker and any other one can take it over: every `run` and `adopt` under way rejects
-   * with `LetGo`, and no signal stops its action any more.
+   * with `Detached`, and no signal stops its action any more.
    */
-  letGo?(): void;
+  detach?(): void;
   close(): Promise<void>;
 }

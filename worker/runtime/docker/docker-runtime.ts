@@ -17,9 +17,9 @@ import {
   type EndedAction,
   LaunchNotRecorded,
   type LaunchRequest,
-  type LeftAction,
   type OutputTerms,
   outputTerms,
+  type ReturnedAction,
   type Runtime,
 } from "../runtime.ts";
 import {
@@ -65,7 +65,7 @@ const IDEMPOTENT_LABEL = "pbnj-worker.idempotent";
 /** What following a container to its end takes, whoever launched it. */
 type Followed = Pick<LaunchRequest, "timeoutMs" | "connection"> &
   OutputTerms &
-  Partial<Pick<LeftAction, "clockSetMs">> & { readonly action: ActionId };
+  Partial<Pick<ReturnedAction, "clockSetMs">> & { readonly action: ActionId };
 
 /** A container of the action at hand: fresh and not yet started, or found from before. */
 type Claim =
@@ -124,7 +124,7 @@ export class DockerRuntime implements Runtime {
     }
   }
 
-  async adopt(left: LeftAction, signal: AbortSignal): Promise<Adoption> {
+  async adopt(left: ReturnedAction, signal: AbortSignal): Promise<Adoption> {
     const details = await this.#findStarted(left, signal);
     if (details === "never-started") return { kind: "not-launched" };
     if (details === undefined || details.State.Status === "removing") return this.#lost(left, signal);
@@ -156,7 +156,7 @@ export class DockerRuntime implements Runtime {
    * before the start: without a handle there was none.
    */
   async #findStarted(
-    left: LeftAction,
+    left: ReturnedAction,
     signal: AbortSignal,
   ): Promise<ContainerDetails | "never-started" | undefined> {
     for (;;) {
@@ -177,7 +177,7 @@ export class DockerRuntime implements Runtime {
   }
 
   /** The container of an action of before; asks until the engine answers. Rejects when the signal aborts. */
-  async #find({ action }: LeftAction, signal: AbortSignal): Promise<ContainerDetails | undefined> {
+  async #find({ action }: ReturnedAction, signal: AbortSignal): Promise<ContainerDetails | undefined> {
     const bound = AbortSignal.any([signal, this.#closing.signal]);
     for (let attempt = 1; ; attempt++) {
       try {
@@ -193,7 +193,7 @@ export class DockerRuntime implements Runtime {
     }
   }
 
-  async #lost({ action }: LeftAction, signal: AbortSignal): Promise<Adoption> {
+  async #lost({ action }: ReturnedAction, signal: AbortSignal): Promise<Adoption> {
     const image = await this.#engine.inspectImage(action.image, signal).catch(() => undefined);
     const idempotent = image?.Config?.Labels?.[IDEMPOTENT_LABEL] === "true";
     return {
@@ -330,7 +330,7 @@ export class DockerRuntime implements Runtime {
         engine: this.#engine,
         stopGraceMs: this.#stopGraceMs,
         ...outputTerms(request),
-        letGo: this.#closing.signal,
+        detached: this.#closing.signal,
       },
       signal,
     );

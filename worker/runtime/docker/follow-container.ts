@@ -30,7 +30,7 @@ export interface FollowOptions extends OutputTerms {
   /** Between SIGTERM and SIGKILL. */
   readonly stopGraceMs: number;
   /** Aborts when the worker lets go of the container, which then runs on to be adopted. */
-  readonly letGo: AbortSignal;
+  readonly detached: AbortSignal;
   readonly clock?: Clock;
 }
 
@@ -43,7 +43,7 @@ export interface FollowedContainer {
 /**
  * Follows a started container to its end, stops it when its time is over or `signal` aborts, and gathers what
  * it wrote. An engine that goes away meanwhile is asked again until the time is over.
- * Rejects with an `EngineError` when the container's end cannot be known, and with the reason of `letGo`.
+ * Rejects with an `EngineError` when the container's end cannot be known, and with the reason of `detached`.
  */
 export async function followContainer(
   options: FollowOptions,
@@ -57,7 +57,7 @@ export async function followContainer(
     : output.readLogs(engine, id, { follow: true }, reading.signal).catch(() => undefined);
   try {
     const stopReason = await waitUntilDeadline(options.timeoutMs, signal, (bound) =>
-      untilEnded(engine, id, clock, AbortSignal.any([bound, options.letGo])),
+      untilEnded(engine, id, clock, AbortSignal.any([bound, options.detached])),
     );
     const { isFlooding } = output;
     const graceMs = isFlooding ? Math.min(stopGraceMs, FLOOD_GRACE_MS) : stopGraceMs;

@@ -14,7 +14,7 @@ import {
   type EndedAction,
   LaunchNotRecorded,
   type LaunchRequest,
-  type LeftAction,
+  type ReturnedAction,
   type Runtime,
 } from "../runtime.ts";
 import type { ActionLibrary, InProcessAction, InProcessEnd } from "./action-library.ts";
@@ -77,7 +77,7 @@ export class InProcessRuntime implements Runtime {
   }
 
   /** What an earlier worker ran died with it; what is not on record as launched did not run. */
-  async adopt({ action, handle, damaged }: LeftAction): Promise<Adoption> {
+  async adopt({ action, handle, damaged }: ReturnedAction): Promise<Adoption> {
     if (!handle && !damaged) return { kind: "not-launched" };
     const idempotent = (await this.#find(action.image))?.idempotent ?? false;
     return { kind: "lost", reason: "the worker that ran it inside itself was restarted", idempotent };

@@ -55,7 +55,7 @@ export interface FollowOptions extends OutputTerms {
   /** Called when its log cannot be read for want of a right. */
   readonly onLogForbidden: (reason: string) => void;
   /** Aborts when the worker lets go of the Job, which then runs on to be adopted. */
-  readonly letGo: AbortSignal;
+  readonly detached: AbortSignal;
   readonly clock: Clock;
   readonly log: Logger;
   readonly fields: Readonly<Record<string, unknown>>;
@@ -76,7 +76,7 @@ interface StartFailure {
 
 /**
  * Follows a Job that was let run to the end of its action, stops it when it does not start within its bound, when its time
- * is over or when `signal` aborts, and gathers what it wrote. Rejects with the reason of `letGo` alone.
+ * is over or when `signal` aborts, and gathers what it wrote. Rejects with the reason of `detached` alone.
  */
 export async function followJob(options: FollowOptions, signal: AbortSignal): Promise<FollowedJob> {
   return new JobFollower(options).follow(signal);
@@ -100,7 +100,7 @@ class JobFollower {
   }
 
   async follow(signal: AbortSignal): Promise<FollowedJob> {
-    const { letGo } = this.#options;
+    const { detached } = this.#options;
     try {
       const toStop = this.#knownStop() ?? (await this.#untilEnd(signal));
       if (toStop !== undefined) await this.#stop(toStop);
@@ -116,7 +116,7 @@ class JobFollower {
       const outcome = concludePod({ pod: ownPod, termination, stopReason, written, timeoutMs, nowMs });
       return { outcome, livePod: isPodOver(pod) ? undefined : pod };
     } finally {
-      this.#reading.abort(letGo.reason);
+      this.#reading.abort(detached.reason);
     }
   }
 
@@ -201,13 +201,13 @@ class JobFollower {
 
   /** What the pod says, else what the newest event does. */
   async #describeDelay(): Promise<StartFailure> {
-    const { observation, calls, job, clock, letGo } = this.#options;
+    const { observation, calls, job, clock, detached } = this.#options;
     const { pod } = observation.sight;
     const state = podState(observation.sight);
     if (state.kind === "pending" && state.problem) return state.problem;
-    const bound = AbortSignal.any([AbortSignal.timeout(EVENTS_MS), letGo]);
+    const bound = AbortSignal.any([AbortSignal.timeout(EVENTS_MS), detached]);
     const warning = await calls.newestWarning(pod?.uid ?? job.uid, bound);
-    letGo.throwIfAborted();
+    detached.throwIfAborted();
     if (warning) return { class: "internal", text: reasonText(warning) };
     const seconds = pod ? formatSeconds(clock.now() - pod.createdMs) : "";
     return {
@@ -220,9 +220,9 @@ class JobFollower {
 
   /** Ends the Job on record first, then its pod at once, and waits until that is certain, or for as long as it may take. */
   async #stop(note: StopNote): Promise<void> {
-    const { calls, job, observation, stopGraceMs, letGo } = this.#options;
+    const { calls, job, observation, stopGraceMs, detached } = this.#options;
     this.#stopped = note;
-    const bound = AbortSignal.any([AbortSignal.timeout(stopGraceMs + STOP_BOUND_MS[note]), letGo]);
+    const bound = AbortSignal.any([AbortSignal.timeout(stopGraceMs + STOP_BOUND_MS[note]), detached]);
     const failure = this.#startFailure;
     try {
       await calls.end(job, note, failure ? `${failure.class}: ${failure.text}` : "", bound);
@@ -230,7 +230,7 @@ class JobFollower {
       await observation.refreshPod(bound);
       await this.#removePod(bound);
     } catch (thrown) {
-      letGo.throwIfAborted();
+      detached.throwIfAborted();
       this.#stopFailure = textOf(thrown);
       return;
     }
@@ -238,14 +238,14 @@ class JobFollower {
   }
 
   async #removePod(bound: AbortSignal): Promise<void> {
-    const { calls, observation, stopGraceMs, letGo, log, fields } = this.#options;
+    const { calls, observation, stopGraceMs, detached, log, fields } = this.#options;
     const { pod } = observation.sight;
     if (!pod || isPodOver(pod) || podState(observation.sight).kind === "ended") return;
     try {
       const graceMs = this.#output.isFlooding ? Math.min(stopGraceMs, FLOOD_GRACE_MS) : stopGraceMs;
       await calls.removePod(pod, Math.max(1, Math.ceil(graceMs / 1_000)), bound);
     } catch (thrown) {
-      letGo.throwIfAborted();
+      detached.throwIfAborted();
       // The Job has ended: its controller takes the pod away as well.
       const error = textOf(thrown);
       log.warn({ ...fields, pod: pod.name, error }, "pod deletion failed");
@@ -254,12 +254,12 @@ class JobFollower {
 
   /** Until nothing of the action runs, or its grace and more are over. */
   async #untilOver(): Promise<void> {
-    const { stopGraceMs, letGo } = this.#options;
-    const bound = AbortSignal.any([AbortSignal.timeout(stopGraceMs + STOPPED_WAIT_MS), letGo]);
+    const { stopGraceMs, detached } = this.#options;
+    const bound = AbortSignal.any([AbortSignal.timeout(stopGraceMs + STOPPED_WAIT_MS), detached]);
     await this.#until(({ kind }, { pod }) => kind === "ended" || isCertain(kind, pod), bound).catch(
       () => undefined,
     );
-    letGo.throwIfAborted();
+    detached.throwIfAborted();
   }
 
   /**
@@ -267,10 +267,10 @@ class JobFollower {
    * pod, which is then asked for.
    */
   async #settle(): Promise<PodState> {
-    const { observation, stopGraceMs, letGo } = this.#options;
+    const { observation, stopGraceMs, detached } = this.#options;
     const state = podState(observation.sight);
     if (state.kind !== "over" || this.#stopFailure !== undefined) return state;
-    const bound = AbortSignal.any([AbortSignal.timeout(stopGraceMs + STOPPED_WAIT_MS), letGo]);
+    const bound = AbortSignal.any([AbortSignal.timeout(stopGraceMs + STOPPED_WAIT_MS), detached]);
     await observation.refreshPod(bound).catch(() => undefined);
     await this.#untilOver();
     return podState(observation.sight);
@@ -280,14 +280,14 @@ class JobFollower {
     const own = this.#stopped;
     if (own === "timeout" || own === "cancelled") return own;
     if (own === "not-started") return undefined;
-    const { observation, letGo } = this.#options;
+    const { observation, detached } = this.#options;
     if (state.kind === "ended" && state.pod.isBeingDeleted && state.termination.exitCode !== 0) {
       // Its deadline may have been what deleted it.
-      const bound = AbortSignal.any([AbortSignal.timeout(JOB_END_WAIT_MS), letGo]);
+      const bound = AbortSignal.any([AbortSignal.timeout(JOB_END_WAIT_MS), detached]);
       await observation
         .until(({ job }) => (job === "gone" || job?.end || (job && stopNoteOf(job))) as unknown, bound)
         .catch(() => undefined);
-      letGo.throwIfAborted();
+      detached.throwIfAborted();
     }
     const { job } = observation.sight;
     if (job === undefined || job === "gone") return undefined;
@@ -298,7 +298,7 @@ class JobFollower {
 
   /** No status of its container is to be had. */
   async #withoutEnd(stopReason: StopReason | undefined): Promise<FollowedJob> {
-    const { calls, clock, job, letGo, observation, timeoutMs } = this.#options;
+    const { calls, clock, job, detached, observation, timeoutMs } = this.#options;
     const { pod } = observation.sight;
     const hasRun = this.#hasRun || pod?.container.kind === "running";
     const now = new Date(clock.now());
@@ -309,9 +309,9 @@ class JobFollower {
     const jobSeen = observation.sight.job;
     if (jobSeen !== undefined && jobSeen !== "gone" && !jobSeen.end) {
       // Whatever took the pod away, no other may be made in its place.
-      const bound = AbortSignal.any([AbortSignal.timeout(STOPPED_WAIT_MS), letGo]);
+      const bound = AbortSignal.any([AbortSignal.timeout(STOPPED_WAIT_MS), detached]);
       await calls.end(job, undefined, "", bound).catch(() => undefined);
-      letGo.throwIfAborted();
+      detached.throwIfAborted();
     }
     const written = pod ? await this.#drain("") : this.#output.end(undefined);
     const startedAt =
@@ -375,21 +375,21 @@ class JobFollower {
   /** What it wrote, with what its last words confirm. */
   async #drain(lastWords: string): Promise<WrittenOutput> {
     this.#readLog();
-    const { letGo } = this.#options;
+    const { detached } = this.#options;
     this.#output.hurry();
     const isWhole = await this.#within(DRAIN_MS, async () => this.#log);
     this.#reading.abort(new Error("the action has ended"));
     await this.#log;
-    letGo.throwIfAborted();
+    detached.throwIfAborted();
     if (!isWhole) await this.#readTail();
-    letGo.throwIfAborted();
+    detached.throwIfAborted();
     return this.#output.end(terminationResult(lastWords));
   }
 
   /** How long of a log that is longer than what can be read in time is read, by how much it is. */
   async #within(ms: number, work: (signal: AbortSignal) => Promise<void>): Promise<boolean> {
     const boundMs = this.#output.isFlooding ? FLOOD_DRAIN_MS : ms;
-    return withTimeout(boundMs, this.#options.letGo, work).then(
+    return withTimeout(boundMs, this.#options.detached, work).then(
       () => true,
       () => false,
     );
@@ -404,13 +404,13 @@ class JobFollower {
   }
 
   #until(judge: (state: PodState, sight: Sight) => boolean, signal: AbortSignal): Promise<PodState> {
-    const { observation, letGo } = this.#options;
+    const { observation, detached } = this.#options;
     return observation.until(
       (sight) => {
         const state = podState(sight);
         return judge(state, sight) ? state : undefined;
       },
-      AbortSignal.any([signal, letGo]),
+      AbortSignal.any([signal, detached]),
     );
   }
 }

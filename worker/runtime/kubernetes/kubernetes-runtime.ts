@@ -16,14 +16,14 @@ import type { Need } from "../leftover.ts";
 import { failedLaunch, nothingLeft } from "../outcome.ts";
 import {
   type Adoption,
+  Detached,
   type EndedAction,
   LaunchNotRecorded,
   type LaunchRequest,
-  type LeftAction,
-  LetGo,
   NotLaunched,
   type OutputTerms,
   outputTerms,
+  type ReturnedAction,
   type Runtime,
 } from "../runtime.ts";
 import { type FollowedJob, followJob } from "./follow-job.ts";
@@ -67,7 +67,7 @@ export interface KubernetesRuntimeOptions {
 /** What following a Job to its end takes, whoever launched it. */
 type Followed = Pick<LaunchRequest, "timeoutMs"> &
   OutputTerms &
-  Partial<Pick<LeftAction, "clockSetMs">> & { readonly action: ActionId };
+  Partial<Pick<ReturnedAction, "clockSetMs">> & { readonly action: ActionId };
 
 /** A Job of the action at hand: suspended and ready to be let run, or let run before. */
 type Claim =
@@ -122,7 +122,7 @@ export class KubernetesRuntime implements Runtime {
     }
   }
 
-  async adopt(left: LeftAction, signal: AbortSignal): Promise<Adoption> {
+  async adopt(left: ReturnedAction, signal: AbortSignal): Promise<Adoption> {
     const job = await this.#findStarted(left, signal);
     if (job === "never-started") return { kind: "not-launched" };
     if (job === undefined) {
@@ -189,12 +189,12 @@ export class KubernetesRuntime implements Runtime {
   }
 
   /** Leaves Jobs that still run as they are: whichever worker is served their actions next adopts them. */
-  letGo(): void {
-    this.#closing.abort(new LetGo());
+  detach(): void {
+    this.#closing.abort(new Detached());
   }
 
   async close(): Promise<void> {
-    this.letGo();
+    this.detach();
     this.#watched.close();
   }
 
@@ -295,7 +295,10 @@ export class KubernetesRuntime implements Runtime {
   }
 
   /** The Job of an action of before, if it was let run; undefined when it was and is gone. */
-  async #findStarted(left: LeftAction, signal: AbortSignal): Promise<SeenJob | "never-started" | undefined> {
+  async #findStarted(
+    left: ReturnedAction,
+    signal: AbortSignal,
+  ): Promise<SeenJob | "never-started" | undefined> {
     for (;;) {
       const job = await this.#find(left, signal);
       // The launch is on record before the Job is let run: without a handle it was not.
@@ -308,7 +311,7 @@ export class KubernetesRuntime implements Runtime {
   }
 
   /** The Job of an action of before; asks until the API answers. Rejects when the signal aborts. */
-  async #find({ action }: LeftAction, signal: AbortSignal): Promise<SeenJob | undefined> {
+  async #find({ action }: ReturnedAction, signal: AbortSignal): Promise<SeenJob | undefined> {
     const { log } = this.#options;
     const bound = AbortSignal.any([signal, this.#closing.signal]);
     for (let attempt = 1; ; attempt++) {
@@ -375,7 +378,7 @@ export class KubernetesRuntime implements Runtime {
           ...outputTerms(output),
           ...{ startTimeoutMs: pods.startTimeoutMs, clock: this.#clock, log, fields: fieldsOf(action) },
           ...launch,
-          letGo: this.#closing.signal,
+          detached: this.#closing.signal,
           onLogForbidden: (reason) => this.#sayLogForbidden(reason),
         },
         signal,

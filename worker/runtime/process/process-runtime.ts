@@ -21,7 +21,7 @@ import {
   type LaunchHandle,
   LaunchNotRecorded,
   type LaunchRequest,
-  type LeftAction,
+  type ReturnedAction,
   type Runtime,
 } from "../runtime.ts";
 import type { ActionProgram, ActionPrograms } from "./action-program.ts";
@@ -101,7 +101,7 @@ export class ProcessRuntime implements Runtime {
     }
   }
 
-  async adopt(left: LeftAction, signal: AbortSignal): Promise<Adoption> {
+  async adopt(left: ReturnedAction, signal: AbortSignal): Promise<Adoption> {
     const { state, stopGraceMs } = this.#options;
     const key = actionKey(left.action);
     if (state === undefined) return this.#lost(left);
@@ -144,7 +144,7 @@ export class ProcessRuntime implements Runtime {
     return { kind: "not-launched" };
   }
 
-  async #lost({ action }: LeftAction): Promise<Adoption> {
+  async #lost({ action }: ReturnedAction): Promise<Adoption> {
     const name = parseImageReference(action.image)?.name;
     const program = name === undefined ? undefined : await this.#programs.find(name);
     const reason = "the worker was restarted, and the action's process is gone without a result";
@@ -154,13 +154,13 @@ export class ProcessRuntime implements Runtime {
   /** Waits for a process that is another worker's child; why it was stopped, if it was. */
   async #waitForLeft(
     handle: LaunchHandle,
-    { startedAt, timeoutMs, clockSetMs }: LeftAction,
+    { startedAt, timeoutMs, clockSetMs }: ReturnedAction,
     signal: AbortSignal,
   ): Promise<StopReason | undefined> {
     const { stopGraceMs } = this.#options;
-    const leftMs = startedAt.getTime() + timeoutMs - (Date.now() - clockSetMs);
+    const remainingMs = startedAt.getTime() + timeoutMs - (Date.now() - clockSetMs);
     const stop = AbortSignal.any([signal, this.#closing.signal]);
-    const stopReason = await waitUntilDeadline(leftMs, stop, (bound) => untilGone(handle, bound));
+    const stopReason = await waitUntilDeadline(remainingMs, stop, (bound) => untilGone(handle, bound));
     if (stopReason) {
       const gone = untilGone(handle, AbortSignal.timeout(stopGraceMs));
       await endGroup(

@@ -148,8 +148,8 @@ export class JobRunner {
     if (step.kind === "wait" && isTrue(job.status.conditions, "Running")) return;
     const made = this.#made.get(job.uid);
     if (step.kind === "create" && made?.index === step.index) {
-      const leftMs = made.atMs + SHOWN_WITHIN_MS - clock.monotonicMs();
-      if (leftMs > 0) return this.#lookAfter(leftMs, job, signal);
+      const remainingMs = made.atMs + SHOWN_WITHIN_MS - clock.monotonicMs();
+      if (remainingMs > 0) return this.#lookAfter(remainingMs, job, signal);
     }
     await lease.confirmFree(signal);
     switch (step.kind) {

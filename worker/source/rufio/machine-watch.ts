@@ -93,7 +93,7 @@ export class MachineWatch {
         case "started":
           if (event.machine !== undefined) this.#actionStarted(event.action.key, event.machine);
           return;
-        case "left":
+        case "returned":
           this.#actionLeft(event.action.key);
           return;
         case "ended": {

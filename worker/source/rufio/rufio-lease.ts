@@ -96,11 +96,11 @@ export class RufioLease {
     await this.#watched.synced.catch(() => undefined);
     while (!signal.aborted) {
       this.#wake = Promise.withResolvers();
-      const leftMs = this.#leftMs();
+      const remainingMs = this.#remainingMs();
       // The last word is the API's: a watch may be behind, as after the process was stopped for a while.
-      if (leftMs > 0) this.#become(false);
+      if (remainingMs > 0) this.#become(false);
       else if (!this.#isFree) await this.#lookAgain(signal);
-      await this.#pause(leftMs, signal);
+      await this.#pause(remainingMs, signal);
     }
     signal.removeEventListener("abort", wake);
     await watching;
@@ -109,7 +109,7 @@ export class RufioLease {
   /** Asks the API before something is begun. Rejects with `LeaseHeld`, with a `KubernetesError`, or the signal's reason. */
   async confirmFree(signal: AbortSignal): Promise<void> {
     if (this.#isFree) this.#observe(await this.#read(signal));
-    if (this.#isFree && this.#leftMs() <= 0) return;
+    if (this.#isFree && this.#remainingMs() <= 0) return;
     this.#wake.resolve();
     const holder = this.#observed?.holder;
     throw new LeaseHeld(
@@ -142,7 +142,7 @@ export class RufioLease {
   async #lookAgain(signal: AbortSignal): Promise<void> {
     try {
       this.#observe(await this.#read(signal));
-      this.#become(this.#leftMs() <= 0);
+      this.#become(this.#remainingMs() <= 0);
     } catch (thrown) {
       // What keeps the API from answering is said by the watch; nothing is known, and nothing is begun.
       if (!signal.aborted && !(thrown instanceof KubernetesError)) throw thrown;
@@ -150,10 +150,10 @@ export class RufioLease {
   }
 
   /** Until something is known to have changed, or the Lease runs out. */
-  async #pause(leftMs: number, signal: AbortSignal): Promise<void> {
+  async #pause(remainingMs: number, signal: AbortSignal): Promise<void> {
     if (this.#isFree) return this.#wake.promise;
     const slept = new AbortController();
-    const waitMs = leftMs > 0 ? leftMs : AGAIN.firstMs;
+    const waitMs = remainingMs > 0 ? remainingMs : AGAIN.firstMs;
     const over = this.#options.clock.sleep(waitMs, AbortSignal.any([signal, slept.signal]));
     await Promise.race([this.#wake.promise, over.catch(() => undefined)]);
     slept.abort();
@@ -172,7 +172,7 @@ export class RufioLease {
     this.#observed = { record, holder, untilMs: this.#options.clock.monotonicMs() + lastsMs };
   }
 
-  #leftMs(): number {
+  #remainingMs(): number {
     const { holder = "", untilMs = 0 } = this.#observed ?? {};
     return holder === "" ? 0 : untilMs - this.#options.clock.monotonicMs();
   }

@@ -9,7 +9,7 @@ import type { ObjectName } from "../../cluster/client/kinds.ts";
 import type { WatchState } from "../../cluster/client/watched-objects.ts";
 import { RUFIO_AGENT_ID } from "../../config/rufio-agent-id.ts";
 import type { RufioConfig } from "../../config/worker-config.ts";
-import type { ActionSource, StatusSink } from "../transport.ts";
+import type { ActionSource, StatusSink } from "../source.ts";
 import { JobRunner } from "./job-runner.ts";
 import { MachineWatch } from "./machine-watch.ts";
 import { RufioLease } from "./rufio-lease.ts";

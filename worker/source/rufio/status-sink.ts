@@ -2,7 +2,7 @@ import type { ActionStatus } from "../../action/action.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
 import { KINDS } from "../../cluster/client/kinds.ts";
 import { KubernetesError, type KubernetesReason } from "../../cluster/client/kubernetes-error.ts";
-import type { Acknowledgement, StatusSink } from "../transport.ts";
+import type { Acknowledgement, StatusSink } from "../source.ts";
 import { isTrue, timeText } from "./conditions.ts";
 import { isFinished, TaskObject, type TaskStatus, taskOf } from "./objects.ts";
 import { patchStatus } from "./patch-status.ts";
@@ -61,7 +61,7 @@ export class TaskStatusSink implements StatusSink {
         const answer = { code: "FailedPrecondition", reason: thrown.message };
         if (status.state === "running") return { kind: "rejected", ...answer };
         // A holder that is long dead counts for as long as its Lease lasts; a live one writes the Task's end itself.
-        return { kind: "retry", ...answer, bounded: true };
+        return { kind: "retry", ...answer, perhapsGone: true };
       }
       if (thrown instanceof KubernetesError) return acknowledgementOf(thrown);
       throw thrown;
@@ -178,5 +178,5 @@ const MENDABLE: ReadonlySet<KubernetesReason> = new Set([
 function acknowledgementOf({ reason, message }: KubernetesError): Acknowledgement {
   const answer = { code: CODES[reason], reason: message };
   if (reason === "invalid") return { kind: "rejected", ...answer };
-  return { kind: "retry", ...answer, ...(MENDABLE.has(reason) && { bounded: true }) };
+  return { kind: "retry", ...answer, ...(MENDABLE.has(reason) && { perhapsGone: true }) };
 }

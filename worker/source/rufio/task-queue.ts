@@ -9,7 +9,7 @@ import type { Cluster } from "../../cluster/client/cluster.ts";
 import { KINDS, type ObjectName } from "../../cluster/client/kinds.ts";
 import type { Change } from "../../cluster/client/watched-objects.ts";
 import { RUFIO_AGENT_ID } from "../../config/rufio-agent-id.ts";
-import type { ActionSource, Poll, WorkflowsAtHand } from "../transport.ts";
+import type { ActionSource, Poll, WorkflowSet } from "../source.ts";
 import { KeyedWork } from "./keyed-work.ts";
 import { keyOf, nameOfKey, type OpenTask, type RufioJob, type RufioTask, TaskObject } from "./objects.ts";
 import { patchStatus } from "./patch-status.ts";
@@ -89,19 +89,19 @@ export class TaskQueue implements ActionSource, Waking {
     return true;
   }
 
-  async next(_agentId: string, signal: AbortSignal, atHand: WorkflowsAtHand = new Set()): Promise<Poll> {
+  async next(_agentId: string, signal: AbortSignal, inFlight: WorkflowSet = new Set()): Promise<Poll> {
     const { clock } = this.#options;
     const endMs = clock.monotonicMs() + HOLD_MS;
     for (;;) {
       signal.throwIfAborted();
-      this.#takeBack(atHand);
-      const action = this.#take(atHand);
+      this.#takeBack(inFlight);
+      const action = this.#take(inFlight);
       if (action) return { kind: "action", action };
-      const leftMs = endMs - clock.monotonicMs();
-      if (leftMs <= 0) return { kind: "idle", reason: "no Rufio Task is pending" };
+      const remainingMs = endMs - clock.monotonicMs();
+      if (remainingMs <= 0) return { kind: "idle", reason: "no Rufio Task is pending" };
       // What the lane has at hand it comes back from without a word.
       const mayComeBack = this.#given.size > 0 || this.#ready.size > 0;
-      await this.#change(mayComeBack ? Math.min(leftMs, LOOK_AGAIN_MS) : leftMs, signal);
+      await this.#change(mayComeBack ? Math.min(remainingMs, LOOK_AGAIN_MS) : remainingMs, signal);
     }
   }
 
@@ -267,7 +267,7 @@ export class TaskQueue implements ActionSource, Waking {
     if (patched === "written") log.warn({ task: keyOf(name), reason }, "Rufio task rejected");
   }
 
-  #take(atHand: WorkflowsAtHand): Action | undefined {
+  #take(inFlight: WorkflowSet): Action | undefined {
     const { objects, machineName, image, version } = this.#options;
     for (const [uid, key] of this.#ready) {
       const task = objects.tasks.get(nameOfKey(key));
@@ -279,7 +279,7 @@ export class TaskQueue implements ActionSource, Waking {
         continue;
       }
       const workflowId = keyOf({ ...task.name, ...(task.owner && { name: task.owner.name }) });
-      if (atHand.has(workflowId)) continue;
+      if (inFlight.has(workflowId)) continue;
       this.#ready.delete(uid);
       this.#given.set(uid, { key, workflowId });
       const terms = {
@@ -292,12 +292,12 @@ export class TaskQueue implements ActionSource, Waking {
   }
 
   /** What the lane was given and no longer has at hand, although it has not ended, is to be given again. */
-  #takeBack(atHand: WorkflowsAtHand): void {
+  #takeBack(inFlight: WorkflowSet): void {
     const nowMs = this.#options.clock.monotonicMs();
     if (nowMs - this.#lookedMs < LOOK_AGAIN_MS) return;
     this.#lookedMs = nowMs;
     for (const [uid, { key, workflowId }] of this.#given) {
-      if (atHand.has(workflowId)) continue;
+      if (inFlight.has(workflowId)) continue;
       this.#given.delete(uid);
       this.#work.add(key);
     }

@@ -86,10 +86,10 @@ describe("the name of an action's Job", () => {
     await expect(ended).resolves.toMatchObject({ outcome: { ok: true } });
     expect(job.metadata.uid).not.toBe(first.job.metadata.uid);
     expect(await lab.podsMade(request)).toBe(1);
-    const letGo = expect(first.ended).rejects.toThrow(NotLaunched);
+    const detached = expect(first.ended).rejects.toThrow(NotLaunched);
     await first.runtime.close();
     first.onRecord.resolve();
-    await letGo;
+    await detached;
   });
 
   it("is free again when the worker lets go of it before it was let run", async () => {
@@ -100,7 +100,7 @@ describe("the name of an action's Job", () => {
     const notLaunched = expect(running).rejects.toThrow(NotLaunched);
     await lab.job(request);
 
-    runtime.letGo();
+    runtime.detach();
     onRecord.resolve();
 
     await notLaunched;
