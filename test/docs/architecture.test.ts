@@ -1,5 +1,6 @@
+import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 
 const page = await readFile("docs/architecture.md", "utf8");
@@ -41,5 +42,22 @@ describe("the folder table of docs/architecture.md", () => {
     expect(missing.flat()).toEqual([]);
     expect(rows).toEqual([...new Set(rows)]);
     expect(rows).toEqual(expect.arrayContaining([...PARENTS, "actions", "cli", "test", "deploy"]));
+  });
+});
+
+describe("the walk through one action", () => {
+  it("names files that exist, each below the folder of its step", async () => {
+    const steps = section("One action, from poll to report").split(/^\d+\. /m);
+    const missing: string[] = [];
+    for (const step of steps) {
+      const [, folder = "."] = /^\*\*[^*]*`([\w/-]+)\/`\.\*\*/.exec(step) ?? [];
+      const named = [...step.matchAll(/`([\w/-]+\.ts)`/g)].map(([, file = ""]) => file);
+      for (const file of named) {
+        if (!existsSync(file) && !existsSync(join(folder, file))) missing.push(`${folder}: ${file}`);
+      }
+    }
+
+    expect(steps.length).toBeGreaterThan(6);
+    expect(missing).toEqual([]);
   });
 });
