@@ -21,7 +21,14 @@ const inDocs = (await readdir("docs", { recursive: true })).flatMap((name) =>
   name.endsWith(".md") ? [`docs/${name}`] : [],
 );
 const pages = await Promise.all(
-  ["README.md", ...inDocs].map(async (path) => ({ path, page: await readFile(path, "utf8") })),
+  [
+    "README.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "examples/README.md",
+
+    ...inDocs,
+  ].map(async (path) => ({ path, page: await readFile(path, "utf8") })),
 );
 const blocks = pages.flatMap(({ path, page }) => codeBlocks(path, page));
 const ofLanguage = (...languages: readonly string[]) =>
@@ -122,7 +129,7 @@ describe("the running text", () => {
   }
 
   const mine = pages.filter(
-    ({ path }) => /how-to|tutorial|troubleshooting/.test(path) && !path.endsWith("release.md"),
+    ({ path }) => /how-to|tutorial|troubleshooting/.test(path) && !/(release|find-defects)\.md$/.test(path),
   );
 
   it.each(mine)("of $path names flags that exist", async ({ page }) => {
