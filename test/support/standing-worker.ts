@@ -7,8 +7,8 @@ import { catalogue } from "../../actions/catalogue.ts";
 import { actionLibrary } from "../../cli/action-library.ts";
 import { type Clock, systemClock } from "../../shared/clock.ts";
 import type { LogFields, Logger } from "../../shared/logger.ts";
-import { composeWorker } from "../../worker/compose/compose.ts";
-import { openOperating } from "../../worker/compose/operating.ts";
+import { composeObservability } from "../../worker/compose/observability.ts";
+import { composeWorker } from "../../worker/compose/worker.ts";
 import { loadConfig } from "../../worker/config/load-config.ts";
 import { addConfigOptions } from "../../worker/config/options.ts";
 import { Journal } from "../../worker/journal/journal.ts";
@@ -54,15 +54,15 @@ export async function standingWorker(
     warn: keeper(LEVELS.warn),
     error: keeper(LEVELS.error),
   };
-  const operating = openOperating(config, { log, clock, actionNames: catalogue });
-  const { observer, traceEnvironment, watchedFiles } = operating;
+  const observability = composeObservability(config, { log, clock, actionNames: catalogue });
+  const { observer, traceEnvironment, watchedFiles } = observability;
   const state = await openStateDirectory(config.stateDirectory);
   const journal = await Journal.open({ directory: state.journal, clock, log, observer });
   const own = { file: PROGRAM, actions: catalogue, library: actionLibrary };
   const worker: Worker = composeWorker(config, {
     ...{ log, own, state, journal, clock, observer, traceEnvironment, watchedFiles },
   });
-  await operating.serve(worker.facts);
+  await observability.serve(worker.facts);
   const ended = worker.run();
   return {
     journal,
@@ -94,7 +94,7 @@ export async function standingWorker(
       worker.cancel();
       await ended;
       await state.close();
-      await operating.close();
+      await observability.close();
       await rm(stateHome, { recursive: true, force: true });
     },
   };

@@ -23,7 +23,9 @@ afterEach(async () => {
 });
 
 test("it runs from the command line with a kubeconfig for its owner, until it is interrupted", async () => {
-  const main = JSON.stringify(pathToFileURL(join(import.meta.dirname, "../../simulators/kubernetes/main.ts")).href);
+  const main = JSON.stringify(
+    pathToFileURL(join(import.meta.dirname, "../../simulators/kubernetes/main.ts")).href,
+  );
   const program = `const { kubernetesCommand } = await import(${main}); await kubernetesCommand().parseAsync(process.argv.slice(1), { from: "user" });`;
   const file = join(folder, "kubeconfig");
   const args = ["--kubeconfig", file, "--crds", "v1alpha2", "--namespace", "lab"];

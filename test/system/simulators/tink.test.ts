@@ -9,7 +9,7 @@ import { createTinkTransport } from "../../../worker/source/tink/tink-transport.
 import { exampleTemplate } from "../../simulators/tink/example-template.ts";
 
 const never = new AbortController().signal;
-const program = join(import.meta.dirname, "../../simulators/main.ts");
+const program = join(import.meta.dirname, "../../simulators/tink/program.ts");
 
 interface Line {
   readonly event: string;

@@ -3,9 +3,9 @@ import { silentLogger } from "../../../shared/logger.ts";
 import { redactor } from "../../../shared/secret-forms.ts";
 import type { Action, ActionStatus, Outcome } from "../../../worker/action/action.ts";
 import { actionKey } from "../../../worker/action/action-key.ts";
-import { nobody } from "../../../worker/action/observer.ts";
+import { noObserver } from "../../../worker/action/observer.ts";
 import { Executor } from "../../../worker/execution/executor.ts";
-import { Reporter } from "../../../worker/execution/reporter.ts";
+import { Reporter } from "../../../worker/execution/report.ts";
 import { Journal } from "../../../worker/journal/journal.ts";
 import { Worker } from "../../../worker/lanes/worker.ts";
 import { AuthGate } from "../../../worker/machines/auth-gate.ts";
@@ -14,11 +14,11 @@ import type {
   Adoption,
   EndedAction,
   LaunchRequest,
-  LeftAction,
+  ReturnedAction,
   Runtime,
 } from "../../../worker/runtime/runtime.ts";
 import { LaunchNotRecorded } from "../../../worker/runtime/runtime.ts";
-import type { Poll, Transport } from "../../../worker/source/transport.ts";
+import type { Poll, Transport } from "../../../worker/source/source.ts";
 import { parseTemplate } from "../../../worker/template/parse-template.ts";
 import { ActionSlots } from "../../../worker/turns/action-slots.ts";
 import { MachineLocks } from "../../../worker/turns/machine-locks.ts";
@@ -214,7 +214,7 @@ class Life {
     const transport = this.#transport();
     const runtime = this.#runtime();
     const connect = options.connected ? { connect: async () => testConnection() } : {};
-    const more = { clock, log: silentLogger, observer: nobody, maxBackoffMs: 1_000 };
+    const more = { clock, log: silentLogger, observer: noObserver, maxBackoffMs: 1_000 };
     const executor = new Executor({
       ...more,
       permit: () => ({ allowed: true }),
@@ -235,6 +235,8 @@ class Life {
       ...more,
       agentIds: () => [AGENT],
       transport,
+      sourceOf: () => transport,
+      wakingOf: () => undefined,
       runtime,
       executor,
       facts: {
@@ -246,6 +248,9 @@ class Life {
         checkRuntime: async () => "it is there",
       },
       shutdownGraceMs: 60_000,
+      backgroundTasks: [],
+      ready: async () => undefined,
+      close: async () => undefined,
     });
   }
 
@@ -318,7 +323,7 @@ class Life {
     return this.#ended(key, launched, startedAt);
   }
 
-  async #adopt({ action, connected, handle, damaged, startedAt }: LeftAction): Promise<Adoption> {
+  async #adopt({ action, connected, handle, damaged, startedAt }: ReturnedAction): Promise<Adoption> {
     const key = actionKey(action);
     await this.step(`adopt ${action.name}`);
     if (connected && !handle && !damaged) {
