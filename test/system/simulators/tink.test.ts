@@ -32,7 +32,7 @@ describe("the tink simulator's command line", () => {
   /** Runs the simulator until its workflow's only action was reported as `state`. */
   async function runUntil(state: "success" | "failed") {
     const args = ["tink", "--port", "0", "--template", template, "--map", "agent=pbnj", "--until-done"];
-    const child = execa("node", [program, ...args], { preferLocal: true, reject: false, timeout: 25_000 });
+    const child = execa("node", [program, ...args], { preferLocal: true, reject: false, timeout: 60_000 });
     const lines: Line[] = [];
     const output = createInterface({ input: child.stdout });
     output.on("line", (line) => lines.push(JSON.parse(line)));
