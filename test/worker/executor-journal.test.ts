@@ -175,7 +175,7 @@ describe("an action whose step cannot be written down", () => {
   });
 });
 
-test("an action whose workflow is deleted is stopped, and its end is reported to nobody", async () => {
+test("an action whose workflow is deleted is stopped, and its end is not reported", async () => {
   const runtime = briefRuntime({ untilCancelled: true });
   const journal = new MemoryJournal();
   const deleted = new AbortController();
@@ -203,7 +203,7 @@ test("an action whose workflow is deleted is stopped, and its end is reported to
   expect(events.at(-1)).toMatchObject({ kind: "reported", delivery: "rejected" });
 });
 
-describe("an engine that is not ready when the worker comes back", () => {
+describe("an engine that is not ready when the worker restarts", () => {
   const entry = entryOf("a1", "launched");
   const { idMayReturn: _idMayReturn, ...identity } = entry.action;
   const action: Action = { ...identity, timeoutMs: 60_000, command: [], volumes: [], environment: {} };
@@ -257,7 +257,7 @@ describe("an engine that is not ready when the worker comes back", () => {
 
     const recovered = executor.recover(signals);
     await expect.poll(removals).toBe(1);
-    // It waits for what is at hand, which then has failed to be taken up.
+    // It waits for the adoption in flight, which fails.
     await executor.execute(action, signals);
     const kept = journal.find(entry.key)?.phase;
     await executor.execute(action, signals);

@@ -179,7 +179,7 @@ describe("a state directory", () => {
       const mount = 'mount -t tmpfs -o size=512k tmpfs "$0" && exec "$@"';
       const worker = lab.start(timesAsFast(10), ["unshare", "--mount", "sh", "-c", mount, lab.state]);
       await worker.untilLogged("worker started");
-      // Its file system is seen by nobody else.
+      // No other process sees its file system.
       const seen = `/proc/${worker.child.pid}/root${lab.state}`;
       const filler = join(seen, "filler");
       lab.machine.once("command", () => void fill(filler));
