@@ -1,8 +1,6 @@
-import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { promisify } from "node:util";
 import { Command } from "commander";
 import { describe, expect, it } from "vitest";
 import { catalogue, loadAction } from "../../actions/catalogue.ts";
@@ -26,17 +24,13 @@ const ofLanguage = (...languages: readonly string[]) =>
   blocks.filter(({ language }) => languages.includes(language));
 
 describe("a command in a manual", () => {
-  it.each(ofLanguage("sh"))(
-    "at $at is one that a shell and the program itself understand",
-    async ({ text }) => {
-      await promisify(execFile)("bash", ["-n", "-c", text]);
-      const commands = shellCommands(text);
-      const problems = await Promise.all(commands.map(commandProblems));
+  it.each(ofLanguage("sh"))("at $at is one that the program understands", async ({ text }) => {
+    const commands = shellCommands(text);
+    const problems = await Promise.all(commands.map(commandProblems));
 
-      expect(commands.length).toBeGreaterThan(0);
-      expect(problems.flat()).toEqual([]);
-    },
-  );
+    expect(commands.length).toBeGreaterThan(0);
+    expect(problems.flat()).toEqual([]);
+  });
 
   it.each(ofLanguage("sh"))("at $at names files of this project that are there", ({ text }) => {
     const named = shellCommands(text)

@@ -60,7 +60,14 @@ export async function standingWorker(
   const journal = await Journal.open({ directory: state.journal, clock, log, observer });
   const own = { file: PROGRAM, actions: catalogue, library: actionLibrary };
   const worker: Worker = composeWorker(config, {
-    ...{ log, own, state, journal, clock, observer, traceEnvironment, watchedFiles },
+    log,
+    own,
+    state,
+    journal,
+    clock,
+    observer,
+    traceEnvironment,
+    watchedFiles,
   });
   await observability.serve(worker.facts);
   const ended = worker.run();
