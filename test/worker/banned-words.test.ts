@@ -104,6 +104,25 @@ describe("the texts that people read", () => {
     expect(violations(texts)).toEqual([]);
   });
 
+  it("have none in the pages, nor in the READMEs", () => {
+    const names = [
+      "README.md",
+      "CONTRIBUTING.md",
+      "SECURITY.md",
+      ...["docs", "actions", "deploy", "examples"].flatMap(files),
+    ];
+    const texts = names
+      .filter((name) => name.endsWith(".md"))
+      .flatMap((name) =>
+        readFileSync(join(ROOT, name), "utf8")
+          .split("\n")
+          .map((text, index) => ({ where: `${name}:${index + 1}`, text })),
+      );
+
+    expect(texts.length).toBeGreaterThan(1_000);
+    expect(violations(texts)).toEqual([]);
+  });
+
   it("are found to break the rules when they do", () => {
     const source = [
       'log.warn({}, "an onlooker stumbled"); // nobody',

@@ -3,26 +3,26 @@ import type { Setting } from "./setting.ts";
 
 const INTRODUCTION = `# Configuration
 
-This page is made from the schema in \`worker/config/schema.ts\` by \`npm run docs\`.
+\`npm run docs\` generates this page from the schema in \`worker/config/schema.ts\`.
 
-\`pbnj-worker start\` takes each setting from the first of these places that has it:
+\`pbnj-worker start\` takes each setting from the first of these places:
 
 1. the flag,
 2. the environment variable of this project (\`PBNJ_…\`),
-3. the environment variables of other Tinkerbell workers, from left to right as the tables name them, so that
-   an existing deployment's settings carry over,
+3. the environment variables of other Tinkerbell workers, in the order of the tables, so that settings of an existing
+   deployment keep working,
 4. the YAML file that \`--config\` or \`PBNJ_CONFIG\` names ([an example](../../examples/worker.yaml)),
 5. the default.
 
-An empty environment variable counts as not set. Paths in a configuration file are relative to that file. All
-problems are reported at once, each with the place it comes from, and the worker then ends with exit code 2 (75 where a
-file could not be read because the disk failed or too many files were open).
+An empty environment variable counts as not set. Paths in a configuration file are relative to that file. The worker
+reports all problems at once, each with its place, and exits with code 2 (75 if a file cannot be read because the disk
+fails or too many files are open).
 
-Durations are written as \`90\` (seconds), \`500ms\`, \`45s\`, \`1m30s\` or \`2h\`; sizes as bytes or \`256Mi\`, \`1g\`,
-always in units of 1024; true and false also as \`1\`, \`0\`, \`yes\`, \`no\`, \`on\`, \`off\`. Lists are separated by
-commas in the environment.
+Write durations as \`90\` (seconds), \`500ms\`, \`45s\`, \`1m30s\` or \`2h\`; sizes as bytes or \`256Mi\`, \`1g\`,
+in units of 1024; booleans also as \`1\`, \`0\`, \`yes\`, \`no\`, \`on\`, \`off\`. Separate lists in the environment by
+commas.
 
-The [inventory](../../examples/inventory.yaml) and the [policy](../../examples/policy.yaml) are files of their own.
+The [inventory](../../examples/inventory.yaml) and the [policy](../../examples/policy.yaml) are separate files.
 `;
 
 /** The page `docs/reference/configuration.md`. */

@@ -7,7 +7,8 @@ import { codeBlocks } from "../../docs/markdown.ts";
 const EACH = `for text; do bash -n -c "$text" 2>&1 || echo "in: $text"; done`;
 
 it("every command in a manual is valid for a shell", async () => {
-  const docs = (await readdir("docs")).filter((name) => name.endsWith(".md")).map((name) => `docs/${name}`);
+  const names = await readdir("docs", { recursive: true });
+  const docs = names.filter((name) => name.endsWith(".md")).map((name) => `docs/${name}`);
   const pages = await Promise.all(
     ["README.md", ...docs].map(async (path) => codeBlocks(path, await readFile(path, "utf8"))),
   );

@@ -3,18 +3,18 @@ import { labels, labelText, labelValues } from "./labels.ts";
 
 const INTRODUCTION = `# Metrics
 
-This page is made from \`worker/observe/metrics/definitions.ts\` by \`npm run docs\`.
+\`npm run docs\` generates this page from \`worker/observe/metrics/definitions.ts\`.
 
 \`pbnj-worker start\` serves its metrics at \`/metrics\` on the address of \`--http-address\`, in the Prometheus text format or,
-where the Accept header prefers it, as OpenMetrics. Times are in seconds, sizes in bytes.
+if the Accept header prefers it, as OpenMetrics. Times are in seconds, sizes in bytes.
 
 No label names a machine, a workflow or an agent ID, and every label has a closed set of values, so that the number of
-series is bounded whatever templates and inventories say. Actions are counted by the names of this project's
-[catalogue](../../README.md); an image of another name counts as \`other\`. Which machine it was is in the log and on the
-status page.
+series is bounded. Actions are counted by the names of this project's
+[catalogue](../../README.md#actions); an image of another name counts as \`other\`. The log and the status page name the
+machine.
 
-\`pbnj_tasks_total\`, \`pbnj_tasks_active\` and \`pbnj_action_duration_seconds\` have PBnJ's names and mean what they mean there,
-one BMC task being one action here; the labels are this project's own.
+\`pbnj_tasks_total\`, \`pbnj_tasks_active\` and \`pbnj_action_duration_seconds\` have PBnJ's names and meaning; a
+BMC task is an action here. The labels are this project's.
 
 ## Scraping
 
