@@ -28,7 +28,7 @@ export async function readText(path: string, { stdin, signal }: TextSources): Pr
   }
 }
 
-/** Waiting for somebody to write to a pipe would occupy a thread that Node joins when it exits. */
+/** Waiting for a writer of a pipe would occupy a thread that Node joins when it exits. */
 function openFile(path: string): AsyncIterable<Uint8Array> {
   const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   return fstatSync(fd).isFIFO()

@@ -5,14 +5,14 @@ import { printable } from "../../../shared/printable.ts";
 import { replaceFile } from "../input/replace-file.ts";
 import { writeText } from "./write-text.ts";
 
-/** Where a kubelet picks up a container's last words. */
+/** Where a kubelet reads a container's termination message. */
 const TERMINATION_LOG = "/dev/termination-log";
 /** Of what is longer it keeps the end, which is no JSON any more. */
 const TERMINATION_LOG_BYTES = 4_096;
 
 /**
  * Writes the result everywhere it is expected, stdout last. There a table goes before it; on a terminal, where
- * nobody reads a machine's line, in its place. Returns why the file could not be written.
+ * a machine-readable line is of no use, in its place. Returns why the file could not be written.
  */
 export async function writeResult(
   result: ActionResult,
@@ -22,7 +22,7 @@ export async function writeResult(
   const line = resultLine(result);
   const problem = resultFile === undefined ? undefined : await replaceFile(resultFile, line);
   const workers = process.env[WORKER_RESULT_FILE];
-  // For a worker that comes back after its restart; one that is there reads stdout.
+  // For a worker that has restarted; a running one reads stdout.
   if (workers) await replaceFile(workers, line);
   if (existsSync(TERMINATION_LOG)) {
     await writeFile(TERMINATION_LOG, terminationLine(result)).catch(() => undefined);

@@ -57,7 +57,7 @@ export async function main<Fields extends InputFields>(
   const log = createActionLogger(common.logLevel, { action: action.name, machine: connection.machine });
   const result = await runAction(action, read.input, { signal: stop.signal, log, trace });
   const table = tableOf(action, result, read.input.output);
-  // A table on a terminal stands in place of the result, and so of its message.
+  // A table on a terminal replaces the result, and so its message.
   if (process.stderr.isTTY || (table !== undefined && process.stdout.isTTY)) {
     log[result.ok ? "info" : "error"]({}, result.message);
   }

@@ -103,7 +103,7 @@ function withMode(
   return request.mode === "keep" ? { ...request, mode: connection.bootMode } : request;
 }
 
-/** What stands for the override of a provider that cannot read one. */
+/** The override of a provider that cannot read one. */
 export const UNREAD_OVERRIDE: BootOverride = { device: "unknown" };
 
 /** Some BMCs answer the write before a read shows it. */

@@ -66,10 +66,13 @@ function portOf({ read, write, sleep }: Access<NtpDrivers>, signal: AbortSignal)
   };
 }
 
-/** Managers apply network settings in their own time. */
+/** Managers take a while to apply network settings. */
 const READ_BACK_DELAYS_MS = [0, 1_000, 4_000] as const;
 
-/** Sets the time servers, or with none given leaves them, and reads them back. Nothing is sent when they are so already. */
+/**
+ * Sets the time servers, or with none given leaves them, and reads them back. Nothing is sent if they are already
+ * set.
+ */
 export async function setNtp(port: NtpPort, request: NtpRequest): Promise<NtpReport> {
   const before = await port.read();
   const asked = settingsFor(request, before);

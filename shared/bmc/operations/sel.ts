@@ -75,12 +75,12 @@ function portOf({ read, write, sleep }: Access<SelDrivers>, signal: AbortSignal)
 const READ_BACK_DELAYS_MS = [0, 1_000, 4_000] as const;
 
 /**
- * How makers word the entry that a clearing leaves behind: `event logging sensor 0xf0: log cleared`,
+ * How vendors word the entry that a clearing leaves behind: `event logging sensor 0xf0: log cleared`,
  * `The system event log was cleared`, `IML Cleared (iLO user: admin)`, `SEL cleared`.
  */
 const CLEARING = /\b(log|sel|iml)\b.{0,40}\bcleared\b/i;
 
-/** Clears the log and sees that no entry of before is left; many BMCs log the clearing itself. */
+/** Clears the log and verifies that no earlier entry is left; many BMCs log the clearing itself. */
 export async function clearSel(port: SelPort): Promise<SelReport> {
   const before = await port.list();
   if (isCleared(before)) return { changed: false, summary: `event log already ${describeCleared(before)}` };
