@@ -6,6 +6,7 @@ import { ProviderName } from "../shared/contract/vocabulary.ts";
 import { renderConfigurationPage } from "../worker/config/reference.ts";
 import { renderMetricsPage } from "../worker/observe/metrics/reference.ts";
 import { refreshActionReadme } from "./action-readme/action-readme.ts";
+import { chartFiles } from "./chart/chart-files.ts";
 import { refreshDoctorPage } from "./doctor-page.ts";
 import { refreshLibraryPage } from "./library-page.ts";
 import { refreshBetweenMarks } from "./marked-part.ts";
@@ -28,6 +29,7 @@ export const pages: Readonly<Record<string, Render>> = {
       (current: string) => refreshProviderPage(name, current),
     ]),
   ),
+  ...chartFiles,
   ...Object.fromEntries(catalogue.map((name) => [`actions/${name}/README.md`, actionReadme(name)])),
 };
 
