@@ -50,10 +50,10 @@ export interface ManagerPort {
   onSent(): void;
 }
 
-interface ManagerDrivers {
+type ManagerDrivers = {
   readonly power: PowerDriver;
   readonly manager: ManagerDriver;
-}
+};
 
 export const managerOperations = defineOperations({
   title: "BMC reset, info, clock",

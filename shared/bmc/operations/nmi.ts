@@ -26,10 +26,10 @@ export interface NmiPort {
   send(): Promise<void>;
 }
 
-interface NmiDrivers {
+type NmiDrivers = {
   readonly power: PowerDriver;
   readonly nmi: NmiDriver;
-}
+};
 
 export const nmiOperations = defineOperations({
   title: "NMI",

@@ -1,6 +1,7 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
+import { awaitState } from "./read-back.ts";
 
 export interface NtpSettings {
   readonly enabled: boolean;
@@ -35,9 +36,9 @@ export interface NtpPort {
   sleep(ms: number): Promise<void>;
 }
 
-interface NtpDrivers {
+type NtpDrivers = {
   readonly ntp: NtpDriver;
-}
+};
 
 export const ntpOperations = defineOperations({
   title: "NTP servers",
@@ -79,12 +80,13 @@ export async function setNtp(port: NtpPort, request: NtpRequest): Promise<NtpRep
   const summary = describeNtp(asked);
   if (same(before, asked)) return { before, after: before, changed: false, summary: `already ${summary}` };
   await port.write(withoutRepeats(request));
-  let after = before;
-  for (const delayMs of READ_BACK_DELAYS_MS) {
-    if (delayMs > 0) await port.sleep(delayMs);
-    after = await port.read();
-    if (same(after, asked)) return { before, after, changed: true, summary };
-  }
+  const after = await awaitState(
+    READ_BACK_DELAYS_MS,
+    port,
+    () => port.read(),
+    (settings) => same(settings, asked),
+  );
+  if (same(after, asked)) return { before, after, changed: true, summary };
   throw new BmcError("verify", `asked for ${summary}, the BMC keeps ${describeNtp(after)}`);
 }
 

@@ -62,9 +62,9 @@ export interface PowerPort {
   sleep(ms: number): Promise<void>;
 }
 
-interface PowerDrivers {
+type PowerDrivers = {
   readonly power: PowerDriver;
-}
+};
 
 export const powerOperations = defineOperations({
   title: "power",
