@@ -11,7 +11,7 @@ const MANUAL = readFileSync(join(ROOT, "docs/reference/logs.md"), "utf8");
 const sources: readonly LogMessage[] = [
   ...logMessages(join(ROOT, "worker"), ["commands/logger.ts"]),
   ...logMessages(join(ROOT, "shared"), ["log-outage.ts"]),
-  ...logMessages(join(ROOT, "actions"), ["harness/result/changed-logger.ts", "harness/run/main.ts"]),
+  ...logMessages(join(ROOT, "actions"), ["harness/result/changed-logger.ts", "harness/run/program.ts"]),
 ];
 
 /** Rows that begin with a message: its levels and what is said of it. */
