@@ -18,7 +18,7 @@ const UNITS: readonly (readonly [string, number])[] = [
   ["m", 60_000],
 ];
 
-/** The BMC read its clock at some time in between, and most tell no more than the second that had begun. */
+/** The BMC read its clock at some time in between, and most report whole seconds. */
 export function clockSkew({ bmcMs, beforeMs, afterMs }: ClockReading): ClockSkew {
   const halfSecondMs = bmcMs % 1_000 === 0 ? 500 : 0;
   return {

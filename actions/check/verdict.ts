@@ -6,7 +6,8 @@ import type { CheckRow } from "./check-row.ts";
 import { type CheckName, checkNamed } from "./checks.ts";
 
 /**
- * The error of the first required check that is ok with no provider; undefined when there is none. A TLS failure with any
+ * The error of the first required check that is ok with no provider; undefined when there is none. A TLS failure with
+ * any
  * provider fails every other action that meets it, so it is an error unless another provider may be used after it.
  */
 export async function unmet(
@@ -28,7 +29,7 @@ export async function unmet(
   return undefined;
 }
 
-/** Reads as in every other action: the reason of each provider, or that of the refusal alone. */
+/** As in every other action: the reason of each provider, or only that of the refusal. */
 function loginError(rows: readonly CheckRow[]): BmcError {
   const refusal = rows.find((row) => row.state === "failed" && row.class === "auth");
   return errorOf(refusal ? [refusal] : rows);

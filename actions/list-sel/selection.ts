@@ -16,7 +16,7 @@ export interface Selection {
   readonly entries: readonly SelEntry[];
 }
 
-/** `limit` 0 is no limit. An entry without a severity counts as ok: nobody called it worse. */
+/** `limit` 0 is no limit. An entry without a severity counts as ok. */
 export function select(
   log: readonly SelEntry[],
   { limit, severity: least }: { readonly limit: number; readonly severity: Severity },

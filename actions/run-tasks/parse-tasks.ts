@@ -10,7 +10,7 @@ const LARGEST_CHARACTERS = 65_536;
 
 const SHAPE = "must be a list of tasks, or a document whose tasks or spec.tasks is such a list";
 
-/** What a document may be, and where in it the list stands. */
+/** What a document may be, and where in it the list is. */
 interface Form {
   readonly listPath: readonly string[];
   readonly schema: z.ZodMiniType<readonly Task[]>;

@@ -35,7 +35,7 @@ export async function runTasks(
 ): Promise<ActionReport<DoneTasks>> {
   const done: DoneTask[] = [];
   const hasChanged = () => done.some(({ changed }) => changed);
-  // Whether the task that is under way has changed anything, nobody knows.
+  // Whether the task in progress has changed anything is unknown.
   const soFar = () => ({ ...defined({ changed: hasChanged() || undefined }), data: { tasks: [...done] } });
   await refuseImpossible({ bmc, signal }, tasks, timeouts);
   for (const [index, task] of tasks.entries()) {
@@ -58,7 +58,8 @@ export async function runTasks(
 
 /**
  * Plans what comes after the first task, which itself says so before it changes anything, and rejects with what none
- * of the providers or the BMC offers. Virtual media go first: often no provider has them, which shows without a packet.
+ * of the providers or the BMC offers. Virtual media go first: often no provider has them, which shows without a
+ * packet.
  */
 async function refuseImpossible(
   { bmc, signal }: Pick<TasksContext, "bmc" | "signal">,

@@ -37,7 +37,8 @@ const WithOperations = class {} as new () => OperationMethods;
 
 /**
  * One BMC. Its operations are those of operations/table.ts. The first one opens a session with the first provider
- * that answers; sessions are kept until `close`, which must always be called. Operations run one at a time. All errors
+ * that answers; sessions are kept until `close`, which must always be called. Operations run one at a time. All
+ * errors
  * are `BmcError`s whose message begins with the provider it comes from; an aborted signal rejects with class
  * `cancelled`. What none of the providers can do is `unsupported`, before anything is changed.
  */

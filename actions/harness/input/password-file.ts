@@ -3,7 +3,7 @@ import { access, lstat, open, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { Secret } from "../../../shared/secret.ts";
 
-/** The end of a whole candidate: one without it was cut off while it was written, before anybody heard of it. */
+/** The end of a whole candidate: one without it was cut off while it was written, before it was used. */
 const END = "\n";
 const WRITABLE_BY_OTHERS = 0o022;
 /** What filesystems answer that cannot, or may not, make a folder's entries durable. */
@@ -29,7 +29,7 @@ export async function checkPlace(file: string): Promise<void> {
 
 /**
  * The candidate that an earlier run left; undefined when there is none, or only the beginning of one. Rejects where
- * one is there that this user did not write: whoever did would know the password.
+ * another user wrote the one that exists, and so would know the password.
  */
 export async function readCandidate(path: string): Promise<Secret | undefined> {
   const there = await statOf(path);
@@ -64,7 +64,7 @@ export async function writeCandidate(path: string, password: Secret): Promise<vo
   await syncFolder(path);
 }
 
-/** Puts the candidate in the file's place, at once: whoever reads it finds the old password or the new one. */
+/** Replaces the file with the candidate atomically: a reader finds the old password or the new one. */
 export async function adoptCandidate(file: string): Promise<void> {
   await rename(candidateOf(file), file);
   await syncFolder(file);

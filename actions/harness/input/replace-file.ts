@@ -1,6 +1,6 @@
 import { lstat, open, rename, rm } from "node:fs/promises";
 
-/** Whoever reads the file finds all of it or none; nobody but its owner does. Returns what went wrong. */
+/** Replaces a file atomically; only its owner can read it. Returns what went wrong. */
 export async function replaceFile(path: string, content: string | Uint8Array): Promise<string | undefined> {
   const part = partOf(path);
   try {
@@ -30,7 +30,7 @@ function partOf(path: string): string {
   return `${path}.part`;
 }
 
-/** What is in the way is left over, or somebody else's link to another file. */
+/** The file in the way is a remainder, or another user's link to another file. */
 async function createAnew(path: string, content: string | Uint8Array): Promise<void> {
   await rm(path, { force: true });
   const file = await open(path, "wx", 0o600);

@@ -46,7 +46,9 @@ export function createLineLogger(least: Level, context: LogFields, onLine: (line
   return { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
 }
 
-/** Undefined for what JSON cannot say; a line of the log is no reason to fail. Errors are written as pino writes them. */
+/**
+ * Undefined for what JSON cannot say; a line of the log is no reason to fail. Errors are written as pino writes them.
+ */
 function asJson(line: LogFields): string | undefined {
   try {
     return JSON.stringify(line, (_, value: unknown) =>

@@ -6,7 +6,7 @@ import type { ProviderName } from "../../../shared/contract/vocabulary.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import type { ActionTrace } from "../trace/action-trace.ts";
 
-/** The clients of one action, counted and closed together, whatever the action comes to. */
+/** The clients of one action, counted and closed together, whatever its result. */
 export class ActionClients {
   /** The one that chooses a provider itself. */
   readonly bmc: BmcClient;

@@ -28,7 +28,7 @@ export interface WithinRequest {
   /** Called with each line of spans, where `env` asks for them. */
   readonly onSpans?: (line: string) => void;
   readonly signal: AbortSignal;
-  /** What `signal` stands for. */
+  /** The signal that an abort of `signal` replaces. */
   readonly stoppedBy: StopSignal;
 }
 
@@ -90,7 +90,7 @@ async function runWith(
   const read = await readInput(action, { ...given, stdin: () => once(stdin), signal });
   if (signal.aborted) return failedResult(action.name, BmcError.from(signal.reason));
   const problems = [...flags.problems, ...(read.ok ? [] : read.problems)];
-  // A program shows its help instead of doing anything; here nobody would see it.
+  // A program shows its help instead of doing anything; here it would not be visible.
   if (flags.help) problems.push("--help cannot be used in a worker: it runs actions and shows no help");
   if (!read.ok || problems.length > 0) {
     return failedResult(action.name, new BmcError("usage", problems.join("; ")));

@@ -15,7 +15,7 @@ import {
 import { version } from "../../../shared/version.ts";
 import { tracedClient } from "./traced-client.ts";
 
-/** A line as long as this is read whole by whoever reads results. */
+/** Readers of results accept lines of this length. */
 const SPANS_A_LINE = 200;
 const SERVICE_NAME = "pbnj-worker-action";
 
@@ -99,7 +99,10 @@ async function writeLines(
   }
 }
 
-/** As a parent-based sampler has it; of what else `OTEL_TRACES_SAMPLER` may say only "never" counts for a single action. */
+/**
+ * As a parent-based sampler has it; of what else `OTEL_TRACES_SAMPLER` may say only "never" counts for a single
+ * action.
+ */
 function isSampled(parent: TraceParent | undefined, env: Environment): boolean {
   if (parent) return parent.sampled;
   return !/^(parentbased_)?always_off$/.test(env["OTEL_TRACES_SAMPLER"]?.trim() ?? "");
@@ -111,7 +114,7 @@ function resourceOf(env: Environment): Readonly<Record<string, string>> {
   return { "service.version": version, ...given, "service.name": name };
 }
 
-/** A user's name is no secret, and yet nobody else's business; it stands alone, not within another word. */
+/** A user's name is not a secret, but private. Only whole words are replaced. */
 function hiding(redact: (text: string) => string, username: string | undefined): (text: string) => string {
   if (!username) return redact;
   const name = new RegExp(`(?<!\\w)${username.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")}(?!\\w)`, "g");

@@ -11,7 +11,8 @@ import {
 const LONGEST_MS = 1_000;
 
 /**
- * Sends spans to the collector that the environment names, once: OTLP over HTTP as JSON, which collectors take beside protobuf.
+ * Sends spans to the collector that the environment names, once: OTLP over HTTP as JSON, which collectors take beside
+ * protobuf.
  * Never rejects; gives why it failed, in one line without the address, which may hold a password.
  */
 export async function postSpans(env: Environment, body: string): Promise<string | undefined> {

@@ -23,7 +23,9 @@ export function handshakeError(error: Error, peer: Peer): BmcError {
 const WITHOUT_TLS =
   "if this BMC has no TLS there, name only providers that it has: --bmc-providers, BMC_PROVIDERS or, in the inventory, providers";
 
-/** A certificate that is not the pinned one. Fingerprints are SHA-256 in hex; `found` is absent without a certificate. */
+/**
+ * A certificate that is not the pinned one. Fingerprints are SHA-256 in hex; `found` is absent without a certificate.
+ */
 export function pinError(
   { found, expected }: { readonly found: string | undefined; readonly expected: string },
   peer: Peer,

@@ -242,10 +242,13 @@ export class HttpConnection {
   }
 }
 
-/** Of what stands below these in a path, a session's ID opens a BMC and an account's may be a user's name. */
+/** Below these paths, a session's ID opens a BMC and an account's may be a user's name. */
 const PRIVATE_MEMBERS = /(\/(?:Sessions|Accounts)\/)[^/?#]+/gi;
 
-/** As OpenTelemetry's conventions have an HTTP client's span. The URL itself may hold a webhook's secret; `doing` never does. */
+/**
+ * As OpenTelemetry's conventions have an HTTP client's span. The URL itself may hold a webhook's secret; `doing`
+ * never does.
+ */
 function spanOf({ method, doing }: HttpRequest, host: string, port: number): SpanStart {
   const name = doing.replace(/[?#].*/s, "").replace(PRIVATE_MEMBERS, "$1{id}");
   const [, path] = /^[A-Z]+ (\/\S*)$/.exec(name) ?? [];

@@ -10,7 +10,7 @@ import { authority, type Endpoint } from "./endpoint.ts";
  * Opens a connection that is ready to carry credentials: the certificate, or the pin that replaces its
  * verification, has been checked. Calls back once with a socket, and the certificate where there is one, or with a
  * `BmcError` of class `unreachable` or `tls`.
- * Returns the socket in progress, for whoever gives up on it.
+ * Returns the socket in progress, so that the caller can cancel.
  */
 export function openSocket(
   endpoint: Endpoint,
@@ -53,7 +53,7 @@ export function openSocket(
   });
   if (socket instanceof TLSSocket) {
     socket.once("secureConnect", () => {
-      // Node tells it once only.
+      // Node reports it only once.
       const certificate = socket.getPeerX509Certificate();
       settle(certificateProblem(socket, certificate, endpoint), certificate);
     });
@@ -68,7 +68,7 @@ function tlsParameters({ host, port, tls }: Endpoint) {
     // RFC 6066 section 3: literal addresses are not permitted as a server name.
     ...(isIP(host) === 0 ? { servername: host } : {}),
     ...defined({ ca: tls.ca }),
-    // `certificateProblem` decides: a socket that Node rejects has no certificate to tell the fingerprint of.
+    // `certificateProblem` decides: a socket that Node rejects has no certificate to show the fingerprint of.
     rejectUnauthorized: false,
     ALPNProtocols: ["http/1.1"],
   };

@@ -68,7 +68,8 @@ export class BmcLink {
   }
 
   /**
-   * Runs an operation of this driver with the first provider that answers; where that says `unsupported`, which it does before
+   * Runs an operation of this driver with the first provider that answers; where that says `unsupported`, which it
+   * does before
    * anything has changed, with the next one. Rejects with `unsupported` and every reason when none is left.
    */
   async use<T>(
@@ -97,7 +98,7 @@ export class BmcLink {
     }
   }
 
-  /** Logs out and frees everything, also in the middle of an operation, for good, once. Never throws. */
+  /** Logs out and frees everything, permanently, also during an operation. Never throws. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -151,7 +152,7 @@ export class BmcLink {
     };
   }
 
-  /** A session that broke is given up, and with it the hint that led to it: the BMC may have restarted or moved. */
+  /** A broken session is closed and its hint dropped: the BMC may have restarted or moved. */
   async #call<T>(session: Session, call: (session: Session) => Promise<T>): Promise<T> {
     try {
       return await call(session);
@@ -242,7 +243,7 @@ export class BmcLink {
 
   /**
    * After a refused password another provider would fail the same way and help lock the account. After a TLS failure
-   * it would carry out through a weaker protocol what somebody in the middle may have kept from this one.
+   * it would send through a weaker protocol what an attacker in the middle may have blocked in this one.
    */
   #endsRace({ class: errorClass }: BmcError): boolean {
     return errorClass === "auth" || (errorClass === "tls" && !this.#connection.tls.fallback);

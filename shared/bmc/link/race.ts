@@ -34,7 +34,7 @@ const NOT_YET = Number.POSITIVE_INFINITY;
 /**
  * Opens the candidates in order of preference and gives the best that answers. The next one starts beside those
  * that run when the last gave no sign of life for `SILENCE_MS`, when it failed, or when its head start is over. The
- * others are cancelled and what they opened is discarded, which `tidying` is told of. An error names each candidate
+ * others are cancelled and what they opened is discarded, which is passed to `tidying`. An error names each candidate
  * that failed and its reason.
  */
 export async function openFirst<T>(
@@ -148,7 +148,7 @@ class Race<T> {
     else if (failures.length === this.#candidates.length) this.#result.reject(combine(failures));
   }
 
-  /** What has arrived by then is heard first: a timer runs before the sockets do. */
+  /** Sockets that are ready are read first: a timer runs before them. */
   #lookIn(ms: number): void {
     if (ms === NOT_YET) return;
     this.#timer = setTimeout(() => {

@@ -35,7 +35,7 @@ export const OPEN_RETRY: RetryRule = {
   backoff: { firstMs: 500, maxMs: 2_000, jitter: 0.2 },
 };
 
-/** The rule for whoever wants to know whether the BMC is there, and so takes silence for an answer. */
+/** The rule for finding out whether the BMC is there: silence counts as an answer. */
 export function ifBusy(rule: RetryRule): RetryRule {
   return { ...rule, classes: new Set<ErrorClass>(["busy"]) };
 }
@@ -43,25 +43,25 @@ export function ifBusy(rule: RetryRule): RetryRule {
 /** Runs `attempt` under `rule`. Between two attempts the BMC's own wait is honoured where it gave one. */
 export async function retrying<T>(
   rule: RetryRule,
-  deps: { readonly clock: Clock; readonly log: Logger; readonly signal: AbortSignal },
+  { clock, log, signal }: { readonly clock: Clock; readonly log: Logger; readonly signal: AbortSignal },
   attempt: () => Promise<T>,
 ): Promise<T> {
   for (let number = 1; ; number += 1) {
     try {
       return await attempt();
     } catch (thrown) {
-      deps.signal.throwIfAborted();
+      signal.throwIfAborted();
       const error = BmcError.from(thrown);
       if (!rule.classes.has(error.class) || error.uncertain || number >= rule.attempts) throw error;
       const waitMs = Math.max(
         backoffMs(rule.backoff, number),
         Math.min(error.retryAfterMs ?? 0, LONGEST_WAIT_MS),
       );
-      deps.log.info(
+      log.info(
         { class: error.class, reason: error.message, attempt: number, waitMs },
         "BMC call failed, retrying",
       );
-      await deps.clock.sleep(waitMs, deps.signal);
+      await clock.sleep(waitMs, signal);
     }
   }
 }

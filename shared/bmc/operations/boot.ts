@@ -2,7 +2,7 @@ import { BmcError } from "../../contract/bmc-error.ts";
 import type { BootDevice, BootMode, BootModeChoice } from "../../contract/vocabulary.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { ok, unsupported } from "./finding.ts";
-import { reported } from "./reported.ts";
+import { awaitState, refusalOf, reported } from "./read-back.ts";
 
 /** What a boot override is to become. */
 export interface BootRequest {
@@ -48,9 +48,9 @@ export interface BootPort {
   sleep(ms: number): Promise<void>;
 }
 
-interface BootDrivers {
+type BootDrivers = {
   readonly boot: BootDriver;
-}
+};
 
 export const bootOperations = defineOperations({
   title: "boot device",
@@ -103,7 +103,7 @@ function withMode(
   return request.mode === "keep" ? { ...request, mode: connection.bootMode } : request;
 }
 
-/** What stands for the override of a provider that cannot read one. */
+/** The override of a provider that cannot read one. */
 export const UNREAD_OVERRIDE: BootOverride = { device: "unknown" };
 
 /** Some BMCs answer the write before a read shows it. */
@@ -118,14 +118,21 @@ export async function setBoot(port: BootPort, request: BootRequest): Promise<Boo
   if (await port.ignored()) {
     return { after: UNREAD_OVERRIDE, changed: false, summary: `${asked} ignored, there is nothing to set` };
   }
-  const refusal = await attempt(port, request);
-  let stored = await readBack(port, request);
+  const readBack = () =>
+    awaitState(
+      READ_BACK_DELAYS_MS,
+      port,
+      () => port.read(),
+      (stored) => !stored || matches(request, stored),
+    );
+  const refusal = await refusalOf(() => port.write(request));
+  let stored = await readBack();
   if (!matches(request, stored) && refusal) {
     if (!refusal.uncertain) throw refusal;
     // The answer was lost and so, it seems, was the write; writing the same override again is harmless.
-    const again = await attempt(port, request);
+    const again = await refusalOf(() => port.write(request));
     if (again) throw again;
-    stored = await readBack(port, request);
+    stored = await readBack();
   }
   if (!stored) {
     return { after: UNREAD_OVERRIDE, changed: true, summary: `${asked} accepted, cannot be read back` };
@@ -137,28 +144,6 @@ export async function setBoot(port: BootPort, request: BootRequest): Promise<Boo
     "verify",
     `asked for ${describeRequest(request)}, the BMC keeps ${describeOverride(stored)}`,
   );
-}
-
-/** Writes once. A refusal is returned, because the read-back decides; what makes that pointless is thrown. */
-async function attempt(port: BootPort, request: BootRequest): Promise<BmcError | undefined> {
-  try {
-    await port.write(request);
-    return undefined;
-  } catch (thrown) {
-    const error = BmcError.from(thrown);
-    if (["auth", "cancelled", "internal", "tls", "unsupported", "usage"].includes(error.class)) throw error;
-    return error;
-  }
-}
-
-async function readBack(port: BootPort, request: BootRequest): Promise<BootOverride | undefined> {
-  let stored: BootOverride | undefined;
-  for (const delayMs of READ_BACK_DELAYS_MS) {
-    if (delayMs > 0) await port.sleep(delayMs);
-    stored = await port.read();
-    if (!stored || matches(request, stored)) break;
-  }
-  return stored;
 }
 
 /** Whether what the BMC reports is what was asked; a field that it does not report is not held against it. */

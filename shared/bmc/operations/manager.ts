@@ -50,10 +50,10 @@ export interface ManagerPort {
   onSent(): void;
 }
 
-interface ManagerDrivers {
+type ManagerDrivers = {
   readonly power: PowerDriver;
   readonly manager: ManagerDriver;
-}
+};
 
 export const managerOperations = defineOperations({
   title: "BMC reset, info, clock",
@@ -121,12 +121,12 @@ export function describeInfo({ vendor, model, firmware, serial }: BmcInfo): stri
   return parts.filter((part) => part).join(", ");
 }
 
-/** BMCs answer for a while before they go away: until one was silent, what answers may be the old one. */
+/** BMCs still answer for a while after a reset: until one was silent, it may not have restarted yet. */
 const GOES_AWAY_MS = 60_000;
 const WATCH_MS = 1_000;
 const WAIT_MS = 2_000;
 
-/** What waiting does not mend. A refused password is not offered again, because accounts lock. */
+/** Failures that waiting does not fix. A refused password is not sent again, because accounts lock. */
 const FINAL = ["cancelled", "auth", "tls", "usage"];
 
 /**

@@ -1,7 +1,7 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
-import { reported } from "./reported.ts";
+import { awaitState, refusalOf, reported } from "./read-back.ts";
 
 /** An image for a virtual CD or DVD drive. */
 export interface MediaImage {
@@ -46,9 +46,9 @@ export interface MediaPort {
 
 const MEDIA = "inserted media";
 
-interface MediaDrivers {
+type MediaDrivers = {
   readonly media: MediaDriver;
-}
+};
 
 export const mediaOperations = defineOperations({
   title: "virtual media",
@@ -164,23 +164,6 @@ function holds(state: MediaState, { url }: MediaImage): boolean {
   return state.inserted && (state.image === undefined || state.image === url);
 }
 
-async function until(port: MediaPort, done: (state: MediaState) => boolean): Promise<MediaState> {
-  let state = reported(MEDIA, await port.read());
-  for (let attempt = 1; attempt < ATTEMPTS && !done(state); attempt += 1) {
-    await port.sleep(PAUSE_MS);
-    state = reported(MEDIA, await port.read());
-  }
-  return state;
-}
-
-/** A refusal that the state may yet disprove; what makes looking pointless is thrown. */
-async function refusalOf(write: () => Promise<void>): Promise<BmcError | undefined> {
-  try {
-    await write();
-    return undefined;
-  } catch (thrown) {
-    const error = BmcError.from(thrown);
-    if (["auth", "cancelled", "internal", "tls", "unsupported", "usage"].includes(error.class)) throw error;
-    return error;
-  }
+function until(port: MediaPort, done: (state: MediaState) => boolean): Promise<MediaState> {
+  return awaitState([0, PAUSE_MS, PAUSE_MS], port, async () => reported(MEDIA, await port.read()), done);
 }

@@ -26,10 +26,10 @@ export interface NmiPort {
   send(): Promise<void>;
 }
 
-interface NmiDrivers {
+type NmiDrivers = {
   readonly power: PowerDriver;
   readonly nmi: NmiDriver;
-}
+};
 
 export const nmiOperations = defineOperations({
   title: "NMI",
@@ -53,7 +53,7 @@ function portOf({ read, write }: Access<NmiDrivers>, signal: AbortSignal): NmiPo
   };
 }
 
-/** Raises an NMI once, whatever becomes of its answer. Nothing tells afterwards that it was taken. */
+/** Raises an NMI once, also after a lost answer. Its effect cannot be read back. */
 export async function sendNmi(port: NmiPort): Promise<NmiReport> {
   const before = await target(port);
   try {

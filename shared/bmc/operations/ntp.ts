@@ -1,6 +1,7 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
+import { awaitState } from "./read-back.ts";
 
 export interface NtpSettings {
   readonly enabled: boolean;
@@ -35,9 +36,9 @@ export interface NtpPort {
   sleep(ms: number): Promise<void>;
 }
 
-interface NtpDrivers {
+type NtpDrivers = {
   readonly ntp: NtpDriver;
-}
+};
 
 export const ntpOperations = defineOperations({
   title: "NTP servers",
@@ -66,22 +67,26 @@ function portOf({ read, write, sleep }: Access<NtpDrivers>, signal: AbortSignal)
   };
 }
 
-/** Managers apply network settings in their own time. */
+/** Managers take a while to apply network settings. */
 const READ_BACK_DELAYS_MS = [0, 1_000, 4_000] as const;
 
-/** Sets the time servers, or with none given leaves them, and reads them back. Nothing is sent when they are so already. */
+/**
+ * Sets the time servers, or with none given leaves them, and reads them back. Nothing is sent if they are already
+ * set.
+ */
 export async function setNtp(port: NtpPort, request: NtpRequest): Promise<NtpReport> {
   const before = await port.read();
   const asked = settingsFor(request, before);
   const summary = describeNtp(asked);
   if (same(before, asked)) return { before, after: before, changed: false, summary: `already ${summary}` };
   await port.write(withoutRepeats(request));
-  let after = before;
-  for (const delayMs of READ_BACK_DELAYS_MS) {
-    if (delayMs > 0) await port.sleep(delayMs);
-    after = await port.read();
-    if (same(after, asked)) return { before, after, changed: true, summary };
-  }
+  const after = await awaitState(
+    READ_BACK_DELAYS_MS,
+    port,
+    () => port.read(),
+    (settings) => same(settings, asked),
+  );
+  if (same(after, asked)) return { before, after, changed: true, summary };
   throw new BmcError("verify", `asked for ${summary}, the BMC keeps ${describeNtp(after)}`);
 }
 

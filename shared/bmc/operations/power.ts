@@ -62,9 +62,9 @@ export interface PowerPort {
   sleep(ms: number): Promise<void>;
 }
 
-interface PowerDrivers {
+type PowerDrivers = {
   readonly power: PowerDriver;
-}
+};
 
 export const powerOperations = defineOperations({
   title: "power",
@@ -114,18 +114,20 @@ function portOf({ clock, log, read, write, sleep }: Access<PowerDrivers>, signal
 
 /** First look after half a second, then backing off: some machines need 46 s to power on. */
 const POLL: Backoff = { firstMs: 500, maxMs: 5_000, factor: 1.5 };
-/** A state in between is given this long to become definite before a command is sent regardless. */
+/** How long to wait for an intermediate state to become definite before a command is sent anyway. */
 const SETTLE_MS = 30_000;
 /** After a lost answer an idempotent command is repeated once when nothing has moved for this long. */
 const RESEND_AFTER_MS = 10_000;
-/** A BMC may refuse because the machine is on its way already: the state is watched this long before that is an error. */
+/**
+ * A BMC may refuse because the machine is on its way already: the state is watched this long before that is an error.
+ */
 const REFUSAL_WATCH_MS = 3_000;
 /** How long the off phase of a cycle that the BMC confirmed is looked for; it may be too short to be seen. */
 const CYCLE_WATCH_MS = 10_000;
 /** The off time of a cycle that is made of off and on. */
 const COMPOSED_OFF_MS = 5_000;
 
-/** Brings power to where the request says, verified. Nothing is sent when it is there already. */
+/** Sets power as the request says, verified. Nothing is sent if it is already so. */
 export async function setPower(port: PowerPort, request: PowerRequest): Promise<PowerReport> {
   const startedMs = port.clock.monotonicMs();
   const took = () => formatSeconds(port.clock.monotonicMs() - startedMs);
@@ -274,7 +276,7 @@ async function powerOff(port: PowerPort, request: Extract<PowerRequest, { verb: 
     : `forced, graceful shutdown not possible: ${refusal}`;
 }
 
-/** Asks for a graceful shutdown. Returns why it could not be had, or undefined when it was (or may be) accepted. */
+/** Asks for a graceful shutdown. Returns why it was refused, or undefined if it was (or may have been) accepted. */
 async function tryGraceful(port: PowerPort, mode: OffMode): Promise<string | undefined> {
   try {
     await port.send("soft-off");
@@ -367,7 +369,7 @@ async function command(
 
 /**
  * Sends a command. A refusal while the state is already right is success; a lost answer is returned, because
- * only the state can tell what became of the command.
+ * only the state shows whether the command was carried out.
  */
 async function sendOrHold(
   port: PowerPort,
@@ -397,7 +399,7 @@ async function offered(port: PowerPort, name: PowerCommand): Promise<string | un
   }
 }
 
-/** A definite state, or `unknown` when none was to be had in time. */
+/** A definite state, or `unknown` if there was none in time. */
 async function settle(port: PowerPort, timeoutMs: number): Promise<PowerState> {
   let state = await port.read();
   if (state !== "unknown") return state;

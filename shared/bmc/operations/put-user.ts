@@ -29,7 +29,7 @@ interface Sight {
 /**
  * Creates the user, or changes the one there is, and sees that it is so: the list shows it, and its password is
  * tried out where the BMC lets one. What is so already is not sent. Once anything was sent, every error is
- * `uncertain`, so that whoever made the password keeps it.
+ * `uncertain`, so that the caller keeps the new password.
  */
 export async function putUser(port: UserPort, request: UserRequest): Promise<UserReport> {
   let sight = await firstSight(port, request);

@@ -13,9 +13,9 @@ export interface ScreenshotDriver extends OfferedDriver {
   take(signal: AbortSignal): Promise<Screenshot>;
 }
 
-interface ScreenshotDrivers {
+type ScreenshotDrivers = {
   readonly screenshot: ScreenshotDriver;
-}
+};
 
 export const screenshotOperations = defineOperations({
   title: "screenshot",

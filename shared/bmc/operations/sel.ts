@@ -2,6 +2,7 @@ import { BmcError } from "../../contract/bmc-error.ts";
 import { count } from "../../count.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
+import { awaitState } from "./read-back.ts";
 
 export interface SelEntry {
   readonly id: string;
@@ -36,9 +37,9 @@ export interface SelPort {
   sleep(ms: number): Promise<void>;
 }
 
-interface SelDrivers {
+type SelDrivers = {
   readonly sel: SelDriver;
-}
+};
 
 export const selOperations = defineOperations({
   title: "event log",
@@ -75,26 +76,29 @@ function portOf({ read, write, sleep }: Access<SelDrivers>, signal: AbortSignal)
 const READ_BACK_DELAYS_MS = [0, 1_000, 4_000] as const;
 
 /**
- * How makers word the entry that a clearing leaves behind: `event logging sensor 0xf0: log cleared`,
+ * How vendors word the entry that a clearing leaves behind: `event logging sensor 0xf0: log cleared`,
  * `The system event log was cleared`, `IML Cleared (iLO user: admin)`, `SEL cleared`.
  */
 const CLEARING = /\b(log|sel|iml)\b.{0,40}\bcleared\b/i;
 
-/** Clears the log and sees that no entry of before is left; many BMCs log the clearing itself. */
+/** Clears the log and verifies that no earlier entry is left; many BMCs log the clearing itself. */
 export async function clearSel(port: SelPort): Promise<SelReport> {
   const before = await port.list();
   if (isCleared(before)) return { changed: false, summary: `event log already ${describeCleared(before)}` };
   await port.clear();
   // An entry of an earlier clearing may equal the one of this clearing, where the BMC has no time.
   const known = new Set(before.filter((entry) => !isClearing(entry)).map(identity));
-  let left = before;
-  for (const delayMs of READ_BACK_DELAYS_MS) {
-    if (delayMs > 0) await port.sleep(delayMs);
-    const after = await port.list();
-    left = known.size > 0 ? after.filter((entry) => known.has(identity(entry))) : after.slice(1);
-    if (left.length === 0) {
-      return { changed: true, summary: `event log cleared of ${count(before.length, "entry", "entries")}` };
-    }
+  const remaining = (entries: readonly SelEntry[]) =>
+    known.size > 0 ? entries.filter((entry) => known.has(identity(entry))) : entries.slice(1);
+  const after = await awaitState(
+    READ_BACK_DELAYS_MS,
+    port,
+    () => port.list(),
+    (entries) => remaining(entries).length === 0,
+  );
+  const left = remaining(after);
+  if (left.length === 0) {
+    return { changed: true, summary: `event log cleared of ${count(before.length, "entry", "entries")}` };
   }
   const text = `the BMC accepted the clearing of its event log and still has ${left.length} of its ${count(before.length, "entry", "entries")}`;
   throw new BmcError("verify", text);

@@ -1,6 +1,7 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { describeOffer, type OfferedDriver } from "./offer.ts";
+import { awaitState } from "./read-back.ts";
 
 /** Serial over LAN. */
 export interface SolDriver extends OfferedDriver {
@@ -24,9 +25,9 @@ export interface SolPort {
   sleep(ms: number): Promise<void>;
 }
 
-interface SolDrivers {
+type SolDrivers = {
   readonly sol: SolDriver;
-}
+};
 
 export const solOperations = defineOperations({
   title: "end a serial-over-LAN session",
@@ -61,13 +62,11 @@ export async function deactivateSol(port: SolPort): Promise<SolReport> {
   }
   if (before.length === 0) return { changed: false, summary: "no SOL session is active" };
   await port.deactivate(before);
-  for (const delayMs of READ_BACK_DELAYS_MS) {
-    if (delayMs > 0) await port.sleep(delayMs);
-    const active = await port.active();
-    if (!active?.some((instance) => before.includes(instance))) {
-      const ended = before.length === 1 ? "SOL session" : `${before.length} SOL sessions`;
-      return { changed: true, summary: `${ended} ended` };
-    }
+  const isEnded = (active: readonly number[] | undefined) =>
+    !active?.some((instance) => before.includes(instance));
+  if (isEnded(await awaitState(READ_BACK_DELAYS_MS, port, () => port.active(), isEnded))) {
+    const ended = before.length === 1 ? "SOL session" : `${before.length} SOL sessions`;
+    return { changed: true, summary: `${ended} ended` };
   }
   throw new BmcError("verify", "the BMC accepted the end of the SOL session, which is still or again active");
 }

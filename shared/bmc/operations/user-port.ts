@@ -23,7 +23,7 @@ export interface UserChange {
   readonly role?: UserRole;
 }
 
-/** What trying a user's password out has shown; `unknown` where the BMC does not let anybody try. */
+/** Result of a login with a user's password; `unknown` where the BMC offers no way to try. */
 export type PasswordTrial = "accepted" | "refused" | "unknown";
 
 /** The BMC's own user accounts. A call is one attempt; upsert and verification are the client's. */
@@ -80,11 +80,11 @@ export interface UserPort {
   sleep(ms: number): Promise<void>;
 }
 
-/** BMCs take changes over in their own time. A password is tried as often as this, so no account locks. */
+/** BMCs take a while to apply changes. A password is tried at most this often, so that no account locks. */
 export const LOOKS = 2;
 export const PAUSE_MS = 3_000;
 
-/** The error of a write whose answer was lost, after which only a look can tell; other errors are thrown. */
+/** The error of a write whose answer was lost, after which only a read shows the result; other errors are thrown. */
 export async function uncertainty(write: () => Promise<void>): Promise<BmcError | undefined> {
   try {
     await write();
@@ -101,7 +101,7 @@ export function findUser(users: readonly BmcUser[], name: string): BmcUser | und
   return users.find((user) => user.name === name && !isGone(user));
 }
 
-/** Some BMCs never give a name up: a user that may do nothing is as good as deleted. */
+/** Some BMCs never free a name: a user that may do nothing counts as deleted. */
 export function isGone({ enabled, role }: BmcUser): boolean {
   return !enabled && role === "none";
 }

@@ -16,9 +16,9 @@ import {
   uncertainty,
 } from "./user-port.ts";
 
-interface UserDrivers {
+type UserDrivers = {
   readonly users: UserDriver;
-}
+};
 
 export const userOperations = defineOperations({
   title: "users",

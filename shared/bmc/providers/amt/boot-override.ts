@@ -22,7 +22,7 @@ const SOURCES: Readonly<Record<string, BootOverride["device"]>> = {
   "Intel(r) AMT: Force OCR UEFI HTTPS Boot": "uefi-http",
 };
 
-/** CIM_ElementSettingData.IsNext: the configuration is the next boot's, for good or for one boot. */
+/** CIM_ElementSettingData.IsNext: the configuration is the next boot's, permanently or for one boot. */
 const IS_NEXT = ["1", "3"];
 
 /** Whether the boot configuration is the next boot's, by the instances of CIM_ElementSettingData. */

@@ -1,6 +1,8 @@
 import { childOf, type XmlElement } from "./xml.ts";
 
-/** The settings that speak into the next boot, all of which a boot source of its own wants off (AMT_BootSettingData). */
+/**
+ * The settings that speak into the next boot, all of which a boot source of its own wants off (AMT_BootSettingData).
+ */
 const OPTIONS = [
   "BIOSPause",
   "BIOSSetup",

@@ -13,7 +13,7 @@ const AMT = "http://intel.com/wbem/wscim/1/amt-schema/1";
 const IPS = "http://intel.com/wbem/wscim/1/ips-schema/1";
 
 export const WSMAN_PATH = "/wsman";
-/** Above what a call takes right after a power transition, below which AMT would give up by itself. */
+/** Above what a call takes right after a power transition, below the time after which AMT itself times out. */
 const OPERATION_TIMEOUT = "PT60S";
 
 export type ResourceClass = `CIM_${string}` | `AMT_${string}` | `IPS_${string}`;

@@ -8,7 +8,7 @@ export interface PowerStatus {
   readonly state: PowerState;
   /** What the device calls the state, for people. */
   readonly label: string;
-  /** What may be asked for in this state; empty when the device does not tell. */
+  /** What may be asked for in this state; empty if the device does not report it. */
   readonly available: readonly number[];
 }
 
@@ -54,7 +54,8 @@ export function requestFor(command: PowerCommand, { state, label, available }: P
     throw new BmcError("state", `the device is in ${label}: it takes no ${command}`);
   }
   const [preferred, ...others] = REQUESTS[command];
-  // A device that does not tell takes the plain requests; whether an agent runs, nobody knows then. What is on is not
+  // A device that does not report it takes the plain requests; whether an agent runs is unknown then. What is on is
+  // not
   // offered to be powered on, which says nothing about later.
   const untold = available.length === 0 ? command !== "soft-off" : command === "on" && state === "on";
   if (untold) return preferred;

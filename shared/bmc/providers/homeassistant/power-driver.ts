@@ -23,7 +23,7 @@ export class HomeAssistantPower implements PowerDriver {
 
   async read(signal: AbortSignal): Promise<PowerState> {
     const state = this.#first.take() ?? (await this.#api.readState(this.#options.entity, signal));
-    // `unavailable` and `unknown` say that nobody knows.
+    // `unavailable` and `unknown` are neither on nor off.
     return state === "on" || state === "off" ? state : "unknown";
   }
 

@@ -44,14 +44,17 @@ export interface SuiteChoice {
 }
 
 export interface SuitePlan {
-  /** Best first. What is not allowed is asked for only to tell what the BMC offers, and nothing is proven to it. */
+  /**
+   * Best first. A suite that is not allowed is requested only to learn what the BMC offers; no proof is sent with it.
+   */
   readonly asked: readonly CipherSuite[];
   /** Those that a session may have. */
   readonly allowed: ReadonlySet<CipherSuiteId>;
 }
 
 /**
- * The chosen suite alone; else 17, and 3 only where the entry allows it, as somebody in the middle can have 17 refused. One
+ * The chosen suite alone; else 17, and 3 only where the entry allows it, as an attacker between worker and BMC can
+ * have 17 refused. One
  * that worked before goes first.
  */
 export function suitePlan({ cipherSuite, allowSuite3 }: SuiteChoice, remembered?: CipherSuiteId): SuitePlan {

@@ -14,7 +14,7 @@ export interface MatchedAnswer {
   readonly payload: Buffer;
 }
 
-export interface HandshakeDeps {
+export interface HandshakeOptions {
   readonly transport: UdpTransport;
   readonly clock: Clock;
   readonly signal: AbortSignal;
@@ -29,13 +29,13 @@ export class HandshakeLink {
   readonly #tracer: Tracer;
   readonly #limitMs: number;
   readonly #startedMs: number;
-  /** Tags tell the answers to one message from late ones to an earlier. */
+  /** Tags separate the answers to one message from late answers to an earlier one. */
   #tag = 0;
   #flights = 0;
   #heard = false;
 
-  constructor(deps: HandshakeDeps, limitMs: number) {
-    const { transport, clock, signal, tracer } = deps;
+  constructor(options: HandshakeOptions, limitMs: number) {
+    const { transport, clock, signal, tracer } = options;
     this.transport = transport;
     this.clock = clock;
     this.signal = signal;

@@ -5,7 +5,7 @@ import { TimeoutReached } from "../../../timeout.ts";
 import type { CipherSuite, CipherSuiteId, SuitePlan } from "./cipher-suite.ts";
 import { closeSession } from "./command.ts";
 import type { Credentials } from "./credentials.ts";
-import { type HandshakeDeps, HandshakeLink, matchAnswer } from "./handshake-link.ts";
+import { HandshakeLink, type HandshakeOptions, matchAnswer } from "./handshake-link.ts";
 import {
   forgotSession,
   handshakeError,
@@ -53,7 +53,7 @@ export interface Established {
   readonly preferredSuite: CipherSuiteId | undefined;
 }
 
-interface Deps extends HandshakeDeps {
+interface ShakeHandsOptions extends HandshakeOptions {
   readonly log: Logger;
 }
 
@@ -61,9 +61,12 @@ interface Deps extends HandshakeDeps {
  * Open Session, RAKP 1 to 4: three round trips (IPMI 2.0 section 13.15), and again from the start when a
  * message is lost. Throws `BmcError`s; a handshake that fails gives the BMC's session slot back.
  */
-export async function shakeHands(request: HandshakeRequest, deps: Deps): Promise<Established> {
-  const { log } = deps;
-  const link = new HandshakeLink(deps, request.limitMs);
+export async function shakeHands(
+  request: HandshakeRequest,
+  options: ShakeHandsOptions,
+): Promise<Established> {
+  const { log } = options;
+  const link = new HandshakeLink(options, request.limitMs);
   const opening = new Opening(link, log, request.privilege, request.suites);
   try {
     for (let attempt = 0; ; attempt += 1) {

@@ -27,7 +27,7 @@ const SMALLEST_READ_BYTES = 8;
 const TOO_MUCH = new Set([WRONG_LENGTH, REQUEST_TOO_LONG, OUT_OF_RANGE, CANNOT_RETURN_SO_MANY]);
 
 /**
- * What IPMI tells about the hardware: maker, model and serial number from FRU 0 (product area, then board
+ * What IPMI reports about the hardware: maker, model and serial number from FRU 0 (product area, then board
  * area), the system's UUID, the BMC's firmware. Processors, memory, disks and NICs are not in its reach.
  */
 export class IpmiInventory implements InventoryDriver {

@@ -21,7 +21,7 @@ export interface LastingSessionOptions {
 
 /**
  * Commands over a session that outlives the BMC's memory of it. A BMC that restarted, or ended an idle session,
- * drops its packets without a word; a handshake that succeeds beside a silent session tells that from a BMC
+ * silently drops its packets; a handshake that succeeds beside a silent session distinguishes that from a BMC
  * that is slow. What can be repeated goes out again on the new session; what cannot is a `timeout` at once, not
  * after the whole wait. One flight at a time; the owner closes it.
  */
@@ -62,7 +62,7 @@ export class LastingSession implements CommandChannel {
     const outcome = await this.#answersOrSession(commands, endMs, ended);
     if ("answers" in outcome) return outcome.answers;
     this.#replaceCurrent(outcome.session);
-    // Whether a change was carried out is for the state to tell before anything is sent again.
+    // The state must show whether a change was carried out, before anything is sent again.
     const change = commands.find(({ effect }) => effect !== "read");
     if (change) {
       const message = `${change.name}: no answer, and the BMC has dropped the session meanwhile`;

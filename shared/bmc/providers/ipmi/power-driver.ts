@@ -15,7 +15,7 @@ export class IpmiPower implements PowerDriver {
     return parseChassisStatus(await request(this.#channel, GET_CHASSIS_STATUS, signal));
   }
 
-  /** IPMI cannot tell what a BMC offers before it is asked for it. */
+  /** IPMI has no way to ask what a BMC offers. */
   async plan(command: PowerCommand): Promise<string> {
     return describeChassisControl(command);
   }

@@ -30,8 +30,10 @@ async function open(
 
   const establish = async (remembered: CipherSuiteId | undefined, limitMs: number, until: AbortSignal) => {
     const suites = suitePlan(options, remembered);
-    const deps = { transport, clock, log, tracer, signal: until };
-    const established = await shakeHands({ credentials, privilege, suites, limitMs }, deps);
+    const established = await shakeHands(
+      { credentials, privilege, suites, limitMs },
+      { transport, clock, log, tracer, signal: until },
+    );
     const session = new IpmiSession({ established, privilege, route, transport, clock, tracer });
     return { established, session };
   };

@@ -10,7 +10,7 @@ const STANDARD_PASSWORD: PasswordForm = { name: "standard", key: padKey };
 
 /**
  * BMCs whose user table still has the 16-byte passwords of IPMI 1.5 cut longer ones without a word, and
- * operators set 20-byte passwords through other interfaces. RAKP2 tells which form the BMC holds, so trying
+ * operators set 20-byte passwords through other interfaces. RAKP2 shows which form the BMC holds, so trying
  * both costs no packet and no failed login.
  */
 const CUT_PASSWORD: PasswordForm = {

@@ -96,7 +96,7 @@ export function buildRakp3(suite: CipherSuite, kuid: Buffer, exchange: RakpExcha
   ]);
 }
 
-/** RAKP Message 3 with an error status: tells the BMC to forget a session that is not established yet. */
+/** RAKP Message 3 with an error status: makes the BMC forget a session that is not established yet. */
 export function buildRakp3Refusal(tag: number, status: number, bmcId: number): Buffer {
   return rakp3Head(tag, status, bmcId);
 }
@@ -119,7 +119,7 @@ export function provesKeys(
   payload: Buffer,
 ): boolean {
   const expected = hmac(suite, sik, exchange.consoleRandom, uint32(exchange.bmcId), exchange.guid);
-  // Some BMCs append more than is due; what is due stands first.
+  // Some BMCs append more bytes than the specification has; these come last.
   return sameBytes(expected.subarray(0, suite.checkBytes), payload.subarray(8, 8 + suite.checkBytes));
 }
 

@@ -29,7 +29,7 @@ import {
 } from "./sel-commands.ts";
 import { parseSelRecord } from "./sel-record.ts";
 
-/** How often a reservation that somebody else's made void is taken again. */
+/** How often a reservation is renewed after another client cancelled it. */
 const RESERVATIONS = 4;
 const ERASURE_LIMIT_MS = 60_000;
 const ERASURE_POLLS_MS = { first: 100, longest: 1_000 } as const;

@@ -2,7 +2,7 @@
 const LAST_BEFORE_INITIALISATION = 0x2000_0000;
 const UNSPECIFIED = 0xffff_ffff;
 
-/** What the four bytes of a timestamp tell. */
+/** What the four bytes of a timestamp mean. */
 export type SelTime =
   | { readonly kind: "since-epoch"; readonly ms: number }
   /** The BMC did not know the time yet. */

@@ -92,7 +92,7 @@ export class IpmiSession {
     return this.#lastHeardMs;
   }
 
-  /** Asks for something harmless without waiting: a BMC that still knows the session will be heard. */
+  /** Sends a harmless request without waiting: a BMC that still knows the session answers. */
   poke(): void {
     this.#send(GET_DEVICE_ID, this.#nextRequestSequence());
   }

@@ -77,7 +77,7 @@ export class UdpTransport {
   /** The first datagram that `match` makes something of. `stop` must be called once it is no longer wanted. */
   first<T>(match: (datagram: Buffer) => T | undefined): { answer: Promise<T>; stop: () => void } {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    // It may fail after nobody waits any more.
+    // It may fail after the last waiter has left.
     promise.catch(() => undefined);
     const stop = this.subscribe({
       datagram(datagram) {

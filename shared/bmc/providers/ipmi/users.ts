@@ -11,7 +11,7 @@ const PRESENT_CHANNEL = 0x0e;
 const NO_ACCESS = 0x0f;
 const ID_MASK = 0x3f;
 
-/** What a role is in IPMI: whoever may not change anything has level USER. */
+/** What a role is in IPMI: a user who may not change anything has level USER. */
 const ROLE_LEVELS: Readonly<Record<UserRole, number>> = {
   administrator: PRIVILEGE_LEVELS.administrator,
   operator: PRIVILEGE_LEVELS.operator,

@@ -26,7 +26,8 @@ const COMMAND_FILE = "/dev/fd/4";
 /**
  * The run for one command, as `raw`, so that all commands and answers are those of the ipmi provider. `-v` is
  * there because the plain error is the same for a wrong password, a closed port and a cipher suite that does
- * not fit. A command that holds a secret is read from a file instead (`exec`), and without `-v`, which would print it.
+ * not fit. A command that holds a secret is read from a file instead (`exec`), and without `-v`, which would print
+ * it.
  */
 export function ipmitoolInvocation(
   connection: Connection,

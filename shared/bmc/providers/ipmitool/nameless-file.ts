@@ -8,7 +8,8 @@ import { BmcError } from "../../../contract/bmc-error.ts";
 const FOLDERS = ["/dev/shm", tmpdir()];
 
 /**
- * A file that has no name any more when its content is written, so that only who inherits the descriptor can read it and
+ * A file that has no name any more when its content is written, so that only who inherits the descriptor can read it
+ * and
  * nothing of it outlives the processes that have it. A pipe would do as well, but Node makes sockets, which
  * cannot be opened as /dev/fd/N. The caller closes the descriptor.
  */

@@ -12,7 +12,7 @@ export function hasFailed(stderr: string): boolean {
   return stderr.includes("Unable to send RAW command");
 }
 
-/** The completion code with which the BMC refused a `raw` command; undefined when stderr tells of none. */
+/** The completion code with which the BMC refused a `raw` command; undefined if stderr has none. */
 export function parseRefusal(stderr: string): number | undefined {
   for (const line of stderr.split("\n")) {
     const [, rest] = line.split(/Unable to send RAW command \(/i, 2);

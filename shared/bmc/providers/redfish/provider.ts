@@ -75,24 +75,24 @@ async function open(
     const members = new Members(service, log, hint?.expand);
     const manager = new ManagedManager(system, members, hint?.manager);
     const reset = new SystemReset(system, writer);
-    const parts = { system, manager, members, writer, log };
+    const resources = { system, manager, members, writer, log };
     const boot = new RedfishBoot(system, log, hint?.settings);
-    const media = new RedfishMedia(parts, hint?.media);
+    const media = new RedfishMedia(resources, hint?.media);
     const trial = new PasswordTrials({ http, clock, log }, authentication);
     const users = new RedfishUsers({ system, members, writer, trial }, hint?.accounts);
-    const sel = new RedfishSel(parts, hint?.sel);
+    const sel = new RedfishSel(resources, hint?.sel);
     return {
       provider: redfish.name,
       power: new RedfishPower(system, reset),
       boot,
       media,
       users,
-      manager: new RedfishManager(parts),
-      ntp: new RedfishNtp(parts, writer),
+      manager: new RedfishManager(resources),
+      ntp: new RedfishNtp(resources, writer),
       sel,
       nmi: new RedfishNmi(reset),
-      screenshot: new RedfishScreenshot(parts),
-      inventory: new RedfishInventory(parts),
+      screenshot: new RedfishScreenshot(resources),
+      inventory: new RedfishInventory(resources),
       certificateExpiresMs: () => http.certificateExpiresMs,
       roundTrips: () => http.roundTrips,
       hint: () => ({

@@ -7,7 +7,7 @@ import { type RpcResponse, readResponse, refusalOf } from "./response.ts";
 import { signatureHeaders } from "./signature.ts";
 import { formatTimestamp } from "./timestamp.ts";
 
-/** The webhook that stands for a machine's BMC: one signed request a call. */
+/** The webhook in place of a machine's BMC: one signed request per call. */
 export class RpcConsumer {
   readonly #http: HttpConnection;
   readonly #options: RpcOptions;

@@ -19,7 +19,9 @@ interface Exchange {
   readonly nowMs: number;
 }
 
-/** Reads an answer; its `error` is left to `refusalOf`. Throws on any status but 200 and on anything but the shape. */
+/**
+ * Reads an answer; its `error` is left to `refusalOf`. Throws on any status but 200 and on anything but the shape.
+ */
 export function readResponse({ answer, doing, isWrite, nowMs }: Exchange): RpcResponse {
   const text = answer.body.toString("utf8");
   const parsed = parse(text);

@@ -53,7 +53,7 @@ const LONGEST_FIRST = Object.keys(ELEMENTS).toSorted((a, b) => b.length - a.leng
 
 /**
  * A time in UTC as a layout of Go's time package has it, which is how bmclib and Rufio configure the time stamp:
- * the layout is what the moment 2006-01-02 15:04:05 looks like. What is no element of a time stands for itself.
+ * the layout is what the moment 2006-01-02 15:04:05 looks like. Other text is copied.
  */
 export function formatTimestamp(layout: string, ms: number): string {
   const time = new Date(ms);

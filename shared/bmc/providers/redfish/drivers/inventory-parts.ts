@@ -119,7 +119,7 @@ export function nic(path: string, value: z.infer<typeof NicResource>): Nic | und
   };
 }
 
-/** Dell lists what was installed before and what could be, too, told apart by the `Id`. */
+/** Dell also lists previous and available versions, which differ in the `Id`. */
 export function firmware(path: string, value: z.infer<typeof FirmwareResource>): Firmware | undefined {
   const version = text(value.Version);
   if (version === undefined || isAbsent(value) || /^(Previous|Available)-/.test(value.Id ?? "")) {

@@ -27,7 +27,7 @@ const FIRMWARE = "/redfish/v1/UpdateService/FirmwareInventory";
 const MOST_REQUESTS = 600;
 const MOST_MEMBERS = 256;
 
-export interface InventoryParts {
+export interface InventoryOptions {
   readonly system: ManagedSystem;
   readonly members: Members;
   readonly log: Logger;
@@ -35,14 +35,14 @@ export interface InventoryParts {
 
 /** What is built into the machine. A collection that is missing or cannot be read leaves its part empty. */
 export class RedfishInventory implements InventoryDriver {
-  readonly #parts: InventoryParts;
+  readonly #options: InventoryOptions;
 
-  constructor(parts: InventoryParts) {
-    this.#parts = parts;
+  constructor(options: InventoryOptions) {
+    this.#options = options;
   }
 
   async read(signal: AbortSignal): Promise<Hardware> {
-    const { value: system } = await this.#parts.system.read(signal);
+    const { value: system } = await this.#options.system.read(signal);
     const limits: ReadLimits = { members: MOST_MEMBERS, requests: { left: MOST_REQUESTS } };
     const collect = <T extends z.ZodMiniType, P>(
       link: z.infer<typeof Link> | undefined,
@@ -58,7 +58,7 @@ export class RedfishInventory implements InventoryDriver {
       firmware: await collect({ "@odata.id": FIRMWARE }, FirmwareResource, firmware),
     };
     if (limits.requests.left <= 0) {
-      this.#parts.log.warn({ requests: MOST_REQUESTS }, "inventory truncated: too many resources");
+      this.#options.log.warn({ requests: MOST_REQUESTS }, "inventory truncated: too many resources");
     }
     return hardware;
   }
@@ -72,10 +72,10 @@ export class RedfishInventory implements InventoryDriver {
     const links = [...new Set(storages.flat().map((link) => link["@odata.id"]))];
     const disks: Hardware["disks"][number][] = [];
     for (const link of links.slice(0, MOST_MEMBERS)) {
-      const path = this.#parts.system.service.localPath(link);
+      const path = this.#options.system.service.localPath(link);
       if (path === undefined || limits.requests.left-- <= 0) continue;
       const found = await this.#tolerant(path, () =>
-        this.#parts.system.service.find(path, DriveResource, signal),
+        this.#options.system.service.find(path, DriveResource, signal),
       );
       const drive = found && disk(found.path, found.value);
       if (drive) disks.push(drive);
@@ -98,7 +98,7 @@ export class RedfishInventory implements InventoryDriver {
     },
     signal: AbortSignal,
   ): Promise<P[]> {
-    const { system, members } = this.#parts;
+    const { system, members } = this.#options;
     const path = system.service.localPath(link);
     if (path === undefined) return [];
     const found = await this.#tolerant(path, () => members.read(path, how.schema, signal, how.limits));
@@ -112,7 +112,7 @@ export class RedfishInventory implements InventoryDriver {
     } catch (error) {
       const { class: errorClass, message } = BmcError.from(error);
       if (!["protocol", "bmc", "unsupported"].includes(errorClass)) throw error;
-      this.#parts.log.debug({ path, reason: message }, "inventory part skipped");
+      this.#options.log.debug({ path, reason: message }, "inventory part skipped");
       return undefined;
     }
   }

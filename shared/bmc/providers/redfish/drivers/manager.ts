@@ -14,7 +14,7 @@ const RESET_TYPES: Readonly<Record<BmcResetKind, readonly string[]>> = {
   cold: ["ForceRestart", "GracefulRestart"],
 };
 
-export interface RedfishManagerParts {
+export interface RedfishManagerOptions {
   readonly system: ManagedSystem;
   readonly manager: ManagedManager;
   readonly members: Members;
@@ -23,10 +23,10 @@ export interface RedfishManagerParts {
 }
 
 export class RedfishManager implements ManagerDriver {
-  readonly #parts: RedfishManagerParts;
+  readonly #options: RedfishManagerOptions;
 
-  constructor(parts: RedfishManagerParts) {
-    this.#parts = parts;
+  constructor(options: RedfishManagerOptions) {
+    this.#options = options;
   }
 
   async plan(kind: BmcResetKind, signal: AbortSignal): Promise<string> {
@@ -35,7 +35,7 @@ export class RedfishManager implements ManagerDriver {
   }
 
   async reset(kind: BmcResetKind, signal: AbortSignal): Promise<void> {
-    const { system, writer, log } = this.#parts;
+    const { system, writer, log } = this.#options;
     const typed = await this.#request(kind, signal);
     const request = { ...typed, body: {} };
     if (system.behaviour.managerReset === "typed") {
@@ -51,7 +51,7 @@ export class RedfishManager implements ManagerDriver {
   }
 
   async #request(kind: BmcResetKind, signal: AbortSignal) {
-    const { system, manager } = this.#parts;
+    const { system, manager } = this.#options;
     const { value, path: tagPath } = await manager.seen(signal);
     const action = value.Actions?.["#Manager.Reset"];
     const path = system.service.localPath(action?.target);
@@ -65,7 +65,7 @@ export class RedfishManager implements ManagerDriver {
   }
 
   async info(signal: AbortSignal): Promise<BmcInfo> {
-    const { system, manager, members } = this.#parts;
+    const { system, manager, members } = this.#options;
     const { value } = await manager.seen(signal);
     const { value: root } = await members.root(signal);
     return {
@@ -79,7 +79,7 @@ export class RedfishManager implements ManagerDriver {
   }
 
   async clockMs(signal: AbortSignal): Promise<number | undefined> {
-    const { value } = await this.#parts.manager.read(signal);
+    const { value } = await this.#options.manager.read(signal);
     return clockMs(value);
   }
 }

@@ -16,7 +16,7 @@ export interface MediaHint {
   readonly form?: number | undefined;
 }
 
-export interface MediaParts {
+export interface MediaOptions {
   readonly system: ManagedSystem;
   readonly manager: ManagedManager;
   readonly members: Members;
@@ -26,11 +26,11 @@ export interface MediaParts {
 
 /** The virtual drives of the system and of its manager; the one used last comes first. */
 export class RedfishMedia implements MediaDriver {
-  readonly #parts: MediaParts;
+  readonly #options: MediaOptions;
   #hint: MediaHint | undefined;
 
-  constructor(parts: MediaParts, hint: MediaHint | undefined) {
-    this.#parts = parts;
+  constructor(options: MediaOptions, hint: MediaHint | undefined) {
+    this.#options = options;
     this.#hint = hint;
   }
 
@@ -39,7 +39,7 @@ export class RedfishMedia implements MediaDriver {
   }
 
   async read(signal: AbortSignal): Promise<MediaState> {
-    return mediaState(await this.#current(signal), this.#parts.system.behaviour);
+    return mediaState(await this.#current(signal), this.#options.system.behaviour);
   }
 
   async plan(image: MediaImage | undefined, signal: AbortSignal): Promise<string> {
@@ -54,13 +54,13 @@ export class RedfishMedia implements MediaDriver {
     for await (const slot of this.#slots(signal)) {
       refused = await this.#insertInto(slot, image, signal);
       if (!refused) return;
-      this.#parts.log.debug({ slot: slot.path, reason: refused.message }, "trying the next virtual drive");
+      this.#options.log.debug({ slot: slot.path, reason: refused.message }, "trying the next virtual drive");
     }
     throw refused ?? noDrive();
   }
 
   async eject(signal: AbortSignal): Promise<void> {
-    const { system, writer } = this.#parts;
+    const { system, writer } = this.#options;
     const slot = await this.#current(signal);
     // Nothing to take out; some BMCs refuse to try.
     if (!mediaState(slot, system.behaviour).inserted) return;
@@ -69,7 +69,7 @@ export class RedfishMedia implements MediaDriver {
 
   /** Undefined when the drive took it, the reason when another drive may do; a reason that holds for all throws. */
   async #insertInto(slot: Slot, image: MediaImage, signal: AbortSignal): Promise<BmcError | undefined> {
-    const { system, writer } = this.#parts;
+    const { system, writer } = this.#options;
     const requests = this.#insertRequests(slot, image);
     const first = this.#hint?.slot === slot.path ? (this.#hint.form ?? 0) : 0;
     let refused: BmcError | undefined;
@@ -102,12 +102,12 @@ export class RedfishMedia implements MediaDriver {
   }
 
   #target(slot: Slot, action: keyof NonNullable<VirtualMedia["Actions"]>): string | undefined {
-    return this.#parts.system.service.localPath(slot.value.Actions?.[action]?.target);
+    return this.#options.system.service.localPath(slot.value.Actions?.[action]?.target);
   }
 
   /** The drive used last, else the first that holds something, else the first. */
   async #current(signal: AbortSignal): Promise<Slot> {
-    const { service, behaviour } = this.#parts.system;
+    const { service, behaviour } = this.#options.system;
     const known = this.#hint && (await service.find(this.#hint.slot, VirtualMedia, signal));
     if (known) return known;
     for (const owner of OWNERS) {
@@ -123,7 +123,7 @@ export class RedfishMedia implements MediaDriver {
   /** Every usable drive once, the one used last first. */
   async *#slots(signal: AbortSignal): AsyncGenerator<Slot> {
     const seen = new Set<string>();
-    const { service } = this.#parts.system;
+    const { service } = this.#options.system;
     const known = this.#hint && (await service.find(this.#hint.slot, VirtualMedia, signal));
     if (known) {
       seen.add(known.path);
@@ -138,7 +138,7 @@ export class RedfishMedia implements MediaDriver {
   }
 
   async #slotsOf(owner: (typeof OWNERS)[number], signal: AbortSignal): Promise<readonly Slot[]> {
-    const { system, manager, members } = this.#parts;
+    const { system, manager, members } = this.#options;
     await system.refresh(signal);
     const link =
       owner === "system"

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import { lenient } from "../service/schema.ts";
-import type { NtpParts, NtpPlace } from "./ntp-place.ts";
+import type { NtpOptions, NtpPlace } from "./ntp-place.ts";
 
 const SERVER_ATTRIBUTES = ["NTPConfigGroup.1.NTP1", "NTPConfigGroup.1.NTP2", "NTPConfigGroup.1.NTP3"];
 const ENABLE_ATTRIBUTE = "NTPConfigGroup.1.NTPEnable";
@@ -13,7 +13,7 @@ export const DellAttributes = z.object({
 
 /** iDRAC's own attributes, for firmware without NTP in its network protocols; undefined on other makes. */
 export async function findDellNtp(
-  { system, manager }: NtpParts,
+  { system, manager }: NtpOptions,
   signal: AbortSignal,
 ): Promise<NtpPlace | undefined> {
   const { service } = system;

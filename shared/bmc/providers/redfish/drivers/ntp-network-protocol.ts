@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { defined } from "../../../../defined.ts";
 import { Link, lenient, Values } from "../service/schema.ts";
-import type { NtpParts, NtpPlace } from "./ntp-place.ts";
+import type { NtpOptions, NtpPlace } from "./ntp-place.ts";
 
 /** ManagerNetworkProtocol (DSP0268), as far as NTP needs it. */
 export const NetworkProtocol = z.object({
@@ -12,7 +12,7 @@ export const NetworkProtocol = z.object({
 
 /** The standard place; undefined where the manager has no NTP in its network protocols. */
 export async function findStandardNtp(
-  { system, manager }: NtpParts,
+  { system, manager }: NtpOptions,
   signal: AbortSignal,
 ): Promise<NtpPlace | undefined> {
   const { service } = system;

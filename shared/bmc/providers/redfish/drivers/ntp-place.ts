@@ -10,7 +10,7 @@ export interface NtpPlace {
   request(asked: NtpRequest): WriteRequest;
 }
 
-export interface NtpParts {
+export interface NtpOptions {
   readonly system: ManagedSystem;
   readonly manager: ManagedManager;
 }

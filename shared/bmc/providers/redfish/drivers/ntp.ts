@@ -3,15 +3,15 @@ import type { NtpDriver, NtpRequest, NtpSettings } from "../../../operations/ntp
 import type { Writer } from "../resources/writer.ts";
 import { findDellNtp } from "./ntp-dell-attributes.ts";
 import { findStandardNtp } from "./ntp-network-protocol.ts";
-import type { NtpParts, NtpPlace } from "./ntp-place.ts";
+import type { NtpOptions, NtpPlace } from "./ntp-place.ts";
 
 /** NTP in the manager's network protocols, or in Dell's attributes where those have none. */
 export class RedfishNtp implements NtpDriver {
-  readonly #parts: NtpParts;
+  readonly #options: NtpOptions;
   readonly #writer: Writer;
 
-  constructor(parts: NtpParts, writer: Writer) {
-    this.#parts = parts;
+  constructor(options: NtpOptions, writer: Writer) {
+    this.#options = options;
     this.#writer = writer;
   }
 
@@ -30,7 +30,8 @@ export class RedfishNtp implements NtpDriver {
   }
 
   async #find(signal: AbortSignal): Promise<NtpPlace> {
-    const place = (await findStandardNtp(this.#parts, signal)) ?? (await findDellNtp(this.#parts, signal));
+    const place =
+      (await findStandardNtp(this.#options, signal)) ?? (await findDellNtp(this.#options, signal));
     if (!place) throw new BmcError("unsupported", "the BMC offers no NTP settings");
     return place;
   }

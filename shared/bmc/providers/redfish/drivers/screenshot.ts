@@ -16,7 +16,7 @@ const DellLCService = z.object({
 });
 const Exported = z.object({ ServerScreenShotFile: z.string().check(z.minLength(1)) });
 
-export interface ScreenshotParts {
+export interface ScreenshotOptions {
   readonly system: ManagedSystem;
   readonly manager: ManagedManager;
   readonly writer: Writer;
@@ -24,10 +24,10 @@ export interface ScreenshotParts {
 
 /** iDRAC9 and later (iDRAC9 Redfish API guide, DellLCService); Redfish itself has no screenshots. */
 export class RedfishScreenshot implements ScreenshotDriver {
-  readonly #parts: ScreenshotParts;
+  readonly #options: ScreenshotOptions;
 
-  constructor(parts: ScreenshotParts) {
-    this.#parts = parts;
+  constructor(options: ScreenshotOptions) {
+    this.#options = options;
   }
 
   async offered(signal: AbortSignal): Promise<true> {
@@ -40,7 +40,7 @@ export class RedfishScreenshot implements ScreenshotDriver {
   }
 
   async take(signal: AbortSignal): Promise<Screenshot> {
-    const { writer } = this.#parts;
+    const { writer } = this.#options;
     const path = await this.#target(signal);
     const answer = await writer.write({ method: "POST", path, body: BODY, maxBytes: MAX_BYTES }, signal);
     const exported = Exported.safeParse(answer.body);
@@ -50,7 +50,7 @@ export class RedfishScreenshot implements ScreenshotDriver {
   }
 
   async #target(signal: AbortSignal): Promise<string> {
-    const { system, manager } = this.#parts;
+    const { system, manager } = this.#options;
     const { service } = system;
     const link = (await manager.seen(signal)).value.Links?.Oem?.Dell?.DellLCService?.["@odata.id"];
     const path = service.localPath(link);

@@ -43,7 +43,7 @@ const SEVERITIES: Readonly<Record<string, NonNullable<SelEntry["severity"]>>> = 
   critical: "critical",
 };
 
-export interface SelParts {
+export interface SelOptions {
   readonly system: ManagedSystem;
   readonly manager: ManagedManager;
   readonly members: Members;
@@ -52,11 +52,11 @@ export interface SelParts {
 
 /** The log service that holds the system event log, of the manager or of the system. */
 export class RedfishSel implements SelDriver {
-  readonly #parts: SelParts;
+  readonly #options: SelOptions;
   #path: string | undefined;
 
-  constructor(parts: SelParts, path: string | undefined) {
-    this.#parts = parts;
+  constructor(options: SelOptions, path: string | undefined) {
+    this.#options = options;
     this.#path = path;
   }
 
@@ -66,7 +66,7 @@ export class RedfishSel implements SelDriver {
   }
 
   async list(signal: AbortSignal): Promise<readonly SelEntry[]> {
-    const { members } = this.#parts;
+    const { members } = this.#options;
     const limits = { members: MOST_ENTRIES, requests: { left: MOST_REQUESTS } };
     // Nearly every service names the entries so, which saves reading the log service.
     const known = this.#path;
@@ -78,7 +78,7 @@ export class RedfishSel implements SelDriver {
 
   async count(signal: AbortSignal): Promise<number> {
     const entries = await this.#entriesPath(signal);
-    const count = await this.#parts.members.count(entries, signal);
+    const count = await this.#options.members.count(entries, signal);
     if (count === undefined) throw noEntries(entries);
     return count;
   }
@@ -90,12 +90,12 @@ export class RedfishSel implements SelDriver {
 
   async clear(signal: AbortSignal): Promise<void> {
     const { path, tagPath } = await this.#clearing(signal);
-    await this.#parts.writer.write({ method: "POST", path, body: {}, tagPath }, signal);
+    await this.#options.writer.write({ method: "POST", path, body: {}, tagPath }, signal);
   }
 
   async #clearing(signal: AbortSignal): Promise<{ readonly path: string; readonly tagPath: string }> {
     const { value, path: tagPath } = await this.#service(signal);
-    const path = this.#parts.system.service.localPath(value.Actions?.["#LogService.ClearLog"]?.target);
+    const path = this.#options.system.service.localPath(value.Actions?.["#LogService.ClearLog"]?.target);
     if (path === undefined) throw new BmcError("unsupported", `the BMC does not let ${tagPath} be cleared`);
     return { path, tagPath };
   }
@@ -103,18 +103,18 @@ export class RedfishSel implements SelDriver {
   async #entries(signal: AbortSignal) {
     const entries = await this.#entriesPath(signal);
     const limits = { members: MOST_ENTRIES, requests: { left: MOST_REQUESTS } };
-    const found = await this.#parts.members.read(entries, LogEntry, signal, limits);
+    const found = await this.#options.members.read(entries, LogEntry, signal, limits);
     if (!found) throw noEntries(entries);
     return found;
   }
 
   async #entriesPath(signal: AbortSignal): Promise<string> {
     const { value, path } = await this.#service(signal);
-    return this.#parts.system.service.localPath(value.Entries?.["@odata.id"]) ?? `${path}/Entries`;
+    return this.#options.system.service.localPath(value.Entries?.["@odata.id"]) ?? `${path}/Entries`;
   }
 
   async #service(signal: AbortSignal): Promise<Resource<z.infer<typeof LogService>>> {
-    const { service } = this.#parts.system;
+    const { service } = this.#options.system;
     const known = this.#path === undefined ? undefined : await service.find(this.#path, LogService, signal);
     if (known) return known;
     this.#path = await this.#find(signal);
@@ -123,7 +123,7 @@ export class RedfishSel implements SelDriver {
 
   /** Looks at the system's logs, then the manager's, and takes the best named of both. */
   async #find(signal: AbortSignal): Promise<string> {
-    const { system, manager, members } = this.#parts;
+    const { system, manager, members } = this.#options;
     await system.refresh(signal);
     const found: string[] = [];
     for (const owner of [async () => system.last, () => manager.seen(signal)]) {

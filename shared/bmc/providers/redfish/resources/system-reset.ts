@@ -28,7 +28,7 @@ export class SystemReset {
     this.#writer = writer;
   }
 
-  /** Undefined while an ActionInfo may list values that nobody has read. */
+  /** Undefined while an ActionInfo may list values that were not read. */
   get hint(): ResetHint | undefined {
     const action = this.#action();
     if (!action) return undefined;

@@ -21,7 +21,7 @@ export interface ManagedSystemOptions {
   /** The system as it was just found, or as a hint remembers it. */
   readonly first: Resource<System>;
   readonly remembered: boolean;
-  /** Names of the quirks learned on the make and model that `first` tells. */
+  /** Names of the quirks learned on the make and model in `first`. */
   readonly learned: Iterable<string>;
 }
 

@@ -22,7 +22,7 @@ export class Authentication {
   /** Some BMCs answer 403 to an expired session; one that does so to a new one as well means it. */
   #forbiddenTried = false;
   #basicRefused = false;
-  /** Why basic authentication stands in for a session, which has not proved to be taken yet. */
+  /** Why basic authentication replaces a session, until it proves to be accepted. */
   #slotsFull: BmcError | undefined;
 
   constructor(
@@ -69,7 +69,7 @@ export class Authentication {
   }
 
   /**
-   * Logs in where the way that works needs it, so that whoever opens knows that the credentials are accepted.
+   * Logs in if the method in use needs it, which proves that the credentials are accepted.
    * Sends nothing otherwise.
    */
   async prove(signal: AbortSignal): Promise<void> {

@@ -1,4 +1,4 @@
-/** What of a System resource tells vendors and models apart; no request is made for it. */
+/** What of a System resource identifies vendors and models; no request is made for it. */
 export interface Identity {
   readonly manufacturer: string;
   readonly model: string;
@@ -37,7 +37,7 @@ export interface Behaviour {
   /** The resource that takes the override: the one `@Redfish.Settings` names when it holds `Boot` or in any
    * case, or the System's `/SD`. */
   readonly bootOwner: "settings-with-boot" | "settings" | "future-state";
-  /** What tells that a virtual drive is empty: `Inserted` and `Image`, or `ConnectedVia`. */
+  /** What shows that a virtual drive is empty: `Inserted` and `Image`, or `ConnectedVia`. */
   readonly emptySlot: "inserted" | "not-connected";
   /** Whether accounts are made with POST, or by filling one of a fixed number of empty ones. */
   readonly accounts: "collection" | "slots";

@@ -140,7 +140,7 @@ export class HttpClient {
   async #parse(raw: RawAnswer, request: HttpRequest, path: string): Promise<HttpAnswer> {
     const { status, headers } = raw;
     const doing = describe(request);
-    // The status alone answers a write and a refusal; what cannot be read of their bodies is only less to tell.
+    // The status alone answers a write and a refusal; an unreadable body only shortens the message.
     const needed = request.method === "GET" && status < 300 && status !== 202;
     const decoded = await decodeBody(raw.body, headers, request.maxBytes ?? MAX_BODY_BYTES);
     if (decoded.problem !== undefined && needed) {

@@ -8,7 +8,7 @@ import { describe, type HttpAnswer, type HttpClient, localPath } from "./http-cl
 import { SessionResource } from "./schema.ts";
 
 const SESSIONS = "/redfish/v1/SessionService/Sessions";
-/** For what must be tidied up after the caller has given up. */
+/** For cleaning up after the caller has cancelled. */
 const CLEAN_UP_MS = 3_000;
 
 export interface LoginContext {
@@ -52,7 +52,7 @@ export class LoginSession {
       if (error instanceof BmcError && error.uncertain) {
         context.log.warn({}, "login response lost: BMC may keep a session until it expires");
       }
-      // Whatever the login came to, an abort is what the caller has to hear of.
+      // An abort takes precedence over the login's own error.
       signal.throwIfAborted();
       throw error;
     } finally {

@@ -5,7 +5,7 @@ import { type Account, basicAuthorization } from "./basic-authorization.ts";
 import { readRefusal } from "./errors.ts";
 import { type LoginContext, LoginSession } from "./login-session.ts";
 
-/** Readable for whoever may log in: the privilege registry of DSP8011 asks for Login alone. */
+/** Readable for every user who may log in: the privilege registry of DSP8011 requires only Login. */
 const SYSTEMS = "/redfish/v1/Systems";
 
 /** Tries passwords of other users out, each by one login in the way that the connection itself logs in. */
@@ -47,7 +47,7 @@ export class PasswordTrials {
       signal.throwIfAborted();
       const error = BmcError.from(thrown);
       if (error.class === "auth") return "refused";
-      // Full session slots or a message that nobody knows say nothing about the password.
+      // Full session slots or an unknown message say nothing about the password.
       if (["bmc", "busy", "protocol", "unsupported"].includes(error.class)) return "unknown";
       throw error;
     }

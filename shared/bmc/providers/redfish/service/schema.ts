@@ -6,7 +6,7 @@ export const lenient = <T extends z.ZodMiniType>(schema: T) => z.catch(z.optiona
 /** A path on the BMC that was asked; never a URL, which could lead elsewhere. */
 export const Path = z.string().check(z.regex(/^\/(?!\/)[^\s\\]*$/));
 
-/** Strings of a list that may hold anything; an empty list tells nothing, so it is absent. */
+/** Strings of a list that may hold anything; an empty list says nothing, so it is absent. */
 export const Values = z.pipe(
   z.array(z.unknown()),
   z.transform((values: unknown[]) => {
