@@ -4,7 +4,7 @@ import { systemClock } from "../../../shared/clock.ts";
 import type { WorkerFacts } from "../../../worker/action/observer.ts";
 import { Health } from "../../../worker/observe/health/health.ts";
 import type { Route } from "../../../worker/observe/http/route.ts";
-import { violationsOfRestricted } from "../../simulators/kubernetes/validation/pod-security.ts";
+import { violationsOfRestricted } from "../../support/pod-security.ts";
 import { dimensions, isAllowed, present, valuesOf } from "./cases.ts";
 import { describeWithHelm, NAMESPACE, renderAll } from "./helm.ts";
 import { allOf, Binding, Manifest, selects, workloadOf } from "./manifest.ts";

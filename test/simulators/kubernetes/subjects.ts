@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { defined } from "../../../shared/defined.ts";
 import { type ClusterAccess, FakeCluster } from "./cluster.ts";
 import { accessFromKubeconfig } from "./node/cluster-client.ts";
 import { JobController } from "./node/job-controller.ts";
@@ -10,14 +11,14 @@ export interface Subject {
 }
 
 export interface SubjectOptions {
-  /** Whether Jobs get their Pods. */
-  readonly jobs: boolean;
+  /** Where Jobs get their Pods; nowhere when absent. */
+  readonly jobNamespace?: string;
   readonly retryDelayMs?: number;
 }
 
 /**
- * The fake, and a real API server (without controllers for Jobs, and with Tinkerbell's kinds) when PBNJ_TEST_KUBECONFIG names
- * its kubeconfig: what holds for one holds for the other.
+ * The fake, and the real API server of PBNJ_TEST_KUBECONFIG, which must have Tinkerbell's kinds and no Job controller: what
+ * the fake does, the real one does as well.
  */
 export function subjects(): readonly (readonly [string, (options: SubjectOptions) => Promise<Subject>])[] {
   const file = process.env["PBNJ_TEST_KUBECONFIG"];
@@ -25,14 +26,15 @@ export function subjects(): readonly (readonly [string, (options: SubjectOptions
   return file === undefined ? [fake] : [fake, ["a real API server", (options) => startReal(file, options)]];
 }
 
-function startFake({ jobs, retryDelayMs }: SubjectOptions): Promise<Subject> {
-  return FakeCluster.start({ controllers: jobs, ...(retryDelayMs === undefined ? {} : { retryDelayMs }) });
+function startFake({ jobNamespace, retryDelayMs }: SubjectOptions): Promise<Subject> {
+  return FakeCluster.start({ controllers: jobNamespace !== undefined, ...defined({ retryDelayMs }) });
 }
 
-async function startReal(file: string, { jobs, retryDelayMs }: SubjectOptions): Promise<Subject> {
+async function startReal(file: string, { jobNamespace, retryDelayMs }: SubjectOptions): Promise<Subject> {
   const controlPlane = accessFromKubeconfig(readFileSync(file, "utf8"));
-  const controller = jobs
-    ? JobController.start(controlPlane, retryDelayMs === undefined ? {} : { retryDelayMs })
-    : undefined;
+  const controller =
+    jobNamespace === undefined
+      ? undefined
+      : JobController.start(controlPlane, { namespace: jobNamespace, ...defined({ retryDelayMs }) });
   return { controlPlane, close: async () => controller?.close() };
 }
