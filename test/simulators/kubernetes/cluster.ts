@@ -31,8 +31,6 @@ export interface FakeClusterOptions {
   readonly namespaces?: readonly string[];
   /** With false, nothing is garbage-collected and Jobs get no Pods: an API server alone. */
   readonly controllers?: boolean;
-  /** Before another attempt to create a Job's Pod; 10 s when absent, like the real controller. */
-  readonly retryDelayMs?: number;
   readonly host?: string;
   readonly port?: number;
   readonly clock?: Clock;
@@ -101,9 +99,9 @@ export class FakeCluster {
     const cluster = new FakeCluster(options);
     await cluster.listen();
     if (options.controllers === false) return cluster;
-    const { clock, retryDelayMs } = options;
+    const { clock } = options;
     cluster.#collector = new GarbageCollector(cluster.#store, cluster.#api);
-    cluster.#jobController = JobController.start(cluster.controlPlane, defined({ clock, retryDelayMs }));
+    cluster.#jobController = JobController.start(cluster.controlPlane, defined({ clock }));
     return cluster;
   }
 

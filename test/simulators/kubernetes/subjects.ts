@@ -1,5 +1,4 @@
 import { readFileSync } from "node:fs";
-import { defined } from "../../../shared/defined.ts";
 import { type ClusterAccess, FakeCluster } from "./cluster.ts";
 import { accessFromKubeconfig } from "./node/cluster-client.ts";
 import { JobController } from "./node/job-controller.ts";
@@ -13,7 +12,6 @@ export interface Subject {
 export interface SubjectOptions {
   /** Where Jobs get their Pods; nowhere when absent. */
   readonly jobNamespace?: string;
-  readonly retryDelayMs?: number;
 }
 
 /**
@@ -26,15 +24,13 @@ export function subjects(): readonly (readonly [string, (options: SubjectOptions
   return file === undefined ? [fake] : [fake, ["a real API server", (options) => startReal(file, options)]];
 }
 
-function startFake({ jobNamespace, retryDelayMs }: SubjectOptions): Promise<Subject> {
-  return FakeCluster.start({ controllers: jobNamespace !== undefined, ...defined({ retryDelayMs }) });
+function startFake({ jobNamespace }: SubjectOptions): Promise<Subject> {
+  return FakeCluster.start({ controllers: jobNamespace !== undefined });
 }
 
-async function startReal(file: string, { jobNamespace, retryDelayMs }: SubjectOptions): Promise<Subject> {
+async function startReal(file: string, { jobNamespace }: SubjectOptions): Promise<Subject> {
   const controlPlane = accessFromKubeconfig(readFileSync(file, "utf8"));
   const controller =
-    jobNamespace === undefined
-      ? undefined
-      : JobController.start(controlPlane, { namespace: jobNamespace, ...defined({ retryDelayMs }) });
+    jobNamespace === undefined ? undefined : JobController.start(controlPlane, { namespace: jobNamespace });
   return { controlPlane, close: async () => controller?.close() };
 }

@@ -10,8 +10,6 @@ export interface JobControllerOptions {
   /** All namespaces when absent. */
   readonly namespace?: string;
   readonly clock?: Clock;
-  /** Before another attempt to create a Pod; 10 s when absent, like the real controller. */
-  readonly retryDelayMs?: number;
 }
 
 interface Condition {
@@ -26,8 +24,6 @@ interface JobStatus {
   readonly startTime?: string;
   readonly completionTime?: string;
   readonly active?: number;
-  readonly ready?: number;
-  readonly terminating?: number;
   readonly succeeded?: number;
   readonly failed?: number;
   readonly conditions?: readonly Condition[];
@@ -38,18 +34,15 @@ const TRACKING_FINALIZER = "batch.kubernetes.io/job-tracking";
 const RETRY_MS = 50;
 
 /**
- * The Job controller of kube-controller-manager, over HTTP, for Jobs of one Pod: creates it, keeps the status, ends it at
- * the deadline and deletes what is finished. It works at any API server without a Job controller. After each change it
+ * The Job controller of kube-controller-manager, over HTTP, for Jobs of one Pod that is never retried: creates it, keeps the status and ends
+ * it at the deadline. It works at any API server without a Job controller. After each change it
  * looks at all Jobs again, so that it has no state to lose.
  */
 export class JobController {
   readonly #client: ClusterClient;
   readonly #clock: Clock;
-  readonly #retryDelayMs: number;
   readonly #stopping = new AbortController();
   readonly #paths: { readonly jobs: string; readonly pods: string };
-  /** Jobs whose Pod was refused, until when. */
-  readonly #refusedUntilMs = new Map<string, number>();
   #alarm = new AbortController();
   #alarmMs = Number.POSITIVE_INFINITY;
   #changed = Promise.withResolvers<void>();
@@ -58,7 +51,6 @@ export class JobController {
   private constructor(access: ClusterAccess, options: JobControllerOptions) {
     this.#client = new ClusterClient(access);
     this.#clock = options.clock ?? systemClock;
-    this.#retryDelayMs = options.retryDelayMs ?? 10_000;
     const within = options.namespace === undefined ? "" : `/namespaces/${options.namespace}`;
     this.#paths = { jobs: `/apis/batch/v1${within}/jobs`, pods: `/api/v1${within}/pods` };
   }
@@ -113,99 +105,62 @@ export class JobController {
   /** Rejects when it loses a race or the server. */
   async #sync(job: KubeObject, allPods: readonly KubeObject[]): Promise<void> {
     const pods = allPods.filter((pod) => ownerOf(pod) === job.metadata.uid);
-    const { backoffLimit = 6, suspend = false } = specOf(job);
     const before = (job.status ?? {}) as JobStatus;
-    const end = before.conditions?.find(({ type }) => type === "Complete" || type === "Failed");
-    if (end || job.metadata.deletionTimestamp) {
-      await this.#release(pods);
-      if (end) await this.#deleteFinished(job, end);
-      return;
-    }
-    if (suspend) return;
-    // A Pod that is being deleted counts as failed at once.
-    const hasEnded = (pod: KubeObject) => isOver(pod) || pod.metadata.deletionTimestamp !== undefined;
+    const hasFinished = before.conditions?.some(({ type }) => type === "Complete" || type === "Failed");
+    if (hasFinished || job.metadata.deletionTimestamp) return this.#release(pods);
+    if (specOf(job).suspend) return;
+    const status = this.#nextStatus(before, specOf(job), pods);
+    if (!isSameJson(status, before))
+      await this.#client.patch(`${jobPath(job)}/status`, {
+        metadata: { uid: job.metadata.uid },
+        status: { active: null, ...status },
+      });
+    await this.#release(pods.filter(hasEnded));
     const active = pods.filter((pod) => !hasEnded(pod));
-    const counted = pods.filter((pod) => hasEnded(pod) && isTracked(pod));
-    const succeeded = counted.filter((pod) => podStatusOf(pod).phase === "Succeeded").length;
-    const status = this.#nextStatus(before, specOf(job), {
-      succeeded: (before.succeeded ?? 0) + succeeded,
-      failed: (before.failed ?? 0) + counted.length - succeeded,
-      running: pods.filter((pod) => !isOver(pod)).length,
-    });
-    const ready = active.filter(isReady).length;
-    const terminating = pods.filter((pod) => !isOver(pod) && !active.includes(pod)).length;
-    await this.#writeStatus(job, { ...status, active: active.length, ready, terminating });
-    await this.#release(counted);
-    const { conditions = [], failed = 0 } = status;
-    if (conditions.some(({ type }) => type === "FailureTarget"))
+    if (status.conditions?.some(({ type }) => type === "FailureTarget"))
       for (const pod of active) await this.#client.delete(podPath(pod));
-    else if (conditions.length === 0 && active.length === 0 && failed <= backoffLimit)
-      await this.#createPod(job);
+    else if (pods.length === 0) await this.#createPod(job);
   }
 
   #nextStatus(
-    before: JobStatus,
-    { backoffLimit = 6, activeDeadlineSeconds, completions = 1 }: Partial<V1JobSpec>,
-    { succeeded, failed, running }: { succeeded: number; failed: number; running: number },
+    { conditions = [], startTime = timestamp(this.#clock.now()) }: JobStatus,
+    { activeDeadlineSeconds = Number.POSITIVE_INFINITY }: V1JobSpec,
+    pods: readonly KubeObject[],
   ): JobStatus {
-    const time = timestamp(this.#clock.now());
-    const { startTime = time, conditions = [] } = before;
-    const next: JobStatus = { ...before, startTime, succeeded, failed };
-    const condition = (type: string, reason: string, message: string): Condition => ({
-      ...{ type, status: "True", reason, message, lastTransitionTime: time },
-    });
-    let target = conditions.find(({ type }) => type === "FailureTarget");
-    const remainingMs = Date.parse(startTime) + (activeDeadlineSeconds ?? 0) * 1_000 - this.#clock.now();
-    if (!target && failed > backoffLimit)
-      target = condition(
-        "FailureTarget",
-        "BackoffLimitExceeded",
-        "Job has reached the specified backoff limit",
-      );
-    else if (!target && activeDeadlineSeconds !== undefined && remainingMs <= 0)
-      target = condition(
-        "FailureTarget",
-        "DeadlineExceeded",
-        "Job was active longer than specified deadline",
-      );
-    if (target) {
-      // The Job has failed only once its last Pod has ended (KEP 3939).
-      const last = running > 0 ? [] : [{ ...target, type: "Failed", lastTransitionTime: time }];
-      return { ...next, conditions: [target, ...last] };
-    }
-    if (succeeded >= completions) {
+    const active = pods.filter((pod) => !hasEnded(pod)).length;
+    const status: JobStatus = { startTime, ...(active > 0 && { active }) };
+    const lastTransitionTime = timestamp(this.#clock.now());
+    const conditionsOf = (reason: string, message: string, ...types: readonly string[]) =>
+      types.map((type) => ({ type, status: "True", reason, message, lastTransitionTime }));
+    if (pods.some((pod) => podStatusOf(pod).phase === "Succeeded")) {
       const message = "Reached expected number of succeeded pods";
-      const ends = ["SuccessCriteriaMet", "Complete"];
-      const reached = ends.map((type) => condition(type, "CompletionsReached", message));
-      return { ...next, completionTime: time, conditions: reached };
+      const reached = conditionsOf("CompletionsReached", message, "SuccessCriteriaMet", "Complete");
+      return { ...status, succeeded: 1, completionTime: lastTransitionTime, conditions: reached };
     }
-    if (activeDeadlineSeconds !== undefined) this.#checkAgainAfter(remainingMs);
-    return next;
-  }
-
-  /** Without counts of zero, as Go encodes them. */
-  async #writeStatus(job: KubeObject, status: JobStatus): Promise<void> {
-    const fields = Object.entries(status);
-    if (isSameJson(Object.fromEntries(fields.filter(([, value]) => value !== 0)), job.status)) return;
-    await this.#client.patch(`${jobPath(job)}/status`, {
-      metadata: { uid: job.metadata.uid },
-      status: Object.fromEntries(fields.map(([name, value]) => [name, value === 0 ? null : value])),
-    });
+    const remainingMs = Date.parse(startTime) + activeDeadlineSeconds * 1_000 - this.#clock.now();
+    let [target] = conditions;
+    if (!target && pods.some(hasEnded)) {
+      const message = "Job has reached the specified backoff limit";
+      [target] = conditionsOf("BackoffLimitExceeded", message, "FailureTarget");
+    } else if (!target && remainingMs <= 0) {
+      const message = "Job was active longer than specified deadline";
+      [target] = conditionsOf("DeadlineExceeded", message, "FailureTarget");
+    }
+    if (!target) {
+      if (remainingMs < Number.POSITIVE_INFINITY) this.#checkAgainAfter(remainingMs);
+      return status;
+    }
+    // The Job has failed only once its Pod has ended (KEP 3939).
+    const isOver = pods.every((pod) => podStatusOf(pod).phase === "Failed");
+    const failed = conditionsOf(target.reason, target.message, "Failed");
+    return { ...status, failed: 1, conditions: [target, ...(isOver ? failed : [])] };
   }
 
   async #createPod(job: KubeObject): Promise<void> {
     const { namespace, name } = placeOf(job);
     const { uid = "" } = job.metadata;
-    if ((this.#refusedUntilMs.get(uid) ?? 0) > this.#clock.now()) return;
     const { template } = specOf(job);
-    const owner = {
-      apiVersion: "batch/v1",
-      kind: "Job",
-      name,
-      uid,
-      controller: true,
-      blockOwnerDeletion: true,
-    };
+    const owner = { apiVersion: "batch/v1", kind: "Job", name, uid };
     const pod = {
       apiVersion: "v1",
       kind: "Pod",
@@ -214,7 +169,7 @@ export class JobController {
         // Short enough for a label, as the real controller cuts it.
         name: `${name.slice(0, 57)}-${randomSuffix()}`,
         finalizers: [TRACKING_FINALIZER],
-        ownerReferences: [owner],
+        ownerReferences: [{ ...owner, controller: true, blockOwnerDeletion: true }],
       },
       spec: template.spec,
     };
@@ -224,8 +179,6 @@ export class JobController {
       await this.#event(job, { type: "Normal", reason: "SuccessfulCreate", message });
     } catch (thrown) {
       if (!(thrown instanceof ClusterError)) throw thrown;
-      this.#refusedUntilMs.set(uid, this.#clock.now() + this.#retryDelayMs);
-      this.#checkAgainAfter(this.#retryDelayMs);
       const message = `Error creating: ${thrown.message}`;
       await this.#event(job, { type: "Warning", reason: "FailedCreate", message });
     }
@@ -238,17 +191,6 @@ export class JobController {
       const remaining = finalizers.filter((finalizer) => finalizer !== TRACKING_FINALIZER);
       await this.#client.patch(podPath(pod), { metadata: { uid, finalizers: remaining } });
     }
-  }
-
-  /** ttlSecondsAfterFinished. */
-  async #deleteFinished(job: KubeObject, end: Condition): Promise<void> {
-    const { ttlSecondsAfterFinished } = specOf(job);
-    const { deletionTimestamp, uid } = job.metadata;
-    if (ttlSecondsAfterFinished === undefined || deletionTimestamp) return;
-    const remainingMs =
-      Date.parse(end.lastTransitionTime) + ttlSecondsAfterFinished * 1_000 - this.#clock.now();
-    if (remainingMs > 0) this.#checkAgainAfter(remainingMs);
-    else await this.#client.delete(jobPath(job), { propagationPolicy: "Foreground", preconditions: { uid } });
   }
 
   /** The earliest of these times counts: all Jobs are looked at then. */
@@ -284,18 +226,14 @@ function jobPath(job: KubeObject): string {
   return `/apis/batch/v1/namespaces/${namespace}/jobs/${name}`;
 }
 
-function isOver(pod: KubeObject): boolean {
-  return ["Succeeded", "Failed"].includes(podStatusOf(pod).phase ?? "");
+/** A Pod that is being deleted counts as ended at once. */
+function hasEnded(pod: KubeObject): boolean {
+  const { phase = "" } = podStatusOf(pod);
+  return ["Succeeded", "Failed"].includes(phase) || pod.metadata.deletionTimestamp !== undefined;
 }
 
 function isTracked({ metadata }: KubeObject): boolean {
   return metadata.finalizers?.includes(TRACKING_FINALIZER) === true;
-}
-
-function isReady(pod: KubeObject): boolean {
-  return (
-    podStatusOf(pod).conditions?.some(({ type, status }) => type === "Ready" && status === "True") ?? false
-  );
 }
 
 function ownerOf({ metadata }: KubeObject): string | undefined {
