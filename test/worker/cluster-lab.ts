@@ -56,7 +56,7 @@ export async function clusterLab({
   const namespace = real ? `pbnj-${randomUUID().slice(0, 8)}` : NAMESPACE;
   const labels = { "pod-security.kubernetes.io/enforce": "restricted" };
   await client.create("/api/v1/namespaces", { metadata: { name: namespace, labels } });
-  const controller = real && !real.hasJobController ? JobController.start(access) : undefined;
+  const controller = real && !real.hasJobController ? JobController.start(access, { namespace }) : undefined;
   const node = await RunningKubelet.run(access, {
     commandOf: (image, args) => {
       const name = image.slice(image.lastIndexOf("/") + 1).replace(/:.*$/, "");

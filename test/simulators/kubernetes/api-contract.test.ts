@@ -82,7 +82,8 @@ describe.each(subjects())("%s", (_, start) => {
 
     await expect(makeSecret()).rejects.toMatchObject({ status: 409, reason: "AlreadyExists" });
     await expect(client.replace(`${secrets}/${name}`, secret)).rejects.toMatchObject(conflict);
-    await expect(client.patch(`${secrets}/${name}`, { metadata: another })).rejects.toMatchObject(conflict);
+    const replacement = { metadata: { name, ...another } };
+    await expect(client.replace(`${secrets}/${name}`, replacement)).rejects.toMatchObject(conflict);
     await expect(client.delete(`${secrets}/${name}`, { preconditions: another })).rejects.toMatchObject(
       conflict,
     );

@@ -179,6 +179,11 @@ export class JobController {
       await this.#event(job, { type: "Normal", reason: "SuccessfulCreate", message });
     } catch (thrown) {
       if (!(thrown instanceof ClusterError)) throw thrown;
+      if (thrown.message.includes('serviceaccount "default" not found')) {
+        // A real API server without a controller that creates it in each namespace.
+        await this.#client.create(corePath(namespace, "serviceaccounts"), { metadata: { name: "default" } });
+        throw thrown;
+      }
       const message = `Error creating: ${thrown.message}`;
       await this.#event(job, { type: "Warning", reason: "FailedCreate", message });
     }

@@ -21,8 +21,6 @@ describe.each(subjects())("at %s", (_, start) => {
     subject = await start({ jobNamespace: namespace });
     client = new ClusterClient(subject.controlPlane);
     await client.create("/api/v1/namespaces", { metadata: { name: namespace } });
-    if (!(await client.find(`${core}/serviceaccounts/default`)))
-      await client.create(`${core}/serviceaccounts`, { metadata: { name: "default" } });
     kubelet = await Kubelet.start(subject.controlPlane, { node: namespace });
   });
   beforeEach(() => {
