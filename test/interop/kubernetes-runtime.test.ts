@@ -21,7 +21,7 @@ describe.runIf(kubeconfig)("the kubernetes runtime, with a real API server", () 
     await client.create("/api/v1/namespaces", {
       metadata: { name: namespace, labels: { "pod-security.kubernetes.io/enforce": "restricted" } },
     });
-    controller = (await hasJobController()) ? undefined : JobController.start(access);
+    controller = (await hasJobController()) ? undefined : JobController.start(access, { namespace });
   });
   afterAll(async () => {
     await controller?.close();

@@ -1,7 +1,5 @@
 import { z } from "zod";
-import { textOf } from "../../../shared/text-of.ts";
-import type { ResourceType } from "../../simulators/kubernetes/api/resource-type.ts";
-import { decodeBuiltIn } from "../../simulators/kubernetes/validation/decode-built-in.ts";
+import { fieldProblems } from "../../support/kubernetes-fields.ts";
 import type { Manifest } from "./manifest.ts";
 
 /** Everything of Kubernetes itself that the chart makes, in the version that serves it. */
@@ -68,16 +66,5 @@ export function typeProblems(manifest: Manifest): readonly string[] {
     return (error?.issues ?? []).map(({ path, message }) => about(`${path.join(".")} ${message}`));
   }
   if (!BUILT_IN[apiVersion]?.includes(kind)) return [about(`no such kind in ${apiVersion}`)];
-  const unknown: string[] = [];
-  try {
-    decodeBuiltIn(resourceType(apiVersion, kind), manifest, unknown);
-  } catch (thrown) {
-    return [about(textOf(thrown))];
-  }
-  return unknown.map((field) => about(`unknown field ${field}`));
-}
-
-function resourceType(apiVersion: string, kind: string): ResourceType {
-  const [version = "", group = ""] = apiVersion.split("/").toReversed();
-  return { group, version, kind, plural: "", singular: "", namespaced: true, subresources: [] };
+  return fieldProblems(kind, manifest).map(about);
 }

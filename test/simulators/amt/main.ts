@@ -1,4 +1,5 @@
 import { Command, Option } from "commander";
+import { defined } from "../../../shared/defined.ts";
 import { secretIn, serve, wholeNumber } from "../command-line.ts";
 import { SimulatedMachine } from "../machine.ts";
 import { startAmtDevice } from "./device.ts";
@@ -38,12 +39,11 @@ async function run(flags: Flags): Promise<void> {
   const device = await startAmtDevice({
     machine: new SimulatedMachine({ power: flags.power }),
     username: flags.user,
-    ...(password === undefined ? {} : { password }),
+    ...defined({ password, tls: flags.tls ? undefined : ("http" as const) }),
     consent: flags.consent,
     latencyMs: flags.latency,
     host: flags.host,
     port: flags.port,
-    ...(flags.tls ? {} : { tls: "http" as const }),
   });
   const { http } = device;
   const fingerprint = http.certificate ? { fingerprint: http.fingerprint } : {};

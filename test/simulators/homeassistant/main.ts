@@ -1,4 +1,5 @@
 import { Command, Option } from "commander";
+import { defined } from "../../../shared/defined.ts";
 import { secretIn, serve, wholeNumber } from "../command-line.ts";
 import { SimulatedMachine } from "../machine.ts";
 import { startHomeAssistant } from "./server.ts";
@@ -34,7 +35,7 @@ async function run({ host, port, tokenFile, entity, latency, power }: Flags): Pr
     port,
     entity,
     latencyMs: latency,
-    ...(token === undefined ? {} : { token }),
+    ...defined({ token }),
   });
   await serve({ url: server.http.url, entity }, server);
 }

@@ -37,7 +37,7 @@ export class EventLog {
     return this.#records.length;
   }
 
-  /** A record that arrives; whoever had reserved the log loses that. */
+  /** Adds a record, which cancels a reservation of the log. */
   add(record: Buffer): void {
     const kept = Buffer.from(record);
     kept.writeUInt16LE(this.#nextId, 0);

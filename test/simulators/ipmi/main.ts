@@ -1,5 +1,6 @@
-import { readFileSync } from "node:fs";
-import { Command, InvalidArgumentError, Option } from "commander";
+import { Command, Option } from "commander";
+import { defined } from "../../../shared/defined.ts";
+import { secretIn, serve, wholeNumber } from "../command-line.ts";
 import { SimulatedMachine } from "../machine.ts";
 import { startIpmiBmc } from "./bmc.ts";
 
@@ -32,23 +33,9 @@ async function run(flags: Flags): Promise<void> {
     machine: new SimulatedMachine({ power: flags.power }),
     host: flags.host,
     port: flags.port,
-    users: [{ name: flags.user, password: readLine(flags.passwordFile) ?? "calvin" }],
-    ...(flags.kgFile === undefined ? {} : { kg: readLine(flags.kgFile) ?? "" }),
+    users: [{ name: flags.user, password: secretIn(flags.passwordFile) ?? "calvin" }],
+    ...defined({ kg: secretIn(flags.kgFile) }),
     network: { latencyMs: flags.latency },
   });
-  process.stdout.write(`${JSON.stringify({ host: bmc.host, port: bmc.port, user: flags.user })}\n`);
-  await new Promise<void>((resolve) => {
-    process.once("SIGINT", resolve);
-    process.once("SIGTERM", resolve);
-  });
-  await bmc.close();
-}
-
-function readLine(file: string | undefined): string | undefined {
-  return file === undefined ? undefined : readFileSync(file, "utf8").replace(/\r?\n$/, "");
-}
-
-function wholeNumber(text: string): number {
-  if (!/^\d+$/.test(text)) throw new InvalidArgumentError("must be a whole number");
-  return Number(text);
+  await serve({ host: bmc.host, port: bmc.port, user: flags.user }, bmc);
 }

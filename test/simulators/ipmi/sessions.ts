@@ -8,7 +8,7 @@ export interface SessionsOptions {
   readonly kg: Buffer | undefined;
   readonly guid: Buffer;
   readonly slots: number;
-  /** A session nobody used for this long is gone. */
+  /** A session that is idle for longer is closed. */
   readonly idleMs: number;
 }
 
@@ -73,7 +73,7 @@ export class Sessions {
     return this.#table.get(id);
   }
 
-  /** As a restart does: every session is forgotten, and nobody is told. */
+  /** Drops every session without notice, as a restart does. */
   forgetAll(): void {
     this.#table.clear();
   }

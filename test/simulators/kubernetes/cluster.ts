@@ -1,52 +1,42 @@
 import { Agent } from "undici";
 import { stringify } from "yaml";
+import { type Clock, systemClock } from "../../../shared/clock.ts";
+import { defined } from "../../../shared/defined.ts";
 import { WebServer } from "../web-server.ts";
-import { BUILT_IN_TYPES } from "./api/built-in-types.ts";
 import { ApiFailure } from "./api/failure.ts";
 import { GarbageCollector } from "./api/garbage-collector.ts";
 import type { KubeObject } from "./api/object.ts";
-import { ObjectApi, type Target, type WriteOptions } from "./api/object-api.ts";
-import type { RbacRule } from "./api/rbac.ts";
-import { apiVersionOf, type ResourceType } from "./api/resource-type.ts";
+import { ObjectApi, type Target } from "./api/objects.ts";
+import { MERGE_PATCH } from "./api/patch.ts";
+import { type RbacRule, Users } from "./api/rbac.ts";
+import { apiVersionOf, BUILT_IN_TYPES, CUSTOM_TYPES, type ResourceType } from "./api/resource-types.ts";
 import { parseLabelSelector } from "./api/selectors.ts";
 import { ObjectStore } from "./api/store.ts";
-import { CUSTOM_TYPES } from "./custom/custom-types.ts";
 import { ApiServer } from "./http/api-server.ts";
 import { type FailureAnswer, Faults, type PlannedFault } from "./http/faults.ts";
-import type { Verb } from "./http/request-info.ts";
-import type { RequestMatcher, SeenRequest } from "./http/seen-request.ts";
-import { Users } from "./http/users.ts";
+import type { RequestMatcher, SeenRequest, Verb } from "./http/request.ts";
 import type { WatchStream } from "./http/watch.ts";
 import { JobController } from "./node/job-controller.ts";
 
-/** A version means it in both groups; a group with its version only that. */
+/** A version stands for both of Tinkerbell's groups. */
 export type CrdSet =
   | "v1alpha1"
   | "v1alpha2"
   | `${"bmc.tinkerbell.org" | "tinkerbell.org"}/${"v1alpha1" | "v1alpha2"}`;
 
 export interface FakeClusterOptions {
-  /** Plain HTTP with false. */
-  readonly tls?: boolean;
-  /** Tinkerbell's kinds that are there at the start; v1alpha1 when absent. */
+  /** Tinkerbell's kinds at the start; v1alpha1 when absent. */
   readonly crds?: readonly CrdSet[];
   /** `default` and `tink-system` when absent. */
   readonly namespaces?: readonly string[];
-  /**
-   * Whether dependants are collected, namespaces emptied and Jobs given their Pods; without, it is an API server alone.
-   */
+  /** With false, nothing is garbage-collected and Jobs get no Pods: an API server alone. */
   readonly controllers?: boolean;
-  /** Before the second Pod of a failing Job; 10 s when absent, as the real controller has it. */
-  readonly retryDelayMs?: number;
-  /** Changes of one kind that a watch can look back on. */
-  readonly historyLimit?: number;
   readonly host?: string;
   readonly port?: number;
-  /** Milliseconds since the epoch. */
-  readonly now?: () => number;
+  readonly clock?: Clock;
 }
 
-/** Where a cluster is and how to get in. */
+/** How to connect to a cluster. */
 export interface ClusterAccess {
   readonly url: string;
   /** PEM; the system's authorities when absent. */
@@ -57,51 +47,37 @@ export interface ClusterAccess {
   readonly key?: string;
 }
 
-const HISTORY_LIMIT = 10_000;
-const QUIET: WriteOptions = { fieldValidation: "Strict", warnings: [], dryRun: false };
-
 /**
- * An API server on a real socket, with the strictness of the real one: what it refuses, kube-apiserver 1.36 refuses.
- * Objects are in memory. The cluster's own parts (controllers, kubelets) come in by `controlPlane`.
+ * A Kubernetes API server on a real socket, with its objects in memory, faults that tests plan and a clock that they turn.
+ * It does what this project relies on and no more: what a real server validates, only test/interop proves.
  */
 export class FakeCluster {
-  /** The all-powerful user's. */
+  /** Of a user with every right. */
   readonly token: string;
-  /** All that came in, but for the control plane's. */
+  /** All requests but the control plane's. */
   readonly requests: SeenRequest[] = [];
   /** Added to every answer but the control plane's. */
   latencyMs = 0;
-  /** How a watch learns that its resourceVersion is too old; the real server sends the event. */
-  staleWatches: "event" | "status" = "event";
   readonly #server: WebServer;
-  readonly #store: ObjectStore;
+  readonly #store = new ObjectStore();
   readonly #api: ObjectApi;
   readonly #users = new Users();
   readonly #faults = new Faults();
   readonly #watches = new Set<WatchStream>();
   readonly #dispatcher = new Agent({ connect: { rejectUnauthorized: false } });
-  readonly #collector: GarbageCollector | undefined;
   readonly #controlPlaneToken: string;
-  readonly #controlPlaneSockets = new WeakSet<object>();
-  #controlPlaneConnections = 0;
   readonly #host: string;
-  readonly #retryDelayMs: number;
+  #collector: GarbageCollector | undefined;
   #jobController: JobController | undefined;
   #port: number;
   #types: readonly ResourceType[];
 
   private constructor(options: FakeClusterOptions) {
-    const now = options.now ?? Date.now;
-    const { crds = ["v1alpha1"], historyLimit = HISTORY_LIMIT } = options;
+    const { crds = ["v1alpha1"], namespaces = ["default", "tink-system"], clock = systemClock } = options;
     this.#host = options.host ?? "127.0.0.1";
     this.#port = options.port ?? 0;
-    this.#retryDelayMs = options.retryDelayMs ?? 10_000;
     this.#types = [...BUILT_IN_TYPES, ...customTypes(crds)];
-    this.#store = new ObjectStore(historyLimit);
-    const namespaces = builtIn("Namespace");
-    const find = (kind: string, namespace: string, name: string) =>
-      this.#store.find(builtIn(kind), namespace, name);
-    this.#api = new ObjectApi(this.#store, { find, namespaces }, now);
+    this.#api = new ObjectApi(this.#store, () => clock.now());
     this.token = this.#users.add("kubernetes-admin");
     this.#controlPlaneToken = this.#users.add("system:control-plane", undefined, true);
     const server = new ApiServer({
@@ -113,29 +89,19 @@ export class FakeCluster {
       dispatcher: this.#dispatcher,
       types: () => this.#types,
       record: (request) => this.requests.push(request),
-      recordControlPlane: (connection) => this.#countControlPlane(connection),
-      now,
       latencyMs: () => this.latencyMs,
-      staleWatches: () => this.staleWatches,
     });
-    this.#server = new WebServer(
-      options.tls === false ? "http" : undefined,
-      (request, response) => void server.handle(request, response),
-    );
-    this.#furnishNamespaces();
-    for (const name of options.namespaces ?? ["default", "tink-system"])
-      this.create("v1", "Namespace", { metadata: { name } });
-    this.#collector =
-      options.controllers === false ? undefined : new GarbageCollector(this.#store, this.#api);
+    this.#server = new WebServer(undefined, (request, response) => void server.handle(request, response));
+    for (const name of namespaces) this.create("v1", "Namespace", { metadata: { name } });
   }
 
   static async start(options: FakeClusterOptions = {}): Promise<FakeCluster> {
     const cluster = new FakeCluster(options);
     await cluster.listen();
-    if (options.controllers !== false)
-      cluster.#jobController = JobController.start(cluster.controlPlane, {
-        retryDelayMs: cluster.#retryDelayMs,
-      });
+    if (options.controllers === false) return cluster;
+    const { clock } = options;
+    cluster.#collector = new GarbageCollector(cluster.#store, cluster.#api);
+    cluster.#jobController = JobController.start(cluster.controlPlane, defined({ clock }));
     return cluster;
   }
 
@@ -143,95 +109,77 @@ export class FakeCluster {
     return this.#server.url;
   }
 
-  /** The server's own certificate, PEM; "" for plain HTTP. */
+  /** The server's own certificate, PEM. */
   get ca(): string {
     return this.#server.certificate?.cert ?? "";
   }
 
-  /** As the all-powerful user, or as the one of the token. */
   access(token = this.token): ClusterAccess {
-    return { url: this.url, token, ...(this.ca === "" ? {} : { ca: this.ca }) };
+    return { url: this.url, token, ca: this.ca };
   }
 
-  /** For the cluster's own parts: uncounted, and spared by faults. */
+  /** For parts of the cluster itself: their requests are not recorded, and no fault affects them. */
   get controlPlane(): ClusterAccess {
     return this.access(this.#controlPlaneToken);
   }
 
-  /** TCP connections accepted so far, but for the control plane's that have asked something. */
+  /** TCP connections accepted so far. */
   get connections(): number {
-    return this.#server.connections - this.#controlPlaneConnections;
+    return this.#server.connections;
   }
 
-  /** The text of a kubeconfig with one context, the token and the CA within. */
-  kubeconfig(options: { readonly namespace?: string; readonly token?: string } = {}): string {
-    const { namespace, token = this.token } = options;
-    const authority =
-      this.ca === "" ? {} : { "certificate-authority-data": Buffer.from(this.ca).toString("base64") };
+  /** The text of a kubeconfig that needs no other file. */
+  kubeconfig({ namespace, token = this.token }: { namespace?: string; token?: string } = {}): string {
+    const ca = Buffer.from(this.ca).toString("base64");
     return stringify({
       apiVersion: "v1",
       kind: "Config",
-      clusters: [{ name: "fake", cluster: { server: this.url, ...authority } }],
+      clusters: [{ name: "fake", cluster: { server: this.url, "certificate-authority-data": ca } }],
       users: [{ name: "fake", user: { token } }],
-      contexts: [
-        {
-          name: "fake",
-          context: { cluster: "fake", user: "fake", ...(namespace === undefined ? {} : { namespace }) },
-        },
-      ],
+      contexts: [{ name: "fake", context: { cluster: "fake", user: "fake", ...defined({ namespace }) } }],
       "current-context": "fake",
     });
   }
 
-  /** Gives the token of a new user who may do what the rules say and nothing else. */
+  /** Gives the token of a new user with the rights of these rules alone. */
   addUser(name: string, rules: readonly RbacRule[]): string {
     return this.#users.add(name, rules);
   }
 
-  /** The token is refused from now on. */
   removeUser(token: string): void {
     this.#users.remove(token);
   }
 
-  /** In the namespace of the object's metadata, `default` without one. Throws what the API would refuse. */
+  /** In the namespace of its metadata, `default` without one. Throws what the API would refuse. */
   create(apiVersion: string, kind: string, object: object): KubeObject {
-    const type = this.#typeOf(apiVersion, kind);
     const { metadata = {} } = object as Partial<KubeObject>;
-    return this.#api.create(
-      type,
-      namespaceOf(type, metadata.namespace),
-      { apiVersion, kind, ...object },
-      QUIET,
-    );
+    const { type, namespace } = this.#target(apiVersion, kind, "", metadata.namespace);
+    return this.#api.create(type, namespace, { apiVersion, kind, ...object });
   }
 
   get(apiVersion: string, kind: string, name: string, namespace?: string): KubeObject | undefined {
-    const type = this.#typeOf(apiVersion, kind);
-    return this.#store.find(type, namespaceOf(type, namespace), name);
+    const target = this.#target(apiVersion, kind, name, namespace);
+    return this.#store.find(target.type, target.namespace, name);
   }
 
   /** Of all namespaces when none is named. */
   list(apiVersion: string, kind: string, namespace = "", labelSelector = ""): KubeObject[] {
-    return this.#store
-      .list(this.#typeOf(apiVersion, kind), namespace)
-      .filter(parseLabelSelector(labelSelector));
+    const { type } = this.#target(apiVersion, kind, "");
+    return this.#store.list(type, namespace).filter(parseLabelSelector(labelSelector));
   }
 
-  /** Replaces the whole object; with its resourceVersion only if nobody was faster. */
+  /** Replaces the whole object. */
   replace(apiVersion: string, kind: string, object: KubeObject): KubeObject {
     const { name = "", namespace } = object.metadata;
-    const target = this.#target(apiVersion, kind, name, namespace);
-    const metadata = { resourceVersion: this.#api.get(target).metadata.resourceVersion, ...object.metadata };
-    return this.#api.update(target, { ...object, metadata }, "", QUIET).object;
+    return this.#api.update(this.#target(apiVersion, kind, name, namespace), object);
   }
 
-  /** A merge patch of the object. */
+  /** Applies a merge patch. */
   patch(apiVersion: string, kind: string, name: string, patch: object, namespace?: string): KubeObject {
-    const target = this.#target(apiVersion, kind, name, namespace);
-    return this.#api.patch(target, "application/merge-patch+json", JSON.stringify(patch), "", QUIET);
+    return this.#api.patch(this.#target(apiVersion, kind, name, namespace), MERGE_PATCH, patch);
   }
 
-  /** A merge patch of the status alone. */
+  /** Applies a merge patch to the status alone. */
   patchStatus(
     apiVersion: string,
     kind: string,
@@ -240,26 +188,20 @@ export class FakeCluster {
     namespace?: string,
   ): KubeObject {
     const target = this.#target(apiVersion, kind, name, namespace);
-    return this.#api.patch(
-      target,
-      "application/merge-patch+json",
-      JSON.stringify({ status }),
-      "status",
-      QUIET,
-    );
+    return this.#api.patch(target, MERGE_PATCH, { status }, "status");
   }
 
-  /** In the background; what depends on it follows in a later turn. */
+  /** With its dependants in the background. */
   remove(apiVersion: string, kind: string, name: string, namespace?: string): void {
-    this.#api.delete(this.#target(apiVersion, kind, name, namespace), { propagationPolicy: "Background" });
+    const target = this.#target(apiVersion, kind, name, namespace);
+    this.#api.delete(target, { propagationPolicy: "Background" });
   }
 
-  /** Defines Tinkerbell's kinds. */
   addCrds(...crds: readonly CrdSet[]): void {
     this.#types = [...new Set([...this.#types, ...customTypes(crds)])];
   }
 
-  /** Takes the kinds away with all their objects; their watches end. */
+  /** Removes the kinds with all their objects and ends their watches. */
   removeCrds(...crds: readonly CrdSet[]): void {
     const removed = customTypes(crds);
     for (const type of removed)
@@ -268,77 +210,68 @@ export class FakeCluster {
     for (const watch of this.#watches) if (removed.includes(watch.type)) watch.drop();
   }
 
-  /** How many requests came in, of one verb, of one resource (the plural), or of all. */
+  /** The number of requests, of one verb, of one resource (the plural), or of all. */
   countBy(verb?: Verb, resource?: string): number {
-    const counted = this.requests.filter(
-      (request) =>
-        (verb === undefined ? request.verb !== "" || resource === undefined : request.verb === verb) &&
-        (resource === undefined || request.resource === resource),
-    );
-    return counted.length;
+    return this.requests.filter(
+      (seen) =>
+        (verb === undefined || seen.verb === verb) && (resource === undefined || seen.resource === resource),
+    ).length;
   }
 
   forgetRequests(): void {
     this.requests.length = 0;
   }
 
-  /** The next `times` requests of the kind are refused. */
+  /** Refuses the next `times` matching requests. */
   fail(matcher: RequestMatcher, answer: FailureAnswer): PlannedFault {
     return this.#faults.fail(matcher, answer);
   }
 
-  /** The next `times` requests of the kind get no answer, ever. */
+  /** Never answers the next `times` matching requests. */
   hang(matcher: RequestMatcher, times = 1): PlannedFault {
-    return this.#faults.hang(matcher, times);
+    return this.#faults.plan(matcher, { kind: "hang" }, times);
   }
 
-  /** The next `times` requests of the kind are carried out, and their connection closes without an answer. */
+  /** Carries the next `times` matching requests out and closes their connections without an answer. */
   loseAnswer(matcher: RequestMatcher, times = 1): PlannedFault {
-    return this.#faults.loseAnswer(matcher, times);
+    return this.#faults.plan(matcher, { kind: "lose-answer" }, times);
   }
 
-  /** Ends every open watch, or leaves it open without a byte ever again. Gives how many there were. */
-  dropWatches({ silently = false, resource }: { silently?: boolean; resource?: string } = {}): number {
-    const meant = this.openWatches(resource);
-    for (const watch of meant) {
+  /** Breaks every open watch, or leaves it open and silent. */
+  dropWatches({ silently = false, resource }: { silently?: boolean; resource?: string } = {}): void {
+    for (const watch of this.openWatches(resource)) {
       if (silently) watch.silence();
       else watch.drop();
     }
-    return meant.length;
   }
 
-  /** Tells watches that want to know how far they are. */
-  sendBookmarks(): void {
-    for (const watch of this.#watches) watch.bookmark();
-  }
-
-  /** Open watches but the control plane's, of one resource (the plural) or of all. */
+  /** All but the control plane's, of one resource (the plural) or of all. */
   openWatches(resource?: string): WatchStream[] {
     return [...this.#watches].filter(
       ({ type, controlPlane }) => !controlPlane && (resource === undefined || type.plural === resource),
     );
   }
 
-  /** Every resourceVersion so far is too old to watch from or to continue at. */
+  /** No watch can resume from any resourceVersion so far. */
   expireHistory(): void {
-    this.#store.forget();
+    this.#store.expireHistory();
   }
 
   /** Open watches of the kind never learn what `change` does; later lists and watches do. */
   async watchGap(kind: string, change: () => void | Promise<void>): Promise<void> {
     const types = this.#types.filter(
-      (type) => type.kind === kind || type.plural === kind || `${apiVersionOf(type)}/${type.kind}` === kind,
+      (type) => type.kind === kind || `${apiVersionOf(type)}/${type.kind}` === kind,
     );
     if (types.length === 0) throw new Error(`the cluster has no kind ${kind}`);
-    for (const type of types) this.#store.mute(type);
+    for (const type of types) this.#store.setMuted(type, true);
     try {
       await change();
     } finally {
-      for (const type of types) this.#store.unmute(type);
+      for (const type of types) this.#store.setMuted(type, false);
     }
   }
 
-  /** Ends every connection; nobody answers until `listen`. */
+  /** Ends every connection, and accepts none until `listen`. */
   async stop(): Promise<void> {
     for (const watch of this.#watches) watch.close();
     this.#watches.clear();
@@ -351,7 +284,7 @@ export class FakeCluster {
     this.#port = this.#server.port;
   }
 
-  /** Connections end, objects stay. With `expire`, as when the new server has no history. */
+  /** Ends connections and keeps objects. With `expire` the new server has no history. */
   async restart({ expire = false }: { expire?: boolean } = {}): Promise<void> {
     await this.stop();
     if (expire) this.expireHistory();
@@ -365,45 +298,11 @@ export class FakeCluster {
     await this.#dispatcher.destroy();
   }
 
-  #countControlPlane(connection: object): void {
-    if (this.#controlPlaneSockets.has(connection)) return;
-    this.#controlPlaneSockets.add(connection);
-    this.#controlPlaneConnections++;
-  }
-
-  /** What controllers of the real cluster put into every namespace before anyone uses it. */
-  #furnishNamespaces(): void {
-    this.#store.observe(({ kind }, { type, object }) => {
-      if (kind !== "Namespace" || type !== "ADDED") return;
-      const { name: namespace = "" } = object.metadata;
-      this.create("v1", "ServiceAccount", { metadata: { name: "default", namespace } });
-      this.create("v1", "ConfigMap", {
-        metadata: { name: "kube-root-ca.crt", namespace },
-        data: { "ca.crt": this.ca },
-      });
-    });
-  }
-
-  #target(apiVersion: string, kind: string, name: string, namespace?: string): Target {
-    const type = this.#typeOf(apiVersion, kind);
-    return { type, name, namespace: namespaceOf(type, namespace) };
-  }
-
-  #typeOf(apiVersion: string, kind: string): ResourceType {
+  #target(apiVersion: string, kind: string, name: string, namespace = "default"): Target {
     const type = this.#types.find((one) => apiVersionOf(one) === apiVersion && one.kind === kind);
     if (!type) throw new ApiFailure(404, "NotFound", `the cluster has no ${kind} in ${apiVersion}`);
-    return type;
+    return { type, name, namespace: type.namespaced ? namespace : "" };
   }
-}
-
-function namespaceOf({ namespaced }: ResourceType, namespace = "default"): string {
-  return namespaced ? namespace : "";
-}
-
-function builtIn(kind: string): ResourceType {
-  const type = BUILT_IN_TYPES.find((one) => one.kind === kind);
-  if (!type) throw new Error(`no built-in kind is called ${kind}`);
-  return type;
 }
 
 function customTypes(crds: readonly CrdSet[]): ResourceType[] {
@@ -415,4 +314,4 @@ function customTypes(crds: readonly CrdSet[]): ResourceType[] {
 export type { KubeObject } from "./api/object.ts";
 export type { RbacRule } from "./api/rbac.ts";
 export type { PlannedFault } from "./http/faults.ts";
-export type { RequestMatcher, SeenRequest } from "./http/seen-request.ts";
+export type { RequestMatcher, SeenRequest } from "./http/request.ts";

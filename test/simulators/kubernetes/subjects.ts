@@ -10,14 +10,13 @@ export interface Subject {
 }
 
 export interface SubjectOptions {
-  /** Whether Jobs get their Pods. */
-  readonly jobs: boolean;
-  readonly retryDelayMs?: number;
+  /** Where Jobs get their Pods; nowhere when absent. */
+  readonly jobNamespace?: string;
 }
 
 /**
- * The fake, and a real API server (without controllers for Jobs, and with Tinkerbell's kinds) when PBNJ_TEST_KUBECONFIG names
- * its kubeconfig: what holds for one holds for the other.
+ * The fake, and the real API server of PBNJ_TEST_KUBECONFIG, which must have Tinkerbell's kinds and no Job controller: what
+ * the fake does, the real one does as well.
  */
 export function subjects(): readonly (readonly [string, (options: SubjectOptions) => Promise<Subject>])[] {
   const file = process.env["PBNJ_TEST_KUBECONFIG"];
@@ -25,14 +24,13 @@ export function subjects(): readonly (readonly [string, (options: SubjectOptions
   return file === undefined ? [fake] : [fake, ["a real API server", (options) => startReal(file, options)]];
 }
 
-function startFake({ jobs, retryDelayMs }: SubjectOptions): Promise<Subject> {
-  return FakeCluster.start({ controllers: jobs, ...(retryDelayMs === undefined ? {} : { retryDelayMs }) });
+function startFake({ jobNamespace }: SubjectOptions): Promise<Subject> {
+  return FakeCluster.start({ controllers: jobNamespace !== undefined });
 }
 
-async function startReal(file: string, { jobs, retryDelayMs }: SubjectOptions): Promise<Subject> {
+async function startReal(file: string, { jobNamespace }: SubjectOptions): Promise<Subject> {
   const controlPlane = accessFromKubeconfig(readFileSync(file, "utf8"));
-  const controller = jobs
-    ? JobController.start(controlPlane, retryDelayMs === undefined ? {} : { retryDelayMs })
-    : undefined;
+  const controller =
+    jobNamespace === undefined ? undefined : JobController.start(controlPlane, { namespace: jobNamespace });
   return { controlPlane, close: async () => controller?.close() };
 }

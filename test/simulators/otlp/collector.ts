@@ -49,7 +49,7 @@ export class Collector {
     return this.spans.filter(({ parentSpanId }) => parentSpanId === parent.spanId);
   }
 
-  /** Everything that came, as text, for whoever looks for what must not be there. */
+  /** All requests as text, to search for what must not be in them. */
   everything(): string {
     return this.exports
       .map(({ headers, body }) => JSON.stringify(headers) + body.toString("utf8"))

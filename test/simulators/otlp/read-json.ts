@@ -60,8 +60,13 @@ export function spansOfJson(body: Buffer): readonly CollectedSpan[] {
   return Export.parse(JSON.parse(body.toString("utf8"))).resourceSpans.flatMap(({ resource, scopeSpans }) =>
     scopeSpans.flatMap(({ spans }) =>
       spans.map(({ startTimeUnixNano: startMs, endTimeUnixNano: endMs, status, ...span }) => ({
-        ...{ ...span, startMs, endMs, failed: status.code === 2, message: status.message },
-        ...{ resource: resource.attributes, service: String(resource.attributes["service.name"]) },
+        ...span,
+        startMs,
+        endMs,
+        failed: status.code === 2,
+        message: status.message,
+        resource: resource.attributes,
+        service: String(resource.attributes["service.name"]),
       })),
     ),
   );

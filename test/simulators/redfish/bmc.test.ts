@@ -223,7 +223,7 @@ test.each(Object.keys(redfishProfiles))("profile %s serves a system that is on",
   expect(body.PowerState).toBe("On");
 });
 
-test("a profile that nobody wrote is refused", async () => {
+test("an unknown profile is refused", async () => {
   await expect(startRedfishBmc({ profile: "nonesuch" })).rejects.toThrow("no profile nonesuch");
 });
 

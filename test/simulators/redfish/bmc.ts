@@ -158,7 +158,7 @@ export class RedfishBmc extends WebServer {
     this.connections = 0;
   }
 
-  /** Restarts the BMC, not its machines: sessions and connections end, and nobody listens for `downMs`. */
+  /** Restarts the BMC, not its machines: sessions and connections end, and it accepts none for `downMs`. */
   async restart(downMs: number): Promise<void> {
     this.sessions.expireAll();
     await this.stop();

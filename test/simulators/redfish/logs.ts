@@ -1,3 +1,4 @@
+import { defined } from "../../../shared/defined.ts";
 import { type Answer, methodNotAllowed, noContent, notFound, ok, refusal } from "./answer.ts";
 import type { RedfishProfile } from "./profiles.ts";
 import { collection, type ResourceRequest, type ResourceService } from "./resource-service.ts";
@@ -25,7 +26,7 @@ export class Logs implements ResourceService {
   /** Adds an entry as hardware does. */
   add(severity: string, message: string, created?: string): void {
     const id = String(this.entries.length + 1);
-    this.entries.push({ id, severity, message, ...(created === undefined ? {} : { created }) });
+    this.entries.push({ id, severity, message, ...defined({ created }) });
   }
 
   answer({ method, path, body }: ResourceRequest): Answer | undefined {
@@ -77,7 +78,7 @@ export class Logs implements ResourceService {
       Id: entry.id,
       Name: `Log entry ${entry.id}`,
       EntryType: "SEL",
-      ...(entry.created === undefined ? {} : { Created: entry.created }),
+      ...defined({ Created: entry.created }),
       Severity: entry.severity,
       Message: entry.message,
     };

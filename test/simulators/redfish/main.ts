@@ -1,5 +1,6 @@
-import { readFileSync } from "node:fs";
-import { Command, InvalidArgumentError, Option } from "commander";
+import { Command, Option } from "commander";
+import { defined } from "../../../shared/defined.ts";
+import { secretIn, serve, wholeNumber } from "../command-line.ts";
 import { SimulatedMachine } from "../machine.ts";
 import { startRedfishBmc } from "./bmc.ts";
 import { redfishProfiles } from "./profiles.ts";
@@ -38,13 +39,10 @@ async function run(flags: Flags): Promise<void> {
     machines: [new SimulatedMachine({ power: flags.power })],
     profile: flags.profile,
     username: flags.user,
-    ...(flags.passwordFile === undefined
-      ? {}
-      : { password: readFileSync(flags.passwordFile, "utf8").replace(/\r?\n$/, "") }),
     latencyMs: flags.latency,
     host: flags.host,
     port: flags.port,
-    ...(flags.tls ? {} : { tls: "http" as const }),
+    ...defined({ password: secretIn(flags.passwordFile), tls: flags.tls ? undefined : ("http" as const) }),
   });
   const facts = {
     url: bmc.url,
@@ -52,15 +50,5 @@ async function run(flags: Flags): Promise<void> {
     systems: bmc.systemPaths,
     ...(bmc.certificate ? { fingerprint: bmc.fingerprint } : {}),
   };
-  process.stdout.write(`${JSON.stringify(facts)}\n`);
-  await new Promise<void>((resolve) => {
-    process.once("SIGINT", resolve);
-    process.once("SIGTERM", resolve);
-  });
-  await bmc.close();
-}
-
-function wholeNumber(text: string): number {
-  if (!/^\d+$/.test(text)) throw new InvalidArgumentError("must be a whole number");
-  return Number(text);
+  await serve(facts, bmc);
 }

@@ -6,7 +6,7 @@ export interface RedfishProfile {
   readonly oem: string;
   readonly systemId: string;
   readonly resetTypes: readonly string[];
-  /** Where the reset types are told: on the system, in ActionInfo, or nowhere. */
+  /** Where the reset types are listed: on the system, in ActionInfo, or nowhere. */
   readonly resetListing: "system" | "action-info" | "none";
   /** Empty: the system has no Boot. */
   readonly bootTargets: readonly string[];

@@ -97,7 +97,7 @@ describe("serving", () => {
     expect(board.assign("agent").action).toBe(second.action);
   });
 
-  it("serves one workflow at a time, and those that are over stand in nobody's way", async () => {
+  it("serves one workflow at a time, and finished ones do not block it", async () => {
     const first = submit([{ worker: "agent", actions: ["a", "b"] }]);
     const second = submit([{ worker: "agent", actions: ["c"] }]);
     const served: string[] = [];

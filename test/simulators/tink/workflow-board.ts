@@ -69,7 +69,7 @@ export class WorkflowBoard extends EventEmitter<BoardEvents> {
     this.#changed({ workflow }, agentId);
   }
 
-  /** Deletes a workflow from under whoever works on it. */
+  /** Deletes a workflow, also while a worker runs its action. */
   delete(workflow: Workflow): void {
     clearTimeout(this.#timers.get(workflow));
     this.#workflows.delete(workflow.id);

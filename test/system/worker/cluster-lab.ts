@@ -2,8 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { KubeObject } from "../../simulators/kubernetes/api/object.ts";
-import type { RbacRule } from "../../simulators/kubernetes/api/rbac.ts";
+import type { KubeObject, RbacRule } from "../../simulators/kubernetes/cluster.ts";
 import { FakeCluster } from "../../simulators/kubernetes/cluster.ts";
 import { accessFromKubeconfig, ClusterClient } from "../../simulators/kubernetes/node/cluster-client.ts";
 import { JobController } from "../../simulators/kubernetes/node/job-controller.ts";
@@ -58,7 +57,7 @@ export async function clusterLab({
   const namespace = real ? `pbnj-${randomUUID().slice(0, 8)}` : NAMESPACE;
   const labels = { "pod-security.kubernetes.io/enforce": "restricted" };
   await client.create("/api/v1/namespaces", { metadata: { name: namespace, labels } });
-  const controller = real && !real.hasJobController ? JobController.start(access) : undefined;
+  const controller = real && !real.hasJobController ? JobController.start(access, { namespace }) : undefined;
   const node = await RunningKubelet.run(access, {
     commandOf: (image, args) => {
       const name = image.slice(image.lastIndexOf("/") + 1).replace(/:.*$/, "");

@@ -1,8 +1,9 @@
+import { randomInt } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 
 export type JsonObject = { [field: string]: unknown };
 
-export interface OwnerReference {
+interface OwnerReference {
   apiVersion: string;
   kind: string;
   name: string;
@@ -17,9 +18,8 @@ export interface ObjectMeta {
   namespace?: string;
   uid?: string;
   resourceVersion?: string;
-  generation?: number;
-  creationTimestamp?: string | null;
-  deletionTimestamp?: string | null;
+  creationTimestamp?: string;
+  deletionTimestamp?: string;
   deletionGracePeriodSeconds?: number;
   labels?: Record<string, string>;
   annotations?: Record<string, string>;
@@ -27,7 +27,7 @@ export interface ObjectMeta {
   ownerReferences?: OwnerReference[];
 }
 
-/** Any object of the API as it crosses the wire. */
+/** Any object of the API, as sent over HTTP. */
 export interface KubeObject {
   apiVersion: string;
   kind: string;
@@ -41,21 +41,25 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** JSON equality in which an absent field and an undefined one are the same. */
-export function same(a: unknown, b: unknown): boolean {
+/** JSON equality: an absent field equals an undefined one. */
+export function isSameJson(a: unknown, b: unknown): boolean {
+  const plain = (value: unknown) => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)));
   return isDeepStrictEqual(plain(a), plain(b));
 }
 
-/** Seconds, without a fraction: metav1.Time. */
+/** metav1.Time: whole seconds. */
 export function timestamp(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }
 
-/** Six digits of a fraction: metav1.MicroTime. */
+/** metav1.MicroTime. */
 export function microTimestamp(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, -1)}000Z`;
 }
 
-function plain(value: unknown): unknown {
-  return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
+/** Without vowels, as the API server's name generator has it. */
+const SUFFIX_CHARACTERS = "bcdfghjklmnpqrstvwxz2456789";
+
+export function randomSuffix(length = 5): string {
+  return Array.from({ length }, () => SUFFIX_CHARACTERS[randomInt(SUFFIX_CHARACTERS.length)]).join("");
 }

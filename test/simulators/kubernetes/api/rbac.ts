@@ -1,13 +1,15 @@
-/** What a user may do; a Role's rule with the namespaces it is bound in. */
+import { randomUUID } from "node:crypto";
+
+/** A rule of a Role, with the namespaces that it applies to. */
 export interface RbacRule {
   /** "" is the core group, `*` is all. */
   readonly apiGroups: readonly string[];
   /** With a subresource as `jobs/status`; `*` is all. */
   readonly resources: readonly string[];
   readonly verbs: readonly string[];
-  /** Absent or `*`: a ClusterRole bound in the whole cluster, cluster-scoped resources included. */
+  /** Absent or `*`: everywhere, cluster-scoped resources included. */
   readonly namespaces?: readonly string[] | "*";
-  /** Absent: every name. A request without a name (create, list of all) is never among names. */
+  /** Absent: every name. A request without a name (create, list of all) matches no name. */
   readonly resourceNames?: readonly string[];
 }
 
@@ -21,47 +23,52 @@ export interface AccessRequest {
   readonly name: string;
 }
 
-export const EVERYTHING: readonly RbacRule[] = [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }];
-
-export function allows(rules: readonly RbacRule[], request: AccessRequest): boolean {
-  return rules.some((rule) => ruleAllows(rule, request));
+export interface User {
+  readonly name: string;
+  readonly rules: readonly RbacRule[];
+  /** A part of the cluster itself: its requests are not recorded, and no fault affects them. */
+  readonly controlPlane: boolean;
 }
 
-/** Those that count in the namespace. */
-export function rulesIn(rules: readonly RbacRule[], namespace: string): RbacRule[] {
-  return rules.filter((rule) => coversNamespace(rule, namespace));
+const EVERYTHING: readonly RbacRule[] = [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }];
+
+/** Users by bearer token. */
+export class Users {
+  readonly #byToken = new Map<string, User>();
+
+  /** Gives the new user's token. */
+  add(name: string, rules: readonly RbacRule[] = EVERYTHING, controlPlane = false): string {
+    const token = `token-${randomUUID()}`;
+    this.#byToken.set(token, { name, rules, controlPlane });
+    return token;
+  }
+
+  remove(token: string): void {
+    this.#byToken.delete(token);
+  }
+
+  find(authorization: string | undefined): User | undefined {
+    return this.#byToken.get(authorization?.replace(/^Bearer /, "") ?? "");
+  }
 }
 
-/** The sentence after "is forbidden:". */
-export function denial(user: string, request: AccessRequest): string {
-  const { verb, group, namespace } = request;
-  const resource = resourceOf(request);
-  const place = namespace === "" ? "at the cluster scope" : `in the namespace "${namespace}"`;
-  return `User "${user}" cannot ${verb} resource "${resource}" in API group "${group}" ${place}`;
-}
-
-function ruleAllows(rule: RbacRule, request: AccessRequest): boolean {
-  return (
-    has(rule.verbs, request.verb) &&
-    has(rule.apiGroups, request.group) &&
-    coversResource(rule.resources, request) &&
-    coversNamespace(rule, request.namespace) &&
-    (rule.resourceNames === undefined || rule.resourceNames.includes(request.name))
+export function isAllowed(rules: readonly RbacRule[], request: AccessRequest): boolean {
+  const matches = (list: readonly string[], value: string) => list.includes("*") || list.includes(value);
+  return rules.some(
+    ({ verbs, apiGroups, resources, namespaces = "*", resourceNames }) =>
+      matches(verbs, request.verb) &&
+      matches(apiGroups, request.group) &&
+      matches(resources, resourceOf(request)) &&
+      (namespaces === "*" || namespaces.includes(request.namespace)) &&
+      (resourceNames === undefined || resourceNames.includes(request.name)),
   );
 }
 
-function coversResource(resources: readonly string[], request: AccessRequest): boolean {
-  const { subresource } = request;
-  const all = subresource === "" ? "*" : `*/${subresource}`;
-  return resources.includes("*") || resources.includes(all) || resources.includes(resourceOf(request));
-}
-
-function coversNamespace({ namespaces = "*" }: RbacRule, namespace: string): boolean {
-  return namespaces === "*" || (namespace !== "" && namespaces.includes(namespace));
-}
-
-function has(list: readonly string[], value: string): boolean {
-  return list.includes("*") || list.includes(value);
+/** The sentence after "is forbidden:". */
+export function denialOf(user: User, request: AccessRequest): string {
+  const { verb, group, namespace } = request;
+  const place = namespace === "" ? "at the cluster scope" : `in the namespace "${namespace}"`;
+  return `User "${user.name}" cannot ${verb} resource "${resourceOf(request)}" in API group "${group}" ${place}`;
 }
 
 function resourceOf({ resource, subresource }: AccessRequest): string {

@@ -1,186 +1,147 @@
 import { expired } from "./failure.ts";
 import type { KubeObject } from "./object.ts";
-import { keyOf, type ResourceType } from "./resource-type.ts";
+import { apiVersionOf, type ResourceType } from "./resource-types.ts";
 
-export type ChangeType = "ADDED" | "MODIFIED" | "DELETED";
-
-/** One write, as history keeps it. The objects are never changed afterwards. */
+/** One write. Its objects are never changed afterwards. */
 export interface Change {
-  readonly type: ChangeType;
+  readonly type: "ADDED" | "MODIFIED" | "DELETED";
   readonly revision: number;
   readonly object: KubeObject;
-  /** What was there before; undefined for what was added. */
+  /** Undefined for what was added. */
   readonly previous: KubeObject | undefined;
 }
 
 type Listener = (change: Change) => void;
 
-interface Shelf {
+/** The objects of one kind. */
+interface Collection {
   readonly type: ResourceType;
   readonly objects: Map<string, KubeObject>;
   readonly history: Change[];
-  /** Whether they are deaf while the kind is muted. */
+  /** The value says whether the watcher misses changes while the kind is muted. */
   readonly watchers: Map<Listener, boolean>;
-  /** Changes up to this revision are forgotten. */
-  forgotten: number;
+  /** The history has no changes up to this revision. */
+  expiredRevision: number;
   muted: boolean;
 }
 
-/**
- * All objects of the cluster under one revision counter, as etcd keeps them, with the history that watches and
- * consistent lists need.
- */
-export class ObjectStore {
-  readonly #shelves = new Map<string, Shelf>();
-  readonly #observers = new Set<(type: ResourceType, change: Change) => void>();
-  readonly #historyLimit: number;
-  #revision = 1;
+const HISTORY_LIMIT = 10_000;
 
-  constructor(historyLimit: number) {
-    this.#historyLimit = historyLimit;
-  }
+/** All objects under one revision counter, with the history that watches resume from, as in etcd. */
+export class ObjectStore {
+  readonly #collections = new Map<string, Collection>();
+  readonly #observers: Listener[] = [];
+  #revision = 1;
 
   get revision(): number {
     return this.#revision;
   }
 
-  /** Told of every change of every kind, muted or not. */
-  observe(observer: (type: ResourceType, change: Change) => void): void {
-    this.#observers.add(observer);
+  /** Calls the observer for every change of every kind, muted or not. */
+  observe(observer: Listener): void {
+    this.#observers.push(observer);
   }
 
   find(type: ResourceType, namespace: string, name: string): KubeObject | undefined {
-    return this.#shelf(type).objects.get(place(namespace, name));
+    return this.#collection(type).objects.get(`${namespace}/${name}`);
   }
 
-  /** Of all namespaces for "", by namespace and name. */
+  /** By namespace and name; of all namespaces for "". */
   list(type: ResourceType, namespace: string): KubeObject[] {
-    return inOrder(this.#shelf(type).objects, namespace);
+    const { objects } = this.#collection(type);
+    const keys = [...objects.keys()].filter((key) => namespace === "" || key.startsWith(`${namespace}/`));
+    return keys.toSorted().flatMap((key) => objects.get(key) ?? []);
   }
 
-  /** As it was at `revision`. Throws 410 when that is forgotten. */
-  listAt(type: ResourceType, namespace: string, revision: number): KubeObject[] {
-    this.checkKnown(type, revision);
-    const shelf = this.#shelf(type);
-    const objects = new Map(shelf.objects);
-    for (const { type: change, revision: at, object, previous } of shelf.history.toReversed()) {
-      if (at <= revision) break;
-      const key = placeOf(object);
-      if (change === "ADDED") objects.delete(key);
-      else if (previous) objects.set(key, previous);
-    }
-    return inOrder(objects, namespace);
-  }
-
-  /** Every kind with its objects. */
   *everything(): Iterable<readonly [ResourceType, KubeObject]> {
-    for (const { type, objects } of this.#shelves.values())
+    for (const { type, objects } of this.#collections.values())
       for (const object of objects.values()) yield [type, object];
   }
 
   /** Adds or replaces; gives the object with its new resourceVersion. */
   put(type: ResourceType, object: KubeObject): KubeObject {
-    const shelf = this.#shelf(type);
-    const previous = shelf.objects.get(placeOf(object));
-    const stored = this.#stamped(object);
-    shelf.objects.set(placeOf(stored), stored);
-    this.#record(shelf, previous ? "MODIFIED" : "ADDED", stored, previous);
+    const { objects } = this.#collection(type);
+    const previous = objects.get(keyOf(object));
+    const stored = this.#nextVersion(object);
+    objects.set(keyOf(stored), stored);
+    this.#record(type, { type: previous ? "MODIFIED" : "ADDED", object: stored, previous });
     return stored;
   }
 
-  /** Gives the object as it went, with the revision of its end. */
+  /** Gives the object with the revision of its deletion. */
   delete(type: ResourceType, object: KubeObject): KubeObject {
-    const shelf = this.#shelf(type);
-    const previous = shelf.objects.get(placeOf(object));
-    shelf.objects.delete(placeOf(object));
-    const last = this.#stamped(object);
-    this.#record(shelf, "DELETED", last, previous);
+    const { objects } = this.#collection(type);
+    const previous = objects.get(keyOf(object));
+    objects.delete(keyOf(object));
+    const last = this.#nextVersion(object);
+    this.#record(type, { type: "DELETED", object: last, previous });
     return last;
   }
 
-  /**
-   * Calls `listener` for every change after `revision`, those that were made before first, in the same turn. Throws 410
-   * when they are forgotten. The caller ends it with what is returned.
-   */
-  watch(type: ResourceType, revision: number, listener: Listener, canMiss = true): () => void {
-    this.checkKnown(type, revision);
-    const shelf = this.#shelf(type);
-    for (const change of shelf.history) if (change.revision > revision) listener(change);
-    shelf.watchers.set(listener, canMiss);
-    return () => shelf.watchers.delete(listener);
+  /** Calls `listener` for every change after `revision`, past ones first. Gives a function that ends it. */
+  watch(type: ResourceType, revision: number, canMiss: boolean, listener: Listener): () => void {
+    const { history, watchers } = this.#collection(type);
+    for (const change of history) if (change.revision > revision) listener(change);
+    watchers.set(listener, canMiss);
+    return () => watchers.delete(listener);
   }
 
-  /** Throws 410 when what changed since `revision` is forgotten. */
-  checkKnown(type: ResourceType, revision: number): void {
-    const { forgotten } = this.#shelf(type);
-    if (revision < forgotten) throw tooOld(revision, forgotten);
+  /** Throws 410 when the changes since `revision` are no longer in the history. */
+  checkHistory(type: ResourceType, revision: number): void {
+    const { expiredRevision } = this.#collection(type);
+    if (revision < expiredRevision)
+      throw expired(`too old resource version: ${revision} (${expiredRevision})`);
   }
 
-  /** Forgets what changed: every resourceVersion but the newest is too old. */
-  forget(): void {
+  expireHistory(): void {
     this.#revision++;
-    for (const shelf of this.#shelves.values()) {
-      shelf.history.length = 0;
-      shelf.forgotten = this.#revision;
+    for (const collection of this.#collections.values()) {
+      collection.history.length = 0;
+      collection.expiredRevision = this.#revision;
     }
   }
 
-  /** Open watches of the kind see nothing until `unmute`, and never what happened meanwhile. */
-  mute(type: ResourceType): void {
-    this.#shelf(type).muted = true;
+  /** Open watches of the kind never learn about changes made while it is muted. */
+  setMuted(type: ResourceType, muted: boolean): void {
+    this.#collection(type).muted = muted;
   }
 
-  unmute(type: ResourceType): void {
-    this.#shelf(type).muted = false;
+  #record(type: ResourceType, written: Omit<Change, "revision">): void {
+    const collection = this.#collection(type);
+    const { history, watchers, muted } = collection;
+    const change = { ...written, revision: this.#revision };
+    history.push(change);
+    if (history.length > HISTORY_LIMIT)
+      collection.expiredRevision = history.shift()?.revision ?? collection.expiredRevision;
+    for (const [listener, canMiss] of watchers) if (!(muted && canMiss)) listener(change);
+    for (const observer of this.#observers) observer(change);
   }
 
-  #record(shelf: Shelf, type: ChangeType, object: KubeObject, previous: KubeObject | undefined): void {
-    const change = { type, revision: this.#revision, object, previous };
-    shelf.history.push(change);
-    if (shelf.history.length > this.#historyLimit)
-      shelf.forgotten = shelf.history.shift()?.revision ?? shelf.forgotten;
-    for (const [watcher, canMiss] of shelf.watchers) if (!(shelf.muted && canMiss)) watcher(change);
-    for (const observer of this.#observers) observer(shelf.type, change);
-  }
-
-  #stamped(object: KubeObject): KubeObject {
+  #nextVersion(object: KubeObject): KubeObject {
     this.#revision++;
-    const stamped = structuredClone(object);
-    stamped.metadata.resourceVersion = String(this.#revision);
-    return stamped;
+    const copy = structuredClone(object);
+    copy.metadata.resourceVersion = String(this.#revision);
+    return copy;
   }
 
-  #shelf(type: ResourceType): Shelf {
-    const key = keyOf(type);
-    const found = this.#shelves.get(key);
+  #collection(type: ResourceType): Collection {
+    const key = `${apiVersionOf(type)}/${type.plural}`;
+    const found = this.#collections.get(key);
     if (found) return found;
-    const made: Shelf = {
+    const made: Collection = {
       type,
       objects: new Map(),
       history: [],
       watchers: new Map(),
-      forgotten: 0,
+      expiredRevision: 0,
       muted: false,
     };
-    this.#shelves.set(key, made);
+    this.#collections.set(key, made);
     return made;
   }
 }
 
-function tooOld(revision: number, oldest: number) {
-  return expired(`too old resource version: ${revision} (${oldest})`);
-}
-
-function inOrder(objects: ReadonlyMap<string, KubeObject>, namespace: string): KubeObject[] {
-  const prefix = namespace === "" ? "" : `${namespace}/`;
-  const keys = [...objects.keys()].filter((key) => key.startsWith(prefix)).sort();
-  return keys.flatMap((key) => objects.get(key) ?? []);
-}
-
-export function placeOf({ metadata }: KubeObject): string {
-  return place(metadata.namespace ?? "", metadata.name ?? "");
-}
-
-function place(namespace: string, name: string): string {
+/** Unique among the objects of a kind. */
+export function keyOf({ metadata: { namespace = "", name = "" } }: KubeObject): string {
   return `${namespace}/${name}`;
 }

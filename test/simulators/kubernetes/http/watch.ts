@@ -1,96 +1,76 @@
 import type { ServerResponse } from "node:http";
-import { type ApiFailure, invalid } from "../api/failure.ts";
+import { ApiFailure } from "../api/failure.ts";
 import type { JsonObject, KubeObject } from "../api/object.ts";
-import { apiVersionOf, type ResourceType } from "../api/resource-type.ts";
-import type { Matches } from "../api/selectors.ts";
+import { apiVersionOf, type ResourceType } from "../api/resource-types.ts";
+import { type Matches, parseSelectors } from "../api/selectors.ts";
 import type { Change, ObjectStore } from "../api/store.ts";
-import { FieldErrors } from "../validation/field-errors.ts";
-import { parseNumber, parseResourceVersion, parseSelectors } from "./list.ts";
 
-/** What the real server allows when the client asks for no other end. */
-const LONGEST_WATCH_SECONDS = 1_800;
 const BOOKMARK_INTERVAL_MS = 60_000;
 
 export interface WatchRequest {
   readonly type: ResourceType;
   readonly namespace: string;
   readonly query: URLSearchParams;
-  /** The cluster's own: it misses nothing, and no test ends it. */
+  /** Misses no change, and tests cannot end it. */
   readonly controlPlane: boolean;
 }
 
-/** One open watch: JSON lines until the client, the time or a test ends it. */
+/** One open watch: JSON lines until the client, its timeout or a test ends it. */
 export class WatchStream {
   readonly type: ResourceType;
   readonly controlPlane: boolean;
   readonly #store: ObjectStore;
   readonly #response: ServerResponse;
   readonly #namespace: string;
-  readonly #query: URLSearchParams;
   readonly #matches: Matches;
   readonly #timers: NodeJS.Timeout[] = [];
   #unsubscribe: () => void = () => undefined;
   #silent = false;
-  #sent = 0;
 
-  /** Throws what is wrong with the query. */
-  constructor(
-    store: ObjectStore,
-    response: ServerResponse,
-    { type, namespace, query, controlPlane }: WatchRequest,
-  ) {
+  constructor(store: ObjectStore, response: ServerResponse, request: WatchRequest) {
+    const { type, namespace, query, controlPlane } = request;
     this.type = type;
     this.controlPlane = controlPlane;
     this.#store = store;
     this.#response = response;
     this.#namespace = namespace;
-    this.#query = query;
-    this.#matches = parseSelectors(type, query);
-    checkInitialEvents(query);
-    parseResourceVersion(query.get("resourceVersion"));
+    this.#matches = parseSelectors(query);
   }
 
-  /** Throws 410 when the version is forgotten and nothing was sent. */
-  open(headers: Readonly<Record<string, string>>): void {
-    const version = parseResourceVersion(this.#query.get("resourceVersion"));
-    const initial = this.#query.get("sendInitialEvents") === "true";
-    const from = initial || version <= 0 ? this.#store.revision : version;
-    this.#store.checkKnown(this.type, from);
-    this.#response.writeHead(200, { "Content-Type": "application/json", ...headers });
+  /** Gives whether it stays open: with an expired version it sends the error and ends. */
+  open(query: URLSearchParams): boolean {
+    const version = Number(query.get("resourceVersion"));
+    this.#response.writeHead(200, { "Content-Type": "application/json" });
     this.#response.flushHeaders();
-    this.#response.once("close", () => this.close());
-    this.#sent = from;
-    this.#unsubscribe = this.#store.watch(
-      this.type,
-      from,
-      (change) => this.#onChange(change),
-      !this.controlPlane,
-    );
-    if (initial || version <= 0)
+    const from = version || this.#store.revision;
+    try {
+      this.#store.checkHistory(this.type, from);
+    } catch (thrown) {
+      if (!(thrown instanceof ApiFailure)) throw thrown;
+      this.#write("ERROR", thrown.toStatus());
+      this.#response.end();
+      return false;
+    }
+    if (version === 0)
       for (const object of this.#store.list(this.type, this.#namespace))
         if (this.#matches(object)) this.#write("ADDED", object);
-    if (initial) this.#bookmark({ "k8s.io/initial-events-end": "true" });
-    this.#schedule();
+    this.#unsubscribe = this.#store.watch(this.type, from, !this.controlPlane, (change) =>
+      this.#onChange(change),
+    );
+    const timeoutMs = Number(query.get("timeoutSeconds") ?? 1_800) * 1_000;
+    this.#timers.push(setTimeout(() => this.#end(), timeoutMs).unref());
+    if (query.get("allowWatchBookmarks") === "true")
+      this.#timers.push(setInterval(() => this.#bookmark(), BOOKMARK_INTERVAL_MS).unref());
+    return true;
   }
 
-  /** Tells how far the watch is, where the client wants to know. */
-  bookmark(): void {
-    if (this.#query.get("allowWatchBookmarks") === "true") this.#bookmark();
-  }
-
-  /** The version is too old: the one thing that a watch says after a 200. */
-  expire(failure: ApiFailure): void {
-    this.#response.writeHead(200, { "Content-Type": "application/json" });
-    this.#response.end(`${JSON.stringify({ type: "ERROR", object: failure.toStatus() })}\n`);
-  }
-
-  /** No byte from now on, while the connection stays. */
+  /** Sends nothing more, and keeps the connection. */
   silence(): void {
     this.#silent = true;
     for (const timer of this.#timers) clearTimeout(timer);
   }
 
-  /** Without a word, as when a connection breaks. */
+  /** Breaks the connection. */
   drop(): void {
     this.close();
     this.#response.destroy();
@@ -101,58 +81,25 @@ export class WatchStream {
     for (const timer of this.#timers) clearTimeout(timer);
   }
 
-  #onChange(change: Change): void {
-    const { object, previous } = change;
+  #end(): void {
+    this.close();
+    this.#response.end();
+  }
+
+  #onChange({ type, object, previous }: Change): void {
     if (this.#namespace !== "" && object.metadata.namespace !== this.#namespace) return;
     const before = previous !== undefined && this.#matches(previous);
-    const now = change.type !== "DELETED" && this.#matches(object);
-    this.#sent = change.revision;
+    const now = type !== "DELETED" && this.#matches(object);
     if (now) this.#write(before ? "MODIFIED" : "ADDED", object);
-    // One that left the selection goes as it was last seen, with the version of its leaving.
-    else if (before && previous)
-      this.#write("DELETED", change.type === "DELETED" ? object : leaving(previous, object));
+    else if (before) this.#write("DELETED", object);
   }
 
-  #bookmark(annotations?: Readonly<Record<string, string>>): void {
-    const metadata = {
-      resourceVersion: String(Math.max(this.#sent, this.#store.revision)),
-      creationTimestamp: null,
-      ...(annotations ? { annotations } : {}),
-    };
+  #bookmark(): void {
+    const metadata = { resourceVersion: String(this.#store.revision) };
     this.#write("BOOKMARK", { kind: this.type.kind, apiVersion: apiVersionOf(this.type), metadata });
-  }
-
-  #schedule(): void {
-    const asked = parseNumber(this.#query.get("timeoutSeconds"));
-    const seconds = asked > 0 ? asked : LONGEST_WATCH_SECONDS;
-    const end = setTimeout(() => {
-      this.bookmark();
-      this.close();
-      this.#response.end();
-    }, seconds * 1_000);
-    this.#timers.push(
-      end,
-      setInterval(() => this.bookmark(), BOOKMARK_INTERVAL_MS),
-    );
-    for (const timer of this.#timers) timer.unref();
   }
 
   #write(type: string, object: KubeObject | JsonObject): void {
     if (!this.#silent) this.#response.write(`${JSON.stringify({ type, object })}\n`);
   }
-}
-
-function leaving(previous: KubeObject, now: KubeObject): KubeObject {
-  const { resourceVersion = "" } = now.metadata;
-  return { ...previous, metadata: { ...previous.metadata, resourceVersion } };
-}
-
-function checkInitialEvents(query: URLSearchParams): void {
-  if (!query.has("sendInitialEvents") || query.get("resourceVersionMatch") === "NotOlderThan") return;
-  const errors = new FieldErrors();
-  errors.forbidden(
-    "resourceVersionMatch",
-    "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
-  );
-  throw invalid({ kind: "ListOptions", group: "meta.k8s.io" }, "", errors.causes);
 }

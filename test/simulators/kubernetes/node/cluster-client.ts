@@ -1,18 +1,20 @@
 import { createInterface } from "node:readline";
 import { Agent, type Dispatcher, request } from "undici";
 import { parse } from "yaml";
+import { defined } from "../../../../shared/defined.ts";
 import type { JsonObject, KubeObject } from "../api/object.ts";
+import { MERGE_PATCH } from "../api/patch.ts";
 import type { ClusterAccess } from "../cluster.ts";
 
 const REQUEST_TIMEOUT_MS = 20_000;
-const USER_AGENT = "kubelet-of-tests";
 
-/** What the API said instead of doing it. */
+/** What the API refused. */
 export class ClusterError extends Error {
   readonly status: number;
   readonly reason: string;
 
-  constructor(status: number, reason: string, message: string) {
+  constructor(status: number, text: string) {
+    const { reason = "Unknown", message = text.trim() } = statusOf(text);
     super(message);
     this.name = "ClusterError";
     this.status = status;
@@ -20,12 +22,19 @@ export class ClusterError extends Error {
   }
 }
 
-export interface WatchedEvent {
+interface WatchedEvent {
   readonly type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";
   readonly object: KubeObject;
 }
 
-/** The few calls of the API by which nodes and controllers live, at any API server. */
+interface Sending {
+  readonly method: Dispatcher.HttpMethod;
+  readonly path: string;
+  readonly body?: object;
+  readonly contentType?: string;
+}
+
+/** The API calls of nodes, controllers and tests, at any API server. */
 export class ClusterClient {
   readonly #access: ClusterAccess;
   readonly #agent: Agent;
@@ -33,112 +42,93 @@ export class ClusterClient {
   constructor(access: ClusterAccess) {
     this.#access = access;
     const { ca, cert, key } = access;
-    this.#agent = new Agent({
-      connect: {
-        ...(ca === undefined ? {} : { ca }),
-        ...(cert === undefined ? {} : { cert }),
-        ...(key === undefined ? {} : { key }),
-      },
-    });
+    this.#agent = new Agent({ connect: defined({ ca, cert, key }) });
   }
 
   get(path: string): Promise<KubeObject> {
-    return this.#ask("GET", path);
-  }
-
-  /** For logs: an answer that is no object. */
-  async text(path: string): Promise<string> {
-    const answer = await this.#send(
-      "GET",
-      path,
-      undefined,
-      undefined,
-      AbortSignal.timeout(REQUEST_TIMEOUT_MS),
-    );
-    const text = await answer.body.text();
-    if (answer.statusCode >= 300) throw failure(answer.statusCode, text);
-    return text;
+    return this.#ask({ method: "GET", path });
   }
 
   /** Undefined when there is none. */
-  async find(path: string): Promise<KubeObject | undefined> {
-    return unless(404, this.get(path));
+  find(path: string): Promise<KubeObject | undefined> {
+    return unlessMissing(this.get(path));
+  }
+
+  /** A log. */
+  async text(path: string): Promise<string> {
+    const answer = await this.#send({ method: "GET", path }, AbortSignal.timeout(REQUEST_TIMEOUT_MS));
+    return answer.body.text();
   }
 
   create(path: string, object: object): Promise<KubeObject> {
-    return this.#ask("POST", path, object);
+    return this.#ask({ method: "POST", path, body: object });
   }
 
-  /** A merge patch. */
-  patch(path: string, patch: object): Promise<KubeObject> {
-    return this.#ask("PATCH", path, patch, "application/merge-patch+json");
+  patch(path: string, patch: object, contentType = MERGE_PATCH): Promise<KubeObject> {
+    return this.#ask({ method: "PATCH", path, body: patch, contentType });
   }
 
-  /** Resolves also when it was gone before. */
+  replace(path: string, object: object): Promise<KubeObject> {
+    return this.#ask({ method: "PUT", path, body: object });
+  }
+
+  /** Resolves also when there is none. */
   async delete(path: string, options: object = {}): Promise<void> {
-    await unless(404, this.#ask("DELETE", path, { apiVersion: "v1", kind: "DeleteOptions", ...options }));
+    const body = { apiVersion: "v1", kind: "DeleteOptions", ...options };
+    await unlessMissing(this.#ask({ method: "DELETE", path, body }));
   }
 
   async list(
     path: string,
   ): Promise<{ readonly items: readonly KubeObject[]; readonly resourceVersion: string }> {
-    const answer = (await this.#ask("GET", path)) as KubeObject & { items: KubeObject[] };
-    return { items: answer.items, resourceVersion: answer.metadata.resourceVersion ?? "" };
+    const { metadata, items } = await this.get(path);
+    return { items: items as KubeObject[], resourceVersion: metadata.resourceVersion ?? "" };
   }
 
-  /** What changes after the version, until the server or `signal` ends it. `more` is further query. */
+  /** What changes after the version, until the server or `signal` ends it; without a version, first what is there. */
   async *watch(
     path: string,
     resourceVersion: string,
     signal: AbortSignal,
-    more = "",
+    more: Readonly<Record<string, string>> = {},
   ): AsyncGenerator<WatchedEvent> {
-    const query = new URLSearchParams({ watch: "true", resourceVersion, allowWatchBookmarks: "true" });
-    const answer = await this.#send("GET", `${path}?${query}&${more}`, undefined, undefined, signal);
-    if (answer.statusCode !== 200) throw failure(answer.statusCode, await answer.body.text());
-    for await (const line of createInterface({ input: answer.body })) yield JSON.parse(line) as WatchedEvent;
+    const query = new URLSearchParams({ watch: "true", resourceVersion, ...more });
+    const { body } = await this.#send({ method: "GET", path: `${path}?${query}` }, signal);
+    for await (const line of createInterface({ input: body })) yield JSON.parse(line) as WatchedEvent;
   }
 
   async close(): Promise<void> {
     await this.#agent.destroy();
   }
 
-  async #ask(
-    method: Dispatcher.HttpMethod,
-    path: string,
-    body?: object,
-    contentType?: string,
-  ): Promise<KubeObject> {
-    const answer = await this.#send(method, path, body, contentType, AbortSignal.timeout(REQUEST_TIMEOUT_MS));
-    const text = await answer.body.text();
-    if (answer.statusCode >= 300) throw failure(answer.statusCode, text);
-    return JSON.parse(text) as KubeObject;
+  async #ask(sending: Sending): Promise<KubeObject> {
+    const answer = await this.#send(sending, AbortSignal.timeout(REQUEST_TIMEOUT_MS));
+    return (await answer.body.json()) as KubeObject;
   }
 
-  #send(
-    method: Dispatcher.HttpMethod,
-    path: string,
-    body: object | undefined,
-    contentType: string | undefined,
+  async #send(
+    { method, path, body, contentType = "application/json" }: Sending,
     signal: AbortSignal,
   ): Promise<Dispatcher.ResponseData> {
     const { url, token } = this.#access;
-    return request(`${url}${path}`, {
+    const answer = await request(`${url}${path}`, {
       method,
       dispatcher: this.#agent,
       signal,
       bodyTimeout: 0,
       headers: {
-        "User-Agent": USER_AGENT,
+        "User-Agent": "kubelet-of-tests",
         ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
-        ...(body === undefined ? {} : { "Content-Type": contentType ?? "application/json" }),
+        ...(body === undefined ? {} : { "Content-Type": contentType }),
       },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      body: body === undefined ? null : JSON.stringify(body),
     });
+    if (answer.statusCode >= 300) throw new ClusterError(answer.statusCode, await answer.body.text());
+    return answer;
   }
 }
 
-/** The access that a kubeconfig's current context gives, when all of it is written within. */
+/** The access of a kubeconfig's current context, if it needs no other file. */
 export function accessFromKubeconfig(text: string): ClusterAccess {
   const config = parse(text) as {
     clusters: { name: string; cluster: Record<string, string> }[];
@@ -150,32 +140,31 @@ export function accessFromKubeconfig(text: string): ClusterAccess {
   const cluster = config.clusters.find(({ name }) => name === context?.cluster)?.cluster;
   const user = config.users.find(({ name }) => name === context?.user)?.user ?? {};
   if (!cluster?.["server"]) throw new Error("the kubeconfig's current context names no server");
-  const embedded = (value: string | undefined) =>
-    value === undefined ? undefined : Buffer.from(value, "base64").toString("utf8");
-  const parts = {
-    ca: embedded(cluster["certificate-authority-data"]),
-    cert: embedded(user["client-certificate-data"]),
-    key: embedded(user["client-key-data"]),
-    token: user["token"],
+  const decoded = (value: string | undefined) => value && Buffer.from(value, "base64").toString("utf8");
+  return {
+    url: cluster["server"],
+    ...defined({
+      ca: decoded(cluster["certificate-authority-data"]),
+      cert: decoded(user["client-certificate-data"]),
+      key: decoded(user["client-key-data"]),
+      token: user["token"],
+    }),
   };
-  const given = Object.entries(parts).filter(([, value]) => value !== undefined);
-  return { url: cluster["server"], ...Object.fromEntries(given) };
 }
 
-function failure(status: number, text: string): ClusterError {
+function statusOf(text: string): { readonly reason?: string; readonly message?: string } {
   try {
-    const { reason, message } = JSON.parse(text) as JsonObject;
-    return new ClusterError(status, String(reason), String(message));
+    return JSON.parse(text) as JsonObject;
   } catch {
-    return new ClusterError(status, "Unknown", text.trim());
+    return {};
   }
 }
 
-async function unless<T>(status: number, asked: Promise<T>): Promise<T | undefined> {
+async function unlessMissing<T>(asked: Promise<T>): Promise<T | undefined> {
   try {
     return await asked;
   } catch (thrown) {
-    if (thrown instanceof ClusterError && thrown.status === status) return undefined;
+    if (thrown instanceof ClusterError && thrown.status === 404) return undefined;
     throw thrown;
   }
 }

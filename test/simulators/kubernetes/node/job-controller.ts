@@ -1,369 +1,246 @@
-import type { V1JobCondition, V1JobStatus } from "@kubernetes/client-node";
+import type { V1JobSpec } from "@kubernetes/client-node";
 import { type Clock, systemClock } from "../../../../shared/clock.ts";
-import { type KubeObject, microTimestamp, same, timestamp } from "../api/object.ts";
-import { randomSuffix } from "../api/random-suffix.ts";
+import { isSameJson, type KubeObject, randomSuffix, timestamp } from "../api/object.ts";
 import type { ClusterAccess } from "../cluster.ts";
-import { jobSpecOf } from "../kinds/job.ts";
 import { ClusterClient, ClusterError } from "./cluster-client.ts";
-import { countPods, type PodCounts, TRACKING_FINALIZER } from "./job-pods.ts";
-import { core, involved, jobPath, placeOf, podPath } from "./paths.ts";
+import { corePath, eventOf, placeOf, podPath } from "./paths.ts";
+import { podStatusOf } from "./pod-status.ts";
 
 export interface JobControllerOptions {
+  /** All namespaces when absent. */
+  readonly namespace?: string;
   readonly clock?: Clock;
-  /** Before the second Pod of a Job; twice as long before every next one. 10 s when absent, as the real one has it. */
-  readonly retryDelayMs?: number;
 }
 
-const JOBS = "/apis/batch/v1/jobs";
-const PODS = "/api/v1/pods";
-const RELIST_DELAY_MS = 50;
+interface Condition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly lastTransitionTime: string;
+}
 
-type JobStatus = Omit<V1JobStatus, "startTime" | "completionTime" | "conditions"> & {
-  startTime?: string;
-  completionTime?: string;
-  conditions?: readonly Condition[];
-};
-type Condition = Pick<V1JobCondition, "type" | "status" | "reason" | "message"> & {
-  lastTransitionTime?: string;
-};
+interface JobStatus {
+  readonly startTime?: string;
+  readonly completionTime?: string;
+  readonly active?: number;
+  readonly succeeded?: number;
+  readonly failed?: number;
+  readonly conditions?: readonly Condition[];
+}
+
+/** Keeps a Job's Pod until its end is counted (KEP 2307). */
+const TRACKING_FINALIZER = "batch.kubernetes.io/job-tracking";
+const RETRY_MS = 50;
 
 /**
- * What kube-controller-manager does for Jobs, over HTTP: Pods, status, deadline, the end, and the clean-up after
- * `ttlSecondsAfterFinished`. It works at any API server that has no controller of its own.
+ * The Job controller of kube-controller-manager, over HTTP, for Jobs of one Pod that is never retried: creates it, keeps the status and ends
+ * it at the deadline. It works at any API server without a Job controller. After each change it
+ * looks at all Jobs again, so that it has no state to lose.
  */
 export class JobController {
   readonly #client: ClusterClient;
   readonly #clock: Clock;
-  readonly #retryDelayMs: number;
   readonly #stopping = new AbortController();
-  readonly #jobs = new Map<string, KubeObject>();
-  readonly #pods = new Map<string, KubeObject>();
-  /** Pods whose end is in their Job's status already. */
-  readonly #counted = new Set<string>();
-  /** Since when a Job's Pod may be tried again after a refusal, on the monotonic clock. */
-  readonly #refusedUntil = new Map<string, number>();
-  readonly #alarms = new Map<string, AbortController>();
-  readonly #queue = new Set<string>();
-  #working: Promise<void> | undefined;
+  readonly #paths: { readonly jobs: string; readonly pods: string };
+  #alarm = new AbortController();
+  #alarmMs = Number.POSITIVE_INFINITY;
+  #changed = Promise.withResolvers<void>();
   #running: Promise<unknown> = Promise.resolve();
 
-  constructor(access: ClusterAccess, options: JobControllerOptions = {}) {
+  private constructor(access: ClusterAccess, options: JobControllerOptions) {
     this.#client = new ClusterClient(access);
     this.#clock = options.clock ?? systemClock;
-    this.#retryDelayMs = options.retryDelayMs ?? 10_000;
+    const within = options.namespace === undefined ? "" : `/namespaces/${options.namespace}`;
+    this.#paths = { jobs: `/apis/batch/v1${within}/jobs`, pods: `/api/v1${within}/pods` };
   }
 
   static start(access: ClusterAccess, options: JobControllerOptions = {}): JobController {
     const controller = new JobController(access, options);
+    const { jobs, pods } = controller.#paths;
     controller.#running = Promise.all([
-      controller.#follow(JOBS, controller.#jobs, (job) => job.metadata.uid),
-      controller.#follow(PODS, controller.#pods, (pod) => ownerOf(pod)),
+      controller.#watch(jobs),
+      controller.#watch(pods),
+      controller.#reconcile(),
     ]);
     return controller;
   }
 
   async close(): Promise<void> {
     this.#stopping.abort();
-    for (const alarm of this.#alarms.values()) alarm.abort();
+    this.#changed.resolve();
     await this.#client.close();
     await this.#running;
-    await this.#working;
   }
 
-  /** Keeps `cache` as the cluster has it; every change has the Job that it is about looked at. */
-  async #follow(
-    path: string,
-    cache: Map<string, KubeObject>,
-    jobOf: (object: KubeObject) => string | undefined,
-  ): Promise<void> {
+  /** Without a version each watch begins with all objects, so that nothing is missed in between. */
+  async #watch(path: string): Promise<void> {
     const { signal } = this.#stopping;
-    const enqueue = (object: KubeObject) => {
-      const uid = jobOf(object);
-      if (uid !== undefined) this.#enqueue(uid);
-    };
     while (!signal.aborted) {
       try {
-        // What is made while the list is under way is not gone for being absent from it.
-        const gone = new Map(cache);
-        const { items, resourceVersion } = await this.#client.list(path);
-        const kind =
-          path === JOBS ? { apiVersion: "batch/v1", kind: "Job" } : { apiVersion: "v1", kind: "Pod" };
-        for (const item of items) {
-          const object = { ...item, ...kind };
-          gone.delete(object.metadata.uid ?? "");
-          cache.set(object.metadata.uid ?? "", object);
-          enqueue(object);
-        }
-        for (const [uid, object] of gone) {
-          cache.delete(uid);
-          enqueue(object);
-        }
-        for await (const { type, object } of this.#client.watch(path, resourceVersion, signal)) {
-          if (type === "BOOKMARK") continue;
-          if (type === "ERROR") break;
-          const uid = object.metadata.uid ?? "";
-          if (type === "DELETED") cache.delete(uid);
-          else cache.set(uid, object);
-          enqueue(object);
-        }
-      } catch (thrown) {
-        if (signal.aborted) return;
-        // The server is away or the version too old: everything is read anew.
-        if (!(thrown instanceof Error)) throw thrown;
+        for await (const _ of this.#client.watch(path, "", signal)) this.#changed.resolve();
+      } catch {
+        // The server is away.
       }
-      await this.#clock.sleep(RELIST_DELAY_MS, signal).catch(() => undefined);
+      await this.#clock.sleep(RETRY_MS, signal).catch(() => undefined);
     }
   }
 
-  #enqueue(uid: string): void {
-    this.#queue.add(uid);
-    this.#working ??= this.#work().finally(() => {
-      this.#working = undefined;
-      const [left] = this.#queue;
-      if (left !== undefined && !this.#stopping.signal.aborted) this.#enqueue(left);
-    });
-  }
-
-  async #work(): Promise<void> {
-    for (const uid of this.#queue) {
-      if (this.#stopping.signal.aborted) return;
-      this.#queue.delete(uid);
+  async #reconcile(): Promise<void> {
+    while (!this.#stopping.signal.aborted) {
+      await this.#changed.promise;
+      this.#changed = Promise.withResolvers();
       try {
-        await this.#sync(uid);
-      } catch (thrown) {
-        // Lost a race or the server: the next look is at what is there then.
-        if (!this.#stopping.signal.aborted) this.#wake(uid, RELIST_DELAY_MS);
-        if (!(thrown instanceof Error)) throw thrown;
+        const jobs = (await this.#client.list(this.#paths.jobs)).items;
+        const pods = (await this.#client.list(this.#paths.pods)).items;
+        for (const job of jobs) await this.#sync(job, pods).catch(() => this.#checkAgainAfter(RETRY_MS));
+        const uids = new Set(jobs.map(({ metadata }) => metadata.uid));
+        await this.#release(pods.filter((pod) => !uids.has(ownerOf(pod))));
+      } catch {
+        this.#checkAgainAfter(RETRY_MS);
       }
     }
   }
 
-  async #sync(uid: string): Promise<void> {
-    const job = this.#jobs.get(uid);
-    const pods = [...this.#pods.values()].filter((pod) => ownerOf(pod) === uid);
-    if (!job || job.metadata.deletionTimestamp) {
-      await this.#release(pods);
-      return;
-    }
-    const status = statusOf(job);
-    const end = status.conditions?.find(
-      (condition) =>
-        (condition.type === "Complete" || condition.type === "Failed") && condition.status === "True",
-    );
-    if (end) {
-      await this.#release(pods);
-      await this.#expire(job, end);
-      return;
-    }
-    const counts = countPods(pods, this.#counted);
-    const next = this.#nextStatus(job, counts);
-    if (!same(next, status)) await this.#client.patch(jobPath(placeOf(job), "status"), { status: next });
-    for (const pod of counts.newlyEnded) this.#counted.add(pod.metadata.uid ?? "");
-    await this.#release(counts.ended);
-    if (next.conditions?.some(({ type }) => type === "Complete" || type === "Failed")) return;
-    if (failing(next)) {
-      for (const pod of counts.active) await this.#client.delete(podPath(placeOf(pod)));
-      return;
-    }
-    await this.#fill(job, next, counts);
+  /** Rejects when it loses a race or the server. */
+  async #sync(job: KubeObject, allPods: readonly KubeObject[]): Promise<void> {
+    const pods = allPods.filter((pod) => ownerOf(pod) === job.metadata.uid);
+    const before = (job.status ?? {}) as JobStatus;
+    const hasFinished = before.conditions?.some(({ type }) => type === "Complete" || type === "Failed");
+    if (hasFinished || job.metadata.deletionTimestamp) return this.#release(pods);
+    if (specOf(job).suspend) return;
+    const status = this.#nextStatus(before, specOf(job), pods);
+    if (!isSameJson(status, before))
+      await this.#client.patch(`${jobPath(job)}/status`, {
+        metadata: { uid: job.metadata.uid },
+        status: { active: null, ...status },
+      });
+    await this.#release(pods.filter(hasEnded));
+    const active = pods.filter((pod) => !hasEnded(pod));
+    if (status.conditions?.some(({ type }) => type === "FailureTarget"))
+      for (const pod of active) await this.#client.delete(podPath(pod));
+    else if (pods.length === 0) await this.#createPod(job);
   }
 
-  /** What the Job's status says after its Pods were looked at. */
-  #nextStatus(job: KubeObject, counts: PodCounts): JobStatus {
-    const spec = jobSpecOf(job);
-    const before = statusOf(job);
-    const now = this.#clock.now();
-    const startTime = before.startTime ?? timestamp(now);
-    const succeeded = (before.succeeded ?? 0) + counts.newlySucceeded;
-    const failed = (before.failed ?? 0) + counts.newlyFailed;
-    const next: JobStatus = {
-      ...before,
-      startTime,
-      active: counts.active.length,
-      ready: counts.ready,
-      terminating: counts.terminating,
-      ...(succeeded > 0 ? { succeeded } : {}),
-      ...(failed > 0 ? { failed } : {}),
-    };
-    const transition = { status: "True", lastTransitionTime: timestamp(now) };
-    const conditions = [...(before.conditions ?? [])];
-    const why = failing(before) ?? this.#failure(job, failed, Date.parse(startTime), counts);
-    if (why) {
-      if (!failing(before)) conditions.push({ type: "FailureTarget", ...transition, ...why });
-      // The end is not told before the last Pod has ended (KEP 3939).
-      if (counts.active.length + counts.terminating === 0)
-        conditions.push({ type: "Failed", ...transition, ...why });
-    } else if (succeeded >= (spec.completions ?? 1)) {
-      const reason = { reason: "CompletionsReached", message: "Reached expected number of succeeded pods" };
-      conditions.push({ type: "SuccessCriteriaMet", ...transition, ...reason });
-      conditions.push({ type: "Complete", ...transition, ...reason });
-      next.completionTime = timestamp(now);
+  #nextStatus(
+    { conditions = [], startTime = timestamp(this.#clock.now()) }: JobStatus,
+    { activeDeadlineSeconds = Number.POSITIVE_INFINITY }: V1JobSpec,
+    pods: readonly KubeObject[],
+  ): JobStatus {
+    const active = pods.filter((pod) => !hasEnded(pod)).length;
+    const status: JobStatus = { startTime, ...(active > 0 && { active }) };
+    const lastTransitionTime = timestamp(this.#clock.now());
+    const conditionsOf = (reason: string, message: string, ...types: readonly string[]) =>
+      types.map((type) => ({ type, status: "True", reason, message, lastTransitionTime }));
+    if (pods.some((pod) => podStatusOf(pod).phase === "Succeeded")) {
+      const message = "Reached expected number of succeeded pods";
+      const reached = conditionsOf("CompletionsReached", message, "SuccessCriteriaMet", "Complete");
+      return { ...status, succeeded: 1, completionTime: lastTransitionTime, conditions: reached };
     }
-    return conditions.length === 0 ? next : { ...next, conditions };
-  }
-
-  #failure(
-    job: KubeObject,
-    failed: number,
-    startedAt: number,
-    counts: PodCounts,
-  ): { readonly reason: string; readonly message: string } | undefined {
-    const { backoffLimit = 6, activeDeadlineSeconds } = jobSpecOf(job);
-    if (failed + counts.restarts > backoffLimit)
-      return { reason: "BackoffLimitExceeded", message: "Job has reached the specified backoff limit" };
-    if (activeDeadlineSeconds === undefined) return undefined;
-    const leftMs = startedAt + activeDeadlineSeconds * 1_000 - this.#clock.now();
-    if (leftMs <= 0)
-      return { reason: "DeadlineExceeded", message: "Job was active longer than specified deadline" };
-    this.#wake(job.metadata.uid ?? "", leftMs);
-    return undefined;
-  }
-
-  /** Makes the Pods that are missing, the first at once and each after a failure later. */
-  async #fill(job: KubeObject, status: JobStatus, counts: PodCounts): Promise<void> {
-    const { suspend, parallelism = 1, completions = 1 } = jobSpecOf(job);
-    const wanted = suspend ? 0 : Math.min(parallelism, completions - (status.succeeded ?? 0));
-    const missing = wanted - counts.active.length;
-    const refusedForMs = (this.#refusedUntil.get(job.metadata.uid ?? "") ?? 0) - this.#clock.monotonicMs();
-    if (missing <= 0 || refusedForMs > 0) return;
-    const failed = status.failed ?? 0;
-    const waitMs =
-      failed === 0 ? 0 : this.#retryDelayMs * 2 ** (failed - 1) - (this.#clock.now() - counts.lastEndMs);
-    if (waitMs > 0) {
-      this.#wake(job.metadata.uid ?? "", waitMs);
-      return;
+    const remainingMs = Date.parse(startTime) + activeDeadlineSeconds * 1_000 - this.#clock.now();
+    let [target] = conditions;
+    if (!target && pods.some(hasEnded)) {
+      const message = "Job has reached the specified backoff limit";
+      [target] = conditionsOf("BackoffLimitExceeded", message, "FailureTarget");
+    } else if (!target && remainingMs <= 0) {
+      const message = "Job was active longer than specified deadline";
+      [target] = conditionsOf("DeadlineExceeded", message, "FailureTarget");
     }
-    for (let count = 0; count < missing; count++) await this.#createPod(job);
+    if (!target) {
+      if (remainingMs < Number.POSITIVE_INFINITY) this.#checkAgainAfter(remainingMs);
+      return status;
+    }
+    // The Job has failed only once its Pod has ended (KEP 3939).
+    const isOver = pods.every((pod) => podStatusOf(pod).phase === "Failed");
+    const failed = conditionsOf(target.reason, target.message, "Failed");
+    return { ...status, failed: 1, conditions: [target, ...(isOver ? failed : [])] };
   }
 
   async #createPod(job: KubeObject): Promise<void> {
     const { namespace, name } = placeOf(job);
-    const { template } = jobSpecOf(job);
-    const path = core(namespace, "pods");
+    const { uid = "" } = job.metadata;
+    const { template } = specOf(job);
+    const owner = { apiVersion: "batch/v1", kind: "Job", name, uid };
     const pod = {
       apiVersion: "v1",
       kind: "Pod",
       metadata: {
         ...template.metadata,
-        // Short enough for a label, as the real one cuts it.
+        // Short enough for a label, as the real controller cuts it.
         name: `${name.slice(0, 57)}-${randomSuffix()}`,
-        generateName: `${name.slice(0, 57)}-`,
-        finalizers: [...(template.metadata?.finalizers ?? []), TRACKING_FINALIZER],
-        ownerReferences: [
-          {
-            apiVersion: "batch/v1",
-            kind: "Job",
-            name,
-            uid: job.metadata.uid,
-            controller: true,
-            blockOwnerDeletion: true,
-          },
-        ],
+        finalizers: [TRACKING_FINALIZER],
+        ownerReferences: [{ ...owner, controller: true, blockOwnerDeletion: true }],
       },
       spec: template.spec,
     };
     try {
-      const created = await this.#client.create(path, pod);
-      this.#pods.set(created.metadata.uid ?? "", created);
-      await this.#event(job, "Normal", "SuccessfulCreate", `Created pod: ${created.metadata.name}`);
+      const created = await this.#client.create(corePath(namespace, "pods"), pod);
+      const message = `Created pod: ${created.metadata.name}`;
+      await this.#event(job, { type: "Normal", reason: "SuccessfulCreate", message });
     } catch (thrown) {
       if (!(thrown instanceof ClusterError)) throw thrown;
       if (thrown.message.includes('serviceaccount "default" not found')) {
-        // No controller makes it here; the real one of every namespace does.
-        const account = {
-          apiVersion: "v1",
-          kind: "ServiceAccount",
-          metadata: { name: "default", namespace },
-        };
-        await this.#client.create(core(namespace, "serviceaccounts"), account);
+        // A real API server without a controller that creates it in each namespace.
+        await this.#client.create(corePath(namespace, "serviceaccounts"), { metadata: { name: "default" } });
         throw thrown;
       }
-      this.#refusedUntil.set(job.metadata.uid ?? "", this.#clock.monotonicMs() + this.#retryDelayMs);
-      await this.#event(job, "Warning", "FailedCreate", `Error creating: ${thrown.message}`);
-      this.#wake(job.metadata.uid ?? "", this.#retryDelayMs);
+      const message = `Error creating: ${thrown.message}`;
+      await this.#event(job, { type: "Warning", reason: "FailedCreate", message });
     }
   }
 
-  /** Lets Pods go that the Job needs no more. */
+  /** Removes the finalizer from Pods that have been counted or are no longer needed. */
   async #release(pods: readonly KubeObject[]): Promise<void> {
-    for (const pod of pods) {
-      const { finalizers = [], uid = "" } = pod.metadata;
-      if (!finalizers.includes(TRACKING_FINALIZER)) continue;
-      const left = finalizers.filter((finalizer) => finalizer !== TRACKING_FINALIZER);
-      try {
-        const released = await this.#client.patch(podPath(placeOf(pod)), {
-          metadata: { uid, finalizers: left },
-        });
-        if (this.#pods.has(uid)) this.#pods.set(uid, released);
-      } catch (thrown) {
-        if (!(thrown instanceof ClusterError) || thrown.status !== 404) throw thrown;
-      }
+    for (const pod of pods.filter(isTracked)) {
+      const { uid, finalizers = [] } = pod.metadata;
+      const remaining = finalizers.filter((finalizer) => finalizer !== TRACKING_FINALIZER);
+      await this.#client.patch(podPath(pod), { metadata: { uid, finalizers: remaining } });
     }
   }
 
-  /** ttlSecondsAfterFinished. */
-  async #expire(job: KubeObject, end: Condition): Promise<void> {
-    const { ttlSecondsAfterFinished } = jobSpecOf(job);
-    if (ttlSecondsAfterFinished === undefined) return;
-    const endedAt = Date.parse(end.lastTransitionTime ?? "");
-    const leftMs = endedAt + ttlSecondsAfterFinished * 1_000 - this.#clock.now();
-    if (leftMs > 0) this.#wake(job.metadata.uid ?? "", leftMs);
-    else
-      await this.#client.delete(jobPath(placeOf(job)), {
-        propagationPolicy: "Foreground",
-        preconditions: { uid: job.metadata.uid },
-      });
-  }
-
-  /** Has the Job looked at again later; the newest alarm counts. */
-  #wake(uid: string, ms: number): void {
-    this.#alarms.get(uid)?.abort();
-    const alarm = new AbortController();
-    this.#alarms.set(uid, alarm);
-    this.#clock.sleep(ms, alarm.signal).then(
+  /** The earliest of these times counts: all Jobs are looked at then. */
+  #checkAgainAfter(ms: number): void {
+    const atMs = this.#clock.now() + ms;
+    if (atMs >= this.#alarmMs) return;
+    this.#alarm.abort();
+    this.#alarm = new AbortController();
+    this.#alarmMs = atMs;
+    this.#clock.sleep(ms, AbortSignal.any([this.#alarm.signal, this.#stopping.signal])).then(
       () => {
-        if (this.#alarms.get(uid) === alarm) this.#alarms.delete(uid);
-        this.#enqueue(uid);
+        this.#alarmMs = Number.POSITIVE_INFINITY;
+        this.#changed.resolve();
       },
       () => undefined,
     );
   }
 
-  async #event(job: KubeObject, type: string, reason: string, message: string): Promise<void> {
-    const { namespace, name } = placeOf(job);
-    const now = this.#clock.now();
-    await this.#client.create(core(namespace, "events"), {
-      apiVersion: "v1",
-      kind: "Event",
-      metadata: { name: `${name}.${randomSuffix(16)}`, namespace },
-      involvedObject: involved(job),
-      type,
-      reason,
-      message,
-      source: { component: "job-controller" },
-      firstTimestamp: timestamp(now),
-      lastTimestamp: timestamp(now),
-      eventTime: microTimestamp(now),
-      count: 1,
-      action: reason,
-      reportingComponent: "job-controller",
-      reportingInstance: "job-controller",
-    });
+  async #event(job: KubeObject, what: Parameters<typeof eventOf>[2]): Promise<void> {
+    const { namespace } = placeOf(job);
+    const about = { ...job, apiVersion: "batch/v1", kind: "Job" };
+    const event = eventOf(about, "job-controller", what, this.#clock.now());
+    await this.#client.create(corePath(namespace, "events"), event);
   }
 }
 
-function statusOf({ status = {} }: KubeObject): JobStatus {
-  return status as unknown as JobStatus;
+function specOf({ spec }: KubeObject): V1JobSpec {
+  return spec as unknown as V1JobSpec;
 }
 
-/** Why the Job is to fail, once that is decided. */
-function failing({
-  conditions = [],
-}: JobStatus): { readonly reason: string; readonly message: string } | undefined {
-  const found = conditions.find(({ type, status }) => type === "FailureTarget" && status === "True");
-  return found && { reason: found.reason ?? "", message: found.message ?? "" };
+function jobPath(job: KubeObject): string {
+  const { namespace, name } = placeOf(job);
+  return `/apis/batch/v1/namespaces/${namespace}/jobs/${name}`;
+}
+
+/** A Pod that is being deleted counts as ended at once. */
+function hasEnded(pod: KubeObject): boolean {
+  const { phase = "" } = podStatusOf(pod);
+  return ["Succeeded", "Failed"].includes(phase) || pod.metadata.deletionTimestamp !== undefined;
+}
+
+function isTracked({ metadata }: KubeObject): boolean {
+  return metadata.finalizers?.includes(TRACKING_FINALIZER) === true;
 }
 
 function ownerOf({ metadata }: KubeObject): string | undefined {
-  return metadata.ownerReferences?.find(({ controller, kind }) => controller === true && kind === "Job")?.uid;
+  return metadata.ownerReferences?.find(({ controller, kind }) => controller && kind === "Job")?.uid;
 }

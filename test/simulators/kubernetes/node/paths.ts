@@ -1,40 +1,47 @@
-import type { KubeObject } from "../api/object.ts";
-
-/** A name, of the namespace `default`, or with its namespace as `namespace/name`, or an object. */
-export type Reference =
-  | string
-  | { readonly metadata?: { readonly name?: string; readonly namespace?: string } };
+import { type KubeObject, microTimestamp, randomSuffix, timestamp } from "../api/object.ts";
 
 export interface Place {
   readonly namespace: string;
   readonly name: string;
 }
 
-export function placeOf(reference: Reference): Place {
-  if (typeof reference !== "string") {
-    const { name = "", namespace = "default" } = reference.metadata ?? {};
-    return { namespace, name };
-  }
-  const [first = "", second] = reference.split("/");
-  return second === undefined ? { namespace: "default", name: first } : { namespace: first, name: second };
+export function placeOf({ metadata }: Pick<KubeObject, "metadata">): Place {
+  return { namespace: metadata.namespace ?? "default", name: metadata.name ?? "" };
 }
 
-export function podPath({ namespace, name }: Place, subresource = ""): string {
-  return core(namespace, "pods", name, subresource);
+/** Of an object of the core group, or of all of its kind. */
+export function corePath(namespace: string, resource: string, name?: string, subresource?: string): string {
+  const parts = ["/api/v1/namespaces", namespace, resource, name, subresource];
+  return parts.filter((part) => part !== undefined).join("/");
 }
 
-export function jobPath({ namespace, name }: Place, subresource = ""): string {
-  return `/apis/batch/v1/namespaces/${namespace}/jobs/${name}${subresource === "" ? "" : `/${subresource}`}`;
+export function podPath(pod: Pick<KubeObject, "metadata">, subresource?: string): string {
+  const { namespace, name } = placeOf(pod);
+  return corePath(namespace, "pods", name, subresource);
 }
 
-export function core(namespace: string, resource: string, name = "", subresource = ""): string {
-  return ["/api/v1/namespaces", namespace, resource, name, subresource]
-    .filter((part) => part !== "")
-    .join("/");
-}
-
-/** How an Event names what it is about. */
-export function involved({ apiVersion, kind, metadata }: KubeObject): Record<string, string> {
+/** An Event about the object, as components of a cluster create them. */
+export function eventOf(
+  { apiVersion, kind, metadata }: KubeObject,
+  component: string,
+  { type, reason, message }: { readonly type: "Normal" | "Warning"; reason: string; message: string },
+  now: number,
+): object {
   const { name = "", namespace = "", uid = "" } = metadata;
-  return { apiVersion, kind, name, namespace, uid };
+  return {
+    apiVersion: "v1",
+    kind: "Event",
+    metadata: { name: `${name}.${randomSuffix(16)}`, namespace },
+    involvedObject: { apiVersion, kind, name, namespace, uid },
+    type,
+    reason,
+    message,
+    source: { component },
+    firstTimestamp: timestamp(now),
+    lastTimestamp: timestamp(now),
+    eventTime: microTimestamp(now),
+    action: reason,
+    reportingComponent: component,
+    reportingInstance: component,
+  };
 }

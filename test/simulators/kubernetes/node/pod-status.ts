@@ -2,92 +2,90 @@ import type {
   V1ContainerState,
   V1ContainerStatus,
   V1PodCondition,
+  V1PodSpec,
   V1PodStatus,
 } from "@kubernetes/client-node";
+import { defined } from "../../../../shared/defined.ts";
 import { type KubeObject, timestamp } from "../api/object.ts";
-import { specOf } from "../kinds/pod.ts";
 
-/** What the kubelet keeps of a termination message. */
-export const TERMINATION_MESSAGE_LIMIT = 4_096;
+/** The kubelet keeps no more of a termination message. */
+const TERMINATION_MESSAGE_BYTES = 4_096;
 
 export interface ContainerEnd {
   /** The only one when absent. */
   readonly container?: string;
   readonly exitCode: number;
-  readonly signal?: number;
-  /** `Completed` or `Error` by the exit code when absent; `OOMKilled` and the like. */
+  /** `Completed` or `Error` by the exit code when absent. */
   readonly reason?: string;
-  /** The termination message; cut as the kubelet does. */
+  /** The termination message. */
   readonly message?: string;
   /** Milliseconds since the epoch. */
   readonly startedAt?: number;
   readonly finishedAt?: number;
 }
 
-/** The states as JSON: times are texts, where the generated types have Dates. */
+/** As JSON: times are texts, where the generated types have Dates. */
 type Json<T> = T extends Date ? string : T extends object ? { [K in keyof T]: Json<T[K]> } : T;
 export type State = Json<V1ContainerState>;
-export type Status = Json<V1ContainerStatus>;
+type Status = Json<V1ContainerStatus>;
 export type PodStatus = Json<V1PodStatus>;
 type Condition = Json<V1PodCondition>;
 
-export function podStatusOf(pod: KubeObject): PodStatus {
+export function podSpecOf(pod: KubeObject): V1PodSpec {
+  return pod.spec as unknown as V1PodSpec;
+}
+
+export function podStatusOf(pod: KubeObject): Partial<PodStatus> {
   return (pod.status ?? {}) as unknown as PodStatus;
 }
 
-/** One for every container, in their order, as they are or waiting to be made. */
+/** One for every container, in their order. */
 export function containerStatuses(pod: KubeObject): Status[] {
   const known = podStatusOf(pod).containerStatuses ?? [];
-  return specOf(pod).containers.map(
+  const absent = { imageID: "", ready: false, started: false, restartCount: 0, lastState: {} };
+  return podSpecOf(pod).containers.map(
     ({ name, image = "" }) =>
       known.find((status) => status.name === name) ?? {
+        ...absent,
         name,
         image,
-        imageID: "",
-        ready: false,
-        started: false,
-        restartCount: 0,
-        lastState: {},
         state: { waiting: { reason: "ContainerCreating" } },
       },
   );
 }
 
-/** The container that is meant. Throws when it is not clear. */
+/** Throws when the name is missing and the pod has several containers. */
 export function containerNamed(pod: KubeObject, name: string | undefined): string {
-  const names = specOf(pod).containers.map((container) => container.name);
-  const [only] = names;
-  if (name === undefined && names.length === 1 && only !== undefined) return only;
-  if (name !== undefined && names.includes(name)) return name;
+  const names = podSpecOf(pod).containers.map((container) => container.name);
+  const found = name ?? (names.length === 1 ? names[0] : undefined);
+  if (found !== undefined && names.includes(found)) return found;
   throw new Error(`pod ${pod.metadata.name} has the containers ${names.join(", ")}: name one of them`);
 }
 
 export function terminated(end: ContainerEnd, running: State | undefined, now: number): State {
-  const { exitCode, signal, reason, message } = end;
+  const { exitCode, reason = exitCode === 0 ? "Completed" : "Error", message } = end;
   const startedAt = end.startedAt === undefined ? running?.running?.startedAt : timestamp(end.startedAt);
+  const kept = message && Buffer.from(message).subarray(0, TERMINATION_MESSAGE_BYTES).toString("utf8");
   return {
     terminated: {
       exitCode,
-      reason: reason ?? (exitCode === 0 ? "Completed" : "Error"),
+      reason,
       startedAt: startedAt ?? timestamp(now),
       finishedAt: timestamp(end.finishedAt ?? now),
-      ...(signal === undefined ? {} : { signal }),
-      ...(message === undefined ? {} : { message: cut(message) }),
+      ...defined({ message: kept }),
     },
   };
 }
 
-/** The phase that the containers' states make. */
+/** The phase that follows from the containers' states. */
 export function phaseOf(statuses: readonly Status[]): string {
   const ends = statuses.map(({ state }) => state?.terminated);
   if (ends.every((end) => end !== undefined))
     return ends.every((end) => end?.exitCode === 0) ? "Succeeded" : "Failed";
-  return statuses.some(({ state, restartCount }) => state?.running ?? state?.terminated ?? restartCount > 0)
-    ? "Running"
-    : "Pending";
+  return statuses.some(({ state }) => state?.running ?? state?.terminated) ? "Running" : "Pending";
 }
 
-/** The conditions with these set; one that keeps its status keeps its time. */
+/** The pod's conditions with these set. Go writes times that nobody set as null. */
 export function withConditions(
   pod: KubeObject,
   set: readonly Pick<Condition, "type" | "status" | "reason" | "message">[],
@@ -95,16 +93,11 @@ export function withConditions(
 ): Condition[] {
   const before = podStatusOf(pod).conditions ?? [];
   const changed = set.map((condition) => {
-    const old = before.find(({ type }) => type === condition.type);
-    const lastTransitionTime = old?.status === condition.status ? old.lastTransitionTime : undefined;
-    return { ...condition, lastTransitionTime: lastTransitionTime ?? timestamp(now) };
+    const old = before.find(({ type, status }) => type === condition.type && status === condition.status);
+    return { ...condition, lastTransitionTime: old?.lastTransitionTime ?? timestamp(now) };
   });
-  return [...before.filter(({ type }) => !set.some((condition) => condition.type === type)), ...changed];
+  const kept = before.filter(({ type }) => !set.some((condition) => condition.type === type));
+  return [...kept, ...changed].map((condition) => ({ ...NO_TIMES, ...condition }) as Condition);
 }
 
-function cut(message: string): string {
-  const bytes = Buffer.from(message, "utf8");
-  return bytes.length <= TERMINATION_MESSAGE_LIMIT
-    ? message
-    : bytes.subarray(0, TERMINATION_MESSAGE_LIMIT).toString("utf8");
-}
+const NO_TIMES = { lastProbeTime: null };

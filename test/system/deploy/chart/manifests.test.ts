@@ -10,7 +10,7 @@ import { allOf, Binding, Manifest, selects, workloadOf } from "../../../deploy/c
 import { mountedFiles } from "../../../deploy/chart/mounted-files.ts";
 import { pairwise } from "../../../deploy/chart/pairwise.ts";
 import { typeProblems } from "../../../deploy/chart/types.ts";
-import { violationsOfRestricted } from "../../../simulators/kubernetes/validation/pod-security.ts";
+import { violationsOfRestricted } from "../../../support/pod-security.ts";
 
 const { rows, uncovered } = pairwise(dimensions, isAllowed);
 const cases = Object.fromEntries(rows.map((row, index) => [`row ${index}`, valuesOf(row)]));

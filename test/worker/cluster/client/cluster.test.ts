@@ -25,7 +25,7 @@ async function open(kubeconfig: string, requestTimeoutMs?: number): Promise<Clus
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "pbnj-cluster-"));
-  fake = await FakeCluster.start();
+  fake = await FakeCluster.start({ controllers: false });
   cluster = await open(fake.kubeconfig());
 });
 afterEach(async () => {

@@ -132,6 +132,8 @@ describe("a worker that dies", () => {
     worker.die();
 
     const { adopting } = await comeBack(worker);
+    // The Job's deadline may delete the pod before the next worker has seen it.
+    await untilSeen(() => cluster.requests.filter(isPodWatchOfAdmin).length);
     await lab.pod(worker.request, ({ metadata }) => metadata.deletionTimestamp !== undefined);
     await lab.kubelet.finish(pod, { container: "action", exitCode: 143 });
 
@@ -157,4 +159,9 @@ describe("a worker that dies", () => {
 
 function isUnsuspend({ verb, resource, body }: SeenRequest): boolean {
   return verb === "patch" && resource === "jobs" && body.includes("/spec/suspend");
+}
+
+/** By the user of every worker but those that die. */
+function isPodWatchOfAdmin({ user, verb, resource }: SeenRequest): boolean {
+  return user === "kubernetes-admin" && verb === "watch" && resource === "pods";
 }

@@ -5,7 +5,7 @@ import { jobMetadata } from "../../../../worker/runtime/kubernetes/labels.ts";
 import { connectionSecret, jobManifest } from "../../../../worker/runtime/kubernetes/spec.ts";
 import { launchName } from "../../../../worker/runtime/launch-name.ts";
 import type { LaunchRequest } from "../../../../worker/runtime/runtime.ts";
-import { violationsOfRestricted } from "../../../simulators/kubernetes/validation/pod-security.ts";
+import { violationsOfRestricted } from "../../../support/pod-security.ts";
 import { canary, scriptedRequest, testConnection } from "../launch-request.ts";
 import { podConfig } from "./runtime-lab.ts";
 

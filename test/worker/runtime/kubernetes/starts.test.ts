@@ -11,7 +11,7 @@ const namespace = "actions";
 let cluster: FakeCluster;
 let lab: RuntimeLab;
 beforeAll(async () => {
-  cluster = await FakeCluster.start({ namespaces: ["default", namespace], retryDelayMs: 100 });
+  cluster = await FakeCluster.start({ namespaces: ["default", namespace] });
   lab = await RuntimeLab.start({ control: cluster.controlPlane, worker: cluster.access(), namespace });
 });
 afterAll(async () => {

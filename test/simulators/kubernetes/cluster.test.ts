@@ -1,0 +1,194 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { FakeCluster, type KubeObject, type RbacRule } from "./cluster.ts";
+import { ClusterClient } from "./node/cluster-client.ts";
+
+const SOON = { timeout: 15_000, interval: 10 };
+const SECRETS = "/api/v1/namespaces/default/secrets";
+const JOB = "/apis/batch/v1/namespaces/default/jobs/owner";
+
+let cluster: FakeCluster;
+let client: ClusterClient;
+let stop: AbortController;
+beforeEach(async () => {
+  cluster = await FakeCluster.start();
+  client = new ClusterClient(cluster.access());
+  stop = new AbortController();
+});
+afterEach(async () => {
+  stop.abort();
+  await client.close();
+  await cluster.close();
+});
+
+const makeSecret = (name: string, metadata: object = {}) =>
+  cluster.create("v1", "Secret", { metadata: { name, ...metadata } });
+
+/** The events of a watch as `TYPE name`, and its end. */
+async function watchSecrets(resourceVersion: string, more: Record<string, string> = {}): Promise<string[]> {
+  const seen: string[] = [];
+  const before = cluster.openWatches().length;
+  const follow = async () => {
+    for await (const { type, object } of client.watch(SECRETS, resourceVersion, stop.signal, more))
+      seen.push(type === "ERROR" ? `ERROR ${object["code"]}` : `${type} ${object.metadata.name}`);
+  };
+  follow().then(
+    () => seen.push("end"),
+    () => seen.push("broken"),
+  );
+  await vi.waitFor(() => expect(cluster.openWatches().length + seen.length).toBeGreaterThan(before), SOON);
+  return seen;
+}
+
+describe("a watch", () => {
+  test("with an expired version ends with an error event", async () => {
+    const { resourceVersion } = await client.list(SECRETS);
+    cluster.expireHistory();
+
+    const seen = await watchSecrets(resourceVersion);
+
+    await vi.waitFor(() => expect(seen).toEqual(["ERROR 410", "end"]), SOON);
+  });
+
+  test("can be broken, or kept open in silence", async () => {
+    const broken = await watchSecrets("");
+    cluster.dropWatches({ resource: "secrets" });
+    await vi.waitFor(() => expect(broken).toEqual(["broken"]), SOON);
+
+    const silent = await watchSecrets("");
+    cluster.dropWatches({ silently: true });
+    const other = await watchSecrets("");
+    makeSecret("a");
+
+    await vi.waitFor(() => expect(other).toEqual(["ADDED a"]), SOON);
+    expect(silent).toEqual([]);
+  });
+
+  test("misses what happens in a gap, which a list has", async () => {
+    const seen = await watchSecrets("");
+
+    await cluster.watchGap("Secret", () => void makeSecret("missed"));
+    makeSecret("told");
+
+    await vi.waitFor(() => expect(seen).toEqual(["ADDED told"]), SOON);
+    const { items } = await client.list(SECRETS);
+    expect(items.map(({ metadata }) => metadata.name)).toEqual(["missed", "told"]);
+  });
+});
+
+describe("users", () => {
+  const rules: readonly RbacRule[] = [
+    {
+      apiGroups: [""],
+      resources: ["secrets"],
+      verbs: ["get", "list"],
+      namespaces: ["default"],
+      resourceNames: ["a"],
+    },
+    { apiGroups: ["batch"], resources: ["jobs/status"], verbs: ["patch"] },
+  ];
+
+  test.each([
+    [200, "/api/v1/namespaces/default/secrets/a"],
+    [200, "/api/v1/namespaces/default/secrets?fieldSelector=metadata.name%3Da"],
+    [403, "/api/v1/namespaces/default/secrets/b"],
+    [403, "/api/v1/namespaces/default/secrets"],
+    [403, "/api/v1/secrets?fieldSelector=metadata.name%3Da"],
+    [403, JOB],
+  ])("get %i for %s", async (status, path) => {
+    makeSecret("a");
+    const user = new ClusterClient(cluster.access(cluster.addUser("worker", rules)));
+
+    const answer = await user.get(path).then(
+      () => ({ status: 200 }),
+      (thrown: unknown) => thrown,
+    );
+    await user.close();
+
+    expect(answer).toMatchObject({ status });
+  });
+
+  test("are told what they may not do, and nothing once they are removed", async () => {
+    const token = cluster.addUser("worker", rules);
+    const user = new ClusterClient(cluster.access(token));
+
+    await expect(user.patch(JOB, {})).rejects.toThrow(
+      'jobs.batch "owner" is forbidden: User "worker" cannot patch resource "jobs" in API group "batch" in the namespace "default"',
+    );
+    cluster.removeUser(token);
+    await expect(user.get(SECRETS)).rejects.toMatchObject({ status: 401 });
+    await user.close();
+  });
+
+  test("of the control plane are not recorded", async () => {
+    const controlPlane = new ClusterClient(cluster.controlPlane);
+
+    await client.create(SECRETS, { metadata: { name: "a" } });
+    await controlPlane.list(SECRETS);
+    await controlPlane.close();
+
+    expect(cluster.requests).toMatchObject([
+      { verb: "create", resource: "secrets", namespace: "default", user: "kubernetes-admin" },
+    ]);
+    expect([cluster.countBy(), cluster.countBy("create", "secrets"), cluster.countBy("list")]).toEqual([
+      1, 1, 0,
+    ]);
+  });
+});
+
+test("custom kinds come and go", async () => {
+  const path = "/apis/tinkerbell.org/v1alpha2/workflows";
+  await expect(client.list(path)).rejects.toMatchObject({ status: 404, message: "404 page not found" });
+
+  cluster.addCrds("v1alpha2");
+  cluster.create("tinkerbell.org/v1alpha2", "Workflow", { metadata: { name: "w" }, spec: {} });
+  expect((await client.list(path)).items).toHaveLength(1);
+
+  cluster.removeCrds("v1alpha2");
+  await expect(client.list(path)).rejects.toMatchObject({ status: 404 });
+});
+
+describe("the garbage collector", () => {
+  /** A Job that owns a Secret with a finalizer. */
+  function makeFamily(): KubeObject {
+    const owner = cluster.create("batch/v1", "Job", {
+      metadata: { name: "owner" },
+      spec: { suspend: true, template: {} },
+    });
+    const { uid = "" } = owner.metadata;
+    const reference = { apiVersion: "batch/v1", kind: "Job", name: "owner", uid, blockOwnerDeletion: true };
+    return makeSecret("child", { ownerReferences: [reference], finalizers: ["test/held"] });
+  }
+  const owner = () => cluster.get("batch/v1", "Job", "owner");
+  const child = () => cluster.get("v1", "Secret", "child");
+
+  test("deletes dependants after their owner in the background", async () => {
+    makeFamily();
+
+    await client.delete(JOB, { propagationPolicy: "Background" });
+
+    expect(owner()).toBeUndefined();
+    await vi.waitFor(() => expect(child()?.metadata.deletionTimestamp).toBeDefined(), SOON);
+  });
+
+  test("deletes dependants before their owner in the foreground", async () => {
+    makeFamily();
+
+    await client.delete(JOB, { propagationPolicy: "Foreground" });
+    await vi.waitFor(() => expect(child()?.metadata.deletionTimestamp).toBeDefined(), SOON);
+    expect(owner()?.metadata.finalizers).toEqual(["foregroundDeletion"]);
+    cluster.patch("v1", "Secret", "child", { metadata: { finalizers: null } });
+
+    await vi.waitFor(() => expect(owner()).toBeUndefined(), SOON);
+    expect(child()).toBeUndefined();
+  });
+
+  test("orphans dependants", async () => {
+    makeFamily();
+
+    await client.delete(JOB, { propagationPolicy: "Orphan" });
+
+    await vi.waitFor(() => expect(owner()).toBeUndefined(), SOON);
+    expect(child()?.metadata).not.toHaveProperty("ownerReferences");
+    expect(child()?.metadata).not.toHaveProperty("deletionTimestamp");
+  });
+});
