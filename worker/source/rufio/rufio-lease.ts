@@ -14,19 +14,19 @@ export const RUFIO_LEASE = "e74dec1a.bmc.tinkerbell.org";
 export interface RufioLeaseOptions {
   readonly cluster: Pick<Cluster, "find" | "list" | "watch">;
   readonly namespace: string;
-  /** Called whenever `isFree` has become another. */
+  /** Called whenever `isFree` has changed. */
   readonly onChange: () => void;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** A Rufio holds its Lease, or nobody can tell. */
+/** Rufio holds its Lease, or this is not known. */
 export class LeaseHeld extends Error {
   override readonly name = "LeaseHeld";
 }
 
-/** Without this right, or this API, nothing changes by itself. */
-const AGAIN: Backoff = { firstMs: 5_000, maxMs: 60_000, jitter: 0.3 };
+/** A missing right or API seldom changes. */
+const RETRY: Backoff = { firstMs: 5_000, maxMs: 60_000, jitter: 0.3 };
 
 const Lease = z.object({
   metadata: z.object({ uid: z.string() }),
@@ -42,18 +42,18 @@ const Lease = z.object({
 });
 type Lease = z.infer<typeof Lease>;
 
-/** A Lease as it was when it was last seen to change. */
+/** A Lease at its last change. */
 interface Observed {
   readonly record: string;
   readonly holder: string;
-  /** By the own monotonic clock. */
+  /** By this process's monotonic clock. */
   readonly untilMs: number;
 }
 
 /**
- * Whether a Rufio is at work, by the Lease with which its replicas elect their leader. As in client-go's leader election its
- * times are never compared with an own clock: a holder that has not renewed since it was seen to, for as long as its Lease
- * lasts, is gone. Until the Lease was looked at nobody knows, and it counts as held.
+ * Whether Rufio is running, by the Lease with which its replicas elect their leader. As in client-go's leader election, its times
+ * are never compared with the local clock: a holder is gone if this process has seen no renewal for the duration of the Lease.
+ * Before the Lease was read, it counts as held.
  */
 export class RufioLease {
   readonly #options: RufioLeaseOptions;
@@ -61,7 +61,7 @@ export class RufioLease {
   readonly #watched: WatchedObjects<Lease>;
   #observed: Observed | undefined;
   #isFree = false;
-  #said: boolean | undefined;
+  #logged: boolean | undefined;
   #wake = Promise.withResolvers<void>();
 
   constructor(options: RufioLeaseOptions) {
@@ -82,12 +82,12 @@ export class RufioLease {
     });
   }
 
-  /** As far as is known; `confirmFree` asks. */
+  /** The last known state; `confirmFree` asks the API. */
   get isFree(): boolean {
     return this.#isFree;
   }
 
-  /** Until the signal aborts. Never rejects. */
+  /** Runs until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     if (!(await this.#untilReadable(signal))) return;
     const wake = () => this.#wake.resolve();
@@ -97,16 +97,16 @@ export class RufioLease {
     while (!signal.aborted) {
       this.#wake = Promise.withResolvers();
       const remainingMs = this.#remainingMs();
-      // The last word is the API's: a watch may be behind, as after the process was stopped for a while.
+      // The watch may be behind, such as after the process was suspended, so that the API decides.
       if (remainingMs > 0) this.#become(false);
-      else if (!this.#isFree) await this.#lookAgain(signal);
+      else if (!this.#isFree) await this.#check(signal);
       await this.#pause(remainingMs, signal);
     }
     signal.removeEventListener("abort", wake);
     await watching;
   }
 
-  /** Asks the API before something is begun. Rejects with `LeaseHeld`, with a `KubernetesError`, or the signal's reason. */
+  /** Asks the API. Rejects with `LeaseHeld`, with a `KubernetesError`, or the signal's reason. */
   async confirmFree(signal: AbortSignal): Promise<void> {
     if (this.#isFree) this.#observe(await this.#read(signal));
     if (this.#isFree && this.#remainingMs() <= 0) return;
@@ -127,33 +127,32 @@ export class RufioLease {
         return true;
       } catch (thrown) {
         if (signal.aborted) break;
-        const waitMs = backoffMs(AGAIN, failures);
+        const waitMs = backoffMs(RETRY, failures);
         const error = textOf(thrown);
         const facts = { lease: RUFIO_LEASE, namespace: this.#name.namespace, error, waitMs };
-        const say = failures === 1 ? log.error : log.debug;
-        say.call(log, facts, "Rufio lease read failed, Rufio work paused");
+        log[failures === 1 ? "error" : "debug"](facts, "Rufio lease read failed, Rufio work paused");
         await clock.sleep(waitMs, signal).catch(() => undefined);
       }
     }
     return false;
   }
 
-  /** Whether it is still as it was when its time began to run out. */
-  async #lookAgain(signal: AbortSignal): Promise<void> {
+  /** Reads the Lease again after its duration. */
+  async #check(signal: AbortSignal): Promise<void> {
     try {
       this.#observe(await this.#read(signal));
       this.#become(this.#remainingMs() <= 0);
     } catch (thrown) {
-      // What keeps the API from answering is said by the watch; nothing is known, and nothing is begun.
+      // The watch logs errors of the API. The Lease then counts as held.
       if (!signal.aborted && !(thrown instanceof KubernetesError)) throw thrown;
     }
   }
 
-  /** Until something is known to have changed, or the Lease runs out. */
+  /** Waits for a change, or until the Lease expires. */
   async #pause(remainingMs: number, signal: AbortSignal): Promise<void> {
     if (this.#isFree) return this.#wake.promise;
     const slept = new AbortController();
-    const waitMs = remainingMs > 0 ? remainingMs : AGAIN.firstMs;
+    const waitMs = remainingMs > 0 ? remainingMs : RETRY.firstMs;
     const over = this.#options.clock.sleep(waitMs, AbortSignal.any([signal, slept.signal]));
     await Promise.race([this.#wake.promise, over.catch(() => undefined)]);
     slept.abort();
@@ -180,8 +179,8 @@ export class RufioLease {
   #become(isFree: boolean): void {
     const { log, onChange } = this.#options;
     this.#isFree = isFree;
-    if (this.#said === isFree) return;
-    this.#said = isFree;
+    if (this.#logged === isFree) return;
+    this.#logged = isFree;
     const facts = { lease: RUFIO_LEASE, namespace: this.#name.namespace };
     if (isFree) log.info(facts, "Rufio lease is free, taking over");
     else log.info({ ...facts, holder: this.#observed?.holder }, "Rufio lease is held, waiting");

@@ -20,19 +20,19 @@ import { TaskQueue } from "./task-queue.ts";
 export interface RufioOptions {
   readonly cluster: Cluster;
   readonly config: RufioConfig;
-  /** `*` is all. */
+  /** `*` for all. */
   readonly watchNamespace: string;
   /** For the images of actions. */
   readonly version: string;
   readonly log: Logger;
   readonly clock: Clock;
-  /** Whether this replica has the work at a Machine; the key is `rufio/<namespace>/<Machine>`. */
+  /** Whether this replica owns the work at a Machine; the key is `rufio/<namespace>/<Machine>`. */
   readonly owns: (key: string) => boolean;
   /** The inventory's name of a Machine. */
   readonly machineName: (machine: ObjectName) => string;
   /**
-   * Reads the power state at the machine's turn, within a time of its own, with what refused passwords ask for (`AuthGate`).
-   * Rejects with a `BmcError`, and with the signal's reason when that aborts before its turn has come.
+   * Reads the power state while it holds the machine, with a timeout of its own, and retries refused passwords rarely
+   * (`AuthGate`). Rejects with a `BmcError`, and with the signal's reason when that aborts while it waits.
    */
   readonly readPower: (machineName: string, signal: AbortSignal) => Promise<PowerState>;
   /** At a time. */
@@ -40,42 +40,43 @@ export interface RufioOptions {
   readonly random?: () => number;
 }
 
-/** Rufio's work, done by this worker. */
 export interface Rufio {
-  /** One lane, which serves as many Jobs at a time as there are. */
+  /** One lane, which runs all Jobs concurrently. */
   readonly agentIds: readonly string[];
   readonly source: ActionSource;
-  /** Tells the lane of new Tasks at once. */
+  /** Wakes the lane for new Tasks. */
   readonly waking: Waking;
   readonly sink: StatusSink;
   readonly observer: Partial<Observer>;
-  /** Aborts when the Task of an action, or its Job, is deleted; undefined for actions that are none of Rufio's. */
+  /** A signal that aborts when the action's Task or Job is deleted; undefined for actions of other sources. */
   cancelOf(action: ActionId): AbortSignal | undefined;
-  /** Until the signal aborts. Never rejects. Reports of actions that still run go on being written after that. */
+  /** Runs until the signal aborts. Never rejects. Reports of running actions are still written afterwards. */
   run(signal: AbortSignal): Promise<void>;
-  /** `owns` has become another. */
+  /** The result of `owns` has changed. */
   ownershipChanged(): void;
   state(): RufioState;
 }
 
 export interface RufioState {
-  /** False, too, as long as nobody can tell. */
+  /** False, too, while it is not known. */
   readonly leaseFree: boolean;
-  /** Whether all objects have been seen. */
   readonly synced: boolean;
   readonly watches: Readonly<Record<"jobs" | "tasks" | "machines", WatchState>>;
 }
 
-/** BMCs answer slowly; so many of them are waited for at a time. */
+/** BMCs answer slowly, so that many reads run concurrently. */
 const MOST_READS = 20;
 
-/** Builds what does Rufio's work. Asks for nothing before `run`. */
+/** Builds everything for Rufio's work. Sends nothing before `run`. */
 export function openRufio(options: RufioOptions): Rufio {
   const { cluster, config, watchNamespace, log, clock, owns, machineName, version } = options;
   const namespace = watchNamespace === "*" ? undefined : watchNamespace;
   const common = { cluster, owns, clock, log };
   const objects: RufioObjects = new RufioObjects({
-    ...{ cluster, namespace, clock, log },
+    cluster,
+    namespace,
+    clock,
+    log,
     onJob(change) {
       jobs.jobChanged(change);
       queue.jobChanged(change);
@@ -90,21 +91,26 @@ export function openRufio(options: RufioOptions): Rufio {
       machines.machineChanged(change);
     },
   });
-  function lookAtAll(): void {
+  function checkAll(): void {
     if (!objects.isSynced) return;
-    jobs.lookAtAll();
-    queue.lookAtAll();
-    machines.lookAtAll();
+    jobs.checkAll();
+    queue.checkAll();
+    machines.checkAll();
   }
   const lease = new RufioLease({
-    ...{ cluster, clock, log },
+    cluster,
+    clock,
+    log,
     namespace: config.leaseNamespace ?? cluster.namespace,
-    onChange: lookAtAll,
+    onChange: checkAll,
   });
   const jobs = new JobRunner({ ...common, objects, lease, namespace });
   const queue = new TaskQueue({ ...common, objects, lease, machineName, image: config.image, version });
   const machines = new MachineWatch({
-    ...{ ...common, objects, lease, machineName },
+    ...common,
+    objects,
+    lease,
+    machineName,
     readPower: options.readPower,
     intervalMs: config.statusIntervalMs,
     mostReads: options.maxReads ?? MOST_READS,
@@ -120,10 +126,10 @@ export function openRufio(options: RufioOptions): Rufio {
     async run(signal) {
       const parts = [lease, objects, jobs, queue, machines].map((part) => part.run(signal));
       await objects.synced();
-      lookAtAll();
+      checkAll();
       await Promise.all(parts);
     },
-    ownershipChanged: lookAtAll,
+    ownershipChanged: checkAll,
     state: () => ({
       leaseFree: lease.isFree,
       synced: objects.isSynced,

@@ -28,7 +28,7 @@ function connect(
     server,
     tls: false,
     api,
-    pollTimeoutMs: 5_000,
+    pollTimeoutMs: 30_000,
     clock: systemClock,
     log,
     maxBackoffMs: 1_000,
