@@ -1,12 +1,11 @@
 import { z } from "zod";
-import { defined } from "../../../shared/defined.ts";
 
-/** A condition of Rufio's objects: without reason and transition time, unlike the API conventions. */
+/** A condition as Rufio's objects have them: without reason and transition time, unlike those of the API conventions. */
 export const Condition = z.object({
   type: z.string(),
   status: z.string(),
   message: z.string().optional(),
-  /** Only in Machines. */
+  /** Of a Machine's alone. */
   lastUpdateTime: z.string().nullish(),
 });
 export type Condition = z.infer<typeof Condition>;
@@ -20,19 +19,22 @@ export function isTrue(conditions: readonly Condition[], type: string): boolean 
   return conditions.find((condition) => condition.type === type)?.status === "True";
 }
 
-/** Sets one condition; the others and the order stay. Omits an empty message, as Go's `omitempty` does. */
+/** With a condition set: the others, and the order, stay. An empty message is left out, as Go's `omitempty` does. */
 export function withCondition(
   conditions: readonly Condition[],
-  condition: { readonly type: string; readonly status: "True" | "False"; readonly message?: string },
+  {
+    type,
+    status,
+    message = "",
+  }: { readonly type: string; readonly status: "True" | "False"; readonly message?: string },
 ): readonly Condition[] {
-  const { type, status, message } = condition;
-  const set: Condition = { type, status, ...defined({ message: message || undefined }) };
-  return conditions.some((found) => found.type === type)
-    ? conditions.map((found) => (found.type === type ? set : found))
+  const set: Condition = { type, status, ...(message !== "" && { message }) };
+  return conditions.some((condition) => condition.type === type)
+    ? conditions.map((condition) => (condition.type === type ? set : condition))
     : [...conditions, set];
 }
 
-/** A `metav1.Time`: UTC, whole seconds. */
+/** A time as `metav1.Time` has it: UTC, whole seconds. */
 export function timeText(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
 }

@@ -3,12 +3,12 @@ interface Due {
   readonly atMs: number;
 }
 
-/** The due times of many keys, as a binary heap. A replaced time stays in the heap until it is the first. */
+/** When each of many keys is due, the first of them at hand: a binary heap in which an overtaken time stays until its turn. */
 export class DueTimes {
   readonly #heap: Due[] = [];
   readonly #atMs = new Map<string, number>();
 
-  /** Replaces an earlier time of the key. */
+  /** In place of an earlier time for the key. */
   set(key: string, atMs: number): void {
     this.#atMs.set(key, atMs);
     this.#heap.push({ key, atMs });
@@ -27,12 +27,12 @@ export class DueTimes {
     this.#atMs.delete(key);
   }
 
-  /** The earliest time; undefined if there is none. */
+  /** The time of the first that is due; undefined when there is none. */
   get firstMs(): number | undefined {
     return this.#first()?.atMs;
   }
 
-  /** Removes and returns the first key that is due by then. */
+  /** Takes out the first one that is due by then. */
   take(nowMs: number): string | undefined {
     const first = this.#first();
     if (!first || first.atMs > nowMs) return undefined;

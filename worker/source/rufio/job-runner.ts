@@ -33,38 +33,38 @@ export interface JobRunnerOptions {
   readonly cluster: Pick<Cluster, "get" | "find" | "create" | "patch" | "remove">;
   readonly objects: Pick<RufioObjects, "isSynced" | "jobs" | "tasks" | "machines">;
   readonly lease: Pick<RufioLease, "isFree" | "confirmFree">;
-  /** The watched namespace; undefined for all. */
+  /** What is watched; absent is all namespaces. */
   readonly namespace: string | undefined;
   readonly owns: (key: string) => boolean;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** At a time; each costs a few requests. */
+/** At a time; each is a handful of requests. */
 const MOST_JOBS = 16;
-/** A watch shows a created Task within milliseconds; after so long it may have been deleted unseen. */
+/** A watch shows what was made within milliseconds; after so long it may have been deleted unseen. */
 const SHOWN_WITHIN_MS = 5_000;
-/** The limit for a label's value. */
+/** Of a label's value. */
 const LONGEST_LABEL = 63;
 
-/** Advances Jobs from one Task to the next, as Rufio's Job controller does. */
+/** Brings Jobs from one Task to the next, as Rufio's Job controller does. */
 export class JobRunner {
   readonly #options: JobRunnerOptions;
   readonly #work: KeyedWork;
-  /** The Jobs that wait for a Machine, by the Machine's key. */
+  /** The Jobs that wait for a Machine, by it. */
   readonly #waiting = new Map<string, Set<string>>();
-  /** UIDs of Jobs whose wait is logged, so that it is logged once. */
-  readonly #loggedWaiting = new Set<string>();
-  /** The Task that was deleted before its end, by the UID of its Job. */
+  /** Said of, by UID, so that it is said once. */
+  readonly #saidWaiting = new Set<string>();
+  /** The Task that somebody deleted before its end, by the UID of its Job. */
   readonly #deletedTasks = new Map<string, ObjectName>();
-  /** The Task that was created last, by the UID of its Job: until the watch shows it, it is not created again. */
-  readonly #created = new Map<string, { readonly index: number; readonly atMs: number }>();
+  /** The Task that was made last, by the UID of its Job: until the watch shows it, it is not made again. */
+  readonly #made = new Map<string, { readonly index: number; readonly atMs: number }>();
 
   constructor(options: JobRunnerOptions) {
     this.#options = options;
     const { clock, log } = options;
     this.#work = new KeyedWork({
-      work: (key, signal) => this.#advance(nameOfKey(key), signal),
+      work: (key, signal) => this.#bringOn(nameOfKey(key), signal),
       onFailure: (job, { thrown, failures, waitMs }) => {
         const facts = { job, error: textOf(thrown), waitMs };
         logOutage(log, failures === 1, facts, "Rufio job update failed, retrying");
@@ -78,8 +78,8 @@ export class JobRunner {
     return this.#work.run(signal);
   }
 
-  /** The ownership of Jobs has changed, or all objects are synced. */
-  checkAll(): void {
+  /** Looks at all of them: who may work at them has changed. */
+  lookAtAll(): void {
     for (const job of this.#options.objects.jobs.values()) if (!job.finished) this.#work.add(keyOf(job.name));
   }
 
@@ -120,12 +120,12 @@ export class JobRunner {
   }
 
   #forget(uid: string): void {
-    this.#loggedWaiting.delete(uid);
+    this.#saidWaiting.delete(uid);
     this.#deletedTasks.delete(uid);
-    this.#created.delete(uid);
+    this.#made.delete(uid);
   }
 
-  async #advance(name: ObjectName, signal: AbortSignal): Promise<void> {
+  async #bringOn(name: ObjectName, signal: AbortSignal): Promise<void> {
     const { objects, lease, owns } = this.#options;
     const job = objects.jobs.get(name);
     if (!objects.isSynced || !job || job.finished || job.deleted) return;
@@ -133,7 +133,7 @@ export class JobRunner {
     try {
       await this.#takeStep(job, signal);
     } catch (thrown) {
-      // Checked again when the Lease is free.
+      // Looked at again when that one is gone.
       if (!(thrown instanceof LeaseHeld)) throw thrown;
     }
   }
@@ -146,19 +146,19 @@ export class JobRunner {
       ? ({ kind: "fail", reason: `task ${keyOf(deleted)} was deleted before its end` } as const)
       : nextStep(job, (task) => objects.tasks.get(task));
     if (step.kind === "wait" && isTrue(job.status.conditions, "Running")) return;
-    const created = this.#created.get(job.uid);
-    if (step.kind === "create" && created?.index === step.index) {
-      const remainingMs = created.atMs + SHOWN_WITHIN_MS - clock.monotonicMs();
-      if (remainingMs > 0) return this.#checkAfter(remainingMs, job, signal);
+    const made = this.#made.get(job.uid);
+    if (step.kind === "create" && made?.index === step.index) {
+      const remainingMs = made.atMs + SHOWN_WITHIN_MS - clock.monotonicMs();
+      if (remainingMs > 0) return this.#lookAfter(remainingMs, job, signal);
     }
     await lease.confirmFree(signal);
     switch (step.kind) {
       case "create":
         await this.#write(job, "running", signal);
         await this.#createTask(job, step.index, signal);
-        this.#created.set(job.uid, { index: step.index, atMs: clock.monotonicMs() });
+        this.#made.set(job.uid, { index: step.index, atMs: clock.monotonicMs() });
         return;
-      case "delete": {
+      case "take-away": {
         const { log } = this.#options;
         log.info({ job: keyOf(job.name), task: keyOf(step.task) }, "stale Rufio task deleted");
         await cluster.remove(
@@ -180,7 +180,7 @@ export class JobRunner {
     }
   }
 
-  #checkAfter(ms: number, { name }: OpenJob, signal: AbortSignal): void {
+  #lookAfter(ms: number, { name }: OpenJob, signal: AbortSignal): void {
     void this.#options.clock.sleep(ms, signal).then(
       () => this.#work.add(keyOf(name)),
       () => undefined,
@@ -200,14 +200,14 @@ export class JobRunner {
         return this.#write(job, { failed: `failed to create Task ${keyOf(name)}: ${message}` }, signal);
       }
       if (!isKubernetesError(thrown, "already-exists")) throw thrown;
-      // The answer of an own request was lost, or the watch is behind; otherwise the watch will show the other Task.
+      // An own request whose answer was lost, or the watch is behind; anything else is decided once that shows it.
       const found = await cluster.find(KINDS.rufioTask, name, TaskObject, signal);
       if (found && ownerOf(found.metadata)?.uid !== job.uid && !this.#options.objects.tasks.get(name))
         throw thrown;
     }
   }
 
-  /** Rufio retries for ever and does not update the Job. */
+  /** Rufio tries again for ever and says nothing in the Job. */
   async #waitForMachine(job: OpenJob, signal: AbortSignal): Promise<void> {
     const { lease, namespace, log } = this.#options;
     const key = keyOf(job.machine);
@@ -219,8 +219,8 @@ export class JobRunner {
       ? `machine ${key} is not in ${namespace}, the namespace that is watched`
       : `machine ${key} not found`;
     await this.#write(job, { waits: reason }, signal);
-    if (this.#loggedWaiting.has(job.uid)) return;
-    this.#loggedWaiting.add(job.uid);
+    if (this.#saidWaiting.has(job.uid)) return;
+    this.#saidWaiting.add(job.uid);
     log.warn({ job: keyOf(job.name), reason }, "Rufio job waiting for its machine");
   }
 
@@ -230,11 +230,7 @@ export class JobRunner {
     const patched = await patchStatus(
       cluster,
       {
-        kind: KINDS.rufioJob,
-        name,
-        uid,
-        schema: JobObject,
-        known: { resourceVersion, status },
+        ...{ kind: KINDS.rufioJob, name, uid, schema: JobObject, known: { resourceVersion, status } },
         change: (found: JobStatus) => jobStatus(found, to, clock.now()),
       },
       signal,
@@ -249,7 +245,7 @@ export class JobRunner {
 
 type JobState = "running" | "completed" | { readonly failed: string } | { readonly waits: string };
 
-/** The status as in Rufio: `Running` stays true at the end, and a failed Job has no completion time. */
+/** The status as Rufio writes it: `Running` stays true at the end, and a Job that failed has no completion time. */
 function jobStatus({ conditions, startTime }: JobStatus, to: JobState, nowMs: number) {
   if (isFinished(conditions)) return undefined;
   const now = timeText(nowMs);
@@ -270,7 +266,7 @@ function jobStatus({ conditions, startTime }: JobStatus, to: JobState, nowMs: nu
   return { ...started, conditions: withCondition(running, { type: "Failed", status: "True", message }) };
 }
 
-/** As Rufio creates it (`createTaskWithOwner`), with this worker's label. */
+/** As Rufio makes it (`createTaskWithOwner`), and with this worker's label. */
 function taskObject(job: OpenJob, index: number, connection: unknown): Readonly<Record<string, unknown>> {
   const { name, uid } = job;
   const { kind } = KINDS.rufioJob;
@@ -279,7 +275,7 @@ function taskObject(job: OpenJob, index: number, connection: unknown): Readonly<
       ...taskNameOf(name, index),
       labels: {
         ...MANAGED_BY,
-        // The name of a Job may be too long for a label.
+        // A Job may have a longer name than a label.
         ...(name.name.length <= LONGEST_LABEL && { "owner-name": name.name }),
       },
       ownerReferences: [

@@ -3,27 +3,27 @@ import type { Clock } from "../../../shared/clock.ts";
 
 export interface Failure {
   readonly thrown: unknown;
-  /** In a row. */
+  /** How many in a row. */
   readonly failures: number;
   readonly waitMs: number;
 }
 
 export interface KeyedWorkOptions {
-  /** Rejects if it is to be retried. */
+  /** Brings what the key stands for to where it should be. Rejects where that is to be tried again. */
   readonly work: (key: string, signal: AbortSignal) => Promise<void>;
-  /** Called for each failure, before the retry. */
+  /** Called with each failure, before it is tried again. */
   readonly onFailure: (key: string, failure: Failure) => void;
   readonly clock: Clock;
-  /** How many keys at a time. */
+  /** Keys at a time. */
   readonly most: number;
 }
 
-/** Like controller-runtime's rate limiter: an object that fails is retried less and less often. */
-const RETRY: Backoff = { firstMs: 250, maxMs: 30_000, jitter: 0.5 };
+/** As controller-runtime's rate limiter in kind: an object that fails is tried again later and later. */
+const AGAIN: Backoff = { firstMs: 250, maxMs: 30_000, jitter: 0.5 };
 
 /**
- * A controller's work queue: a key that is added several times before its turn is worked on once, one that is added during its
- * work is worked on again, and never twice at a time.
+ * Level-triggered work, as controllers do it: a key that is added many times before its turn is worked at once, one that is
+ * added while it is worked at is worked at again, and never two at a time for one key.
  */
 export class KeyedWork {
   readonly #options: KeyedWorkOptions;
@@ -44,7 +44,7 @@ export class KeyedWork {
     this.#wake();
   }
 
-  /** Runs until the signal aborts and the present work has ended. Never rejects. */
+  /** Until the signal aborts and what is under way has ended. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     signal.addEventListener("abort", this.#wake, { once: true });
     const all = new Set<Promise<void>>();
@@ -73,7 +73,7 @@ export class KeyedWork {
       if (signal.aborted) return;
       const failures = (this.#failures.get(key) ?? 0) + 1;
       this.#failures.set(key, failures);
-      const waitMs = backoffMs(RETRY, failures);
+      const waitMs = backoffMs(AGAIN, failures);
       onFailure(key, { thrown, failures, waitMs });
       void clock.sleep(waitMs, signal).then(
         () => this.add(key),

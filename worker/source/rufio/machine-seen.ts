@@ -6,18 +6,18 @@ import { powerSeen } from "../../action/power-seen.ts";
 import { type Condition, timeText, withCondition } from "./conditions.ts";
 import type { MachineStatus } from "./objects.ts";
 
-/** The state of a Machine when it was read last. */
+/** What is known of a Machine since somebody looked. */
 export type MachineSeen =
   | { readonly contactable: true; readonly power: PowerState }
   | { readonly contactable: false; readonly message: string; readonly refused: boolean };
 
-/** The state after a failed read. A refused password is marked, because retrying it locks the account. */
+/** What a failed look says. A refused password is another thing than a BMC that is away: trying it again locks the account. */
 export function seenByError(error: Pick<BmcError, "class" | "refused" | "message">): MachineSeen {
   const refused = error.class === "auth" && error.refused !== "right";
   return { contactable: false, message: oneLine(error.message), refused };
 }
 
-/** The state that an action's end proves; undefined if the BMC must be read. */
+/** What the end of an action says of the machine; undefined where somebody has to look. */
 export function seenByOutcome({
   ok,
   class: errorClass,
@@ -29,7 +29,7 @@ export function seenByOutcome({
     const power = result && powerSeen(result);
     return power === undefined ? undefined : { contactable: true, power };
   }
-  // An action without an exit code, such as one whose image the registry denied, did not reach the BMC.
+  // What ended before it ran, as by a registry that refuses the image, asked no BMC.
   const refused = errorClass === "auth" && exitCode !== undefined && result?.refused !== "right";
   return refused ? { contactable: false, message: oneLine(message), refused } : undefined;
 }
@@ -37,8 +37,8 @@ export function seenByOutcome({
 const CONTACTABLE = "Contactable";
 
 /**
- * The status of a Machine as in Rufio: `lastUpdateTime` is when the condition's status changed last. Undefined if nothing has
- * changed; times and durations in a message do not count.
+ * The status of a Machine as Rufio writes it: `lastUpdateTime` is that of the last change of the condition's status. Undefined
+ * where it says all that already, so that nothing is written; how long a failure took is no news.
  */
 export function machineStatus(
   { power, conditions }: MachineStatus,

@@ -25,11 +25,11 @@ export interface MachineWatchOptions {
   readonly owns: (key: string) => boolean;
   readonly machineName: (machine: ObjectName) => string;
   /**
-   * Reads while it holds the machine, with a timeout of its own. Rejects with a `BmcError`, whose class and message are written,
-   * or with the signal's reason if the machine was busy all the time.
+   * At the machine's turn, within a time of its own. Rejects with a `BmcError`, whose class and message are written, or with the
+   * signal's reason, and then nothing is known: the machine was busy all the time.
    */
   readonly readPower: (machineName: string, signal: AbortSignal) => Promise<PowerState>;
-  /** 0 for reads after actions only. */
+  /** 0 is only after actions. */
   readonly intervalMs: number;
   readonly mostReads: number;
   readonly clock: Clock;
@@ -38,7 +38,7 @@ export interface MachineWatchOptions {
 }
 
 interface Refused {
-  /** The version of the Secret that was refused; undefined if it cannot be read. */
+  /** The version of the Secret that was refused; undefined where it cannot be seen. */
   readonly secretVersion: string | undefined;
   readonly sinceMs: number;
 }
@@ -47,26 +47,26 @@ interface Watched {
   /** The actions of this worker at the machine, by key. */
   readonly actions: Set<string>;
   underWay: boolean;
-  /** Visit it again after the present visit. */
+  /** Something has happened while it was looked at. */
   again: boolean;
   refused?: Refused;
-  /** To be written. */
+  /** What is to be written. */
   unwritten?: MachineSeen;
 }
 
-/** A fraction of the interval, so that reads spread out. */
+/** So much earlier or later than the interval says, so that machines do not come together. */
 const JITTER = 0.1;
-/** After an action, so that the next one of a Job goes first. */
+/** After an action, so that the next one of a Job comes first. */
 const AFTER_ACTION_MS = 2_000;
-/** For a new Machine, or one whose connection has changed. */
+/** A new Machine, or one whose connection has changed, is looked at so soon. */
 const NEW_WITHIN_MS = 2_000;
-/** For a read, including the wait for the machine. */
+/** The longest that a read may wait for its turn and be made. */
 const READ_WITHIN_MS = 120_000;
-const WRITE_RETRY_MS = 30_000;
-/** After a refused password its Secret is checked for changes, which costs no login. */
-const CHECK_SECRET_MS = 60_000;
-/** The password may have been changed on the BMC: one login per day locks no account. */
-const REFUSED_RETRY_MS = 24 * 60 * 60_000;
+const WRITE_AGAIN_MS = 30_000;
+/** Whether a refused password has been changed is seen in its Secret, which no BMC counts. */
+const LOOK_AT_SECRET_MS = 60_000;
+/** A BMC may have been told the password that the Secret has: one try a day locks no account. */
+const REFUSED_AGAIN_MS = 24 * 60 * 60_000;
 
 const Versioned = z.object({ metadata: z.object({ resourceVersion: z.string() }) });
 
@@ -75,18 +75,18 @@ export class MachineWatch {
   readonly #options: MachineWatchOptions;
   readonly #due = new DueTimes();
   readonly #watched = new Map<string, Watched>();
-  /** Keys by machine name. */
+  /** Keys by the inventory's names. */
   readonly #keys = new Map<string, string>();
-  /** Keys of Machines with a running action, by the action's key. */
+  /** Keys of the Machines that actions are at, by the actions' keys. */
   readonly #busy = new Map<string, string>();
   #wake = Promise.withResolvers<void>();
-  #isWarned = false;
+  #saidFailing = false;
 
   constructor(options: MachineWatchOptions) {
     this.#options = options;
   }
 
-  /** The power state that an action has read costs no other read. */
+  /** What actions read on their way costs no round trip. */
   readonly observer: Partial<Observer> = {
     action: (event) => {
       switch (event.kind) {
@@ -105,7 +105,7 @@ export class MachineWatch {
     },
   };
 
-  /** Runs until the signal aborts and the last read has ended. Never rejects. */
+  /** Until the signal aborts and no read is under way. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, mostReads } = this.#options;
     const wake = () => this.#wake.resolve();
@@ -148,21 +148,21 @@ export class MachineWatch {
       delete watched.refused;
       delete watched.unwritten;
     } else this.#watched.set(key, { actions: new Set(), underWay: false, again: false });
-    // `checkAll` spreads those of the first list.
+    // Those of the first list are spread by `lookAtAll`.
     if (intervalMs > 0 && objects.isSynced) this.#at(key, NEW_WITHIN_MS * random());
   }
 
-  /** Spreads Machines without a due time over the interval: the ownership has changed, or all objects are synced. */
-  checkAll(): void {
+  /** Spreads those over the interval that nobody looks at yet: who may has changed, or all have been seen. */
+  lookAtAll(): void {
     const { intervalMs, random, objects } = this.#options;
     if (intervalMs === 0) return;
     for (const { name, deleted } of objects.machines.values()) {
       const key = keyOf(name);
-      if (!deleted && !this.#due.has(key) && this.#isOurs(name)) this.#at(key, intervalMs * random());
+      if (!deleted && !this.#due.has(key) && this.#isMine(name)) this.#at(key, intervalMs * random());
     }
   }
 
-  #isOurs(machine: ObjectName): boolean {
+  #isMine(machine: ObjectName): boolean {
     const { lease, owns } = this.#options;
     return lease.isFree && owns(shareKey(machine));
   }
@@ -175,7 +175,7 @@ export class MachineWatch {
     this.#busy.set(action, key);
   }
 
-  /** Returns the key of its Machine. */
+  /** Gives the key of the Machine that it was at. */
   #actionLeft(action: string): string | undefined {
     const key = this.#busy.get(action);
     this.#busy.delete(action);
@@ -197,12 +197,12 @@ export class MachineWatch {
     this.#wake.resolve();
   }
 
-  /** Reads the power of a due Machine, or writes its unwritten state. Never rejects. */
+  /** At the Machine's time: reads its power, or writes what is known of it. Never rejects. */
   async #visit(key: string, signal: AbortSignal): Promise<void> {
     const watched = this.#watched.get(key);
     if (!watched) return;
-    if (!this.#isOurs(nameOfKey(key))) {
-      // The new owner reads it.
+    if (!this.#isMine(nameOfKey(key))) {
+      // Whoever looks at it from now on knows better.
       delete watched.unwritten;
       return;
     }
@@ -213,7 +213,7 @@ export class MachineWatch {
     watched.underWay = true;
     let nextMs: number;
     try {
-      nextMs = (await this.#update(key, watched, signal)) ?? this.#usualMs();
+      nextMs = (await this.#look(key, watched, signal)) ?? this.#usualMs();
     } catch (thrown) {
       if (signal.aborted) return;
       nextMs = this.#failed(key, thrown);
@@ -226,18 +226,18 @@ export class MachineWatch {
     else if (this.#watched.has(key) && nextMs > 0 && !this.#due.has(key)) this.#at(key, nextMs);
   }
 
-  /** Resolves to the time until the next visit; undefined for the usual interval. */
-  async #update(key: string, watched: Watched, signal: AbortSignal): Promise<number | undefined> {
-    const whenRefused = () => (watched.refused ? CHECK_SECRET_MS : undefined);
+  /** Resolves to when to come again where that is not as usual. */
+  async #look(key: string, watched: Watched, signal: AbortSignal): Promise<number | undefined> {
+    const whenRefused = () => (watched.refused ? LOOK_AT_SECRET_MS : undefined);
     if (watched.unwritten) {
       await this.#writeDown(key, watched, watched.unwritten, signal);
       return whenRefused();
     }
-    // The action's end will bring the state.
+    // Its end says what is to be known.
     if (watched.actions.size > 0) return undefined;
-    if (watched.refused && !(await this.#mayRetry(key, watched.refused, signal))) return CHECK_SECRET_MS;
+    if (watched.refused && !(await this.#mayTryAgain(key, watched.refused, signal))) return LOOK_AT_SECRET_MS;
     const seen = await this.#read(key, signal);
-    // The machine was busy, or an action that started or ended meanwhile has newer state.
+    // Without an answer an action was at it all the time; one that has begun or ended meanwhile knows better.
     if (!seen || watched.actions.size > 0 || watched.unwritten) return undefined;
     delete watched.refused;
     watched.unwritten = seen;
@@ -275,16 +275,12 @@ export class MachineWatch {
     const patched = await patchStatus(
       cluster,
       {
-        kind: KINDS.rufioMachine,
-        name,
-        uid,
-        schema: MachineObject,
-        known: { resourceVersion, status },
+        ...{ kind: KINDS.rufioMachine, name, uid, schema: MachineObject, known: { resourceVersion, status } },
         change: (found) => machineStatus(found, seen, clock.now()),
       },
       signal,
     );
-    this.#isWarned = false;
+    this.#saidFailing = false;
     if (patched !== "written") return;
     if (seen.contactable) log.debug({ rufioMachine: key, power: seen.power }, "Rufio machine status updated");
     else log.info({ rufioMachine: key, reason: seen.message }, "Rufio machine not contactable");
@@ -295,13 +291,13 @@ export class MachineWatch {
     watched.refused = { secretVersion, sinceMs: this.#options.clock.monotonicMs() };
   }
 
-  async #mayRetry(key: string, refused: Refused, signal: AbortSignal): Promise<boolean> {
-    if (this.#options.clock.monotonicMs() - refused.sinceMs >= REFUSED_RETRY_MS) return true;
+  async #mayTryAgain(key: string, refused: Refused, signal: AbortSignal): Promise<boolean> {
+    if (this.#options.clock.monotonicMs() - refused.sinceMs >= REFUSED_AGAIN_MS) return true;
     const version = await this.#secretVersion(key, signal);
     return version !== undefined && version !== refused.secretVersion;
   }
 
-  /** Undefined without a Secret, or without the right to read it. */
+  /** Undefined where there is no Secret, or no right to see it. */
   async #secretVersion(key: string, signal: AbortSignal): Promise<string | undefined> {
     const { cluster, objects } = this.#options;
     const secret = objects.machines.get(nameOfKey(key))?.secret;
@@ -316,12 +312,13 @@ export class MachineWatch {
 
   #failed(key: string, thrown: unknown): number {
     const { log } = this.#options;
-    if (thrown instanceof LeaseHeld) return WRITE_RETRY_MS;
+    if (thrown instanceof LeaseHeld) return WRITE_AGAIN_MS;
     const error = textOf(thrown);
-    const facts = { rufioMachine: key, error, waitMs: WRITE_RETRY_MS };
-    logOutage(log, !this.#isWarned, facts, "Rufio machine status update failed, retrying");
-    this.#isWarned = true;
-    return WRITE_RETRY_MS;
+    const facts = { rufioMachine: key, error, waitMs: WRITE_AGAIN_MS };
+    logOutage(log, !this.#saidFailing, facts, "Rufio machine status update failed, retrying");
+    this.#saidFailing = true;
+
+    return WRITE_AGAIN_MS;
   }
 
   #usualMs(): number {

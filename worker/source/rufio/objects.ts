@@ -3,12 +3,13 @@ import { z } from "zod";
 import { apiVersionOf, KINDS, type ObjectName } from "../../cluster/client/kinds.ts";
 import { type Condition, Conditions, isTrue } from "./conditions.ts";
 
-/** The Job of a Task, as Kubernetes' garbage collector sees it. */
+/** By which Tasks are known to belong to a Job, as Kubernetes' garbage collector sees it. */
 export interface Owner {
   readonly name: string;
   readonly uid: string;
 }
 
+/** A Job whose end is not written, or one that is left alone because it is. */
 export type RufioJob =
   | { readonly finished: true; readonly uid: string; readonly deleted: boolean }
   | {
@@ -18,7 +19,7 @@ export type RufioJob =
       readonly resourceVersion: string;
       readonly deleted: boolean;
       readonly machine: ObjectName;
-      /** Unparsed: they are copied into Tasks. */
+      /** As the Job has them: they go into Tasks as they are. */
       readonly tasks: readonly unknown[];
       readonly status: JobStatus;
     };
@@ -43,10 +44,10 @@ export type RufioTask =
       readonly resourceVersion: string;
       readonly deleted: boolean;
       readonly owner: Owner | undefined;
-      /** This worker has created it. */
+      /** This worker has made it. */
       readonly own: boolean;
       readonly action: unknown;
-      /** `connectionDigest` of its connection. */
+      /** `connectionDigest` of what it brings. */
       readonly connection: string;
       readonly status: TaskStatus;
     };
@@ -57,7 +58,7 @@ export interface TaskStatus {
   readonly startTime: string | undefined;
 }
 
-/** The inventory reads the connection itself. */
+/** As much of a Machine as its status and the Tasks made by hand need; its connection is the inventory's business. */
 export interface RufioMachine {
   readonly name: ObjectName;
   readonly uid: string;
@@ -74,7 +75,7 @@ export interface MachineStatus {
   readonly conditions: readonly Condition[];
 }
 
-/** A label of every object that this worker creates. */
+/** What this worker makes says so. */
 export const MANAGED_BY = { "app.kubernetes.io/managed-by": "pbnj-worker" } as const;
 
 const Time = z
@@ -103,6 +104,7 @@ const Metadata = z.object({
 });
 type Metadata = z.infer<typeof Metadata>;
 
+/** What a status patch looks at. */
 export const JobObject = z.object({
   metadata: Metadata,
   spec: z.object({
@@ -131,7 +133,7 @@ export const MachineObject = z.object({
     .transform(({ powerState, conditions }): MachineStatus => ({ power: powerState, conditions })),
 });
 
-/** Undefined for an object that does not match Rufio's CRDs. */
+/** Undefined for what no server with Rufio's CRDs gives. */
 export function jobOf(object: unknown): RufioJob | undefined {
   const { success, data } = JobObject.safeParse(object);
   if (!success) return undefined;
@@ -149,7 +151,7 @@ export function jobOf(object: unknown): RufioJob | undefined {
   };
 }
 
-/** As `jobOf`. Keeps little of a finished Task, because finished Tasks stay until they are deleted. */
+/** The same for a Task. Of one that is finished hardly anything is kept: they stay until somebody deletes them. */
 export function taskOf(object: unknown): RufioTask | undefined {
   const { success, data } = TaskObject.safeParse(object);
   if (!success) return undefined;
@@ -171,7 +173,7 @@ export function taskOf(object: unknown): RufioTask | undefined {
   };
 }
 
-/** As `jobOf`. */
+/** The same for a Machine. */
 export function machineOf(object: unknown): RufioMachine | undefined {
   const { success, data } = MachineObject.safeParse(object);
   if (!success) return undefined;
@@ -188,7 +190,7 @@ export function machineOf(object: unknown): RufioMachine | undefined {
   };
 }
 
-/** The connection of a Machine, as its Tasks contain it. */
+/** The connection of a Machine, as a Task of it bears it. */
 export const ConnectionOf = z.object({ spec: z.object({ connection: z.record(z.string(), z.unknown()) }) });
 
 export function isFinished(conditions: readonly Condition[]): boolean {
@@ -213,7 +215,7 @@ export function nameOfKey(key: string): ObjectName {
   return { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }
 
-/** Equal for equal connections, whatever the order of their fields. */
+/** Equal for connections that say the same, in whatever order. */
 export function connectionDigest(connection: unknown): string {
   return createHash("sha256").update(canonical(connection)).digest("base64").slice(0, 22);
 }

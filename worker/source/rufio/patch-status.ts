@@ -3,30 +3,32 @@ import type { Cluster, Schema } from "../../cluster/client/cluster.ts";
 import type { Kind, ObjectName } from "../../cluster/client/kinds.ts";
 import { isKubernetesError } from "../../cluster/client/kubernetes-error.ts";
 
-/** `same`: there was nothing to change. `gone`: the object was deleted or recreated. */
+/** `same` is so already; `gone` is another object of that name, or none. */
 export type Patched = "written" | "same" | "gone";
 
 export interface StatusPatch<Status> {
   readonly kind: Kind;
   readonly name: ObjectName;
-  /** A recreated object has another one. */
+  /** Only this very object. */
   readonly uid: string;
+  /** The object as it is read anew. */
   readonly schema: Schema<{
     readonly metadata: { readonly uid: string; readonly resourceVersion: string };
     readonly status: Status;
   }>;
-  /** As it was seen last: saves a request if it has not changed since. */
+  /** As it was seen last, which spares a request where it has not changed since. */
   readonly known?: { readonly resourceVersion: string; readonly status: Status };
-  /** The changed fields of the status; undefined if there is nothing to change. */
+  /** The fields of the status that are to be others; undefined where all is as it should be. */
   readonly change: (status: Status) => Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Rufio, an operator and this worker may write at the same time, but not all the time. */
+/** Rufio, an operator and this worker may write at the same time; more often than that somebody writes all the time. */
 const MOST_CONFLICTS = 5;
 
 /**
- * Writes a status with the resource version on which it is based (API conventions, "Concurrency control"): after a conflict,
- * `change` is called again with the new status. Rejects with a `KubernetesError`, and with what `change` throws.
+ * Writes a status under the resource version that it was decided on (API conventions, "Concurrency control"): what somebody
+ * else has written meanwhile is never overwritten, the change is decided anew. Rejects with a `KubernetesError`, and with what
+ * `change` throws.
  */
 export async function patchStatus<Status>(
   cluster: Pick<Cluster, "find" | "patch">,

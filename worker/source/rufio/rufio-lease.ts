@@ -14,19 +14,19 @@ export const RUFIO_LEASE = "e74dec1a.bmc.tinkerbell.org";
 export interface RufioLeaseOptions {
   readonly cluster: Pick<Cluster, "find" | "list" | "watch">;
   readonly namespace: string;
-  /** Called whenever `isFree` has changed. */
+  /** Called whenever `isFree` has become another. */
   readonly onChange: () => void;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** Rufio holds its Lease, or this is not known. */
+/** A Rufio holds its Lease, or nobody can tell. */
 export class LeaseHeld extends Error {
   override readonly name = "LeaseHeld";
 }
 
-/** A missing right or API seldom changes. */
-const RETRY: Backoff = { firstMs: 5_000, maxMs: 60_000, jitter: 0.3 };
+/** Without this right, or this API, nothing changes by itself. */
+const AGAIN: Backoff = { firstMs: 5_000, maxMs: 60_000, jitter: 0.3 };
 
 const Lease = z.object({
   metadata: z.object({ uid: z.string() }),
@@ -42,18 +42,18 @@ const Lease = z.object({
 });
 type Lease = z.infer<typeof Lease>;
 
-/** A Lease at its last change. */
+/** A Lease as it was when it was last seen to change. */
 interface Observed {
   readonly record: string;
   readonly holder: string;
-  /** By this process's monotonic clock. */
+  /** By the own monotonic clock. */
   readonly untilMs: number;
 }
 
 /**
- * Whether Rufio is running, by the Lease with which its replicas elect their leader. As in client-go's leader election, its times
- * are never compared with the local clock: a holder is gone if this process has seen no renewal for the duration of the Lease.
- * Before the Lease was read, it counts as held.
+ * Whether a Rufio is at work, by the Lease with which its replicas elect their leader. As in client-go's leader election its
+ * times are never compared with an own clock: a holder that has not renewed since it was seen to, for as long as its Lease
+ * lasts, is gone. Until the Lease was looked at nobody knows, and it counts as held.
  */
 export class RufioLease {
   readonly #options: RufioLeaseOptions;
@@ -61,7 +61,7 @@ export class RufioLease {
   readonly #watched: WatchedObjects<Lease>;
   #observed: Observed | undefined;
   #isFree = false;
-  #logged: boolean | undefined;
+  #said: boolean | undefined;
   #wake = Promise.withResolvers<void>();
 
   constructor(options: RufioLeaseOptions) {
@@ -82,12 +82,12 @@ export class RufioLease {
     });
   }
 
-  /** The last known state; `confirmFree` asks the API. */
+  /** As far as is known; `confirmFree` asks. */
   get isFree(): boolean {
     return this.#isFree;
   }
 
-  /** Runs until the signal aborts. Never rejects. */
+  /** Until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     if (!(await this.#untilReadable(signal))) return;
     const wake = () => this.#wake.resolve();
@@ -97,16 +97,16 @@ export class RufioLease {
     while (!signal.aborted) {
       this.#wake = Promise.withResolvers();
       const remainingMs = this.#remainingMs();
-      // The watch may be behind, such as after the process was suspended, so that the API decides.
+      // The last word is the API's: a watch may be behind, as after the process was stopped for a while.
       if (remainingMs > 0) this.#become(false);
-      else if (!this.#isFree) await this.#check(signal);
+      else if (!this.#isFree) await this.#lookAgain(signal);
       await this.#pause(remainingMs, signal);
     }
     signal.removeEventListener("abort", wake);
     await watching;
   }
 
-  /** Asks the API. Rejects with `LeaseHeld`, with a `KubernetesError`, or the signal's reason. */
+  /** Asks the API before something is begun. Rejects with `LeaseHeld`, with a `KubernetesError`, or the signal's reason. */
   async confirmFree(signal: AbortSignal): Promise<void> {
     if (this.#isFree) this.#observe(await this.#read(signal));
     if (this.#isFree && this.#remainingMs() <= 0) return;
@@ -127,32 +127,33 @@ export class RufioLease {
         return true;
       } catch (thrown) {
         if (signal.aborted) break;
-        const waitMs = backoffMs(RETRY, failures);
+        const waitMs = backoffMs(AGAIN, failures);
         const error = textOf(thrown);
         const facts = { lease: RUFIO_LEASE, namespace: this.#name.namespace, error, waitMs };
-        log[failures === 1 ? "error" : "debug"](facts, "Rufio lease read failed, Rufio work paused");
+        const say = failures === 1 ? log.error : log.debug;
+        say.call(log, facts, "Rufio lease read failed, Rufio work paused");
         await clock.sleep(waitMs, signal).catch(() => undefined);
       }
     }
     return false;
   }
 
-  /** Reads the Lease again after its duration. */
-  async #check(signal: AbortSignal): Promise<void> {
+  /** Whether it is still as it was when its time began to run out. */
+  async #lookAgain(signal: AbortSignal): Promise<void> {
     try {
       this.#observe(await this.#read(signal));
       this.#become(this.#remainingMs() <= 0);
     } catch (thrown) {
-      // The watch logs errors of the API. The Lease then counts as held.
+      // What keeps the API from answering is said by the watch; nothing is known, and nothing is begun.
       if (!signal.aborted && !(thrown instanceof KubernetesError)) throw thrown;
     }
   }
 
-  /** Waits for a change, or until the Lease expires. */
+  /** Until something is known to have changed, or the Lease runs out. */
   async #pause(remainingMs: number, signal: AbortSignal): Promise<void> {
     if (this.#isFree) return this.#wake.promise;
     const slept = new AbortController();
-    const waitMs = remainingMs > 0 ? remainingMs : RETRY.firstMs;
+    const waitMs = remainingMs > 0 ? remainingMs : AGAIN.firstMs;
     const over = this.#options.clock.sleep(waitMs, AbortSignal.any([signal, slept.signal]));
     await Promise.race([this.#wake.promise, over.catch(() => undefined)]);
     slept.abort();
@@ -179,8 +180,8 @@ export class RufioLease {
   #become(isFree: boolean): void {
     const { log, onChange } = this.#options;
     this.#isFree = isFree;
-    if (this.#logged === isFree) return;
-    this.#logged = isFree;
+    if (this.#said === isFree) return;
+    this.#said = isFree;
     const facts = { lease: RUFIO_LEASE, namespace: this.#name.namespace };
     if (isFree) log.info(facts, "Rufio lease is free, taking over");
     else log.info({ ...facts, holder: this.#observed?.holder }, "Rufio lease is held, waiting");

@@ -20,19 +20,19 @@ import { TaskQueue } from "./task-queue.ts";
 export interface RufioOptions {
   readonly cluster: Cluster;
   readonly config: RufioConfig;
-  /** `*` for all. */
+  /** `*` is all. */
   readonly watchNamespace: string;
   /** For the images of actions. */
   readonly version: string;
   readonly log: Logger;
   readonly clock: Clock;
-  /** Whether this replica owns the work at a Machine; the key is `rufio/<namespace>/<Machine>`. */
+  /** Whether this replica has the work at a Machine; the key is `rufio/<namespace>/<Machine>`. */
   readonly owns: (key: string) => boolean;
   /** The inventory's name of a Machine. */
   readonly machineName: (machine: ObjectName) => string;
   /**
-   * Reads the power state while it holds the machine, with a timeout of its own, and retries refused passwords rarely
-   * (`AuthGate`). Rejects with a `BmcError`, and with the signal's reason when that aborts while it waits.
+   * Reads the power state at the machine's turn, within a time of its own, with what refused passwords ask for (`AuthGate`).
+   * Rejects with a `BmcError`, and with the signal's reason when that aborts before its turn has come.
    */
   readonly readPower: (machineName: string, signal: AbortSignal) => Promise<PowerState>;
   /** At a time. */
@@ -40,43 +40,42 @@ export interface RufioOptions {
   readonly random?: () => number;
 }
 
+/** Rufio's work, done by this worker. */
 export interface Rufio {
-  /** One lane, which runs all Jobs concurrently. */
+  /** One lane, which serves as many Jobs at a time as there are. */
   readonly agentIds: readonly string[];
   readonly source: ActionSource;
-  /** Wakes the lane for new Tasks. */
+  /** Tells the lane of new Tasks at once. */
   readonly waking: Waking;
   readonly sink: StatusSink;
   readonly observer: Partial<Observer>;
-  /** A signal that aborts when the action's Task or Job is deleted; undefined for actions of other sources. */
+  /** Aborts when the Task of an action, or its Job, is deleted; undefined for actions that are none of Rufio's. */
   cancelOf(action: ActionId): AbortSignal | undefined;
-  /** Runs until the signal aborts. Never rejects. Reports of running actions are still written afterwards. */
+  /** Until the signal aborts. Never rejects. Reports of actions that still run go on being written after that. */
   run(signal: AbortSignal): Promise<void>;
-  /** The result of `owns` has changed. */
+  /** `owns` has become another. */
   ownershipChanged(): void;
   state(): RufioState;
 }
 
 export interface RufioState {
-  /** False, too, while it is not known. */
+  /** False, too, as long as nobody can tell. */
   readonly leaseFree: boolean;
+  /** Whether all objects have been seen. */
   readonly synced: boolean;
   readonly watches: Readonly<Record<"jobs" | "tasks" | "machines", WatchState>>;
 }
 
-/** BMCs answer slowly, so that many reads run concurrently. */
+/** BMCs answer slowly; so many of them are waited for at a time. */
 const MOST_READS = 20;
 
-/** Builds everything for Rufio's work. Sends nothing before `run`. */
+/** Builds what does Rufio's work. Asks for nothing before `run`. */
 export function openRufio(options: RufioOptions): Rufio {
   const { cluster, config, watchNamespace, log, clock, owns, machineName, version } = options;
   const namespace = watchNamespace === "*" ? undefined : watchNamespace;
   const common = { cluster, owns, clock, log };
   const objects: RufioObjects = new RufioObjects({
-    cluster,
-    namespace,
-    clock,
-    log,
+    ...{ cluster, namespace, clock, log },
     onJob(change) {
       jobs.jobChanged(change);
       queue.jobChanged(change);
@@ -91,26 +90,21 @@ export function openRufio(options: RufioOptions): Rufio {
       machines.machineChanged(change);
     },
   });
-  function checkAll(): void {
+  function lookAtAll(): void {
     if (!objects.isSynced) return;
-    jobs.checkAll();
-    queue.checkAll();
-    machines.checkAll();
+    jobs.lookAtAll();
+    queue.lookAtAll();
+    machines.lookAtAll();
   }
   const lease = new RufioLease({
-    cluster,
-    clock,
-    log,
+    ...{ cluster, clock, log },
     namespace: config.leaseNamespace ?? cluster.namespace,
-    onChange: checkAll,
+    onChange: lookAtAll,
   });
   const jobs = new JobRunner({ ...common, objects, lease, namespace });
   const queue = new TaskQueue({ ...common, objects, lease, machineName, image: config.image, version });
   const machines = new MachineWatch({
-    ...common,
-    objects,
-    lease,
-    machineName,
+    ...{ ...common, objects, lease, machineName },
     readPower: options.readPower,
     intervalMs: config.statusIntervalMs,
     mostReads: options.maxReads ?? MOST_READS,
@@ -126,10 +120,10 @@ export function openRufio(options: RufioOptions): Rufio {
     async run(signal) {
       const parts = [lease, objects, jobs, queue, machines].map((part) => part.run(signal));
       await objects.synced();
-      checkAll();
+      lookAtAll();
       await Promise.all(parts);
     },
-    ownershipChanged: checkAll,
+    ownershipChanged: lookAtAll,
     state: () => ({
       leaseFree: lease.isFree,
       synced: objects.isSynced,

@@ -19,6 +19,7 @@ export interface TaskStatusSinkOptions {
   readonly queue: Pick<TaskQueue, "isGone" | "mayBegin" | "hasEnded">;
 }
 
+/** Gone, or not this worker's any more. */
 type Refusal = Extract<Acknowledgement, { kind: "rejected" }>;
 
 const GONE: Refusal = { kind: "rejected", code: "NotFound", reason: "the Task was deleted, or its Job" };
@@ -38,7 +39,7 @@ const NOT_REPEATED: Refusal = {
   reason: "the Task was started by another controller and cannot be repeated: it has failed",
 };
 
-/** Writes the states of actions into their Tasks, as Rufio does. */
+/** Writes the states of actions into their Tasks, as Rufio would. */
 export class TaskStatusSink implements StatusSink {
   readonly #options: TaskStatusSinkOptions;
 
@@ -49,7 +50,7 @@ export class TaskStatusSink implements StatusSink {
   async report(status: ActionStatus, signal: AbortSignal): Promise<Acknowledgement> {
     signal.throwIfAborted();
     try {
-      // A deleted Task needs no report, and a running Rufio continues with the Task itself.
+      // What somebody wants no longer is not worth a word, and where a Rufio is at work it goes on with the Task.
       if (this.#options.queue.isGone(status.action)) return GONE;
       await this.#options.lease.confirmFree(signal);
       if (status.state === "running" && !this.#options.queue.mayBegin(status.action)) return NOT_OURS;
@@ -59,7 +60,7 @@ export class TaskStatusSink implements StatusSink {
       if (thrown instanceof LeaseHeld) {
         const answer = { code: "FailedPrecondition", reason: thrown.message };
         if (status.state === "running") return { kind: "rejected", ...answer };
-        // A dead holder keeps its Lease until it expires; a live one writes the Task's end itself.
+        // A holder that is long dead counts for as long as its Lease lasts; a live one writes the Task's end itself.
         return { kind: "retry", ...answer, perhapsGone: true };
       }
       if (thrown instanceof KubernetesError) return acknowledgementOf(thrown);
@@ -77,10 +78,7 @@ export class TaskStatusSink implements StatusSink {
     const patched = await patchStatus<Seen>(
       cluster,
       {
-        kind: KINDS.rufioTask,
-        name,
-        uid,
-        schema: SeenTask,
+        ...{ kind: KINDS.rufioTask, name, uid, schema: SeenTask },
         ...(known && {
           known: {
             resourceVersion: known.resourceVersion,
@@ -103,7 +101,7 @@ export class TaskStatusSink implements StatusSink {
 }
 
 interface Seen extends TaskStatus {
-  /** It may be started again. */
+  /** Beginning it once more does no harm. */
   readonly mayRepeat: boolean;
 }
 
@@ -113,8 +111,8 @@ const SeenTask = TaskObject.transform((object) => ({
 }));
 
 /**
- * Whether a started Task may be started again: this worker started it, and the executor has checked the journal and the runtime;
- * or it is idempotent.
+ * Whether a Task that was begun may be begun again: nobody but this worker has begun it, and then the executor asked its
+ * journal and its runtime what became of it; or doing it twice is as good as once.
  */
 function mayRepeat(task: ReturnType<typeof taskOf>): boolean {
   if (!task || task.finished || task.own) return true;
@@ -128,7 +126,7 @@ function decide(
 ): { readonly patch?: TaskPatch; readonly refusal?: Refusal } {
   const startedMs = startedAt.getTime();
   if (isFinished(found.conditions)) {
-    // The answer to an own report was lost.
+    // An own report whose answer was lost.
     const isSaid = isTrue(found.conditions, state === "success" ? "Completed" : "Failed");
     return state !== "running" && isSaid ? {} : { refusal: ENDED };
   }
@@ -145,14 +143,14 @@ function decide(
     case "failed":
       return { patch: failedStatus(found, message, startedMs) };
     case "timeout":
-      // Rufio's message, with the reason instead of a number of nanoseconds.
+      // Rufio's words, with the reason in place of a number of nanoseconds.
       return { patch: failedStatus(found, `bmc task timeout: ${message}`, startedMs) };
     default:
       return state satisfies never;
   }
 }
 
-/** gRPC's names, as for all other reports. */
+/** gRPC's names, as every other report's answer is named. */
 const CODES: Readonly<Record<KubernetesReason, string>> = {
   unauthorized: "Unauthenticated",
   forbidden: "PermissionDenied",
@@ -169,8 +167,8 @@ const CODES: Readonly<Record<KubernetesReason, string>> = {
   unexpected: "Unknown",
 };
 
-/** An operator may fix these, such as a missing right or CRD, so that the report is retried a few times. */
-const FIXABLE: ReadonlySet<KubernetesReason> = new Set([
+/** What an operator may mend is repeated for a while: a right that is missing, a CRD that is gone. */
+const MENDABLE: ReadonlySet<KubernetesReason> = new Set([
   "unauthorized",
   "forbidden",
   "no-such-kind",
@@ -180,5 +178,5 @@ const FIXABLE: ReadonlySet<KubernetesReason> = new Set([
 function acknowledgementOf({ reason, message }: KubernetesError): Acknowledgement {
   const answer = { code: CODES[reason], reason: message };
   if (reason === "invalid") return { kind: "rejected", ...answer };
-  return { kind: "retry", ...answer, ...(FIXABLE.has(reason) && { perhapsGone: true }) };
+  return { kind: "retry", ...answer, ...(MENDABLE.has(reason) && { perhapsGone: true }) };
 }

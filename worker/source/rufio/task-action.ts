@@ -1,17 +1,17 @@
 import { z } from "zod";
 import { BootDevice } from "../../../shared/contract/vocabulary.ts";
-import { defined } from "../../../shared/defined.ts";
 import type { Action } from "../../action/action.ts";
 import { RUFIO_AGENT_ID } from "../../config/rufio-agent-id.ts";
 
-/** The timeout of Rufio's Task controller (`doReconcile`). */
+/** After so long Rufio gives a Task up, too (`doReconcile` of its Task controller). */
 const TIMEOUT_MS = 600_000;
 /**
- * Rufio waits ten minutes for a power state. The action ends earlier, so that it can report the state that it waited for.
+ * Rufio looks until the ten minutes are over whether a machine is on or off. The action says itself what it waited for in
+ * vain, so it has to end before.
  */
 const REACH_WITHIN = "9m";
 
-/** The action of this project that does a Task, and its inputs. */
+/** What one of this project's actions needs to know to do a Task. */
 export interface TaskWork {
   /** Of the action, which its image is named after. */
   readonly action: string;
@@ -37,10 +37,10 @@ const fields = {
 const TaskAction = z.object(fields).partial().catchall(z.unknown());
 type TaskAction = z.infer<typeof TaskAction>;
 
-/** Rufio's message for a Task without an action. */
+/** What Rufio says of a Task that names nothing to do. */
 const NOTHING = "no action specified in Task, nothing to do";
 
-/** Reads the action of a Task. `reason` is one line for the Task's condition. */
+/** Reads what a Task wants. What is wrong with it is said in one line, which becomes the Task's condition. */
 export function readTask(task: unknown): ReadTask {
   const parsed = TaskAction.safeParse(task ?? {});
   if (!parsed.success) {
@@ -73,7 +73,7 @@ function workOf({
   return work("insert-virtual-media", { MEDIA_URL: mediaURL });
 }
 
-/** In Rufio, `off` is hard. */
+/** `off` is hard in Rufio, and `soft` only asks. */
 const POWER: Readonly<Record<NonNullable<TaskAction["powerAction"]>, TaskWork>> = {
   on: { action: "power-on", idempotent: true, environment: { STATE_TIMEOUT: REACH_WITHIN } },
   off: {
@@ -97,7 +97,7 @@ interface Boot {
   readonly efiBoot?: boolean | undefined;
 }
 
-/** Go omits a false `efiBoot`. If it is absent, the boot mode stays; Rufio asks a Redfish BMC for legacy. */
+/** Go leaves a false `efiBoot` out: absent leaves the boot mode as it is, where Rufio asks a Redfish BMC for legacy. */
 function boot(field: string, { device, persistent, efiBoot }: Boot): ReadTask {
   const known = BootDevice.safeParse(device);
   if (!known.success) {
@@ -106,24 +106,24 @@ function boot(field: string, { device, persistent, efiBoot }: Boot): ReadTask {
   return work("set-boot-device", {
     DEVICE: known.data,
     PERSISTENT: String(persistent ?? false),
-    ...defined({ EFI_BOOT: efiBoot?.toString() }),
+    ...(efiBoot === undefined ? {} : { EFI_BOOT: String(efiBoot) }),
   });
 }
 
-export interface TaskActionOptions {
-  /** `namespace/name` of the Job, or of a Task without one. */
+export interface ActionTerms {
+  /** `namespace/name` of the Job, or of a Task that has none. */
   readonly workflowId: string;
   readonly task: { readonly name: string; readonly uid: string };
   readonly machine: string;
-  /** With `{action}` and perhaps `{version}`. */
+  /** With `{action}`, and maybe `{version}`. */
   readonly image: string;
   readonly version: string;
   readonly begun: boolean;
 }
 
-/** The action of a Task. Its ID is the Task's UID: a recreated Task is another action. */
-export function actionOf({ action: name, environment }: TaskWork, options: TaskActionOptions): Action {
-  const { workflowId, task, machine, image, version, begun } = options;
+/** The action that does a Task. Its ID is the Task's UID: a Task that is made anew is another action. */
+export function actionOf({ action: name, environment }: TaskWork, terms: ActionTerms): Action {
+  const { workflowId, task, machine, image, version, begun } = terms;
   return {
     workflowId,
     taskId: task.name,

@@ -2,7 +2,6 @@ import type { Clock } from "../../../shared/clock.ts";
 import { oneLine } from "../../../shared/contract/result.ts";
 import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
-import { raceAbort } from "../../../shared/race-abort.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import type { Action, ActionId } from "../../action/action.ts";
 import type { Wake, Waking } from "../../action/waking.ts";
@@ -26,53 +25,53 @@ export interface TaskQueueOptions {
   readonly owns: (key: string) => boolean;
   /** The inventory's name of a Machine. */
   readonly machineName: (machine: ObjectName) => string;
-  /** With `{action}` and perhaps `{version}`. */
+  /** With `{action}`, and maybe `{version}`. */
   readonly image: string;
   readonly version: string;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** What to do with a Task now. */
-type Verdict =
-  | { readonly kind: "run"; readonly machine: ObjectName }
-  /** Another replica or Rufio owns it, or it was deleted. */
-  | { readonly kind: "skip" }
-  /** Its Machine may still be created, such as by the same `kubectl apply`. */
+/** What may be done about a Task now. */
+type Standing =
+  | { readonly kind: "do"; readonly machine: ObjectName }
+  /** It is, or will be, somebody else's, or it is nobody's any more. */
+  | { readonly kind: "leave" }
+  /** Its Machine may still be made, as by the same `kubectl apply`. */
   | { readonly kind: "wait"; readonly reason: string }
   | { readonly kind: "fail"; readonly reason: string };
 
 const MOST_AT_A_TIME = 16;
-/** How long a poll is held: shorter than health accepts for a lane that hangs. */
+/** How long a question for an action is held: less than what health takes for a lane that hangs. */
 const HOLD_MS = 20_000;
-/** How often Tasks are checked whose actions were served and did not run. */
-const RECHECK_MS = 250;
-/** How long a Task without a Job waits for its Machine. */
+/** How often Tasks are looked at whose actions were given and did not run. */
+const LOOK_AGAIN_MS = 250;
+/** How long a Task without a Job may be there before its Machine. */
 const MACHINE_WITHIN_MS = 30_000;
 
-/** All unfinished Tasks as a source of actions, whether this worker created them or not. */
+/** The Tasks that are to be done, as a source of actions: every unfinished one, whoever has made it. */
 export class TaskQueue implements ActionSource, Waking {
   readonly #options: TaskQueueOptions;
   readonly #work: KeyedWork;
-  /** Keys of Tasks that may start, by UID, the oldest first. */
+  /** Keys of Tasks that may begin, by UID, the oldest first. */
   readonly #ready = new Map<string, string>();
-  /** Tasks that were served to the lane, by UID. */
-  readonly #served = new Map<string, { readonly key: string; readonly workflowId: string }>();
-  /** UIDs of Tasks whose end is written and not shown by the watch yet. */
+  /** Those that were given to the lane, with their workflows. */
+  readonly #given = new Map<string, { readonly key: string; readonly workflowId: string }>();
+  /** Those whose end the API has taken and the watch has not shown yet. */
   readonly #ended = new Set<string>();
   /** Keys of unfinished Tasks, by the UID of their Job. */
   readonly #ofJob = new Map<string, Set<string>>();
-  /** Tasks without a Machine, by UID, and whether the wait for one is over. */
-  readonly #withoutMachine = new Map<string, "early" | "late">();
+  /** Tasks that have no Machine, by UID, and whether it is too late for one. */
+  readonly #homeless = new Map<string, "early" | "late">();
   readonly #cancels = new Map<string, { readonly action: ActionId; readonly controller: AbortController }>();
   #changed = Promise.withResolvers<void>();
-  #recheckedMs = 0;
+  #lookedMs = 0;
 
   constructor(options: TaskQueueOptions) {
     this.#options = options;
     const { clock, log } = options;
     this.#work = new KeyedWork({
-      work: (key, signal) => this.#check(key, signal),
+      work: (key, signal) => this.#look(key, signal),
       onFailure: (task, { thrown, failures, waitMs }) => {
         const facts = { task, error: textOf(thrown), waitMs };
         logOutage(log, failures === 1, facts, "Rufio task status update failed, retrying");
@@ -100,17 +99,17 @@ export class TaskQueue implements ActionSource, Waking {
       if (action) return { kind: "action", action };
       const remainingMs = endMs - clock.monotonicMs();
       if (remainingMs <= 0) return { kind: "idle", reason: "no Rufio Task is pending" };
-      // The lane does not say when an action was not run.
-      const mayReturn = this.#served.size > 0 || this.#ready.size > 0;
-      await this.#change(mayReturn ? Math.min(remainingMs, RECHECK_MS) : remainingMs, signal);
+      // What the lane has at hand it comes back from without a word.
+      const mayComeBack = this.#given.size > 0 || this.#ready.size > 0;
+      await this.#change(mayComeBack ? Math.min(remainingMs, LOOK_AGAIN_MS) : remainingMs, signal);
     }
   }
 
   now(agentId: string): Wake | undefined {
-    return agentId === RUFIO_AGENT_ID && this.#ready.size + this.#served.size > 0 ? "addressed" : undefined;
+    return agentId === RUFIO_AGENT_ID && this.#ready.size + this.#given.size > 0 ? "addressed" : undefined;
   }
 
-  /** The queue knows by itself which Tasks were served. */
+  /** It is told of every Task itself. */
   served(): void {}
 
   async wait(agentId: string, signal: AbortSignal): Promise<Wake> {
@@ -120,7 +119,7 @@ export class TaskQueue implements ActionSource, Waking {
     return "addressed";
   }
 
-  /** As `Rufio.cancelOf`. */
+  /** Aborts when the Task of an action, or its Job, is deleted; undefined for actions that are none of Rufio's. */
   cancelOf(action: ActionId): AbortSignal | undefined {
     if (action.agentId !== RUFIO_AGENT_ID) return undefined;
     const known = this.#cancels.get(action.actionId);
@@ -131,7 +130,7 @@ export class TaskQueue implements ActionSource, Waking {
     return controller.signal;
   }
 
-  /** Whether the action's Task or Job is deleted; false while that is not known. */
+  /** Whether the Task of an action is deleted, or its Job; false as long as that is not known. */
   isGone(action: ActionId): boolean {
     const { objects } = this.#options;
     if (!objects.isSynced) return false;
@@ -140,20 +139,20 @@ export class TaskQueue implements ActionSource, Waking {
     return !task.finished && this.#isOrphan(task);
   }
 
-  /** Whether an action may start when its turn has come, which may take hours. */
+  /** Whether an action may begin now that its turn has come, which may take hours. */
   mayBegin(action: ActionId): boolean {
     const task = this.#options.objects.tasks.get(taskNameOfAction(action));
-    return task?.uid === action.actionId && !task.finished && this.#verdict(task).kind === "run";
+    return task?.uid === action.actionId && !task.finished && this.#standing(task).kind === "do";
   }
 
-  /** The end of the Task is written. */
+  /** The API has taken the end of a Task. */
   hasEnded(uid: string): void {
     this.#ended.add(uid);
     this.#drop(uid);
   }
 
-  /** The ownership of Tasks has changed, or all objects are synced. */
-  checkAll(): void {
+  /** Looks at all of them: who may do them has changed, or all have been seen. */
+  lookAtAll(): void {
     for (const task of this.#options.objects.tasks.values())
       if (!task.finished) this.#work.add(keyOf(task.name));
     this.#cancelGone([...this.#cancels.values()].map(({ action }) => action));
@@ -187,63 +186,63 @@ export class TaskQueue implements ActionSource, Waking {
     }
   }
 
-  /** Tasks without a Job may have waited for a new Machine. */
+  /** A Task without a Job may have waited for it. */
   machinesChanged(): void {
-    if (this.#withoutMachine.size === 0) return;
+    if (this.#homeless.size === 0) return;
     for (const task of this.#options.objects.tasks.values()) {
-      if (!task.finished && this.#withoutMachine.has(task.uid)) this.#work.add(keyOf(task.name));
+      if (!task.finished && this.#homeless.has(task.uid)) this.#work.add(keyOf(task.name));
     }
   }
 
-  /** Queues a Task that may run, and fails one that never can. */
-  async #check(key: string, signal: AbortSignal): Promise<void> {
+  /** Brings one Task to where it belongs, and writes down what can never be done. */
+  async #look(key: string, signal: AbortSignal): Promise<void> {
     const { objects, clock, log } = this.#options;
     const task = objects.tasks.get(nameOfKey(key));
     if (!objects.isSynced || !task || task.finished) return;
-    const verdict = this.#verdict(task);
-    if (verdict.kind === "run") this.#withoutMachine.delete(task.uid);
-    if (verdict.kind !== "run") this.#drop(task.uid);
-    switch (verdict.kind) {
-      case "run":
-        if (this.#ready.has(task.uid) || this.#served.has(task.uid) || this.#ended.has(task.uid)) return;
+    const standing = this.#standing(task);
+    if (standing.kind === "do") this.#homeless.delete(task.uid);
+    if (standing.kind !== "do") this.#drop(task.uid);
+    switch (standing.kind) {
+      case "do":
+        if (this.#ready.has(task.uid) || this.#given.has(task.uid) || this.#ended.has(task.uid)) return;
         this.#ready.set(task.uid, key);
-        return this.#notify();
-      case "skip":
+        return this.#tell();
+      case "leave":
         return;
       case "wait":
-        if (this.#withoutMachine.has(task.uid)) return;
-        this.#withoutMachine.set(task.uid, "early");
-        log.info({ task: key, reason: verdict.reason }, "Rufio task waiting for its machine");
+        if (this.#homeless.has(task.uid)) return;
+        this.#homeless.set(task.uid, "early");
+        log.info({ task: key, reason: standing.reason }, "Rufio task waiting for its machine");
         void clock.sleep(MACHINE_WITHIN_MS, signal).then(
           () => {
-            if (this.#withoutMachine.has(task.uid)) this.#withoutMachine.set(task.uid, "late");
+            if (this.#homeless.has(task.uid)) this.#homeless.set(task.uid, "late");
             this.#work.add(key);
           },
           () => undefined,
         );
         return;
       case "fail":
-        return this.#fail(task, verdict.reason, signal);
+        return this.#fail(task, standing.reason, signal);
       default:
-        return verdict satisfies never;
+        return standing satisfies never;
     }
   }
 
-  #verdict(task: OpenTask): Verdict {
+  #standing(task: OpenTask): Standing {
     const { objects, lease, owns } = this.#options;
-    if (!lease.isFree || task.deleted || this.#isOrphan(task)) return { kind: "skip" };
+    if (!lease.isFree || task.deleted || this.#isOrphan(task)) return { kind: "leave" };
     const job = objects.jobOfTask(task);
-    if (job?.finished) return { kind: "skip" };
+    if (job?.finished) return { kind: "leave" };
     const machine = job?.machine ?? objects.machineWith(task);
-    if (!owns(shareKey(machine ?? task.name))) return { kind: "skip" };
+    if (!owns(shareKey(machine ?? task.name))) return { kind: "leave" };
     const read = readTask(task.action);
     if (!read.ok) return { kind: "fail", reason: read.reason };
-    if (machine) return { kind: "run", machine };
+    if (machine) return { kind: "do", machine };
     const reason = `no Machine in ${task.name.namespace} has the connection of this Task: this worker acts on Machines alone`;
-    return { kind: this.#withoutMachine.get(task.uid) === "late" ? "fail" : "wait", reason };
+    return { kind: this.#homeless.get(task.uid) === "late" ? "fail" : "wait", reason };
   }
 
-  /** Its Job is gone, or being deleted: without a garbage collector, as in Tinkerbell's own API server, its Tasks stay. */
+  /** Its Job is gone, or being deleted: where no garbage collector runs, as in Tinkerbell's own API server, its Tasks stay. */
   #isOrphan(task: OpenTask): boolean {
     if (task.deleted) return true;
     return task.owner !== undefined && (this.#options.objects.jobOfTask(task)?.deleted ?? true);
@@ -260,11 +259,7 @@ export class TaskQueue implements ActionSource, Waking {
     const patched = await patchStatus(
       cluster,
       {
-        kind: KINDS.rufioTask,
-        name,
-        uid,
-        schema: TaskObject,
-        known: { resourceVersion, status },
+        ...{ kind: KINDS.rufioTask, name, uid, schema: TaskObject, known: { resourceVersion, status } },
         change: (found) => failedStatus(found, oneLine(reason), clock.now()),
       },
       signal,
@@ -277,51 +272,48 @@ export class TaskQueue implements ActionSource, Waking {
     for (const [uid, key] of this.#ready) {
       const task = objects.tasks.get(nameOfKey(key));
       const isOpen = task !== undefined && !task.finished && task.uid === uid;
-      const verdict = isOpen ? this.#verdict(task) : undefined;
+      const standing = isOpen ? this.#standing(task) : undefined;
       const read = isOpen ? readTask(task.action) : undefined;
-      if (!isOpen || !read?.ok || verdict?.kind !== "run") {
+      if (!isOpen || !read?.ok || standing?.kind !== "do") {
         this.#ready.delete(uid);
         continue;
       }
       const workflowId = keyOf({ ...task.name, ...(task.owner && { name: task.owner.name }) });
       if (inFlight.has(workflowId)) continue;
       this.#ready.delete(uid);
-      this.#served.set(uid, { key, workflowId });
-      return actionOf(read, {
-        workflowId,
-        task: { name: task.name.name, uid },
-        machine: machineName(verdict.machine),
-        image,
-        version,
-        begun: task.status.startTime !== undefined,
-      });
+      this.#given.set(uid, { key, workflowId });
+      const terms = {
+        ...{ workflowId, task: { name: task.name.name, uid }, machine: machineName(standing.machine) },
+        ...{ image, version, begun: task.status.startTime !== undefined },
+      };
+      return actionOf(read, terms);
     }
     return undefined;
   }
 
-  /** Tasks that were served, are not in flight and have not ended are served again. */
+  /** What the lane was given and no longer has at hand, although it has not ended, is to be given again. */
   #takeBack(inFlight: WorkflowSet): void {
     const nowMs = this.#options.clock.monotonicMs();
-    if (nowMs - this.#recheckedMs < RECHECK_MS) return;
-    this.#recheckedMs = nowMs;
-    for (const [uid, { key, workflowId }] of this.#served) {
+    if (nowMs - this.#lookedMs < LOOK_AGAIN_MS) return;
+    this.#lookedMs = nowMs;
+    for (const [uid, { key, workflowId }] of this.#given) {
       if (inFlight.has(workflowId)) continue;
-      this.#served.delete(uid);
+      this.#given.delete(uid);
       this.#work.add(key);
     }
   }
 
   #drop(uid: string): void {
     this.#ready.delete(uid);
-    this.#served.delete(uid);
+    this.#given.delete(uid);
   }
 
-  /** The Task has ended, or is gone. */
+  /** It ended, or it is gone. */
   #forget(task: RufioTask, key: string): void {
     const { uid, owner } = task;
     this.#drop(uid);
     this.#ended.delete(uid);
-    this.#withoutMachine.delete(uid);
+    this.#homeless.delete(uid);
     if (owner) {
       const keys = this.#ofJob.get(owner.uid);
       keys?.delete(key);
@@ -342,27 +334,31 @@ export class TaskQueue implements ActionSource, Waking {
     }
   }
 
-  #notify(): void {
+  #tell(): void {
     this.#changed.resolve();
     this.#changed = Promise.withResolvers();
   }
 
-  /** Waits for a change, or for that time. Rejects with the signal's reason. */
+  /** Until something may be given, or for so long. Rejects with the signal's reason. */
   async #change(withinMs: number, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const done = new AbortController();
+    const aborted = Promise.withResolvers<never>();
+    const onAbort = () => aborted.reject(signal.reason);
+    signal.addEventListener("abort", onAbort, { once: true });
     const slept = Number.isFinite(withinMs)
       ? [this.#options.clock.sleep(withinMs, done.signal).catch(() => undefined)]
       : [];
     try {
-      await raceAbort(Promise.race([this.#changed.promise, ...slept]), signal);
+      await Promise.race([this.#changed.promise, aborted.promise, ...slept]);
     } finally {
+      signal.removeEventListener("abort", onAbort);
       done.abort();
     }
   }
 }
 
-/** The name of an action's Task. */
+/** Of the Task that an action is. */
 export function taskNameOfAction({ workflowId, taskId }: ActionId): ObjectName {
   return { namespace: nameOfKey(workflowId).namespace, name: taskId };
 }

@@ -1,7 +1,7 @@
 import { timeText, withCondition } from "./conditions.ts";
 import { isFinished, type TaskStatus } from "./objects.ts";
 
-/** The changed fields of a Task's status. Undefined if it has ended already: its status is then final. */
+/** What a status patch sets of a Task. Undefined where it has ended already: what has ended is left alone. */
 export type TaskPatch = Readonly<Record<string, unknown>> | undefined;
 
 export function completedStatus(found: TaskStatus, startedMs: number, nowMs: number): TaskPatch {
