@@ -4,7 +4,8 @@ import { type Logger, silentLogger } from "../../../shared/logger.ts";
 import type { Action } from "../../../worker/action/action.ts";
 import { noObserver } from "../../../worker/action/observer.ts";
 import { alwaysAwake, type Wake, type Waking } from "../../../worker/action/waking.ts";
-import { type LaneOptions, runLane } from "../../../worker/lanes/lane.ts";
+import { runLane } from "../../../worker/lanes/lane.ts";
+import type { LaneOptions } from "../../../worker/lanes/lane-options.ts";
 import type { ActionSource, Poll, WorkflowSet } from "../../../worker/source/source.ts";
 import { scaledClock } from "../../support/scaled-clock.ts";
 
