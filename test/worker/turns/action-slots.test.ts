@@ -6,7 +6,7 @@ import { MachineLocks } from "../../../worker/turns/machine-locks.ts";
 const never = new AbortController().signal;
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-test("slots go to those who asked first, as many at a time as there are", async () => {
+test("slots are limited, and acquired first in, first out", async () => {
   const slots = new ActionSlots(2);
   const releases = await Promise.all([slots.acquire(never), slots.acquire(never)]);
   const order: string[] = [];
@@ -24,7 +24,7 @@ test("slots go to those who asked first, as many at a time as there are", async 
   expect(order).toEqual(["third", "fourth"]);
 });
 
-test("a slot given back twice is one slot", async () => {
+test("a slot released twice is one slot", async () => {
   const slots = new ActionSlots(1);
   const release = await slots.acquire(never);
   release();
@@ -40,7 +40,7 @@ test("a slot given back twice is one slot", async () => {
   expect(second).toBe(false);
 });
 
-test("one that stops waiting leaves the line, and takes no slot with it", async () => {
+test("one that stops waiting leaves the queue, and takes no slot", async () => {
   const slots = new ActionSlots(1);
   const release = await slots.acquire(never);
   const leaving = new AbortController();
@@ -54,7 +54,7 @@ test("one that stops waiting leaves the line, and takes no slot with it", async 
   expect(await third).toBeTypeOf("function");
 });
 
-test("nobody waits with a signal that has aborted, even when a slot is free", async () => {
+test("an aborted signal gets no slot, even if one is free", async () => {
   const slots = new ActionSlots(1);
 
   await expect(slots.acquire(AbortSignal.abort(new Error("stopping")))).rejects.toThrow("stopping");
@@ -77,7 +77,7 @@ interface Arrival {
   end(): void;
 }
 
-test("locks and slots together: whatever comes, ends or gives up, no machine has two and no slot is lost", async () => {
+test("locks and slots together: no machine has two actions and no slot is lost", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 1, max: 4 }),
