@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { OwnProgram } from "./runtime/in-process/own-program.ts";
+import type { SelfProgram } from "./runtime/self-program.ts";
 
 /** A command of the worker. Its modules are loaded when it is defined or run, not when it is listed. */
 export interface WorkerCommand {
@@ -12,7 +12,7 @@ export interface WorkerCommand {
   define(command: Command): Promise<void>;
 }
 
-export function workerCommands(own: OwnProgram): readonly WorkerCommand[] {
+export function workerCommands(own: SelfProgram): readonly WorkerCommand[] {
   return [
     {
       name: "start",

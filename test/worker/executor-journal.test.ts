@@ -16,14 +16,14 @@ import type { ActionJournal } from "../../worker/journal/journal.ts";
 import { MemoryJournal } from "../../worker/journal/memory-journal.ts";
 import { AuthGate } from "../../worker/machines/auth-gate.ts";
 import { SecretCommands } from "../../worker/machines/secret-commands.ts";
-import { actionLabels } from "../../worker/runtime/docker/container-spec.ts";
 import { DockerRuntime } from "../../worker/runtime/docker/docker-runtime.ts";
+import { actionLabels } from "../../worker/runtime/docker/spec.ts";
 import { LogStream } from "../../worker/runtime/log-stream.ts";
 import { ActionFolder } from "../../worker/runtime/process/action-program.ts";
 import { ProcessRuntime } from "../../worker/runtime/process/process-runtime.ts";
 import {
   type Adoption,
-  outputTerms,
+  outputOptions,
   type ReturnedAction,
   type Runtime,
 } from "../../worker/runtime/runtime.ts";
@@ -303,7 +303,7 @@ describe("an action of an earlier run", () => {
       name: "docker",
       run: () => Promise.reject(new Error("nothing is launched")),
       adopt: async ({ startedAt, ...left }) => {
-        const output = new LogStream(outputTerms(left));
+        const output = new LogStream(outputOptions(left));
         output.write("stdout", Buffer.from(`its password is ${CANARY}, said the BMC\n`));
         output.end();
         const message = `its password is ${CANARY}, said the BMC`;

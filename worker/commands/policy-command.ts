@@ -5,14 +5,14 @@ import { suggestion } from "../../shared/nearest-name.ts";
 import { addConfigOptions } from "../config/options.ts";
 import { RULE_SETTINGS } from "../config/rule-settings.ts";
 import { problemReport } from "../document/problem-report.ts";
-import type { OwnProgram } from "../runtime/in-process/own-program.ts";
+import type { SelfProgram } from "../runtime/self-program.ts";
 import { addTemplateArgument } from "./template-argument.ts";
 import { unknownArguments } from "./unknown-arguments.ts";
 
 const TEST = "test";
 
 /** `pbnj-worker policy`, with one subcommand, `test`. */
-export function definePolicy(command: Command, own: OwnProgram): void {
+export function definePolicy(command: Command, own: SelfProgram): void {
   command
     .usage("test [options] <template>")
     .helpCommand(false)

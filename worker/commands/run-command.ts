@@ -1,11 +1,11 @@
 import type { Command } from "commander";
 import { addConfigOptions } from "../config/options.ts";
-import type { OwnProgram } from "../runtime/in-process/own-program.ts";
+import type { SelfProgram } from "../runtime/self-program.ts";
 import { addTemplateArgument } from "./template-argument.ts";
 import { unknownArguments } from "./unknown-arguments.ts";
 
 /** `pbnj-worker run`. */
-export function defineRun(command: Command, own: OwnProgram): void {
+export function defineRun(command: Command, own: SelfProgram): void {
   addTemplateArgument(command).option("--task <name>", "run only this task");
   addConfigOptions(command)
     .allowUnknownOption()

@@ -12,7 +12,7 @@ import { composeRuntime } from "../compose/runtime.ts";
 import { loadExecutionConfig } from "../config/load-config.ts";
 import { problemReport } from "../document/problem-report.ts";
 import { MemoryJournal } from "../journal/memory-journal.ts";
-import type { OwnProgram } from "../runtime/in-process/own-program.ts";
+import type { SelfProgram } from "../runtime/self-program.ts";
 import type { Acknowledgement, StatusSink } from "../source/source.ts";
 import { actionsOfTask } from "../template/actions.ts";
 import { loadTemplate } from "../template/load-template.ts";
@@ -29,7 +29,7 @@ export async function runTemplate(
   path: string,
   flags: Readonly<Record<string, unknown>>,
   unknown: readonly Problem[],
-  own: OwnProgram,
+  own: SelfProgram,
 ): Promise<number> {
   const { map: _map, task: _task, ...settingFlags } = flags;
   const loaded = loadExecutionConfig({ flags: settingFlags, env: process.env });

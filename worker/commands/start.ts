@@ -21,7 +21,7 @@ import {
   StateDirectoryProblem,
 } from "../journal/state-directory.ts";
 import type { Worker } from "../lanes/worker.ts";
-import type { OwnProgram } from "../runtime/in-process/own-program.ts";
+import type { SelfProgram } from "../runtime/self-program.ts";
 import { switchLevelOnSignal } from "./log-level-signal.ts";
 import { createLogger } from "./logger.ts";
 import { keepHeapSmall } from "./small-heap.ts";
@@ -35,7 +35,7 @@ import { EXIT_TEMPORARY_FAILURE, isTemporary } from "./temporary-failure.ts";
 export async function start(
   flags: Readonly<Record<string, unknown>>,
   unknown: readonly Problem[],
-  own: OwnProgram,
+  own: SelfProgram,
 ): Promise<number> {
   keepHeapSmall();
   let unreadable: unknown;

@@ -9,7 +9,7 @@ import { problemReport } from "../document/problem-report.ts";
 import { type Deciding, explain } from "../policy/explain.ts";
 import { type ExplainedAction, explanationTable } from "../policy/explanation-text.ts";
 import { unenforced } from "../policy/unenforced.ts";
-import type { OwnProgram } from "../runtime/in-process/own-program.ts";
+import type { SelfProgram } from "../runtime/self-program.ts";
 import { actionsOfTask } from "../template/actions.ts";
 import { loadTemplate } from "../template/load-template.ts";
 import type { Template } from "../template/template.ts";
@@ -27,7 +27,7 @@ export async function testPolicy(
   path: string,
   flags: Readonly<Record<string, unknown>>,
   unknown: readonly Problem[],
-  own: OwnProgram,
+  own: SelfProgram,
 ): Promise<number> {
   const { map, namespace: inNamespace, output: asked, ...settingFlags } = flags;
   const [namespace, output] = [String(inNamespace), String(asked)];
@@ -67,7 +67,7 @@ function flagProblems(namespace: string, output: string): readonly Problem[] {
   return problems;
 }
 
-function decidingOf({ policy, inventory, settings }: Rules, own: OwnProgram): Deciding {
+function decidingOf({ policy, inventory, settings }: Rules, own: SelfProgram): Deciding {
   const { agentIdPattern, runtime, unsafeAnyImage, pullPolicy, memoryLimit, cpuLimit, pidsLimit } = settings;
   return {
     policy,

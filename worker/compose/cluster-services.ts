@@ -10,7 +10,7 @@ import { agentIdsOf } from "../machines/agent-id.ts";
 import type { AuthGate } from "../machines/auth-gate.ts";
 import type { Inventory } from "../machines/inventory.ts";
 import type { SecretCommands } from "../machines/secret-commands.ts";
-import type { ActionLibrary } from "../runtime/in-process/action-library.ts";
+import type { ActionLibrary } from "../runtime/action-library.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { ActionSource, StatusSink, Transport } from "../source/source.ts";
 import { type Locks, MachineLocks } from "../turns/machine-locks.ts";

@@ -8,17 +8,17 @@ import { decideFile } from "../policy/decide.ts";
 import type { Policy } from "../policy/policy.ts";
 import { unenforced } from "../policy/unenforced.ts";
 import { DockerRuntime } from "../runtime/docker/docker-runtime.ts";
+import { type FilePermit, refusalOf } from "../runtime/host-refusal.ts";
 import { InProcessRuntime } from "../runtime/in-process/in-process-runtime.ts";
-import type { OwnProgram } from "../runtime/in-process/own-program.ts";
 import { ActionFolder, OwnActions } from "../runtime/process/action-program.ts";
 import { ProcessRuntime } from "../runtime/process/process-runtime.ts";
-import { type FilePermit, refusalOf } from "../runtime/process/refusal.ts";
 import type { Runtime } from "../runtime/runtime.ts";
+import type { SelfProgram } from "../runtime/self-program.ts";
 import type { OpenedCluster } from "./cluster-services.ts";
 
 export interface RuntimeOptions {
   readonly log: Logger;
-  readonly own: OwnProgram;
+  readonly own: SelfProgram;
   /** Absent for `pbnj-worker run`, which keeps no state. */
   readonly state?: StateDirectory;
   readonly policy: () => Policy;

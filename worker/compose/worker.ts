@@ -11,7 +11,7 @@ import type { StateDirectory } from "../journal/state-directory.ts";
 import { type LaneControl, Worker } from "../lanes/worker.ts";
 import { AuthGate } from "../machines/auth-gate.ts";
 import { SecretCommands } from "../machines/secret-commands.ts";
-import type { OwnProgram } from "../runtime/in-process/own-program.ts";
+import type { SelfProgram } from "../runtime/self-program.ts";
 import { connectServer } from "../source/server/connect-server.ts";
 import { ActionSlots } from "../turns/action-slots.ts";
 import { laneFields } from "./change-fields.ts";
@@ -23,7 +23,7 @@ import { composeRuntime } from "./runtime.ts";
 
 export interface WorkerOptions {
   readonly log: Logger;
-  readonly own: OwnProgram;
+  readonly own: SelfProgram;
   readonly state: StateDirectory;
   readonly journal: ActionJournal;
   readonly clock?: Clock;

@@ -8,7 +8,7 @@ import type { LogFields } from "../action/action-status.ts";
 import type { Observer, SeenAction } from "../action/observer.ts";
 import { logActionLine } from "../runtime/log-line.ts";
 import type { DroppedOutput } from "../runtime/output-budget.ts";
-import type { OutputTerms } from "../runtime/runtime.ts";
+import type { OutputOptions } from "../runtime/runtime.ts";
 import { LogTail } from "./log-tail.ts";
 
 export interface ActionOutputOptions {
@@ -32,7 +32,7 @@ export class ActionOutput {
   }
 
   /** For the runtime. */
-  get terms(): OutputTerms {
+  get terms(): OutputOptions {
     return {
       onLog: (line) => this.#take(line),
       redactor: this.#options.redact,

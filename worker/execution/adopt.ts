@@ -6,7 +6,7 @@ import { fieldsOf, type LogFields } from "../action/action-status.ts";
 import { bootTime, msBetween, parseBootTime } from "../action/boot-time.ts";
 import { type Observer, seenAction } from "../action/observer.ts";
 import { type JournalEntry, statusOf } from "../journal/entry.ts";
-import { failedLaunch, nothingLeft } from "../runtime/outcome.ts";
+import { failedLaunch, nothingToRemove } from "../runtime/outcome.ts";
 import type { Adoption, EndedAction, Runtime } from "../runtime/runtime.ts";
 import type { Turns } from "../turns/turns.ts";
 import { ActionOutput } from "./action-output.ts";
@@ -115,7 +115,7 @@ export class Adopter {
         }
         log.warn(facts, "non-idempotent action of an earlier run lost: not run again");
         const reason = `${facts.reason}; it may have been carried out and is not idempotent, so it is not run again`;
-        const lost = nothingLeft(failedLaunch("internal", reason, startedAt, new Date(clock.now())));
+        const lost = nothingToRemove(failedLaunch("internal", reason, startedAt, new Date(clock.now())));
         return conclusion.conclude(entry.action, lost, about, cancel);
       }
       default:

@@ -6,7 +6,7 @@ import { type Observer, type SeenAction, seenAction } from "../action/observer.t
 import type { ActionJournal } from "../journal/journal.ts";
 import type { AuthGate } from "../machines/auth-gate.ts";
 import type { SecretCommands } from "../machines/secret-commands.ts";
-import type { Need } from "../runtime/leftover.ts";
+import type { Need } from "../runtime/orphan.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { ActionSlots } from "../turns/action-slots.ts";
 import type { Locks } from "../turns/machine-locks.ts";

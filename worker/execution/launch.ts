@@ -4,7 +4,7 @@ import type { Action, Outcome } from "../action/action.ts";
 import { fieldsOf, type LogFields } from "../action/action-status.ts";
 import { type Hook, hookFor, hookReport } from "../action/hooks.ts";
 import { type Observer, type SeenAction, seenAction } from "../action/observer.ts";
-import { failedLaunch, nothingLeft } from "../runtime/outcome.ts";
+import { failedLaunch, nothingToRemove } from "../runtime/outcome.ts";
 import {
   Detached,
   type EndedAction,
@@ -117,7 +117,7 @@ export class Launcher {
       credentials = await this.#options.credentials.read(target, timeoutMs, cancel);
     } catch (thrown) {
       const { class: errorClass, message } = BmcError.from(thrown);
-      return nothingLeft(failedLaunch(errorClass, message, startedAt, new Date(clock.now())));
+      return nothingToRemove(failedLaunch(errorClass, message, startedAt, new Date(clock.now())));
     }
     const { redact, learn, ...connection } = credentials;
     // A hook runs in any case: its action was this worker's.

@@ -2,7 +2,7 @@ import { type Backoff, backoffMs } from "../../shared/backoff.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { textOf } from "../../shared/text-of.ts";
-import type { Need } from "../runtime/leftover.ts";
+import type { Need } from "../runtime/orphan.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 
 export interface OrphanSweepOptions {

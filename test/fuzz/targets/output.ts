@@ -11,7 +11,7 @@ import { ActionLogs } from "../../../worker/observe/status/action-logs.ts";
 import { escapeHtml } from "../../../worker/observe/status/html.ts";
 import { readSpans } from "../../../worker/observe/tracing/read-spans.ts";
 import { MultiplexedStreamReader } from "../../../worker/runtime/docker/multiplexed-stream.ts";
-import { PodOutput } from "../../../worker/runtime/kubernetes/pod-output.ts";
+import { PodOutput } from "../../../worker/runtime/kubernetes/output.ts";
 import { readLogLine } from "../../../worker/runtime/log-line.ts";
 import { LogStream } from "../../../worker/runtime/log-stream.ts";
 import { bytesOf, latin, type Target } from "../target.ts";

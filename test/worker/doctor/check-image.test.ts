@@ -9,7 +9,7 @@ import { loadExecutionConfig } from "../../../worker/config/load-config.ts";
 import { checkImage } from "../../../worker/doctor/check-image.ts";
 import { DOCTOR_AGENT_ID } from "../../../worker/doctor/check-server.ts";
 import { EVERY_IMAGE, Policy } from "../../../worker/policy/policy.ts";
-import { LABEL } from "../../../worker/runtime/docker/container-spec.ts";
+import { LABEL } from "../../../worker/runtime/docker/spec.ts";
 import { eventually } from "../../actions/lab.ts";
 import { PROGRAM } from "../../cli/program.ts";
 import { buildActionImages } from "../../support/action-images.ts";
