@@ -111,7 +111,8 @@ describe("the end of an action whose workflow was deleted", () => {
       .poll(() => worker.journal.find(keyOf(deleted))?.phase, { timeout: 10_000 })
       .toBe("acknowledged");
 
-    expect(reportsOf(deleted).length).toBeLessThanOrEqual(5);
+    // RUNNING, and attempts for 3 s; how many depends on the jitter.
+    expect(reportsOf(deleted).length).toBeLessThanOrEqual(6);
   });
 });
 
