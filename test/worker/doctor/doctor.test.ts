@@ -6,8 +6,8 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import manifest from "../../../package.json" with { type: "json" };
 import { exitCodeOf } from "../../../shared/contract/exit-code.ts";
-import { isSkipped, isWell, isWrong } from "../../../worker/doctor/finding.ts";
-import { lookFor, renderCounts, renderFinding } from "../../../worker/doctor/render.ts";
+import { findingOf, okFinding, skippedFinding } from "../../../worker/doctor/finding.ts";
+import { lineStyleFor, renderCounts, renderFinding } from "../../../worker/doctor/render.ts";
 import { DoctorReport, reportOf } from "../../../worker/doctor/report.ts";
 import { eventually, tcpBlackHole } from "../../actions/lab.ts";
 import { PROGRAM, runProgram } from "../../cli/program.ts";
@@ -224,12 +224,12 @@ it("no secret is in what the doctor prints, whatever goes wrong", async () => {
 });
 
 describe("the report", () => {
-  const problem = isWrong("bmc-unreachable", "no answer", { subject: "node-1" });
-  const local = isWrong("engine-forbidden", "no permission", { facts: { how: "join the group" } });
+  const problem = findingOf("bmc-unreachable", "no answer", { subject: "node-1" });
+  const local = findingOf("engine-forbidden", "no permission", { facts: { how: "join the group" } });
 
   it.each([
-    ["nothing is wrong", [isWell("policy", "all is well"), isSkipped("bmc", "not asked")], 0],
-    ["a warning is no failure", [isWrong("deprecated-api", "old")], 0],
+    ["nothing is wrong", [okFinding("policy", "all is well"), skippedFinding("bmc", "not asked")], 0],
+    ["a warning is no failure", [findingOf("deprecated-api", "old")], 0],
     ["the first problem decides", [problem, local], 11],
     ["a problem without a class is 1", [local, problem], 1],
   ])("ends with the right code: %s", (_, findings, exitCode) => {
@@ -249,7 +249,7 @@ describe("the report", () => {
 });
 
 describe("lines for people", () => {
-  const wrong = isWrong("deprecated-api", "an old \u001b[2Jserver", { subject: "tink:42113" });
+  const wrong = findingOf("deprecated-api", "an old \u001b[2Jserver", { subject: "tink:42113" });
 
   it("are plain where nobody looks on", () => {
     expect(renderFinding(wrong, "plain")).toBe(
@@ -273,7 +273,7 @@ describe("lines for people", () => {
     [{ isTTY: true }, { TERM: "dumb" }, "plain"],
     [{}, {}, "plain"],
   ] as const)("look for %j with %j: %s", (stream, env, look) => {
-    expect(lookFor(stream, env)).toBe(look);
+    expect(lineStyleFor(stream, env)).toBe(look);
   });
 
   it("count in words", () => {
