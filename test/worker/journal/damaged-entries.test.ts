@@ -9,7 +9,7 @@ import { journalLab } from "./journal-lab.ts";
 const { key } = entryOf("a9");
 const whole = encodeEntry(entryOf("a9", "launched"));
 
-/** What may be found by the name of an entry. */
+/** What a file with an entry's name may contain. */
 const damages: readonly {
   readonly damage: string;
   readonly make: (path: string) => Promise<unknown>;
@@ -110,7 +110,7 @@ describe.each(damages)("an entry that is $damage", ({ make, problem }) => {
     const journal = await open();
     const acknowledged = entryOf("a9", "acknowledged");
 
-    // A folder cannot be replaced at once: until the server knows the end, it goes on saying that the outcome is unknown.
+    // A folder cannot be replaced atomically: until the server knows the end, the entry stays damaged.
     await journal.write(entryOf("a9", "ended")).catch(() => undefined);
     const ended = journal.find(key)?.phase;
     await journal.write(acknowledged);
@@ -206,7 +206,7 @@ it("many damaged entries log twenty warnings and a sum", async () => {
   expect(warnings.at(-1)).toEqual({ directory, more: 5 });
 });
 
-/** An entry as a worker without checksums wrote it. */
+/** An entry of a worker without checksums. */
 function earlier(changed: Readonly<Record<string, unknown>>): string {
   return JSON.stringify({ version: 1, ...entryOf("a9", "launched"), ...changed });
 }

@@ -12,10 +12,10 @@ import { scaledClock } from "../../support/scaled-clock.ts";
 import { entryOf } from "./entries.ts";
 
 const OTHER = join(import.meta.dirname, "../../support/fixtures/open-state-directory.ts");
-/** As many times as fast as in earnest. */
+/** How much faster the clock is. */
 const FACTOR = 20;
 
-/** A directory that this process holds. */
+/** A directory that this process has locked. */
 async function held() {
   const root = await mkdtemp(join(tmpdir(), "pbnj-state-lock-"));
   const path = join(root, "state");
@@ -31,7 +31,7 @@ async function held() {
   };
 }
 
-/** What another process says that tries to open it; it then holds it until the test is over. */
+/** The output of another process that tries to open it, and then keeps it until the end of the test. */
 async function opened(path: string, factor = FACTOR): Promise<string> {
   const other = execa(process.execPath, [OTHER, path, String(factor)], { stdin: "pipe", reject: false });
   onTestFinished(async () => {
@@ -87,7 +87,7 @@ describe("a state directory whose lock file is deleted", () => {
     expect(await state.untilLost(new AbortController().signal, silentLogger)).toMatchObject({
       message: taken,
     });
-    // What runs already goes on record all the same.
+    // Running actions are still recorded.
     await journal.write(entryOf("a2", "ended"));
   });
 

@@ -347,12 +347,12 @@ describe("a lane of a server that serves several workflows", () => {
   });
 });
 
-/** Holds every question until it is taken back, except for those for which it has something. */
+/** Holds every poll until it is taken back, unless it has an answer. */
 class Holding implements ActionSource {
-  /** How many questions it was asked, and is holding now. */
+  /** How many polls it got, and holds now. */
   asked = 0;
   held = 0;
-  /** What the next questions are answered with. */
+  /** The next answers. */
   readonly polls: Poll[] = [];
   readonly #onAsked: (source: Holding) => void;
 
@@ -381,15 +381,15 @@ class Holding implements ActionSource {
   }
 }
 
-/** Lets a lane rest until it is told why to ask. */
+/** Lets a lane wait until it gets a reason to poll. */
 class Bell implements Waking {
   readonly #rung: Wake[] = [];
   #waiting: PromiseWithResolvers<Wake> | undefined;
-  /** Why it was asked for each action. */
+  /** The reason of the poll for each action. */
   readonly heard: Wake[] = [];
-  /** How many times a lane has rested. */
+  /** How many times a lane has waited. */
   rests = 0;
-  /** Resolves the next time a lane rests. */
+  /** Resolves the next time a lane waits. */
   rested = Promise.withResolvers<void>();
 
   ring(why: Wake): void {
@@ -461,7 +461,7 @@ describe("a lane with wake-ups", () => {
     await bell.rested.promise;
     stop.abort();
     await ended;
-    // At the start, when it was woken, and for what may follow the action.
+    // At the start, when it was woken, and for the action that may follow.
     expect(source.asked).toBe(3);
     expect(bell.heard).toEqual(["addressed"]);
   });

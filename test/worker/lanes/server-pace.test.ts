@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Clock } from "../../../shared/clock.ts";
 import { ServerPace } from "../../../worker/lanes/server-pace.ts";
 
-/** A clock that goes on only when it is told to. */
+/** A clock that moves only with `forward`. */
 class HandClock implements Clock {
   #nowMs = 0;
   readonly #sleepers = new Set<{ readonly untilMs: number; readonly wake: () => void }>();

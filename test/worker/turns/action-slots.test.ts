@@ -61,7 +61,7 @@ test("an aborted signal gets no slot, even if one is free", async () => {
   await expect(slots.acquire(never)).resolves.toBeTypeOf("function");
 });
 
-/** What may happen next: somebody comes to a machine, somebody who works ends, somebody gives up. */
+/** The next event: an action comes to a machine, a running one ends, or a waiting one is cancelled. */
 const step = fc.oneof(
   fc.record({ kind: fc.constant("arrive" as const), machine: fc.integer({ min: 0, max: 3 }) }),
   fc.record({ kind: fc.constant("end" as const), which: fc.nat(20) }),
@@ -102,7 +102,7 @@ test("locks and slots together: no machine has two actions and no slot is lost",
           all.push(arrival);
           runs.push(run(arrival, work.promise));
         };
-        // As an action does: its turn at the machine first, then a slot.
+        // Like an action: the machine first, then a slot.
         const run = async (arrival: Arrival, work: Promise<void>) => {
           const held: (() => void)[] = [];
           try {
@@ -134,7 +134,7 @@ test("locks and slots together: no machine has two actions and no slot is lost",
             if (arrival?.state === "waiting") arrival.abort.abort(new Error("gave up"));
           } else await settled();
         }
-        // Everybody who has not given up gets through, so nothing was lost.
+        // Everything that was not cancelled runs, so that nothing was lost.
         for (let round = 0; round <= all.length; round += 1) {
           await settled();
           for (const arrival of working()) arrival.end();
@@ -142,12 +142,12 @@ test("locks and slots together: no machine has two actions and no slot is lost",
         await Promise.all(runs);
 
         expect(all.filter(({ state }) => state !== "ended" && state !== "gave up")).toEqual([]);
-        // At one machine they began in the order in which they came.
+        // At one machine, first in, first out.
         for (const machine of [0, 1, 2, 3]) {
           const numbers = begun.filter((each) => each.machine === machine).map(({ number }) => number);
           expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
         }
-        // Every slot is free again, and no more than there were.
+        // Every slot is free again, and there are no more than before.
         const again = await Promise.all(Array.from({ length: size }, () => slots.acquire(never)));
         expect(again).toHaveLength(size);
         let beyond = false;

@@ -83,7 +83,7 @@ async function brokenServer(): Promise<{
   };
 }
 
-/** So many lanes at a server, and the states that they are in. */
+/** Lanes at one server, and their states. */
 function startLanes(count: number, source: Transport, { clock, log }: Omit<Connecting, "api">) {
   const stop = new AbortController();
   const states = new Map<string, string>();
@@ -149,7 +149,7 @@ it("a server that keeps dropping its connections is probed less and less often",
   const stopMs = clock.monotonicMs() + 120_000;
 
   while (clock.monotonicMs() < stopMs) {
-    // Polls are held for so long that the server counts as available.
+    // The server counts as available because it holds polls.
     await clock.sleep(1_500);
     server.dropConnections();
   }

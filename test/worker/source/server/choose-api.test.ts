@@ -189,7 +189,7 @@ describe("replaced while the worker runs", () => {
     const after = await legacyServer(before.port);
     after.submit({ template: TEMPLATE });
 
-    // The worker may first have to notice that its connection is gone.
+    // The worker may not have noticed yet that its connection is lost.
     await expect.poll(async () => (await transport.next("pbnj", never)).kind).toBe("action");
     expect(transport.servesSeveral()).toBe(true);
   });

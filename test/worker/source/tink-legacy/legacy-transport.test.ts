@@ -36,7 +36,7 @@ function ended(action: Action, state: "success" | "failed" | "timeout" = "succes
   return { action, state, startedAt, stoppedAt: new Date(), message: `it is ${state}` };
 }
 
-/** A workflow of which this worker's first action is to be done. */
+/** A workflow that begins with an action of this worker. */
 function submitted(server: LegacyTinkServer, name: string, worker = "pbnj") {
   return server.submit({ name, template: exampleTemplate([{ worker, actions: ["power-off"] }]) });
 }
@@ -90,7 +90,7 @@ describe("a workflow", () => {
     const action = actionIn(await transport.next("pbnj", never));
     await transport.report(running(action), never);
     await transport.report(ended(action, state), never);
-    // Somebody sets it back by hand, and leaves the action as it is.
+    // Reset by hand, without the action.
     server.board.set(workflow, "RUNNING");
 
     expect(await transport.next("pbnj", never)).toMatchObject({ kind: "idle" });

@@ -66,7 +66,7 @@ async function listening(
   return transport;
 }
 
-/** A server that does one thing after the other with the calls it gets, and then behaves. */
+/** A server with one behaviour per call, and then the normal one. */
 function against(
   behaviours: readonly Behaviour[],
   options: Partial<TinkTransportOptions> = {},

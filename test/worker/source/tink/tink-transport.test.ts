@@ -367,7 +367,7 @@ describe("the connection", () => {
     server.submit({ template: exampleTemplate([{ worker: "other", actions: ["power-on"] }]) });
 
     server.dropConnections("goaway");
-    // Until the client has read the GOAWAY its calls are refused.
+    // Calls fail until the client has read the GOAWAY.
     let next = await transport.next("other", never);
     while (next.kind === "failed") next = await transport.next("other", never);
     server.submit({ template: ONE_ACTION });
