@@ -233,13 +233,16 @@ class Life {
     });
     return new Worker({
       ...more,
-      agentIds: () => [AGENT],
+      services: {
+        agentIds: () => [AGENT],
+        sourceOf: () => transport,
+        wakingOf: () => undefined,
+        ready: async () => undefined,
+        run: async () => undefined,
+        close: async () => undefined,
+      },
+      reload: async () => undefined,
       transport,
-      sourceOf: () => transport,
-      wakingOf: () => undefined,
-      backgroundTasks: [],
-      ready: async () => undefined,
-      close: async () => undefined,
       runtime,
       executor,
       facts: {
