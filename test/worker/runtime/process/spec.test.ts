@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { childEnvironment } from "../../../../../worker/runtime/process/spec.ts";
+import { childEnvironment } from "../../../../worker/runtime/process/spec.ts";
 
 describe("the environment of a child", () => {
   const deadline = new Date("2030-01-02T03:04:05.000Z");
