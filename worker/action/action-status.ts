@@ -27,7 +27,7 @@ function stateOf(outcome: Outcome): ActionState {
 }
 
 /** For the workflow: the action's own reason, with its class and exit code if it failed. */
-export function statusMessage(action: Pick<ActionId, "name">, outcome: Outcome): string {
+function statusMessage(action: Pick<ActionId, "name">, outcome: Outcome): string {
   if (outcome.ok) return outcome.message;
   const code = outcome.exitCode === undefined ? "" : `, exit ${outcome.exitCode}`;
   const machine = outcome.result?.machine ? ` ${outcome.result.machine}` : "";

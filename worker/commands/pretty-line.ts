@@ -4,7 +4,7 @@ import { printable } from "../../shared/printable.ts";
 export type LinePart = "time" | "debug" | "info" | "warn" | "error" | "subject" | "facts";
 export type Paint = (part: LinePart, text: string) => string;
 
-export const unpainted: Paint = (_part, text) => text;
+const unpainted: Paint = (_part, text) => text;
 
 type LogRecord = Readonly<Record<string, unknown>>;
 

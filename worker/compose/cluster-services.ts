@@ -2,17 +2,16 @@ import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Action, ActionId } from "../action/action.ts";
 import type { ClusterFacts, Observer } from "../action/observer.ts";
-import type { Waking } from "../action/waking.ts";
 import type { ExecutionConfig, RuntimeConfig, WorkerConfig } from "../config/worker-config.ts";
 import type { StateDirectory } from "../journal/state-directory.ts";
-import type { LaneControl } from "../lanes/worker.ts";
+import type { LaneServices } from "../lanes/worker.ts";
 import { agentIdsOf } from "../machines/agent-id.ts";
 import type { AuthGate } from "../machines/auth-gate.ts";
 import type { Inventory } from "../machines/inventory.ts";
 import type { SecretCommands } from "../machines/secret-commands.ts";
 import type { ActionLibrary } from "../runtime/action-library.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import type { ActionSource, StatusSink, Transport } from "../source/source.ts";
+import type { StatusSink, Transport } from "../source/source.ts";
 import { type Locks, MachineLocks } from "../turns/machine-locks.ts";
 
 /** A cluster that the settings use. What implements this is in `cluster/`; nothing else of Kubernetes is needed here. */
@@ -47,16 +46,11 @@ export interface ServiceOptions {
 }
 
 /** What a worker gets from a cluster, if it uses one: machines, locks, lanes, and sources of actions. */
-export interface ClusterServices {
+export interface ClusterServices extends LaneServices {
   readonly inventory: Inventory;
   readonly locks: Locks;
   readonly observer: Partial<Observer>;
-  /** The agent IDs that this worker polls for. */
-  agentIds(): readonly string[];
-  sourceOf(agentId: string): ActionSource;
   sinkOf(action: Pick<ActionId, "agentId">): StatusSink;
-  /** Undefined if the lane polls all the time. */
-  wakingOf(agentId: string): Waking | undefined;
   /** As `ExecutorOptions.isOurs`. */
   isOurs(action: Pick<Action, "agentId">): boolean;
   /** As `ExecutorOptions.cancelOf`. */
@@ -64,11 +58,6 @@ export interface ClusterServices {
   facts?(): ClusterFacts;
   /** The inventory file was reloaded. */
   machinesChanged(): void;
-  /** Runs until the signal aborts. Never rejects. */
-  run(lanes: LaneControl, stop: AbortSignal): Promise<void>;
-  /** Resolves when the lanes may start. Never rejects. */
-  ready(stop: AbortSignal): Promise<void>;
-  close(): Promise<void>;
 }
 
 /** Every agent ID of the machines in an inventory, and the fixed ones. */

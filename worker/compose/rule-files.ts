@@ -34,27 +34,15 @@ export class RuleFiles {
 
   watched(events: RuleFileEvents): readonly WatchedFile[] {
     const { inventory, policy } = this.#config.watched;
-    return [
-      ...(inventory
-        ? [
-            {
-              name: "inventory" as const,
-              ...inventory,
-              touched: events.inventoryTouched,
-              take: (text: string) => this.#takeInventory(inventory.path, text, events),
-            },
-          ]
-        : []),
-      ...(policy
-        ? [
-            {
-              name: "policy" as const,
-              ...policy,
-              take: (text: string) => this.#takePolicy(policy.path, text),
-            },
-          ]
-        : []),
-    ];
+    const files: WatchedFile[] = [];
+    if (inventory) {
+      const take = (text: string) => this.#takeInventory(inventory.path, text, events);
+      files.push({ name: "inventory", ...inventory, take, touched: events.inventoryTouched });
+    }
+    if (policy) {
+      files.push({ name: "policy", ...policy, take: (text) => this.#takePolicy(policy.path, text) });
+    }
+    return files;
   }
 
   #takeInventory(path: string, text: string, { machinesChanged }: RuleFileEvents): Checked<LogFields> {

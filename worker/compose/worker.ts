@@ -95,10 +95,9 @@ export function composeWorker(config: WorkerConfig, options: WorkerOptions): Wor
     await reloadFiles({ files, intervalMs, readFile: readTextFile, clock, log, observer }, stop);
   };
   return new Worker({
-    agentIds: () => services.agentIds(),
+    services,
+    reload,
     transport,
-    sourceOf: (agentId) => services.sourceOf(agentId),
-    wakingOf: (agentId) => services.wakingOf(agentId),
     runtime,
     executor,
     observer,
@@ -115,8 +114,5 @@ export function composeWorker(config: WorkerConfig, options: WorkerOptions): Wor
     log,
     maxBackoffMs,
     shutdownGraceMs: config.shutdownGraceMs,
-    backgroundTasks: [(lanes, stop) => services.run(lanes, stop), reload],
-    ready: (stop) => services.ready(stop),
-    close: () => services.close(),
   });
 }

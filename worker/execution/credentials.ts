@@ -1,5 +1,6 @@
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import type { Connection } from "../../shared/contract/connection.ts";
+import { LONGEST_TIMER_MS } from "../../shared/deadline.ts";
 import { defined } from "../../shared/defined.ts";
 import { formatSeconds } from "../../shared/duration.ts";
 import { type Redactor, redactor } from "../../shared/secret-forms.ts";
@@ -25,9 +26,6 @@ export interface LaunchCredentials extends Pick<LaunchRequest, "connection" | "m
   /** Remembers whether the BMC refused the credentials. */
   readonly learn: (outcome: Outcome) => void;
 }
-
-/** The longest time a Node timer can wait; a longer one would fire at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** Reads the credentials of launches. */
 export class Credentials {

@@ -1,6 +1,7 @@
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { textOf } from "../../shared/text-of.ts";
+import { withTimeout } from "../../shared/timeout.ts";
 import type { ActionId, ActionStatus, Delivery } from "../action/action.ts";
 import { actionKey } from "../action/action-key.ts";
 import { fieldsOf } from "../action/action-status.ts";
@@ -133,13 +134,8 @@ export class FinalReports {
 
   /** Waits for a report, but no longer than a lane waits. Resolves to true if it is finished. */
   async #isDone(done: Promise<void>): Promise<boolean> {
-    const waited = new AbortController();
-    const late = this.#options.clock.sleep(LANE_WAIT_MS, waited.signal).then(
-      () => false,
-      () => true,
-    );
-    const isDone = await Promise.race([done.then(() => true), late]);
-    waited.abort();
-    return isDone;
+    const { clock } = this.#options;
+    const isDone = withTimeout(LANE_WAIT_MS, NEVER, () => done.then(() => true), clock);
+    return isDone.catch(() => false);
   }
 }

@@ -119,7 +119,7 @@ export class Launcher {
       const { class: errorClass, message } = BmcError.from(thrown);
       return nothingToRemove(failedLaunch(errorClass, message, startedAt, new Date(clock.now())));
     }
-    const { redact, learn, ...connection } = credentials;
+    const { redact, learn, ...access } = credentials;
     // A hook runs in any case: its action was this worker's.
     if (onLaunch && !isOurs(action)) throw new NotLaunched("another replica has its agent ID");
     const seen = seenAction(action);
@@ -128,7 +128,7 @@ export class Launcher {
       action,
       timeoutMs,
       environment: traceEnvironment(seen),
-      ...connection,
+      ...access,
       ...defined({ terms: target.terms, onLaunch }),
       ...output.terms,
     };

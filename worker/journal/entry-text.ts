@@ -3,7 +3,7 @@ import { actionKey } from "../action/action-key.ts";
 import { JournalEntry } from "./entry.ts";
 
 /** Version 1 had no checksum. */
-export const ENTRY_VERSION = 2;
+const ENTRY_VERSION = 2;
 
 export type DecodedEntry =
   | { readonly ok: true; readonly entry: JournalEntry }

@@ -1,29 +1,19 @@
 import { type Backoff, backoffMs } from "../../shared/backoff.ts";
-import type { Clock } from "../../shared/clock.ts";
 import { logOutage } from "../../shared/log-outage.ts";
-import type { Logger } from "../../shared/logger.ts";
 import { textOf } from "../../shared/text-of.ts";
-import type { Observer } from "../action/observer.ts";
 import type { Poll } from "../source/source.ts";
-
-export interface PollFailuresOptions {
-  readonly agentId: string;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly maxBackoffMs: number;
-  readonly observer: Pick<Observer, "lane">;
-}
+import type { LaneOptions } from "./lane-options.ts";
 
 /** The failed polls of one lane in a row, and its waits between them. */
 export class PollFailures {
-  readonly #options: PollFailuresOptions;
+  readonly #options: LaneOptions;
   readonly #backoff: Backoff;
   #failures = 0;
   #isWarned = false;
   /** The server has not answered this lane since an outage. */
   #isAfterOutage = false;
 
-  constructor(options: PollFailuresOptions) {
+  constructor(options: LaneOptions) {
     this.#options = options;
     this.#backoff = { firstMs: 500, maxMs: options.maxBackoffMs, jitter: 0.5 };
   }

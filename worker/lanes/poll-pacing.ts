@@ -1,18 +1,8 @@
 import { type Backoff, backoffMs } from "../../shared/backoff.ts";
-import type { Clock } from "../../shared/clock.ts";
-import type { Observer } from "../action/observer.ts";
-import type { Wake, Waking } from "../action/waking.ts";
-import type { ActionSource, Poll, WorkflowSet } from "../source/source.ts";
-import type { ServerPace } from "./server-pace.ts";
-
-export interface PollPacingOptions {
-  readonly agentId: string;
-  readonly source: ActionSource;
-  readonly waking: Waking;
-  readonly serverPace: ServerPace;
-  readonly clock: Clock;
-  readonly observer: Pick<Observer, "lane" | "polling" | "poll">;
-}
+import { alwaysAwake, type Wake, type Waking } from "../action/waking.ts";
+import type { Poll, WorkflowSet } from "../source/source.ts";
+import type { LaneOptions } from "./lane-options.ts";
+import { ServerPace } from "./server-pace.ts";
 
 /** The lane took the poll back because the server held it. */
 export interface TakenBack {
@@ -39,7 +29,9 @@ const HELD_MS = 2_000;
 
 /** When one lane polls, and for how long the server may hold the poll. */
 export class PollPacing {
-  readonly #options: PollPacingOptions;
+  readonly #options: LaneOptions;
+  readonly #waking: Waking;
+  readonly #serverPace: ServerPace;
   /** Idle answers in a row that the server did not hold. */
   #quickIdles = 0;
   /** Polls in a row that were taken back. */
@@ -47,8 +39,10 @@ export class PollPacing {
   /** At the start, so that an operator sees that the server answers; after an action, because the next one may be ready. */
   #isDue = true;
 
-  constructor(options: PollPacingOptions) {
+  constructor(options: LaneOptions) {
     this.#options = options;
+    this.#waking = options.waking ?? alwaysAwake;
+    this.#serverPace = options.serverPace ?? new ServerPace(options.clock);
   }
 
   /** How long to pause after an idle answer. */
@@ -58,25 +52,25 @@ export class PollPacing {
 
   /** Waits until the lane is to poll, and resolves to the reason. Resolves, too, when `stop` aborts. */
   async next(mustPoll: boolean, stop: AbortSignal): Promise<Wake> {
-    const { agentId, observer, waking } = this.#options;
-    const now = mustPoll ? "unknown" : waking.now(agentId);
+    const { agentId, observer } = this.#options;
+    const now = mustPoll ? "unknown" : this.#waking.now(agentId);
     if (now) return now;
     if (this.#isDue) return "rarely";
     this.#takenBack = 0;
     observer.lane(agentId, "waiting");
-    return waking.wait(agentId, stop);
+    return this.#waking.wait(agentId, stop);
   }
 
   /** Rejects only when `stop` aborts. */
   async poll(why: Wake, inFlight: WorkflowSet, stop: AbortSignal): Promise<Poll | TakenBack> {
-    const { agentId, clock, observer, serverPace, source } = this.#options;
+    const { agentId, clock, observer, source } = this.#options;
     const sentMs = clock.monotonicMs();
     observer.polling(agentId);
     this.#isDue = false;
     const poll = await this.#pollWithin(this.#holdOf(why, sentMs), inFlight, stop);
     const durationMs = clock.monotonicMs() - sentMs;
     this.#takenBack = poll.kind === "taken-back" ? this.#takenBack + 1 : 0;
-    if (poll.kind === "action" || poll.kind === "idle") serverPace.answered(sentMs);
+    if (poll.kind === "action" || poll.kind === "idle") this.#serverPace.answered(sentMs);
     observer.poll({
       agentId,
       code: poll.kind === "failed" ? poll.code : "OK",
@@ -96,16 +90,15 @@ export class PollPacing {
 
   /** Resolves when the server has held a poll for long enough; undefined if the server decides. */
   #holdOf(why: Wake, sentMs: number): ((signal: AbortSignal) => Promise<void>) | undefined {
-    const { clock, serverPace, source } = this.#options;
+    const { clock, source } = this.#options;
     if (source.servesSeveral()) return undefined;
     if (why === "rarely") return (signal) => clock.sleep(RARE_HOLD_MS, signal);
     const ms = why === "addressed" ? this.#wokenHoldMs() : undefined;
-    return ms === undefined ? undefined : (signal) => serverPace.held(sentMs, ms, signal);
+    return ms === undefined ? undefined : (signal) => this.#serverPace.held(sentMs, ms, signal);
   }
 
   #wokenHoldMs(): number | undefined {
-    const { agentId, waking } = this.#options;
-    const blocking = waking.blocking?.(agentId) ?? 0;
+    const blocking = this.#waking.blocking?.(this.#options.agentId) ?? 0;
     if (blocking > 0 && this.#takenBack < POLLS_PER_WORKFLOW * (blocking + 1)) return BLOCKED_HOLD_MS;
     return WOKEN_HOLDS_MS[this.#takenBack];
   }

@@ -10,12 +10,25 @@ import type { ActionSource, Transport } from "../source/source.ts";
 import { runLane } from "./lane.ts";
 import { ServerPace } from "./server-pace.ts";
 
+/** Decides which lanes a worker has, and where their actions come from. */
+export interface LaneServices {
+  /** The agent IDs that this worker polls for. */
+  agentIds(): readonly string[];
+  sourceOf(agentId: string): ActionSource;
+  /** Undefined if the lane polls all the time. */
+  wakingOf(agentId: string): Waking | undefined;
+  /** Resolves when the lanes may start. Never rejects. */
+  ready(stop: AbortSignal): Promise<void>;
+  /** Runs beside the lanes until the signal aborts. Never rejects. */
+  run(lanes: LaneControl, stop: AbortSignal): Promise<void>;
+  close(): Promise<void>;
+}
+
 export interface WorkerOptions {
-  /** The agent IDs to begin with; called once `ready` has resolved. */
-  readonly agentIds: () => readonly string[];
+  readonly services: LaneServices;
+  /** Runs like `LaneServices.run`. */
+  readonly reload: LaneServices["run"];
   readonly transport: Pick<Transport, "close">;
-  readonly sourceOf: (agentId: string) => ActionSource;
-  readonly wakingOf: (agentId: string) => Waking | undefined;
   readonly runtime: Pick<Runtime, "detach" | "close">;
   readonly executor: Pick<Executor, "execute" | "recover" | "reported">;
   readonly clock: Clock;
@@ -25,12 +38,6 @@ export interface WorkerOptions {
   readonly facts: WorkerFacts;
   /** How long running actions may take to end by themselves once the worker is stopping. */
   readonly shutdownGraceMs: number;
-  /** They run beside the lanes until the worker stops, and never reject. */
-  readonly backgroundTasks: readonly ((lanes: LaneControl, stop: AbortSignal) => Promise<void>)[];
-  /** Resolves when the lanes may start: the background tasks have loaded their data, or timed out. Never rejects. */
-  readonly ready: (stop: AbortSignal) => Promise<void>;
-  /** Releases what else the worker holds. */
-  readonly close: () => Promise<void>;
 }
 
 /** How the worker ended: after all actions, with cancelled actions, or with actions that keep running without it. */
@@ -41,7 +48,6 @@ export interface LaneChanges {
   readonly removed: readonly string[];
 }
 
-/** What background tasks may change. */
 export interface LaneControl {
   /** From now on polls for these agent IDs. A removed lane ends after its action. */
   setAgentIds(agentIds: readonly string[]): LaneChanges;
@@ -63,8 +69,8 @@ export class Worker implements LaneControl {
   readonly #lanes = new Map<string, Lane>();
   readonly #serverPace: ServerPace;
   #agentIds: ReadonlySet<string> = new Set();
-  /** By agent ID, the number of open polls. */
-  readonly #polls = new Map<string, number>();
+  /** Agent IDs with an open poll. */
+  readonly #polling = new Set<string>();
   /** Called whenever a poll ends. */
   readonly #onPollEnded = new Set<() => void>();
   #running = 0;
@@ -80,21 +86,23 @@ export class Worker implements LaneControl {
 
   /** Resolves when all lanes have ended and everything is released. */
   async run(): Promise<WorkerEnd> {
-    const { agentIds, backgroundTasks, close, executor, ready, runtime, transport } = this.#options;
+    const { executor, reload, runtime, services, transport } = this.#options;
+    const stop = this.#stop.signal;
     try {
-      const tasks = backgroundTasks.map((task) => task(this, this.#stop.signal));
-      await ready(this.#stop.signal);
+      const background = [services.run(this, stop), reload(this, stop)];
+      await services.ready(stop);
       // Before the lanes: actions of an earlier worker get their machines first.
       const recovered = executor.recover(this.#signals);
-      this.setAgentIds(agentIds());
-      await Promise.all([recovered, this.#untilStopped(), ...tasks]);
+      this.setAgentIds(services.agentIds());
+      // `recover` resolves after `stop` has aborted.
+      await Promise.all([recovered, ...background]);
       await Promise.all([...this.#lanes.values()].map(({ ended }) => ended));
       await executor.reported();
     } finally {
       this.#ended.abort();
       await runtime.close();
       await transport.close();
-      await close();
+      await services.close();
     }
     if (!this.#cancel.signal.aborted) return "drained";
     return runtime.detach ? "detached" : "cancelled";
@@ -113,7 +121,7 @@ export class Worker implements LaneControl {
   }
 
   async removedPollsEnded(): Promise<void> {
-    const isPolling = () => [...this.#polls.keys()].some((agentId) => !this.#isPolled(agentId));
+    const isPolling = () => [...this.#polling].some((agentId) => !this.#isPolled(agentId));
     while (isPolling()) {
       const ended = Promise.withResolvers<void>();
       this.#onPollEnded.add(ended.resolve);
@@ -155,18 +163,18 @@ export class Worker implements LaneControl {
 
   #ensureLane(agentId: string): void {
     if (this.#lanes.has(agentId) || this.#stop.signal.aborted) return;
-    const { sourceOf, wakingOf, clock, log, maxBackoffMs, observer } = this.#options;
+    const { clock, log, maxBackoffMs, observer, services } = this.#options;
     const stop = new AbortController();
     const ended = runLane(
       {
         agentId,
-        source: this.#counted(sourceOf(agentId)),
+        source: this.#tracked(services.sourceOf(agentId)),
         execute: (action) => this.#execute(action),
         clock,
         log,
         maxBackoffMs,
         observer,
-        waking: wakingOf(agentId),
+        waking: services.wakingOf(agentId),
         serverPace: this.#serverPace,
       },
       stop.signal,
@@ -182,21 +190,16 @@ export class Worker implements LaneControl {
     return this.#agentIds.has(agentId) && !this.#stop.signal.aborted;
   }
 
-  /** Counts the open polls. */
-  #counted(source: ActionSource): ActionSource {
-    const count = (agentId: string, by: 1 | -1) => {
-      const open = (this.#polls.get(agentId) ?? 0) + by;
-      if (open > 0) this.#polls.set(agentId, open);
-      else this.#polls.delete(agentId);
-    };
+  /** Tracks the open polls. An agent ID has one at most. */
+  #tracked(source: ActionSource): ActionSource {
     return {
       servesSeveral: () => source.servesSeveral(),
       next: async (agentId, signal, inFlight) => {
-        count(agentId, 1);
+        this.#polling.add(agentId);
         try {
           return await source.next(agentId, signal, inFlight);
         } finally {
-          count(agentId, -1);
+          this.#polling.delete(agentId);
           for (const onEnded of this.#onPollEnded) onEnded();
         }
       },
@@ -211,13 +214,5 @@ export class Worker implements LaneControl {
     } finally {
       this.#running -= 1;
     }
-  }
-
-  #untilStopped(): Promise<void> {
-    const { signal } = this.#stop;
-    return new Promise((resolve) => {
-      if (signal.aborted) resolve();
-      else signal.addEventListener("abort", () => resolve(), { once: true });
-    });
   }
 }

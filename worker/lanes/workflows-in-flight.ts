@@ -1,29 +1,21 @@
 import { type Backoff, backoffMs } from "../../shared/backoff.ts";
-import type { Clock } from "../../shared/clock.ts";
-import type { Logger } from "../../shared/logger.ts";
 import { textOf } from "../../shared/text-of.ts";
 import type { Action } from "../action/action.ts";
 import { fieldsOf } from "../action/action-status.ts";
-
-export interface WorkflowsInFlightOptions {
-  /** As `LaneOptions.execute`. */
-  readonly execute: (action: Action) => Promise<boolean>;
-  readonly clock: Clock;
-  readonly log: Logger;
-}
+import type { LaneOptions } from "./lane-options.ts";
 
 /** The server would serve an action that was not run again at once. */
 const HOLD_BACK: Backoff = { firstMs: 250, maxMs: 30_000, jitter: 0.5 };
 
 /** The workflows of which a lane runs an action, or holds the next one back. */
 export class WorkflowsInFlight {
-  readonly #options: WorkflowsInFlightOptions;
+  readonly #options: LaneOptions;
   /** By workflow ID; these promises never reject. */
   readonly #inFlight = new Map<string, Promise<void>>();
   /** How many times in a row an action of a workflow was not run. */
   readonly #notRun = new Map<string, number>();
 
-  constructor(options: WorkflowsInFlightOptions) {
+  constructor(options: LaneOptions) {
     this.#options = options;
   }
 

@@ -1,10 +1,9 @@
+import { LONGEST_TIMER_MS } from "../../shared/deadline.ts";
+
 /** An answer that is not a valid action; the message says why. */
 export class MalformedAction extends Error {
   override readonly name = "MalformedAction";
 }
-
-/** The longest a Node timer can wait, about 24 days; a longer one would fire at once. */
-const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
 export function required(field: string, value: string): string {
   if (value === "") throw new MalformedAction(`the action has no ${field}`);
@@ -13,7 +12,7 @@ export function required(field: string, value: string): string {
 
 export function timeoutMsOf(seconds: bigint): number {
   if (seconds < 0n) throw new MalformedAction(`the action's timeout is negative: ${seconds} s`);
-  return Math.min(Number(seconds) * 1_000, LONGEST_TIMEOUT_MS);
+  return Math.min(Number(seconds) * 1_000, LONGEST_TIMER_MS);
 }
 
 export function environmentOf(entries: readonly string[]): Record<string, string> {

@@ -97,7 +97,7 @@ test("the first failure ends it with the exit code of that action", async () => 
   await lab.close();
 });
 
-test("--task runs one task alone", async () => {
+test("--task runs one task only", async () => {
   const lab = await startLab({ times: QUICK });
   await using program = new WorkerProgram([
     ...[
@@ -121,7 +121,7 @@ test("--task runs one task alone", async () => {
   await lab.close();
 });
 
-test("what is wrong with template, values and settings comes in one message, with lines and columns", async () => {
+test("all problems of template, values and settings are in one message, with lines and columns", async () => {
   const path = await template(`version: "0.1"
 name: bad
 global_timeout: 1
@@ -159,7 +159,7 @@ tasks:
   }
 });
 
-test("a policy that does not allow the image fails the action with the rule's name", async () => {
+test("a policy that denies the image fails the action with the name of the rule", async () => {
   const lab = await startLab({ times: QUICK });
   const policy = await template("images: [registry.example/other/*]");
   await using program = new WorkerProgram([
@@ -183,7 +183,7 @@ test("a policy that does not allow the image fails the action with the rule's na
   await lab.close();
 });
 
-test("SIGTERM cancels the action that runs and exits 143", async () => {
+test("SIGTERM cancels the running action and exits 143", async () => {
   const lab = await startLab({ times: { ...QUICK, softOffMs: 60_000 } });
   await using program = new WorkerProgram([
     ...["run", NETWORK_BOOT, "--map", "machine=node-01", "--inventory", lab.inventoryFile],
@@ -200,7 +200,7 @@ test("SIGTERM cancels the action that runs and exits 143", async () => {
   await lab.close();
 });
 
-test("what a template says commands no terminal, in reports, in the log and in problems", async () => {
+test("control characters of a template are escaped in reports, log and problems", async () => {
   const path = await template(`
 version: "0.1"
 name: hostile

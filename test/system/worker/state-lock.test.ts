@@ -12,10 +12,10 @@ import { scaledClock } from "../../support/scaled-clock.ts";
 import { entryOf } from "../../worker/journal/entries.ts";
 
 const OTHER = join(import.meta.dirname, "../../support/fixtures/open-state-directory.ts");
-/** As many times as fast as in earnest. */
+/** How much faster the clock is. */
 const FACTOR = 20;
 
-/** A directory that this process holds. */
+/** A directory that this process has locked. */
 async function held() {
   const root = await mkdtemp(join(tmpdir(), "pbnj-state-lock-"));
   const path = join(root, "state");
@@ -31,7 +31,7 @@ async function held() {
   };
 }
 
-/** What another process says that tries to open it; it then holds it until the test is over. */
+/** The output of another process that tries to open it, and then keeps it until the end of the test. */
 async function opened(path: string, factor = FACTOR): Promise<string> {
   const other = execa(process.execPath, [OTHER, path, String(factor)], { stdin: "pipe", reject: false });
   onTestFinished(async () => {
@@ -43,7 +43,7 @@ async function opened(path: string, factor = FACTOR): Promise<string> {
 }
 
 describe("a state directory whose lock file is deleted", () => {
-  it("is locked anew by its worker, which warns once, and no other gets it", async () => {
+  it("is locked again by its worker, which warns once, and by no other", async () => {
     const { path, state, taken } = await held();
     const warnings: LogFields[] = [];
     const stop = new AbortController();
@@ -61,7 +61,7 @@ describe("a state directory whose lock file is deleted", () => {
     expect(warnings).toEqual([{ stateDirectory: path }]);
   });
 
-  it("is locked anew before anything is launched", async () => {
+  it("is locked again before anything is launched", async () => {
     const { path, state, taken } = await held();
     const { journal: directory, verify } = state;
     const journal = await Journal.open({ directory, clock: scaledClock(FACTOR), log: silentLogger, verify });
@@ -72,7 +72,7 @@ describe("a state directory whose lock file is deleted", () => {
     expect(await opened(path)).toBe(taken);
   });
 
-  it("launches nothing any more once another has it, and its worker is told", async () => {
+  it("launches nothing more once another worker has it, and its worker notices", async () => {
     const { path, state, taken } = await held();
     const { journal: directory, verify } = state;
     const journal = await Journal.open({ directory, clock: scaledClock(FACTOR), log: silentLogger, verify });
@@ -87,11 +87,11 @@ describe("a state directory whose lock file is deleted", () => {
     expect(await state.untilLost(new AbortController().signal, silentLogger)).toMatchObject({
       message: taken,
     });
-    // What runs already goes on record all the same.
+    // Running actions are still recorded.
     await journal.write(entryOf("a2", "ended"));
   });
 
-  it("may be opened when no worker runs", async () => {
+  it("can be opened when no worker runs", async () => {
     const { path, state } = await held();
     await state.close();
     await rm(join(path, "lock"));
@@ -100,7 +100,7 @@ describe("a state directory whose lock file is deleted", () => {
   });
 });
 
-it("a state directory that is moved away launches nothing, and may come back", async () => {
+it("a state directory that is moved away launches nothing, and works again when it is moved back", async () => {
   const { path, state } = await held();
   await rename(path, `${path}.away`);
 

@@ -24,7 +24,7 @@ function outcomeOf(fields: Partial<Outcome>): Outcome {
 }
 
 describe("the hook of an action", () => {
-  it("is the same action with other arguments and an ID of its own", () => {
+  it("is the same action with other arguments and another ID", () => {
     expect(hooksOf(action)).toEqual([
       {
         name: "on-timeout",
@@ -53,13 +53,13 @@ describe("the hook of an action", () => {
     expect(hookFor(action, outcome)).toBeUndefined();
   });
 
-  it("is not there when the template has none", () => {
+  it("is absent when the template has none", () => {
     const { onFailure: _onFailure, ...plain } = withoutOnTimeout;
 
     expect(hookFor({ ...plain, onFailure: [] }, outcomeOf({ exitCode: 1 }))).toBeUndefined();
   });
 
-  it("stands in the status message with its outcome", () => {
+  it("is in the status message with its outcome", () => {
     const [hook] = hooksOf(action);
     if (!hook) throw new Error("the action has hooks");
 

@@ -61,7 +61,7 @@ describe("parseImageReference", () => {
     expect(parseImageReference(text)).toBeUndefined();
   });
 
-  it("puts the parts of every reference it accepts together to the same text", () => {
+  it("parses every reference to parts that make the same text", () => {
     const text = fc.stringMatching(/^[a-z0-9./:@_-]{1,40}$/);
     fc.assert(
       fc.property(text, (reference) => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { prettyLine } from "../../../worker/commands/pretty-line.ts";
 
-/** Without the time of day, which is the zone's. */
+/** Without the time of day, which depends on the time zone. */
 function pretty(record: object): string {
   const line = prettyLine({ level: 30, time: "2026-11-21T16:13:08.123Z", ...record });
   expect(line).toMatch(/^\d\d:\d\d:08 /);
@@ -16,8 +16,8 @@ const about = {
   machine: "node-01",
 };
 
-describe("a line for people", () => {
-  it("says level and message, then machine, action and workflow, then the rest", () => {
+describe("prettyLine", () => {
+  it("has level and message, then machine, action and workflow, then the other fields", () => {
     const record = { ...about, msg: "action failed", level: 40, exitCode: 10, result: "no such user" };
 
     expect(pretty(record)).toBe(
@@ -25,13 +25,13 @@ describe("a line for people", () => {
     );
   });
 
-  it("names the agent ID where there is no machine", () => {
+  it("has the agent ID without a machine", () => {
     expect(pretty({ msg: "poll failed", agentId: "pbnj-node-01", code: "Unavailable" })).toBe(
       "INFO  poll failed  pbnj-node-01  code=Unavailable",
     );
   });
 
-  it("has nothing but its message where there is no more", () => {
+  it("has only the message without fields", () => {
     expect(pretty({ msg: "worker stopped", level: 20 })).toBe("DEBUG worker stopped");
   });
 
@@ -41,7 +41,7 @@ describe("a line for people", () => {
     );
   });
 
-  it("commands no terminal, whatever an action or a BMC said", () => {
+  it("escapes control characters of actions and BMCs", () => {
     const line = pretty({
       msg: "\u001b]0;title\u0007",
       machine: "a\nb",

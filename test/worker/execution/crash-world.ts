@@ -233,10 +233,16 @@ class Life {
     });
     return new Worker({
       ...more,
-      agentIds: () => [AGENT],
+      services: {
+        agentIds: () => [AGENT],
+        sourceOf: () => transport,
+        wakingOf: () => undefined,
+        ready: async () => undefined,
+        run: async () => undefined,
+        close: async () => undefined,
+      },
+      reload: async () => undefined,
       transport,
-      sourceOf: () => transport,
-      wakingOf: () => undefined,
       runtime,
       executor,
       facts: {
@@ -248,9 +254,6 @@ class Life {
         checkRuntime: async () => "it is there",
       },
       shutdownGraceMs: 60_000,
-      backgroundTasks: [],
-      ready: async () => undefined,
-      close: async () => undefined,
     });
   }
 

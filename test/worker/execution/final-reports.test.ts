@@ -6,7 +6,7 @@ import type { Workflow } from "../../simulators/tink/workflow.ts";
 import { scaledClock } from "../../support/scaled-clock.ts";
 import { type LegacyLab, legacyLab, standingWorker, templateOf } from "../legacy-lab.ts";
 
-/** The worker's time passes so much faster than the server's: its 5 s are 250 ms. */
+/** The worker's clock is so much faster than the server's: its 5 s are 250 ms. */
 const SPEED = 20;
 const HOLD_MS = 800;
 const NOT_WRITTEN = new ConnectError("error writing report status: conflict", Code.Internal);
@@ -87,7 +87,7 @@ describe("the end of an action whose workflow was deleted", () => {
     ]);
   });
 
-  test("is dropped when the workflow is made anew under the same name, which is then served", async () => {
+  test("is dropped when the workflow is recreated under the same name, which is then served", async () => {
     await serve(60_000);
     await using worker = await startWorker();
     const deleted = server.submit({ name: "again", template: templateOf([STATUS]) });
@@ -101,7 +101,7 @@ describe("the end of an action whose workflow was deleted", () => {
     expect(reportsOf(anew)).toEqual(["RUNNING", "SUCCESS", "RUNNING", "SUCCESS"]);
   });
 
-  test("is dropped after a few attempts where the server answers at once", async () => {
+  test("is dropped after a few attempts if the server answers at once", async () => {
     await serve(0);
     await using worker = await startWorker();
     const deleted = server.submit({ template: templateOf([STATUS]) });
@@ -111,12 +111,13 @@ describe("the end of an action whose workflow was deleted", () => {
       .poll(() => worker.journal.find(keyOf(deleted))?.phase, { timeout: 10_000 })
       .toBe("acknowledged");
 
-    expect(reportsOf(deleted).length).toBeLessThanOrEqual(5);
+    // RUNNING, and attempts for 3 s; how many depends on the jitter.
+    expect(reportsOf(deleted).length).toBeLessThanOrEqual(6);
   });
 });
 
-describe("an action whose end the server does not take", () => {
-  test("is not run again while its report is pending, and its workflow goes on after it", async () => {
+describe("an action whose end the server does not accept", () => {
+  test("is not run again while its report is pending, and its workflow continues afterwards", async () => {
     await serve(HOLD_MS);
     await using worker = await startWorker();
     const workflow = server.submit({ template: templateOf([RESET, STATUS]) });
@@ -151,7 +152,7 @@ describe("an action whose end the server does not take", () => {
     expect(rack.machines[0]?.count("reset")).toBe(1);
   });
 
-  test("and whose next action is served has been taken: its report is not repeated", async () => {
+  test("is not reported again once the server serves the next action", async () => {
     await serve(60_000);
     await using worker = await startWorker();
     const workflow = server.submit({ template: templateOf([RESET, STATUS]) });
@@ -168,7 +169,7 @@ describe("an action whose end the server does not take", () => {
   });
 });
 
-test("a start that the server does not take within 20 s leaves the machine to others", async () => {
+test("a start that the server does not accept within 20 s releases the machine", async () => {
   await serve(60_000);
   await using worker = await startWorker();
   const deleted = server.submit({ template: templateOf([STATUS]) });

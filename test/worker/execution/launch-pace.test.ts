@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { LaunchPace } from "../../../worker/execution/launch-pace.ts";
 
-it("a single launch begins in the same turn of the event loop", async () => {
+it("a single launch starts in the same turn of the event loop", async () => {
   const pace = new LaunchPace();
   let turns = 0;
   setImmediate(() => {
@@ -14,7 +14,7 @@ it("a single launch begins in the same turn of the event loop", async () => {
   expect(turns).toBe(0);
 });
 
-it("of many launches a few begin in each turn, in the order in which they asked", async () => {
+it("of many launches a few start per turn, first in, first out", async () => {
   const pace = new LaunchPace();
   const begun: number[] = [];
   const all = Array.from({ length: 100 }, (_, index) => pace.next().then(() => begun.push(index)));
@@ -30,7 +30,7 @@ it("of many launches a few begin in each turn, in the order in which they asked"
   expect(Math.max(...perTurn)).toBeLessThanOrEqual(4);
 });
 
-it("work that came in the meantime goes on before all launches have begun", async () => {
+it("other work runs before all launches have started", async () => {
   const pace = new LaunchPace();
   let begun = 0;
   const all = Array.from({ length: 100 }, () => pace.next().then(() => (begun += 1)));

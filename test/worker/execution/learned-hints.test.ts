@@ -6,7 +6,7 @@ const entry = (more: Record<string, unknown> = {}) =>
   Connection.parse({ host: "192.0.2.1", username: "root", password: "calvin", ...more });
 const HINT = { provider: "ipmi", providers: { ipmi: { cipherSuite: 3 } } };
 
-test("a hint holds as long as the machine's entry, and through a new password", () => {
+test("a hint is valid as long as the machine's entry, also with a new password", () => {
   const hints = new LearnedHints();
   hints.find("node-1", entry());
   hints.learn("node-1", HINT);
@@ -17,7 +17,7 @@ test("a hint holds as long as the machine's entry, and through a new password", 
   expect(hints.find("node-2", entry())).toBeUndefined();
 });
 
-test("what an entry allowed is forgotten with it, also where it was learned after the change", () => {
+test("a hint of another entry is not used, even if it is learned after the change", () => {
   const hints = new LearnedHints();
   const allowing = entry({ tls: { fallback: true }, ipmi: { allowSuite3: true } });
   hints.find("node-1", allowing);

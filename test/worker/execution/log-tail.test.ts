@@ -70,7 +70,7 @@ describe("the message of a failure", () => {
     expect(messageAfter(lines)).toBe(expected);
   });
 
-  it("is stderr's before stdout's", () => {
+  it("prefers stderr to stdout", () => {
     const last = new LogTail();
     last.take({ stream: "stderr", line: "trouble" });
     last.take({ stream: "stdout", line: "output" });
@@ -78,7 +78,7 @@ describe("the message of a failure", () => {
     expect(last.addTo(failed).message).toBe(`${REASON}; its log: trouble`);
   });
 
-  it("stays within the limit, and the reason is whole", () => {
+  it("stays within the limit, with the whole reason", () => {
     const long = { ...failed, message: "r".repeat(990) };
 
     expect(messageAfter([warn("w".repeat(5_000))])).toHaveLength(REASON.length + "; its log: ".length + 200);
@@ -86,14 +86,14 @@ describe("the message of a failure", () => {
     expect(messageAfter([1, 2, 3].map((n) => warn(`${n}${"w".repeat(300)}`))).length).toBeLessThan(450);
   });
 
-  it("is untouched by success, and by an image whose last lines are its reason already", () => {
+  it("has no log lines for success, or for an image whose last lines are its reason already", () => {
     const { result: _result, ...without } = failed;
 
     expect(messageAfter([warn("w")], { ...failed, ok: true, message: "off" })).toBe("off");
     expect(messageAfter([warn("w")], { ...without, message: "exited 1: w" })).toBe("exited 1: w");
   });
 
-  it("of an action that ran out of time says what it was at", () => {
+  it("of an action that timed out has its last lines", () => {
     const message = "timed out, stopped after its 30.0 s: cancelled by SIGTERM";
 
     expect(messageAfter([info("waiting for off")], { ...failed, message })).toBe(

@@ -9,7 +9,7 @@ import { journalLab } from "./journal-lab.ts";
 const { key } = entryOf("a9");
 const whole = encodeEntry(entryOf("a9", "launched"));
 
-/** What may be found by the name of an entry. */
+/** What a file with an entry's name may contain. */
 const damages: readonly {
   readonly damage: string;
   readonly make: (path: string) => Promise<unknown>;
@@ -83,7 +83,7 @@ const damages: readonly {
 ];
 
 describe.each(damages)("an entry that is $damage", ({ make, problem }) => {
-  it("stays where it is and counts as damaged, at every start", async () => {
+  it("stays in place and counts as damaged, at every start", async () => {
     const { directory, open, files, warnings } = await journalLab();
     const good = entryOf("a1", "launched");
     await (await open()).write(good);
@@ -104,13 +104,13 @@ describe.each(damages)("an entry that is $damage", ({ make, problem }) => {
     expect(warnings).toContainEqual({ file: path, problem: expect.stringMatching(problem) });
   });
 
-  it("is replaced once the end of its action is on record, and kept for a person to look at", async () => {
+  it("is replaced once the end of its action is recorded, and kept for diagnosis", async () => {
     const { directory, open, setAside } = await journalLab();
     await make(join(directory, `${key}.json`));
     const journal = await open();
     const acknowledged = entryOf("a9", "acknowledged");
 
-    // A folder cannot be replaced at once: until the server knows the end, it goes on saying that the outcome is unknown.
+    // A folder cannot be replaced atomically: until the server knows the end, the entry stays damaged.
     await journal.write(entryOf("a9", "ended")).catch(() => undefined);
     const ended = journal.find(key)?.phase;
     await journal.write(acknowledged);
@@ -123,7 +123,7 @@ describe.each(damages)("an entry that is $damage", ({ make, problem }) => {
     expect(await setAside()).toContainEqual(expect.stringMatching(new RegExp(`Z-${key}\\.json$`)));
   });
 
-  it("is gone once it is removed, and kept for a person to look at", async () => {
+  it("is no longer found once it is removed, and kept for diagnosis", async () => {
     const { directory, open, files, setAside } = await journalLab();
     await make(join(directory, `${key}.json`));
     const journal = await open();
@@ -140,7 +140,7 @@ describe.each(damages)("an entry that is $damage", ({ make, problem }) => {
 });
 
 describe("two files for one action", () => {
-  it("leave both actions damaged where one holds the other's entry and that has none", async () => {
+  it("leave both actions damaged if one has the other's entry and that has none", async () => {
     const { directory, open } = await journalLab();
     await writeFile(join(directory, `${entryOf("a8").key}.json`), whole);
 
@@ -150,7 +150,7 @@ describe("two files for one action", () => {
     expect(journal.damageOf(key)).toBe("is in the file of another action");
   });
 
-  it("go by the one that bears the action's name", async () => {
+  it("count by the one with the action's name", async () => {
     const { directory, open } = await journalLab();
     await writeFile(join(directory, `${entryOf("a8").key}.json`), encodeEntry(entryOf("a9", "launching")));
     await writeFile(join(directory, `${key}.json`), whole);
@@ -161,7 +161,7 @@ describe("two files for one action", () => {
     expect(journal.damageOf(key)).toBeUndefined();
   });
 
-  it("go by the whole one where another was not finished", async () => {
+  it("count by the complete one if another was not finished", async () => {
     const { directory, open, files } = await journalLab();
     await writeFile(join(directory, `${key}.json`), whole);
     await writeFile(join(directory, `${key}.json.part`), encodeEntry(entryOf("a9", "ended")).slice(0, -20));
@@ -184,7 +184,7 @@ describe("an entry of the earlier version, without a checksum", () => {
     },
   );
 
-  it("has a checksum from its next step on", async () => {
+  it("gets a checksum with its next step", async () => {
     const { directory, open } = await journalLab();
     await writeFile(join(directory, `${key}.json`), earlier({}));
 
@@ -196,7 +196,7 @@ describe("an entry of the earlier version, without a checksum", () => {
   });
 });
 
-it("damage to a whole disk is twenty warnings and a sum", async () => {
+it("many damaged entries log twenty warnings and a sum", async () => {
   const { directory, open, warnings } = await journalLab();
   for (let n = 0; n < 25; n += 1) await writeFile(join(directory, `${entryOf(`a${n}`).key}.json`), "");
 
@@ -206,7 +206,7 @@ it("damage to a whole disk is twenty warnings and a sum", async () => {
   expect(warnings.at(-1)).toEqual({ directory, more: 5 });
 });
 
-/** An entry as a worker without checksums wrote it. */
+/** An entry of a worker without checksums. */
 function earlier(changed: Readonly<Record<string, unknown>>): string {
   return JSON.stringify({ version: 1, ...entryOf("a9", "launched"), ...changed });
 }

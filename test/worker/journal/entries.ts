@@ -3,7 +3,7 @@ import type { JournalEntry, JournalPhase } from "../../../worker/journal/entry.t
 
 const AT = "2030-01-02T03:04:05.000Z";
 
-/** The entry of an action in some phase, as a worker writes it. */
+/** The entry of an action in some phase. */
 export function entryOf(
   actionId: string,
   phase: JournalPhase = "launching",

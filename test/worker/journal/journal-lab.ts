@@ -8,7 +8,7 @@ import { Journal } from "../../../worker/journal/journal.ts";
 
 export const NOW = Date.parse("2030-01-02T03:04:10.000Z");
 
-/** A clock that stands still until it is moved, its two readings apart. */
+/** A clock that is set by hand: the wall clock apart from the monotonic one. */
 class StandingClock implements Clock {
   wallMs = NOW;
   monotonic = 1_000;
@@ -24,7 +24,7 @@ class StandingClock implements Clock {
   }
 }
 
-/** A journal's directory, and what opening it warns of. */
+/** A journal's directory, and the warnings of opening it. */
 export async function journalLab() {
   const root = await mkdtemp(join(tmpdir(), "pbnj-journal-"));
   onTestFinished(() => rm(root, { recursive: true, force: true }));

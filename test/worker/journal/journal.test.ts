@@ -10,7 +10,7 @@ import { journalLab as lab, NOW } from "./journal-lab.ts";
 const MINUTE = 60_000;
 
 describe("the journal", () => {
-  it("keeps each action in a file of its own that its owner alone may read, and a person can", async () => {
+  it("keeps each action in a readable file of its own, for the owner alone", async () => {
     const { directory, open, files } = await lab();
     const entry = entryOf("a1", "launched");
 
@@ -24,7 +24,7 @@ describe("the journal", () => {
     expect(text).toMatch(/^\{\n {2}"version": 2,\n {2}"key": .*\n {2}"checksum": "[0-9a-f]{16}"\n\}\n$/s);
   });
 
-  it("gives back what an earlier one wrote, the oldest first, but for what was removed", async () => {
+  it("loads the entries of an earlier worker, the oldest first, without removed ones", async () => {
     const { open } = await lab();
     const entries = [
       entryOf("a1", "launching"),
@@ -45,7 +45,7 @@ describe("the journal", () => {
     expect(new Set(after.unfinished())).toEqual(new Set(entries.slice(0, 3)));
   });
 
-  it("removes what a killed worker did not finish writing", async () => {
+  it("removes unfinished files of a killed worker", async () => {
     const { directory, open, files, warnings } = await lab();
     const good = entryOf("a1", "launched");
     await (await open()).write(good);
@@ -58,7 +58,7 @@ describe("the journal", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("moves files of other names away, with one warning each", async () => {
+  it("sets files of other names aside, with one warning each", async () => {
     const { directory, open, files, setAside, warnings } = await lab();
     await writeFile(join(directory, "notes.txt"), "buy milk");
     await mkdir(join(directory, `${entryOf("a1").key}.json.bak`));
@@ -77,7 +77,7 @@ describe("the journal", () => {
     ]);
   });
 
-  it("forgets no action that is written again while it forgets others", async () => {
+  it("keeps an action that is written again while it forgets others", async () => {
     const { open, clock, files } = await lab();
     const journal = await open();
     for (let n = 0; n < 300; n += 1) await journal.write(entryOf(`a${n}`, "acknowledged"));
@@ -92,7 +92,7 @@ describe("the journal", () => {
     expect(await files()).toEqual([`${entryOf("b1").key}.json`, `${again.key}.json`].toSorted());
   });
 
-  it("takes the steps of one action in their order", async () => {
+  it("writes the steps of one action in order", async () => {
     const { open } = await lab();
     const journal = await open();
     const steps = [entryOf("a1"), entryOf("a1", "launched"), entryOf("a1", "ended")];
@@ -106,7 +106,7 @@ describe("the journal", () => {
     expect(after.find(entryOf("a1").key)).toEqual(entryOf("a1", "launched"));
   });
 
-  it("keeps no more than the newest hundred of what it set aside", async () => {
+  it("keeps the newest hundred files that it set aside", async () => {
     const { directory, open, clock, setAside } = await lab();
     for (let round = 0; round < 3; round += 1) {
       clock.wallMs += 1_000;
@@ -121,7 +121,7 @@ describe("the journal", () => {
     expect(names.filter((name) => name.includes("round-2"))).toHaveLength(40);
   });
 
-  it("forgets what was acknowledged after five minutes, whatever becomes of the system's time", async () => {
+  it("forgets acknowledged actions after five minutes, even if the clock is set", async () => {
     const { open, clock, files } = await lab();
     const journal = await open();
     const entry = entryOf("a1", "acknowledged", { acknowledgedAt: new Date(NOW).toISOString() });
@@ -140,7 +140,7 @@ describe("the journal", () => {
     expect(await files()).toEqual([`${entryOf("a2").key}.json`]);
   });
 
-  it("remembers what an earlier worker was acknowledged for the rest of the five minutes", async () => {
+  it("remembers actions that an earlier worker had acknowledged for the rest of the five minutes", async () => {
     const { open, clock, files } = await lab();
     const old = entryOf("a1", "acknowledged", { acknowledgedAt: new Date(NOW - 6 * MINUTE).toISOString() });
     const recent = entryOf("a2", "acknowledged", {
@@ -159,7 +159,7 @@ describe("the journal", () => {
     expect(await files()).toEqual([`${recent.key}.json`]);
   });
 
-  it("remembers no more than the 5,000 newest", async () => {
+  it("remembers the newest 5,000", async () => {
     const { open, files } = await lab();
     const journal = await open();
     const open1 = entryOf("still-open", "launched");
@@ -173,7 +173,7 @@ describe("the journal", () => {
     expect(journal.find(open1.key)).toEqual(open1);
   }, 60_000);
 
-  it("rejects what it cannot write, and knows all the same what has happened", async () => {
+  it("rejects what it cannot write, and keeps an end in memory", async () => {
     const { directory, open } = await lab();
     const journal = await open();
     const [launching, launched] = [entryOf("a1"), entryOf("a2", "launching")];
@@ -192,7 +192,7 @@ describe("the journal", () => {
     expect(journal.find(entryOf("a3").key)).toMatchObject({ phase: "acknowledged" });
   });
 
-  it("rejects an entry that is too large to be read again", async () => {
+  it("rejects an entry that is too large to be read", async () => {
     const { open, files } = await lab();
     const journal = await open();
 
@@ -203,7 +203,7 @@ describe("the journal", () => {
   });
 });
 
-describe("an entry outlasts a loss of power", () => {
+describe("an entry survives a power loss", () => {
   it.each([
     ["launching", true, false],
     ["launching", false, true],

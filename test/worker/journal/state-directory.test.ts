@@ -21,7 +21,7 @@ async function problemOf(path: string): Promise<string> {
 }
 
 describe("a state directory", () => {
-  it("is made with its folders, for its owner alone, and has the same ID ever after", async () => {
+  it("is created with its folders, for its owner alone, and keeps its ID", async () => {
     const path = join(root, "deep", "new");
 
     const first = await openStateDirectory(path);
@@ -44,7 +44,7 @@ describe("a state directory", () => {
     });
   });
 
-  it("is the same by whatever way it is reached", async () => {
+  it("is the same by every path", async () => {
     const path = join(root, "real");
     const link = join(root, "link");
     const first = await openStateDirectory(path);
@@ -59,7 +59,7 @@ describe("a state directory", () => {
     expect(meanwhile).toMatch(/^another worker uses the state directory .*real/);
   });
 
-  it("is refused while another has it, and free once that closed it", async () => {
+  it("is rejected while another worker uses it, and free afterwards", async () => {
     const path = join(root, "taken");
     const first = await openStateDirectory(path);
 
@@ -76,7 +76,7 @@ describe("a state directory", () => {
   it.each([
     ["{", "damaged"],
     ['{"version":2,"id":"x"}', "of another version"],
-  ])("whose state.json holds %s is refused, naming the file, and is not locked", async (text) => {
+  ])("whose state.json holds %s is rejected with the file's name, and is not locked", async (text) => {
     const path = await mkdtemp(join(root, "damaged-"));
     await writeFile(join(path, "state.json"), text);
 
@@ -86,7 +86,7 @@ describe("a state directory", () => {
       expect(problem).toContain(`${path}/state.json is damaged or of another version`);
   });
 
-  it("that cannot be one is refused in one line that names it", async () => {
+  it("that cannot be used is rejected in one line with its name", async () => {
     const file = join(root, "file");
     await writeFile(file, "");
     const strange = await mkdtemp(join(root, "strange-"));

@@ -4,7 +4,8 @@ import { type Logger, silentLogger } from "../../../shared/logger.ts";
 import type { Action } from "../../../worker/action/action.ts";
 import { noObserver } from "../../../worker/action/observer.ts";
 import { alwaysAwake, type Wake, type Waking } from "../../../worker/action/waking.ts";
-import { type LaneOptions, runLane } from "../../../worker/lanes/lane.ts";
+import { runLane } from "../../../worker/lanes/lane.ts";
+import type { LaneOptions } from "../../../worker/lanes/lane-options.ts";
 import type { ActionSource, Poll, WorkflowSet } from "../../../worker/source/source.ts";
 import { scaledClock } from "../../support/scaled-clock.ts";
 
@@ -23,7 +24,7 @@ function actionOf(workflowId: string, name = "power-off"): Action {
   };
 }
 
-/** Serves each workflow's next action to whoever has not got that workflow at hand, in turn. */
+/** Serves each workflow's next action in turn, unless that workflow is in flight. */
 class ManyWorkflows implements ActionSource {
   readonly asked: Poll[] = [];
   readonly #left: string[];
@@ -52,7 +53,7 @@ class ManyWorkflows implements ActionSource {
   }
 }
 
-/** Answers with what it was given, in order, and then that there is nothing. */
+/** Returns these polls in order, and then idle ones. */
 class OneByOne implements ActionSource {
   readonly #polls: Poll[];
   asked = 0;
@@ -94,7 +95,7 @@ function run(
   return { stop, ended };
 }
 
-/** A clock on which nothing waits, and that tells how long it was asked to. */
+/** A clock on which nothing waits; it records the waits. */
 function eagerClock(waited: number[]): Clock {
   let nowMs = 0;
   return {
@@ -163,7 +164,7 @@ describe("a lane of a server that serves one workflow at a time", () => {
     expect(waited.at(10)).toBeLessThanOrEqual(30_000);
   });
 
-  it("goes on after an execution that broke, and says so", async () => {
+  it("continues after a failed execution, and logs it", async () => {
     const errors: unknown[] = [];
     const log: Logger = { ...silentLogger, error: ({ error }) => errors.push(error) };
     const polls = ["a", "b"].map((id): Poll => ({ kind: "action", action: actionOf(id) }));
@@ -185,7 +186,7 @@ describe("a lane of a server that serves one workflow at a time", () => {
     expect(errors).toEqual(["broken"]);
   });
 
-  it("says an outage once, and its end", async () => {
+  it("logs an outage once, and its end", async () => {
     const said: string[] = [];
     const log: Logger = {
       ...silentLogger,
@@ -213,7 +214,7 @@ describe("a lane of a server that serves one workflow at a time", () => {
 });
 
 describe("a lane of a server that serves several workflows", () => {
-  it("has actions of all of them at hand, and never two of one", async () => {
+  it("runs actions of all of them concurrently, and one at a time per workflow", async () => {
     const names = Array.from({ length: 50 }, (_, index) => `workflow-${String(index).padStart(2, "0")}`);
     const source = new ManyWorkflows(names);
     const atOnce = new Set<string>();
@@ -240,7 +241,7 @@ describe("a lane of a server that serves several workflows", () => {
     expect(atOnce.size).toBe(0);
   });
 
-  it("holds back a workflow that cannot be run, while the others go on", async () => {
+  it("holds back a workflow that cannot be run, and runs the others", async () => {
     const source = new ManyWorkflows(["stuck", "well"]);
     const done = Promise.withResolvers<void>();
     const runs = { stuck: 0, well: 0 };
@@ -266,7 +267,7 @@ describe("a lane of a server that serves several workflows", () => {
     expect(runs.stuck).toBe(1);
   });
 
-  it("asks again at once when an action ends, and otherwise less and less often", async () => {
+  it("polls at once when an action ends, and otherwise less and less often", async () => {
     const source = new ManyWorkflows(["a"]);
     const waited: number[] = [];
     const clock = scaledClock(100);
@@ -300,7 +301,7 @@ describe("a lane of a server that serves several workflows", () => {
     expect(Math.max(...waited)).toBeLessThanOrEqual(5_000);
   });
 
-  it("does not take a slow answer for a poll that was held", async () => {
+  it("does not count a slow answer as a held poll", async () => {
     const waited: number[] = [];
     const clock = eagerClock(waited);
     const slow: ActionSource = {
@@ -321,7 +322,7 @@ describe("a lane of a server that serves several workflows", () => {
     expect(pauses[5]).toBeGreaterThanOrEqual(2_500);
   });
 
-  it("ends after the actions at hand when it is told to stop", async () => {
+  it("stops after the actions in flight", async () => {
     const source = new ManyWorkflows(["a", "b"]);
     const release = Promise.withResolvers<void>();
     const begun: string[] = [];
@@ -346,12 +347,12 @@ describe("a lane of a server that serves several workflows", () => {
   });
 });
 
-/** Holds every question until it is taken back, except for those for which it has something. */
+/** Holds every poll until it is taken back, unless it has an answer. */
 class Holding implements ActionSource {
-  /** How many questions it was asked, and is holding now. */
+  /** How many polls it got, and holds now. */
   asked = 0;
   held = 0;
-  /** What the next questions are answered with. */
+  /** The next answers. */
   readonly polls: Poll[] = [];
   readonly #onAsked: (source: Holding) => void;
 
@@ -380,15 +381,15 @@ class Holding implements ActionSource {
   }
 }
 
-/** Lets a lane rest until it is told why to ask. */
+/** Lets a lane wait until it gets a reason to poll. */
 class Bell implements Waking {
   readonly #rung: Wake[] = [];
   #waiting: PromiseWithResolvers<Wake> | undefined;
-  /** Why it was asked for each action. */
+  /** The reason of the poll for each action. */
   readonly heard: Wake[] = [];
-  /** How many times a lane has rested. */
+  /** How many times a lane has waited. */
   rests = 0;
-  /** Resolves the next time a lane rests. */
+  /** Resolves the next time a lane waits. */
   rested = Promise.withResolvers<void>();
 
   ring(why: Wake): void {
@@ -418,8 +419,8 @@ class Bell implements Waking {
   }
 }
 
-describe("a lane that is told when there is something for it", () => {
-  it("asks once at its start, and then rests", async () => {
+describe("a lane with wake-ups", () => {
+  it("polls once at its start, and then waits", async () => {
     const bell = new Bell();
     const states: unknown[] = [];
     const source = new Holding(() => undefined);
@@ -438,7 +439,7 @@ describe("a lane that is told when there is something for it", () => {
     expect(states).toEqual(["polling", "waiting", undefined]);
   });
 
-  it("asks at once when it is woken, and runs what there is", async () => {
+  it("polls at once when it is woken, and runs what it gets", async () => {
     const bell = new Bell();
     const ran = Promise.withResolvers<string>();
     const source = new Holding(() => undefined);
@@ -460,12 +461,12 @@ describe("a lane that is told when there is something for it", () => {
     await bell.rested.promise;
     stop.abort();
     await ended;
-    // At the start, when it was woken, and for what may follow the action.
+    // At the start, when it was woken, and for the action that may follow.
     expect(source.asked).toBe(3);
     expect(bell.heard).toEqual(["addressed"]);
   });
 
-  it("asks anew in place of being held by a server whose own view is behind", async () => {
+  it("polls again instead of being held by a server with a stale view", async () => {
     const waited: number[] = [];
     const ran = Promise.withResolvers<void>();
     const source = new Holding((asking) => {
@@ -493,7 +494,7 @@ describe("a lane that is told when there is something for it", () => {
     expect(source.held).toBe(0);
   });
 
-  it("asks anew for each finished workflow that the server may look at instead, and then lets it hold the poll", async () => {
+  it("polls again for each completed workflow that the server may look at instead, and then lets it hold the poll", async () => {
     const waited: number[] = [];
     const asked = Promise.withResolvers<void>();
     const source = new Holding(({ asked: count }) => {
@@ -516,7 +517,7 @@ describe("a lane that is told when there is something for it", () => {
     expect(waited).toEqual(Array.from({ length: 15 }, () => 100));
   });
 
-  it("lets the server hold the question where nobody can tell", async () => {
+  it("lets the server hold the poll if wake-ups are unknown", async () => {
     const asked = Promise.withResolvers<void>();
     const source = new Holding(() => asked.resolve());
     const waited: number[] = [];

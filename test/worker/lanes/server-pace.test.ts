@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Clock } from "../../../shared/clock.ts";
 import { ServerPace } from "../../../worker/lanes/server-pace.ts";
 
-/** A clock that goes on only when it is told to. */
+/** A clock that moves only with `forward`. */
 class HandClock implements Clock {
   #nowMs = 0;
   readonly #sleepers = new Set<{ readonly untilMs: number; readonly wake: () => void }>();
@@ -45,7 +45,7 @@ function watched(held: Promise<void>): { readonly isHeld: () => boolean } {
 const unanswered = () => new AbortController().signal;
 
 describe("the pace of a server's polls", () => {
-  it("a single poll is held when nothing has been answered for its time", async () => {
+  it("a single poll is held when nothing was answered for its time", async () => {
     const clock = new HandClock();
     const pace = new ServerPace(clock);
     const { isHeld } = watched(pace.held(clock.monotonicMs(), 100, unanswered()));
@@ -56,7 +56,7 @@ describe("the pace of a server's polls", () => {
     expect(isHeld()).toBe(true);
   });
 
-  it("a thousand polls that wait in line are not held while the server answers them one after the other", async () => {
+  it("a thousand queued polls are not held while the server answers them one after the other", async () => {
     const clock = new HandClock();
     const pace = new ServerPace(clock);
     const sent = clock.monotonicMs();
@@ -70,7 +70,7 @@ describe("the pace of a server's polls", () => {
     expect(last.isHeld()).toBe(false);
   });
 
-  it("many polls are given more time than one before the first answer", async () => {
+  it("many polls get more time than one before the first answer", async () => {
     const clock = new HandClock();
     const pace = new ServerPace(clock);
     const all = Array.from({ length: 51 }, () => watched(pace.held(clock.monotonicMs(), 100, unanswered())));
@@ -81,7 +81,7 @@ describe("the pace of a server's polls", () => {
     expect(all.filter(({ isHeld }) => isHeld())).toHaveLength(51);
   });
 
-  it("a thousand polls are left to a server that looks again by itself before it can have answered them", async () => {
+  it("a thousand polls are not held when the server retries by itself before it could answer them", async () => {
     const clock = new HandClock();
     const pace = new ServerPace(clock);
     const all = Array.from({ length: 1_000 }, () =>

@@ -5,7 +5,7 @@ import { fleetLab } from "../fleet-lab.ts";
 const status = { name: "power-status" };
 const RELOADED = "inventory reloaded";
 
-/** Lets the worker poll and work for so long that a lane that should be gone would have shown itself. */
+/** Lets the worker poll and work until a lane that should be gone would have polled. */
 async function workElsewhere(lab: Awaited<ReturnType<typeof fleetLab>>, agentId: string) {
   for (let round = 0; round < 3; round += 1) {
     const workflow = lab.submit(agentId, status);
@@ -15,7 +15,7 @@ async function workElsewhere(lab: Awaited<ReturnType<typeof fleetLab>>, agentId:
 }
 
 describe("lanes follow the inventory", () => {
-  test("a machine that is added is polled for and worked on without a restart", async () => {
+  test("an added machine gets a lane without a restart", async () => {
     await using lab = await fleetLab({ machines: { one: {}, two: { power: "off" } }, known: ["one"] });
     const workflow = lab.submit("pbnj-two", { name: "power-on" });
     await lab.server.until(() => lab.server.polls.includes("pbnj-one"));
@@ -31,7 +31,7 @@ describe("lanes follow the inventory", () => {
     });
   });
 
-  test("a machine that is removed ends its action, which is reported, and is polled for no more", async () => {
+  test("a removed machine completes and reports its action, and loses its lane", async () => {
     await using lab = await fleetLab({ machines: { one: { power: "off", powerOnMs: "held" }, two: {} } });
     const poweringOn = once(lab.machine("one"), "command");
     const workflow = lab.submit("pbnj-one", { name: "power-on" }, status);
@@ -50,7 +50,7 @@ describe("lanes follow the inventory", () => {
     expect(lab.server.polls.slice(polls)).not.toContain("pbnj-one");
   });
 
-  test("an idle machine that is removed is polled for no more at once", async () => {
+  test("an idle machine that is removed loses its lane at once", async () => {
     await using lab = await fleetLab({ machines: { one: {}, two: {} } });
     await lab.server.until(() => lab.server.polls.includes("pbnj-one"));
 
@@ -63,7 +63,7 @@ describe("lanes follow the inventory", () => {
     expect(lab.machine("one").commands).toEqual([]);
   });
 
-  test("a machine that is renamed is polled for by its new name, and by the old one no more", async () => {
+  test("a renamed machine is polled for by its new name only", async () => {
     await using lab = await fleetLab({ machines: { one: {} } });
     await lab.server.until(() => lab.server.polls.includes("pbnj-one"));
 
@@ -79,7 +79,7 @@ describe("lanes follow the inventory", () => {
     expect(lab.machine("one").commands).toEqual([]);
   });
 
-  test("a machine renamed during its action waits for its turn under the new name", async () => {
+  test("a machine renamed during its action waits for its turn under its new name", async () => {
     await using lab = await fleetLab({ machines: { one: { power: "off", powerOnMs: 1_500 } } });
     const first = lab.submit("pbnj-one", { name: "power-on" });
     await lab.worker.untilLogged("action started");
@@ -95,7 +95,7 @@ describe("lanes follow the inventory", () => {
     expect(lab.machine("one").commands.map(({ action }) => action)).toEqual(["on", "off"]);
   });
 
-  test("a machine that is removed and given back during its action has its lane again, once", async () => {
+  test("a machine that is removed and added again during its action has one lane", async () => {
     await using lab = await fleetLab({ machines: { one: { power: "off", powerOnMs: "held" }, two: {} } });
     const poweringOn = once(lab.machine("one"), "command");
     const workflow = lab.submit("pbnj-one", { name: "power-on" }, status);
@@ -113,7 +113,7 @@ describe("lanes follow the inventory", () => {
     expect(lab.said("action started")).toHaveLength(2);
   });
 
-  test("an agent ID that is given stays, whatever the inventory loses", async () => {
+  test("a configured agent ID stays when machines are removed", async () => {
     await using lab = await fleetLab({ machines: { one: {}, two: {} }, argv: ["--agent-id", "pbnj"] });
     await lab.server.until(() => lab.server.polls.includes("pbnj"));
 
@@ -127,7 +127,7 @@ describe("lanes follow the inventory", () => {
 });
 
 describe("a broken file", () => {
-  test("leaves the last good inventory in force, and each problem in the log with its line", async () => {
+  test("keeps the last valid inventory, and logs each problem with its line", async () => {
     await using lab = await fleetLab({ machines: { one: {} } });
     await lab.server.until(() => lab.server.polls.includes("pbnj-one"));
 
@@ -143,7 +143,7 @@ describe("a broken file", () => {
     expect(lab.said(RELOADED)).toEqual([]);
   });
 
-  test("of the policy leaves the last good one in force, and a sound one counts for the next action", async () => {
+  test("keeps the last valid policy; a valid one applies to the next action", async () => {
     await using lab = await fleetLab({ machines: { one: {} }, policy: 'images: ["**/power-status"]\n' });
     await workElsewhere(lab, "pbnj-one");
 

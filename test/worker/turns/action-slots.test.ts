@@ -6,7 +6,7 @@ import { MachineLocks } from "../../../worker/turns/machine-locks.ts";
 const never = new AbortController().signal;
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-test("slots go to those who asked first, as many at a time as there are", async () => {
+test("slots are limited, and acquired first in, first out", async () => {
   const slots = new ActionSlots(2);
   const releases = await Promise.all([slots.acquire(never), slots.acquire(never)]);
   const order: string[] = [];
@@ -24,7 +24,7 @@ test("slots go to those who asked first, as many at a time as there are", async 
   expect(order).toEqual(["third", "fourth"]);
 });
 
-test("a slot given back twice is one slot", async () => {
+test("a slot released twice is one slot", async () => {
   const slots = new ActionSlots(1);
   const release = await slots.acquire(never);
   release();
@@ -40,7 +40,7 @@ test("a slot given back twice is one slot", async () => {
   expect(second).toBe(false);
 });
 
-test("one that stops waiting leaves the line, and takes no slot with it", async () => {
+test("one that stops waiting leaves the queue, and takes no slot", async () => {
   const slots = new ActionSlots(1);
   const release = await slots.acquire(never);
   const leaving = new AbortController();
@@ -54,14 +54,14 @@ test("one that stops waiting leaves the line, and takes no slot with it", async 
   expect(await third).toBeTypeOf("function");
 });
 
-test("nobody waits with a signal that has aborted, even when a slot is free", async () => {
+test("an aborted signal gets no slot, even if one is free", async () => {
   const slots = new ActionSlots(1);
 
   await expect(slots.acquire(AbortSignal.abort(new Error("stopping")))).rejects.toThrow("stopping");
   await expect(slots.acquire(never)).resolves.toBeTypeOf("function");
 });
 
-/** What may happen next: somebody comes to a machine, somebody who works ends, somebody gives up. */
+/** The next event: an action comes to a machine, a running one ends, or a waiting one is cancelled. */
 const step = fc.oneof(
   fc.record({ kind: fc.constant("arrive" as const), machine: fc.integer({ min: 0, max: 3 }) }),
   fc.record({ kind: fc.constant("end" as const), which: fc.nat(20) }),
@@ -77,7 +77,7 @@ interface Arrival {
   end(): void;
 }
 
-test("locks and slots together: whatever comes, ends or gives up, no machine has two and no slot is lost", async () => {
+test("locks and slots together: no machine has two actions and no slot is lost", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 1, max: 4 }),
@@ -102,7 +102,7 @@ test("locks and slots together: whatever comes, ends or gives up, no machine has
           all.push(arrival);
           runs.push(run(arrival, work.promise));
         };
-        // As an action does: its turn at the machine first, then a slot.
+        // Like an action: the machine first, then a slot.
         const run = async (arrival: Arrival, work: Promise<void>) => {
           const held: (() => void)[] = [];
           try {
@@ -134,7 +134,7 @@ test("locks and slots together: whatever comes, ends or gives up, no machine has
             if (arrival?.state === "waiting") arrival.abort.abort(new Error("gave up"));
           } else await settled();
         }
-        // Everybody who has not given up gets through, so nothing was lost.
+        // Everything that was not cancelled runs, so that nothing was lost.
         for (let round = 0; round <= all.length; round += 1) {
           await settled();
           for (const arrival of working()) arrival.end();
@@ -142,12 +142,12 @@ test("locks and slots together: whatever comes, ends or gives up, no machine has
         await Promise.all(runs);
 
         expect(all.filter(({ state }) => state !== "ended" && state !== "gave up")).toEqual([]);
-        // At one machine they began in the order in which they came.
+        // At one machine, first in, first out.
         for (const machine of [0, 1, 2, 3]) {
           const numbers = begun.filter((each) => each.machine === machine).map(({ number }) => number);
           expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
         }
-        // Every slot is free again, and no more than there were.
+        // Every slot is free again, and there are no more than before.
         const again = await Promise.all(Array.from({ length: size }, () => slots.acquire(never)));
         expect(again).toHaveLength(size);
         let beyond = false;

@@ -4,7 +4,7 @@ import { MachineLocks } from "../../../worker/turns/machine-locks.ts";
 
 const never = new AbortController().signal;
 
-test("one machine is worked on by one at a time, in the order they came", async () => {
+test("a lock is held by one at a time, first in, first out", async () => {
   const locks = new MachineLocks();
   const record: string[] = [];
   const work = async (name: string) => {
@@ -20,7 +20,7 @@ test("one machine is worked on by one at a time, in the order they came", async 
   expect(record).toEqual(["a in", "a out", "b in", "b out", "c in", "c out"]);
 });
 
-test("different machines do not wait for each other", async () => {
+test("different locks do not wait for each other", async () => {
   const locks = new MachineLocks();
   await locks.acquire("10.0.0.1", never);
 
@@ -29,7 +29,7 @@ test("different machines do not wait for each other", async () => {
   expect(release).toBeTypeOf("function");
 });
 
-test("one that stops waiting leaves the line, and the next still waits for the first", async () => {
+test("one that stops waiting leaves the queue, and the next still waits for the first", async () => {
   const locks = new MachineLocks();
   const releaseFirst = await locks.acquire("10.0.0.1", never);
   const controller = new AbortController();

@@ -49,7 +49,7 @@ describe("acknowledgementOfError", () => {
     "error getting workflow: not found",
     'error getting workflow: failed to get workflow default/w: Workflow.tinkerbell.org "w" not found',
     "error reading from backend\nrpc error: code = Internal desc = error getting workflow: not found",
-  ])("tells by %j that the workflow is missing", (message) => {
+  ])("reads %j as a missing workflow", (message) => {
     expect(acknowledgementOfError(new ConnectError(message, Code.Internal))).toMatchObject({
       kind: "retry",
       missing: true,
@@ -61,7 +61,7 @@ describe("acknowledgementOfError", () => {
     "error getting workflows: timeout",
     "error getting workflow: failed to get workflow default/w: etcdserver: request timed out",
     "not found",
-  ])("takes %j for a failure of the store", (message) => {
+  ])("reads %j as a failure of the store", (message) => {
     expect(acknowledgementOfError(new ConnectError(message, Code.Internal))).not.toHaveProperty("missing");
   });
 
@@ -88,7 +88,7 @@ describe("the reason of a connection that failed in TLS", () => {
       "self-signed certificate",
     ],
     ["certificate has expired", "certificate has expired"],
-  ])("is the cause alone: %j", (message, reason) => {
+  ])("is only the cause: %j", (message, reason) => {
     expect(failedPollOfError(new ConnectError(message, Code.Unavailable))).toMatchObject({ reason });
     expect(acknowledgementOfError(new ConnectError(message, Code.Unavailable))).toMatchObject({ reason });
   });

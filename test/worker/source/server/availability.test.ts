@@ -83,7 +83,7 @@ async function brokenServer(): Promise<{
   };
 }
 
-/** So many lanes at a server, and the states that they are in. */
+/** Lanes at one server, and their states. */
 function startLanes(count: number, source: Transport, { clock, log }: Omit<Connecting, "api">) {
   const stop = new AbortController();
   const states = new Map<string, string>();
@@ -129,6 +129,7 @@ describe.each(["current", "legacy", "auto"] as const)("an outage of a server (AP
 
     expect(perSecond).toBeLessThan(0.5);
     expect(server.attempts).toBeGreaterThan(2);
+    // One lane may be probing at this moment.
     await vi.waitFor(() => expect(lanes.count("failing")).toBe(1_000), WITHIN);
     expect(said).toEqual([
       {
@@ -139,7 +140,7 @@ describe.each(["current", "legacy", "auto"] as const)("an outage of a server (AP
   });
 });
 
-it("a server that drops its connections again and again is asked less and less often", async () => {
+it("a server that keeps dropping its connections is probed less and less often", async () => {
   const server = await startTinkServer();
   cleanups.push(() => server.close());
   const { said, log } = listening();
@@ -148,7 +149,7 @@ it("a server that drops its connections again and again is asked less and less o
   const stopMs = clock.monotonicMs() + 120_000;
 
   while (clock.monotonicMs() < stopMs) {
-    // Polls are held for so long that the server counts as available.
+    // The server counts as available because it holds polls.
     await clock.sleep(1_500);
     server.dropConnections();
   }
@@ -159,7 +160,7 @@ it("a server that drops its connections again and again is asked less and less o
 });
 
 describe("after an outage", () => {
-  it("lanes resume spread out, on one connection, and the log says so once", async () => {
+  it("lanes resume spread out, on one connection, with one log message", async () => {
     const before = await startTinkServer();
     const { port, address } = before;
     await before.close();
@@ -194,7 +195,7 @@ describe("after an outage", () => {
     ]);
   });
 
-  it("an answer to the probe lets the others go at once", async () => {
+  it("an answered probe resumes the others at once", async () => {
     const before = await startLegacyTinkServer();
     const { port, address } = before;
     await before.close();
@@ -217,7 +218,7 @@ describe("after an outage", () => {
 });
 
 describe("during an outage", () => {
-  it("reports in flight wait, and are made when the server is back", async () => {
+  it("reports wait, and are sent when the server is available again", async () => {
     const first = await startTinkServer({ holdMs: 20 });
     const { port, address } = first;
     const template = exampleTemplate([{ worker: "pbnj", actions: ["power-off"] }]);
@@ -244,7 +245,7 @@ describe("during an outage", () => {
     expect(said.filter(({ level }) => level === "warn")).toHaveLength(1);
   });
 
-  it("a call that is given up as the probe makes way for another", async () => {
+  it("a cancelled probe is replaced by another", async () => {
     const before = await startTinkServer();
     const { port, address } = before;
     await before.close();
@@ -269,7 +270,7 @@ describe("during an outage", () => {
     expect(await next).toBe("held");
   });
 
-  it("a failure of one lane alone is no outage", async () => {
+  it("a failure of one lane is not an outage", async () => {
     const server = await startTinkServer({ holdMs: 20 });
     cleanups.push(() => server.close());
     server.faults.fail("GetAction", new ConnectError("not yours", Code.PermissionDenied));

@@ -28,7 +28,7 @@ function connect(
     server,
     tls: false,
     api,
-    pollTimeoutMs: 5_000,
+    pollTimeoutMs: 30_000,
     clock: systemClock,
     log,
     maxBackoffMs: 1_000,
@@ -87,7 +87,7 @@ describe("asked for its API", () => {
     await server.until(() => workflow.state === "SUCCESS");
   });
 
-  it("a report that comes before any poll asks first", async () => {
+  it("a report before any poll asks for the API first", async () => {
     const server = await legacyServer();
     server.submit({ template: TEMPLATE });
     const action = actionIn(await connect(server.address, "legacy").next("pbnj", never));
@@ -125,7 +125,7 @@ describe("asked for its API", () => {
 });
 
 describe("without an answer", () => {
-  it("a server that cannot be reached fails the poll, and is asked again once it is there", async () => {
+  it("an unreachable server fails the poll, and is asked again once it is reachable", async () => {
     const gone = await legacyServer();
     const { port, address } = gone;
     await gone.close();
@@ -141,7 +141,7 @@ describe("without an answer", () => {
     expect(actionIn(await transport.next("pbnj", never)).name).toBe("power-off");
   });
 
-  it("a report is kept, not sent anywhere", async () => {
+  it("a report is not sent, and is to be retried", async () => {
     const legacy = await legacyServer();
     legacy.submit({ template: TEMPLATE });
     const action = actionIn(await connect(legacy.address).next("pbnj", never));
@@ -153,7 +153,7 @@ describe("without an answer", () => {
     expect(legacy.reports).toEqual([]);
   });
 
-  it("a question does not hold a lane that is told to stop", async () => {
+  it("a question does not delay a lane that stops", async () => {
     const server = await legacyServer();
     server.faults.delay("GetWorkflowContexts", 60_000);
     const stop = new AbortController();
@@ -165,7 +165,7 @@ describe("without an answer", () => {
     await expect(polling).rejects.toThrow("stopping");
   });
 
-  it("a proxy's page that is not found decides nothing", async () => {
+  it("a proxy's 404 page decides nothing", async () => {
     const proxy = createServer((_, response) => response.writeHead(404).end("no such backend"));
     await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
     cleanups.push(async () => {
@@ -180,7 +180,7 @@ describe("without an answer", () => {
 });
 
 describe("replaced while the worker runs", () => {
-  it("by one of the deprecated API, a server is asked anew before anything else is sent", async () => {
+  it("by one of the deprecated API, a server is asked again before anything else is sent", async () => {
     const before = await currentServer();
     const transport = connect(before.address);
     await transport.next("pbnj", never);
@@ -189,12 +189,12 @@ describe("replaced while the worker runs", () => {
     const after = await legacyServer(before.port);
     after.submit({ template: TEMPLATE });
 
-    // The worker may first have to notice that its connection is gone.
+    // The worker may not have noticed yet that its connection is lost.
     await expect.poll(async () => (await transport.next("pbnj", never)).kind).toBe("action");
     expect(transport.servesSeveral()).toBe(true);
   });
 
-  it("by one of the current API, a report of before is not taken, whatever names it happens to fit", async () => {
+  it("by one of the current API, an earlier report is not accepted, even if its names fit", async () => {
     const before = await legacyServer();
     before.submit({ template: TEMPLATE });
     const transport = connect(before.address);
@@ -210,7 +210,7 @@ describe("replaced while the worker runs", () => {
     expect(transport.servesSeveral()).toBe(false);
   });
 
-  it("behind a proxy that keeps the connection, a refusal is asked about before it counts", async () => {
+  it("behind a proxy that keeps the connection, the API is asked for again before a refusal counts", async () => {
     const server = await legacyServer();
     server.submit({ template: TEMPLATE });
     const transport = connect(server.address);
@@ -229,7 +229,7 @@ describe("replaced while the worker runs", () => {
   });
 });
 
-describe("told which API it is", () => {
+describe("with a configured API", () => {
   it("the worker asks nothing", async () => {
     const server = await legacyServer();
 

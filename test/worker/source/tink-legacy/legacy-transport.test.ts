@@ -36,7 +36,7 @@ function ended(action: Action, state: "success" | "failed" | "timeout" = "succes
   return { action, state, startedAt, stoppedAt: new Date(), message: `it is ${state}` };
 }
 
-/** A workflow of which this worker's first action is to be done. */
+/** A workflow that begins with an action of this worker. */
 function submitted(server: LegacyTinkServer, name: string, worker = "pbnj") {
   return server.submit({ name, template: exampleTemplate([{ worker, actions: ["power-off"] }]) });
 }
@@ -48,7 +48,7 @@ const TWO_WORKERS = exampleTemplate([
 ]);
 
 describe("a workflow", () => {
-  it("goes from worker to worker until it is over", async () => {
+  it("passes from worker to worker until it is complete", async () => {
     const { server, transport } = await connected();
     const workflow = server.submit({ template: TWO_WORKERS });
     const turns = [
@@ -71,7 +71,7 @@ describe("a workflow", () => {
     expect(await transport.next("pbnj", never)).toMatchObject({ kind: "idle" });
   });
 
-  it("is served again while it runs, and then says that it has begun", async () => {
+  it("is served again while it runs, marked as begun", async () => {
     const { server, transport } = await connected();
     submitted(server, "a");
 
@@ -83,20 +83,20 @@ describe("a workflow", () => {
     expect(again).toEqual({ ...first, begun: true });
   });
 
-  it.each(["failed", "timeout"] as const)("that %s is nobody's any more", async (state) => {
+  it.each(["failed", "timeout"] as const)("that %s is served to no worker", async (state) => {
     const { server, transport } = await connected();
     const workflow = server.submit({ template: TWO_WORKERS });
 
     const action = actionIn(await transport.next("pbnj", never));
     await transport.report(running(action), never);
     await transport.report(ended(action, state), never);
-    // Somebody sets it back by hand, and leaves the action as it is.
+    // Reset by hand, without the action.
     server.board.set(workflow, "RUNNING");
 
     expect(await transport.next("pbnj", never)).toMatchObject({ kind: "idle" });
   });
 
-  it("with everything done that was never closed is not begun again", async () => {
+  it("with all actions done that was never completed is not started again", async () => {
     const { server, transport } = await connected();
     const workflow = submitted(server, "a");
 
@@ -118,7 +118,7 @@ describe("a workflow", () => {
 });
 
 describe("several workflows on one worker ID", () => {
-  it("take turns, and those at hand are left out", async () => {
+  it("take turns, without those in flight", async () => {
     const { server, transport } = await connected();
     for (const name of ["a", "b", "c"]) submitted(server, name);
 
@@ -132,7 +132,7 @@ describe("several workflows on one worker ID", () => {
     expect(rest).toMatchObject({ kind: "idle" });
   });
 
-  it("goes on when one is deleted between its context and its actions", async () => {
+  it("continues when one is deleted between its context and its actions", async () => {
     const { server, transport } = await connected();
     submitted(server, "a");
     submitted(server, "b");
@@ -141,7 +141,7 @@ describe("several workflows on one worker ID", () => {
     expect(actionIn(await transport.next("pbnj", never)).workflowId).toBe("default/b");
   });
 
-  it("goes on when the action of one is malformed, and says so when there is nothing else", async () => {
+  it("continues when the action of one is malformed, and fails if there is no other", async () => {
     const { server, transport } = await connected();
     const workflow = submitted(server, "a");
     const tasks = workflow.tasks.map((task) => ({
@@ -162,7 +162,7 @@ describe("several workflows on one worker ID", () => {
     });
   });
 
-  it("costs one call while nothing waits, and none for workflows that are nobody's", async () => {
+  it("costs one call while nothing is pending, and none for workflows without a next action", async () => {
     const { server, transport } = await connected();
     for (const name of ["a", "b"]) {
       const workflow = submitted(server, name);
@@ -180,14 +180,14 @@ describe("a poll that fails", () => {
     ["a store that does not answer", new ConnectError("cache not started", Code.Unknown), "Unknown"],
     ["a refusal", new ConnectError("invalid workflow id", Code.InvalidArgument), "InvalidArgument"],
     ["what another API would mean as idle", new ConnectError("no", Code.NotFound), "NotFound"],
-  ])("says so: %s", async (_, error, code) => {
+  ])("fails with: %s", async (_, error, code) => {
     const { server, transport } = await connected();
     server.faults.fail("GetWorkflowContexts", error);
 
     expect(await transport.next("pbnj", never)).toEqual({ kind: "failed", code, reason: error.rawMessage });
   });
 
-  it("does not try the other workflows of a server that went away", async () => {
+  it("does not try the other workflows of a server that is gone", async () => {
     const { server, transport } = await connected();
     for (const name of ["a", "b", "c"]) submitted(server, name);
     server.faults.fail("GetWorkflowActions", new ConnectError("shutting down", Code.Unavailable));
@@ -218,7 +218,7 @@ describe("a report", () => {
     return { server, transport, workflow, action };
   }
 
-  it("is repeated a few times where the server may mean a write conflict", async () => {
+  it("is retried a few times if the server may mean a write conflict", async () => {
     const { server, transport, workflow, action } = await begun();
     server.faults.fail("ReportActionStatus", new ConnectError("invalid workflow id", Code.InvalidArgument));
 
@@ -232,7 +232,7 @@ describe("a report", () => {
     expect(workflow.tasks[0]?.actions[0]?.state).toBe("SUCCESS");
   });
 
-  it("conflicts while the server reads an old state, and is taken afterwards", async () => {
+  it("conflicts while the server reads a stale state, and is accepted afterwards", async () => {
     const { server, transport, action } = await connected().then(async (lab) => {
       lab.server.submit({ template: TWO_WORKERS });
       return { ...lab, action: actionIn(await lab.transport.next("pbnj", never)) };
@@ -253,7 +253,7 @@ describe("a report", () => {
     expect(await transport.report(ended(action), never)).toEqual({ kind: "acknowledged" });
   });
 
-  it("that was taken without the worker hearing of it is refused for good, and taken once", async () => {
+  it("whose acknowledgement was lost is rejected, and accepted once", async () => {
     const { server, transport, workflow, action } = await begun();
     server.faults.loseAcknowledgement();
 
@@ -269,14 +269,14 @@ describe("a report", () => {
     expect(workflow.tasks[0]?.actions.map(({ state }) => state)).toEqual(["SUCCESS", "PENDING"]);
   });
 
-  it("about a workflow that is gone is repeated a few times only", async () => {
+  it("about a workflow that is gone is retried a few times only", async () => {
     const { server, transport, workflow, action } = await begun();
     server.board.delete(workflow);
 
     expect(await transport.report(ended(action), never)).toMatchObject({ kind: "retry", perhapsGone: true });
   });
 
-  it("of an end is not taken to a workflow made anew, which has not begun", async () => {
+  it("of an end is not sent to a recreated workflow, which has not begun", async () => {
     const { server, transport, workflow, action } = await begun();
     server.board.delete(workflow);
     const anew = server.submit({ template: TWO_WORKERS });
@@ -290,7 +290,7 @@ describe("a report", () => {
     expect(anew.tasks[0]?.actions.map(({ state }) => state)).toEqual(["PENDING", "PENDING"]);
   });
 
-  it("is repeated without end while the server cannot be reached", async () => {
+  it("is retried without limit while the server is unreachable", async () => {
     const { server, transport, action } = await begun();
     await server.stop();
 

@@ -27,7 +27,7 @@ function parse(fields: Fields = {}, begun = false): Action {
 }
 
 describe("an action of the deprecated API", () => {
-  it("has everything that its list says", () => {
+  it("has all fields of the list", () => {
     const action = parse({
       command: ["--mode", "soft"],
       onTimeout: ["--mode", "hard"],
@@ -55,7 +55,7 @@ describe("an action of the deprecated API", () => {
     });
   });
 
-  it("has no hook and no namespace where the list is silent, and says whether it has begun", () => {
+  it("has no hook and no namespace if the list has none, and whether it has begun", () => {
     const action = parse({}, true);
 
     expect(action).not.toHaveProperty("onTimeout");
@@ -71,7 +71,7 @@ describe("an action of the deprecated API", () => {
     ["the action has no image", { image: "" }],
     ["the action's timeout is negative: -1 s", { timeout: -1n }],
     ["an environment entry of the action is not KEY=value", { environment: ["secret"] }],
-  ])("is refused as malformed: %s", (message, fields) => {
+  ])("is rejected as malformed: %s", (message, fields) => {
     expect(() => parse(fields)).toThrow(new MalformedAction(message));
   });
 });
@@ -79,7 +79,7 @@ describe("an action of the deprecated API", () => {
 describe("a report to the deprecated API", () => {
   const startedAt = new Date("2026-03-01T10:00:00Z");
 
-  it("says RUNNING with no seconds", () => {
+  it("sends RUNNING with 0 seconds", () => {
     const status = statusOf({ action: parse(), state: "running", startedAt, message: "running" });
 
     expect(status).toMatchObject({
@@ -97,7 +97,7 @@ describe("a report to the deprecated API", () => {
     ["success", State.SUCCESS],
     ["failed", State.FAILED],
     ["timeout", State.TIMEOUT],
-  ] as const)("says %s with the whole seconds that passed", (state, number) => {
+  ] as const)("sends %s with whole seconds", (state, number) => {
     const stoppedAt = new Date(startedAt.getTime() + 61_900);
 
     expect(statusOf({ action: parse(), state, startedAt, stoppedAt, message: "m" })).toMatchObject({
@@ -106,7 +106,7 @@ describe("a report to the deprecated API", () => {
     });
   });
 
-  it("says 0 seconds when the clock was set back meanwhile", () => {
+  it("sends 0 seconds when the clock was set back", () => {
     const stoppedAt = new Date(startedAt.getTime() - 5_000);
 
     expect(statusOf({ action: parse(), state: "success", startedAt, stoppedAt, message: "m" }).seconds).toBe(

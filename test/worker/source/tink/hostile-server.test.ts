@@ -66,7 +66,7 @@ async function listening(
   return transport;
 }
 
-/** A server that does one thing after the other with the calls it gets, and then behaves. */
+/** A server with one behaviour per call, and then the normal one. */
 function against(
   behaviours: readonly Behaviour[],
   options: Partial<TinkTransportOptions> = {},
@@ -214,7 +214,7 @@ describe("a server that misbehaves", () => {
     expect(await transport.next("agent", never)).toMatchObject({ kind: "action" });
   });
 
-  it("that says goodbye with an error fails the poll, and the next one succeeds", async () => {
+  it("that sends GOAWAY with an error fails the poll, and the next one succeeds", async () => {
     const transport = await against([(_, session) => session.goaway(2)]);
 
     expect(await transport.next("agent", never)).toMatchObject({ kind: "failed" });
@@ -233,7 +233,7 @@ describe("a server that misbehaves", () => {
     expect(await transport.next("agent", never)).toMatchObject({ kind: "failed" });
   });
 
-  it("that hands out another agent's action fails the poll", async () => {
+  it("that serves another agent's action fails the poll", async () => {
     const transport = await against([]);
 
     expect(await transport.next("another", never)).toEqual({
@@ -243,7 +243,7 @@ describe("a server that misbehaves", () => {
     });
   });
 
-  it("that is frozen is given up when a ping goes unanswered, long before the poll's deadline", async () => {
+  it("that is frozen is disconnected when a ping is not answered, long before the poll's deadline", async () => {
     // An empty SETTINGS frame (RFC 9113 section 6.5) and then nothing.
     const settings = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
     let connections = 0;
@@ -265,7 +265,7 @@ describe("a server that misbehaves", () => {
     expect(connections).toBe(2);
   });
 
-  it("that is slow but alive is not given up", async () => {
+  it("that is slow but alive is not disconnected", async () => {
     const answerLate: Behaviour = (stream, session) => {
       setTimeout(() => behave(stream, session), 600);
     };
@@ -294,7 +294,7 @@ describe("a server that misbehaves", () => {
     expect(await transport.next("agent", never)).toMatchObject({ kind: "failed" });
   });
 
-  it("that accepts and says nothing is left at the poll's deadline and on close", async () => {
+  it("that accepts and never answers is disconnected at the poll's deadline and on close", async () => {
     const transport = await listening(createTcpServer(), { pollTimeoutMs: 200 });
 
     const poll = await transport.next("agent", never);

@@ -50,7 +50,7 @@ describe("actionOf", () => {
     });
   });
 
-  it("leaves out what the server leaves empty", () => {
+  it("omits empty fields", () => {
     const action = actionFrom({ pid: "", namespaces: { network: "", pid: "" } });
 
     expect(action).toEqual({ ...IDS, timeoutMs: 0, command: [], volumes: [], environment: {} });
@@ -62,7 +62,7 @@ describe("actionOf", () => {
     expect(actionFrom({ pid: "host", namespaces: { network: "host" } }).pidNamespace).toBe("host");
   });
 
-  it("keeps a timeout within what a timer can wait", () => {
+  it("limits a timeout to the longest timer", () => {
     expect(actionFrom({ timeout: 2n ** 62n }).timeoutMs).toBe(2_147_483_647);
   });
 
@@ -77,7 +77,7 @@ describe("actionOf", () => {
     ["negative", { timeout: -1n }],
     ["not KEY=value", { environment: ["A"] }],
     ["not KEY=value", { environment: ["=secret"] }],
-  ])("refuses an action with the problem: %s", (problem, response) => {
+  ])("rejects an action with the problem: %s", (problem, response) => {
     expect(() => actionFrom(response)).toThrow(MalformedAction);
     expect(() => actionFrom(response)).toThrow(problem);
     expect(() => actionFrom(response)).not.toThrow("secret");

@@ -19,14 +19,14 @@ describe("pollOfError", () => {
     },
   );
 
-  it.each(IDLE.map((code) => [Code[code], code] as const))("reads %s as nothing to do", (_, code) => {
+  it.each(IDLE.map((code) => [Code[code], code] as const))("reads %s as idle", (_, code) => {
     expect(pollOfError(new ConnectError("no Workflows found", code))).toEqual({
       kind: "idle",
       reason: "no Workflows found",
     });
   });
 
-  it("reads the detail that no action is available as nothing to do, whatever the code", () => {
+  it("reads the detail that no action is available as idle, whatever the code", () => {
     const violations = [{ type: "PRECONDITION_FAILURE_VIOLATION_NO_ACTION_AVAILABLE" }];
     const detail = { desc: PreconditionFailureSchema, value: { violations } };
     const error = new ConnectError("nothing", Code.Unavailable, undefined, [detail]);
@@ -34,14 +34,14 @@ describe("pollOfError", () => {
     expect(pollOfError(error)).toEqual({ kind: "idle", reason: "nothing" });
   });
 
-  it("reads another violation as the failure that it is", () => {
+  it("reads another violation as a failure", () => {
     const detail = { desc: PreconditionFailureSchema, value: { violations: [{ type: "TOS" }] } };
     const error = new ConnectError("sign first", Code.Unavailable, undefined, [detail]);
 
     expect(pollOfError(error)).toMatchObject({ kind: "failed", code: "Unavailable" });
   });
 
-  it("reads its own deadline as nothing to do", () => {
+  it("reads its own deadline as idle", () => {
     expect(pollOfError(new TimeoutReached(75_000))).toMatchObject({ kind: "idle" });
   });
 });

@@ -52,7 +52,7 @@ function ended(action: Action, state: "success" | "failed" | "timeout"): ActionS
 const ONE_ACTION = exampleTemplate([{ worker: "agent", actions: ["power-off"] }]);
 
 describe("polling and reporting", () => {
-  it("brings an action as the template has it", async () => {
+  it("returns an action as in the template", async () => {
     const server = await simulate();
     const workflow = server.submit({
       name: "reboot",
@@ -93,7 +93,7 @@ tasks:
     });
   });
 
-  it("takes a workflow from its first action to success", async () => {
+  it("runs a workflow from its first action to success", async () => {
     const server = await simulate();
     const transport = connect(server);
     const template = exampleTemplate([{ worker: "agent", actions: ["off", "pxe", "on"] }]);
@@ -121,7 +121,7 @@ tasks:
     });
   });
 
-  it("says idle in the server's words", async () => {
+  it("returns idle with the server's message", async () => {
     const server = await simulate();
 
     expect(await connect(server).next("agent", never)).toEqual({
@@ -130,7 +130,7 @@ tasks:
     });
   });
 
-  it("says idle when its own deadline passes before the server's hold", async () => {
+  it("returns idle when its own deadline passes before the server's hold", async () => {
     const server = await simulate({ holdMs: 60_000 });
 
     expect(await connect(server, { pollTimeoutMs: 100 }).next("agent", never)).toMatchObject({
@@ -138,7 +138,7 @@ tasks:
     });
   });
 
-  it("brings an action that comes while the server holds the poll", async () => {
+  it("returns an action that becomes ready while the server holds the poll", async () => {
     const server = await simulate({ holdMs: 20_000 });
     const poll = connect(server).next("agent", never);
     await server.until(() => server.polls.length === 1);
@@ -159,7 +159,7 @@ tasks:
     await expect(poll).rejects.toThrow("the worker stops");
   });
 
-  it("sends nothing when it is cancelled before it begins", async () => {
+  it("sends nothing when it is cancelled before it starts", async () => {
     const server = await simulate();
     const transport = connect(server);
     const action = { workflowId: "w", taskId: "t", agentId: "a", actionId: "x", name: "n" };
@@ -171,7 +171,7 @@ tasks:
     expect(server.connections.accepted).toBe(0);
   });
 
-  it("leaves no listener behind on a signal that lives as long as the worker", async () => {
+  it("leaves no listener on a long-lived signal", async () => {
     const server = await simulate({ holdMs: 1 });
     const transport = connect(server);
     const listeners = { count: 0 };
@@ -194,7 +194,7 @@ tasks:
     expect(listeners.count).toBe(0);
   });
 
-  it("answers calls after it was closed without connecting again", async () => {
+  it("fails calls after it was closed without connecting again", async () => {
     const server = await simulate();
     const transport = connect(server);
     await transport.next("agent", never);
@@ -245,7 +245,7 @@ tasks:
     });
   });
 
-  it("asks for a repeat when an acknowledgement is lost, and the repeat does no harm", async () => {
+  it("is to be retried when an acknowledgement is lost, and the retry does no harm", async () => {
     const server = await simulate();
     const transport = connect(server);
     const workflow = server.submit({ template: ONE_ACTION });
@@ -265,7 +265,7 @@ tasks:
     ["Internal", Code.Internal],
     ["Unauthenticated", Code.Unauthenticated],
     ["ResourceExhausted", Code.ResourceExhausted],
-  ])("says failed when the server says %s, and goes on with the next poll", async (name, code) => {
+  ])("fails the poll when the server answers %s, and continues with the next one", async (name, code) => {
     const server = await simulate();
     const transport = connect(server);
     server.faults.fail("GetAction", new ConnectError("not now", code));
@@ -292,7 +292,7 @@ describe("the connection", () => {
     expect(server.connections).toEqual({ accepted: 1, open: 1 });
   }, 60_000);
 
-  it("is joined by others where the server limits the calls on one, so that reports get through", async () => {
+  it("is joined by others if the server limits the calls per connection, so that reports are not delayed", async () => {
     const server = await simulate({ holdMs: 20_000, maxConcurrentStreams: 10 });
     const transport = connect(server);
     server.submit({ template: ONE_ACTION });
@@ -308,7 +308,7 @@ describe("the connection", () => {
     expect((await Promise.all(polls)).every(({ kind }) => kind === "failed")).toBe(true);
   });
 
-  it("is opened anew after a restart of the server on the same port", async () => {
+  it("is opened again after a restart of the server on the same port", async () => {
     const server = await simulate();
     const transport = connect(server);
     const workflow = server.submit({ template: ONE_ACTION });
@@ -332,7 +332,7 @@ describe("the connection", () => {
     await server.until(() => workflow.state === "SUCCESS");
   });
 
-  it("tells a server that shuts down orderly from one without work", async () => {
+  it("distinguishes a server that shuts down from one without work", async () => {
     const server = await simulate({ holdMs: 20_000 });
     const poll = connect(server).next("agent", never);
     await server.until(() => server.polls.length === 1);
@@ -359,7 +359,7 @@ describe("the connection", () => {
     expect(server.connections).toEqual({ accepted: 21, open: 1 });
   });
 
-  it("lets a poll end on the old connection after a GOAWAY and takes a new one for the next", async () => {
+  it("lets a poll end on the old connection after a GOAWAY and opens a new one for the next", async () => {
     const server = await simulate({ holdMs: 20_000 });
     const transport = connect(server);
     const held = transport.next("agent", never);
@@ -367,7 +367,7 @@ describe("the connection", () => {
     server.submit({ template: exampleTemplate([{ worker: "other", actions: ["power-on"] }]) });
 
     server.dropConnections("goaway");
-    // Until the client has read the GOAWAY its calls are refused.
+    // Calls fail until the client has read the GOAWAY.
     let next = await transport.next("other", never);
     while (next.kind === "failed") next = await transport.next("other", never);
     server.submit({ template: ONE_ACTION });
@@ -384,7 +384,7 @@ describe("the connection", () => {
     },
   );
 
-  it("says every address that refused", async () => {
+  it("names every address that refused", async () => {
     const server = await simulate();
     await server.stop();
 
@@ -406,7 +406,7 @@ describe("TLS", () => {
   const client = createCertificate({ commonName: "worker", issuer: authority });
   const stranger = createCertificate({ commonName: "worker", issuer: otherAuthority });
 
-  it("trusts a server by a given authority", async () => {
+  it("trusts a server with a configured CA", async () => {
     const server = await simulate({ tls: certificate });
 
     const poll = await connect(server, { tls: true, ca: authority.cert }).next("agent", never);
@@ -414,7 +414,7 @@ describe("TLS", () => {
     expect(poll).toMatchObject({ kind: "idle" });
   });
 
-  it("refuses a server whose authority it does not know", async () => {
+  it("rejects a server with an unknown CA", async () => {
     const server = await simulate({ tls: certificate });
 
     const bySystem = await connect(server, { tls: true }).next("agent", never);
@@ -425,7 +425,7 @@ describe("TLS", () => {
     expect(server.polls).toEqual([]);
   });
 
-  it("refuses a server with another name, unless that name is given", async () => {
+  it("rejects a server with another name, unless that name is configured", async () => {
     const server = await simulate({ tls: named });
 
     const refused = await connect(server, { tls: true, ca: authority.cert }).next("agent", never);
@@ -438,7 +438,7 @@ describe("TLS", () => {
     expect(taken).toMatchObject({ kind: "idle" });
   });
 
-  it("takes any certificate when told to", async () => {
+  it("accepts any certificate with insecure TLS", async () => {
     const server = await simulate({ tls: named });
 
     expect(await connect(server, { tls: true, insecureTls: true }).next("agent", never)).toMatchObject({
@@ -446,7 +446,7 @@ describe("TLS", () => {
     });
   });
 
-  it("shows its certificate to a server that asks for one", async () => {
+  it("sends its certificate to a server that requests one", async () => {
     const server = await simulate({ tls: { ...certificate, clientCa: authority.cert } });
     const trust = { tls: true, ca: authority.cert };
 
@@ -468,7 +468,7 @@ describe("TLS", () => {
     expect(server.polls).toEqual(["agent"]);
   });
 
-  it("fails plainly against a server that speaks plain text, and the other way round", async () => {
+  it("fails with a clear reason against a plaintext server, and the other way round", async () => {
     const plain = await simulate();
     const secure = await simulate({ tls: certificate });
 
