@@ -6,7 +6,6 @@ import { defined } from "../../shared/defined.ts";
 import { revealJson } from "../../shared/secret.ts";
 import type { Outcome } from "../action/action.ts";
 
-/** A login that an action is about to attempt. */
 export interface Offer {
   readonly machine: string;
   /** Identifies the BMC, to which the accounts belong. */
@@ -16,14 +15,11 @@ export interface Offer {
 
 interface Refusal {
   readonly lockKey: string;
-  /** Digest of user, password and Kg. */
   readonly account: string;
-  /** Digest of the whole connection. */
   readonly entry: string;
   /** Which provider was refused, if known: a BMC may have different users per provider. */
   readonly provider?: ProviderName;
   readonly at: Date;
-  /** Refusals in a row. */
   readonly times: number;
   readonly dueMs: number;
 }
@@ -49,7 +45,6 @@ const CHANGES_ACCOUNTS = new Set(["create-user", "update-user", "delete-user"]);
  */
 export class AuthGate {
   readonly #key = randomBytes(32);
-  /** The last refusal per machine name. */
   readonly #refusals = new Map<string, Refusal>();
   readonly #clock: Pick<Clock, "now" | "monotonicMs">;
   #demandedMs = Number.NEGATIVE_INFINITY;
@@ -99,7 +94,6 @@ export class AuthGate {
       .toSorted((a, b) => b.dueMs - a.dueMs)[0];
   }
 
-  /** Records how an action with these credentials ended. */
   learn(offer: Offer, outcome: Outcome): void {
     const { machine, lockKey, connection } = offer;
     const { result } = outcome;

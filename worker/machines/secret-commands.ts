@@ -24,7 +24,6 @@ export class SecretCommands {
     this.#slots = new ActionSlots(mostAtATime);
   }
 
-  /** See `runSecretCommand`. */
   run(command: SecretCommand, env: Environment, signal: AbortSignal): Promise<string> {
     const key = JSON.stringify(command);
     const waiting = this.#waiting.get(key);

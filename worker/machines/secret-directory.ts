@@ -9,7 +9,6 @@ const MOST_FILES = 100;
 const MOST_ATTEMPTS = 50;
 
 interface Contents {
-  /** Sorted, without hidden files. */
   readonly names: readonly string[];
   /** Changes when the folder changes. */
   readonly mark: string;

@@ -9,7 +9,6 @@ export class SharedRun<T> {
     this.#result.catch(() => undefined);
   }
 
-  /** False once it was aborted. */
   get isOpen(): boolean {
     return !this.#given.signal.aborted;
   }

@@ -16,7 +16,6 @@ const LAST_LINES = 5;
 export const FLOOD_GRACE_MS = 1_000;
 
 export interface WrittenOutput {
-  /** The last line of stdout, if it is a result. */
   readonly result?: ActionResult;
   /** The last lines of stderr, or of stdout if stderr is empty, without secrets. */
   readonly lastLines: readonly string[];
@@ -24,7 +23,6 @@ export interface WrittenOutput {
 
 type StreamName = LogLine["stream"];
 
-/** A line, cut to its limit, and how many characters it lost. */
 interface WrittenLine {
   readonly line: string;
   readonly lost: number;
@@ -58,7 +56,6 @@ export class LogStream {
     return this.#readResult() !== undefined;
   }
 
-  /** Whether it exceeds its budget. */
   get isFlooding(): boolean {
     return this.#budget.isOver;
   }
@@ -67,7 +64,6 @@ export class LogStream {
     this.#splitters[stream].push(chunk);
   }
 
-  /** Takes a whole line. */
   writeLine(stream: StreamName, line: string): void {
     const longest = stream === "stdout" ? longestOnStdout(line.charAt(0)) : LONGEST_LOG_LINE;
     const written = { line: line.slice(0, longest), lost: Math.max(0, line.length - longest) };
@@ -181,7 +177,6 @@ class OneStream {
     return newest;
   }
 
-  /** The number of lines dropped since the last one that was kept. */
   takeMissing(): number {
     const missing = this.#missing;
     this.#missing = 0;

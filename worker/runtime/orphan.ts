@@ -10,7 +10,6 @@ export interface OwnerLabels {
   readonly state?: string | undefined;
   /** The action's `actionKey`. */
   readonly key?: string | undefined;
-  /** Its deadline, ISO 8601. */
   readonly deadline?: string | undefined;
   /** The same as time since boot (`bootTimeText`), if known. */
   readonly deadlineBootTime?: string | undefined;

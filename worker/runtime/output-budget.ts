@@ -15,11 +15,9 @@ const LINES_PER_LOOK = 64;
 
 /** The first bytes are read at once, because a result may be as long; then the container's writes block. */
 const READ = { perSecond: 1024 * 1024, atOnce: 4 * 1024 * 1024 };
-/** Bytes per turn of the event loop. */
 const BYTES_PER_TURN = 512;
 const LONGEST_PAUSE_MS = 100;
 
-/** A token bucket. */
 class Allowance {
   readonly #perMs: number;
   readonly #most: number;
@@ -32,7 +30,6 @@ class Allowance {
     this.#left = atOnce;
   }
 
-  /** The available part of the maximum; negative if overspent. */
   get part(): number {
     const now = performance.now();
     this.#left = Math.min(this.#most, this.#left + (now - this.#atMs) * this.#perMs);
@@ -49,7 +46,6 @@ class Allowance {
   }
 }
 
-/** Limits the lines of one action's output, per second and in total. */
 export class OutputBudget {
   readonly dropped: { lines: number; bytes: number } = { lines: 0, bytes: 0 };
   readonly #lines = new Allowance(LINES);
@@ -62,7 +58,6 @@ export class OutputBudget {
     return this.#isOver;
   }
 
-  /** Returns whether the line may pass. */
   take(line: string): boolean {
     const bytes = bytesOf(line);
     this.#isOver = !this.#hasRoom(bytes);

@@ -44,9 +44,7 @@ const CLASSES: Readonly<Record<KubernetesReason, ErrorClass>> = {
 export class KubernetesError extends Error {
   override readonly name = "KubernetesError";
   readonly reason: KubernetesReason;
-  /** The HTTP status, if there was a response. */
   readonly status: number | undefined;
-  /** From Retry-After. */
   readonly retryAfterMs: number | undefined;
 
   constructor(
@@ -60,7 +58,6 @@ export class KubernetesError extends Error {
     this.retryAfterMs = options.retryAfterMs;
   }
 
-  /** The error class of an action that fails because of this error. */
   get class(): ErrorClass {
     return CLASSES[this.reason];
   }
@@ -82,7 +79,6 @@ export function isKubernetesError(thrown: unknown, ...reasons: readonly Kubernet
   return thrown instanceof KubernetesError && reasons.includes(thrown.reason);
 }
 
-/** The fields of a meta/v1 `Status` that are read. */
 const Status = z.object({
   kind: z.literal("Status"),
   message: z.optional(z.string()),

@@ -8,7 +8,6 @@ import type { Cluster, Selection } from "./cluster.ts";
 import { type Kind, type ObjectName, resourceName } from "./kinds.ts";
 import { isKubernetesError, KubernetesError } from "./kubernetes-error.ts";
 
-/** A change of one object. */
 export type Change<T> =
   | { readonly kind: "set"; readonly name: ObjectName; readonly value: T; readonly before: T | undefined }
   | { readonly kind: "gone"; readonly name: ObjectName; readonly before: T };

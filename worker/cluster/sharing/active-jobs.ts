@@ -25,7 +25,6 @@ function isActive({ status }: Job): boolean {
   );
 }
 
-/** The keys of all actions whose Jobs are active. */
 export async function activeActionKeys(
   cluster: ShareCluster,
   signal: AbortSignal,

@@ -49,7 +49,6 @@ export class BmcLeases implements Locks {
   readonly #options: BmcLeasesOptions;
   readonly #timings: Timings;
   readonly #local = new MachineLocks();
-  /** Pending releases. */
   readonly #releases = new Set<Promise<void>>();
   /** Aborts pending releases after the worker has stopped. */
   readonly #end = new AbortController();

@@ -36,7 +36,6 @@ export class FailureDetector {
   /** When the watch last showed our own renewal: only then does the silence of others mean anything. */
   #heardMs: number;
   #isHearing = false;
-  /** By identity: the next attempt. */
   readonly #tryAtMs = new Map<string, number>();
   /** Our identity, once the watch has shown its Lease. */
   #shown: string | undefined;
@@ -46,7 +45,6 @@ export class FailureDetector {
     this.#heardMs = options.clock.monotonicMs();
   }
 
-  /** Call when the watch shows our own renewal. */
   heard(): void {
     if (!this.#isRecent) this.#options.view.forgetSilences();
     this.#isHearing = true;

@@ -15,11 +15,9 @@ import { TIMINGS, type Timings } from "./timings.ts";
 
 export interface LaneSharesOptions {
   readonly cluster: ShareCluster;
-  /** Replicas with the same group name in the same namespace share the lanes. */
   readonly group: string;
   /** This replica's unique name, the same after a restart: the pod's name. */
   readonly member: string;
-  /** All agent IDs: the same at every replica. */
   readonly agentIds: () => readonly string[];
   /**
    * Starts polling for the owned agent IDs and stops for all others. Resolves when no poll for the others is in
@@ -32,22 +30,17 @@ export interface LaneSharesOptions {
   readonly timings?: Timings;
   /** The same at every replica of the group; never change it. */
   readonly shards?: number;
-  /** See `ElapsedTime`. */
   readonly time?: ElapsedTime;
 }
 
-/** For health and metrics. */
 export interface SharesState {
-  /** Whether this replica is certainly a member; otherwise it owns nothing. */
   readonly valid: boolean;
   /** Known replicas, including this one. */
   readonly members: number;
   readonly ownedShards: number;
-  /** Shards that have agent IDs. */
   readonly shards: number;
   readonly ownedAgentIds: number;
   readonly agentIds: number;
-  /** Why this replica may own less than it should, in one line. */
   readonly problem: string | undefined;
 }
 
@@ -75,7 +68,6 @@ export class LaneShares {
   readonly #listeners = new Set<() => void>();
   #watching = new AbortController();
   #sizes: ReadonlyMap<number, number> = new Map();
-  /** Whether the distribution must be planned again. */
   #isDue = true;
   #plannedMs = Number.NEGATIVE_INFINITY;
   #wasValid = false;

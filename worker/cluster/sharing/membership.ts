@@ -43,7 +43,6 @@ export class Membership {
   readonly #notifier = new Notifier();
   #identity: string;
   #lease: ShareLease | undefined;
-  /** When the last successful renewal was sent. */
   #renewed: Moment | undefined;
   /** Another process with this name, and since when its Lease is unchanged. */
   #other: { readonly lease: ShareLease; readonly sinceMs: number } | undefined;
@@ -79,7 +78,6 @@ export class Membership {
     return Math.max(0, timings.renewDeadlineMs - time.since(this.#renewed));
   }
 
-  /** Renews now, because the Lease may be gone. */
   checkNow(): void {
     this.#notifier.notify();
   }

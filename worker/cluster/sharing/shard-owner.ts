@@ -31,7 +31,6 @@ export interface ShardOwnerOptions {
 export class ShardOwner {
   readonly #options: ShardOwnerOptions;
   readonly #owned = new Set<number>();
-  /** Shards with a write in flight. */
   readonly #busy = new Set<number>();
   /** The version that a write replaced, and when: the watch has not shown the result yet. */
   readonly #basis = new Map<number, { readonly version: string; readonly sinceMs: number }>();
@@ -50,12 +49,10 @@ export class ShardOwner {
     return this.#owned;
   }
 
-  /** Why claims or releases fail. */
   get problem(): string | undefined {
     return this.#problem;
   }
 
-  /** Until the next retry. */
   get retryInMs(): number {
     return this.#retryAtMs - this.#options.clock.monotonicMs();
   }
@@ -245,7 +242,6 @@ export class ShardOwner {
   }
 }
 
-/** Empty for no Lease. */
 function versionOf(lease: ShareLease | undefined): string {
   return lease?.metadata.resourceVersion ?? "";
 }

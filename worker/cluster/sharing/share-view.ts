@@ -22,7 +22,6 @@ export interface ShareViewOptions {
   readonly onRenewal: (leaseName: string) => void;
 }
 
-/** A member as its Lease shows it. */
 export interface ObservedMember {
   readonly identity: string;
   readonly lease: ShareLease;
@@ -37,7 +36,6 @@ export interface ObservedMember {
 export class ShareView {
   readonly #options: ShareViewOptions;
   readonly #objects: WatchedObjects<ShareLease>;
-  /** By the name of the Lease. */
   readonly #members = new Map<string, ObservedMember>();
   readonly #shards = new Map<number, ShareLease>();
   #identities: ReadonlySet<string> = new Set();

@@ -10,7 +10,6 @@ import { type WatchedWorkflow, watchedWorkflow } from "./watched-workflow.ts";
 
 export interface WakeUpOptions {
   readonly cluster: Pick<Cluster, "list" | "watch">;
-  /** Absent is all namespaces. */
   readonly namespace?: string | undefined;
   readonly clock: Clock;
   readonly log: Logger;
@@ -32,14 +31,11 @@ export class WakeUp implements Waking {
   readonly #options: WakeUpOptions;
   readonly #workflows: WatchedObjects<WatchedWorkflow>;
   readonly #deletions = new Deletions();
-  /** Workflows per agent ID. */
   readonly #addressed = new Map<string, number>();
   /** By agent ID: finished Workflows that the server may pick instead. */
   readonly #blocking = new Map<string, number>();
   #stop: AbortSignal | undefined;
-  /** The server served a Workflow outside the watched namespaces. */
   #isBlind = false;
-  /** By agent ID: wakes its lanes. */
   readonly #resting = new Map<string, Set<() => void>>();
 
   constructor(options: WakeUpOptions) {

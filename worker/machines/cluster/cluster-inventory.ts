@@ -14,7 +14,6 @@ import { type SourceState, WatchedSources } from "./watched-sources.ts";
 export interface ClusterInventoryOptions {
   readonly cluster: Pick<Cluster, "list" | "watch" | "get">;
   readonly sources: readonly ClusterSource[];
-  /** `*` means all namespaces. */
   readonly watchNamespace: string;
   readonly log: Logger;
   readonly clock: Clock;
@@ -28,10 +27,8 @@ export interface MachineChanges {
   readonly removed: readonly string[];
 }
 
-/** Whether all sources were listed once. */
 export type Synced = { readonly ok: true } | { readonly ok: false; readonly reason: string };
 
-/** For health and diagnosis. */
 export interface ClusterInventoryState {
   readonly machines: number;
   readonly unusable: readonly { readonly name: string; readonly reason: string }[];
@@ -58,10 +55,8 @@ export class ClusterInventory implements Inventory {
   readonly #machineWarnings: WarningLog;
   readonly #allNamespaces: boolean;
   #index: MachineIndex | undefined;
-  /** Since the last check. */
   #hasChanged = false;
   #wake = new AbortController();
-  /** The last reported state. */
   #told: MachineIndex | undefined;
 
   constructor(options: ClusterInventoryOptions) {

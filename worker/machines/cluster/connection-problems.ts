@@ -33,7 +33,6 @@ const WORDS: Readonly<Record<string, string>> = { "rpc.embed.payload": "is not a
 
 export interface Checked {
   readonly problems: readonly string[];
-  /** Absent if the document is invalid. */
   readonly connection?: Connection;
 }
 

@@ -22,13 +22,11 @@ interface Unusable {
   readonly problems: readonly string[];
 }
 
-/** How to reach a BMC, or why that is unknown. */
 export type BmcTarget = Usable | Unusable;
 
 /** A Hardware of v1alpha1 refers to a Machine in its namespace. */
 export type MachineReference = { readonly kind: "reference"; readonly machine: string } | Unusable;
 
-/** The kept part of an object. */
 export interface Described<Content> {
   readonly name: ObjectName;
   readonly content: Content;

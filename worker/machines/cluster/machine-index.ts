@@ -6,7 +6,6 @@ import type { BmcTarget, Described, MachineReference } from "./described-machine
 /** Hardware of v1alpha1 refers to Machines. */
 export type ClusterSource = "machines" | "hardware";
 
-/** A machine and its object. */
 export interface ClusterMachine {
   /** The public part: an object may hold tokens in its headers. */
   readonly machine: Machine;
@@ -19,12 +18,9 @@ export interface ClusterMachine {
 
 export interface ClusterObjects {
   readonly machines: Iterable<Described<BmcTarget>>;
-  /** Of v1alpha2. */
   readonly hardware: Iterable<Described<BmcTarget>>;
-  /** Hardware of v1alpha1. */
   readonly references: Iterable<Described<MachineReference>>;
   readonly findMachine: (name: ObjectName) => Described<BmcTarget> | undefined;
-  /** Why Machines cannot be listed, if so. */
   readonly machinesUnseen: string | undefined;
 }
 
@@ -33,7 +29,6 @@ export interface MachineIndex {
   readonly byName: ReadonlyMap<string, ClusterMachine>;
   /** Machines to poll for, sorted by name. */
   readonly machines: readonly Machine[];
-  /** Rejected objects, and why. */
   readonly leftOut: readonly { readonly object: string; readonly problem: string }[];
 }
 

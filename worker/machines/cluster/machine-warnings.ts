@@ -1,7 +1,6 @@
 import { type ClusterMachine, keyOf, type MachineIndex } from "./machine-index.ts";
 import type { MachineWarning } from "./warning-log.ts";
 
-/** The problems of the cluster's objects. */
 export function machineWarnings({ byName, leftOut }: MachineIndex): readonly MachineWarning[] {
   return [
     ...leftOut.map((fields) => ({ kind: "left-out", ...fields }) as const),

@@ -2,7 +2,6 @@ import type { Logger } from "../../../shared/logger.ts";
 
 /** A problem that the cluster's owners should fix. */
 export type MachineWarning =
-  /** Every action for the machine fails. */
   | { readonly kind: "unusable"; readonly machine: string; readonly reason: string }
   | {
       readonly kind: "unknown-options";

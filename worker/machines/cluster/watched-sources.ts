@@ -17,7 +17,6 @@ import type { MachineWarning } from "./warning-log.ts";
 export interface WatchedSourcesOptions {
   readonly cluster: Pick<Cluster, "list" | "watch">;
   readonly sources: readonly ClusterSource[];
-  /** Undefined means all. */
   readonly namespace: string | undefined;
   readonly clock: Clock;
   readonly log: Logger;
@@ -26,16 +25,13 @@ export interface WatchedSourcesOptions {
 }
 
 export interface SourceState {
-  /** Such as `machines.bmc.tinkerbell.org/v1alpha1`. */
   readonly resource: string;
   /** `absent`: the API does not serve it, which is normal for one of Hardware's versions. */
   readonly state: "waiting" | "watching" | "failing" | "absent";
   readonly objects: number;
-  /** If it is failing. */
   readonly reason?: string;
 }
 
-/** The progress of the first lists. */
 export type Progress =
   | { readonly kind: "listed" }
   /** Pending, or failing for a transient reason. */
@@ -126,7 +122,6 @@ export class WatchedSources {
     });
   }
 
-  /** The kinds that must be listed, each with its versions. */
   #groups(): readonly (readonly Store[])[] {
     const machines = [{ kind: KINDS.rufioMachine, objects: this.#machines }];
     const hardware = [

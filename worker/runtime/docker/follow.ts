@@ -11,13 +11,10 @@ import type { ContainerDetails } from "./engine-schema.ts";
 import { ContainerOutput } from "./output.ts";
 
 const WAIT_AGAIN_MS = [200, 500, 1_000, 2_000, 5_000] as const;
-/** How long the rest of the output may take after the container has ended. */
 const DRAIN_MS = 5_000;
-/** The same for an action that exceeds its budget. */
 const FLOOD_DRAIN_MS = 500;
 /** Lines that are then read from the end of the engine's log. */
 const TAIL_LINES = 10;
-/** How long a killed container may take to end. */
 const KILLED_WAIT_MS = 10_000;
 const CLEAN_UP_MS = 120_000;
 

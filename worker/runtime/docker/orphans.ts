@@ -2,11 +2,9 @@ import { isOrphan, type SweepOptions } from "../orphan.ts";
 import type { ListedContainer } from "./engine-schema.ts";
 import { LABEL } from "./spec.ts";
 
-/** Whether no worker will adopt a container. One without this project's labels is never an orphan. */
 export function isOrphanContainer(
   { Labels }: Pick<ListedContainer, "Labels">,
   options: SweepOptions & {
-    /** This process: what it launched itself is never an orphan. */
     readonly instance?: string | undefined;
   },
 ): boolean {

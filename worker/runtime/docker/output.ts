@@ -22,7 +22,6 @@ export class ContainerOutput {
     return this.#log.hasResult;
   }
 
-  /** Whether it exceeds its budget. */
   get isFlooding(): boolean {
     return this.#log.isFlooding;
   }
@@ -56,7 +55,6 @@ export class ContainerOutput {
     return this.#log.end();
   }
 
-  /** For a source that does not start at the first byte. */
   #plainReader(): MultiplexedStreamReader {
     return new MultiplexedStreamReader((stream, payload) => this.#log.write(stream, payload));
   }

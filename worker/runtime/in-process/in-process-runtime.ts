@@ -22,7 +22,6 @@ import { UncaughtErrors } from "./uncaught-errors.ts";
 
 export interface InProcessRuntimeOptions {
   readonly actions: ActionLibrary;
-  /** Why an action is rejected; undefined if it is not. */
   readonly refuse: (action: LaunchRequest["action"]) => Promise<Refusal | undefined>;
   readonly log: Logger;
   /** How long an action may clean up after it is aborted. */
@@ -41,7 +40,6 @@ export class InProcessRuntime implements Runtime {
   readonly #strayErrors = new UncaughtErrors();
   readonly #closing = new AbortController();
   readonly #running = new Set<Promise<unknown>>();
-  /** Actions that did not stop, by BMC. */
   readonly #leftBehind = new Map<string, string>();
 
   constructor(options: InProcessRuntimeOptions) {
@@ -82,7 +80,6 @@ export class InProcessRuntime implements Runtime {
     return { kind: "lost", reason: "the worker that ran it inside itself was restarted", idempotent };
   }
 
-  /** No action outlives the worker. */
   async sweep(): Promise<number> {
     return 0;
   }

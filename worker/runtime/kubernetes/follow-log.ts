@@ -12,9 +12,7 @@ export interface FollowLogOptions {
   readonly cluster: Cluster;
   readonly pod: ObjectName;
   readonly output: PodOutput;
-  /** Whether the container has ended. */
   readonly isOver: () => boolean;
-  /** Called if the worker has no right to read logs. */
   readonly onForbidden: (reason: string) => void;
   readonly clock: Clock;
 }

@@ -20,11 +20,8 @@ import { disruptionOf, reasonText } from "./pod-problems.ts";
 import { isPodOver, type PodState, podState } from "./pod-state.ts";
 import type { JobObservation, JobSnapshot } from "./watched-jobs.ts";
 
-/** How long the rest of the log may take after the container has ended. */
 const DRAIN_MS = 5_000;
-/** The same for an action that exceeds its budget; after that only the last lines are read. */
 const FLOOD_DRAIN_MS = 500;
-/** How long a pod may take to be gone after its grace period. */
 const STOPPED_WAIT_MS = 30_000;
 /** How long to retry stopping an action while the API is unavailable. */
 const STOP_BOUND_MS: Readonly<Record<StopCause, number>> = {
@@ -61,7 +58,6 @@ export interface FollowOptions extends OutputOptions {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** The end of a Job's action. */
 export interface FollowedJob {
   readonly outcome: Outcome;
   /** Its pod, if another container in it still runs. */
@@ -86,11 +82,9 @@ class JobFollower {
   readonly #output: PodOutput;
   readonly #reading = new AbortController();
   #log: Promise<void> | undefined;
-  /** Why the worker stopped it. */
   #stopped: StopCause | undefined;
   #startFailure: StartFailure | undefined;
   #hasRun = false;
-  /** Why the API could not stop it. */
   #stopFailure: string | undefined;
 
   constructor(options: FollowOptions) {
@@ -251,7 +245,6 @@ class JobFollower {
     }
   }
 
-  /** Waits until nothing of the action runs, or for too long. */
   async #untilOver(): Promise<void> {
     const { stopGraceMs, detached } = this.#options;
     const bound = AbortSignal.any([AbortSignal.timeout(stopGraceMs + STOPPED_WAIT_MS), detached]);
@@ -419,7 +412,6 @@ function isStartedOrHopeless(state: PodState): boolean {
   return state.kind !== "pending" || state.problem?.patienceMs !== undefined;
 }
 
-/** Whether the container still has the same problem. */
 function isStartedOrHopelessAs(state: PodState, before: PodState): boolean {
   return (
     state.kind === "pending" &&

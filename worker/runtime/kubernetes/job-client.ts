@@ -40,7 +40,6 @@ interface PatchStep {
   readonly value: unknown;
 }
 
-/** The API requests for Jobs. Rejects with a `KubernetesError`, or the signal's reason. */
 export class JobClient {
   readonly #cluster: Cluster;
   readonly #clock: Clock;
@@ -111,7 +110,6 @@ export class JobClient {
     );
   }
 
-  /** Deletes the Job after its pods. */
   async remove({ name, uid }: JobId, signal: AbortSignal): Promise<void> {
     const { namespace } = this.#cluster;
     await this.#persist(signal, () =>

@@ -39,7 +39,6 @@ import { requireVersion } from "./server-version.ts";
 import { connectionSecret, jobManifest, type PodConfig } from "./spec.ts";
 import { WatchedJobs } from "./watched-jobs.ts";
 
-/** A taken name may soon be free. */
 const LAUNCH_ATTEMPTS = 5;
 const CLEAN_UP_MS = 60_000;
 const RIGHTS_STAND_MS = 10 * 60_000;
@@ -51,13 +50,10 @@ const FIND_AGAIN: Backoff = { firstMs: 500, maxMs: 10_000 };
 export interface KubernetesRuntimeOptions {
   readonly cluster: Cluster;
   readonly pods: PodConfig;
-  /** The ID of the state directory, or the share group. */
   readonly owner: string;
-  /** Whether other workers share the owner. */
   readonly shared: boolean;
   readonly log: Logger;
   readonly clock?: Clock;
-  /** How long an action may clean up after SIGTERM. */
   readonly stopGraceMs: number;
   /** Unique for this process. */
   readonly instance?: string;
@@ -65,12 +61,10 @@ export interface KubernetesRuntimeOptions {
   readonly isIdempotent?: (image: string) => Promise<boolean>;
 }
 
-/** For following a Job, launched or adopted. */
 type Followed = Pick<LaunchRequest, "timeoutMs"> &
   OutputOptions &
   Partial<Pick<ReturnedAction, "clockSetMs">> & { readonly action: ActionId };
 
-/** The action's Job: suspended and ready to run, or already started. */
 type Claim =
   | { readonly kind: "suspended"; readonly job: ObservedJob }
   | { readonly kind: "adopted"; readonly job: ObservedJob };
@@ -289,7 +283,6 @@ export class KubernetesRuntime implements Runtime {
     return { kind: "adopted", job };
   }
 
-  /** Creates the Secret for the pod, if it needs one. */
   async #handOver(
     job: ObservedJob,
     { action, connection }: LaunchRequest,
@@ -445,7 +438,6 @@ export class KubernetesRuntime implements Runtime {
     if (secret !== undefined) await this.#client.removeSecret(secret, cleanUpSignal());
   }
 
-  /** Deletes a Job that no worker needs. */
   async #discard(job: ObservedJob, remove: () => Promise<unknown>, action?: ActionId): Promise<void> {
     try {
       await remove();

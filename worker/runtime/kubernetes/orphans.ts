@@ -12,7 +12,6 @@ export function isOrphanJob(
   { labels }: Pick<ObservedJob, "labels">,
   options: SweepOptions & {
     readonly owner: string;
-    /** This process: what it launched itself is never an orphan. */
     readonly instance: string;
   },
 ): boolean {

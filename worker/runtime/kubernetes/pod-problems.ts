@@ -45,7 +45,6 @@ function withDetail(words: string, { message }: Reason): string {
   return message === "" ? words : `${words}: ${message}`;
 }
 
-/** Why a container has not started. */
 export interface StartProblem {
   readonly text: string;
   readonly class: ErrorClass;

@@ -23,7 +23,6 @@ export interface WatchedJobsOptions {
   readonly lingerMs?: number;
 }
 
-/** The current state of a Job. */
 export interface JobSnapshot {
   /** Undefined until the watch shows it; `gone` if it was deleted or replaced. */
   readonly job: ObservedJob | "gone" | undefined;
@@ -127,7 +126,6 @@ interface Running {
   readonly end: AbortController;
 }
 
-/** Follows one Job and its pod. */
 export class JobObservation {
   readonly #job: Pick<ObservedJob, "name" | "uid" | "labels">;
   readonly #options: Pick<WatchedJobsOptions, "cluster" | "clock">;

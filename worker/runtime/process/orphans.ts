@@ -15,9 +15,7 @@ const ENDING = ".json";
 
 /** Where the processes of a state directory leave their results for a restarted worker. */
 export interface ProcessState {
-  /** The state directory's ID. */
   readonly id: string;
-  /** The folder of the results. */
   readonly results: string;
 }
 
@@ -31,7 +29,6 @@ export async function readResultFile(path: string): Promise<ActionResult | undef
   return parseResultLine(text.trimEnd());
 }
 
-/** The process of an action, if it is still running. */
 export async function processFor({ id }: ProcessState, key: string): Promise<LaunchHandle | undefined> {
   const leader = (await processesOf(id, key)).find(({ pid, groupId }) => pid === groupId);
   return leader && processHandle(leader.pid);
@@ -52,7 +49,6 @@ export async function untilGone(
 }
 
 export interface ProcessSweep extends SweepOptions {
-  /** Absent for a worker that keeps no state. */
   readonly results?: string | undefined;
   readonly stopGraceMs: number;
 }

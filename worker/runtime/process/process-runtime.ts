@@ -43,11 +43,8 @@ export interface ProcessRuntimeOptions {
   readonly environment?: Readonly<Record<string, string | undefined>>;
   /** Which files of the host actions may use. Default: none. */
   readonly permitFile?: FilePermit;
-  /** How long an action may clean up after SIGTERM. */
   readonly stopGraceMs?: number;
-  /** Node's compile cache. */
   readonly compileCacheDirectory?: string;
-  /** Without it nothing is adopted. */
   readonly state?: ProcessState;
 }
 
@@ -62,7 +59,6 @@ export class ProcessRuntime implements Runtime {
     ProcessRuntimeOptions;
   readonly #closing = new AbortController();
   readonly #running = new Map<number, Promise<unknown>>();
-  /** Keys of the running actions. */
   readonly #keys = new Set<string>();
   readonly #stopRunning = () => {
     for (const groupId of this.#running.keys()) signalGroup(groupId, "SIGTERM");
@@ -179,7 +175,6 @@ export class ProcessRuntime implements Runtime {
     return `Node ${process.versions.node}, ${names.length} actions`;
   }
 
-  /** Stops what runs and waits for it. */
   async close(): Promise<void> {
     this.#closing.abort();
     await Promise.allSettled(this.#running.values());

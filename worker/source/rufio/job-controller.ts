@@ -40,18 +40,15 @@ export interface JobControllerOptions {
   readonly log: Logger;
 }
 
-/** Concurrent Jobs; each takes a few requests. */
 const MOST_JOBS = 16;
 /** A watch shows a new object within milliseconds; after this time it may have been deleted unseen. */
 const SHOWN_WITHIN_MS = 5_000;
-/** The longest label value. */
 const LONGEST_LABEL = 63;
 
 /** Advances Jobs from Task to Task, as Rufio's Job controller does. */
 export class JobController {
   readonly #options: JobControllerOptions;
   readonly #work: WorkQueue;
-  /** Waiting Jobs, by Machine. */
   readonly #waiting = new Map<string, Set<string>>();
   /** UIDs of Jobs whose waiting was logged. */
   readonly #saidWaiting = new Set<string>();

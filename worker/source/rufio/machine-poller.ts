@@ -44,17 +44,13 @@ interface Refused {
 }
 
 interface Watched {
-  /** Keys of this worker's actions for the machine. */
   readonly actions: Set<string>;
   underWay: boolean;
-  /** Something happened during a read. */
   again: boolean;
   refused?: Refused;
-  /** The pending status. */
   unwritten?: MachineReading;
 }
 
-/** Spreads the reads. */
 const JITTER = 0.1;
 /** The pause after an action, so that the next action of a Job comes first. */
 const AFTER_ACTION_MS = 2_000;
@@ -75,9 +71,7 @@ export class MachinePoller {
   readonly #options: MachinePollerOptions;
   readonly #due = new DueTimes();
   readonly #watched = new Map<string, Watched>();
-  /** Keys, by machine name in the inventory. */
   readonly #keys = new Map<string, string>();
-  /** Keys of Machines in use, by action key. */
   readonly #busy = new Map<string, string>();
   #wake = Promise.withResolvers<void>();
   #saidFailing = false;

@@ -9,7 +9,6 @@ export type Patched = "written" | "same" | "gone";
 export interface StatusPatch<Status> {
   readonly kind: Kind;
   readonly name: ObjectName;
-  /** Only the object with this UID. */
   readonly uid: string;
   /** Parses the object when it is read again. */
   readonly schema: Schema<{

@@ -14,7 +14,6 @@ export const RUFIO_LEASE = "e74dec1a.bmc.tinkerbell.org";
 export interface RufioLeaseOptions {
   readonly cluster: Pick<Cluster, "find" | "list" | "watch">;
   readonly namespace: string;
-  /** Called when `isFree` changes. */
   readonly onChange: () => void;
   readonly clock: Clock;
   readonly log: Logger;
@@ -42,11 +41,9 @@ const Lease = z.object({
 });
 type Lease = z.infer<typeof Lease>;
 
-/** The Lease at its last observed change. */
 interface Observed {
   readonly record: string;
   readonly holder: string;
-  /** By our monotonic clock. */
   readonly untilMs: number;
 }
 

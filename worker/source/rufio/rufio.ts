@@ -22,7 +22,6 @@ export interface RufioOptions {
   readonly config: RufioConfig;
   /** `*` means all. */
   readonly watchNamespace: string;
-  /** For image names. */
   readonly version: string;
   readonly log: Logger;
   readonly clock: Clock;
@@ -40,12 +39,10 @@ export interface RufioOptions {
   readonly random?: () => number;
 }
 
-/** Does Rufio's work in this worker. */
 export interface Rufio {
   /** One lane, which serves all Jobs concurrently. */
   readonly agentIds: readonly string[];
   readonly source: ActionSource;
-  /** Wakes the lane for new Tasks. */
   readonly waking: Waking;
   readonly sink: StatusSink;
   readonly observer: Partial<Observer>;
@@ -53,7 +50,6 @@ export interface Rufio {
   cancelOf(action: ActionId): AbortSignal | undefined;
   /** Runs until the signal aborts. Never rejects. Reports of running actions are still written afterwards. */
   run(signal: AbortSignal): Promise<void>;
-  /** Call when `owns` has changed. */
   ownershipChanged(): void;
   state(): RufioState;
 }
@@ -61,7 +57,6 @@ export interface Rufio {
 export interface RufioState {
   /** Also false while it is unknown. */
   readonly leaseFree: boolean;
-  /** Whether all objects are listed. */
   readonly synced: boolean;
   readonly watches: Readonly<Record<"jobs" | "tasks" | "machines", WatchState>>;
 }

@@ -19,7 +19,6 @@ export interface TaskStatusSinkOptions {
   readonly queue: Pick<TaskQueue, "isGone" | "mayBegin" | "hasEnded">;
 }
 
-/** Gone, or owned by another controller. */
 type Refusal = Extract<Acknowledgement, { kind: "rejected" }>;
 
 const GONE: Refusal = { kind: "rejected", code: "NotFound", reason: "the Task was deleted, or its Job" };
@@ -39,7 +38,6 @@ const NOT_REPEATED: Refusal = {
   reason: "the Task was started by another controller and cannot be repeated: it has failed",
 };
 
-/** Writes the states of actions to their Tasks, as Rufio does. */
 export class TaskStatusSink implements StatusSink {
   readonly #options: TaskStatusSinkOptions;
 
@@ -104,7 +102,6 @@ export class TaskStatusSink implements StatusSink {
 }
 
 interface Seen extends TaskStatus {
-  /** Whether starting it again is safe. */
   readonly mayRepeat: boolean;
 }
 

@@ -26,17 +26,14 @@ export interface TaskQueueOptions {
   readonly owns: (key: string) => boolean;
   /** The inventory's name of a Machine. */
   readonly machineName: (machine: ObjectName) => string;
-  /** Contains `{action}`, and optionally `{version}`. */
   readonly image: string;
   readonly version: string;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** What to do about a Task now. */
 type Standing =
   | { readonly kind: "do"; readonly machine: ObjectName }
-  /** It belongs to another controller or replica, or is deleted. */
   | { readonly kind: "leave" }
   /** Its Machine may still be created, for example by the same `kubectl apply`. */
   | { readonly kind: "wait"; readonly reason: string }
@@ -54,7 +51,6 @@ const MACHINE_WITHIN_MS = 30_000;
 export class TaskQueue implements ActionSource, Waking {
   readonly #options: TaskQueueOptions;
   readonly #work: WorkQueue;
-  /** Keys of Tasks that may start, by UID, the oldest first. */
   readonly #ready = new Map<string, string>();
   /** Tasks served to the lane, with their workflows. */
   readonly #given = new Map<string, { readonly key: string; readonly workflowId: string }>();
@@ -145,7 +141,6 @@ export class TaskQueue implements ActionSource, Waking {
     return task?.uid === action.actionId && !task.finished && this.#standing(task).kind === "do";
   }
 
-  /** Call when the end of a Task is written. */
   hasEnded(uid: string): void {
     this.#ended.add(uid);
     this.#drop(uid);
@@ -318,7 +313,6 @@ export class TaskQueue implements ActionSource, Waking {
     this.#given.delete(uid);
   }
 
-  /** Call when a Task has ended or is gone. */
   #forget(task: RufioTask, key: string): void {
     const { uid, owner } = task;
     this.#drop(uid);
@@ -363,7 +357,6 @@ export class TaskQueue implements ActionSource, Waking {
   }
 }
 
-/** The Task of an action. */
 export function taskNameOfAction({ workflowId, taskId }: ActionId): ObjectName {
   return { namespace: nameOfKey(workflowId).namespace, name: taskId };
 }

@@ -3,7 +3,6 @@ import type { Clock } from "../../../shared/clock.ts";
 
 export interface Failure {
   readonly thrown: unknown;
-  /** Failures in a row. */
   readonly failures: number;
   readonly waitMs: number;
 }
@@ -11,10 +10,8 @@ export interface Failure {
 export interface WorkQueueOptions {
   /** Reconciles what the key stands for. Rejects to be retried. */
   readonly work: (key: string, signal: AbortSignal) => Promise<void>;
-  /** Called after each failure, before the retry. */
   readonly onFailure: (key: string, failure: Failure) => void;
   readonly clock: Clock;
-  /** Concurrent keys. */
   readonly most: number;
 }
 
@@ -29,7 +26,6 @@ export class WorkQueue {
   readonly #options: WorkQueueOptions;
   readonly #waiting = new Set<string>();
   readonly #underWay = new Set<string>();
-  /** Consecutive failures, by key. */
   readonly #failures = new Map<string, number>();
   readonly #wake: () => void;
   #woken = Promise.withResolvers<void>();
