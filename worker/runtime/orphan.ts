@@ -15,6 +15,19 @@ export interface OwnerLabels {
   readonly deadlineBootTime?: string | undefined;
 }
 
+/** Reads the labels from a container, Job or process, by their names there. */
+export function ownerLabels(
+  values: Readonly<Record<string, string | undefined>>,
+  names: Readonly<Record<keyof OwnerLabels, string>>,
+): OwnerLabels {
+  return {
+    state: values[names.state],
+    key: values[names.key],
+    deadline: values[names.deadline],
+    deadlineBootTime: values[names.deadlineBootTime],
+  };
+}
+
 /**
  * Whether what was launched for an action is needed. `until-overdue`: unknown, so that it is removed long after its
  * deadline.

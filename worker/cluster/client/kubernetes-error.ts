@@ -24,22 +24,6 @@ export type KubernetesReason =
   | "timeout"
   | "unexpected";
 
-const CLASSES: Readonly<Record<KubernetesReason, ErrorClass>> = {
-  unauthorized: "internal",
-  forbidden: "internal",
-  "not-found": "internal",
-  "no-such-kind": "internal",
-  "already-exists": "internal",
-  conflict: "internal",
-  expired: "internal",
-  invalid: "usage",
-  "too-many-requests": "internal",
-  unavailable: "internal",
-  unreachable: "internal",
-  timeout: "timeout",
-  unexpected: "internal",
-};
-
 /** A failed request to the Kubernetes API. The message is one line without secrets. */
 export class KubernetesError extends Error {
   override readonly name = "KubernetesError";
@@ -59,7 +43,8 @@ export class KubernetesError extends Error {
   }
 
   get class(): ErrorClass {
-    return CLASSES[this.reason];
+    if (this.reason === "invalid") return "usage";
+    return this.reason === "timeout" ? "timeout" : "internal";
   }
 
   /** Whether the failure is transient. */

@@ -197,6 +197,22 @@ export class WatchedObjects<T> {
   }
 }
 
+/** Watches until `isOver`, which is checked after the first list and each change. Rejects with the signal's reason. */
+export async function watchUntil<T>(
+  options: Omit<WatchedObjectsOptions<T>, "onChange">,
+  isOver: (objects: WatchedObjects<T>) => boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  const over = new AbortController();
+  const check = () => {
+    if (objects.isSynced && isOver(objects)) over.abort();
+  };
+  const objects = new WatchedObjects<T>({ ...options, onChange: check });
+  objects.synced.then(check, () => undefined);
+  await objects.run(AbortSignal.any([signal, over.signal]));
+  signal.throwIfAborted();
+}
+
 function keyOf({ namespace, name }: ObjectName): string {
   return `${namespace}/${name}`;
 }

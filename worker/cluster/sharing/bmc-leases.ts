@@ -5,7 +5,7 @@ import { textOf } from "../../../shared/text-of.ts";
 import { ActedElsewhere, type Locks, MachineLocks, type TurnPurpose } from "../../turns/machine-locks.ts";
 import { KINDS } from "../client/kinds.ts";
 import { isKubernetesError, KubernetesError } from "../client/kubernetes-error.ts";
-import { WatchedObjects } from "../client/watched-objects.ts";
+import { type WatchedObjects, watchUntil } from "../client/watched-objects.ts";
 import { actionEnded, activeActionKeys, isActionActive } from "./active-jobs.ts";
 import type { LaneShares } from "./lane-shares.ts";
 import { withRequestTimeout } from "./request-timeout.ts";
@@ -212,37 +212,33 @@ export class BmcLeases implements Locks {
   async #changed(lease: ShareLease, holder: string, signal: AbortSignal): Promise<void> {
     const { cluster, shares, clock, log } = this.#options;
     const { name, uid } = lease.metadata;
-    const changed = new AbortController();
-    const stop = () => changed.abort();
-    signal.addEventListener("abort", stop, { once: true });
-    if (signal.aborted) stop();
+    const holderLeft = new AbortController();
     let wasMember = shares.isMember(holder);
     const unlisten = shares.onMembersChanged(() => {
       const isMember = shares.isMember(holder);
-      if (wasMember && !isMember) stop();
+      if (wasMember && !isMember) holderLeft.abort();
       wasMember = isMember;
     });
-    const leases = new WatchedObjects<ShareLease>({
+    const { namespace } = cluster;
+    const options = {
       cluster,
       kind: KINDS.lease,
-      selection: { namespace: cluster.namespace, fieldSelector: `metadata.name=${name}` },
-      project: (object) => ShareLease.safeParse(object).data,
-      onChange: () => look(),
+      selection: { namespace, fieldSelector: `metadata.name=${name}` },
+      project: (object: unknown) => ShareLease.safeParse(object).data,
       clock,
       log,
-    });
-    const look = () => {
-      const now = leases.get({ namespace: cluster.namespace, name });
-      if (leases.isSynced && (now?.metadata.uid !== uid || holderOf(now) !== holder)) stop();
     };
-    leases.synced.then(look, () => undefined);
+    const isChanged = (leases: WatchedObjects<ShareLease>) => {
+      const now = leases.get({ namespace, name });
+      return now?.metadata.uid !== uid || holderOf(now) !== holder;
+    };
     try {
-      await leases.run(changed.signal);
+      await watchUntil(options, isChanged, AbortSignal.any([signal, holderLeft.signal]));
+    } catch {
+      signal.throwIfAborted();
     } finally {
       unlisten();
-      signal.removeEventListener("abort", stop);
     }
-    signal.throwIfAborted();
   }
 
   /** Releases a Lease, retrying until `close`. A Lease that another replica took over is left to it. Never rejects. */

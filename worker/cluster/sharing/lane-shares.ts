@@ -1,11 +1,11 @@
 import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
+import { Notifier } from "../../../shared/notifier.ts";
 import { assignShards } from "./assign-shards.ts";
 import { ElapsedTime } from "./elapsed-time.ts";
 import { FailureDetector } from "./failure-detector.ts";
 import { JoinDebouncer } from "./join-debouncer.ts";
 import { Membership } from "./membership.ts";
-import { Notifier } from "./notifier.ts";
 import { withRequestTimeout } from "./request-timeout.ts";
 import { ShardOwner } from "./shard-owner.ts";
 import { SHARDS, shardOf, shardSizes } from "./shards.ts";

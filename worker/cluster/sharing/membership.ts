@@ -1,11 +1,11 @@
 import type { Clock } from "../../../shared/clock.ts";
 import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
+import { Notifier } from "../../../shared/notifier.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import { KINDS } from "../client/kinds.ts";
 import { isKubernetesError, KubernetesError } from "../client/kubernetes-error.ts";
 import type { ElapsedTime, Moment } from "./elapsed-time.ts";
-import { Notifier } from "./notifier.ts";
 import { withRequestTimeout } from "./request-timeout.ts";
 import {
   findLease,

@@ -3,8 +3,8 @@ import type { BootMode } from "../../../shared/contract/vocabulary.ts";
 import { defined } from "../../../shared/defined.ts";
 import { valueProblems } from "../../../shared/document/issue-problems.ts";
 import type { ObjectName } from "../../cluster/client/kinds.ts";
+import { connectionLockKey } from "../lock-key.ts";
 import { type ConnectionSource, connectionDocument } from "./connection-document.ts";
-import { connectionLockKey } from "./connection-lock-key.ts";
 import { checkConnection, FINGERPRINT_ANNOTATION } from "./connection-problems.ts";
 import { providerOf } from "./provider-order.ts";
 import { HardwareConnection, MachineConnection, type RufioConnection } from "./rufio-connection.ts";
@@ -119,7 +119,7 @@ function describe(
     content: {
       kind: "usable",
       source,
-      lockKey: connectionLockKey(connection),
+      lockKey: connectionLockKey(connection, connection.providers),
       ...defined({ unknown: ignored.length > 0 ? ignored : undefined }),
     },
   };

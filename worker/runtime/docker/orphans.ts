@@ -1,4 +1,4 @@
-import { isOrphan, type SweepOptions } from "../orphan.ts";
+import { isOrphan, ownerLabels, type SweepOptions } from "../orphan.ts";
 import type { ListedContainer } from "./engine-schema.ts";
 import { LABEL } from "./spec.ts";
 
@@ -10,11 +10,5 @@ export function isOrphanContainer(
 ): boolean {
   const labels = Labels ?? {};
   if (options.instance !== undefined && labels[LABEL.instance] === options.instance) return false;
-  const mark = {
-    state: labels[LABEL.state],
-    key: labels[LABEL.key],
-    deadline: labels[LABEL.deadline],
-    deadlineBootTime: labels[LABEL.deadlineBootTime],
-  };
-  return isOrphan(mark, options);
+  return isOrphan(ownerLabels(labels, LABEL), options);
 }

@@ -5,7 +5,7 @@ import { type Clock, systemClock } from "../../../shared/clock.ts";
 import { type ActionResult, parseResultLine } from "../../../shared/contract/result.ts";
 import { readOwnFile } from "../../document/read-own-file.ts";
 import { LONGEST_RESULT } from "../log-stream.ts";
-import { isOrphan, type OwnerLabels, type SweepOptions } from "../orphan.ts";
+import { isOrphan, ownerLabels, type SweepOptions } from "../orphan.ts";
 import type { LaunchHandle } from "../runtime.ts";
 import { isRunning, type MarkedProcess, processesWith, processHandle } from "./process-table.ts";
 import { LABEL_VARIABLE } from "./spec.ts";
@@ -56,7 +56,7 @@ export interface ProcessSweep extends SweepOptions {
 /** Ends orphaned processes and removes unneeded results. Resolves to the number of process groups ended. */
 export async function sweepProcesses(sweep: ProcessSweep): Promise<number> {
   const marked = await processesWith(LABEL_VARIABLE.deadline);
-  const left = marked.filter(({ environment }) => isOrphan(markOf(environment), sweep));
+  const left = marked.filter(({ environment }) => isOrphan(ownerLabels(environment, LABEL_VARIABLE), sweep));
   const ended = await endGroups(left, sweep.stopGraceMs);
   if (sweep.results !== undefined) {
     for (const name of await readdir(sweep.results)) {
@@ -71,8 +71,8 @@ export async function sweepProcesses(sweep: ProcessSweep): Promise<number> {
 async function processesOf(stateId: string, key: string): Promise<readonly MarkedProcess[]> {
   const marked = await processesWith(LABEL_VARIABLE.key);
   return marked.filter(({ environment }) => {
-    const mark = markOf(environment);
-    return mark.state === stateId && mark.key === key;
+    const labels = ownerLabels(environment, LABEL_VARIABLE);
+    return labels.state === stateId && labels.key === key;
   });
 }
 
@@ -92,13 +92,4 @@ async function endGroups(processes: readonly MarkedProcess[], stopGraceMs: numbe
     }),
   );
   return groups.size;
-}
-
-function markOf(environment: Readonly<Record<string, string>>): OwnerLabels {
-  return {
-    state: environment[LABEL_VARIABLE.state],
-    key: environment[LABEL_VARIABLE.key],
-    deadline: environment[LABEL_VARIABLE.deadline],
-    deadlineBootTime: environment[LABEL_VARIABLE.deadlineBootTime],
-  };
 }

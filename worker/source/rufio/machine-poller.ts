@@ -4,6 +4,7 @@ import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import type { PowerState } from "../../../shared/contract/vocabulary.ts";
 import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
+import { Notifier } from "../../../shared/notifier.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
 import type { Observer } from "../../action/observer.ts";
@@ -73,7 +74,7 @@ export class MachinePoller {
   readonly #watched = new Map<string, Watched>();
   readonly #keys = new Map<string, string>();
   readonly #busy = new Map<string, string>();
-  #wake = Promise.withResolvers<void>();
+  readonly #notifier = new Notifier();
   #saidFailing = false;
 
   constructor(options: MachinePollerOptions) {
@@ -102,24 +103,21 @@ export class MachinePoller {
   /** Runs until the signal aborts and no read is in flight. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, mostReads } = this.#options;
-    const wake = () => this.#wake.resolve();
-    signal.addEventListener("abort", wake, { once: true });
     const underWay = new Set<Promise<void>>();
     while (!signal.aborted) {
-      this.#wake = Promise.withResolvers();
       while (underWay.size < mostReads) {
         const key = this.#due.take(clock.monotonicMs());
         if (key === undefined) break;
         const one = this.#visit(key, signal).finally(() => {
           underWay.delete(one);
-          wake();
+          this.#notifier.notify();
         });
         underWay.add(one);
       }
       const firstMs = underWay.size < mostReads ? this.#due.firstMs : undefined;
-      await this.#pause(firstMs, signal);
+      const waitMs = firstMs === undefined ? Number.POSITIVE_INFINITY : firstMs - clock.monotonicMs();
+      await this.#notifier.wait(waitMs, clock, signal);
     }
-    signal.removeEventListener("abort", wake);
     await Promise.all(underWay);
   }
 
@@ -188,7 +186,7 @@ export class MachinePoller {
 
   #at(key: string, inMs: number): void {
     this.#due.set(key, this.#options.clock.monotonicMs() + inMs);
-    this.#wake.resolve();
+    this.#notifier.notify();
   }
 
   /** Reads the Machine's power, or writes its pending status. Never rejects. */
@@ -322,15 +320,5 @@ export class MachinePoller {
   #usualMs(): number {
     const { intervalMs, random } = this.#options;
     return intervalMs * (1 - JITTER + 2 * JITTER * random());
-  }
-
-  async #pause(untilMs: number | undefined, signal: AbortSignal): Promise<void> {
-    if (untilMs === undefined) return this.#wake.promise;
-    const { clock } = this.#options;
-    const slept = new AbortController();
-    const waitMs = Math.max(0, untilMs - clock.monotonicMs());
-    const over = clock.sleep(waitMs, AbortSignal.any([signal, slept.signal])).catch(() => undefined);
-    await Promise.race([this.#wake.promise, over]);
-    slept.abort();
   }
 }

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { type Backoff, backoffMs } from "../../../shared/backoff.ts";
 import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
+import { Notifier } from "../../../shared/notifier.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
 import { KINDS, type ObjectName } from "../../cluster/client/kinds.ts";
@@ -59,7 +60,7 @@ export class RufioLease {
   #observed: Observed | undefined;
   #isFree = false;
   #said: boolean | undefined;
-  #wake = Promise.withResolvers<void>();
+  readonly #notifier = new Notifier();
 
   constructor(options: RufioLeaseOptions) {
     this.#options = options;
@@ -72,7 +73,7 @@ export class RufioLease {
       project: (object) => Lease.safeParse(object).data,
       onChange: (change) => {
         this.#observe(change.kind === "set" ? change.value : undefined);
-        this.#wake.resolve();
+        this.#notifier.notify();
       },
       clock,
       log,
@@ -87,19 +88,20 @@ export class RufioLease {
   /** Runs until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     if (!(await this.#untilReadable(signal))) return;
-    const wake = () => this.#wake.resolve();
-    signal.addEventListener("abort", wake, { once: true });
     const watching = this.#watched.run(signal);
     await this.#watched.synced.catch(() => undefined);
     while (!signal.aborted) {
-      this.#wake = Promise.withResolvers();
       const remainingMs = this.#remainingMs();
       // Ask the API: the watch may be stale, for example after the process was paused.
       if (remainingMs > 0) this.#become(false);
       else if (!this.#isFree) await this.#lookAgain(signal);
-      await this.#pause(remainingMs, signal);
+      const waitMs = remainingMs > 0 ? remainingMs : AGAIN.firstMs;
+      await this.#notifier.wait(
+        this.#isFree ? Number.POSITIVE_INFINITY : waitMs,
+        this.#options.clock,
+        signal,
+      );
     }
-    signal.removeEventListener("abort", wake);
     await watching;
   }
 
@@ -107,7 +109,7 @@ export class RufioLease {
   async confirmFree(signal: AbortSignal): Promise<void> {
     if (this.#isFree) this.#observe(await this.#read(signal));
     if (this.#isFree && this.#remainingMs() <= 0) return;
-    this.#wake.resolve();
+    this.#notifier.notify();
     const holder = this.#observed?.holder;
     throw new LeaseHeld(
       holder
@@ -144,16 +146,6 @@ export class RufioLease {
       // The watch logs why the API is unavailable; until then nothing is started.
       if (!signal.aborted && !(thrown instanceof KubernetesError)) throw thrown;
     }
-  }
-
-  /** Waits for a change, or for the Lease to expire. */
-  async #pause(remainingMs: number, signal: AbortSignal): Promise<void> {
-    if (this.#isFree) return this.#wake.promise;
-    const slept = new AbortController();
-    const waitMs = remainingMs > 0 ? remainingMs : AGAIN.firstMs;
-    const over = this.#options.clock.sleep(waitMs, AbortSignal.any([signal, slept.signal]));
-    await Promise.race([this.#wake.promise, over.catch(() => undefined)]);
-    slept.abort();
   }
 
   async #read(signal: AbortSignal): Promise<Lease | undefined> {

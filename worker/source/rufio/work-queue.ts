@@ -1,5 +1,6 @@
 import { type Backoff, backoffMs } from "../../../shared/backoff.ts";
 import type { Clock } from "../../../shared/clock.ts";
+import { Notifier } from "../../../shared/notifier.ts";
 
 export interface Failure {
   readonly thrown: unknown;
@@ -27,25 +28,21 @@ export class WorkQueue {
   readonly #waiting = new Set<string>();
   readonly #underWay = new Set<string>();
   readonly #failures = new Map<string, number>();
-  readonly #wake: () => void;
-  #woken = Promise.withResolvers<void>();
+  readonly #notifier = new Notifier();
 
   constructor(options: WorkQueueOptions) {
     this.#options = options;
-    this.#wake = () => this.#woken.resolve();
   }
 
   add(key: string): void {
     this.#waiting.add(key);
-    this.#wake();
+    this.#notifier.notify();
   }
 
   /** Runs until the signal aborts and all work in flight has ended. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    signal.addEventListener("abort", this.#wake, { once: true });
     const all = new Set<Promise<void>>();
     while (!signal.aborted) {
-      this.#woken = Promise.withResolvers();
       for (const key of this.#waiting) {
         if (this.#underWay.size >= this.#options.most) break;
         if (this.#underWay.has(key)) continue;
@@ -54,9 +51,8 @@ export class WorkQueue {
         const one = this.#workAt(key, signal).finally(() => all.delete(one));
         all.add(one);
       }
-      await this.#woken.promise;
+      await this.#notifier.wait(Number.POSITIVE_INFINITY, this.#options.clock, signal);
     }
-    signal.removeEventListener("abort", this.#wake);
     await Promise.all(all);
   }
 
@@ -77,7 +73,7 @@ export class WorkQueue {
       );
     } finally {
       this.#underWay.delete(key);
-      this.#wake();
+      this.#notifier.notify();
     }
   }
 }
