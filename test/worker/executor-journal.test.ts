@@ -7,10 +7,10 @@ import { redactor } from "../../shared/secret-forms.ts";
 import type { Action, ActionStatus } from "../../worker/action/action.ts";
 import { actionKey } from "../../worker/action/action-key.ts";
 import { bootTimeIn, bootTimeText } from "../../worker/action/boot-time.ts";
-import { type ActionEvent, nobody, type Observer } from "../../worker/action/observer.ts";
+import { type ActionEvent, noObserver, type Observer } from "../../worker/action/observer.ts";
 import { WorkflowDeleted } from "../../worker/action/workflow-deleted.ts";
 import { Executor, type ExecutorOptions } from "../../worker/execution/executor.ts";
-import { Reporter } from "../../worker/execution/reporter.ts";
+import { Reporter } from "../../worker/execution/report.ts";
 import type { JournalEntry, JournalPhase } from "../../worker/journal/entry.ts";
 import type { ActionJournal } from "../../worker/journal/journal.ts";
 import { MemoryJournal } from "../../worker/journal/memory-journal.ts";
@@ -45,7 +45,7 @@ const WITHHELD = "[withheld: the machine's credentials cannot be read, so they c
 function lab(
   runtime: Runtime,
   journal: ActionJournal,
-  observer: Observer = nobody,
+  observer: Observer = noObserver,
   more: Partial<ExecutorOptions> = {},
 ) {
   const clock = scaledClock(50);
@@ -66,7 +66,7 @@ function lab(
       connect: async () => testConnection(),
     }),
     runtime,
-    reporter: new Reporter({ sink, clock, log: silentLogger, maxBackoffMs: 1_000, observer: nobody }),
+    reporter: new Reporter({ sink, clock, log: silentLogger, maxBackoffMs: 1_000, observer: noObserver }),
     locks: new MachineLocks(),
     slots: new ActionSlots(4),
     authGate: new AuthGate(),
@@ -164,7 +164,7 @@ test("an action whose workflow is deleted is stopped, and its end is reported to
   const started = Promise.withResolvers<void>();
   const events: ActionEvent[] = [];
   const observer = {
-    ...nobody,
+    ...noObserver,
     action: (event: ActionEvent) => {
       events.push(event);
       if (event.kind === "line") started.resolve();
@@ -317,7 +317,7 @@ describe("an action of an earlier run", () => {
     };
     const entry = { ...entryOf("a1", "launched"), runtime: "docker", machine };
     const observer = {
-      ...nobody,
+      ...noObserver,
       action: (event: ActionEvent) => {
         if (event.kind === "line") lines.push(event.line.line);
       },
@@ -367,7 +367,7 @@ describe("an action whose journal entry is damaged", () => {
       check: async () => "it is there",
       close: async () => undefined,
     };
-    return { ...lab(runtime, journal, nobody, more), ...files, journal, adopted, run, needs };
+    return { ...lab(runtime, journal, noObserver, more), ...files, journal, adopted, run, needs };
   }
 
   it("is adopted by its key, with what the server says of it, and never run", async () => {

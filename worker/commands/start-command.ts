@@ -6,7 +6,7 @@ import { unknownArguments } from "./unknown-arguments.ts";
 /** `pbnj-worker start`. */
 export function defineStart(command: Command, own: SelfProgram): void {
   addConfigOptions(command)
-    // What is not understood is a problem among the others, so that all of them show at once.
+    // Reported with all other problems.
     .allowUnknownOption()
     .allowExcessArguments()
     .action(async (flags: Record<string, unknown>) => {

@@ -1,6 +1,6 @@
 import { silentLogger } from "../../shared/logger.ts";
-import { composeRuntime } from "../compose/compose.ts";
-import { type ClusterOpening, openCluster } from "../compose/open-cluster.ts";
+import { type ClusterOpening, openCluster } from "../compose/cluster/open-cluster.ts";
+import { composeRuntime } from "../compose/runtime.ts";
 import { settings as table } from "../config/schema.ts";
 import { composeConfig, type WorkerConfig } from "../config/worker-config.ts";
 import { emptyInventory } from "../machines/inventory.ts";

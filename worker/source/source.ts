@@ -35,8 +35,8 @@ export type Acknowledgement =
   /** Will never be accepted: the workflow or action is gone, or the report is not understood. */
   | { readonly kind: "rejected"; readonly code: string; readonly reason: string };
 
-/** The IDs of the workflows of which the lane runs an action. */
-export type WorkflowsInFlight = Pick<ReadonlySet<string>, "has">;
+/** By workflow ID. */
+export type WorkflowSet = Pick<ReadonlySet<string>, "has">;
 
 /** Where actions come from. Rejects only when the signal aborts. */
 export interface ActionSource {
@@ -44,7 +44,7 @@ export interface ActionSource {
    * The next action for an agent ID, of a workflow that is not in flight. A server that serves one workflow at a time
    * ignores `inFlight`.
    */
-  next(agentId: string, signal: AbortSignal, inFlight?: WorkflowsInFlight): Promise<Poll>;
+  next(agentId: string, signal: AbortSignal, inFlight?: WorkflowSet): Promise<Poll>;
   /** Whether an agent ID may be served several workflows at a time. */
   servesSeveral(): boolean;
 }

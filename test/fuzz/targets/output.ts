@@ -5,7 +5,7 @@ import { Secret } from "../../../shared/secret.ts";
 import { formsOf, redactor } from "../../../shared/secret-forms.ts";
 import { parseTraceParent } from "../../../shared/tracing/trace-parent.ts";
 import { parseKeyValues } from "../../../shared/tracing/variables.ts";
-import { LastLines } from "../../../worker/execution/last-lines.ts";
+import { LogTail } from "../../../worker/execution/log-tail.ts";
 import { lineText, noteText } from "../../../worker/observe/action-log/text.ts";
 import { ActionLogs } from "../../../worker/observe/status/action-logs.ts";
 import { escapeHtml } from "../../../worker/observe/status/html.ts";
@@ -107,7 +107,7 @@ export const outputTargets: readonly Target[] = [
     longest: LOG_LINE,
     call: (input) => {
       const at = new Date(0);
-      const last = new LastLines();
+      const last = new LogTail();
       last.take({ stream: "stderr", line: input });
       return [readLogLine(input), lineText({ stream: "stdout", line: input }, at), noteText(input), last];
     },
@@ -116,7 +116,7 @@ export const outputTargets: readonly Target[] = [
       if (/[\p{Cc}\u2028]/u.test(text.slice(0, -1).replaceAll("\t", "")))
         throw new Error("a control character");
     },
-    covers: ["readLogLine", "LastLines"],
+    covers: ["readLogLine", "LogTail"],
   },
   {
     name: "status-page-text",

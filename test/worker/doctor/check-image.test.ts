@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { actionLibrary } from "../../../cli/action-library.ts";
 import { silentLogger } from "../../../shared/logger.ts";
-import { composeRuntime } from "../../../worker/compose/compose.ts";
+import { composeRuntime } from "../../../worker/compose/runtime.ts";
 import { loadExecutionConfig } from "../../../worker/config/load-config.ts";
 import { checkImage } from "../../../worker/doctor/check-image.ts";
 import { DOCTOR_AGENT_ID } from "../../../worker/doctor/check-server.ts";

@@ -2,7 +2,7 @@ import type { Clock } from "../../../shared/clock.ts";
 import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
-import { ActedElsewhere, type Locks, MachineLocks, type TurnPurpose } from "../../turns/machine-locks.ts";
+import { ActedElsewhere, type LockPurpose, type Locks, MachineLocks } from "../../turns/machine-locks.ts";
 import { KINDS } from "../client/kinds.ts";
 import { isKubernetesError, KubernetesError } from "../client/kubernetes-error.ts";
 import { type WatchedObjects, watchUntil } from "../client/watched-objects.ts";
@@ -63,7 +63,7 @@ export class BmcLeases implements Locks {
    * Resolves to the function that releases the lock. Rejects when the signal aborts, with `ActedElsewhere`, and with a
    * `KubernetesError` that is not transient.
    */
-  async acquire(key: string, signal: AbortSignal, purpose: TurnPurpose = {}): Promise<() => void> {
+  async acquire(key: string, signal: AbortSignal, purpose: LockPurpose = {}): Promise<() => void> {
     const release = await this.#local.acquire(key, signal);
     if (!SHARED_KEY.test(key)) return release;
     try {
@@ -111,7 +111,7 @@ export class BmcLeases implements Locks {
     this.#end.abort(new Error("the worker has stopped"));
   }
 
-  async #take(key: string, signal: AbortSignal, { actionKey }: TurnPurpose): Promise<ShareLease> {
+  async #take(key: string, signal: AbortSignal, { actionKey }: LockPurpose): Promise<ShareLease> {
     const { cluster, shares, clock, log } = this.#options;
     const name = bmcLeaseName(shares.group, key);
     const at = { namespace: cluster.namespace, name };

@@ -205,7 +205,7 @@ export class Board {
       case "reported":
         this.#takeReport(event);
         return;
-      case "left":
+      case "returned":
         this.#leave(key);
         return;
       default:

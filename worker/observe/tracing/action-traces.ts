@@ -121,7 +121,7 @@ export class ActionTraces {
         if (event.delivery !== "unanswered") this.#finish(event, event.status);
         this.#runs.delete(key);
         break;
-      case "left":
+      case "returned":
         this.#runs.delete(key);
         break;
       case "line":

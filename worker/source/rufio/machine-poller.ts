@@ -88,7 +88,7 @@ export class MachinePoller {
         case "started":
           if (event.machine !== undefined) this.#actionStarted(event.action.key, event.machine);
           return;
-        case "left":
+        case "returned":
           this.#actionLeft(event.action.key);
           return;
         case "ended": {

@@ -10,7 +10,7 @@ import type { Cluster } from "../../cluster/client/cluster.ts";
 import { KINDS, type ObjectName } from "../../cluster/client/kinds.ts";
 import type { Change } from "../../cluster/client/watched-objects.ts";
 import { RUFIO_AGENT_ID } from "../../config/rufio-agent-id.ts";
-import type { ActionSource, Poll, WorkflowsInFlight } from "../source.ts";
+import type { ActionSource, Poll, WorkflowSet } from "../source.ts";
 import { keyOf, nameOfKey, type OpenTask, type RufioJob, type RufioTask, TaskObject } from "./objects.ts";
 import { patchStatus } from "./patch-status.ts";
 import { LeaseHeld, type RufioLease } from "./rufio-lease.ts";
@@ -85,7 +85,7 @@ export class TaskQueue implements ActionSource, Waking {
     return true;
   }
 
-  async next(_agentId: string, signal: AbortSignal, inFlight: WorkflowsInFlight = new Set()): Promise<Poll> {
+  async next(_agentId: string, signal: AbortSignal, inFlight: WorkflowSet = new Set()): Promise<Poll> {
     const { clock } = this.#options;
     const endMs = clock.monotonicMs() + HOLD_MS;
     for (;;) {
@@ -269,7 +269,7 @@ export class TaskQueue implements ActionSource, Waking {
     if (patched === "written") log.warn({ task: keyOf(name), reason }, "Rufio task rejected");
   }
 
-  #take(inFlight: WorkflowsInFlight): Action | undefined {
+  #take(inFlight: WorkflowSet): Action | undefined {
     const { objects, machineName, image, version } = this.#options;
     for (const [uid, key] of this.#ready) {
       const task = objects.tasks.get(nameOfKey(key));
@@ -297,7 +297,7 @@ export class TaskQueue implements ActionSource, Waking {
   }
 
   /** Queues Tasks again that the lane was served and no longer has in flight, although they have not ended. */
-  #takeBack(inFlight: WorkflowsInFlight): void {
+  #takeBack(inFlight: WorkflowSet): void {
     const nowMs = this.#options.clock.monotonicMs();
     if (nowMs - this.#lookedMs < LOOK_AGAIN_MS) return;
     this.#lookedMs = nowMs;

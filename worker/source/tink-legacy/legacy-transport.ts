@@ -5,7 +5,7 @@ import type { ActionId } from "../../action/action.ts";
 import { MalformedAction } from "../action-fields.ts";
 import type { Channel } from "../grpc/channel.ts";
 import { codeName, failedPollOfError } from "../grpc/errors.ts";
-import type { Acknowledgement, Poll, Transport, WorkflowsInFlight } from "../source.ts";
+import type { Acknowledgement, Poll, Transport, WorkflowSet } from "../source.ts";
 import { legacyAcknowledgementOf } from "./acknowledgement.ts";
 import { currentActionOf, currentIndexOf } from "./current-action.ts";
 import { State, type WorkflowContext, WorkflowService } from "./gen/workflow_pb.ts";
@@ -64,7 +64,7 @@ export function legacyApi(channel: Channel): Omit<Transport, "close"> {
     }
   }
 
-  async function ask(agentId: string, signal: AbortSignal, inFlight: WorkflowsInFlight): Promise<Poll> {
+  async function ask(agentId: string, signal: AbortSignal, inFlight: WorkflowSet): Promise<Poll> {
     const waiting: WorkflowContext[] = [];
     for await (const context of client.getWorkflowContexts({ workerId: agentId }, { signal })) {
       if (!inFlight.has(context.workflowId) && currentIndexOf(context) !== undefined) waiting.push(context);

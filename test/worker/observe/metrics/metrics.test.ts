@@ -79,7 +79,7 @@ describe("an action", () => {
     for (const index of [1, 2, 3]) lab.observer.action({ kind: "taken", action: seen(index), at });
 
     lab.observer.action({ kind: "refused", action: seen(1), reason: "no such machine", at });
-    lab.observer.action({ kind: "left", action: seen(2), at });
+    lab.observer.action({ kind: "returned", action: seen(2), at });
 
     expect(await lab.value("pbnj_actions_waiting")).toBe(1);
     expect(await lab.value("pbnj_actions_refused_total")).toBe(1);

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { type Clock, systemClock } from "../../../../shared/clock.ts";
 import { type Logger, silentLogger } from "../../../../shared/logger.ts";
 import type { ActionStatus } from "../../../../worker/action/action.ts";
-import { nobody } from "../../../../worker/action/observer.ts";
+import { noObserver } from "../../../../worker/action/observer.ts";
 import { runLane } from "../../../../worker/lanes/lane.ts";
 import { connectServer } from "../../../../worker/source/server/connect-server.ts";
 import type { Transport } from "../../../../worker/source/source.ts";
@@ -92,7 +92,7 @@ function startLanes(count: number, source: Transport, { clock, log }: Omit<Conne
       {
         ...{ agentId: `agent-${index}`, source, clock, log, maxBackoffMs: MOST_BACKOFF_MS },
         execute: async () => true,
-        observer: { ...nobody, lane: (agentId, state) => states.set(agentId, state ?? "ended") },
+        observer: { ...noObserver, lane: (agentId, state) => states.set(agentId, state ?? "ended") },
       },
       stop.signal,
     ),

@@ -1,5 +1,6 @@
 import { type Backoff, backoffMs } from "../../shared/backoff.ts";
 import type { Clock } from "../../shared/clock.ts";
+import { logOutage } from "../../shared/log-outage.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { ActionStatus, Delivery } from "../action/action.ts";
 import { fieldsOf } from "../action/action-status.ts";
@@ -15,16 +16,16 @@ export interface ReporterOptions {
 }
 
 /**
- * A RUNNING that did not arrive in this time is dropped: the server serves the action again if it still exists. The server
- * holds a report about a workflow that is gone for a minute, in which the action has its turn at the machine.
+ * A RUNNING that is not acknowledged in this time is dropped: the server serves the action again if it still exists. The server
+ * holds a report about a deleted workflow for a minute, and meanwhile the action holds its machine.
  */
 const RUNNING_TIMEOUT_MS = 20_000;
-/** How long a server must say that it does not find a workflow until it is gone: its cache may be behind. */
+/** A workflow that the server does not find for this long is gone; before, its cache may be stale. */
 const MISSING_MS = 3_000;
-/** How often the final report is repeated against an answer that is permanent in fact, if not in form. */
+/** The most attempts against an answer that may mean that the workflow is gone. */
 const PERHAPS_GONE_ATTEMPTS = 8;
 
-/** Sends the states of actions until they are acknowledged. */
+/** Reports the states of actions until the server acknowledges them. */
 export class Reporter {
   readonly #options: ReporterOptions;
 
@@ -32,17 +33,17 @@ export class Reporter {
     this.#options = options;
   }
 
-  /** The start of an action: bounded, because nothing has been done yet. */
+  /** The start of an action: limited in time, because nothing has been done yet. */
   async running(status: ActionStatus, signal: AbortSignal): Promise<Delivery> {
     return this.within(RUNNING_TIMEOUT_MS, status, signal);
   }
 
-  /** The end of an action: repeated until it is acknowledged or rejected, for this long, or until the signal aborts. */
+  /** The end of an action: retried until it is acknowledged or rejected, for `forMs`, or until the signal aborts. */
   async final(status: ActionStatus, forMs: number, signal: AbortSignal): Promise<Delivery> {
     return this.#deliver(status, forMs, signal);
   }
 
-  /** As `final`, but the time ends an attempt in flight, too. */
+  /** As `final`, but the end of the time also cancels an attempt in flight. */
   async within(ms: number, status: ActionStatus, signal: AbortSignal): Promise<Delivery> {
     const { clock } = this.#options;
     const answered = new AbortController();
@@ -97,9 +98,8 @@ export class Reporter {
           return "rejected";
         }
         const waitMs = backoffMs(backoff, attempt);
-        // Once per report; an outage has a line of its own.
-        const say = attempt > 1 || answer.outage ? log.debug : log.warn;
-        say.call(log, { ...facts, waitMs }, "report failed, retrying");
+        // An outage is logged elsewhere.
+        logOutage(log, attempt === 1 && !answer.outage, { ...facts, waitMs }, "report failed, retrying");
         await clock.sleep(waitMs, signal);
       } catch (thrown) {
         if (!signal.aborted) throw thrown;

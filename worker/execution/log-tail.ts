@@ -2,7 +2,7 @@ import { MESSAGE_LIMIT, oneLine } from "../../shared/contract/result.ts";
 import type { LogLine, Outcome } from "../action/action.ts";
 import { type ReadLogLine, readLogLine } from "../runtime/log-line.ts";
 
-/** So many warnings and errors; where there are none, so many other lines. */
+/** At most so many warnings and errors; if there are none, so many other lines. */
 const MOST_WARNINGS = 3;
 const MOST_OTHERS = 2;
 const LONGEST_LINE = 200;
@@ -16,7 +16,7 @@ interface Kept {
 }
 
 /** The last lines of an action's log, for the message of its failure. */
-export class LastLines {
+export class LogTail {
   readonly #kept: Readonly<Record<LogLine["stream"], Kept>> = {
     stdout: { warnings: [], others: [] },
     stderr: { warnings: [], others: [] },
@@ -30,8 +30,8 @@ export class LastLines {
   }
 
   /**
-   * The outcome, with what the log says besides its reason when the action failed. An action that left no result has
-   * its last lines for a reason already.
+   * The outcome; if the action failed, with what the log says besides the reason. Without a result, the reason is the last
+   * lines already.
    */
   addTo(outcome: Outcome): Outcome {
     if (outcome.ok || outcome.result === undefined) return outcome;
@@ -40,25 +40,25 @@ export class LastLines {
     return said === "" ? outcome : { ...outcome, message: `${outcome.message}${INTRODUCTION}${said}` };
   }
 
-  /** The newest lines that say something else than `reason` and one another, oldest first, within so many characters. */
+  /** The newest lines that repeat neither `reason` nor one another, oldest first, within so many characters. */
   #besides(reason: string, longest: number): string {
     const known = [comparable(reason)].filter((text) => text !== "");
-    const told: string[] = [];
+    const chosen: string[] = [];
     let length = 0;
-    for (const line of this.#worthSaying().toReversed()) {
-      const text = textOf(line);
+    for (const line of this.#bestLines().toReversed()) {
+      const text = lineText(line);
       const news = [text, reasonOf(line)].map(comparable).filter((part) => part !== "");
       if (news.some((part) => known.some((other) => other.includes(part) || part.includes(other)))) continue;
       if (length + text.length > longest) break;
       known.push(comparable(text));
-      told.unshift(text);
+      chosen.unshift(text);
       length += text.length + BETWEEN.length;
     }
-    return told.join(BETWEEN);
+    return chosen.join(BETWEEN);
   }
 
-  /** Programs write their results to stdout and their troubles to stderr. */
-  #worthSaying(): readonly ReadLogLine[] {
+  /** Programs write results to stdout and problems to stderr. */
+  #bestLines(): readonly ReadLogLine[] {
     const { stdout, stderr } = this.#kept;
     const sources = [stderr.warnings, stdout.warnings, stderr.others, stdout.others];
     return sources.find((lines) => lines.length > 0) ?? [];
@@ -70,14 +70,14 @@ function keep(lines: ReadLogLine[], line: ReadLogLine, most: number): void {
   if (lines.length > most) lines.shift();
 }
 
-/** What it says and, where it has one, why. */
-function textOf(line: ReadLogLine): string {
+/** Its message and its reason. */
+function lineText(line: ReadLogLine): string {
   const reason = reasonOf(line);
   const text = oneLine(reason === "" ? line.message : `${line.message}: ${reason}`);
   return text.length <= LONGEST_LINE ? text : `${text.slice(0, LONGEST_LINE - 1)}…`;
 }
 
-/** Where loggers put it: a text, or an error as pino writes it. */
+/** The field in which loggers put the reason: a text, or an error as pino writes it. */
 function reasonOf({ fields: { reason, error, err } }: ReadLogLine): string {
   for (const value of [reason, error, err]) {
     if (typeof value === "string") return oneLine(value);
@@ -92,7 +92,7 @@ function reasonOf({ fields: { reason, error, err } }: ReadLogLine): string {
   return "";
 }
 
-/** Equal for texts that a reader takes for the same. */
+/** Equal for texts that differ in case and punctuation alone. */
 function comparable(text: string): string {
   return text
     .toLowerCase()

@@ -1,9 +1,10 @@
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { textOf } from "../../shared/text-of.ts";
-import { type Observer, observers, type SeenAction, type WorkerFacts } from "../action/observer.ts";
+import { type Observer, observers, type WorkerFacts } from "../action/observer.ts";
 import type { WatchedFile } from "../config/reload.ts";
 import type { WorkerConfig } from "../config/worker-config.ts";
+import type { TraceEnvironment } from "../execution/launch.ts";
 import { ActionLogs } from "../observe/action-log/action-logs.ts";
 import { Health, longestWaitMs } from "../observe/health/health.ts";
 import { Access } from "../observe/http/access.ts";
@@ -14,32 +15,29 @@ import { Metrics } from "../observe/metrics/metrics.ts";
 import { openStatusPage } from "../observe/status/status-page.ts";
 import { openTracing } from "../observe/tracing/tracing.ts";
 
-/** Everything by which an operator sees what the worker does. */
-export interface Operating {
+/** Status page, metrics, health, action logs and traces. */
+export interface Observability {
   readonly observer: Observer;
-  /** Files to take over when they change. */
+  /** To reload when they change. */
   readonly watchedFiles: readonly WatchedFile[];
-  /** Variables that join an action to its trace. */
-  traceEnvironment(action: SeenAction): Readonly<Record<string, string>>;
-  /** Begins to answer, for a worker that runs from now on. Rejects when an address that was asked for cannot be had. */
+  readonly traceEnvironment: TraceEnvironment;
+  /** Starts the HTTP listener. Rejects when a configured address is not available. */
   serve(facts: WorkerFacts): Promise<void>;
-  /** Writes what is still to be written, for a few seconds at most. Never rejects. */
+  /** Flushes for a few seconds at most. Never rejects. */
   close(): Promise<void>;
 }
 
-export interface OperatingParts {
+export interface ObservabilityOptions {
   readonly log: Logger;
   readonly clock: Clock;
-  /** Those of the catalogue. */
   readonly actionNames: readonly string[];
 }
 
-/** Opens nothing that can fail; what needs a worker waits for `serve`. */
-export function openOperating(
+/** Opens nothing that can fail: `serve` does. */
+export function composeObservability(
   config: Pick<WorkerConfig, "http" | "actionLog" | "server" | "backoffMaxIntervalMs">,
-  { log, clock, actionNames }: OperatingParts,
-): Operating {
-  const complain = (thrown: unknown) => log.error({ error: textOf(thrown) }, "observer failed");
+  { log, clock, actionNames }: ObservabilityOptions,
+): Observability {
   const actionLogs = config.actionLog && new ActionLogs({ ...config.actionLog, clock, log });
   const statusPage = config.http && openStatusPage({ clock });
   const metrics = config.http && new Metrics({ clock, actionNames });
@@ -50,7 +48,7 @@ export function openOperating(
   return {
     observer: observers(
       [statusPage, metrics, health, actionLogs, tracing].flatMap((part) => (part ? [part.observer] : [])),
-      complain,
+      logFailure(log),
     ),
     watchedFiles: access?.watchedFiles() ?? [],
     traceEnvironment: (action) => tracing?.environmentOf(action) ?? {},
@@ -71,4 +69,9 @@ export function openOperating(
       await Promise.all([actionLogs?.close(), tracing?.close()]);
     },
   };
+}
+
+/** For `observers`. */
+export function logFailure(log: Logger): (thrown: unknown) => void {
+  return (thrown) => log.error({ error: textOf(thrown) }, "observer failed");
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Clock } from "../../../shared/clock.ts";
-import { PollPace } from "../../../worker/lanes/poll-pace.ts";
+import { ServerPace } from "../../../worker/lanes/server-pace.ts";
 
 /** A clock that goes on only when it is told to. */
 class HandClock implements Clock {
@@ -47,7 +47,7 @@ const unanswered = () => new AbortController().signal;
 describe("the pace of a server's polls", () => {
   it("a single poll is held when nothing has been answered for its time", async () => {
     const clock = new HandClock();
-    const pace = new PollPace(clock);
+    const pace = new ServerPace(clock);
     const { isHeld } = watched(pace.held(clock.monotonicMs(), 100, unanswered()));
 
     await clock.forward(90);
@@ -58,7 +58,7 @@ describe("the pace of a server's polls", () => {
 
   it("a thousand polls that wait in line are not held while the server answers them one after the other", async () => {
     const clock = new HandClock();
-    const pace = new PollPace(clock);
+    const pace = new ServerPace(clock);
     const sent = clock.monotonicMs();
     const last = watched(pace.held(sent, 100, unanswered()));
 
@@ -72,7 +72,7 @@ describe("the pace of a server's polls", () => {
 
   it("many polls are given more time than one before the first answer", async () => {
     const clock = new HandClock();
-    const pace = new PollPace(clock);
+    const pace = new ServerPace(clock);
     const all = Array.from({ length: 51 }, () => watched(pace.held(clock.monotonicMs(), 100, unanswered())));
 
     await clock.forward(500);
@@ -83,7 +83,7 @@ describe("the pace of a server's polls", () => {
 
   it("a thousand polls are left to a server that looks again by itself before it can have answered them", async () => {
     const clock = new HandClock();
-    const pace = new PollPace(clock);
+    const pace = new ServerPace(clock);
     const all = Array.from({ length: 1_000 }, () =>
       watched(pace.held(clock.monotonicMs(), 100, unanswered())),
     );
@@ -95,7 +95,7 @@ describe("the pace of a server's polls", () => {
 
   it("a poll is held when one that was sent later has been answered", async () => {
     const clock = new HandClock();
-    const pace = new PollPace(clock);
+    const pace = new ServerPace(clock);
     const first = watched(pace.held(clock.monotonicMs(), 100, unanswered()));
 
     for (let poll = 0; poll < 5; poll += 1) {
@@ -109,7 +109,7 @@ describe("the pace of a server's polls", () => {
 
   it("a poll is not held while a busy server takes as long for every answer", async () => {
     const clock = new HandClock();
-    const pace = new PollPace(clock);
+    const pace = new ServerPace(clock);
     const first = watched(pace.held(clock.monotonicMs(), 100, unanswered()));
 
     await clock.forward(90);
@@ -122,7 +122,7 @@ describe("the pace of a server's polls", () => {
   });
 
   it("stops when its poll has been answered", async () => {
-    const pace = new PollPace(new HandClock());
+    const pace = new ServerPace(new HandClock());
     const answered = new AbortController();
     const held = pace.held(0, 100, answered.signal);
 

@@ -5,9 +5,9 @@ import { textOf } from "../../shared/text-of.ts";
 import type { Need } from "../runtime/orphan.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 
-export interface LeftoverSweepOptions {
+export interface OrphanSweepOptions {
   readonly runtime: Runtime;
-  /** Whether what was launched for an action, by key, runs now or tells how it ended. */
+  /** By action key, whether what was launched for it still runs, or is needed to know how it ended. */
   readonly isNeeded: (key: string) => Need;
   readonly clock: Clock;
   readonly log: Logger;
@@ -16,21 +16,21 @@ export interface LeftoverSweepOptions {
 const SWEEP_INTERVAL_MS = 60 * 60_000;
 const SWEEP_BACKOFF: Backoff = { firstMs: 1_000, maxMs: 60_000 };
 
-/** Removes what no worker will come back for, while this worker stands. */
-export class LeftoverSweep {
-  readonly #options: LeftoverSweepOptions;
+/** Removes orphans: what no worker will adopt. */
+export class OrphanSweep {
+  readonly #options: OrphanSweepOptions;
   readonly #first = Promise.withResolvers<void>();
 
-  constructor(options: LeftoverSweepOptions) {
+  constructor(options: OrphanSweepOptions) {
     this.#options = options;
   }
 
-  /** Resolves when it was looked for leftovers once, and they are gone; or when the worker stopped. */
+  /** Resolves after the first successful sweep, or when the worker stops. */
   get done(): Promise<void> {
     return this.#first.promise;
   }
 
-  /** Again and again until the first time that it can look, which an engine that is starting may delay; then rarely. */
+  /** Retries with backoff until a sweep succeeds, which a starting engine may delay; then sweeps rarely. Never rejects. */
   async run(stop: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     for (let failures = 0; !stop.aborted; ) {
@@ -42,17 +42,14 @@ export class LeftoverSweep {
     this.#first.resolve();
   }
 
-  /** Resolves to whether it could look. */
-  async #sweep(stop: AbortSignal, sayWhy: boolean): Promise<boolean> {
+  async #sweep(stop: AbortSignal, isFirst: boolean): Promise<boolean> {
     const { log, runtime, isNeeded } = this.#options;
     try {
       const removed = await runtime.sweep(isNeeded, stop);
       if (removed > 0) log.info({ removed }, "orphans of earlier workers removed");
       return true;
     } catch (thrown) {
-      if (sayWhy && !stop.aborted) {
-        log.warn({ error: textOf(thrown) }, "orphan sweep failed, retrying");
-      }
+      if (isFirst && !stop.aborted) log.warn({ error: textOf(thrown) }, "orphan sweep failed, retrying");
       return false;
     }
   }

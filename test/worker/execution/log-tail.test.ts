@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Outcome } from "../../../worker/action/action.ts";
-import { LastLines } from "../../../worker/execution/last-lines.ts";
+import { LogTail } from "../../../worker/execution/log-tail.ts";
 
 const REASON = "the BMC is in POST";
 
@@ -23,7 +23,7 @@ const error = (msg: string, fields: object = {}) =>
 
 /** The message of `outcome`, after these lines on stderr. */
 function messageAfter(lines: readonly string[], outcome: Outcome = failed): string {
-  const last = new LastLines();
+  const last = new LogTail();
   for (const line of lines) last.take({ stream: "stderr", line });
   return last.addTo(outcome).message;
 }
@@ -71,7 +71,7 @@ describe("the message of a failure", () => {
   });
 
   it("is stderr's before stdout's", () => {
-    const last = new LastLines();
+    const last = new LogTail();
     last.take({ stream: "stderr", line: "trouble" });
     last.take({ stream: "stdout", line: "output" });
 

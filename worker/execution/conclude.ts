@@ -10,7 +10,6 @@ import type { EndedAction } from "../runtime/runtime.ts";
 import type { ActionRecorder } from "./action-recorder.ts";
 import type { FinalReports } from "./final-reports.ts";
 
-/** What is left to know of an action at its end. */
 type EndedId = ActionId & Pick<Action, "image">;
 
 /** What is known of an action when it ends. */
@@ -20,8 +19,8 @@ export interface Concluding {
   readonly fields: LogFields;
   readonly machine?: string;
   /**
-   * Runs once the end is on record: a worker that dies in it reports the end and does not repeat it. Resolves to what
-   * the status message says of it.
+   * Runs once the end is recorded: if the worker dies in it, the next one reports the end and does not repeat it. Resolves to
+   * text for the status message.
    */
   readonly after?: () => Promise<string>;
 }
@@ -37,7 +36,7 @@ export interface ConclusionOptions {
 
 const REMOVE_TIMEOUT_MS = 30_000;
 
-/** How an action's end is written down, reported, and cleared away, in this order. */
+/** Records an action's end, reports it, and removes its container or process, in this order. */
 export class Conclusion {
   readonly #options: ConclusionOptions;
 
@@ -45,7 +44,6 @@ export class Conclusion {
     this.#options = options;
   }
 
-  /** From the end of an action to its report, and then the removal of what is left of it: see `reportEnd`. */
   async conclude(
     action: EndedId,
     ended: EndedAction,
@@ -54,7 +52,7 @@ export class Conclusion {
   ): Promise<Outcome> {
     const { outcome } = ended;
     this.#logEnd(outcome, startedAt, fields);
-    this.#tellEnd(action, outcome, machine);
+    this.#observeEnd(action, outcome, machine);
     let status = endStatus(action, outcome, startedAt, machine);
     await recorder.ended(status);
     if (after) {
@@ -65,17 +63,17 @@ export class Conclusion {
     return outcome;
   }
 
-  /** The end of an action of which nothing was done. */
+  /** The end of an action that was not run. */
   async refused(action: EndedId, outcome: Outcome, startedAt: Date, cancel: AbortSignal): Promise<void> {
-    this.#tellEnd(action, outcome);
+    this.#observeEnd(action, outcome);
     const status = endStatus(action, outcome, startedAt);
-    const finish = async (delivery: Delivery) => this.#tellDelivery(action, status, delivery);
+    const finish = async (delivery: Delivery) => this.#observeDelivery(action, status, delivery);
     await this.#options.reports.deliver({ status, cancel, finish });
   }
 
   /**
-   * Reports an end that is on record, and then removes what is left of the action. Resolves when that is done, or after a few
-   * seconds: the rest goes on in the background.
+   * Reports a recorded end, and then removes the action. Resolves when that is done, or after a few seconds: the rest goes on in
+   * the background.
    */
   async reportEnd(
     action: EndedId,
@@ -85,44 +83,48 @@ export class Conclusion {
     cancel: AbortSignal,
   ): Promise<void> {
     const finish = async (delivery: Delivery) => {
-      this.#tellDelivery(action, status, delivery);
-      // What is not acknowledged is kept, so that a restarted worker finds it instead of running it again.
+      this.#observeDelivery(action, status, delivery);
+      // Without an acknowledgement it is kept, so that the next worker finds it instead of running it again.
       if (delivery === "unanswered") return;
       if (await recorder.acknowledged()) await this.remove(ended, fields);
     };
     await this.#options.reports.deliver({ status, cancel, finish });
   }
 
-  #tellDelivery(action: EndedId, status: ActionStatus, delivery: Delivery): void {
+  async remove(ended: Pick<EndedAction, "remove">, fields: LogFields): Promise<void> {
+    try {
+      await ended.remove(AbortSignal.timeout(REMOVE_TIMEOUT_MS));
+    } catch (thrown) {
+      this.#options.log.error({ ...fields, error: textOf(thrown) }, "cleanup failed");
+    }
+  }
+
+  #observeDelivery(action: EndedId, status: ActionStatus, delivery: Delivery): void {
     const { clock, observer } = this.#options;
     const at = new Date(clock.now());
     observer.action({ kind: "reported", action: seenAction(action), delivery, status, at });
   }
 
-  #tellEnd(action: EndedId, outcome: Outcome, machine?: string): void {
+  #observeEnd(action: EndedId, outcome: Outcome, machine?: string): void {
     const { observer, runtime } = this.#options;
-    const about = { action: seenAction(action), runtime, outcome };
-    observer.action({ kind: "ended", ...about, ...(machine && { machine }) });
-  }
-
-  async remove(ended: Pick<EndedAction, "remove">, fields: LogFields): Promise<void> {
-    try {
-      await ended.remove(AbortSignal.timeout(REMOVE_TIMEOUT_MS));
-    } catch (thrown) {
-      const error = textOf(thrown);
-      this.#options.log.error({ ...fields, error }, "cleanup failed");
-    }
+    observer.action({
+      kind: "ended",
+      action: seenAction(action),
+      runtime,
+      outcome,
+      ...defined({ machine }),
+    });
   }
 
   #logEnd(outcome: Outcome, startedAt: Date, fields: LogFields): void {
+    const { log } = this.#options;
     const facts = {
       ...fields,
-      ...(outcome.class ? { class: outcome.class } : {}),
-      ...defined({ exitCode: outcome.exitCode }),
+      ...defined({ class: outcome.class, exitCode: outcome.exitCode }),
       durationMs: outcome.stoppedAt.getTime() - startedAt.getTime(),
       result: outcome.message,
     };
-    if (outcome.ok) this.#options.log.info(facts, "action succeeded");
-    else this.#options.log.warn(facts, "action failed");
+    if (outcome.ok) log.info(facts, "action succeeded");
+    else log.warn(facts, "action failed");
   }
 }

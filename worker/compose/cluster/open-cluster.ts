@@ -1,7 +1,7 @@
-import type { ExecutionConfig } from "../config/worker-config.ts";
-import type { OpenedCluster } from "./opened-cluster.ts";
+import type { ExecutionConfig } from "../../config/worker-config.ts";
+import type { OpenedCluster } from "../cluster-services.ts";
 
-/** The cluster, or why it cannot be had, in one line. */
+/** `reason` is one line. */
 export type ClusterOpening =
   | { readonly ok: true; readonly cluster: OpenedCluster | undefined }
   | { readonly ok: false; readonly reason: string };
@@ -11,10 +11,10 @@ export async function openCluster({
   kubernetes,
 }: Pick<ExecutionConfig, "kubernetes">): Promise<ClusterOpening> {
   if (!kubernetes) return { ok: true, cluster: undefined };
-  const { OpenedCluster } = await import("./opened-cluster.ts");
-  const { KubernetesError } = await import("../cluster/client/kubernetes-error.ts");
+  const { openKubernetes } = await import("./open-kubernetes.ts");
+  const { KubernetesError } = await import("../../cluster/client/kubernetes-error.ts");
   try {
-    return { ok: true, cluster: await OpenedCluster.open(kubernetes) };
+    return { ok: true, cluster: await openKubernetes(kubernetes) };
   } catch (thrown) {
     if (thrown instanceof KubernetesError) return { ok: false, reason: thrown.message };
     throw thrown;
