@@ -6,7 +6,7 @@ import { defined } from "../../shared/defined.ts";
 import { revealJson } from "../../shared/secret.ts";
 import type { Outcome } from "../action/action.ts";
 
-export interface Offer {
+export interface LoginAttempt {
   readonly machine: string;
   /** Identifies the BMC, to which the accounts belong. */
   readonly lockKey: string;
@@ -63,8 +63,8 @@ export class AuthGate {
   }
 
   /** Why the credentials must not be tried now; undefined if they may be. */
-  refusal(offer: Offer): string | undefined {
-    const { machine, lockKey, connection } = offer;
+  refusal(attempt: LoginAttempt): string | undefined {
+    const { machine, lockKey, connection } = attempt;
     if (!locksAccounts(connection)) return undefined;
     const account = this.#accountOf(connection);
     const entry = this.#entryOf(connection);
@@ -94,8 +94,8 @@ export class AuthGate {
       .toSorted((a, b) => b.dueMs - a.dueMs)[0];
   }
 
-  learn(offer: Offer, outcome: Outcome): void {
-    const { machine, lockKey, connection } = offer;
+  learn(attempt: LoginAttempt, outcome: Outcome): void {
+    const { machine, lockKey, connection } = attempt;
     const { result } = outcome;
     if (outcome.ok && result?.changed !== false && CHANGES_ACCOUNTS.has(result?.action ?? "")) {
       for (const [name, refused] of this.#refusals) {

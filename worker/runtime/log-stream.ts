@@ -80,11 +80,11 @@ export class LogStream {
     this.#splitters.stdout.end();
     this.#splitters.stderr.end();
     const result = this.#readResult();
-    if (result === undefined) this.#giveUpCandidate();
+    if (result === undefined) this.#dropCandidate();
     for (const stream of ["stdout", "stderr"] as const) {
       const newest = this.#streams[stream].takeNewest();
       this.#budget.restore(newest.map(({ line }) => line));
-      this.#sayGap(stream);
+      this.#emitGap(stream);
       for (const line of newest) this.#emit(stream, line);
     }
     const { stdout, stderr } = this.#streams;
@@ -102,7 +102,7 @@ export class LogStream {
     }
     if (this.#candidate !== undefined) {
       if (line.trim() === "") return;
-      this.#giveUpCandidate();
+      this.#dropCandidate();
     }
     if (lost === 0 && mayBeResult(line)) this.#candidate = line;
     else this.#take("stdout", written);
@@ -114,7 +114,7 @@ export class LogStream {
     return this.#result.value;
   }
 
-  #giveUpCandidate(): void {
+  #dropCandidate(): void {
     const line = this.#candidate;
     this.#candidate = undefined;
     this.#result = undefined;
@@ -124,7 +124,7 @@ export class LogStream {
   #take(stream: StreamName, written: WrittenLine): void {
     const bounded = bound(written);
     if (this.#isTaken(bounded.line)) {
-      this.#sayGap(stream);
+      this.#emitGap(stream);
       this.#emit(stream, bounded);
     } else this.#streams[stream].drop(bounded);
   }
@@ -137,7 +137,7 @@ export class LogStream {
   }
 
   /** Notes in the action's log that lines are missing. */
-  #sayGap(stream: StreamName): void {
+  #emitGap(stream: StreamName): void {
     const one = this.#streams[stream];
     const missing = one.takeMissing();
     if (missing === 0) return;
@@ -147,9 +147,9 @@ export class LogStream {
 
   #emit(stream: StreamName, { line, lost }: WrittenLine): void {
     const one = this.#streams[stream];
-    const told = one.redactor.take(line, lost > 0) + cutMark(lost);
-    if (told.trim() !== "") keepLast(one.last, told);
-    this.#terms.onLog({ stream, line: told });
+    const stopAction = one.redactor.take(line, lost > 0) + cutMark(lost);
+    if (stopAction.trim() !== "") keepLast(one.last, stopAction);
+    this.#terms.onLog({ stream, line: stopAction });
   }
 }
 

@@ -28,8 +28,8 @@ export interface Ending {
  */
 export function concludeOutcome(ending: Ending): Outcome {
   const { exitCode, result, startedAt, stoppedAt } = ending;
-  const saidFailure = result?.ok === false;
-  const finished = exitCode === 0 && !saidFailure && (result !== undefined || !ending.stopReason);
+  const reportedFailure = result?.ok === false;
+  const finished = exitCode === 0 && !reportedFailure && (result !== undefined || !ending.stopReason);
   const common = {
     ...defined({ exitCode, result }),
     startedAt,

@@ -340,7 +340,7 @@ describe("many machines at once", () => {
     expect(await started("shared")).toBe(2);
   });
 
-  it("leave a run that others wait for, and give up one that nobody does", async () => {
+  it("giveUp2 a run that others wait for, and give up one that nobody does", async () => {
     const commands = new SecretCommands();
     const stop = new AbortController();
     const program = waiting("left-alone");

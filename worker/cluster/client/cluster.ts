@@ -103,7 +103,7 @@ const WATCH_SLACK_MS = 15_000;
 const LONGEST_EVENT = 8 * 1024 * 1024;
 /** For reads, which are safe to repeat. */
 const READ_ATTEMPTS = 4;
-const AGAIN: Backoff = { firstMs: 250, maxMs: 5_000, jitter: 0.5 };
+const RETRY: Backoff = { firstMs: 250, maxMs: 5_000, jitter: 0.5 };
 /** A longer Retry-After is not waited for. */
 const LONGEST_RETRY_AFTER_MS = 30_000;
 
@@ -427,7 +427,7 @@ export class Cluster {
         });
       } catch (thrown) {
         if (!(thrown instanceof KubernetesError) || !again(thrown) || attempt >= READ_ATTEMPTS) throw thrown;
-        const waitMs = Math.max(backoffMs(AGAIN, attempt), thrown.retryAfterMs ?? 0);
+        const waitMs = Math.max(backoffMs(RETRY, attempt), thrown.retryAfterMs ?? 0);
         if (waitMs > LONGEST_RETRY_AFTER_MS) throw thrown;
         await this.#clock.sleep(waitMs, signal);
       }

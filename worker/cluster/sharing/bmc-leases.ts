@@ -67,9 +67,9 @@ export class BmcLeases implements Locks {
     const release = await this.#local.acquire(key, signal);
     if (!SHARED_KEY.test(key)) return release;
     try {
-      const lease = await this.#take(key, signal, purpose);
+      const lease = await this.#acquireLease(key, signal, purpose);
       return () => {
-        const given = this.#give(lease).finally(() => {
+        const given = this.#release(lease).finally(() => {
           this.#releases.delete(given);
           release();
         });
@@ -111,7 +111,7 @@ export class BmcLeases implements Locks {
     this.#end.abort(new Error("the worker has stopped"));
   }
 
-  async #take(key: string, signal: AbortSignal, { actionKey }: LockPurpose): Promise<ShareLease> {
+  async #acquireLease(key: string, signal: AbortSignal, { actionKey }: LockPurpose): Promise<ShareLease> {
     const { cluster, shares, clock, log } = this.#options;
     const name = bmcLeaseName(shares.group, key);
     const at = { namespace: cluster.namespace, name };
@@ -242,7 +242,7 @@ export class BmcLeases implements Locks {
   }
 
   /** Releases a Lease, retrying until `close`. A Lease that another replica took over is left to it. Never rejects. */
-  async #give({ metadata, ...rest }: ShareLease): Promise<void> {
+  async #release({ metadata, ...rest }: ShareLease): Promise<void> {
     const { cluster, clock, log } = this.#options;
     const { name, uid, resourceVersion } = metadata;
     const { signal } = this.#end;

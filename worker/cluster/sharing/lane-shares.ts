@@ -73,7 +73,7 @@ export class LaneShares {
   #wasValid = false;
   #identity: string;
   #isStopped = false;
-  #told = "";
+  #logged = "";
 
   constructor(options: LaneSharesOptions) {
     this.#options = options;
@@ -93,7 +93,7 @@ export class LaneShares {
       random,
       timings,
       onChange: () => {
-        this.#noteIdentity();
+        this.#updateIdentity();
         notify();
       },
     });
@@ -109,7 +109,7 @@ export class LaneShares {
         notify();
       },
       onRenewal: (leaseName) => {
-        if (leaseName === this.#membership.leaseName) this.#detector.heard();
+        if (leaseName === this.#membership.leaseName) this.#detector.renewalSeen();
       },
     });
     this.#debouncer = new JoinDebouncer(clock, timings);
@@ -209,19 +209,19 @@ export class LaneShares {
       await this.#notifier.wait(waitMs, this.#options.clock, stop.signal);
     }
     signal.removeEventListener("abort", onAbort);
-    await this.#giveUp();
+    await this.#releaseAll();
     await Promise.all(beside);
   }
 
   /** Does what is due; returns the time until the next step. */
   #step(signal: AbortSignal): number {
     const validForMs = this.#membership.validForMs;
-    this.#noteValidity(validForMs > 0);
+    this.#logValidity(validForMs > 0);
     const waits = [validForMs > 0 ? validForMs : IDLE_MS];
     if (validForMs > 0) {
       const known = this.#view.members.get(this.#membership.leaseName);
       if (!known) this.#debouncer.forget();
-      const joins = this.#debouncer.look([...this.#view.members.values()].map(({ identity }) => identity));
+      const joins = this.#debouncer.update([...this.#view.members.values()].map(({ identity }) => identity));
       if (joins.changed) this.#isDue = true;
       waits.push(joins.waitMs, this.#detector.step(signal), this.#owner.retryInMs);
       if (this.#isDue || this.#owner.retryInMs <= 0) {
@@ -249,11 +249,11 @@ export class LaneShares {
     const targets = assignShards(this.#sizes.keys(), members, holder);
     const own = new Set<number>();
     for (const [shard, target] of targets) if (target === this.#identity) own.add(shard);
-    this.#owner.aim(own, signal);
-    this.#tell(members.length, own.size);
+    this.#owner.setTargets(own, signal);
+    this.#logDistribution(members.length, own.size);
   }
 
-  #noteValidity(isValid: boolean): void {
+  #logValidity(isValid: boolean): void {
     if (isValid === this.#wasValid) return;
     this.#wasValid = isValid;
     const { log } = this.#options;
@@ -264,10 +264,10 @@ export class LaneShares {
     void this.#owner.announce();
   }
 
-  #tell(members: number, shards: number): void {
+  #logDistribution(members: number, shards: number): void {
     const told = `${members} ${shards}`;
-    if (told === this.#told) return;
-    this.#told = told;
+    if (told === this.#logged) return;
+    this.#logged = told;
     this.#options.log.info({ members, shards, of: this.#sizes.size }, "lanes distributed");
   }
 
@@ -287,11 +287,11 @@ export class LaneShares {
   }
 
   /** Shards of the old identity may already belong to others. */
-  #noteIdentity(): void {
+  #updateIdentity(): void {
     if (this.#membership.identity === this.#identity) return;
     this.#identity = this.#membership.identity;
     this.#isDue = true;
-    this.#owner.loseAll();
+    this.#owner.dropAll();
   }
 
   /** Restarts the watch when its connection is dead, although renewals succeed. */
@@ -305,10 +305,10 @@ export class LaneShares {
     signal.removeEventListener("abort", end);
   }
 
-  async #giveUp(): Promise<void> {
+  async #releaseAll(): Promise<void> {
     const { clock, log } = this.#options;
     this.#isStopped = true;
-    this.#owner.loseAll();
+    this.#owner.dropAll();
     const quiet = this.#owner.announce();
     const stopped = withRequestTimeout(
       clock,

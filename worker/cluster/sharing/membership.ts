@@ -143,7 +143,7 @@ export class Membership {
       );
     } catch (thrown) {
       if (!isKubernetesError(thrown, "already-exists", "conflict")) throw thrown;
-      return this.#meet(signal);
+      return this.#handleExisting(signal);
     }
     this.#other = undefined;
     this.#succeed(sent);
@@ -151,7 +151,7 @@ export class Membership {
   }
 
   /** The Lease exists: ours, if a response was lost, or that of another process. */
-  async #meet(signal: AbortSignal): Promise<number> {
+  async #handleExisting(signal: AbortSignal): Promise<number> {
     const { cluster, clock, log, timings } = this.#options;
     const found = await this.#request(signal, (bound) => findLease(cluster, this.#name, bound));
     if (!found) return 0;
@@ -188,7 +188,7 @@ export class Membership {
       );
       if (renewed.metadata.uid !== lease.metadata.uid) {
         // The API created a new Lease, so the old one was deleted: this replica was evicted.
-        this.#becomeAnother();
+        this.#rejoin();
         return 0;
       }
       this.#lease = renewed;
@@ -196,7 +196,7 @@ export class Membership {
       if (!isKubernetesError(thrown, "conflict", "not-found")) throw thrown;
       const found = await this.#request(signal, (bound) => findLease(cluster, this.#name, bound));
       if (found && holderOf(found) === this.#identity) this.#lease = found;
-      else this.#becomeAnother();
+      else this.#rejoin();
       return 0;
     }
     this.#succeed(sent);
@@ -224,7 +224,7 @@ export class Membership {
     onChange();
   }
 
-  #becomeAnother(): void {
+  #rejoin(): void {
     const { log, member, random, onChange } = this.#options;
     log.warn({ lease: this.#name }, "replica evicted, rejoining");
     this.#lease = undefined;

@@ -57,7 +57,7 @@ export class ClusterInventory implements Inventory {
   #index: MachineIndex | undefined;
   #hasChanged = false;
   #wake = new AbortController();
-  #told: MachineIndex | undefined;
+  #reported: MachineIndex | undefined;
 
   constructor(options: ClusterInventoryOptions) {
     const { cluster, sources, watchNamespace, clock, log } = options;
@@ -79,7 +79,7 @@ export class ClusterInventory implements Inventory {
 
   /** Runs until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all([this.#sources.run(signal), this.#tellChanges(signal)]);
+    await Promise.all([this.#sources.run(signal), this.#reportChanges(signal)]);
   }
 
   /**
@@ -90,7 +90,7 @@ export class ClusterInventory implements Inventory {
     for (;;) {
       const progress = this.#sources.progress();
       if (progress.kind === "listed") return { ok: true };
-      if (progress.kind === "hopeless") return { ok: false, reason: progress.reason };
+      if (progress.kind === "failed") return { ok: false, reason: progress.reason };
       if (signal.aborted) return { ok: false, reason: progress.reason };
       await this.#options.clock.sleep(FIRST_LOOK_MS, signal).catch(() => undefined);
     }
@@ -165,7 +165,7 @@ export class ClusterInventory implements Inventory {
     this.#wake.abort();
   }
 
-  async #tellChanges(signal: AbortSignal): Promise<void> {
+  async #reportChanges(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     const startedMs = clock.monotonicMs();
     for (let isFirst = true; !signal.aborted; ) {
@@ -175,7 +175,7 @@ export class ClusterInventory implements Inventory {
       const isListing = this.#sources.progress().kind === "listing";
       if (isFirst && isListing && clock.monotonicMs() - startedMs < FIRST_WAIT_MS) continue;
       isFirst = false;
-      if (!signal.aborted) this.#tell();
+      if (!signal.aborted) this.#report();
     }
   }
 
@@ -200,22 +200,22 @@ export class ClusterInventory implements Inventory {
     return hasChanged;
   }
 
-  #tell(): void {
-    this.#sourceWarnings.say(this.#sources.warnings());
+  #report(): void {
+    this.#sourceWarnings.logNew(this.#sources.warnings());
     const index = this.#current();
-    if (index === this.#told) return;
-    const before = new Set(this.#told?.machines.map(({ name }) => name));
+    if (index === this.#reported) return;
+    const before = new Set(this.#reported?.machines.map(({ name }) => name));
     const now = new Set(index.machines.map(({ name }) => name));
     const added = [...now].filter((name) => !before.has(name));
     const removed = [...before].filter((name) => !now.has(name));
-    if (!this.#told) this.#sayVerified(index);
-    this.#told = index;
+    if (!this.#reported) this.#logVerification(index);
+    this.#reported = index;
     if (added.length > 0 || removed.length > 0) this.#options.onChange({ added, removed });
-    this.#machineWarnings.say(machineWarnings(index));
+    this.#machineWarnings.logNew(machineWarnings(index));
   }
 
   /** Rufio never verifies certificates, whatever the object says, so users of Rufio are told once. */
-  #sayVerified({ byName }: MachineIndex): void {
+  #logVerification({ byName }: MachineIndex): void {
     const { length: machines } = [...byName.values()].filter(
       ({ content }) => content.kind === "usable" && !content.source.connection.insecureTLS,
     );

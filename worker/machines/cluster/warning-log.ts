@@ -26,7 +26,7 @@ export class WarningLog {
   }
 
   /** Call with all current warnings. */
-  say(warnings: readonly MachineWarning[]): void {
+  logNew(warnings: readonly MachineWarning[]): void {
     const now = new Map(warnings.map((warning) => [JSON.stringify(warning), warning]));
     const fresh = [...now].filter(([text]) => !this.#logged.has(text));
     this.#logged = new Set(now.keys());

@@ -37,7 +37,7 @@ export type Progress =
   /** Pending, or failing for a transient reason. */
   | { readonly kind: "listing"; readonly reason: string }
   /** Failing until an operator acts. */
-  | { readonly kind: "hopeless"; readonly reason: string };
+  | { readonly kind: "failed"; readonly reason: string };
 
 type Watched = Pick<WatchedObjects<unknown>, "state" | "isSynced" | "size">;
 
@@ -100,7 +100,7 @@ export class WatchedSources {
   progress(): Progress {
     const each = this.#groups().map(progressOf);
     const isKind = (kind: Progress["kind"]) => each.filter((progress) => progress.kind === kind);
-    return isKind("listing")[0] ?? isKind("hopeless")[0] ?? { kind: "listed" };
+    return isKind("listing")[0] ?? isKind("failed")[0] ?? { kind: "listed" };
   }
 
   states(): readonly SourceState[] {
@@ -182,7 +182,7 @@ function progressOf(stores: readonly Store[]): Progress {
   const served = stores.filter(({ objects }) => !isAbsent(objects));
   const [first] = stores;
   if (first && served.length === 0) {
-    return { kind: "hopeless", reason: `the cluster does not serve ${resourceName(first.kind)}` };
+    return { kind: "failed", reason: `the cluster does not serve ${resourceName(first.kind)}` };
   }
   const unlisted = served.find(({ objects }) => !objects.isSynced);
   if (!unlisted) return { kind: "listed" };
@@ -191,7 +191,7 @@ function progressOf(stores: readonly Store[]): Progress {
     return { kind: "listing", reason: `${resourceName(unlisted.kind)} are not listed yet` };
   }
   const { passing, reason, message } = state.error;
-  return { kind: passing || reason === "expired" ? "listing" : "hopeless", reason: message };
+  return { kind: passing || reason === "expired" ? "listing" : "failed", reason: message };
 }
 
 function stateOf({ kind, objects }: Store): SourceState {

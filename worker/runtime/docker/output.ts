@@ -27,8 +27,8 @@ export class ContainerOutput {
   }
 
   /** The container is ending: read the rest without pauses. */
-  hurry(): void {
-    this.#log.pace.hurry();
+  skipPauses(): void {
+    this.#log.pace.skipPauses();
   }
 
   /** Resolves when the connection ends or fails. */

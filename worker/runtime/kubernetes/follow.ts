@@ -141,13 +141,13 @@ class JobFollower {
   async #untilStarted(signal: AbortSignal): Promise<"started" | StopCause> {
     const { startTimeoutMs } = this.#options;
     const boundMs = this.#startBoundMs();
-    let hopeless: StartFailure | undefined;
+    let permanent: StartFailure | undefined;
     const stopReason = await waitUntilDeadline(boundMs, signal, async (bound) => {
-      hopeless = await this.#untilHopelessOrStarted(bound);
+      permanent = await this.#untilStuckOrStarted(bound);
     });
     if (stopReason === "cancelled") return "cancelled";
-    if (hopeless) {
-      this.#startFailure = { ...hopeless, text: `the pod cannot start: ${hopeless.text}` };
+    if (permanent) {
+      this.#startFailure = { ...permanent, text: `the pod cannot start: ${permanent.text}` };
       return "not-started";
     }
     if (stopReason === undefined) return "started";
@@ -157,14 +157,14 @@ class JobFollower {
     return "not-started";
   }
 
-  async #untilHopelessOrStarted(signal: AbortSignal): Promise<StartFailure | undefined> {
+  async #untilStuckOrStarted(signal: AbortSignal): Promise<StartFailure | undefined> {
     for (;;) {
-      const found = await this.#until(isStartedOrHopeless, signal);
+      const found = await this.#until(isStartedOrStuck, signal);
       if (found.kind !== "pending" || !found.problem) return undefined;
       const { problem } = found;
       const patience = new AbortController();
       const bound = AbortSignal.any([signal, patience.signal]);
-      const passed = this.#until((state) => !isStartedOrHopelessAs(state, found), bound).then(() => true);
+      const passed = this.#until((state) => !isStartedOrStuckAs(state, found), bound).then(() => true);
       const { clock } = this.#options;
       const waited = clock.sleep(problem.patienceMs ?? 0, bound).then(() => false);
       try {
@@ -369,7 +369,7 @@ class JobFollower {
   async #drain(terminationMessage: string): Promise<WrittenOutput> {
     this.#readLog();
     const { detached } = this.#options;
-    this.#output.hurry();
+    this.#output.skipPauses();
     const isWhole = await this.#within(DRAIN_MS, async () => this.#log);
     this.#reading.abort(new Error("the action has ended"));
     await this.#log;
@@ -408,11 +408,11 @@ class JobFollower {
   }
 }
 
-function isStartedOrHopeless(state: PodState): boolean {
+function isStartedOrStuck(state: PodState): boolean {
   return state.kind !== "pending" || state.problem?.patienceMs !== undefined;
 }
 
-function isStartedOrHopelessAs(state: PodState, before: PodState): boolean {
+function isStartedOrStuckAs(state: PodState, before: PodState): boolean {
   return (
     state.kind === "pending" &&
     before.kind === "pending" &&

@@ -27,8 +27,8 @@ export class PodOutput {
   }
 
   /** The container is ending: read the rest without pauses. */
-  hurry(): void {
-    this.#stream.pace.hurry();
+  skipPauses(): void {
+    this.#stream.pace.skipPauses();
   }
 
   /** Where the next reading must start; undefined for the beginning. */

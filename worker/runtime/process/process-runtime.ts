@@ -98,7 +98,7 @@ export class ProcessRuntime implements Runtime {
     if (left.connected && !left.handle && !left.damaged) return this.#notLaunched(state, key);
     const handle = left.handle ?? (await processFor(state, key));
     const runs = handle !== undefined && (await isRunning(handle));
-    const stopReason = runs ? await this.#waitForLeft(handle, left, signal) : undefined;
+    const stopReason = runs ? await this.#waitForReturned(handle, left, signal) : undefined;
     await endProcessesOf(state, key, stopGraceMs);
     const result = await readResultFile(resultFileOf(state, key));
     if (inputTruncated(left.connected, result)) return this.#notLaunched(state, key);
@@ -141,7 +141,7 @@ export class ProcessRuntime implements Runtime {
   }
 
   /** Waits for another worker's child process; resolves to why it was stopped, if it was. */
-  async #waitForLeft(
+  async #waitForReturned(
     handle: LaunchHandle,
     { startedAt, timeoutMs, clockSetMs }: ReturnedAction,
     signal: AbortSignal,

@@ -26,7 +26,7 @@ export class LeaseHeld extends Error {
 }
 
 /** For a missing right or API, which only an operator can fix. */
-const AGAIN: Backoff = { firstMs: 5_000, maxMs: 60_000, jitter: 0.3 };
+const RETRY: Backoff = { firstMs: 5_000, maxMs: 60_000, jitter: 0.3 };
 
 const Lease = z.object({
   metadata: z.object({ uid: z.string() }),
@@ -59,7 +59,7 @@ export class RufioLease {
   readonly #watched: WatchedObjects<Lease>;
   #observed: Observed | undefined;
   #isFree = false;
-  #said: boolean | undefined;
+  #logged: boolean | undefined;
   readonly #notifier = new Notifier();
 
   constructor(options: RufioLeaseOptions) {
@@ -93,9 +93,9 @@ export class RufioLease {
     while (!signal.aborted) {
       const remainingMs = this.#remainingMs();
       // Ask the API: the watch may be stale, for example after the process was paused.
-      if (remainingMs > 0) this.#become(false);
-      else if (!this.#isFree) await this.#lookAgain(signal);
-      const waitMs = remainingMs > 0 ? remainingMs : AGAIN.firstMs;
+      if (remainingMs > 0) this.#setFree(false);
+      else if (!this.#isFree) await this.#recheck(signal);
+      const waitMs = remainingMs > 0 ? remainingMs : RETRY.firstMs;
       await this.#notifier.wait(
         this.#isFree ? Number.POSITIVE_INFINITY : waitMs,
         this.#options.clock,
@@ -126,7 +126,7 @@ export class RufioLease {
         return true;
       } catch (thrown) {
         if (signal.aborted) break;
-        const waitMs = backoffMs(AGAIN, failures);
+        const waitMs = backoffMs(RETRY, failures);
         const error = textOf(thrown);
         const facts = { lease: RUFIO_LEASE, namespace: this.#name.namespace, error, waitMs };
         const say = failures === 1 ? log.error : log.debug;
@@ -138,10 +138,10 @@ export class RufioLease {
   }
 
   /** Checks whether the Lease is unchanged since its timer started. */
-  async #lookAgain(signal: AbortSignal): Promise<void> {
+  async #recheck(signal: AbortSignal): Promise<void> {
     try {
       this.#observe(await this.#read(signal));
-      this.#become(this.#remainingMs() <= 0);
+      this.#setFree(this.#remainingMs() <= 0);
     } catch (thrown) {
       // The watch logs why the API is unavailable; until then nothing is started.
       if (!signal.aborted && !(thrown instanceof KubernetesError)) throw thrown;
@@ -166,11 +166,11 @@ export class RufioLease {
     return holder === "" ? 0 : untilMs - this.#options.clock.monotonicMs();
   }
 
-  #become(isFree: boolean): void {
+  #setFree(isFree: boolean): void {
     const { log, onChange } = this.#options;
     this.#isFree = isFree;
-    if (this.#said === isFree) return;
-    this.#said = isFree;
+    if (this.#logged === isFree) return;
+    this.#logged = isFree;
     const facts = { lease: RUFIO_LEASE, namespace: this.#name.namespace };
     if (isFree) log.info(facts, "Rufio lease is free, taking over");
     else log.info({ ...facts, holder: this.#observed?.holder }, "Rufio lease is held, waiting");

@@ -62,7 +62,7 @@ export interface RufioState {
 }
 
 /** Concurrent reads; BMCs are slow. */
-const MOST_READS = 20;
+const MAX_READS = 20;
 
 /** Sends no request before `run`. */
 export function openRufio(options: RufioOptions): Rufio {
@@ -87,18 +87,18 @@ export function openRufio(options: RufioOptions): Rufio {
       machines.machineChanged(change);
     },
   });
-  function lookAtAll(): void {
+  function recheckAll(): void {
     if (!objects.isSynced) return;
-    jobs.lookAtAll();
-    queue.lookAtAll();
-    machines.lookAtAll();
+    jobs.recheckAll();
+    queue.recheckAll();
+    machines.recheckAll();
   }
   const lease = new RufioLease({
     cluster,
     clock,
     log,
     namespace: config.leaseNamespace ?? cluster.namespace,
-    onChange: lookAtAll,
+    onChange: recheckAll,
   });
   const common = { cluster, objects, lease, owns, clock, log };
   const jobs = new JobController({ ...common, namespace });
@@ -108,7 +108,7 @@ export function openRufio(options: RufioOptions): Rufio {
     machineName,
     readPower: options.readPower,
     intervalMs: config.statusIntervalMs,
-    mostReads: options.maxReads ?? MOST_READS,
+    maxReads: options.maxReads ?? MAX_READS,
     random: options.random ?? Math.random,
   });
   return {
@@ -121,10 +121,10 @@ export function openRufio(options: RufioOptions): Rufio {
     async run(signal) {
       const parts = [lease, objects, jobs, queue, machines].map((part) => part.run(signal));
       await objects.synced();
-      lookAtAll();
+      recheckAll();
       await Promise.all(parts);
     },
-    ownershipChanged: lookAtAll,
+    ownershipChanged: recheckAll,
     state: () => ({
       leaseFree: lease.isFree,
       synced: objects.isSynced,

@@ -16,7 +16,7 @@ export interface TaskStatusSinkOptions {
   readonly cluster: Pick<Cluster, "find" | "patch">;
   readonly objects: Pick<RufioObjects, "tasks">;
   readonly lease: Pick<RufioLease, "confirmFree">;
-  readonly queue: Pick<TaskQueue, "isGone" | "mayBegin" | "hasEnded">;
+  readonly queue: Pick<TaskQueue, "isGone" | "mayStart" | "markEnded">;
 }
 
 type Refusal = Extract<Acknowledgement, { kind: "rejected" }>;
@@ -51,7 +51,7 @@ export class TaskStatusSink implements StatusSink {
       // A deleted Task needs no report, and a running Rufio continues with the Task itself.
       if (this.#options.queue.isGone(status.action)) return GONE;
       await this.#options.lease.confirmFree(signal);
-      if (status.state === "running" && !this.#options.queue.mayBegin(status.action)) return NOT_OURS;
+      if (status.state === "running" && !this.#options.queue.mayStart(status.action)) return NOT_OURS;
       return await this.#write(status, signal);
     } catch (thrown) {
       signal.throwIfAborted();
@@ -96,7 +96,7 @@ export class TaskStatusSink implements StatusSink {
     );
     if (patched === "gone") return GONE;
     if (refusal) return refusal;
-    if (status.state !== "running") queue.hasEnded(uid);
+    if (status.state !== "running") queue.markEnded(uid);
     return { kind: "acknowledged" };
   }
 }

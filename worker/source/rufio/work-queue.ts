@@ -13,11 +13,11 @@ export interface WorkQueueOptions {
   readonly work: (key: string, signal: AbortSignal) => Promise<void>;
   readonly onFailure: (key: string, failure: Failure) => void;
   readonly clock: Clock;
-  readonly most: number;
+  readonly concurrency: number;
 }
 
 /** Like controller-runtime's rate limiter, per key. */
-const AGAIN: Backoff = { firstMs: 250, maxMs: 30_000, jitter: 0.5 };
+const RETRY: Backoff = { firstMs: 250, maxMs: 30_000, jitter: 0.5 };
 
 /**
  * A level-triggered work queue, as in controllers: a key that is added several times is processed once, a key that is
@@ -26,7 +26,7 @@ const AGAIN: Backoff = { firstMs: 250, maxMs: 30_000, jitter: 0.5 };
 export class WorkQueue {
   readonly #options: WorkQueueOptions;
   readonly #waiting = new Set<string>();
-  readonly #underWay = new Set<string>();
+  readonly #inFlight = new Set<string>();
   readonly #failures = new Map<string, number>();
   readonly #notifier = new Notifier();
 
@@ -44,11 +44,11 @@ export class WorkQueue {
     const all = new Set<Promise<void>>();
     while (!signal.aborted) {
       for (const key of this.#waiting) {
-        if (this.#underWay.size >= this.#options.most) break;
-        if (this.#underWay.has(key)) continue;
+        if (this.#inFlight.size >= this.#options.concurrency) break;
+        if (this.#inFlight.has(key)) continue;
         this.#waiting.delete(key);
-        this.#underWay.add(key);
-        const one = this.#workAt(key, signal).finally(() => all.delete(one));
+        this.#inFlight.add(key);
+        const one = this.#process(key, signal).finally(() => all.delete(one));
         all.add(one);
       }
       await this.#notifier.wait(Number.POSITIVE_INFINITY, this.#options.clock, signal);
@@ -56,7 +56,7 @@ export class WorkQueue {
     await Promise.all(all);
   }
 
-  async #workAt(key: string, signal: AbortSignal): Promise<void> {
+  async #process(key: string, signal: AbortSignal): Promise<void> {
     const { work, onFailure, clock } = this.#options;
     try {
       await work(key, signal);
@@ -65,14 +65,14 @@ export class WorkQueue {
       if (signal.aborted) return;
       const failures = (this.#failures.get(key) ?? 0) + 1;
       this.#failures.set(key, failures);
-      const waitMs = backoffMs(AGAIN, failures);
+      const waitMs = backoffMs(RETRY, failures);
       onFailure(key, { thrown, failures, waitMs });
       void clock.sleep(waitMs, signal).then(
         () => this.add(key),
         () => undefined,
       );
     } finally {
-      this.#underWay.delete(key);
+      this.#inFlight.delete(key);
       this.#notifier.notify();
     }
   }
