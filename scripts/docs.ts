@@ -6,7 +6,9 @@ import { ProviderName } from "../shared/contract/vocabulary.ts";
 import { renderConfigurationPage } from "../worker/config/reference.ts";
 import { renderMetricsPage } from "../worker/observe/metrics/reference.ts";
 import { refreshActionReadme } from "./action-readme/action-readme.ts";
+import { chartFiles } from "./chart/chart-files.ts";
 import { refreshDoctorPage } from "./doctor-page.ts";
+import { refreshLibraryPage } from "./library-page.ts";
 import { refreshBetweenMarks } from "./marked-part.ts";
 import { refreshProviderPage, refreshProviderTable } from "./provider-pages.ts";
 
@@ -16,6 +18,7 @@ type Render = (current: string) => string | Promise<string>;
 export const pages: Readonly<Record<string, Render>> = {
   "README.md": refreshActionList,
   "actions/input-names.ts": renderInputNames,
+  "docs/bmc.md": refreshLibraryPage,
   "docs/configuration.md": renderConfigurationPage,
   "docs/doctor.md": refreshDoctorPage,
   "docs/metrics.md": renderMetricsPage,
@@ -26,6 +29,7 @@ export const pages: Readonly<Record<string, Render>> = {
       (current: string) => refreshProviderPage(name, current),
     ]),
   ),
+  ...chartFiles,
   ...Object.fromEntries(catalogue.map((name) => [`actions/${name}/README.md`, actionReadme(name)])),
 };
 
@@ -67,6 +71,6 @@ function actionReadme(name: string): Render {
 if (import.meta.main) {
   for (const [path, render] of Object.entries(pages)) {
     const file = new URL(`../${path}`, import.meta.url);
-    await writeFile(file, await render(await readFile(file, "utf8")));
+    await writeFile(file, await render(await readFile(file, "utf8").catch(() => "")));
   }
 }

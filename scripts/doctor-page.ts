@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { CAUSES, type Cause } from "../worker/doctor/causes.ts";
-import { CHECK_NAMES, type CheckName } from "../worker/doctor/finding.ts";
+import { CAUSES, type Cause, CHECK_NAMES, type CheckName } from "../worker/doctor/causes.ts";
 import { DoctorReport } from "../worker/doctor/report.ts";
 import { refreshBetweenMarks } from "./marked-part.ts";
 
@@ -41,9 +40,9 @@ export async function refreshDoctorPage(current: string): Promise<string> {
 function section(title: string, looksAt: string, belongs: (name: string, cause: Cause) => boolean): string {
   const rows = Object.entries<Cause>(CAUSES)
     .filter(([name, cause]) => belongs(name, cause))
-    .map(([name, { state, class: errorClass, means, mend }]) => {
+    .map(([name, { state, class: errorClass, means, fix }]) => {
       const kind = errorClass === undefined ? state : `${state}, \`${errorClass}\``;
-      return `| \`${name}\` | ${kind} | ${cell(means)} | ${cell(mend)} |`;
+      return `| \`${name}\` | ${kind} | ${cell(means)} | ${cell(fix)} |`;
     });
   const table = ["| cause | is a | means | fix |", "| --- | --- | --- | --- |", ...rows];
   return [title, looksAt, table.join("\n")].join("\n\n");

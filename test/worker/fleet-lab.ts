@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { SimulatedMachine, type SimulatedMachineOptions } from "../simulators/machine.ts";
 import { startRedfishBmc } from "../simulators/redfish/bmc.ts";
 import { startTinkServer } from "../simulators/tink/server.ts";
-import { WorkerProgram } from "../support/worker-program.ts";
+import type { Workflow } from "../simulators/tink/workflow.ts";
+import { standingWorker } from "../support/standing-worker.ts";
 
 const PASSWORD = "calvin";
 
@@ -31,14 +32,32 @@ export function template(worker: string, steps: readonly Step[]): string {
   });
 }
 
-/** A tink server, machines behind Redfish BMCs, and a worker that sees at once when its files change. */
-export async function fleetLab(options: {
+export interface FleetOptions {
   readonly machines: Readonly<Record<string, SimulatedMachineOptions>>;
   /** Those that the inventory has in the beginning; all when absent. */
   readonly known?: readonly string[];
   readonly argv?: readonly string[];
   readonly policy?: string;
-}) {
+}
+
+/** A rack, and a worker inside this process that serves it. */
+export async function fleetLab(options: FleetOptions) {
+  const rack = await openRack(options);
+  const worker = await standingWorker(rack.argv);
+  return {
+    ...rack,
+    worker,
+    /** The lines of its log with that message. */
+    said: (message: string) => worker.log.filter(({ msg }) => msg === message),
+    async [Symbol.asyncDispose]() {
+      await worker[Symbol.asyncDispose]();
+      await rack[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** A tink server, machines behind Redfish BMCs, and the files of a worker that sees at once when they change. */
+export async function openRack(options: FleetOptions) {
   const server = await startTinkServer({ holdMs: 2_000 });
   const folder = await mkdtemp(join(tmpdir(), "pbnj-fleet-"));
   const passwordFile = join(folder, "password");
@@ -71,20 +90,18 @@ export async function fleetLab(options: {
   const policyFile = join(folder, "policy.yaml");
   await writeFile(inventoryFile, inventoryOf(options.known ?? [...machines.keys()]));
   if (options.policy !== undefined) await writeFile(policyFile, options.policy);
-  const program = new WorkerProgram([
-    "start",
-    ...["--grpc-server", server.address, "--inventory", inventoryFile, "--reload-interval", "100ms"],
-    ...["--runtime", "in-process", "--log-level", "debug"],
+  const argv = [
+    ...["start", "--grpc-server", server.address, "--inventory", inventoryFile, "--reload-interval", "100ms"],
     ...(options.policy === undefined ? [] : ["--policy", policyFile]),
     ...(options.argv ?? []),
-  ]);
+  ];
   const replace = async (file: string, text: string) => {
     await writeFile(`${file}.new`, text);
     await rename(`${file}.new`, file);
   };
   return {
     server,
-    program,
+    argv,
     machine(name: string): SimulatedMachine {
       const found = machines.get(name);
       if (!found) throw new Error(`the lab has no machine ${name}`);
@@ -92,13 +109,15 @@ export async function fleetLab(options: {
     },
     submit: (agentId: string, ...steps: readonly Step[]) =>
       server.submit({ template: template(agentId, steps) }),
+    /** Another workflow with the ID of this one. */
+    submitAs({ id }: Workflow, agentId: string, ...steps: readonly Step[]): Workflow {
+      const [namespace = "", name = ""] = id.split("/");
+      return server.submit({ namespace, name, template: template(agentId, steps) });
+    },
     writeInventory: (...entries: readonly string[]) => replace(inventoryFile, inventoryOf(entries)),
     writeInventoryText: (text: string) => replace(inventoryFile, text),
     writePolicy: (text: string) => replace(policyFile, text),
-    /** How often the worker has said so. */
-    said: (message: string) => program.log.filter(({ msg }) => msg === message),
     async [Symbol.asyncDispose]() {
-      await program[Symbol.asyncDispose]();
       await server.close();
       for (const bmc of bmcs) await bmc.close();
       await rm(folder, { recursive: true });

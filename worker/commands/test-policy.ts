@@ -6,7 +6,7 @@ import { printableLine, printableLines } from "../../shared/printable.ts";
 import type { Action } from "../action/action.ts";
 import { loadRules, type Rules } from "../config/load-config.ts";
 import { problemReport } from "../document/problem-report.ts";
-import { type Deciding, explain } from "../policy/explain.ts";
+import { type ExplainOptions, explain } from "../policy/explain.ts";
 import { type ExplainedAction, explanationTable } from "../policy/explanation-text.ts";
 import { unenforced } from "../policy/unenforced.ts";
 import type { SelfProgram } from "../runtime/self-program.ts";
@@ -40,7 +40,7 @@ export async function testPolicy(
     return exitCodeOf("usage");
   }
   const { config: rules } = loaded;
-  const explained = await explainTemplate(template.value, namespace, decidingOf(rules, own));
+  const explained = await explainTemplate(template.value, namespace, explainOptions(rules, own));
   const warnings = [...loaded.warnings, ...unenforced(rules.policy, rules.settings.runtime)];
   for (const warning of warnings)
     process.stderr.write(`${printableLine(`warning: ${formatProblem(warning)}`)}\n`);
@@ -67,7 +67,7 @@ function flagProblems(namespace: string, output: string): readonly Problem[] {
   return problems;
 }
 
-function decidingOf({ policy, inventory, settings }: Rules, own: SelfProgram): Deciding {
+function explainOptions({ policy, inventory, settings }: Rules, own: SelfProgram): ExplainOptions {
   const { agentIdPattern, runtime, unsafeAnyImage, pullPolicy, memoryLimit, cpuLimit, pidsLimit } = settings;
   return {
     policy,
@@ -83,12 +83,12 @@ function decidingOf({ policy, inventory, settings }: Rules, own: SelfProgram): D
 async function explainTemplate(
   template: Template,
   namespace: string,
-  deciding: Deciding,
+  options: ExplainOptions,
 ): Promise<readonly ExplainedAction[]> {
   const explained: ExplainedAction[] = [];
   for (const action of actionsIn(template, namespace)) {
     const { taskId: task, name, agentId, image } = action;
-    explained.push({ task, action: name, agentId, image, ...(await explain(action, deciding)) });
+    explained.push({ task, action: name, agentId, image, ...(await explain(action, options)) });
   }
   return explained;
 }

@@ -1,18 +1,18 @@
 import type { Problem } from "../../shared/document/problem.ts";
-import { type GivenValue, nameOf, settingProblem } from "./given-values.ts";
+import { type GivenSetting, nameOf, settingProblem } from "./given-values.ts";
 import { namesLoopback } from "./loopback.ts";
 import { RUFIO_AGENT_ID } from "./rufio-agent-id.ts";
 import type { SettingName, Settings } from "./schema.ts";
 import type { Setting } from "./setting.ts";
 
-/** A rule about several settings at once. */
+/** A rule that involves several settings. */
 interface CrossCheck {
-  /** The setting to blame first, then the others that the rule reads. */
+  /** The setting to blame, then the others that the rule reads. */
   readonly settings: readonly [SettingName, ...SettingName[]];
   readonly broken: (settings: Settings) => boolean;
   /** Commands to which the rule does not apply. */
   readonly not?: "run";
-  /** Follows the source of the blamed setting; `{name}` stands for what a setting is called. */
+  /** Follows the source of the blamed setting; `{name}` becomes the name by which that setting was given. */
   readonly message: string;
 }
 
@@ -122,7 +122,7 @@ const RULES: readonly CrossCheck[] = [
   },
 ];
 
-/** Whether other machines can reach the pages. */
+/** Whether other hosts can reach the pages. */
 function isExposed({ httpAddress }: Settings): boolean {
   return typeof httpAddress === "object" && !namesLoopback(literal(httpAddress.host));
 }
@@ -163,20 +163,20 @@ const CONCERNS: readonly CrossCheck[] = [
 ];
 
 export interface CrossCheckInput {
-  /** Every setting; those in `invalid` hold their default in place of what was given. */
+  /** All settings; those in `invalid` have their default. */
   readonly settings: Settings;
   readonly invalid: ReadonlySet<string>;
-  readonly given: ReadonlyMap<string, GivenValue>;
+  readonly given: ReadonlyMap<string, GivenSetting>;
   readonly table: readonly Setting[];
   readonly command: "start" | "run";
 }
 
-/** Rules between settings; one that involves an invalid setting is left for when that is mended. */
+/** Problems between settings. Rules with an invalid setting are skipped until it is fixed. */
 export function crossProblems(input: CrossCheckInput): readonly Problem[] {
   return broken(RULES, input);
 }
 
-/** What is allowed but probably not meant. */
+/** What is valid but probably not intended. */
 export function crossWarnings(input: CrossCheckInput): readonly Problem[] {
   return broken(CONCERNS, input);
 }

@@ -4,20 +4,20 @@ import type { YamlDocument } from "../../shared/document/yaml-document.ts";
 import { nearestName, suggestion } from "../../shared/nearest-name.ts";
 import type { Setting } from "./setting.ts";
 
-/** A value as an operator wrote it, and where. */
-export interface GivenValue {
+/** A value as the operator wrote it. */
+export interface GivenSetting {
   readonly value: unknown;
   /** `--grpc-server`, `PBNJ_GRPC_SERVER`, `worker.yaml:12`. */
   readonly source: string;
-  /** What the setting is called there: the flag, the variable, the file's key. */
+  /** The name of the setting there: flag, variable or file key. */
   readonly called: string;
 }
 
-/** Something wrong with a setting, where it was given or, when it was not, where it is best given. */
+/** A problem with a setting, at the place where it was given or, if it was not, at its flag or variable. */
 export function settingProblem(
   name: string,
   message: string,
-  given: ReadonlyMap<string, GivenValue>,
+  given: ReadonlyMap<string, GivenSetting>,
   settings: readonly Setting[],
 ): Problem {
   const { source, called } = given.get(name) ?? {
@@ -27,26 +27,26 @@ export function settingProblem(
   return { source, message: source === called ? message : `${called} ${message}` };
 }
 
-/** The flag of a setting, or its variable where it has none. */
+/** The flag of a setting, or its variable if it has no flag. */
 export function nameOf(name: string, settings: readonly Setting[]): string {
   const setting = settings.find((candidate) => candidate.name === name);
   return setting?.flag ?? setting?.env ?? name;
 }
 
-/** Where settings come from, the strongest first. */
+/** Sources of settings, highest precedence first. */
 export interface ConfigSources {
-  /** By setting name, as the command line has them: text, a list of it, or true for a flag without a value. */
+  /** By setting name, as commander returns them: text, a list of texts, or true for a flag without a value. */
   readonly flags: Readonly<Record<string, unknown>>;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly file?: YamlDocument;
 }
 
-/** The strongest value of each setting: flag, `PBNJ_` variable, other workers' variables, file. */
+/** The value of each setting by precedence: flag, `PBNJ_` variable, other workers' variables, file. */
 export function givenValues(
   settings: readonly Setting[],
   sources: ConfigSources,
-): ReadonlyMap<string, GivenValue> {
-  const given = new Map<string, GivenValue>();
+): ReadonlyMap<string, GivenSetting> {
+  const given = new Map<string, GivenSetting>();
   for (const setting of settings) {
     const value =
       fromFlag(setting, sources) ?? fromEnvironment(setting, sources) ?? fromFile(setting, sources);
@@ -55,13 +55,13 @@ export function givenValues(
   return given;
 }
 
-function fromFlag({ flag, name }: Setting, { flags }: ConfigSources): GivenValue | undefined {
+function fromFlag({ flag, name }: Setting, { flags }: ConfigSources): GivenSetting | undefined {
   const value = flags[name];
   return flag === undefined || value === undefined ? undefined : { value, source: flag, called: flag };
 }
 
-/** An empty variable counts as not set: that is how deployments leave out what they do not need. */
-function fromEnvironment({ env, aliases = [] }: Setting, sources: ConfigSources): GivenValue | undefined {
+/** An empty variable counts as not set, because deployments use it for settings that they do not need. */
+function fromEnvironment({ env, aliases = [] }: Setting, sources: ConfigSources): GivenSetting | undefined {
   for (const source of [env, ...aliases]) {
     const value = sources.env[source];
     if (value !== undefined && value.trim() !== "") return { value, source, called: source };
@@ -69,7 +69,7 @@ function fromEnvironment({ env, aliases = [] }: Setting, sources: ConfigSources)
   return undefined;
 }
 
-function fromFile(setting: Setting, { file }: ConfigSources): GivenValue | undefined {
+function fromFile(setting: Setting, { file }: ConfigSources): GivenSetting | undefined {
   if (!file || setting.noFileKey !== undefined) return undefined;
   const value = entriesOf(file.value).find(([key]) => key === setting.name)?.[1];
   if (value === undefined || value === null) return undefined;
@@ -81,7 +81,7 @@ function fromFile(setting: Setting, { file }: ConfigSources): GivenValue | undef
   };
 }
 
-/** What a configuration file holds that it should not. */
+/** Unknown or forbidden keys of a configuration file. */
 export function fileProblems(settings: readonly Setting[], file: YamlDocument): readonly Problem[] {
   if (file.value === null || file.value === undefined) return [];
   if (typeof file.value !== "object" || Array.isArray(file.value)) {
@@ -102,8 +102,8 @@ export function fileProblems(settings: readonly Setting[], file: YamlDocument): 
 }
 
 /**
- * Variables that look like a misspelt setting. No more than a warning: in Kubernetes, a service called `pbnj`
- * puts variables of its own into every pod.
+ * Variables that look like a misspelled setting. Only a warning, because in Kubernetes a service named `pbnj` adds
+ * variables to every pod.
  */
 export function environmentWarnings(
   settings: readonly Setting[],
@@ -118,7 +118,7 @@ export function environmentWarnings(
     });
 }
 
-/** Settings of other workers that ask for what this one does not have. */
+/** Settings of other workers that this one does not support. */
 export function peerProblems(env: Readonly<Record<string, string | undefined>>): readonly Problem[] {
   const transport = env["AGENT_TRANSPORT"];
   if (!transport || transport === "grpc") return [];

@@ -3,7 +3,7 @@ import { Host } from "../../shared/contract/connection.ts";
 
 const EXPECTATION = "must be host:port, such as 127.0.0.1:42180 or [::1]:42180, or off";
 
-/** Where to listen. */
+/** An address to listen on. */
 export interface ListenAddress {
   /** A name or an address, IPv6 without brackets. */
   readonly host: string;
@@ -11,7 +11,7 @@ export interface ListenAddress {
   readonly port: number;
 }
 
-/** Loopback, because the status page asks nobody who they are. */
+/** Loopback, because the status page needs no authentication there. */
 export const DEFAULT_HTTP_ADDRESS: ListenAddress = { host: "127.0.0.1", port: 42_180 };
 
 /** `host:port`, or `off`. */

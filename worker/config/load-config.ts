@@ -1,5 +1,6 @@
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
+import { defined } from "../../shared/defined.ts";
 import { valueProblems } from "../../shared/document/issue-problems.ts";
 import type { Checked, Problem } from "../../shared/document/problem.ts";
 import { parseYaml, type YamlDocument } from "../../shared/document/yaml-document.ts";
@@ -13,20 +14,19 @@ import { crossProblems, crossWarnings } from "./cross-checks.ts";
 import {
   environmentWarnings,
   fileProblems,
-  type GivenValue,
+  type GivenSetting,
   givenValues,
   peerProblems,
   settingProblem,
 } from "./given-values.ts";
-import { type NamedFiles, readNamedFiles } from "./named-files.ts";
+import { type NamedFiles, type NamedText, readNamedFiles } from "./named-files.ts";
 import { RULE_SETTINGS } from "./rule-settings.ts";
 import { type SettingName, Settings, settings as table } from "./schema.ts";
 import {
   composeConfig,
   composeExecutionConfig,
   type ExecutionConfig,
-  type ExecutionConfigParts,
-  type NamedText,
+  type ExecutionConfigOptions,
   trustSettings,
   type WorkerConfig,
 } from "./worker-config.ts";
@@ -44,15 +44,15 @@ export type Loaded<Config> =
 export type LoadedConfig = Loaded<WorkerConfig>;
 
 /**
- * Reads the settings of `pbnj-worker start` and every file they name. Precedence: flag, `PBNJ_` variable,
- * other workers' variables, configuration file, default. Finds every problem, not just the first.
+ * Loads the settings of `pbnj-worker start` and every file that they name. Precedence: flag, `PBNJ_` variable, other
+ * workers' variables, configuration file, default. Reports all problems, not just the first.
  */
 export function loadConfig(input: LoadConfigInput): LoadedConfig {
   const read = readAll(input, "start");
   if (!read.ok) return read;
   const { parts, warnings } = read;
   const { grpcServer } = parts.settings;
-  // A missing server is among the problems already.
+  // `crossProblems` reports a missing server.
   if (grpcServer === undefined) return { ok: false, problems: [] };
   const config = composeConfig({
     ...parts,
@@ -63,20 +63,20 @@ export function loadConfig(input: LoadConfigInput): LoadedConfig {
   return { ok: true, config, warnings };
 }
 
-/** The same for `pbnj-worker run`, which needs neither a tink server nor an agent ID. */
+/** Loads the configuration of `pbnj-worker run`, which needs no tink server and no agent ID. */
 export function loadExecutionConfig(input: LoadConfigInput): Loaded<ExecutionConfig> {
   const read = readAll(input, "run");
   return read.ok ? { ok: true, config: composeExecutionConfig(read.parts), warnings: read.warnings } : read;
 }
 
-/** What decides about actions, without what running them takes. */
+/** What determines whether actions may run. */
 export interface Rules {
   readonly settings: Pick<Settings, (typeof RULE_SETTINGS)[number]>;
   readonly inventory: Inventory;
   readonly policy: Policy;
 }
 
-/** The same for `pbnj-worker policy test`, which reads no secret: neither a variable nor a file that holds one. */
+/** Loads the rules for `pbnj-worker policy test`, which reads no secrets from variables or files. */
 export function loadRules({ flags, env, readFile = readTextFile }: LoadConfigInput): Loaded<Rules> {
   const problems: Problem[] = [];
   const warnings: Problem[] = [];
@@ -88,7 +88,7 @@ export function loadRules({ flags, env, readFile = readTextFile }: LoadConfigInp
   const file = take(configFile({ flags, env }, readFile));
   if (file) problems.push(...fileProblems(table, file));
   const wanted = table.filter(({ name }) => RULE_SETTINGS.some((setting) => setting === name));
-  const given = givenValues(wanted, { flags, env, ...(file ? { file } : {}) });
+  const given = givenValues(wanted, { flags, env, ...defined({ file }) });
   const { settings, problems: wrong } = parseSettings(given);
   problems.push(...wrong);
   const inventory = take(
@@ -106,10 +106,10 @@ export function loadRules({ flags, env, readFile = readTextFile }: LoadConfigInp
   return { ok: true, config: { settings, inventory, policy: settled }, warnings };
 }
 
-/** For users that have no home, as in containers. */
+/** For users without a home directory, as in containers. */
 const SYSTEM_STATE_DIRECTORY = "/var/lib/pbnj-worker";
 
-/** Where the XDG Base Directory Specification has a user's state. */
+/** As in the XDG Base Directory Specification. */
 function defaultStateDirectory(env: LoadConfigInput["env"]): string {
   const base = env["XDG_STATE_HOME"] ?? "";
   if (isAbsolute(base)) return join(base, "pbnj-worker");
@@ -123,7 +123,7 @@ function defaultStateDirectory(env: LoadConfigInput["env"]): string {
 type ReadAll =
   | {
       readonly ok: true;
-      readonly parts: ExecutionConfigParts;
+      readonly parts: ExecutionConfigOptions;
       readonly watched: WorkerConfig["watched"];
       readonly stateDirectory: string;
       readonly warnings: readonly Problem[];
@@ -140,22 +140,21 @@ function readAll(input: LoadConfigInput, command: "start" | "run"): ReadAll {
   return { ok: true, parts: { settings, files, inventory, policy }, watched, stateDirectory, warnings };
 }
 
-/** What is wrong with something, and what is probably not meant. */
 export interface AreaFindings {
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
 }
 
-/** `trust` is what settings and policy together say about trusted images. */
+/** `trust` covers what settings and policy together say about trusted images. */
 export type ConfigArea = "settings" | "inventory" | "policy" | "trust";
 
-/** All that could be read, whatever is wrong with the rest. */
+/** Everything that could be read, whatever is wrong with the rest. */
 export interface ExaminedConfig {
-  /** Those in `invalid` hold their default in place of what was given. */
+  /** Those in `invalid` have their default. */
   readonly settings: Settings;
   readonly invalid: ReadonlySet<string>;
-  readonly given: ReadonlyMap<string, GivenValue>;
-  /** False when there is a configuration file that cannot be read: nothing is certain then of what it would set. */
+  readonly given: ReadonlyMap<string, GivenSetting>;
+  /** False if the configuration file cannot be read: the values of all settings are then uncertain. */
   readonly complete: boolean;
   readonly files: NamedFiles;
   readonly inventory: Inventory | undefined;
@@ -166,7 +165,7 @@ export interface ExaminedConfig {
   readonly found: Readonly<Record<ConfigArea, AreaFindings>>;
 }
 
-/** The same as `loadConfig` for whoever looks at every part by itself. */
+/** The same as `loadConfig`, for callers that check each part separately. */
 export function examineConfig(input: LoadConfigInput): ExaminedConfig {
   return readParts(input, "start");
 }
@@ -192,11 +191,11 @@ function readParts(
 
   const file = take("settings", configFile({ flags, env }, readFile));
   if (file) problems.push(...fileProblems(table, file));
-  const given = givenValues(table, { flags, env, ...(file ? { file } : {}) });
+  const given = givenValues(table, { flags, env, ...defined({ file }) });
   const { settings, invalid, problems: wrong } = parseSettings(given);
   problems.push(...wrong);
 
-  // A configuration file that could not be read leaves nothing certain about what is missing or goes together.
+  // Without the configuration file, missing or conflicting settings cannot be detected.
   const complete = file !== undefined || !given.has("config");
   const cross = { settings, invalid, given, table, command };
   if (complete) problems.push(...crossProblems(cross));
@@ -218,7 +217,7 @@ function readParts(
       return parsePolicy(path, text);
     }),
   );
-  // Which runtime there is, and so what the policy must say, is not certain yet.
+  // The runtime, and with it what the policy must contain, is uncertain.
   const isUncertain = !complete || TRUST_SETTINGS.some((name) => invalid.has(name));
   const policy = isUncertain ? written : written && take("trust", settle(written, settings, given));
   if (command === "start") found.inventory.problems.push(...noAgentIds(settings, inventory, given));
@@ -237,7 +236,7 @@ const TRUST_SETTINGS = [
 function settle(
   policy: Policy,
   settings: Parameters<typeof trustSettings>[0] & Pick<Settings, "policy">,
-  given: ReadonlyMap<string, GivenValue>,
+  given: ReadonlyMap<string, GivenSetting>,
 ): Checked<Policy> {
   const settled = settleTrust(policy, trustSettings(settings));
   if (settled.ok) return { ok: true, value: settled.policy, warnings: [] };
@@ -246,14 +245,14 @@ function settle(
     settings.policy === undefined
       ? settingProblem("policy", message, given, table)
       : { source: settings.policy, message };
-  return { ok: false, problems: [{ ...problem, ...(fix !== undefined && { fix }) }] };
+  return { ok: false, problems: [{ ...problem, ...defined({ fix }) }] };
 }
 
 function areaFindings(): { readonly problems: Problem[]; readonly warnings: Problem[] } {
   return { problems: [], warnings: [] };
 }
 
-/** The file that `--config` or `PBNJ_CONFIG` names; no file is no problem. */
+/** The file that `--config` or `PBNJ_CONFIG` names, if any. */
 function configFile(
   sources: Pick<LoadConfigInput, "flags" | "env">,
   readFile: ReadTextFile,
@@ -268,7 +267,7 @@ function openNamed<T>(
   name: SettingName,
   path: string | undefined,
   fallback: T,
-  given: ReadonlyMap<string, GivenValue>,
+  given: ReadonlyMap<string, GivenSetting>,
   readFile: ReadTextFile,
   parse: (path: string, text: string) => Checked<T>,
 ): Checked<T> {
@@ -282,8 +281,8 @@ function openNamed<T>(
   return parse(path, text);
 }
 
-/** Every setting with what was given or its default; an invalid one has its default, and a problem. */
-function parseSettings(given: ReadonlyMap<string, GivenValue>): {
+/** Parses every setting; an invalid one gets its default and a problem. */
+function parseSettings(given: ReadonlyMap<string, GivenSetting>): {
   readonly settings: Settings;
   readonly invalid: ReadonlySet<string>;
   readonly problems: readonly Problem[];
@@ -302,7 +301,7 @@ function parseSettings(given: ReadonlyMap<string, GivenValue>): {
 function noAgentIds(
   settings: Settings,
   inventory: Inventory | undefined,
-  given: ReadonlyMap<string, GivenValue>,
+  given: ReadonlyMap<string, GivenSetting>,
 ): readonly Problem[] {
   const { agentId, inventory: file, kubernetesInventory, rufio } = settings;
   const elsewhere = kubernetesInventory.length > 0 || rufio || given.has("agentId");

@@ -9,17 +9,17 @@ function loopbackAddresses(): BlockList {
   return addresses;
 }
 
-/** Whether an IP address, IPv6 without brackets, is reached from the same machine alone. */
+/** Whether only the same host can reach an IP address (IPv6 without brackets). */
 export function isLoopback(address: string): boolean {
   if (isIPv4(address)) return LOOPBACK.check(address, "ipv4");
-  // IPv4 addresses written as IPv6 ones are found as well.
+  // Also matches IPv4-mapped IPv6 addresses.
   return isIPv6(address) && LOOPBACK.check(address, "ipv6");
 }
 
 /**
- * Whether a Host header (RFC 9110 section 7.2) names this machine by a name that no foreign DNS zone can have: a web page
- * whose own name was made to point here (DNS rebinding) sends its own. `localhost` and what is below it stay local (RFC
- * 6761 section 6.3). The port may be another one, as behind a tunnel.
+ * Whether a Host header (RFC 9110 section 7.2) has a name for this host that no foreign DNS zone can contain: a web page
+ * whose own name resolves to this host (DNS rebinding) sends that name. `localhost` and its subdomains are always local
+ * (RFC 6761 section 6.3). The port may differ, as behind a tunnel.
  */
 export function namesLoopback(host: string): boolean {
   const [, bracketed, name = bracketed ?? ""] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d*)?$/.exec(host.trim()) ?? [];

@@ -4,10 +4,30 @@ import type { Problem } from "../../shared/document/problem.ts";
 import { Secret } from "../../shared/secret.ts";
 import { FileProblem, fileProblemOf, type ReadTextFile } from "../document/read-text-file.ts";
 import { readSecretText } from "../machines/secret-text.ts";
-import { type GivenValue, settingProblem } from "./given-values.ts";
+import { type GivenSetting, settingProblem } from "./given-values.ts";
 import { type SettingName, type Settings, settings as table } from "./schema.ts";
 import { Tokens } from "./tokens.ts";
-import type { HttpFiles } from "./worker-config.ts";
+
+/** A file and its content. */
+export interface NamedText {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** A file whose content is secret. */
+export interface SecretFile {
+  readonly path: string;
+  readonly text: Secret;
+}
+
+/** What protects the pages that the worker serves. Without any of them: plain HTTP for everyone. */
+export interface HttpFiles {
+  readonly token?: SecretFile;
+  /** With its chain; never without `key`. */
+  readonly certificate?: NamedText;
+  readonly key?: SecretFile;
+  readonly clientCa?: NamedText;
+}
 
 /** The content of the files that settings name. */
 export interface NamedFiles {
@@ -15,13 +35,13 @@ export interface NamedFiles {
   readonly clientCertificate?: string;
   readonly clientKey?: Secret;
   readonly registryPassword?: Secret;
-  /** Of the pages that the worker serves. */
+  /** For the pages that the worker serves. */
   readonly http: HttpFiles;
 }
 
 interface NamedFilesInput {
   readonly settings: Settings;
-  readonly given: ReadonlyMap<string, GivenValue>;
+  readonly given: ReadonlyMap<string, GivenSetting>;
   readonly readFile: ReadTextFile;
   /** `run` serves nothing. */
   readonly command: "start" | "run";
@@ -45,7 +65,11 @@ export function readNamedFiles({ settings, given, readFile, command }: NamedFile
   const ca = read("grpcCaFile", settings.grpcCaFile, certificates);
   const clientCertificate = read("grpcClientCertFile", settings.grpcClientCertFile, certificates);
   const clientKey = read("grpcClientKeyFile", settings.grpcClientKeyFile, privateKey);
-  const registryPassword = read("registryPassFile", settings.registryPassFile, readSecretText);
+  const registryPassword = read(
+    "registryPassFile",
+    settings.registryPassFile,
+    (text) => new Secret(readSecretText(text)),
+  );
   if (clientCertificate && clientKey && !belongTogether(clientCertificate, clientKey)) {
     const { grpcClientCertFile: cert, grpcClientKeyFile: key } = settings;
     const message = `${key} is not the key of the certificate in ${cert}`;
@@ -53,11 +77,7 @@ export function readNamedFiles({ settings, given, readFile, command }: NamedFile
   }
   const http = command === "start" && settings.httpAddress !== "off" ? readHttpFiles(settings, read) : {};
   return {
-    files: {
-      ...defined({ ca, clientCertificate, clientKey }),
-      ...(registryPassword === undefined ? {} : { registryPassword: new Secret(registryPassword) }),
-      http,
-    },
+    files: { ...defined({ ca, clientCertificate, clientKey, registryPassword }), http },
     problems,
   };
 }
@@ -85,18 +105,13 @@ function readHttpFiles(settings: Settings, read: Read): HttpFiles {
     path: httpClientCaFile,
     text: certificates(text),
   }));
-  return {
-    ...(token && { token }),
-    ...(certificate && { certificate }),
-    ...(key && { key }),
-    ...(clientCa && { clientCa }),
-  };
+  return defined({ token, certificate, key, clientCa });
 }
 
 const BEGIN = "-----BEGIN CERTIFICATE-----";
 const END = "-----END CERTIFICATE-----";
 
-/** Throws a `FileProblem` unless the text holds PEM certificates and nothing else of that kind. */
+/** Throws a `FileProblem` unless the text contains valid PEM certificates. */
 export function certificates(text: string): string {
   const [, ...begun] = text.split(BEGIN);
   const found = begun

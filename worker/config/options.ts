@@ -3,8 +3,8 @@ import { type SettingName, settings } from "./schema.ts";
 import type { Setting } from "./setting.ts";
 
 /**
- * Adds a flag for every setting that has one, or for these of them. Commander only collects the text: defaults, the environment
- * and every check are `loadConfig`'s, so that all problems are found together.
+ * Adds the flags of all settings, or of those in `only`. Commander only collects the text: `loadConfig` handles defaults,
+ * the environment and all checks, so that it reports all problems together.
  */
 export function addConfigOptions(command: Command, only?: readonly SettingName[]): Command {
   for (const setting of settings) {

@@ -25,7 +25,7 @@ commas in the environment.
 The [inventory](../examples/inventory.yaml) and the [policy](../examples/policy.yaml) are files of their own.
 `;
 
-/** The page `docs/configuration.md`: every setting, from the schema. */
+/** The page `docs/configuration.md`. */
 export function renderConfigurationPage(): string {
   const groups = Map.groupBy(settings, ({ group }) => group);
   const sections = [...groups].map(([group, members]) =>

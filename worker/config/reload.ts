@@ -6,15 +6,15 @@ import { textOf } from "../../shared/text-of.ts";
 import type { FileSeen, Observer } from "../action/observer.ts";
 import { fileProblemOf, type ReadTextFile } from "../document/read-text-file.ts";
 
-/** A file of the operator's that is taken in anew whenever it changes. */
+/** A file that is reloaded when it changes. */
 export interface WatchedFile {
   readonly name: FileSeen["name"];
   readonly path: string;
-  /** As read at start. */
+  /** As loaded at start. */
   readonly text: string;
-  /** Checks the whole text, and takes it over only when all of it is right; the value is what the log says of it. */
+  /** Checks the whole text and, if all of it is valid, applies it; the value is for the log. */
   readonly take: (text: string) => Checked<LogFields>;
-  /** The file was written or touched, and says what it said before. */
+  /** Called when the file was written or touched without a change of its content. */
   readonly touched?: () => void;
 }
 
@@ -27,14 +27,14 @@ export interface ReloadOptions {
   readonly observer: Pick<Observer, "file">;
 }
 
-/** What is wrong with a file may be another one that it names, which its own time stamp does not tell. */
+/** The problem may be in another file that this one names, whose change does not show here. */
 const RETRY_MS = 30_000;
 
 /**
- * Looks at the files now and then until the signal aborts; never rejects. A changed one is taken over as a whole once
- * two looks have found the same, as not everybody writes a file at once; with a problem the last good one stays in
- * force, and each problem is logged once. Looking works on every file system, and through the links that a
- * Kubernetes ConfigMap is changed by, where notifications do not.
+ * Polls the files until the signal aborts; never rejects. A changed file is applied as a whole once two reads have
+ * returned the same text, because not every program writes a file atomically. An invalid file is logged once, and the
+ * last valid one stays in effect. Polling works on every file system and through the links of a Kubernetes ConfigMap,
+ * where notifications do not.
  */
 export async function reloadFiles(options: ReloadOptions, signal: AbortSignal): Promise<void> {
   const { files, intervalMs, clock } = options;
@@ -53,14 +53,14 @@ export async function reloadFiles(options: ReloadOptions, signal: AbortSignal): 
 class FileWatch {
   readonly #file: WatchedFile;
   readonly #options: Pick<ReloadOptions, "readFile" | "clock" | "log" | "observer">;
-  /** Of the file as it was last dealt with, and the text it had. */
+  /** Of the file when it was last applied or rejected, with its text. */
   #settledMark = "";
   #settledText: string;
-  /** What the last look found, when that was something else. */
+  /** What the last read returned, if it differs. */
   #candidate: string | undefined;
-  /** Since when the file as it is has problems. */
+  /** Since when the current file is invalid. */
   #refusedMs: number | undefined;
-  /** What was last said to be wrong. */
+  /** The problems logged last. */
   #said = "";
 
   constructor(file: WatchedFile, options: Pick<ReloadOptions, "readFile" | "clock" | "log" | "observer">) {
@@ -86,7 +86,7 @@ class FileWatch {
       return;
     }
     if (text === this.#settledText && this.#refusedMs === undefined) {
-      // It was touched, or is back as it was; the first look has nothing to compare it with.
+      // Touched, or reverted; the first poll has no earlier mark to compare with.
       if (this.#settledMark !== "") this.#file.touched?.();
       if (this.#said !== "") {
         log.info({ file: path }, `${name} readable again, unchanged`);
@@ -132,7 +132,7 @@ class FileWatch {
     return this.#refusedMs !== undefined && this.#options.clock.monotonicMs() - this.#refusedMs >= RETRY_MS;
   }
 
-  /** Each problem in a line of its own, and once as long as they are the same: false when nothing was said. */
+  /** Logs each problem on its own line, unless they are the same as before: then returns false. */
   #complain(problems: readonly Problem[]): boolean {
     const said = problems.map(({ source, message }) => `${source}: ${message}`).join("\n");
     if (said === this.#said) return false;
@@ -145,7 +145,7 @@ class FileWatch {
   }
 }
 
-/** Differs whenever the file does, or another one has its name. Nanoseconds do not fit into a number. */
+/** Differs if the file has changed or another file has its name. Nanoseconds do not fit into a number. */
 async function markOf(path: string): Promise<string> {
   const { mtimeNs, ctimeNs, size, ino, dev } = await stat(path, { bigint: true });
   return [mtimeNs, ctimeNs, size, ino, dev].join(" ");

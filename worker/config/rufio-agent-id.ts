@@ -1,2 +1,2 @@
-/** The agent ID of the lane that does Rufio's work: policies name it as they name others, and its actions bear it. */
+/** The agent ID of Rufio's lane and its actions, for policies and logs. */
 export const RUFIO_AGENT_ID = "rufio";

@@ -1,6 +1,6 @@
 import type { SettingName } from "./schema.ts";
 
-/** The settings that decide about actions before any is run. */
+/** The settings that determine whether actions may run. */
 export const RULE_SETTINGS = [
   "config",
   "inventory",

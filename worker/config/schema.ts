@@ -28,7 +28,7 @@ const Runtime = z.enum(["process", "in-process", "docker", "kubernetes"], {
   error: ({ input }) => (typeof input === "string" ? PEER_RUNTIMES[input] : undefined),
 });
 
-/** The other workers take a number, where 0 is info and a larger one says more. */
+/** Other workers use a number: 0 is info, larger numbers log more. */
 const LogLevel = z.preprocess(
   (given) => {
     const level = /^[+-]?\d+$/.test(String(given)) ? Number(given) : undefined;
@@ -38,7 +38,7 @@ const LogLevel = z.preprocess(
   z.enum(["debug", "info", "warn", "error"]),
 );
 
-/** `uid` or `uid:gid`. Names would be looked up in the image, where anybody may call root `nobody`. */
+/** `uid` or `uid:gid`. Names would be resolved in the image, where `nobody` may be root. */
 const ActionUser = z
   .union([z.string(), z.number()])
   .transform(String)
@@ -49,8 +49,8 @@ const ActionUser = z
   );
 
 /**
- * Every setting of `pbnj-worker start`: the one source of flags, environment variables, keys of the
- * configuration file, defaults and the reference page. Durations are milliseconds, sizes bytes.
+ * All settings of `pbnj-worker start`: the source of flags, environment variables, configuration file keys, defaults, the
+ * reference page and the chart's schema. Durations are milliseconds, sizes bytes.
  */
 export const Settings = z.object({
   config: Text.optional().register(settingMeta, {
@@ -64,6 +64,7 @@ export const Settings = z.object({
     description: "YAML file that lists the machines and the sources of their credentials",
     type: "file",
     path: true,
+    chart: { derivedFrom: "inventory.file or inventory.existing" },
   }),
   policy: Text.optional().register(settingMeta, {
     group: "Files",
@@ -71,6 +72,7 @@ export const Settings = z.object({
     type: "file",
     path: true,
     defaultText: "none; `docker` and `kubernetes` need one",
+    chart: { derivedFrom: "policy.file or policy.existing" },
   }),
   unsafeAnyImage: Toggle.prefault(false).register(settingMeta, {
     group: "Files",
@@ -86,6 +88,7 @@ export const Settings = z.object({
     type: "folder",
     path: true,
     defaultText: "`$XDG_STATE_HOME/pbnj-worker`, or `~/.local/state/pbnj-worker`",
+    chart: { derivedFrom: "state.persistence" },
   }),
   reloadInterval: Duration(0, HOUR).prefault("2s").register(settingMeta, {
     group: "Files",
@@ -102,12 +105,14 @@ export const Settings = z.object({
       type: "id",
       aliases: ["AGENT_ID", "ID", "WORKER_ID"],
       repeatable: true,
+      chart: { value: "agentIds" },
     }),
   agentIdPattern: AgentIdPattern.prefault("pbnj-{machine}").register(settingMeta, {
     group: "Agent IDs",
     description:
       "Pattern for the agent ID of each machine in the inventory; the worker also polls with these",
     type: "pattern",
+    chart: { value: "agentIdPattern" },
   }),
 
   grpcServer: ServerAddress.optional().register(settingMeta, {
@@ -115,48 +120,59 @@ export const Settings = z.object({
     description: "Address of the tink server; the default port is 42113; write IPv6 addresses in brackets",
     type: "host:port",
     aliases: ["AGENT_GRPC_SERVER", "TINKERBELL_GRPC_AUTHORITY"],
+    chart: { value: "tink.address" },
   }),
-  grpcApi: z.enum(["auto", "current", "legacy"]).prefault("auto").register(settingMeta, {
-    group: "Tink server",
-    description:
-      "Workflow API of the tink server: current (Tinkerbell 0.17 and later), legacy (tink 0.8 to 0.12), or auto to detect it",
-    type: "auto|current|legacy",
-  }),
+  grpcApi: z
+    .enum(["auto", "current", "legacy"])
+    .prefault("auto")
+    .register(settingMeta, {
+      group: "Tink server",
+      description:
+        "Workflow API of the tink server: current (Tinkerbell 0.17 and later), legacy (tink 0.8 to 0.12), or auto to detect it",
+      type: "auto|current|legacy",
+      chart: { value: "tink.api" },
+    }),
   grpcTls: Toggle.prefault(false).register(settingMeta, {
     group: "Tink server",
     description: "Use TLS to connect to the tink server",
     type: "true|false",
     aliases: ["AGENT_GRPC_TLS", "TINKERBELL_TLS"],
+    chart: { value: "tink.tls.enabled" },
   }),
   grpcInsecureTls: Toggle.prefault(false).register(settingMeta, {
     group: "Tink server",
     description: "Accept any certificate from the tink server",
     type: "true|false",
     aliases: ["AGENT_GRPC_INSECURE_TLS", "TINKERBELL_INSECURE_TLS"],
+    chart: { value: "tink.tls.insecure" },
   }),
   grpcCaFile: Text.optional().register(settingMeta, {
     group: "Tink server",
     description: "PEM certificates to trust instead of the system's trust store",
     type: "file",
     path: true,
+    chart: { derivedFrom: "tink.tls.ca" },
   }),
   grpcClientCertFile: Text.optional().register(settingMeta, {
     group: "Tink server",
     description: "PEM client certificate of the worker, with its chain",
     type: "file",
     path: true,
+    chart: { derivedFrom: "tink.tls.clientSecret" },
   }),
   grpcClientKeyFile: Text.optional().register(settingMeta, {
     group: "Tink server",
     description: "PEM private key of that certificate",
     type: "file",
     path: true,
+    chart: { derivedFrom: "tink.tls.clientSecret" },
   }),
   grpcServerName: Text.optional().register(settingMeta, {
     group: "Tink server",
     description: "Host name that the tink server's certificate must contain",
     type: "name",
     defaultText: "the server's host",
+    chart: { value: "tink.tls.serverName" },
   }),
   pollTimeout: Duration(SECOND, 10 * MINUTE)
     .prefault("75s")
@@ -193,6 +209,7 @@ export const Settings = z.object({
       group: "Actions",
       description: "Time between asking an action to stop and killing it",
       type: "duration",
+      chart: { value: "stopGrace" },
     }),
   shutdownGrace: Duration(0, 168 * HOUR)
     .prefault("5m")
@@ -200,6 +217,7 @@ export const Settings = z.object({
       group: "Actions",
       description: "Time that running actions have to finish after the worker's first SIGTERM",
       type: "duration",
+      chart: { derivedFrom: "shutdownGrace" },
     }),
   runtime: Runtime.prefault("process").register(settingMeta, {
     group: "Actions",
@@ -207,6 +225,7 @@ export const Settings = z.object({
       "How to run actions: as child processes, inside the worker, in containers, or as Jobs in a cluster",
     type: "process|in-process|docker|kubernetes",
     aliases: ["AGENT_RUNTIME"],
+    chart: { derivedFrom: "runtime.kind" },
   }),
 
   actionsDirectory: Text.optional().register(settingMeta, {
@@ -215,6 +234,7 @@ export const Settings = z.object({
     type: "folder",
     path: true,
     defaultText: "the actions of this installation",
+    chart: "none",
   }),
 
   dockerSocket: Text.prefault("/var/run/docker.sock").register(settingMeta, {
@@ -223,37 +243,47 @@ export const Settings = z.object({
     type: "path",
     aliases: ["AGENT_DOCKER_SOCKET"],
     path: true,
+    chart: "none",
   }),
   dockerNetwork: Text.prefault("bridge").register(settingMeta, {
     group: "Docker runtime",
     description: "Network that containers join",
     type: "name",
+    chart: "none",
   }),
   pidsLimit: ContainerPids.prefault("64").register(settingMeta, {
     group: "Docker runtime",
     description: "Maximum number of processes and threads per container",
     type: "number",
+    chart: "none",
   }),
 
-  pullPolicy: z.enum(["always", "if-missing", "never"]).prefault("if-missing").register(settingMeta, {
-    group: "Containers",
-    description: "When to pull images",
-    type: "always|if-missing|never",
-  }),
+  pullPolicy: z
+    .enum(["always", "if-missing", "never"])
+    .prefault("if-missing")
+    .register(settingMeta, {
+      group: "Containers",
+      description: "When to pull images",
+      type: "always|if-missing|never",
+      chart: { value: "runtime.pods.pullPolicy" },
+    }),
   actionUser: ActionUser.prefault("65532:65532").register(settingMeta, {
     group: "Containers",
     description: "User and group ID for containers whose image sets no user, or root",
     type: "uid:gid",
+    chart: { value: "runtime.pods.user" },
   }),
   memoryLimit: ContainerMemory.prefault("256Mi").register(settingMeta, {
     group: "Containers",
     description: "Memory limit per container",
     type: "size",
+    chart: { value: "runtime.pods.memoryLimit" },
   }),
   cpuLimit: ContainerCpus.prefault("1").register(settingMeta, {
     group: "Containers",
     description: "CPU limit per container; fractions are allowed",
     type: "number",
+    chart: { value: "runtime.pods.cpuLimit" },
   }),
 
   registryName: Text.prefault("docker.io").register(settingMeta, {
@@ -261,12 +291,14 @@ export const Settings = z.object({
     description: "Registry to which the user and password below apply",
     type: "host[:port]",
     aliases: ["AGENT_REGISTRY_NAME", "DOCKER_REGISTRY"],
+    chart: "none",
   }),
   registryUser: Text.optional().register(settingMeta, {
     group: "Image registry",
     description: "User for pulling images",
     type: "name",
     aliases: ["AGENT_REGISTRY_USER", "REGISTRY_USERNAME"],
+    chart: "none",
   }),
   registryPass: z
     .string()
@@ -286,6 +318,7 @@ export const Settings = z.object({
     description: "File that contains the password",
     type: "file",
     path: true,
+    chart: "none",
   }),
 
   kubeconfig: Text.optional().register(settingMeta, {
@@ -295,6 +328,7 @@ export const Settings = z.object({
     aliases: ["AGENT_KUBERNETES_KUBECONFIG"],
     path: true,
     defaultText: "the pod's own service account, else `$KUBECONFIG`, else `~/.kube/config`",
+    chart: "none",
   }),
   kubernetesNamespace: NamespaceName.optional().register(settingMeta, {
     group: "Kubernetes",
@@ -302,6 +336,7 @@ export const Settings = z.object({
     type: "namespace",
     aliases: ["AGENT_KUBERNETES_NAMESPACE"],
     defaultText: "the pod's, else the kubeconfig context's, else `default`",
+    chart: "none",
   }),
   watchNamespace: z
     .union([z.literal("*"), NamespaceName])
@@ -311,6 +346,7 @@ export const Settings = z.object({
       description: "Namespace to watch for Machines, Hardware, Workflows and Rufio Jobs; `*` means all",
       type: "namespace|*",
       defaultText: "the value of `kubernetesNamespace`",
+      chart: { value: "watchNamespace" },
     }),
   kubernetesInventory: List(z.enum(["machines", "hardware"]))
     .prefault([])
@@ -320,22 +356,29 @@ export const Settings = z.object({
         "Cluster objects to add to the inventory as machines: Rufio's Machines, Tinkerbell's Hardware",
       type: "machines|hardware",
       repeatable: true,
+      chart: { value: "inventory.kubernetes" },
     }),
-  wakeUp: z.enum(["auto", "on", "off"]).prefault("auto").register(settingMeta, {
-    group: "Kubernetes",
-    description:
-      "Watch Workflows, and poll with an idle agent ID only when a Workflow is addressed to it; auto enables this if the worker uses the cluster anyway",
-    type: "auto|on|off",
-  }),
+  wakeUp: z
+    .enum(["auto", "on", "off"])
+    .prefault("auto")
+    .register(settingMeta, {
+      group: "Kubernetes",
+      description:
+        "Watch Workflows, and poll with an idle agent ID only when a Workflow is addressed to it; auto enables this if the worker uses the cluster anyway",
+      type: "auto|on|off",
+      chart: { value: "wakeUp" },
+    }),
   rufio: Toggle.prefault(false).register(settingMeta, {
     group: "Kubernetes",
     description: "Do Rufio's work: its Jobs and Tasks, and the status of its Machines",
     type: "true|false",
+    chart: { value: "rufio.enabled" },
   }),
   rufioImage: RufioImage.prefault("pbnj-worker/{action}:v{version}").register(settingMeta, {
     group: "Kubernetes",
     description: "Image of the action that runs a Rufio task; must contain {action}",
     type: "image",
+    chart: { derivedFrom: "rufio.image" },
   }),
   rufioStatusInterval: Duration(0, 24 * HOUR)
     .prefault("3m")
@@ -344,22 +387,26 @@ export const Settings = z.object({
       description:
         "How often the worker reads the power state of each Rufio Machine; 0 means only after actions",
       type: "duration",
+      chart: { value: "rufio.statusInterval" },
     }),
   rufioLeaseNamespace: NamespaceName.optional().register(settingMeta, {
     group: "Kubernetes",
     description: "Namespace of the Lease that a running Rufio holds",
     type: "namespace",
     defaultText: "the value of `kubernetesNamespace`",
+    chart: { value: "rufio.leaseNamespace" },
   }),
   shareLanes: Toggle.prefault(false).register(settingMeta, {
     group: "Kubernetes",
     description: "Share the agent IDs with the other replicas of this worker, using Leases",
     type: "true|false",
+    chart: { derivedFrom: "sharing.enabled" },
   }),
   shareGroup: GroupName.prefault("pbnj-worker").register(settingMeta, {
     group: "Kubernetes",
     description: "Name of the group of replicas that share agent IDs",
     type: "name",
+    chart: { derivedFrom: "sharing.group" },
   }),
 
   kubernetesServiceAccount: ObjectNameText.optional().register(settingMeta, {
@@ -368,73 +415,100 @@ export const Settings = z.object({
     type: "name",
     aliases: ["AGENT_KUBERNETES_SERVICE_ACCOUNT"],
     defaultText: "the namespace's `default`",
+    chart: { value: "runtime.pods.serviceAccount" },
   }),
-  podStartTimeout: Duration(SECOND, HOUR).prefault("5m").register(settingMeta, {
-    group: "Kubernetes runtime",
-    description: "Time limit for scheduling an action's pod, pulling its image and starting its container",
-    type: "duration",
-  }),
-  podNodeSelector: List(LabelPair).prefault([]).register(settingMeta, {
-    group: "Kubernetes runtime",
-    description: "Label that nodes must have to run actions",
-    type: "name=value",
-    repeatable: true,
-  }),
-  podTolerations: List(Toleration).prefault([]).register(settingMeta, {
-    group: "Kubernetes runtime",
-    description: "Taint that actions tolerate; without a value, any value; without an effect, every effect",
-    type: "key[=value][:effect]",
-    repeatable: true,
-  }),
-  podPullSecrets: List(ObjectNameText).prefault([]).register(settingMeta, {
-    group: "Kubernetes runtime",
-    description: "Secret for pulling the images of actions",
-    type: "name",
-    repeatable: true,
-  }),
-  podLabels: List(LabelPair).prefault([]).register(settingMeta, {
-    group: "Kubernetes runtime",
-    description: "Additional label for the Jobs and pods of actions",
-    type: "name=value",
-    repeatable: true,
-  }),
-  podAnnotations: List(AnnotationPair).prefault([]).register(settingMeta, {
-    group: "Kubernetes runtime",
-    description: "Additional annotation for the pods of actions",
-    type: "name=value",
-    repeatable: true,
-  }),
+  podStartTimeout: Duration(SECOND, HOUR)
+    .prefault("5m")
+    .register(settingMeta, {
+      group: "Kubernetes runtime",
+      description: "Time limit for scheduling an action's pod, pulling its image and starting its container",
+      type: "duration",
+      chart: { value: "runtime.pods.startTimeout" },
+    }),
+  podNodeSelector: List(LabelPair)
+    .prefault([])
+    .register(settingMeta, {
+      group: "Kubernetes runtime",
+      description: "Label that nodes must have to run actions",
+      type: "name=value",
+      repeatable: true,
+      chart: { derivedFrom: "runtime.pods.nodeSelector" },
+    }),
+  podTolerations: List(Toleration)
+    .prefault([])
+    .register(settingMeta, {
+      group: "Kubernetes runtime",
+      description: "Taint that actions tolerate; without a value, any value; without an effect, every effect",
+      type: "key[=value][:effect]",
+      repeatable: true,
+      chart: { derivedFrom: "runtime.pods.tolerations" },
+    }),
+  podPullSecrets: List(ObjectNameText)
+    .prefault([])
+    .register(settingMeta, {
+      group: "Kubernetes runtime",
+      description: "Secret for pulling the images of actions",
+      type: "name",
+      repeatable: true,
+      chart: { value: "runtime.pods.pullSecrets" },
+    }),
+  podLabels: List(LabelPair)
+    .prefault([])
+    .register(settingMeta, {
+      group: "Kubernetes runtime",
+      description: "Additional label for the Jobs and pods of actions",
+      type: "name=value",
+      repeatable: true,
+      chart: { derivedFrom: "runtime.pods.labels" },
+    }),
+  podAnnotations: List(AnnotationPair)
+    .prefault([])
+    .register(settingMeta, {
+      group: "Kubernetes runtime",
+      description: "Additional annotation for the pods of actions",
+      type: "name=value",
+      repeatable: true,
+      chart: { derivedFrom: "runtime.pods.annotations" },
+    }),
 
   httpAddress: HttpAddress.optional().register(settingMeta, {
     group: "Operating",
     description: "Address on which to serve the status page, metrics and health; off disables them",
     type: "host:port|off",
     defaultText: "127.0.0.1:42180",
+    chart: { derivedFrom: "service.host" },
   }),
-  httpAuth: z.enum(["auto", "none"]).prefault("auto").register(settingMeta, {
-    group: "Operating",
-    description:
-      "Who can read the status page and metrics: auto requires a token or client certificate beyond loopback, none allows everyone",
-    type: "auto|none",
-  }),
+  httpAuth: z
+    .enum(["auto", "none"])
+    .prefault("auto")
+    .register(settingMeta, {
+      group: "Operating",
+      description:
+        "Who can read the status page and metrics: auto requires a token or client certificate beyond loopback, none allows everyone",
+      type: "auto|none",
+      chart: { value: "http.auth" },
+    }),
   httpTokenFile: Text.optional().register(settingMeta, {
     group: "Operating",
     description:
       "File with the tokens for the status page and metrics, one per line; reloaded when it changes",
     type: "file",
     path: true,
+    chart: { derivedFrom: "http.tokenSecret" },
   }),
   httpCertFile: Text.optional().register(settingMeta, {
     group: "Operating",
     description: "PEM certificate, with its chain, for HTTPS; reloaded when it changes",
     type: "file",
     path: true,
+    chart: { derivedFrom: "http.tlsSecret" },
   }),
   httpKeyFile: Text.optional().register(settingMeta, {
     group: "Operating",
     description: "PEM private key of that certificate",
     type: "file",
     path: true,
+    chart: { derivedFrom: "http.tlsSecret" },
   }),
   httpClientCaFile: Text.optional().register(settingMeta, {
     group: "Operating",
@@ -442,6 +516,7 @@ export const Settings = z.object({
       "PEM certificates of the authorities for client certificates that can read the status page and metrics; reloaded when it changes",
     type: "file",
     path: true,
+    chart: { derivedFrom: "http.clientCaSecret" },
   }),
   actionLogDirectory: Text.optional().register(settingMeta, {
     group: "Operating",

@@ -1,12 +1,11 @@
 import { z } from "zod";
 import { Host } from "../../shared/contract/connection.ts";
 
-/** Where a tink server listens unless its operator moved it. */
 const DEFAULT_PORT = 42_113;
 
 const EXPECTATION = "must be host:port, such as tinkerbell.example.org:42113 or [2001:db8::1]:42113";
 
-/** `host`, `host:port` or `[IPv6]:port`; always with its port once parsed. */
+/** `host`, `host:port` or `[IPv6]:port`; the parsed value always has a port. */
 export const ServerAddress = z.string().transform((text, context) => {
   const match = /^(\[[^\]]*\]|[^:]*)(?::(\d{1,5}))?$/.exec(text.trim());
   const [, host = "", port = String(DEFAULT_PORT)] = match ?? [];

@@ -1,30 +1,39 @@
 import { z } from "zod";
 import { defined } from "../../shared/defined.ts";
 
-/** What a setting is besides its schema: where it belongs, what it is called and how it reads to people. */
+/** How a setting is presented. */
 export interface SettingMeta {
   readonly group: string;
-  /** One sentence without its full stop. */
+  /** One sentence without a full stop. */
   readonly description: string;
-  /** What a value looks like; `true|false` makes a flag that needs no value. */
+  /** The form of a value for people; `true|false` is a flag that needs no value. The chart's schema follows it, too. */
   readonly type: string;
-  /** Environment variables of other Tinkerbell workers that mean the same, the strongest first. */
+  /** Variables of other Tinkerbell workers with the same meaning, highest precedence first. */
   readonly aliases?: readonly string[];
   /** The flag may be repeated. */
   readonly repeatable?: boolean;
   /** A path: in the configuration file it is relative to that file. */
   readonly path?: boolean;
-  /** Said in place of a default that depends on the installation. */
+  /** Shown instead of a default that depends on the installation. */
   readonly defaultText?: string;
   /** Why there is no flag. */
   readonly noFlag?: string;
-  /** Why the configuration file may not hold it. */
+  /** Why it is not allowed in the configuration file. */
   readonly noFileKey?: string;
+  /** Its place among the Helm chart's values, if not under `config`; `none` if it has no use in the chart's pod. */
+  readonly chart?: ChartPlace;
 }
+
+export type ChartPlace =
+  | "none"
+  /** The value has the setting's format. */
+  | { readonly value: string }
+  /** The templates derive the setting from these values. */
+  | { readonly derivedFrom: string };
 
 export const settingMeta = z.registry<SettingMeta>();
 
-/** A setting as it is written down everywhere: names, default and the rest of what is known about it. */
+/** A setting with its names and default. */
 export interface Setting extends SettingMeta {
   /** The key of the configuration file and of the parsed settings. */
   readonly name: string;
@@ -35,7 +44,7 @@ export interface Setting extends SettingMeta {
 
 const ENV_PREFIX = "PBNJ_";
 
-/** The settings of a schema, in its order. Throws when one of them was given no meta data. */
+/** The settings of a schema, in its order. Throws if one has no metadata. */
 export function settingsOf(schema: z.ZodObject): readonly Setting[] {
   return Object.entries(schema.shape).map(([name, field]) => {
     const meta = settingMeta.get(field);
@@ -46,13 +55,12 @@ export function settingsOf(schema: z.ZodObject): readonly Setting[] {
       ...meta,
       name,
       env: `${ENV_PREFIX}${words.replaceAll("-", "_").toUpperCase()}`,
-      ...(meta.noFlag === undefined ? { flag: `--${words}` } : {}),
-      ...defined({ default: fallback }),
+      ...defined({ flag: meta.noFlag === undefined ? `--${words}` : undefined, default: fallback }),
     };
   });
 }
 
-/** Defaults are kept as they are written, before parsing, so that they read as an operator would write them. */
+/** Defaults are stored unparsed, so that they read as an operator would write them. */
 function defaultOf(field: z.core.$ZodType): string | undefined {
   if (!(field instanceof z.ZodPrefault)) return undefined;
   const text = String(field.def.defaultValue);

@@ -7,7 +7,7 @@ const LONGEST = 512;
 /** RFC 6750 section 2.1. */
 const TOKEN = /^[A-Za-z0-9._~+/-]+={0,2}$/;
 
-/** The tokens that open the pages. It keeps digests alone, so that nothing that prints it prints a token. */
+/** The tokens that grant access to the pages. Stored as digests, so that they cannot be printed. */
 export class Tokens {
   readonly #digests: readonly Buffer[];
 
@@ -15,7 +15,7 @@ export class Tokens {
     this.#digests = tokens.map(digestOf);
   }
 
-  /** Reads a token file: one token per line, so that an old and a new one are valid together. Throws a `FileProblem` without its text. */
+  /** Parses a token file: one token per line, so that an old and a new token can be valid together. Throws a `FileProblem` without the file's text. */
   static parse(text: string): Tokens {
     const lines = text.split("\n").map((line) => line.trim());
     const bad = lines.findIndex((line) => line !== "" && !isToken(line));
@@ -30,7 +30,7 @@ export class Tokens {
     return new Tokens(tokens);
   }
 
-  /** In a time that says nothing about the tokens. */
+  /** Takes the same time for every candidate. */
   accepts(candidate: string): boolean {
     const digest = digestOf(candidate);
     return this.#digests.map((known) => timingSafeEqual(known, digest)).includes(true);
@@ -45,7 +45,7 @@ function digestOf(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }
 
-/** The token of an `Authorization` header: Bearer, or the password of Basic, which browsers ask for by themselves. */
+/** The token of an `Authorization` header: Bearer, or the password of Basic, which browsers support. */
 export function tokenIn(authorization: string | undefined): string | undefined {
   const [, scheme = "", value = ""] =
     /^(bearer|basic) +([A-Za-z0-9._~+/-]+={0,2}) *$/i.exec(authorization ?? "") ?? [];

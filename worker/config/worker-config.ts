@@ -8,16 +8,10 @@ import type { Policy } from "../policy/policy.ts";
 import type { TrustSettings } from "../policy/settle-trust.ts";
 import type { PodConfig } from "../runtime/kubernetes/spec.ts";
 import { DEFAULT_HTTP_ADDRESS, type ListenAddress } from "./http-address.ts";
-import type { NamedFiles } from "./named-files.ts";
+import type { HttpFiles, NamedFiles, NamedText } from "./named-files.ts";
 import type { Settings } from "./schema.ts";
 
-/** A file and what stood in it. */
-export interface NamedText {
-  readonly path: string;
-  readonly text: string;
-}
-
-/** Where the tink server is and how to trust it. */
+/** The tink server and its TLS settings. */
 export interface ServerConfig {
   /** `host:port`, IPv6 in brackets. */
   readonly server: string;
@@ -32,7 +26,7 @@ export interface ServerConfig {
   readonly api: "auto" | "current" | "legacy";
 }
 
-/** Who pulls images from one registry. */
+/** Credentials of one image registry. */
 export interface RegistryLogin {
   /** `docker.io` or `host[:port]`. */
   readonly registry: string;
@@ -48,7 +42,7 @@ export type RuntimeConfig =
       readonly socketPath: string;
       readonly network: string;
       readonly pullPolicy: "always" | "if-missing" | "never";
-      /** `uid` or `uid:gid`, for images that name no user or root. */
+      /** `uid` or `uid:gid`, for images without a user or with root. */
       readonly user: string;
       readonly memoryBytes: number;
       readonly cpus: number;
@@ -57,30 +51,29 @@ export type RuntimeConfig =
     }
   | ({ readonly kind: "kubernetes" } & PodConfig);
 
-/** Kubeconfig file for the cluster, and what of it is used beside running actions there. */
 export interface KubernetesConfig {
   /** Absolute. */
   readonly kubeconfig?: string;
-  /** Of the worker's own objects; absent for what `Cluster` finds out. */
+  /** Of the worker's own objects; `Cluster` has the default. */
   readonly namespace?: string;
-  /** What is watched there; `*` is all namespaces; absent is the worker's own. */
+  /** `*` is all namespaces; absent is the worker's own. */
   readonly watchNamespace?: string;
   readonly inventory: readonly ("machines" | "hardware")[];
   readonly wakeUp: boolean;
   readonly rufio?: RufioConfig;
-  /** Absent where this worker has all lanes for itself. */
+  /** Absent if this worker does not share its lanes. */
   readonly sharing?: { readonly group: string };
 }
 
 export interface RufioConfig {
-  /** With `{action}`, and maybe `{version}`. */
+  /** With `{action}` and optionally `{version}`. */
   readonly image: string;
-  /** 0 is only after actions. */
+  /** 0 means only after actions. */
   readonly statusIntervalMs: number;
   readonly leaseNamespace?: string;
 }
 
-/** What running actions needs to know, wherever they come from, checked, with the files it names already read. */
+/** What running actions needs, whatever their source. */
 export interface ExecutionConfig {
   readonly agentIdPattern: string;
   readonly backoffMaxIntervalMs: number;
@@ -88,12 +81,12 @@ export interface ExecutionConfig {
   readonly maxActions: number;
   readonly stopGraceMs: number;
   readonly runtime: RuntimeConfig;
-  /** Absent where nothing of a cluster is used. */
+  /** Absent if the worker does not use a cluster. */
   readonly kubernetes?: KubernetesConfig;
   readonly inventory: Inventory;
-  /** As `settleTrust` made it. */
+  /** From `settleTrust`. */
   readonly policy: Policy;
-  /** For a policy that is read again. */
+  /** For reloaded policies. */
   readonly trust: TrustSettings;
   readonly log: {
     readonly level: "debug" | "info" | "warn" | "error";
@@ -101,71 +94,55 @@ export interface ExecutionConfig {
   };
 }
 
-/** Everything `pbnj-worker start` needs to know. */
+/** The configuration of `pbnj-worker start`. */
 export interface WorkerConfig extends ExecutionConfig {
-  /** All to poll with at start: fixed ones and one for each machine. */
+  /** At start: the fixed ones and one per machine. */
   readonly agentIds: readonly string[];
-  /** Beside those that each machine has. */
+  /** In addition to those of the machines. */
   readonly fixedAgentIds: readonly string[];
   /** Absolute. */
   readonly stateDirectory: string;
-  /** What is taken in anew whenever it changes. */
+  /** Reloaded when they change. */
   readonly watched: { readonly inventory?: NamedText; readonly policy?: NamedText };
-  /** 0 is never. */
+  /** 0 means never. */
   readonly reloadIntervalMs: number;
   readonly server: ServerConfig;
   readonly shutdownGraceMs: number;
-  /** Absent where nothing is to be served. */
+  /** Absent if nothing is served. */
   readonly http?: HttpConfig;
-  /** Absent where none are kept. */
+  /** Absent if no logs are kept. */
   readonly actionLog?: ActionLogConfig;
 }
 
 export interface HttpConfig extends ListenAddress {
-  /** The address was configured: the worker does not start without it. */
+  /** The address was configured, so the worker does not start without it. */
   readonly required: boolean;
   readonly files: HttpFiles;
 }
 
-/** What protects the pages that the worker serves. All absent is plain HTTP for every visitor. */
-export interface HttpFiles {
-  readonly token?: SecretText;
-  /** With its chain; never without `key`. */
-  readonly certificate?: NamedText;
-  readonly key?: SecretText;
-  readonly clientCa?: NamedText;
-}
-
-/** A file with a secret in it. */
-export interface SecretText {
-  readonly path: string;
-  readonly text: Secret;
-}
-
-/** Where the actions' own logs are kept, and how many of them. */
+/** Where action logs are kept, and how many. */
 export interface ActionLogConfig {
   /** Absolute. */
   readonly directory: string;
   readonly maxAgeMs: number;
-  /** Of all together. */
+  /** Of all logs together. */
   readonly maxBytes: number;
 }
 
-export interface ExecutionConfigParts {
+export interface ExecutionConfigOptions {
   readonly settings: Settings;
   readonly files: NamedFiles;
   readonly inventory: Inventory;
   readonly policy: Policy;
 }
 
-export interface ConfigParts extends ExecutionConfigParts {
+export interface ConfigOptions extends ExecutionConfigOptions {
   readonly settings: Settings & { readonly grpcServer: string };
   readonly watched: WorkerConfig["watched"];
   readonly stateDirectory: string;
 }
 
-/** Settings as the worker's parts take them, with units in their names. */
-export function composeConfig(parts: ConfigParts): WorkerConfig {
+export function composeConfig(parts: ConfigOptions): WorkerConfig {
   const { settings, files, watched, stateDirectory } = parts;
   const { ca, clientCertificate, clientKey } = files;
   return {
@@ -204,7 +181,7 @@ function actionLogConfig(settings: Settings, stateDirectory: string): Pick<Worke
   return { actionLog: { directory, maxAgeMs: actionLogDays * DAY_MS, maxBytes } };
 }
 
-export function composeExecutionConfig(parts: ExecutionConfigParts): ExecutionConfig {
+export function composeExecutionConfig(parts: ExecutionConfigOptions): ExecutionConfig {
   const { settings, files, inventory, policy } = parts;
   return {
     agentIdPattern: settings.agentIdPattern,
@@ -227,19 +204,19 @@ export function trustSettings({
   rufio,
   rufioImage,
 }: Pick<Settings, "rufio" | "rufioImage" | "runtime" | "unsafeAnyImage">): TrustSettings {
-  return { runtime, unsafeAnyImage, ...(rufio && { rufioImage }) };
+  return { runtime, unsafeAnyImage, ...defined({ rufioImage: rufio ? rufioImage : undefined }) };
 }
 
-/** A pod without a node of its own costs the worker little: the cluster decides how many run. */
-const MOST_PODS = 500;
+/** A pod costs the worker little: the cluster decides how many run. */
+const MAX_PODS = 500;
 
-/** An action of its own process takes some 80 MB and, most of its time, waits. */
+/** An action in its own process needs about 80 MB and mostly waits. */
 function defaultMaxActions(runtime: Settings["runtime"]): number {
   switch (runtime) {
     case "in-process":
       return 1_000;
     case "kubernetes":
-      return MOST_PODS;
+      return MAX_PODS;
     default:
       return Math.min(8 * availableParallelism(), 64);
   }
@@ -254,6 +231,7 @@ function runtimeConfig(settings: Settings, files: NamedFiles): RuntimeConfig {
   if (settings.runtime === "kubernetes") return { kind: "kubernetes", ...podConfig(settings) };
   const password = files.registryPassword ?? settings.registryPass;
   const { registryName: registry, registryUser: username } = settings;
+  const registryLogin = username && password && { registry, username, password };
   return {
     kind: "docker",
     socketPath: settings.dockerSocket,
@@ -263,9 +241,7 @@ function runtimeConfig(settings: Settings, files: NamedFiles): RuntimeConfig {
     memoryBytes: settings.memoryLimit,
     cpus: settings.cpuLimit,
     pids: settings.pidsLimit,
-    ...(username === undefined || password === undefined
-      ? {}
-      : { registryLogin: { registry, username, password } }),
+    ...defined({ registryLogin: registryLogin || undefined }),
   };
 }
 
@@ -286,28 +262,25 @@ function podConfig(settings: Settings): PodConfig {
   };
 }
 
-/** Waking up is worth a connection to a cluster only where there is one anyway, unless it was asked for. */
+function rufioConfig(settings: Settings): RufioConfig {
+  const { rufioImage: image, rufioStatusInterval: statusIntervalMs, rufioLeaseNamespace } = settings;
+  return { image, statusIntervalMs, ...defined({ leaseNamespace: rufioLeaseNamespace }) };
+}
+
+/** Waking lanes alone does not justify a connection to a cluster unless it was requested. */
 function kubernetesConfig(settings: Settings): Pick<ExecutionConfig, "kubernetes"> {
   const { runtime, kubernetesInventory, rufio, shareLanes, wakeUp } = settings;
-  // Rufio's Jobs are for Machines.
+  // Rufio's Jobs refer to Machines.
   const inventory = [...new Set([...kubernetesInventory, ...(rufio ? (["machines"] as const) : [])])];
   const isUsed = runtime === "kubernetes" || inventory.length > 0 || shareLanes;
   if (!isUsed && wakeUp !== "on") return {};
-  const { kubeconfig, kubernetesNamespace: namespace, watchNamespace, rufioLeaseNamespace } = settings;
-  return {
-    kubernetes: {
-      ...(kubeconfig === undefined ? {} : { kubeconfig: resolve(kubeconfig) }),
-      ...defined({ namespace, watchNamespace }),
-      inventory,
-      wakeUp: wakeUp !== "off",
-      ...(rufio && {
-        rufio: {
-          image: settings.rufioImage,
-          statusIntervalMs: settings.rufioStatusInterval,
-          ...defined({ leaseNamespace: rufioLeaseNamespace }),
-        },
-      }),
-      ...(shareLanes && { sharing: { group: settings.shareGroup } }),
-    },
-  };
+  const { kubeconfig, kubernetesNamespace: namespace, watchNamespace } = settings;
+  const optional = defined({
+    kubeconfig: kubeconfig === undefined ? undefined : resolve(kubeconfig),
+    namespace,
+    watchNamespace,
+    rufio: rufio ? rufioConfig(settings) : undefined,
+    sharing: shareLanes ? { group: settings.shareGroup } : undefined,
+  });
+  return { kubernetes: { inventory, wakeUp: wakeUp !== "off", ...optional } };
 }

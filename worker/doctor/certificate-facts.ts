@@ -1,16 +1,16 @@
 import type { PeerCertificate } from "node:tls";
 
 const DAY_MS = 86_400_000;
-/** Time enough to have a certificate signed and installed. */
+/** Enough time to get and install a new certificate. */
 const WARNING_DAYS = 30;
 
-/** What a certificate says of itself, fit for a line. */
+/** A certificate in short texts. */
 export interface CertificateFacts {
   /** `tink.example.org`. */
   readonly subject: string;
   /** `Example CA`. */
   readonly issuer: string;
-  /** Host names and addresses it is for; the subject where it names none. */
+  /** Host names and addresses; the subject if there are none. */
   readonly names: readonly string[];
   /** `2027-06-20`. */
   readonly from: string;
@@ -33,7 +33,7 @@ export function certificateFacts(certificate: PeerCertificate, nowMs: number): C
   };
 }
 
-/** How long something is still valid that ends at a time. */
+/** Whether something that ends at `endMs` is still valid, and for long enough. */
 export function termOf(endMs: number, nowMs: number): CertificateFacts["term"] {
   if (endMs <= nowMs) return "expired";
   return endMs - nowMs < WARNING_DAYS * DAY_MS ? "ends-soon" : "valid";
@@ -44,7 +44,7 @@ function dateIn(text: string): string {
   return Number.isNaN(ms) ? text : new Date(ms).toISOString().slice(0, 10);
 }
 
-/** A name may have several parts of a kind; their types do not say so. */
+/** A name may have several values for one attribute, which the types do not show. */
 function nameIn(name: PeerCertificate["subject"] | undefined): string {
   const { CN, O } = { CN: undefined, O: undefined, ...name };
   const found: unknown = CN ?? O;

@@ -4,9 +4,9 @@ import type { Policy } from "../policy/policy.ts";
 import { agentProblem } from "../policy/tenant-rule.ts";
 import { matchesName } from "../policy/wildcard.ts";
 import type { Examined } from "./examine.ts";
-import { count, type Finding, isSkipped, isWell, isWrong, named } from "./finding.ts";
+import { count, type Finding, findingOf, joinNames, okFinding, skippedFinding } from "./finding.ts";
 
-/** Whether agent IDs, machines and the policy's rules about them know of each other. Looks at names alone. */
+/** Whether agent IDs, machines and the policy's rules about them match. Checks names only. */
 export function checkAgentIds({
   inventory,
   policy,
@@ -16,22 +16,22 @@ export function checkAgentIds({
 }: Examined): readonly Finding[] {
   const areKnown = complete && !invalid.has("agentId") && !invalid.has("agentIdPattern");
   if (!inventory || !policy || !areKnown) {
-    return [isSkipped("agent-ids", "settings, inventory and policy must be valid first")];
+    return [skippedFinding("agent-ids", "settings, inventory and policy must be valid first")];
   }
   const machines = inventory.machines().map(({ name }) => name);
   const { agentId: fixed, agentIdPattern: pattern, policy: path = "the policy" } = settings;
   const wrong = [
-    ...strayAgentIds(fixed, pattern, machines),
-    ...shutOut(machines, pattern, policy, path),
-    ...idlePatterns(machines, policy, path),
-    ...idleAgentIds(fixed, policy, path),
+    ...agentIdsWithoutMachine(fixed, pattern, machines),
+    ...unusableMachines(machines, pattern, policy, path),
+    ...unmatchedPatterns(machines, policy, path),
+    ...agentIdsWithoutRule(fixed, policy, path),
   ];
   if (wrong.length > 0) return wrong;
   const own = count(machines.length, "machine's", "machines'");
-  return [isWell("agent-ids", `${fixed.length} fixed, ${own} own (${pattern})`)];
+  return [okFinding("agent-ids", `${fixed.length} fixed, ${own} own (${pattern})`)];
 }
 
-function strayAgentIds(
+function agentIdsWithoutMachine(
   fixed: readonly string[],
   pattern: string,
   machines: readonly string[],
@@ -40,41 +40,36 @@ function strayAgentIds(
     const name = machineNameOf(pattern, agentId);
     if (name === undefined || machines.includes(name)) return [];
     const detail = `is that of a machine ${name}, which the inventory does not have${suggestion(name, machines)}`;
-    return [isWrong("agent-id-without-machine", detail, { subject: agentId })];
+    return [findingOf("agent-id-without-machine", detail, { subject: agentId })];
   });
 }
 
-/** Machines at which the policy lets nobody act. */
-function shutOut(
+function unusableMachines(
   machines: readonly string[],
   pattern: string,
   policy: Policy,
   path: string,
 ): readonly Finding[] {
   const { tenants, agents } = policy;
-  const untenanted =
-    tenants === undefined
-      ? []
-      : machines.filter((name) => !tenants.some((tenant) => isAmong(name, tenant.machines)));
+  const untenanted = machines.filter(
+    (name) => tenants && !tenants.some((tenant) => isAmong(name, tenant.machines)),
+  );
   const unserved = machines.filter(
     (name) => agentProblem({ agentId: agentIdOf(pattern, name) }, name, agents) !== undefined,
   );
   const facts = { policy: path };
-  return [
-    ...(untenanted.length === 0
-      ? []
-      : [isWrong("machine-without-tenant", `no tenant may use ${named(untenanted)}`, { facts })]),
-    ...(unserved.length === 0
-      ? []
-      : [
-          isWrong("machine-without-agent", `their own agent IDs may not act on ${named(unserved)}`, {
-            facts,
-          }),
-        ]),
-  ];
+  const found: Finding[] = [];
+  if (untenanted.length > 0) {
+    found.push(findingOf("machine-without-tenant", `no tenant may use ${joinNames(untenanted)}`, { facts }));
+  }
+  if (unserved.length > 0) {
+    const detail = `their own agent IDs may not act on ${joinNames(unserved)}`;
+    found.push(findingOf("machine-without-agent", detail, { facts }));
+  }
+  return found;
 }
 
-function idlePatterns(machines: readonly string[], policy: Policy, path: string): readonly Finding[] {
+function unmatchedPatterns(machines: readonly string[], policy: Policy, path: string): readonly Finding[] {
   const rules = [
     ...(policy.tenants ?? []).map((rule, index) => [`tenants.${index}`, rule.machines] as const),
     ...(policy.agents ?? []).map((rule, index) => [`agents.${index}`, rule.machines] as const),
@@ -84,12 +79,12 @@ function idlePatterns(machines: readonly string[], policy: Policy, path: string)
       if (machines.some((name) => matchesName(pattern, name))) return [];
       const close = suggestion(pattern, machines);
       const detail = `${rule}.machines names ${pattern}, which is not a machine in the inventory${close}`;
-      return [isWrong("pattern-without-machine", detail, { facts: { policy: path } })];
+      return [findingOf("pattern-without-machine", detail, { facts: { policy: path } })];
     }),
   );
 }
 
-function idleAgentIds(
+function agentIdsWithoutRule(
   fixed: readonly string[],
   { agents }: Pick<Policy, "agents">,
   path: string,
@@ -99,7 +94,7 @@ function idleAgentIds(
     .filter((agentId) => !agents.some(({ agentIds }) => isAmong(agentId, agentIds)))
     .map((agentId) => {
       const detail = "no rule under agents names it, so its tasks act on no machine";
-      return isWrong("agent-id-without-rule", detail, { subject: agentId, facts: { policy: path } });
+      return findingOf("agent-id-without-rule", detail, { subject: agentId, facts: { policy: path } });
     });
 }
 

@@ -12,38 +12,38 @@ import type { SelfProgram } from "../runtime/self-program.ts";
 import { MachineLocks } from "../turns/machine-locks.ts";
 import type { CauseName } from "./causes.ts";
 import { DOCTOR_AGENT_ID } from "./check-server.ts";
-import { eachOf } from "./each-of.ts";
-import { FINDING_STATES, type Finding, isSkipped, isWell, isWrong, remedyOf } from "./finding.ts";
+import { FINDING_STATES, type Finding, findingOf, okFinding, remedyOf, skippedFinding } from "./finding.ts";
+import { mapLimited } from "./map-limited.ts";
 
-/** The action that looks at everything that other actions need, and changes nothing. */
+/** The read-only action that checks everything that other actions need. */
 const CHECK = "check";
-/** At a time: a BMC answers slowly, but its network and this process have bounds. */
-const MOST_AT_A_TIME = 50;
-/** Between the action's own end, which says where the time went, and the one that it is given. */
+/** BMCs answer slowly, but their network and this process have limits. */
+const MAX_CONCURRENT = 50;
+/** The runtime's timeout exceeds the action's own by this, because the action reports where the time went. */
 const SPARE_MS = 5_000;
-/** To log out after the time is over, or after Ctrl-C. */
+/** For logging out after a timeout or Ctrl-C. */
 const STOP_GRACE_MS = 5_000;
 
-export interface BmcChecks {
+export interface BmcCheckOptions {
   readonly asked: "all" | readonly string[] | undefined;
-  /** Undefined when it could not be read. */
+  /** Undefined if it is invalid. */
   readonly inventory: Inventory | undefined;
   readonly own: SelfProgram;
-  /** For each machine, from its turn on. */
+  /** For each machine, once its lock is acquired. */
   readonly timeoutMs: number;
 }
 
 /**
- * Looks at the BMCs with the action `check`, inside this process, the worst first. Machines of one BMC come one after the
- * other, and what it refused once is not offered to it again.
+ * Checks BMCs with the action `check`, inside this process; findings are sorted by severity. Machines that share a BMC are
+ * checked one after the other, and credentials that it rejected are not tried again.
  */
-export async function checkBmcs(checks: BmcChecks, signal: AbortSignal): Promise<readonly Finding[]> {
+export async function checkBmcs(checks: BmcCheckOptions, signal: AbortSignal): Promise<readonly Finding[]> {
   const { asked, inventory, own } = checks;
-  if (asked === undefined) return [isSkipped("bmc", "pass --bmc to check the BMCs")];
-  if (!inventory) return [isSkipped("bmc", "the inventory must be valid first")];
+  if (asked === undefined) return [skippedFinding("bmc", "pass --bmc to check the BMCs")];
+  if (!inventory) return [skippedFinding("bmc", "the inventory must be valid first")];
   const { machines, unknown } = chosen(asked, inventory);
   if (machines.length === 0 && unknown.length === 0) {
-    return [isSkipped("bmc", "the inventory has no machines")];
+    return [skippedFinding("bmc", "the inventory has no machines")];
   }
   const runtime = new InProcessRuntime({
     actions: own.library,
@@ -51,9 +51,9 @@ export async function checkBmcs(checks: BmcChecks, signal: AbortSignal): Promise
     log: silentLogger,
     stopGraceMs: STOP_GRACE_MS,
   });
-  const visit = new Visit(checks, inventory, runtime);
+  const visit = new BmcChecker(checks, inventory, runtime);
   try {
-    const found = await eachOf(machines, MOST_AT_A_TIME, (machine) => visit.at(machine, signal), signal);
+    const found = await mapLimited(machines, MAX_CONCURRENT, (machine) => visit.at(machine, signal), signal);
     return [...unknown, ...worstFirst(found)];
   } finally {
     await runtime.close();
@@ -68,7 +68,7 @@ function chosen(asked: "all" | readonly string[], inventory: Inventory) {
     .filter((name) => !names.includes(name))
     .map((name) => {
       const detail = `there is no such machine in the inventory${suggestion(name, names)}`;
-      return isWrong("machine-unknown", detail, { subject: name });
+      return findingOf("machine-unknown", detail, { subject: name });
     });
   return { machines: all.filter(({ name }) => asked.includes(name)), unknown };
 }
@@ -78,12 +78,12 @@ function worstFirst(findings: readonly Finding[]): readonly Finding[] {
   return findings.toSorted((a, b) => rank(a) - rank(b));
 }
 
-/** As much of the action's data as is told. */
+/** The part of the action's data that is shown. */
 const CheckData = z.object({
   checks: z.array(z.object({ check: z.string(), state: z.string(), detail: z.string() })),
 });
 
-class Visit {
+class BmcChecker {
   readonly #inventory: Inventory;
   readonly #runtime: InProcessRuntime;
   readonly #timeoutMs: number;
@@ -91,7 +91,7 @@ class Visit {
   readonly #locks = new MachineLocks();
   readonly #gate = new AuthGate();
 
-  constructor({ timeoutMs }: BmcChecks, inventory: Inventory, runtime: InProcessRuntime) {
+  constructor({ timeoutMs }: BmcCheckOptions, inventory: Inventory, runtime: InProcessRuntime) {
     this.#inventory = inventory;
     this.#runtime = runtime;
     this.#timeoutMs = timeoutMs;
@@ -100,13 +100,13 @@ class Visit {
   async at(machine: Machine, signal: AbortSignal): Promise<Finding> {
     const release = await this.#locks.acquire(machine.lockKey, signal);
     try {
-      return await this.#look(machine, signal);
+      return await this.#check(machine, signal);
     } finally {
       release();
     }
   }
 
-  async #look(machine: Machine, signal: AbortSignal): Promise<Finding> {
+  async #check(machine: Machine, signal: AbortSignal): Promise<Finding> {
     const { name, lockKey } = machine;
     const subject = name;
     let offer: Parameters<AuthGate["learn"]>[0];
@@ -116,11 +116,11 @@ class Visit {
       offer = { machine: name, lockKey, connection };
     } catch (thrown) {
       signal.throwIfAborted();
-      return isWrong("bmc-secret", withoutName(BmcError.from(thrown).message, name), { subject });
+      return findingOf("bmc-secret", withoutName(BmcError.from(thrown).message, name), { subject });
     }
     const refusal = this.#gate.refusal(offer);
     if (refusal !== undefined) {
-      return isWrong("bmc-auth", withoutName(refusal, name), { subject, facts: { machine: name } });
+      return findingOf("bmc-auth", withoutName(refusal, name), { subject, facts: { machine: name } });
     }
     const { outcome } = await this.#runtime.run(
       {
@@ -133,7 +133,7 @@ class Visit {
     );
     signal.throwIfAborted();
     this.#gate.learn(offer, outcome);
-    return findingOf(name, outcome);
+    return outcomeFinding(name, outcome);
   }
 }
 
@@ -174,32 +174,32 @@ const BY_CHECK: Readonly<Record<string, CauseName>> = {
   users: "bmc-rights",
 };
 
-function findingOf(machine: string, outcome: Outcome): Finding {
+function outcomeFinding(machine: string, outcome: Outcome): Finding {
   const subject = machine;
   const { result } = outcome;
   if (!outcome.ok) {
     const errorClass = outcome.class ?? "internal";
     const cause = errorClass === "auth" && result?.refused === "right" ? "bmc-right" : BY_CLASS[errorClass];
-    return isWrong(cause, outcome.message, { subject, check: "bmc", facts: { machine } });
+    return findingOf(cause, outcome.message, { subject, check: "bmc", facts: { machine } });
   }
   const rows = CheckData.safeParse(result?.data).data?.checks ?? [];
   const power = rows.find(({ check, state }) => check === "power" && state === "ok")?.detail;
   const words = `${power === undefined ? "" : `power ${power}; `}${outcome.message}`;
-  const warnings = rows.filter((row) => row.state === "warning" && !isEnough(row));
+  const warnings = rows.filter((row) => row.state === "warning" && !isOperator(row));
   const [first] = warnings;
-  if (!first) return isWell("bmc", words, subject);
+  if (!first) return okFinding("bmc", words, subject);
   const causes = [...new Set(warnings.map(({ check }) => BY_CHECK[check] ?? "bmc-doubtful"))];
   const detail = `${warnings.map(({ check, detail: found }) => `${check}: ${found}`).join("; ")}; ${words}`;
-  const warned = isWrong(BY_CHECK[first.check] ?? "bmc-doubtful", detail, { subject });
+  const warned = findingOf(BY_CHECK[first.check] ?? "bmc-doubtful", detail, { subject });
   return { ...warned, remedy: causes.map((cause) => remedyOf(cause)).join("; ") };
 }
 
-/** An operator, as IPMI sessions are unless told otherwise, does all but change users. */
-function isEnough({ check, detail }: { readonly check: string; readonly detail: string }): boolean {
+/** The operator role, the default of IPMI sessions, allows everything except managing users. */
+function isOperator({ check, detail }: { readonly check: string; readonly detail: string }): boolean {
   return check === "users" && / is operator, /.test(detail);
 }
 
-/** The machine stands before the line already. */
+/** The line already starts with the machine. */
 function withoutName(message: string, name: string): string {
   const prefix = `machine ${name}: `;
   return message.startsWith(prefix) ? message.slice(prefix.length) : message;

@@ -6,9 +6,9 @@ import { findMissingRights, type RightScopes } from "../cluster/client/missing-r
 import { type ClusterFeature, type ClusterUse, clusterFeatures } from "../compose/cluster/needed-rights.ts";
 import type { CauseName } from "./causes.ts";
 import { type AgentIdUse, checkFinishedWorkflows } from "./check-finished-workflows.ts";
-import { type Finding, isWell, isWrong, named } from "./finding.ts";
+import { type Finding, findingOf, joinNames, okFinding } from "./finding.ts";
 
-/** Whether the cluster answers, and lets the worker do what its settings ask for; nothing where they ask for none. */
+/** Whether the API server answers and grants the permissions that the settings need; nothing if they need no cluster. */
 export async function checkCluster(
   config: ClusterUse & AgentIdUse,
   timeoutMs: number,
@@ -20,7 +20,7 @@ export async function checkCluster(
   try {
     cluster = await Cluster.open({ ...kubernetes, requestTimeoutMs: timeoutMs });
     const opened = cluster;
-    return await withTimeout(timeoutMs, signal, (bound) => look(opened, config, bound));
+    return await withTimeout(timeoutMs, signal, (bound) => findingsIn(opened, config, bound));
   } catch (thrown) {
     signal.throwIfAborted();
     return [failure(thrown, cluster?.server, timeoutMs)];
@@ -29,7 +29,7 @@ export async function checkCluster(
   }
 }
 
-async function look(
+async function findingsIn(
   cluster: Cluster,
   config: ClusterUse & AgentIdUse,
   signal: AbortSignal,
@@ -39,15 +39,19 @@ async function look(
   const features = clusterFeatures(config);
   const watched = scopes.watched === "*" ? undefined : scopes.watched;
   const found = await Promise.all([
-    ...features.map((feature) => lookAt(feature, cluster, scopes, signal)),
+    ...features.map((feature) => checkRights(feature, cluster, scopes, signal)),
     checkFinishedWorkflows(cluster, watched, config, signal),
   ]);
   const parts = features.map(({ name }) => name).join(", ");
-  const well = isWell("cluster", `${version}, namespace ${cluster.namespace}, for ${parts}`, cluster.server);
+  const well = okFinding(
+    "cluster",
+    `${version}, namespace ${cluster.namespace}, for ${parts}`,
+    cluster.server,
+  );
   return [well, ...found.flat()];
 }
 
-async function lookAt(
+async function checkRights(
   { name, rights }: ClusterFeature,
   cluster: Cluster,
   scopes: RightScopes,
@@ -56,24 +60,15 @@ async function lookAt(
   const missing = await findMissingRights(cluster, rights, scopes, signal);
   const needed = missing.filter(({ right }) => right.without === undefined);
   const useful = missing.filter(({ right }) => right.without !== undefined);
+  const texts = needed.map(({ text }) => text);
   return [
-    ...(needed.length > 0
-      ? [
-          isWrong(
-            "cluster-right",
-            named(
-              needed.map(({ text }) => text),
-              20,
-            ),
-            {
-              subject: name,
-              facts: { why: needed[0]?.right.why ?? "" },
-            },
-          ),
-        ]
-      : []),
+    ...needed
+      .slice(0, 1)
+      .map(({ right }) =>
+        findingOf("cluster-right", joinNames(texts, 20), { subject: name, facts: { why: right.why } }),
+      ),
     ...useful.map(({ text, right }) =>
-      isWrong("cluster-right-useful", `${text}: without it, ${right.without}`, { subject: name }),
+      findingOf("cluster-right-useful", `${text}: without it, ${right.without}`, { subject: name }),
     ),
   ];
 }
@@ -89,9 +84,9 @@ const CAUSES_OF: Partial<Readonly<Record<KubernetesReason, CauseName>>> = {
 function failure(thrown: unknown, server: string | undefined, timeoutMs: number): Finding {
   const subject = server === undefined ? {} : { subject: server };
   if (thrown instanceof TimeoutReached) {
-    return isWrong("cluster-unreachable", `no answer within ${timeoutMs} ms`, subject);
+    return findingOf("cluster-unreachable", `no answer within ${timeoutMs} ms`, subject);
   }
   const detail = textOf(thrown);
   const reason = thrown instanceof KubernetesError ? thrown.reason : "unexpected";
-  return isWrong(CAUSES_OF[reason] ?? "cluster-strange", detail, subject);
+  return findingOf(CAUSES_OF[reason] ?? "cluster-strange", detail, subject);
 }

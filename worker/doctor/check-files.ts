@@ -3,16 +3,15 @@ import type { Policy } from "../policy/policy.ts";
 import { unenforced } from "../policy/unenforced.ts";
 import type { CauseName } from "./causes.ts";
 import type { Examined } from "./examine.ts";
-import { count, type Finding, isWell, isWrong, named } from "./finding.ts";
+import { count, type Finding, findingOf, joinNames, okFinding } from "./finding.ts";
 
-/** The settings, wherever they were given. */
 export function checkSettings({ given, found }: Examined): readonly Finding[] {
   const { problems, warnings } = found.settings;
   const wrong = [...findings(problems, "setting-wrong"), ...findings(warnings, "setting-doubtful")];
   if (problems.length > 0) return wrong;
   const path = given.get("config")?.value;
   const file = typeof path === "string" ? `, with the file ${path}` : "";
-  return [...wrong, isWell("settings", `${count(given.size, "setting", "settings")} given${file}`)];
+  return [...wrong, okFinding("settings", `${count(given.size, "setting", "settings")} given${file}`)];
 }
 
 /** The inventory's file, without the secrets that it names. */
@@ -32,7 +31,7 @@ export function checkInventory({
     settings.inventory === undefined
       ? "none is given: no machine is known"
       : `${settings.inventory}: ${count(inventory.machines().length, "machine", "machines")}`;
-  return [...wrong, isWell("inventory", detail)];
+  return [...wrong, okFinding("inventory", detail)];
 }
 
 export function checkPolicy({ found, policy, settings }: Examined): readonly Finding[] {
@@ -45,10 +44,10 @@ export function checkPolicy({ found, policy, settings }: Examined): readonly Fin
   if (!policy) return wrong;
   const idle = findings(unenforced(policy, settings.runtime), "policy-doubtful");
   if (settings.policy !== undefined) {
-    return [...wrong, ...idle, isWell("policy", `${settings.policy}: ${trusted(policy, settings)}`)];
+    return [...wrong, ...idle, okFinding("policy", `${settings.policy}: ${trusted(policy, settings)}`)];
   }
   const runs = settings.unsafeAnyImage ? "every image runs" : "only this installation's actions run";
-  return [isWell("policy", `none is given: ${runs}, without volumes and namespaces of the host`)];
+  return [okFinding("policy", `none is given: ${runs}, without volumes and namespaces of the host`)];
 }
 
 function trusted({ trustedImages = [] }: Policy, { runtime, unsafeAnyImage }: Examined["settings"]): string {
@@ -56,10 +55,10 @@ function trusted({ trustedImages = [] }: Policy, { runtime, unsafeAnyImage }: Ex
     return "only this installation's actions run, and receive BMC connections";
   }
   if (unsafeAnyImage) return "every image receives BMC connections, by --unsafe-any-image";
-  const images = trustedImages.length === 0 ? "no images" : named(trustedImages);
+  const images = trustedImages.length === 0 ? "no images" : joinNames(trustedImages);
   return `${images} receive BMC connections`;
 }
 
 function findings(problems: readonly Problem[], cause: CauseName): readonly Finding[] {
-  return problems.map(({ source, message }) => isWrong(cause, message, { subject: source }));
+  return problems.map(({ source, message }) => findingOf(cause, message, { subject: source }));
 }

@@ -5,13 +5,13 @@ import { isKubernetesError } from "../cluster/client/kubernetes-error.ts";
 import { watchedWorkflow } from "../cluster/wake-up/watched-workflow.ts";
 import type { WorkerConfig } from "../config/worker-config.ts";
 import { machineNameOf } from "../machines/agent-id.ts";
-import { count, type Finding, isWrong, named } from "./finding.ts";
+import { count, type Finding, findingOf, joinNames } from "./finding.ts";
 
 export type AgentIdUse = Pick<WorkerConfig, "fixedAgentIds" | "agentIdPattern">;
 
-/** So many cost a new Workflow less than what its first action takes. */
-const MOST_FINISHED = 5;
-const MOST_NAMED = 5;
+/** Fewer delay a new Workflow by less than its first action takes. */
+const MAX_FINISHED = 5;
+const MAX_NAMED = 5;
 
 const Blocked = z.pipe(
   z.unknown(),
@@ -19,8 +19,8 @@ const Blocked = z.pipe(
 );
 
 /**
- * Whether agent IDs of this worker have so many finished Workflows that new ones wait for them. Finds nothing where the worker
- * may not list Workflows, or where there are none.
+ * Whether agent IDs of this worker have so many finished Workflows that new ones are delayed. No findings if the worker must
+ * not list Workflows.
  */
 export async function checkFinishedWorkflows(
   cluster: Pick<Cluster, "list">,
@@ -42,13 +42,13 @@ export async function checkFinishedWorkflows(
     throw thrown;
   }
   const many = [...finished]
-    .filter(([, workflows]) => workflows >= MOST_FINISHED)
+    .filter(([, workflows]) => workflows >= MAX_FINISHED)
     .toSorted(([, one], [, other]) => other - one);
   if (many.length === 0) return [];
-  const agents = named(
+  const agents = joinNames(
     many.map(([agentId, workflows]) => `${agentId} (${workflows})`),
-    MOST_NAMED,
+    MAX_NAMED,
   );
-  const detail = `${count(many.length, "agent ID has", "agent IDs have")} ${MOST_FINISHED} finished Workflows or more: ${agents}`;
-  return [isWrong("workflows-finished", detail, { facts: { seconds: many[0]?.[1] ?? 0 } })];
+  const detail = `${count(many.length, "agent ID has", "agent IDs have")} ${MAX_FINISHED} finished Workflows or more: ${agents}`;
+  return [findingOf("workflows-finished", detail, { facts: { seconds: many[0]?.[1] ?? 0 } })];
 }

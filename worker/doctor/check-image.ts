@@ -18,10 +18,10 @@ import type { Runtime } from "../runtime/runtime.ts";
 import type { SelfProgram } from "../runtime/self-program.ts";
 import type { CauseName } from "./causes.ts";
 import { DOCTOR_AGENT_ID } from "./check-server.ts";
-import { type Finding, isSkipped, isWell, isWrong } from "./finding.ts";
+import { type Finding, findingOf, okFinding, skippedFinding } from "./finding.ts";
 
-export interface ImageTrial {
-  /** What `--image` said. */
+export interface ImageCheckOptions {
+  /** The value of `--image`. */
   readonly image: string | undefined;
   readonly config: RuntimeConfig;
   readonly policy: Policy;
@@ -31,46 +31,49 @@ export interface ImageTrial {
   readonly timeoutMs: number;
 }
 
-/** What every action answers without asking for anything. */
+/** Every action supports it and needs no input for it. */
 const HARMLESS = ["--help"];
-/** The action that is tried where none is named and none has to be pulled. */
+/** The action to run without `--image`. */
 const OWN_ACTION = "check";
 const REMOVE_MS = 20_000;
 
-/** Runs an action image as the worker would, but never privileged, asking it for its help. Nothing of it stays. */
-export async function checkImage(trial: ImageTrial, signal: AbortSignal): Promise<readonly Finding[]> {
-  const { config, own, policy } = trial;
+/** Runs `--help` of an action image as the worker would, but never privileged, and removes the container. */
+export async function checkImage(
+  options: ImageCheckOptions,
+  signal: AbortSignal,
+): Promise<readonly Finding[]> {
+  const { config, own, policy } = options;
   const hasContainers = config.kind === "docker" || config.kind === "kubernetes";
-  if (trial.image === undefined && hasContainers) {
-    return [isSkipped("action-image", "pass --image to run an action image")];
+  if (options.image === undefined && hasContainers) {
+    return [skippedFinding("action-image", "pass --image to run an action image")];
   }
-  const image = trial.image ?? OWN_ACTION;
+  const image = options.image ?? OWN_ACTION;
   const name = parseImageReference(image)?.name;
-  if (name === undefined) return [isWrong("image-name-wrong", `${JSON.stringify(image)} is no image`)];
-  // What nobody named is this installation's own, and the policy is about what templates name.
+  if (name === undefined) return [findingOf("image-name-wrong", `${JSON.stringify(image)} is no image`)];
+  // The policy is for images of templates, not for this installation's own action.
   const action = helpAction(image);
   const decision: Decision =
-    trial.image === undefined ? { allowed: true } : decide(policy, own.library, action);
-  // Which namespaces and agent IDs may run it depends on the workflow.
+    options.image === undefined ? { allowed: true } : decide(policy, own.library, action);
+  // `tenants` depends on the workflow.
   if (!decision.allowed && decision.rule !== "tenants") {
-    return [isWrong("image-refused", decision.reason, { subject: image })];
+    return [findingOf("image-refused", decision.reason, { subject: image })];
   }
-  const bound = AbortSignal.any([signal, AbortSignal.timeout(trial.timeoutMs)]);
+  const bound = AbortSignal.any([signal, AbortSignal.timeout(options.timeoutMs)]);
   switch (config.kind) {
     case "docker": {
-      const provided = await provide(image, config, trial, bound);
+      const provided = await provide(image, config, options, bound);
       signal.throwIfAborted();
       if (!provided.ok) return [provided.finding];
-      return [...provided.findings, ...(await run(image, provided.words, trial, signal, bound))];
+      return [...provided.findings, ...(await run(image, provided.words, options, signal, bound))];
     }
     case "process":
     case "kubernetes":
-      return run(image, "", trial, signal, bound);
+      return run(image, "", options, signal, bound);
     case "in-process":
       return [
         own.library.names().includes(name)
-          ? isWell("action-image", `the action ${name} is there`, image)
-          : isWrong("image-name-wrong", `there is no action ${name}`, { subject: image }),
+          ? okFinding("action-image", `the action ${name} is there`, image)
+          : findingOf("image-name-wrong", `there is no action ${name}`, { subject: image }),
       ];
     default:
       return config satisfies never;
@@ -82,11 +85,11 @@ type Provided =
   | { readonly ok: true; readonly words: string; readonly findings: readonly Finding[] }
   | { readonly ok: false; readonly finding: Finding };
 
-/** Has the image pulled where settings and policy say so. */
+/** Pulls the image as settings and policy require. */
 async function provide(
   image: string,
   config: DockerConfig,
-  { policy, timeoutMs }: ImageTrial,
+  { policy, timeoutMs }: ImageCheckOptions,
   bound: AbortSignal,
 ): Promise<Provided> {
   const pull = launchTerms(policy, image).pull ?? config.pullPolicy;
@@ -94,7 +97,7 @@ async function provide(
   const failures: string[] = [];
   const images = new ImageStore({
     engine,
-    log: noting(failures),
+    log: warningsTo(failures),
     policy: pull,
     credentials: config.registryLogin ? [config.registryLogin] : [],
     pullTimeoutMs: timeoutMs,
@@ -104,12 +107,12 @@ async function provide(
     const present = await engine.inspectImage(image, bound);
     await images.provide(image, bound);
     const took = formatSeconds(performance.now() - startedAt);
-    const findings = failures.map((reason) => isWrong("pull-failed", reason, { subject: image }));
+    const findings = failures.map((reason) => findingOf("pull-failed", reason, { subject: image }));
     const isPulled = !present || (pull === "always" && failures.length === 0);
     return { ok: true, words: isPulled ? `pulled in ${took}, ` : "there already, ", findings };
   } catch (thrown) {
     const detail = textOf(thrown);
-    return { ok: false, finding: isWrong(pullCause(thrown, pull), detail, { subject: image }) };
+    return { ok: false, finding: findingOf(pullCause(thrown, pull), detail, { subject: image }) };
   } finally {
     images.close();
     await engine.close();
@@ -132,17 +135,17 @@ function pullCause(thrown: unknown, pull: DockerConfig["pullPolicy"]): CauseName
 async function run(
   image: string,
   provided: string,
-  trial: ImageTrial,
+  options: ImageCheckOptions,
   signal: AbortSignal,
   bound: AbortSignal,
 ): Promise<readonly Finding[]> {
-  const { policy, runtime, timeoutMs } = trial;
+  const { policy, runtime, timeoutMs } = options;
   const action = helpAction(image);
   const { privileged: _, ...terms } = launchTerms(policy, image);
   const { outcome, remove } = await runtime.run(
     {
       action,
-      // It is there by now, whatever the registry has.
+      // Pulled above.
       terms: { ...terms, pull: "never" },
       timeoutMs,
       onLog: () => undefined,
@@ -151,19 +154,19 @@ async function run(
   );
   const left = await remove(AbortSignal.timeout(REMOVE_MS)).then(
     () => [],
-    (thrown: unknown) => [leftBehind(image, action, thrown)],
+    (thrown: unknown) => [cleanupFailure(image, action, thrown)],
   );
   signal.throwIfAborted();
   const took = formatSeconds(outcome.stoppedAt.getTime() - outcome.startedAt.getTime());
   if (outcome.ok) {
-    const ran = `${provided}ran with ${HARMLESS.join(" ")} in ${took}${trustWords(image, trial)}`;
-    return [isWell("action-image", ran, image), ...left];
+    const ran = `${provided}ran with ${HARMLESS.join(" ")} in ${took}${trustWords(image, options)}`;
+    return [okFinding("action-image", ran, image), ...left];
   }
-  return [isWrong(runCause(outcome, bound), outcome.message, { subject: image }), ...left];
+  return [findingOf(runCause(outcome, bound), outcome.message, { subject: image }), ...left];
 }
 
-/** Without containers only this installation's actions run, which are trusted. */
-function trustWords(image: string, { config, policy, unsafeAnyImage }: ImageTrial): string {
+/** Without containers only this installation's own actions run, and these are trusted. */
+function trustWords(image: string, { config, policy, unsafeAnyImage }: ImageCheckOptions): string {
   const { kind } = config;
   if (kind === "process" || kind === "in-process") return "";
   const { rule, reason } = explainTrust(image, { policy, runtime: kind, unsafeAnyImage });
@@ -172,7 +175,7 @@ function trustWords(image: string, { config, policy, unsafeAnyImage }: ImageTria
 
 function helpAction(image: string): Action {
   return {
-    // No workflow has this ID, nor will another run of the doctor.
+    // Unique per run, and no workflow's ID.
     workflowId: `doctor/${randomUUID()}`,
     taskId: "doctor",
     agentId: DOCTOR_AGENT_ID,
@@ -195,14 +198,14 @@ function runCause(outcome: Outcome, bound: AbortSignal): CauseName {
     : "container-refused";
 }
 
-function leftBehind(image: string, action: Action, thrown: unknown): Finding {
+function cleanupFailure(image: string, action: Action, thrown: unknown): Finding {
   const reason = textOf(thrown);
   const container = launchName(action);
-  return isWrong("container-left", `${container}: ${reason}`, { subject: image, facts: { container } });
+  return findingOf("container-left", `${container}: ${reason}`, { subject: image, facts: { container } });
 }
 
-/** Keeps the reasons of pulls that failed and did not matter. */
-function noting(failures: string[]): Logger {
+/** Collects the reasons of failed pulls that had no effect. */
+function warningsTo(failures: string[]): Logger {
   return {
     ...silentLogger,
     warn: ({ error }) => {

@@ -1,15 +1,14 @@
 import { stat } from "node:fs/promises";
-import { oneLine } from "../../shared/contract/result.ts";
 import { textOf } from "../../shared/text-of.ts";
 import { TimeoutReached, withTimeout } from "../../shared/timeout.ts";
 import type { RuntimeConfig } from "../config/worker-config.ts";
 import { EngineError } from "../runtime/docker/engine-error.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { CauseName } from "./causes.ts";
-import { type Finding, isWell, isWrong } from "./finding.ts";
+import { type Finding, findingOf, okFinding } from "./finding.ts";
 import { currentUser, groupName } from "./user.ts";
 
-/** Whether the runtime could launch actions now. */
+/** Whether the runtime can launch actions now. */
 export async function checkRuntime(
   config: RuntimeConfig,
   runtime: Pick<Runtime, "name" | "check">,
@@ -19,12 +18,12 @@ export async function checkRuntime(
   const subject = config.kind === "docker" ? `docker ${config.socketPath}` : config.kind;
   try {
     const found = await withTimeout(timeoutMs, signal, (bound) => runtime.check(bound));
-    return isWell("runtime", found, subject);
+    return okFinding("runtime", found, subject);
   } catch (thrown) {
     signal.throwIfAborted();
     const detail = textOf(thrown);
-    if (config.kind === "kubernetes") return isWrong("pods-not-possible", detail, { subject });
-    if (config.kind !== "docker") return isWrong("actions-absent", detail, { subject });
+    if (config.kind === "kubernetes") return findingOf("pods-not-possible", detail, { subject });
+    if (config.kind !== "docker") return findingOf("actions-absent", detail, { subject });
     return engineFailure(thrown, config.socketPath, subject);
   }
 }
@@ -32,10 +31,7 @@ export async function checkRuntime(
 async function engineFailure(thrown: unknown, socketPath: string, subject: string): Promise<Finding> {
   const cause = causeOf(thrown);
   const facts = cause === "engine-forbidden" ? { how: await howToPermit(socketPath) } : {};
-  return isWrong(cause, oneLine(textOf(thrown)), {
-    subject,
-    facts,
-  });
+  return findingOf(cause, textOf(thrown), { subject, facts });
 }
 
 function causeOf(thrown: unknown): CauseName {
@@ -58,7 +54,7 @@ function causeOf(thrown: unknown): CauseName {
 
 const GROUP_MAY = 0o060;
 
-/** Names the group that has the right, where one has it. */
+/** Names the group that has permission, if any. */
 async function howToPermit(socketPath: string): Promise<string> {
   const user = currentUser();
   let gid: number;

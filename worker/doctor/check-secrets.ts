@@ -3,17 +3,17 @@ import { filesOpenToAll } from "../document/open-to-all.ts";
 import { FileProblem } from "../document/read-text-file.ts";
 import type { Inventory, Machine } from "../machines/inventory.ts";
 import { SecretCommands } from "../machines/secret-commands.ts";
-import { eachOf } from "./each-of.ts";
 import type { Examined } from "./examine.ts";
-import { count, type Finding, isSkipped, isWell, isWrong, named } from "./finding.ts";
+import { count, type Finding, findingOf, joinNames, okFinding, skippedFinding } from "./finding.ts";
+import { mapLimited } from "./map-limited.ts";
 import { currentUser } from "./user.ts";
 
-/** A process may have some thousand files open. */
-const MOST_OPEN_FILES = 100;
+/** Far below a process's limit of open files. */
+const MAX_OPEN_FILES = 100;
 
 /**
- * Whether each machine's secrets can be read now, as the worker reads them, and by nobody else. Commands are looked at and not
- * run: a vault may hand out something new each time.
+ * Whether each machine's secrets can be read now, as the worker reads them, and not by every user. Commands are checked but
+ * not run, because a vault may issue a new secret each time.
  */
 export async function checkSecrets(examined: Examined, signal: AbortSignal): Promise<readonly Finding[]> {
   const { inventory, secretFiles, secretWarnings } = examined;
@@ -21,11 +21,11 @@ export async function checkSecrets(examined: Examined, signal: AbortSignal): Pro
   const exposed =
     open.length === 0
       ? []
-      : [isWrong("secret-readable-by-all", `every user of this host can read ${named(open)}`)];
-  if (!inventory) return [...exposed, isSkipped("secrets", "the inventory must be valid first")];
-  const read = await eachOf(
+      : [findingOf("secret-readable-by-all", `every user of this host can read ${joinNames(open)}`)];
+  if (!inventory) return [...exposed, skippedFinding("secrets", "the inventory must be valid first")];
+  const read = await mapLimited(
     inventory.machines(),
-    MOST_OPEN_FILES,
+    MAX_OPEN_FILES,
     (machine) => readOf(inventory, machine, signal),
     signal,
   );
@@ -37,7 +37,7 @@ export async function checkSecrets(examined: Examined, signal: AbortSignal): Pro
   const wrong = [
     ...unreadable,
     ...doubtful.map(({ source, message }) =>
-      isWrong("secret-command-doubtful", message, { subject: source }),
+      findingOf("secret-command-doubtful", message, { subject: source }),
     ),
     ...exposed,
   ];
@@ -47,8 +47,8 @@ export async function checkSecrets(examined: Examined, signal: AbortSignal): Pro
     byCommand.length === 0
       ? ""
       : `; ${count(byCommand.length, "machine has them", "machines have them")} from a command, which only --bmc runs`;
-  if (secretFiles.length === 0 && read.length === 0) return [isWell("secrets", "none are named")];
-  return [...wrong, isWell("secrets", `all can be read, ${files} with one each${commands}`)];
+  if (secretFiles.length === 0 && read.length === 0) return [okFinding("secrets", "none are named")];
+  return [...wrong, okFinding("secrets", `all can be read, ${files} with one each${commands}`)];
 }
 
 interface Read {
@@ -64,14 +64,11 @@ async function readOf(inventory: Inventory, machine: Machine, signal: AbortSigna
     await inventory.resolveConnection(machine, { commands, signal });
   } catch (thrown) {
     signal.throwIfAborted();
-    // What comes after a command is not known without it.
+    // Problems after a command cannot be found without running it.
     if (!commands.wereAsked) {
       const facts = { user: currentUser() };
-      return {
-        name,
-        hasCommand: false,
-        problem: isWrong("secret-unreadable", BmcError.from(thrown).message, { facts }),
-      };
+      const problem = findingOf("secret-unreadable", BmcError.from(thrown).message, { facts });
+      return { name, hasCommand: false, problem };
     }
   }
   return { name, hasCommand: commands.wereAsked };

@@ -4,14 +4,11 @@ import type { ServerConfig } from "../config/worker-config.ts";
 import { createDialer } from "../source/grpc/dial.ts";
 import { speaksLegacy } from "../source/tink-legacy/speaks-legacy.ts";
 import { certificateFacts, termOf } from "./certificate-facts.ts";
-import { type Finding, isWell, isWrong } from "./finding.ts";
+import { type Finding, findingOf, okFinding } from "./finding.ts";
+import { RecordingChannel, type ServerFacts } from "./recording-channel.ts";
 import { serverFailure } from "./server-failure.ts";
-import { type Seen, WatchedChannel } from "./watched-channel.ts";
 
-/**
- * The agent ID that the question for the API bears. Nobody's: what a server has for an agent ID of the worker must not come
- * here, and it is not even looked for.
- */
+/** The agent ID of the doctor's request: not one of the worker's, so the server has nothing for it. */
 export const DOCTOR_AGENT_ID = "pbnj-worker-doctor";
 
 const APIS = {
@@ -19,19 +16,19 @@ const APIS = {
   legacy: "deprecated API (tink 0.8 to 0.12)",
 } as const;
 
-/** gRPC's own words in Go for a service that is not there; a server of the API lacks the method alone. */
+/** From gRPC for Go if a service does not exist; a server with the API lacks only the method. */
 const NO_SERVICE = /unknown service/i;
-/** An HTTP date has whole seconds, and clocks that keep time by NTP are closer than this. */
-const MOST_SKEW_MS = 30_000;
+/** HTTP dates have whole seconds, and clocks synchronized by NTP differ by less than this. */
+const MAX_SKEW_MS = 30_000;
 const CONNECT_MS = 10_000;
-/** Of the one or two looks that find out why there was no answer. */
-const MOST_LOOK_MS = 3_000;
+/** Limit for each recheck after a failure. */
+const MAX_RECHECK_MS = 3_000;
 
 /**
- * Asks the tink server for its API as a worker does at its start: by `GetWorkflowContexts` of the deprecated API, which
- * lists and changes nothing, and which the current one answers with UNIMPLEMENTED. `GetAction` is never called. It hands out
- * an action, and a server with auto-enrollment or auto-discovery makes a workflow or hardware for an agent ID that it does
- * not know. Nor is `ReportActionStatus`, which both APIs have with different messages.
+ * Detects the tink server's API as the worker does: with `GetWorkflowContexts` of the deprecated API, which is read-only
+ * and which the current API answers with UNIMPLEMENTED. It never calls `GetAction`, which returns an action and, with
+ * auto-enrollment or auto-discovery, creates a workflow or hardware for an unknown agent ID. Nor does it call
+ * `ReportActionStatus`, which both APIs have with different messages.
  */
 export async function checkServer(
   server: ServerConfig,
@@ -39,85 +36,85 @@ export async function checkServer(
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
   const connectTimeoutMs = Math.min(CONNECT_MS, Math.ceil(timeoutMs / 2));
-  const channel = new WatchedChannel(createDialer({ ...server, connectTimeoutMs }), {
+  const channel = new RecordingChannel(createDialer({ ...server, connectTimeoutMs }), {
     pingIntervalMs: timeoutMs,
     pingTimeoutMs: timeoutMs,
   });
   let isLegacy: boolean;
   try {
-    // Some of the time is left to find out why it failed.
+    // The rest of the time is for finding out why it failed.
     const askingMs = Math.ceil(timeoutMs * 0.7);
     isLegacy = await withTimeout(askingMs, signal, () => speaksLegacy(channel, DOCTOR_AGENT_ID));
   } catch (thrown) {
     signal.throwIfAborted();
-    const look = { ms: Math.min(MOST_LOOK_MS, Math.ceil(timeoutMs * 0.12)), signal };
-    return [await serverFailure(thrown, server, channel.seen, look)];
+    const recheck = { ms: Math.min(MAX_RECHECK_MS, Math.ceil(timeoutMs * 0.12)), signal };
+    return [await serverFailure(thrown, server, channel.seen, recheck)];
   } finally {
     await channel.close();
   }
-  return judge(server, isLegacy ? "legacy" : "current", channel.seen);
+  return findingsFrom(server, isLegacy ? "legacy" : "current", channel.seen);
 }
 
-function judge(server: ServerConfig, api: keyof typeof APIS, seen: Seen): readonly Finding[] {
+function findingsFrom(server: ServerConfig, api: keyof typeof APIS, seen: ServerFacts): readonly Finding[] {
   const subject = server.server;
   const words = grpcMessage(seen);
   if (api === "current" && NO_SERVICE.test(words)) {
-    return [isWrong("no-workflow-api", `a gRPC server without a workflow API: ${words}`, { subject })];
+    return [findingOf("no-workflow-api", `a gRPC server without a workflow API: ${words}`, { subject })];
   }
   const detail = [APIS[api], ...tlsWords(server, seen)].join(", ");
   const other = server.api !== "auto" && server.api !== api;
   return [
     ...(other
-      ? [isWrong("other-api", `${detail}, but --grpc-api is ${server.api}`, { subject, facts: { api } })]
+      ? [findingOf("other-api", `${detail}, but --grpc-api is ${server.api}`, { subject, facts: { api } })]
       : api === "legacy"
-        ? [isWrong("deprecated-api", detail, { subject })]
-        : [isWell("tink-server", detail, subject)]),
+        ? [findingOf("deprecated-api", detail, { subject })]
+        : [okFinding("tink-server", detail, subject)]),
     ...certificateWarnings(server, seen),
     ...clockWarnings(server, seen),
   ];
 }
 
-function tlsWords({ tls, insecureTls }: ServerConfig, { tls: spoken }: Seen): readonly string[] {
+function tlsWords({ tls, insecureTls }: ServerConfig, { tls: spoken }: ServerFacts): readonly string[] {
   if (!tls || !spoken) return ["without TLS"];
   const { subject, until } = certificateFacts(spoken.certificate, Date.now());
   const trust = insecureTls ? " (not verified)" : "";
   return [spoken.version.replace("TLSv", "TLS "), `certificate of ${subject} valid until ${until}${trust}`];
 }
 
-function certificateWarnings(server: ServerConfig, { tls: spoken }: Seen): readonly Finding[] {
+function certificateWarnings(server: ServerConfig, { tls: spoken }: ServerFacts): readonly Finding[] {
   const subject = server.server;
   const found: Finding[] = [];
   if (spoken) {
     const { term, until } = certificateFacts(spoken.certificate, Date.now());
     const detail = `the server's certificate is valid until ${until}`;
-    if (term === "ends-soon") found.push(isWrong("certificate-ends-soon", detail, { subject }));
-    if (term === "expired") found.push(isWrong("certificate-expired-but-taken", detail, { subject }));
+    if (term === "ends-soon") found.push(findingOf("certificate-ends-soon", detail, { subject }));
+    if (term === "expired") found.push(findingOf("certificate-expired-but-taken", detail, { subject }));
   }
   if (server.clientCertificate !== undefined) {
     const { validToDate } = new X509Certificate(server.clientCertificate);
     const until = validToDate.toISOString().slice(0, 10);
     if (termOf(validToDate.getTime(), Date.now()) !== "valid") {
       const detail = `the worker's own certificate is valid until ${until}`;
-      found.push(isWrong("certificate-ends-soon", detail, { subject }));
+      found.push(findingOf("certificate-ends-soon", detail, { subject }));
     }
   }
   return found;
 }
 
-/** Go's gRPC servers tell no time; proxies do. */
-function clockWarnings({ server: subject }: ServerConfig, { answer }: Seen): readonly Finding[] {
+/** gRPC servers in Go send no date; proxies do. */
+function clockWarnings({ server: subject }: ServerConfig, { answer }: ServerFacts): readonly Finding[] {
   const date = answer?.fields["date"];
   const serverMs = typeof date === "string" ? Date.parse(date) : Number.NaN;
   if (answer === undefined || Number.isNaN(serverMs)) return [];
-  // The second had begun by then.
-  const earliestMs = answer.beforeMs - MOST_SKEW_MS - 1_000;
-  const latestMs = answer.afterMs + MOST_SKEW_MS;
+  // The date is rounded down to a second.
+  const earliestMs = answer.beforeMs - MAX_SKEW_MS - 1_000;
+  const latestMs = answer.afterMs + MAX_SKEW_MS;
   if (serverMs >= earliestMs && serverMs <= latestMs) return [];
   const [theirs, ours] = [serverMs, answer.afterMs].map((ms) => new Date(ms).toISOString().slice(0, 19));
-  return [isWrong("clock-differs", `its clock says ${theirs}Z, this host's ${ours}Z`, { subject })];
+  return [findingOf("clock-differs", `its clock says ${theirs}Z, this host's ${ours}Z`, { subject })];
 }
 
-function grpcMessage({ answer }: Seen): string {
+function grpcMessage({ answer }: ServerFacts): string {
   const message = answer?.fields["grpc-message"];
   if (typeof message !== "string") return "";
   try {

@@ -5,13 +5,13 @@ import { DatabaseSync } from "node:sqlite";
 import { runProgram } from "../../shared/child-process/run-program.ts";
 import { textOf } from "../../shared/text-of.ts";
 import { readIdentity, StateDirectoryProblem } from "../journal/state-directory.ts";
-import { type Finding, isSkipped, isWell, isWrong } from "./finding.ts";
+import { type Finding, findingOf, okFinding, skippedFinding } from "./finding.ts";
 import { currentUser } from "./user.ts";
 
-/** statfs(2): NFS, SMB in its three ages, and Ceph. */
+/** statfs(2): NFS, three versions of SMB, and Ceph. */
 const NETWORK_FILE_SYSTEMS = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x00c36400]);
 
-/** A second process that tries a lock: 0 says that it got it, 3 that it did not. */
+/** Run by a second process to acquire the lock: exits 0 if it does, 3 if it is locked. */
 const SECOND = `
 const { DatabaseSync } = require("node:sqlite");
 try {
@@ -19,25 +19,25 @@ try {
 } catch (thrown) {
   process.exit(/database is locked/.test(thrown.message) ? 3 : 4);
 }`;
-const SECOND_WAS_REFUSED = 3;
+const SECOND_IS_LOCKED_OUT = 3;
 const SECOND_TIMEOUT_MS = 30_000;
 
-/** Whether a worker could have the directory, or has it. Makes nothing in it that outlives the check. */
+/** Whether a worker can use the directory, or uses it now. Leaves nothing behind. */
 export async function checkStateDirectory(
   path: string,
   signal: AbortSignal,
   second: string = SECOND,
 ): Promise<readonly Finding[]> {
   const kind = await kindOf(path);
-  if (kind === "absent") return [await toBeMade(path)];
-  if (kind === "other") return [isWrong("state-not-a-directory", `${path} is not a directory`)];
+  if (kind === "absent") return [await missingDirectory(path)];
+  if (kind === "other") return [findingOf("state-not-a-directory", `${path} is not a directory`)];
   const denied = (await denialOf(path, path)) ?? (await denialInside(path));
   if (denied) return [denied];
   const identity = await identityOf(path);
   if (identity) return [identity];
   const lock = await lockOf(path, signal, second);
   if (lock.state === "problem" || !(await isOnNetwork(path))) return [lock];
-  return [lock, isWrong("state-on-network", `${path} is on a network file system`)];
+  return [lock, findingOf("state-on-network", `${path} is on a network file system`)];
 }
 
 async function kindOf(path: string): Promise<"directory" | "other" | "absent"> {
@@ -48,17 +48,17 @@ async function kindOf(path: string): Promise<"directory" | "other" | "absent"> {
   }
 }
 
-/** The first start makes it, below the nearest folder that is there. */
-async function toBeMade(path: string): Promise<Finding> {
+/** The first start creates the directory in its nearest existing parent. */
+async function missingDirectory(path: string): Promise<Finding> {
   let folder = dirname(path);
   while ((await kindOf(folder)) === "absent" && folder !== dirname(folder)) folder = dirname(folder);
   const denied = await denialOf(folder, path);
-  return denied ?? isWell("state-directory", `${path} does not exist yet: the first start creates it`);
+  return denied ?? okFinding("state-directory", `${path} does not exist yet: the first start creates it`);
 }
 
 const FULL = new Set(["ENOSPC", "EDQUOT"]);
 
-/** Why this user cannot make a file in a folder, found out by making one; undefined when it can. */
+/** Why this user cannot create a file in a folder, found out by creating one; undefined if it can. */
 async function denialOf(folder: string, path: string): Promise<Finding | undefined> {
   const file = join(folder, `doctor-${randomUUID()}`);
   try {
@@ -68,12 +68,12 @@ async function denialOf(folder: string, path: string): Promise<Finding | undefin
   } catch (thrown) {
     return notUsable(path, folder, codeOf(thrown));
   } finally {
-    // A folder that may not be looked into says so once more.
+    // A folder without permissions fails again here.
     await rm(file, { force: true }).catch(() => undefined);
   }
 }
 
-/** The same for what an earlier worker, perhaps another user's, left in it. */
+/** The same for files of an earlier worker, which may have had another user. */
 async function denialInside(path: string): Promise<Finding | undefined> {
   const needed = [
     ["lock", constants.R_OK | constants.W_OK],
@@ -93,11 +93,11 @@ async function denialInside(path: string): Promise<Finding | undefined> {
 
 function notUsable(path: string, place: string, code: string): Finding {
   const user = currentUser();
-  if (FULL.has(code)) return isWrong("disk-full", `${place}: no space is left`);
+  if (FULL.has(code)) return findingOf("disk-full", `${place}: no space is left`);
   const words =
     code === "EROFS" ? "is on a read-only file system" : `may not be read and written by the user ${user}`;
   const detail = place === path ? `${path} ${words}` : `${path} cannot be used: ${place} ${words}`;
-  return isWrong("state-not-usable", detail, { facts: { user, path } });
+  return findingOf("state-not-usable", detail, { facts: { user, path } });
 }
 
 async function identityOf(path: string): Promise<Finding | undefined> {
@@ -107,20 +107,20 @@ async function identityOf(path: string): Promise<Finding | undefined> {
     return undefined;
   } catch (thrown) {
     if (!(thrown instanceof StateDirectoryProblem)) throw thrown;
-    return isWrong("state-damaged", thrown.message, { facts: { file } });
+    return findingOf("state-damaged", thrown.message, { facts: { file } });
   }
 }
 
 async function lockOf(path: string, signal: AbortSignal, second: string): Promise<Finding> {
   if (isTaken(join(path, "lock"))) {
-    return isWell("state-directory", `${path} is in use by a running worker`);
+    return okFinding("state-directory", `${path} is in use by a running worker`);
   }
   return tryLocks(path, signal, second);
 }
 
 /**
- * Whether a worker has the directory. Only reads: a lock of our own, however short, could make a worker that starts right
- * now believe that there is another one.
+ * Whether a worker uses the directory. Only reads, because even a short lock could make a worker that starts now believe
+ * that another one is running.
  */
 function isTaken(file: string): boolean {
   try {
@@ -128,12 +128,12 @@ function isTaken(file: string): boolean {
     database.exec("SELECT count(*) FROM sqlite_schema");
     return false;
   } catch (thrown) {
-    // No file is nobody's; what cannot be read for another reason shows when locks are tried.
+    // Without a file there is no worker; `tryLocks` reports other errors.
     return isLocked(thrown);
   }
 }
 
-/** Locks a file of its own there, and has a second process try the same. */
+/** Locks a file there and lets a second process try to acquire the same lock. */
 async function tryLocks(path: string, signal: AbortSignal, program: string): Promise<Finding> {
   const file = join(path, `doctor-${randomUUID()}`);
   try {
@@ -148,17 +148,20 @@ async function tryLocks(path: string, signal: AbortSignal, program: string): Pro
       },
       signal,
     );
-    if (exit?.exitCode === SECOND_WAS_REFUSED) {
-      return isWell("state-directory", `${path} can be written and locked; no worker uses it now`);
+    if (exit?.exitCode === SECOND_IS_LOCKED_OUT) {
+      return okFinding("state-directory", `${path} can be written and locked; no worker uses it now`);
     }
     if (exit?.exitCode === 0) {
-      return isWrong("locks-do-not-hold", `${path}: a second process acquired a lock that was held`);
+      return findingOf("locks-do-not-hold", `${path}: a second process acquired a lock that was held`);
     }
-    return isSkipped("state-directory", `${path} can be written; a second process to try the lock failed`);
+    return skippedFinding(
+      "state-directory",
+      `${path} can be written; a second process to try the lock failed`,
+    );
   } catch (thrown) {
     signal.throwIfAborted();
     const reason = textOf(thrown);
-    return isWrong("locks-fail", `${path} cannot be locked: ${reason}`);
+    return findingOf("locks-fail", `${path} cannot be locked: ${reason}`);
   } finally {
     await rm(file, { force: true });
   }

@@ -6,6 +6,7 @@ import { composeConfig, type WorkerConfig } from "../config/worker-config.ts";
 import { emptyInventory } from "../machines/inventory.ts";
 import { defaultPolicy } from "../policy/policy.ts";
 import type { SelfProgram } from "../runtime/self-program.ts";
+import type { CheckName } from "./causes.ts";
 import { checkAgentIds } from "./check-agent-ids.ts";
 import { checkBmcs } from "./check-bmcs.ts";
 import { checkCluster } from "./check-cluster.ts";
@@ -17,12 +18,11 @@ import { checkServer } from "./check-server.ts";
 import { checkStateDirectory } from "./check-state-directory.ts";
 import type { DoctorOptions } from "./doctor-options.ts";
 import type { Examined } from "./examine.ts";
-import { type CheckName, type Finding, isSkipped } from "./finding.ts";
+import { type Finding, skippedFinding } from "./finding.ts";
 
-/** A look at one thing, which waits for no other. */
 export interface Check {
   readonly name: CheckName;
-  /** What it may take; absent where it sees to that itself. */
+  /** Absent if the check limits its own time. */
   readonly limitMs?: number;
   run(signal: AbortSignal): Promise<readonly Finding[]>;
 }
@@ -47,7 +47,7 @@ export function composeChecks(
       run: async (signal) =>
         usable("Files")
           ? checkStateDirectory(config.stateDirectory, signal)
-          : [isSkipped("state-directory", FIRST)],
+          : [skippedFinding("state-directory", FIRST)],
     },
     {
       name: "tink-server",
@@ -55,7 +55,7 @@ export function composeChecks(
       run: async (signal) =>
         usable("Tink server") && examined.settings.grpcServer !== undefined
           ? checkServer(config.server, timeoutMs, signal)
-          : [isSkipped("tink-server", FIRST)],
+          : [skippedFinding("tink-server", FIRST)],
     },
     {
       name: "cluster",
@@ -63,7 +63,7 @@ export function composeChecks(
       run: async (signal) =>
         usable("Actions", "Kubernetes", "Kubernetes runtime")
           ? checkCluster(config, timeoutMs, signal)
-          : [isSkipped("cluster", FIRST)],
+          : [skippedFinding("cluster", FIRST)],
     },
     { name: "runtime", run: (signal) => checkRuntimeAndImage(signal) },
     {
@@ -72,16 +72,17 @@ export function composeChecks(
     },
   ];
 
-  /** An image is tried where the runtime is well. */
+  /** The image is checked only with a healthy runtime. */
   async function checkRuntimeAndImage(signal: AbortSignal): Promise<readonly Finding[]> {
     if (!usable("Actions", ...RUNTIME_GROUPS)) {
-      return [isSkipped("runtime", FIRST), isSkipped("action-image", FIRST)];
+      return [skippedFinding("runtime", FIRST), skippedFinding("action-image", FIRST)];
     }
-    // Why it cannot be had is said where the cluster is looked at.
+    // The check of the cluster reports why it cannot be opened.
     const opening = config.runtime.kind === "kubernetes" ? await openCluster(config) : NO_CLUSTER;
-    if (!opening.ok) return [isSkipped("runtime", CLUSTER_FIRST), isSkipped("action-image", CLUSTER_FIRST)];
+    if (!opening.ok)
+      return [skippedFinding("runtime", CLUSTER_FIRST), skippedFinding("action-image", CLUSTER_FIRST)];
     const { cluster } = opening;
-    // What the trial runs has nothing to clean up.
+    // `--help` has nothing to clean up.
     const runtime = composeRuntime(
       { ...config, stopGraceMs: 0 },
       { log: silentLogger, own, policy: () => config.policy, cluster },
@@ -89,8 +90,8 @@ export function composeChecks(
     try {
       const found = await checkRuntime(config.runtime, runtime, timeoutMs, signal);
       if (found.state !== "ok")
-        return [found, isSkipped("action-image", "the runtime must be healthy first")];
-      if (!examined.policy) return [found, isSkipped("action-image", "the policy must be valid first")];
+        return [found, skippedFinding("action-image", "the runtime must be healthy first")];
+      if (!examined.policy) return [found, skippedFinding("action-image", "the policy must be valid first")];
       const { policy } = examined;
       const { unsafeAnyImage } = config.trust;
       const trial = { image, config: config.runtime, policy, runtime, own, unsafeAnyImage, timeoutMs };
@@ -114,7 +115,7 @@ const NO_CLUSTER: ClusterOpening = { ok: true, cluster: undefined };
 const CLUSTER_FIRST = "the cluster must be healthy first";
 const FIRST = "its settings must be valid first";
 
-/** As `start` would have it; what could not be read has its default, and is looked at by nobody. */
+/** As for `start`; invalid parts have their default and are not checked. */
 function configOf(examined: Examined): WorkerConfig {
   const { settings, files, inventory, policy, watched, stateDirectory } = examined;
   return composeConfig({
@@ -127,18 +128,17 @@ function configOf(examined: Examined): WorkerConfig {
   });
 }
 
-/** Whether all settings of these groups can be relied on, with the files that they name. */
+/** Whether all settings of these groups, and the files that they name, are valid. */
 function usableGroups({ settings, invalid, files, complete }: Examined): (...groups: string[]) => boolean {
-  const unread = new Set<string>(invalid);
-  if (settings.grpcCaFile !== undefined && files.ca === undefined) unread.add("grpcCaFile");
-  if (settings.grpcClientCertFile !== undefined && files.clientCertificate === undefined) {
-    unread.add("grpcClientCertFile");
-  }
-  if (settings.grpcClientKeyFile !== undefined && files.clientKey === undefined) {
-    unread.add("grpcClientKeyFile");
-  }
-  if (settings.registryPassFile !== undefined && files.registryPassword === undefined) {
-    unread.add("registryPassFile");
+  const contents = {
+    grpcCaFile: files.ca,
+    grpcClientCertFile: files.clientCertificate,
+    grpcClientKeyFile: files.clientKey,
+    registryPassFile: files.registryPassword,
+  };
+  const unread = new Set(invalid);
+  for (const [name, content] of Object.entries(contents)) {
+    if (settings[name as keyof typeof contents] !== undefined && content === undefined) unread.add(name);
   }
   const broken = new Set(table.filter(({ name }) => unread.has(name)).map(({ group }) => group));
   return (...groups) => complete && !groups.some((group) => broken.has(group));

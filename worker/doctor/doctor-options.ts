@@ -2,23 +2,23 @@ import type { Problem } from "../../shared/document/problem.ts";
 import { parseDurationMs } from "../../shared/duration.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 
-/** What `doctor` is told beside the settings of `start`. */
+/** The options of `doctor`, in addition to the settings of `start`. */
 export interface DoctorOptions {
-  /** Names of machines, or all; undefined looks at no BMC. */
+  /** Names of machines, or all; undefined checks no BMC. */
   readonly bmc: "all" | readonly string[] | undefined;
-  /** The action image to try. */
+  /** The action image to run. */
   readonly image: string | undefined;
   readonly output: "text" | "json";
-  /** For each check, and for each machine. */
+  /** Per check, and per machine. */
   readonly timeoutMs: number;
 }
 
 export const DEFAULT_TIMEOUT = "1m";
 const OUTPUTS = ["text", "json"] as const;
-const LEAST_TIMEOUT_MS = 100;
-const MOST_TIMEOUT_MS = 3_600_000;
+const MIN_TIMEOUT_MS = 100;
+const MAX_TIMEOUT_MS = 3_600_000;
 
-/** Reads the flags as commander has them; every problem, not just the first. */
+/** Parses the flags from commander; reports all problems, not just the first. */
 export function readDoctorOptions(flags: Readonly<Record<string, unknown>>): {
   readonly options: DoctorOptions;
   readonly problems: readonly Problem[];
@@ -31,7 +31,7 @@ export function readDoctorOptions(flags: Readonly<Record<string, unknown>>): {
     problems.push({ source: "--output", message });
   }
   const timeoutMs = parseDurationMs(String(flags["timeout"] ?? DEFAULT_TIMEOUT));
-  if (timeoutMs === undefined || timeoutMs < LEAST_TIMEOUT_MS || timeoutMs > MOST_TIMEOUT_MS) {
+  if (timeoutMs === undefined || timeoutMs < MIN_TIMEOUT_MS || timeoutMs > MAX_TIMEOUT_MS) {
     problems.push({ source: "--timeout", message: "must be a duration such as 30s or 5m, from 100ms to 1h" });
   }
   const image = typeof flags["image"] === "string" ? flags["image"].trim() : undefined;

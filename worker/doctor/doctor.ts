@@ -7,16 +7,15 @@ import { composeChecks } from "./checks.ts";
 import { readDoctorOptions } from "./doctor-options.ts";
 import { examine } from "./examine.ts";
 import type { Finding } from "./finding.ts";
-import { lookFor, renderCounts, renderFinding } from "./render.ts";
+import { lineStyleFor, renderCounts, renderFinding } from "./render.ts";
 import { reportOf } from "./report.ts";
 import { runChecks } from "./run-checks.ts";
 
 const COMMAND = "pbnj-worker doctor";
 
 /**
- * `pbnj-worker doctor`. Resolves to the exit code: 0 when nothing is wrong that would keep a worker from its work, that of
- * the first problem's class otherwise (1 where none fits), 2 for flags that it does not understand, 130 or 143 when it was
- * stopped.
+ * `pbnj-worker doctor`. Resolves to the exit code: 0 without a problem, otherwise that of the first problem's class (1 if
+ * it has none), 2 for invalid flags, 130 or 143 after a signal.
  */
 export async function doctor(
   flags: Readonly<Record<string, unknown>>,
@@ -31,10 +30,10 @@ export async function doctor(
     return exitCodeOf("usage");
   }
   const stop = stopSignal();
-  const look = lookFor(process.stdout, process.env);
+  const style = lineStyleFor(process.stdout, process.env);
   const found: Finding[] = [];
   const isText = options.output === "text";
-  // A reader that has seen enough and goes away is no failure of ours.
+  // A reader such as `head` may close the pipe early.
   process.stdout.on("error", () => undefined);
   try {
     const checks = composeChecks(examine(settingFlags, process.env), options, own);
@@ -42,7 +41,7 @@ export async function doctor(
       checks,
       (findings) => {
         found.push(...findings);
-        if (isText) for (const finding of findings) process.stdout.write(renderFinding(finding, look));
+        if (isText) for (const finding of findings) process.stdout.write(renderFinding(finding, style));
       },
       stop.signal,
     );
@@ -60,7 +59,7 @@ export async function doctor(
   return report.exitCode;
 }
 
-/** The first signal ends every check, which then cleans up; the second ends the process. */
+/** The first signal aborts all checks, which then clean up; the second ends the process. */
 function stopSignal(): { readonly signal: AbortSignal; by(): StopSignal | undefined } {
   const controller = new AbortController();
   let received: StopSignal | undefined;

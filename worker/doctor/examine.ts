@@ -3,16 +3,16 @@ import { type ExaminedConfig, examineConfig } from "../config/load-config.ts";
 import { readTextFile } from "../document/read-text-file.ts";
 import { parseInventory } from "../machines/parse-inventory.ts";
 
-/** What the checks look at: all that could be read, and which files hold secrets. */
+/** The configuration, and which files contain secrets. */
 export interface Examined extends ExaminedConfig {
-  /** Paths of files with one secret each, those of the inventory and of settings. */
+  /** Paths of files with one secret each, named by the inventory or by settings. */
   readonly secretFiles: readonly string[];
-  /** What is doubtful about the inventory by itself, and about the secrets that it names. */
+  /** Warnings about the inventory itself, and about the secrets that it names. */
   readonly inventoryWarnings: readonly Problem[];
   readonly secretWarnings: readonly Problem[];
 }
 
-/** A bundle of certificates is read like a secret, and is none unless a key is in it, too. */
+/** A CA bundle is read like a secret but is public unless it contains a key. */
 function isPublic(text: string): boolean {
   return /-----BEGIN CERTIFICATE-----/.test(text) && !/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text);
 }

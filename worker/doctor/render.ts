@@ -1,27 +1,28 @@
 import { printableLine as printable } from "../../shared/printable.ts";
-import { CHECK_NAMES, count, FINDING_STATES, type Finding, type FindingState } from "./finding.ts";
+import { CHECK_NAMES } from "./causes.ts";
+import { count, FINDING_STATES, type Finding, type FindingState } from "./finding.ts";
 import type { DoctorReport } from "./report.ts";
 
-/** How lines look: with marks and colour on a terminal, plain elsewhere. */
-export type Look = "plain" | "coloured";
+/** `coloured` has symbols and colours, for terminals. */
+export type LineStyle = "plain" | "coloured";
 
-/** `NO_COLOR` as no-color.org has it: present and not empty. */
-export function lookFor(
+/** Follows `NO_COLOR` (no-color.org): set and not empty. */
+export function lineStyleFor(
   stream: { readonly isTTY?: boolean },
   env: Readonly<Record<string, string | undefined>>,
-): Look {
+): LineStyle {
   return stream.isTTY === true && !env["NO_COLOR"] && env["TERM"] !== "dumb" ? "coloured" : "plain";
 }
 
 const WIDEST_STATE = Math.max(...FINDING_STATES.map(({ length }) => length));
 const WIDEST_CHECK = Math.max(...CHECK_NAMES.map(({ length }) => length));
-const MEND = "fix: ";
+const FIX = "fix: ";
 
 const MARKS: Readonly<Record<FindingState, string>> = { problem: "✗", warning: "!", skipped: "-", ok: "✓" };
 /** SGR: red, yellow, grey, green. */
 const COLOURS: Readonly<Record<FindingState, number>> = { problem: 31, warning: 33, skipped: 90, ok: 32 };
 
-/** A line for what was found and, where something is wrong, one for how to mend it; each ends with a line feed. */
+/** One line for the finding and, if there is a remedy, one for how to fix it. */
 export function renderFinding(
   {
     check,
@@ -30,16 +31,16 @@ export function renderFinding(
     detail,
     remedy,
   }: Pick<Finding, "check" | "state" | "subject" | "detail" | "remedy">,
-  look: Look,
+  style: LineStyle,
 ): string {
-  const isPlain = look === "plain";
+  const isPlain = style === "plain";
   const padded = state.padEnd(WIDEST_STATE);
   const head = isPlain ? padded : `\u001b[${COLOURS[state]}m${MARKS[state]} ${padded}\u001b[0m`;
   const about = subject === undefined ? "" : `${printable(subject)}: `;
   const line = `${head}  ${check.padEnd(WIDEST_CHECK)}  ${about}${printable(detail)}\n`;
   if (remedy === undefined) return line;
   const indent = " ".repeat(WIDEST_STATE + WIDEST_CHECK + (isPlain ? 4 : 6));
-  return `${line}${indent}${MEND}${printable(remedy)}\n`;
+  return `${line}${indent}${FIX}${printable(remedy)}\n`;
 }
 
 /** The last line: `1 problem, 2 warnings, 6 ok, 1 skipped`. */

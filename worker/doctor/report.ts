@@ -2,16 +2,15 @@ import { z } from "zod";
 import { ErrorClass } from "../../shared/contract/error-class.ts";
 import { EXIT_OK, exitCodeOf } from "../../shared/contract/exit-code.ts";
 import { version } from "../../shared/version.ts";
-import { CAUSES, type CauseName } from "./causes.ts";
-import { CHECK_NAMES, FINDING_STATES, type Finding, type FindingState } from "./finding.ts";
+import { CAUSE_NAMES, CHECK_NAMES } from "./causes.ts";
+import { FINDING_STATES, type Finding, type FindingState } from "./finding.ts";
 
-/** Of a problem that no error class fits. */
+/** For a problem without an error class. */
 const EXIT_PROBLEM = 1;
 
-const CauseNames = z.enum(Object.keys(CAUSES) as [CauseName, ...CauseName[]]);
 const Count = z.int().min(0);
 
-/** What `--output json` prints: one object. What is absent is null. */
+/** The output of `--output json`: one object. Absent values are null. */
 export const DoctorReport = z.strictObject({
   version: z.string().describe("Of pbnj-worker"),
   ok: z.boolean().describe("Whether there is no problem; warnings do not count"),
@@ -31,7 +30,7 @@ export const DoctorReport = z.strictObject({
           .nullable()
           .describe("A machine, a line of a file or an address, if a check covers several"),
         detail: z.string().describe("What was found, in one line"),
-        cause: CauseNames.nullable().describe("The cause of a problem or warning, for programs"),
+        cause: z.enum(CAUSE_NAMES).nullable().describe("The cause of a problem or warning, for programs"),
         remedy: z.string().nullable().describe("How to fix it, in one line"),
         class: z
           .enum(ErrorClass.options)
@@ -68,7 +67,7 @@ export function reportOf(findings: readonly Finding[]): DoctorReport {
   };
 }
 
-/** That of the first problem. */
+/** Of the first problem. */
 function exitCodeFor(findings: readonly Finding[]): number {
   const first = findings.find(({ state }) => state === "problem");
   if (!first) return EXIT_OK;

@@ -2,15 +2,14 @@ import { formatSeconds } from "../../shared/duration.ts";
 import { textOf } from "../../shared/text-of.ts";
 import { TimeoutReached, withTimeout } from "../../shared/timeout.ts";
 import type { Check } from "./checks.ts";
-import { type Finding, isWrong } from "./finding.ts";
+import { type Finding, findingOf } from "./finding.ts";
 
-/** How long what was cut short may clean up after itself. */
+/** For checks that were aborted. */
 const CLEAN_UP_MS = 25_000;
 
 /**
- * Runs all checks beside each other and hands on what each found, in their order, as soon as those before it are done.
- * Whatever becomes of one, the others go on. Settles when nothing of them is left; rejects with the signal's reason when that
- * aborts.
+ * Runs all checks concurrently and passes on the findings in the order of the checks, as soon as possible. A failing check
+ * does not affect the others. Settles when all checks have; rejects with the signal's reason when it aborts.
  */
 export async function runChecks(
   checks: readonly Check[],
@@ -19,7 +18,7 @@ export async function runChecks(
 ): Promise<void> {
   const works: Promise<unknown>[] = [];
   const found = checks.map((check) => runCheck(check, works, signal));
-  // Each is waited for in its turn; until then a rejection must not count as nobody's.
+  // They are awaited one after the other: a rejection before that must not count as unhandled.
   for (const findings of found) findings.catch(() => undefined);
   try {
     for (const findings of found) onFound(await findings);
@@ -46,9 +45,9 @@ async function runCheck(
     signal.throwIfAborted();
     if (thrown instanceof TimeoutReached) {
       const detail = `no result within ${formatSeconds(thrown.afterMs)}`;
-      return [isWrong("too-slow", detail, { check: name })];
+      return [findingOf("too-slow", detail, { check: name })];
     }
     const detail = textOf(thrown);
-    return [isWrong("check-failed", detail, { check: name })];
+    return [findingOf("check-failed", detail, { check: name })];
   }
 }

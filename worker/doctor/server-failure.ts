@@ -5,11 +5,11 @@ import { TimeoutReached } from "../../shared/timeout.ts";
 import type { ServerConfig } from "../config/worker-config.ts";
 import type { CauseName } from "./causes.ts";
 import { certificateFacts } from "./certificate-facts.ts";
-import { type Finding, isWrong } from "./finding.ts";
-import { type LookBounds, lookAtCertificate, speaksPlainly } from "./second-look.ts";
-import type { Seen } from "./watched-channel.ts";
+import { type Finding, findingOf } from "./finding.ts";
+import { acceptsPlaintext, type RecheckLimits, readCertificate } from "./recheck.ts";
+import type { ServerFacts } from "./recording-channel.ts";
 
-/** Why a tink server could not be asked, where the error's code alone says it. */
+/** Failures that the error's code explains. */
 const BY_CODE: Readonly<Record<string, readonly [cause: CauseName, words: string]>> = {
   ENOTFOUND: ["name-not-found", "the name has no address"],
   EAI_NODATA: ["name-not-found", "the name has no address"],
@@ -49,7 +49,7 @@ const BY_CODE: Readonly<Record<string, readonly [cause: CauseName, words: string
   ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL: ["server-without-http2", "its TLS does not support HTTP/2"],
 };
 
-/** Causes whose detail is better with what the certificate says. */
+/** Causes for which the certificate's data helps. */
 const ABOUT_CERTIFICATE: ReadonlySet<CauseName> = new Set([
   "tls-expired",
   "tls-not-yet-valid",
@@ -57,24 +57,24 @@ const ABOUT_CERTIFICATE: ReadonlySet<CauseName> = new Set([
   "tls-unknown-authority",
 ]);
 
-/** Says why the server could not be asked; `look` is for a second look at it where that tells more. */
+/** Finds out why the request failed; `recheck` limits the further requests that this may need. */
 export async function serverFailure(
   thrown: unknown,
   server: ServerConfig,
-  seen: Seen,
-  look: LookBounds,
+  seen: ServerFacts,
+  limits: RecheckLimits,
 ): Promise<Finding> {
-  const [cause, words] = await causeOf(thrown, server, seen, look);
+  const [cause, words] = await causeOf(thrown, server, seen, limits);
   const certificate =
     seen.tls?.certificate ??
-    (ABOUT_CERTIFICATE.has(cause) ? await lookAtCertificate(server, look) : undefined);
+    (ABOUT_CERTIFICATE.has(cause) ? await readCertificate(server, limits) : undefined);
   const shown = certificate && certificateFacts(certificate, Date.now());
   const about =
     shown && ABOUT_CERTIFICATE.has(cause)
       ? ` (for ${shown.names.join(", ")}; issued by ${shown.issuer}; valid ${shown.from} to ${shown.until})`
       : "";
   const [, host = server.server, port = ""] = /^(.*):(\d+)$/.exec(server.server) ?? [];
-  return isWrong(cause, `${words}${about}`, {
+  return findingOf(cause, `${words}${about}`, {
     subject: server.server,
     facts: {
       host: host.replace(/^\[|\]$/g, ""),
@@ -91,8 +91,8 @@ type CauseAndWords = readonly [cause: CauseName, words: string];
 async function causeOf(
   thrown: unknown,
   server: ServerConfig,
-  seen: Seen,
-  look: LookBounds,
+  seen: ServerFacts,
+  limits: RecheckLimits,
 ): Promise<CauseAndWords> {
   const codes = codesOf(thrown);
   if (codes.includes("ETIMEDOUT") || thrown instanceof TimeoutReached) return silent(server, seen);
@@ -102,12 +102,12 @@ async function causeOf(
   }
   if (thrown instanceof ConnectError && thrown.isWireError) return answered(thrown);
   if (server.tls) {
-    if (!seen.tls) return withoutHandshake(codes, server, seen, look);
+    if (!seen.tls) return withoutHandshake(codes, server, seen, limits);
     if (isSilence(thrown)) return silent(server, seen);
     if (!seen.answer) return droppedAfterHandshake(server);
   } else if (seen.connected && !seen.answer) {
-    // The answer to HTTP/2 is none, or is no HTTP/2.
-    if (await lookAtCertificate(server, look)) return ["server-with-tls", "the server uses TLS"];
+    // No answer, or an answer that is not HTTP/2.
+    if (await readCertificate(server, limits)) return ["server-with-tls", "the server uses TLS"];
     if (isSilence(thrown)) return silent(server, seen);
     return isEnd(thrown, codes)
       ? ["connection-broken", "it accepts the connection and closes it"]
@@ -118,7 +118,7 @@ async function causeOf(
   return ["connection-broken", messageOf(thrown)];
 }
 
-function silent({ tls }: ServerConfig, seen: Seen): CauseAndWords {
+function silent({ tls }: ServerConfig, seen: ServerFacts): CauseAndWords {
   const words = !seen.connected
     ? "no connection within the time"
     : tls && !seen.tls
@@ -127,14 +127,15 @@ function silent({ tls }: ServerConfig, seen: Seen): CauseAndWords {
   return ["server-silent", words];
 }
 
-/** TLS began and did not come to its end. */
+/** The TLS handshake failed. */
 async function withoutHandshake(
   codes: readonly string[],
   server: ServerConfig,
-  seen: Seen,
-  look: LookBounds,
+  seen: ServerFacts,
+  limits: RecheckLimits,
 ): Promise<CauseAndWords> {
-  if (await speaksPlainly(server.server, look)) return ["server-without-tls", "the server does not use TLS"];
+  if (await acceptsPlaintext(server.server, limits))
+    return ["server-without-tls", "the server does not use TLS"];
   const ssl = codes.find((code) => code.startsWith("ERR_SSL_"));
   if (ssl === "ERR_SSL_WRONG_VERSION_NUMBER") {
     return ["server-without-tls", "the server does not use TLS"];
@@ -148,7 +149,7 @@ async function withoutHandshake(
     : ["connection-broken", "the connection ended before the TLS handshake"];
 }
 
-/** With TLS 1.3 a client is done before the server has looked at its certificate; many then just hang up. */
+/** In TLS 1.3 a client finishes before the server has verified its certificate; many servers then just close the connection. */
 function droppedAfterHandshake(server: ServerConfig): CauseAndWords {
   return server.clientCertificate === undefined
     ? [
@@ -161,7 +162,6 @@ function droppedAfterHandshake(server: ServerConfig): CauseAndWords {
       ];
 }
 
-/** The server's own word, or a proxy's. */
 function answered({ code, rawMessage }: ConnectError): CauseAndWords {
   return ["server-error", `it answers ${Code[code] ?? code}${rawMessage === "" ? "" : `: ${rawMessage}`}`];
 }
@@ -175,7 +175,7 @@ function isEnd(thrown: unknown, codes: readonly string[]): boolean {
   return thrown instanceof ConnectError && /the connection was closed/.test(thrown.rawMessage);
 }
 
-/** Codes of an error and of what it comes from; a host with several addresses fails with an error for each. */
+/** Codes of an error and its causes; a host with several addresses fails with one error per address. */
 function codesOf(thrown: unknown, depth = 0): readonly string[] {
   if (!(thrown instanceof Error) || depth > 5) return [];
   const own = "code" in thrown && typeof thrown.code === "string" ? [thrown.code] : [];

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { userInfo } from "node:os";
 
-/** Who runs this command: the name, or the number where a container's user has none. */
+/** The user of this command: its name, or its ID if it has no name, as in containers. */
 export function currentUser(): string {
   try {
     return userInfo().username;
@@ -10,7 +10,7 @@ export function currentUser(): string {
   }
 }
 
-/** The name of a group of this host, as group(5) has it; undefined where it has none. */
+/** The name of a group in group(5); undefined if it has none. */
 export function groupName(gid: number, read: () => string = readGroups): string | undefined {
   try {
     const line = read()

@@ -1,32 +1,32 @@
 import { z } from "zod";
+import { defined } from "../../shared/defined.ts";
 
 const DNS_LABEL = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/;
 const DNS_SUBDOMAIN = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/;
 const QUALIFIED_NAME = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;
 const LABEL_VALUE = /^([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$/;
 
-/** RFC 1123 label, as namespaces are named. */
+/** RFC 1123 label: namespaces. */
 export const NamespaceName = z
   .string()
   .trim()
   .max(63)
   .regex(DNS_LABEL, { error: "must be a namespace, such as tink-system" });
 
-/** RFC 1123 subdomain, as most objects are named. */
+/** RFC 1123 subdomain: most objects. */
 export const ObjectNameText = z
   .string()
   .trim()
   .max(253)
   .regex(DNS_SUBDOMAIN, { error: "must be the name of an object: lower-case letters, digits, - and ." });
 
-/** Short enough to be the beginning of Leases' names and the value of a label. */
+/** Short enough for a prefix of Lease names and a label value. */
 export const GroupName = z
   .string()
   .trim()
   .max(40)
   .regex(DNS_LABEL, { error: "must be a name of lower-case letters, digits and -, 40 at most" });
 
-/** A name and its value. */
 export interface Pair {
   readonly name: string;
   readonly value: string;
@@ -55,7 +55,7 @@ function pair(isValue: (value: string) => boolean, error: string) {
     });
 }
 
-/** `name=value`, as labels are. */
+/** `name=value` of a label. */
 export const LabelPair = pair(
   (value) => LABEL_VALUE.test(value),
   "must be a label, name=value, as in kubernetes.io/arch=amd64",
@@ -71,7 +71,7 @@ export interface PodToleration {
   readonly key: string;
   readonly operator: "Equal" | "Exists";
   readonly value?: string;
-  /** Absent is every effect. */
+  /** Absent means every effect. */
   readonly effect?: (typeof EFFECTS)[number];
 }
 
@@ -90,14 +90,10 @@ export const Toleration = z
       context.addIssue({ code: "custom", message, input: text });
       return z.NEVER;
     }
-    return {
-      key,
-      ...(value === undefined ? { operator: "Exists" } : { operator: "Equal", value }),
-      ...(effect && { effect }),
-    };
+    return { key, operator: value === undefined ? "Exists" : "Equal", ...defined({ value, effect }) };
   });
 
-/** An image reference with `{action}`, and maybe `{version}`, in it. */
+/** An image reference with `{action}` and optionally `{version}`. */
 export const RufioImage = z
   .string()
   .trim()

@@ -1,7 +1,7 @@
 import { realpath, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 
-/** Those that any user of the host gets at: the file is readable and every folder on the way can be passed. */
+/** The files that every user of the host can read: the file is readable and every parent folder can be entered. */
 export async function filesOpenToAll(paths: readonly string[]): Promise<readonly string[]> {
   const open: string[] = [];
   for (const path of paths) if (await isOpenToAll(path)) open.push(path);
@@ -20,7 +20,7 @@ async function isOpenToAll(path: string): Promise<boolean> {
       if (folder === dirname(folder)) return true;
     }
   } catch {
-    // What is gone, or may not be looked at, is nothing that others read.
+    // Others cannot read a file that is missing or that this user cannot stat.
     return false;
   }
 }

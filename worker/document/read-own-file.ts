@@ -2,8 +2,8 @@ import { constants, open } from "node:fs/promises";
 import { checkFile } from "./read-text-file.ts";
 
 /**
- * Reads a file that only the worker and what it launched should have written, whatever is there now: follows no link and waits
- * for no pipe. Rejects with a `FileProblem` or a system error.
+ * Reads a file that only the worker and its actions should have written: follows no link and waits for no pipe. Rejects
+ * with a `FileProblem` or a system error.
  */
 export async function readOwnFile(path: string, largestBytes: number): Promise<string> {
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;

@@ -3,7 +3,7 @@ import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs
 /** Reads a whole text file; throws a `FileProblem` or a system error. */
 export type ReadTextFile = (path: string) => string;
 
-/** A file that is there but not what it should be. The message follows the path in a sentence. */
+/** A file exists but is invalid. The message follows the path in a sentence. */
 export class FileProblem extends Error {
   override readonly name = "FileProblem";
 }
@@ -11,7 +11,7 @@ export class FileProblem extends Error {
 /** An inventory of ten thousand machines is about 3 MB. */
 const LARGEST_BYTES = 16 * 1_024 * 1_024;
 
-/** Reads a configuration file at start; nothing but a regular file, so that no pipe or device can hang it. */
+/** Reads a configuration file at start. Accepts regular files only, because a pipe or device could block. */
 export const readTextFile: ReadTextFile = (path) => {
   const descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
@@ -29,7 +29,7 @@ export function checkFile(stat: { isFile(): boolean; readonly size: number }, la
   if (stat.size > largestBytes) throw new FileProblem(`is larger than ${largestBytes} bytes`);
 }
 
-/** Throws a `FileProblem` when the bytes are not UTF-8. */
+/** Throws a `FileProblem` if the bytes are not UTF-8. */
 export function decodeText(bytes: Uint8Array): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
@@ -48,7 +48,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ENAMETOOLONG: "has too long a name",
 };
 
-/** Why a file could not be read, to follow its path in a sentence. Never holds anything of its content. */
+/** Why a file could not be read, to follow its path in a sentence. Contains nothing of its content. */
 export function fileProblemOf(thrown: unknown): string {
   if (thrown instanceof FileProblem) return thrown.message;
   const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : "unknown error";

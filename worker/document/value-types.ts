@@ -7,7 +7,7 @@ export const Text = z.string().trim().min(1);
 const YES = new Set(["true", "t", "1", "yes", "on"]);
 const NO = new Set(["false", "f", "0", "no", "off"]);
 
-/** True or false, as YAML has it or in the words that flags and environments use. */
+/** A YAML boolean, or one of the words that flags and environment variables use. */
 export const Toggle = reading<boolean | string, boolean>(
   [z.boolean(), z.string()],
   "must be true or false",
@@ -18,7 +18,7 @@ export const Toggle = reading<boolean | string, boolean>(
   },
 );
 
-/** A duration as text, or a number of seconds; in milliseconds. Bounds in milliseconds, both inclusive. */
+/** A duration as text or as a number of seconds, parsed to milliseconds. Bounds are in milliseconds, inclusive. */
 export function Duration(leastMs: number, mostMs: number) {
   return reading<string | number, number>(
     [z.string(), z.number()],
@@ -56,7 +56,7 @@ export function Count(least: number, most: number) {
 
 const BYTE_UNITS: Readonly<Record<string, number>> = { "": 1, k: 1_024, m: 1_024 ** 2, g: 1_024 ** 3 };
 
-/** A size in bytes, with units of 1024 as container engines read them: `256Mi`, `256m`, `1g`. */
+/** A size in bytes, with units of 1024 as in container engines: `256Mi`, `256m`, `1g`. */
 export function ByteSize(least: number, most: number) {
   return reading<string | number, number>(
     [z.string(), z.number()],
@@ -71,7 +71,7 @@ export function ByteSize(least: number, most: number) {
   );
 }
 
-/** A list, or its items in one text with commas between them. Empty items do not count. */
+/** A list, or one text with commas between the items. Empty items are dropped. */
 export function List<Item extends z.ZodType<unknown, string>>(item: Item) {
   return z
     .union([z.string(), z.array(z.string())], { error: "must be a list of text" })

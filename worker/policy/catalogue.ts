@@ -1,6 +1,6 @@
-/** This project's actions, as the policy knows them. */
+/** This project's actions, for the policy. */
 export interface Catalogue {
   names(): readonly string[];
-  /** The variables that are inputs of at least one action: a task's environment reaches all of its actions. */
+  /** The variables that at least one action has as an input: a task's environment reaches all of its actions. */
   inputNames(): readonly string[];
 }

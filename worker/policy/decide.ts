@@ -18,16 +18,16 @@ export interface Refusal {
 
 export type Decision = { readonly allowed: true } | ({ readonly allowed: false } & Refusal);
 
-/** What the policy looks at, whatever machine the action is for. What follows a failure is judged as an action of its own. */
+/** What the policy needs to know of an action, for any machine. Hooks are checked as actions of their own. */
 export type JudgedAction = TenantAction &
   Pick<Action, "command" | "environment" | "networkNamespace" | "pidNamespace" | "volumes">;
 
-/** Whether an action may run under a policy; the first rule it breaks says no. Machines are `decideMachine`'s. */
+/** Whether an action may run. The reason names the first rule that it breaks. `decideMachine` checks machines. */
 export function decide(policy: Policy, catalogue: Catalogue, action: JudgedAction): Decision {
   return decisionOf(refusals(policy, catalogue, action));
 }
 
-/** Whether an action may use a machine of this name. Looks at names alone, so that an answer tells of no inventory. */
+/** Whether an action may use a machine of this name. Checks names only, so the answer reveals nothing about the inventory. */
 export function decideMachine(
   { tenants, agents }: Pick<Policy, "agents" | "tenants">,
   action: TenantAction & Pick<Action, "agentId">,
@@ -40,8 +40,8 @@ export function decideMachine(
 }
 
 /**
- * Whether an action that runs without a container may use a file of the host, which it was told to in `name`, a
- * variable or flag. In a container the same path is the container's own, and volumes decide what it is.
+ * Whether an action without a container may use a host file that a variable or flag `name` gives it. In a container the
+ * same path is the container's own, and the rule for volumes applies instead.
  */
 export async function decideFile(
   policy: Pick<Policy, "volumes">,
@@ -52,7 +52,7 @@ export async function decideFile(
   return decisionOf(refusal("volumes", problem && `${name} ${path} ${problem}`));
 }
 
-/** Every rule that an action breaks. */
+/** All rules that an action breaks. */
 export function refusals(policy: Policy, catalogue: Catalogue, action: JudgedAction): readonly Refusal[] {
   const { networkNamespaces, pidNamespaces } = policy;
   const { networkNamespace, pidNamespace } = action;
@@ -68,7 +68,7 @@ export function refusals(policy: Policy, catalogue: Catalogue, action: JudgedAct
   ];
 }
 
-/** What an action may be given depends on which image it is. */
+/** What an action may be given depends on its image. */
 function inputRefusals(policy: Policy, catalogue: Catalogue, action: JudgedAction): readonly Refusal[] {
   const untrusted = trustProblem(policy, catalogue, action.image);
   if (untrusted !== undefined) return refusal("trustedImages", untrusted);
@@ -90,7 +90,7 @@ function refusal(rule: PolicyRule, message: string | undefined): readonly Refusa
   return message === undefined ? [] : [{ rule, reason: reasonFor(rule, message) }];
 }
 
-/** With every problem that the first broken rule has with the action. */
+/** The first broken rule, with all of its problems. */
 function decisionOf(found: readonly Refusal[]): Decision {
   const rule = found[0]?.rule;
   if (rule === undefined) return { allowed: true };

@@ -10,14 +10,14 @@ import { isTrusted, ownActionOf } from "./trust-rule.ts";
 type Asked = Pick<Action, "command" | "environment" | "image">;
 type EnvironmentPolicy = Pick<Policy, "environment" | "trustedImages">;
 
-/** Names the machine whose connection the worker hands over, so every image that receives connections takes it. */
+/** Names the machine whose connection the worker passes, so every image that receives connections accepts it. */
 const MACHINE = "MACHINE";
 const HELP = "--help";
-/** A template may hold any number of wrong names; comparing each with every input takes time. */
+/** A template may contain many wrong names, and comparing each with every input takes time. */
 const MOST_PROBLEMS = 10;
 const LONGEST_NAME = 128;
 
-/** What is wrong with the variables of an action and, for an action of this project, with its flags. */
+/** Problems with an action's variables and, for an action of this project, with its flags. */
 export function environmentProblems(
   action: Asked,
   policy: EnvironmentPolicy,
@@ -29,7 +29,7 @@ export function environmentProblems(
   const added = namesAdded(policy, action.image);
   const isAllowed = (variable: string) => known.has(variable) || added.some((name) => fits(name, variable));
   const refused = givenNames(action).filter(({ name, variable, from }) => {
-    // The arguments of any other image mean what that image says they mean.
+    // Only the image knows what its arguments mean.
     if (from === "command" && (own === undefined || name === HELP)) return false;
     return variable === undefined || !isAllowed(variable);
   });
@@ -50,7 +50,7 @@ function describe({ name, variable, from }: GivenName, own: string | undefined, 
   return `${text} is not an input of ${own}${meant === undefined ? "" : `: did you mean ${meant}?`}`;
 }
 
-/** What the policy adds for an image: names, and beginnings of names followed by `*`. */
+/** What the policy adds for an image: names, and prefixes followed by `*`. */
 function namesAdded({ environment }: Pick<Policy, "environment">, image: string): readonly string[] {
   const reference = parseImageReference(image);
   if (!reference) return [];
@@ -61,7 +61,7 @@ function fits(name: string, variable: string): boolean {
   return name.endsWith("*") ? variable.startsWith(name.slice(0, -1)) : variable === name;
 }
 
-/** Why an action must not bring what it brings of a connection of its own. */
+/** Why an action must not use the connection that it was given directly. */
 export function ownConnectionProblem(
   action: Pick<Action, "command" | "environment">,
   policy: Pick<Policy, "ownConnections" | "tenants">,
@@ -71,7 +71,7 @@ export function ownConnectionProblem(
   return `${first} must not be set: name a machine with MACHINE`;
 }
 
-/** With tenants, an action that says itself where a BMC is could reach everybody's. */
+/** With tenants, an action with an address of its own could reach every tenant's BMCs. */
 export function ownConnectionsAllowed({
   ownConnections,
   tenants,

@@ -18,33 +18,31 @@ import { agentProblem, tenantMachineProblem } from "./tenant-rule.ts";
 import { isTrusted } from "./trust-rule.ts";
 import { holdsFor, volumeProblem } from "./volume-rule.ts";
 
-/** What decides about actions. */
-export interface Deciding {
-  /** As `settleTrust` made it. */
+export interface ExplainOptions {
+  /** From `settleTrust`. */
   readonly policy: Policy;
   readonly catalogue: Catalogue;
   readonly unsafeAnyImage: boolean;
   readonly inventory: Inventory;
   readonly agentIdPattern: string;
   readonly runtime: "docker" | "in-process" | "kubernetes" | "process";
-  /** How containers run where the policy does not say. */
+  /** How containers run if the policy does not say. */
   readonly settings: Required<Omit<LaunchTerms, "privileged">>;
 }
 
-/** A rule's verdict: `rule` is a key of the policy, `machine` for the inventory's part, or `runtime`. */
-export interface Finding {
+/** `rule` is a key of the policy, `machine` for the inventory, or `runtime`. */
+export interface RuleFinding {
   readonly rule: string;
   /** One line. */
   readonly reason: string;
 }
 
-/** A value, and what says so: an entry of the policy, such as `containers.0`, or `settings`. */
+/** A value and its origin: an entry of the policy, such as `containers.0`, or `settings`. */
 export interface Chosen<Value> {
   readonly value: Value;
   readonly by: string;
 }
 
-/** How an action's container would run. */
 export type ContainerTerms = {
   readonly [Name in Exclude<keyof LaunchTerms, "privileged">]-?: Chosen<Required<LaunchTerms>[Name]>;
 } & { readonly privileged: boolean };
@@ -52,57 +50,59 @@ export type ContainerTerms = {
 export interface Explanation {
   readonly machine?: string;
   readonly allowed: boolean;
-  /** Everything that is against it. */
-  readonly refusals: readonly Finding[];
-  /** Whether its image receives BMC connections, and what says so. */
-  readonly trust: Finding & { readonly trusted: boolean };
-  /** What lets it run; of interest only where nothing is against it. */
-  readonly grants: readonly Finding[];
-  /** What would apply to it and does not with this runtime. */
-  readonly unenforced: readonly Finding[];
+  /** Every reason to deny it. */
+  readonly refusals: readonly RuleFinding[];
+  /** Whether its image receives BMC connections, and why. */
+  readonly trust: RuleFinding & { readonly trusted: boolean };
+  /** The entries that allow it; of interest only without refusals. */
+  readonly grants: readonly RuleFinding[];
+  /** Rules that would apply, but not with this runtime. */
+  readonly unenforced: readonly RuleFinding[];
   /** Absent without containers. */
   readonly container?: ContainerTerms;
 }
 
-/** What would become of an action: the rules that decide about one that is run, all of them, and nothing is run. */
-export async function explain(action: Action, deciding: Deciding): Promise<Explanation> {
-  const { policy, runtime } = deciding;
-  const judged = await judge(action, deciding);
+/** Applies all rules to an action without running it. */
+export async function explain(action: Action, options: ExplainOptions): Promise<Explanation> {
+  const { policy, runtime } = options;
+  const judged = await judge(action, options);
   const { located, against } = judged;
   const machine = located.ok && "machine" in located ? located.machine : undefined;
-  const refused = [...against, ...(await againstHooks(action, judged, deciding))];
+  const refused = [...against, ...(await againstHooks(action, judged, options))];
   return {
-    ...defined({ machine }),
     allowed: refused.length === 0,
     refusals: refused,
-    trust: explainTrust(action.image, deciding),
+    trust: explainTrust(action.image, options),
     grants: grantsOf(action, machine, policy),
     unenforced: hasContainers(runtime) ? [] : unenforcedFor(action, policy, runtime),
-    ...(hasContainers(runtime) ? { container: containerTerms(action, deciding) } : {}),
+    ...defined({
+      machine,
+      container: hasContainers(runtime) ? containerTerms(action, options) : undefined,
+    }),
   };
 }
 
-function hasContainers(runtime: Deciding["runtime"]): boolean {
+function hasContainers(runtime: ExplainOptions["runtime"]): boolean {
   return runtime === "docker" || runtime === "kubernetes";
 }
 
-interface Judgement {
+interface Findings {
   readonly located: ResolvedMachine;
-  readonly against: readonly Finding[];
+  readonly against: readonly RuleFinding[];
 }
 
-async function judge(action: Action, deciding: Deciding): Promise<Judgement> {
-  const { policy, catalogue, inventory, agentIdPattern, runtime } = deciding;
+async function judge(action: Action, options: ExplainOptions): Promise<Findings> {
+  const { policy, catalogue, inventory, agentIdPattern, runtime } = options;
   let byPolicy: Refusal | undefined;
   const located = resolveMachine(action, inventory, agentIdPattern, (machine) => {
     const decision = decideMachine(policy, action, machine);
     if (!decision.allowed) byPolicy ??= { rule: decision.rule, reason: decision.reason };
     return decision;
   });
-  const against: Finding[] = [...refusals(policy, catalogue, action)];
+  const against: RuleFinding[] = [...refusals(policy, catalogue, action)];
   if (!located.ok) {
     const found = located.reason === byPolicy?.reason ? byPolicy : ofMachine(located.reason);
-    // A namespace that may use nothing may not use this machine either.
+    // A namespace without any right has no right to this machine either.
     if (!against.some(({ rule }) => rule === found.rule)) against.push(found);
   }
   if (runtime === "kubernetes") {
@@ -112,15 +112,15 @@ async function judge(action: Action, deciding: Deciding): Promise<Judgement> {
   return { located, against };
 }
 
-/** What follows a failure has other arguments and must be for the same machine. */
+/** Hooks have other arguments and must be for the same machine. */
 async function againstHooks(
   action: Action,
-  { located, against }: Judgement,
-  deciding: Deciding,
-): Promise<readonly Finding[]> {
-  const found: Finding[] = [];
+  { located, against }: Findings,
+  options: ExplainOptions,
+): Promise<readonly RuleFinding[]> {
+  const found: RuleFinding[] = [];
   for (const { name, action: hook } of hooksOf(action)) {
-    const other = await judge(hook, deciding);
+    const other = await judge(hook, options);
     const further = other.against.filter(({ reason }) => !against.some((same) => same.reason === reason));
     if (located.ok && other.located.ok && lockKeyIn(located) !== lockKeyIn(other.located)) {
       further.push(ofMachine("is for another machine than the action"));
@@ -134,20 +134,20 @@ function lockKeyIn(located: ResolvedMachine): string | undefined {
   return "lockKey" in located ? located.lockKey : undefined;
 }
 
-function ofMachine(reason: string): Finding {
+function ofMachine(reason: string): RuleFinding {
   return { rule: "machine", reason };
 }
 
-async function refusedByRuntime(action: Action, policy: Policy): Promise<readonly Finding[]> {
+async function refusedByRuntime(action: Action, policy: Policy): Promise<readonly RuleFinding[]> {
   const refusal = await refusalOf(action, (file) => decideFile(policy, action, file));
   if (!refusal) return [];
   return [{ rule: refusal.class === "usage" ? "volumes" : "runtime", reason: refusal.reason }];
 }
 
-/** Whether an image receives BMC connections, and what says so. */
+/** Whether an image receives BMC connections, and why. */
 export function explainTrust(
   image: string,
-  { policy, runtime, unsafeAnyImage }: Pick<Deciding, "policy" | "runtime" | "unsafeAnyImage">,
+  { policy, runtime, unsafeAnyImage }: Pick<ExplainOptions, "policy" | "runtime" | "unsafeAnyImage">,
 ): Explanation["trust"] {
   const receives = "it receives its machine's BMC connection";
   if (!hasContainers(runtime)) {
@@ -172,14 +172,14 @@ function fittingPattern(image: string, patterns: readonly string[]): number {
   return reference ? patterns.findIndex((pattern) => matchesImagePattern(pattern, reference)) : -1;
 }
 
-/** Which entry of each rule lets the action do what it asks for. */
-function grantsOf(action: Action, machine: string | undefined, policy: Policy): readonly Finding[] {
+/** The entries that allow what the action asks for. */
+function grantsOf(action: Action, machine: string | undefined, policy: Policy): readonly RuleFinding[] {
   const { images = EVERY_IMAGE, volumes, tenants = [], agents = [] } = policy;
   const image = fittingPattern(action.image, images);
   const namespace = namespaceOf(action);
-  const granted = (rule: string, index: number, reason: string): readonly Finding[] =>
+  const granted = (rule: string, index: number, reason: string): readonly RuleFinding[] =>
     index < 0 ? [] : [{ rule: `${rule}.${index}`, reason }];
-  const forMachine = (name: string): readonly Finding[] => [
+  const forMachine = (name: string): readonly RuleFinding[] => [
     ...granted(
       "tenants",
       tenants.findIndex((tenant) => !tenantMachineProblem(action, name, [tenant])),
@@ -217,7 +217,7 @@ function grantsOf(action: Action, machine: string | undefined, policy: Policy): 
   ];
 }
 
-function containerTerms({ image }: Action, { policy, settings }: Deciding): ContainerTerms {
+function containerTerms({ image }: Action, { policy, settings }: ExplainOptions): ContainerTerms {
   const rule = containerRuleFor(policy, image);
   const entry = `containers.${rule === undefined ? -1 : policy.containers.indexOf(rule)}`;
   const terms = launchTerms(policy, image);
@@ -232,9 +232,9 @@ function containerTerms({ image }: Action, { policy, settings }: Deciding): Cont
   };
 }
 
-function unenforcedFor({ image }: Action, policy: Policy, runtime: string): readonly Finding[] {
+function unenforcedFor({ image }: Action, policy: Policy, runtime: string): readonly RuleFinding[] {
   const rule = containerRuleFor(policy, image);
-  const found: Finding[] = [];
+  const found: RuleFinding[] = [];
   if (rule !== undefined) {
     found.push({
       rule: `containers.${policy.containers.indexOf(rule)}`,

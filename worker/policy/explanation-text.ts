@@ -1,7 +1,6 @@
 import { formatTable } from "../../shared/table.ts";
 import type { ContainerTerms, Explanation } from "./explain.ts";
 
-/** An action of a template, and what would become of it. */
 export interface ExplainedAction extends Explanation {
   readonly task: string;
   readonly action: string;
@@ -9,7 +8,7 @@ export interface ExplainedAction extends Explanation {
   readonly image: string;
 }
 
-/** For people: a line for each rule that has something to say, the action's name on the first of its lines. */
+/** One line per rule; the action's name is on the first line of each action. */
 export function explanationTable(explained: readonly ExplainedAction[]): string {
   const rows = explained.flatMap(({ task, action, machine = "-", ...explanation }) => {
     const said = findings(explanation);
@@ -36,11 +35,11 @@ function findings({
   "allowed" | "container" | "grants" | "refusals" | "trust" | "unenforced"
 >): readonly Line[] {
   if (!allowed) {
-    // The rule has a column of its own.
+    // The rule has its own column.
     return refusals.map((refusal) => [refusal.rule, refusal.reason.replace(`policy ${refusal.rule}: `, "")]);
   }
   return [
-    // Without containers every action that runs is the worker's own.
+    // Without containers only the worker's own actions run.
     ...[...(container ? [trust] : []), ...grants, ...unenforced].map(
       ({ rule, reason }): Line => [rule, reason],
     ),
@@ -48,7 +47,7 @@ function findings({
   ];
 }
 
-/** The terms of one origin on one line. */
+/** One line per origin. */
 function termLines({ pull, memoryBytes, cpus, pids, privileged }: ContainerTerms): readonly Line[] {
   const terms: readonly Line[] = [
     [pull.by, `pull ${pull.value}`],
@@ -63,7 +62,7 @@ function termLines({ pull, memoryBytes, cpus, pids, privileged }: ContainerTerms
   ];
 }
 
-/** As it would be written: `256Mi`. */
+/** As an operator writes it: `256Mi`. */
 function sizeText(bytes: number): string {
   const units = [
     ["Gi", 1_024 ** 3],

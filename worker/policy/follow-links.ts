@@ -3,7 +3,7 @@ import { basename, dirname, join } from "node:path";
 
 export type FollowedLinks = { readonly path: string } | { readonly problem: string };
 
-/** An absolute path as the system reaches it: every link in the part of it that exists is followed. */
+/** An absolute path with every link in its existing part followed. */
 export async function followLinks(path: string): Promise<FollowedLinks> {
   try {
     return { path: await realpath(path) };
@@ -11,7 +11,7 @@ export async function followLinks(path: string): Promise<FollowedLinks> {
     const code = codeOf(thrown);
     if (code !== "ENOENT") return { problem: `its links cannot be followed (${code})` };
   }
-  // What is opened for writing through such a link is made where it points.
+  // Writing through a dangling link creates the file at its target.
   if (await isThere(path)) return { problem: "it is a link that leads nowhere" };
   const folder = await followLinks(dirname(path));
   return "problem" in folder ? folder : { path: join(folder.path, basename(path)) };

@@ -1,6 +1,6 @@
 import type { VolumeRule } from "./policy.ts";
 
-/** Sockets through which a container engine can be told to do anything on the host. */
+/** Sockets that give full control of the host through a container engine. */
 const ENGINE_SOCKETS = [
   "/run/docker.sock",
   "/run/podman/podman.sock",
@@ -10,13 +10,13 @@ const ENGINE_SOCKETS = [
 ];
 const ENGINE_SOCKET_NAME = /^(docker|podman|containerd|crio|cri-dockerd)\.sock$/;
 
-/** What the policy's volumes say about an absolute path of the host, by its text alone. */
+/** What the policy's volumes say about an absolute host path, by its text alone. */
 export type HostPathVerdict =
   | { readonly listed: false }
   | {
       readonly listed: true;
       readonly writable: boolean;
-      /** The container engine's socket that is or lies below the path, unless the policy lists it. */
+      /** The engine's socket at or below the path, unless the policy lists it. */
       readonly openSocket: string | undefined;
     };
 
@@ -37,7 +37,7 @@ export function climbs(path: string): boolean {
   return path.split("/").includes("..");
 }
 
-/** `/var/run` is a link to `/run` on every system that has both. */
+/** `/var/run` links to `/run`. */
 function normalise(path: string): string {
   const clean = `/${path
     .split("/")

@@ -5,9 +5,9 @@ import { matchesWildcard } from "./wildcard.ts";
 const DEFAULT_REGISTRY = "docker.io";
 
 /**
- * Whether an image is what a pattern names. Both are compared in full, so that `alpine` is
- * `docker.io/library/alpine`. A pattern without tag allows every tag and digest. A pattern with a tag does
- * not allow a digest beside it: engines then ignore the tag, and so the digest may be of anything.
+ * Whether an image matches a pattern. Both are compared in full, so `alpine` is `docker.io/library/alpine`. A pattern
+ * without a tag allows every tag and digest. A pattern with a tag does not allow an additional digest: engines then
+ * ignore the tag, so the digest may belong to any image.
  */
 export function matchesImagePattern(pattern: string, reference: ImageReference): boolean {
   const [tagged = "", digest] = pattern.split("@");
@@ -52,7 +52,7 @@ function fullName({ registry = DEFAULT_REGISTRY, repository }: ImageReference): 
   return `${registry.toLowerCase()}/${withLibrary(registry, repository)}`;
 }
 
-/** A pattern that begins with a wildcard says itself what it means for the registry. */
+/** A pattern that starts with a wildcard includes the registry. */
 function fullPattern(name: string): string {
   const [first = "", ...rest] = name.split("/");
   if (first.includes("*")) return name;

@@ -4,16 +4,14 @@ import type { LaunchTerms } from "../runtime/runtime.ts";
 import { matchesAnyImage } from "./image-rule.ts";
 import type { ContainerRule, Policy } from "./policy.ts";
 
-/** On what terms the policy lets an image run; what it does not say is the runtime's to know. */
+/** What the policy says about how an image runs; the runtime's settings fill in the rest. */
 export function launchTerms(policy: Pick<Policy, "containers" | "privileged">, image: string): LaunchTerms {
   const { pull, memory, cpus, pids } = containerRuleFor(policy, image) ?? {};
-  return {
-    ...defined({ pull, memoryBytes: memory, cpus, pids }),
-    ...(isPrivileged(policy, image) ? { privileged: true } : {}),
-  };
+  const privileged = isPrivileged(policy, image) || undefined;
+  return defined({ pull, memoryBytes: memory, cpus, pids, privileged });
 }
 
-/** The first that fits. */
+/** The first match. */
 export function containerRuleFor(
   { containers }: Pick<Policy, "containers">,
   image: string,
@@ -22,7 +20,7 @@ export function containerRuleFor(
   return reference && containers.find(({ images }) => matchesAnyImage(images, reference));
 }
 
-/** An image without its digest is not the one that the policy names, whatever its tag leads to now. */
+/** Only a digest identifies the image that the policy names: a tag can be moved. */
 function isPrivileged({ privileged }: Pick<Policy, "privileged">, image: string): boolean {
   const reference = parseImageReference(image);
   return reference?.digest !== undefined && matchesAnyImage(privileged, reference);

@@ -12,7 +12,7 @@ const refusedKeys: Readonly<Record<string, string>> = {
   pullPolicy: "is not known: when to pull belongs to images, write pull below containers",
 };
 
-/** Reads a whole policy; every problem comes with its line. An empty file is the default policy. */
+/** Parses a whole policy; every problem has its line. An empty file is the default policy. */
 export function parsePolicy(path: string, text: string): Checked<Policy> {
   const yaml = parseYaml(path, text);
   if (!yaml.ok) return yaml;
@@ -28,7 +28,7 @@ export function parsePolicy(path: string, text: string): Checked<Policy> {
   return { ok: false, problems: byLine(problems) };
 }
 
-/** What is allowed, but leaves tenants a way to what they are not to have. */
+/** What is allowed but lets tenants reach machines or images of others. */
 function concerns(policy: Policy, document: YamlDocument): readonly Problem[] {
   const { tenants = [], trustedImages = [], privileged } = policy;
   const open = (patterns: readonly string[] | undefined) => patterns?.includes("**") ?? true;

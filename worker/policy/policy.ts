@@ -3,18 +3,18 @@ import { parseImageReference } from "../action/image-reference.ts";
 import { ContainerCpus, ContainerMemory, ContainerPids } from "../document/container-limits.ts";
 import { Toggle } from "../document/value-types.ts";
 
-/** `registry/path`, with `*` for anything within a path segment and `**` across segments; a tag or digest may follow. */
+/** `registry/path`, optionally with a tag or digest; `*` matches within a path segment, `**` across segments. */
 const ImagePattern = z.string().regex(/^[\w.*/:@[\]-]+$/, {
   error: "must be an image name, in which * and ** match parts, such as registry.example/acme/*",
 });
 const ImagePatterns = z.array(ImagePattern).min(1);
 
-/** One image and no other: a tag may be moved, and a pattern may come to fit more than was meant. */
+/** Exactly one image: a tag can be moved, and a pattern can match more than intended. */
 const PinnedImage = z.string().refine((image) => parseImageReference(image)?.digest !== undefined, {
   error: "must be one image with its digest, such as registry.example/acme/tool@sha256:…",
 });
 
-/** The names of machines, and of Kubernetes namespaces, are made of these. */
+/** The characters of machine names and Kubernetes namespaces. */
 const NAME_CHARACTERS = /^[a-z0-9.*-]+$/;
 const MachinePatterns = z
   .array(
@@ -44,16 +44,16 @@ const HostPath = z
   .refine((path) => !path.split("/").includes(".."), { error: "must not contain .." })
   .transform((path) => path.replace(/\/+/g, "/").replace(/(.)\/$/, "$1"));
 
-/** A host path that actions may mount, and everything below it. */
+/** A host path that actions may mount, with everything below it. */
 const VolumeRule = z.strictObject({
   path: HostPath,
   access: z.enum(["ro", "rw"]).prefault("ro"),
-  /** Of the workflows that may; all when absent. */
+  /** Namespaces whose workflows may mount it; absent means all. */
   namespaces: NamespacePatterns.optional(),
 });
 export type VolumeRule = z.infer<typeof VolumeRule>;
 
-/** How containers of some images run. What is not said is as the settings have it. */
+/** How containers of some images run. The settings fill in what is absent. */
 const ContainerRule = z
   .strictObject({
     images: ImagePatterns,
@@ -67,7 +67,7 @@ const ContainerRule = z
   });
 export type ContainerRule = z.infer<typeof ContainerRule>;
 
-/** Workflows of these namespaces may use these machines, with these images; all that `images` allows when absent. */
+/** Workflows of these namespaces may use these machines, with these images; absent `images` means all that the policy allows. */
 const TenantRule = z.strictObject({
   namespaces: NamespacePatterns,
   machines: MachinePatterns,
@@ -75,11 +75,11 @@ const TenantRule = z.strictObject({
 });
 export type TenantRule = z.infer<typeof TenantRule>;
 
-/** Tasks of these agent IDs may act on these machines. */
+/** Tasks of these agent IDs may use these machines. */
 const AgentRule = z.strictObject({ agentIds: AgentIdPatterns, machines: MachinePatterns });
 export type AgentRule = z.infer<typeof AgentRule>;
 
-/** Variables that these images accept beside the inputs of this project's actions. */
+/** Variables that these images accept in addition to the inputs of this project's actions. */
 const EnvironmentRule = z.strictObject({
   images: ImagePatterns,
   names: z
@@ -93,35 +93,35 @@ const EnvironmentRule = z.strictObject({
 
 export const EVERY_IMAGE = ["**"];
 
-/** Which actions may run, and what they may ask for. */
+/** Which actions may run, and what they may use. */
 export const Policy = z.strictObject({
-  /** The images that may run; those of `trustedImages` when absent, and without that every image. */
+  /** Images that may run. Absent means those of `trustedImages` or, without these, every image. */
   images: ImagePatterns.optional(),
-  /** The images that receive their machine's BMC connection; `settleTrust` decides what absent means. */
+  /** Images that receive their machine's BMC connection; `settleTrust` gives the default. */
   trustedImages: z.array(ImagePattern).optional(),
-  /** Which images need a digest: a tag may be moved to something else. */
+  /** Images that need a digest, because a tag can be moved. */
   digestOnly: z
     .union([z.literal("trusted"), Toggle], { error: "must be true, false or trusted" })
     .prefault(false),
-  /** Without containers, also where the files are that an action's variables may name: those with access `rw`. */
+  /** Without containers, the ones with access `rw` also limit the files that an action's variables may name. */
   volumes: z.array(VolumeRule).prefault([]),
   /** Exact values such as `host`. */
   networkNamespaces: z.array(z.string().min(1)).prefault([]),
   pidNamespaces: z.array(z.string().min(1)).prefault([]),
   environment: z.array(EnvironmentRule).prefault([]),
-  /** Whether an action may say itself where a BMC is; when absent, only as long as there are no tenants. */
+  /** Whether an action may carry a BMC address of its own. Absent means only without tenants. */
   ownConnections: z.enum(["allow", "deny"]).optional(),
-  /** The first that fits an image applies to it. */
+  /** The first match applies. */
   containers: z.array(ContainerRule).prefault([]),
-  /** Images that run with every right on the worker's host. */
+  /** Images that run with full rights on the worker's host. */
   privileged: z
     .array(PinnedImage, {
       error: "must be a list of images, each with its digest: nothing else runs privileged",
     })
     .prefault([]),
-  /** When given, a workflow of any other namespace runs nothing. */
+  /** If present, workflows of other namespaces run nothing. */
   tenants: z.array(TenantRule).min(1).optional(),
-  /** When given, a task of any other agent ID acts on no machine. */
+  /** If present, tasks of other agent IDs can use no machine. */
   agents: z.array(AgentRule).min(1).optional(),
 });
 export type Policy = z.infer<typeof Policy>;

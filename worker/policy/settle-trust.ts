@@ -1,18 +1,18 @@
+import { defined } from "../../shared/defined.ts";
 import type { Problem } from "../../shared/document/problem.ts";
 import { version } from "../../shared/version.ts";
 import { parseImageReference } from "../action/image-reference.ts";
 import { matchesAnyImage } from "./image-rule.ts";
 import { EVERY_IMAGE, type Policy } from "./policy.ts";
 
-/** The settings on which it depends which images are trusted. */
+/** The settings that determine which images are trusted. */
 export interface TrustSettings {
   readonly runtime: "docker" | "in-process" | "kubernetes" | "process";
   readonly unsafeAnyImage: boolean;
-  /** With `{action}`, and maybe `{version}`; absent where the worker does no work of Rufio's. */
+  /** With `{action}` and optionally `{version}`; absent without Rufio. */
   readonly rufioImage?: string;
 }
 
-/** With the lines that are missing, as they belong into the file. */
 const FIX = `Add these lines to the policy, with your registry:
 
     trustedImages:
@@ -25,8 +25,8 @@ export type SettledPolicy =
   | ({ readonly ok: false } & Pick<Problem, "message" | "fix">);
 
 /**
- * A policy with the images that it allows and trusts under these settings. Without containers the worker runs nothing but its
- * own actions; with them somebody must have said which images receive BMC connections.
+ * Adds to a policy the images that these settings allow and trust. Without containers the worker runs only its own actions;
+ * with containers the policy must list the images that receive BMC connections.
  */
 export function settleTrust(
   policy: Policy,
@@ -34,11 +34,10 @@ export function settleTrust(
 ): SettledPolicy {
   const { trustedImages, images = trustedImages ?? EVERY_IMAGE } = policy;
   const hasContainers = runtime === "docker" || runtime === "kubernetes";
-  if (!hasContainers) return { ok: true, policy: { ...policy, images, trustedImages: EVERY_IMAGE } };
+  if (!hasContainers || (unsafeAnyImage && trustedImages === undefined)) {
+    return { ok: true, policy: { ...policy, images, trustedImages: EVERY_IMAGE } };
+  }
   if (unsafeAnyImage) {
-    if (trustedImages === undefined) {
-      return { ok: true, policy: { ...policy, images, trustedImages: EVERY_IMAGE } };
-    }
     return refused(
       "trustedImages contradicts --unsafe-any-image, which trusts every image: remove one of them",
     );
@@ -55,7 +54,7 @@ export function settleTrust(
   return { ok: true, policy: { ...policy, images, trustedImages } };
 }
 
-/** Looks at one of the images that Rufio's Tasks lead to. */
+/** Checks one of the images that Rufio's Tasks need. */
 function trustsRufio(trustedImages: readonly string[], rufioImage: string): boolean {
   const image = rufioImage.replaceAll("{action}", "power-on").replaceAll("{version}", version);
   const reference = parseImageReference(image);
@@ -63,5 +62,5 @@ function trustsRufio(trustedImages: readonly string[], rufioImage: string): bool
 }
 
 function refused(message: string, fix?: string): SettledPolicy {
-  return { ok: false, message, ...(fix !== undefined && { fix }) };
+  return { ok: false, message, ...defined({ fix }) };
 }

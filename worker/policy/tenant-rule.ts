@@ -8,7 +8,7 @@ import { matchesName } from "./wildcard.ts";
 
 export type TenantAction = Pick<Action, "image" | "workflowId">;
 
-/** Why no machine at all may be used by an action of this namespace; undefined when there may be one. */
+/** Why an action of this namespace may use no machine at all; undefined if it may use some. */
 export function tenantProblem(
   action: TenantAction,
   tenants: readonly TenantRule[] | undefined,
@@ -24,7 +24,7 @@ export function tenantProblem(
   return undefined;
 }
 
-/** Why an action must not use a machine of this name; undefined when it may. Looks at the name alone. */
+/** Why an action must not use a machine of this name; undefined if it may. Checks the name only. */
 export function tenantMachineProblem(
   action: TenantAction,
   machine: string,
@@ -40,7 +40,7 @@ export function tenantMachineProblem(
   return `namespace ${namespace} may not run the image ${action.image} on machine ${machine}`;
 }
 
-/** Why a task of this agent ID must not act on a machine of this name; undefined when it may. */
+/** Why a task of this agent ID must not use a machine of this name; undefined if it may. */
 export function agentProblem(
   { agentId }: Pick<Action, "agentId">,
   machine: string,

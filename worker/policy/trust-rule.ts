@@ -11,18 +11,18 @@ export function isTrusted({ trustedImages = [] }: TrustPolicy, image: string): b
   return reference !== undefined && matchesAnyImage(trustedImages, reference);
 }
 
-/** The action of this project that a trusted image is; undefined for any other image. */
+/** The action of this project in a trusted image; undefined for other images. */
 export function ownActionOf(policy: TrustPolicy, catalogue: Catalogue, image: string): string | undefined {
   return isTrusted(policy, image) ? actionNamed(catalogue, image) : undefined;
 }
 
-/** Why an image must not run: it carries an action's name, and the action could not reach a BMC. */
+/** Why an image must not run: it has an action's name but would receive no BMC connection. */
 export function trustProblem(policy: TrustPolicy, catalogue: Catalogue, image: string): string | undefined {
   if (isTrusted(policy, image) || actionNamed(catalogue, image) === undefined) return undefined;
   return `${image} is not trusted with BMC connections`;
 }
 
-/** An image is named after its action. */
+/** Images are named after their action. */
 function actionNamed(catalogue: Catalogue, image: string): string | undefined {
   const name = parseImageReference(image)?.name;
   return name !== undefined && catalogue.names().includes(name) ? name : undefined;

@@ -3,12 +3,12 @@ import { climbs, judgeHostPath } from "./host-path.ts";
 import { isInNamespace } from "./namespace.ts";
 import type { VolumeRule } from "./policy.ts";
 
-/** Whether a rule holds for an action's workflow. */
+/** Whether a rule applies to an action's workflow. */
 export function holdsFor({ namespaces }: VolumeRule, action: Pick<ActionId, "workflowId">): boolean {
   return namespaces === undefined || isInNamespace(action, namespaces);
 }
 
-/** Why a volume of an action may not be mounted; undefined when it may. */
+/** Why an action must not mount a volume; undefined if it may. */
 export function volumeProblem(volume: string, rules: readonly VolumeRule[]): string | undefined {
   const [source = "", target = "", options = "", ...more] = volume.split(":");
   if (more.length > 0 || target === "") return `${volume} is not source:target or source:target:options`;

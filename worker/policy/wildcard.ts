@@ -1,13 +1,13 @@
 /**
- * Whether `text` as a whole is what `pattern` says: `**` stands for anything, `*` for anything without a
- * slash, every other character for itself. Takes time in proportion to the lengths of both, whatever they hold.
+ * Whether `text` as a whole matches `pattern`: `**` matches anything, `*` anything without a slash, and every other
+ * character itself. The time is proportional to the lengths of both, whatever they contain.
  */
 export function matchesWildcard(pattern: string, text: string): boolean {
-  // The usual patterns, at once: every action is matched several times.
+  // Fast path for common patterns: every action is matched several times.
   if (!pattern.includes("*")) return pattern === text;
   if (pattern === "**") return true;
   const parts = pattern.match(/\*+|[^*]/gs) ?? [];
-  // At each index: whether so many parts match what was read of the text.
+  // Per index: whether that many parts match the text so far.
   let reached = withEmptyWildcards([true], parts);
   for (let at = 0; at < text.length && reached.includes(true); at += 1) {
     const character = text.charAt(at);
@@ -22,7 +22,7 @@ export function matchesWildcard(pattern: string, text: string): boolean {
   return reached[parts.length] === true;
 }
 
-/** A wildcard may stand for nothing. */
+/** A wildcard may match nothing. */
 function withEmptyWildcards(reached: boolean[], parts: readonly string[]): boolean[] {
   for (const [index, part] of parts.entries()) {
     if (reached[index] && part.startsWith("*")) reached[index + 1] = true;
@@ -30,7 +30,7 @@ function withEmptyWildcards(reached: boolean[], parts: readonly string[]): boole
   return reached;
 }
 
-/** The same for names, which have no segments: every `*` stands for anything. */
+/** For names, which have no segments: every `*` matches anything. */
 export function matchesName(pattern: string, name: string): boolean {
   return matchesWildcard(pattern.replace(/\*+/g, "**"), name);
 }

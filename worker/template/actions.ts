@@ -1,27 +1,28 @@
+import { defined } from "../../shared/defined.ts";
 import type { Action } from "../action/action.ts";
 import type { Template, TemplateAction, TemplateTask } from "./template.ts";
 
-/** An action as a worker gets it, but for the IDs that a workflow gives it. */
+/** An action as a worker receives it, without the IDs that a workflow adds. */
 export interface PlannedAction extends Omit<Action, "workflowId" | "taskId" | "actionId"> {
   readonly taskName: string;
 }
 
-/** All actions of a template in the order they run. */
+/** All actions of a template in the order in which they run. */
 export function actionsOf(template: Template): readonly PlannedAction[] {
   return template.tasks.flatMap(actionsOfTask);
 }
 
 /**
- * A task's actions with what the task sets for all of them, merged as the tink server does: the action's
- * environment wins and is sorted, volumes are the task's and then the action's, `namespaces.pid` beats `pid`.
+ * A task's actions with the task's own fields merged in, as the tink server does it: the action's environment wins and is
+ * sorted, the task's volumes come before the action's, `namespaces.pid` beats `pid`.
  */
 export function actionsOfTask(task: TemplateTask): readonly PlannedAction[] {
   return task.actions.map((action) => planned(task, action));
 }
 
 function planned(task: TemplateTask, action: TemplateAction): PlannedAction {
-  const networkNamespace = action.namespaces?.network;
-  const pidNamespace = action.namespaces?.pid || action.pid;
+  const networkNamespace = action.namespaces?.network || undefined;
+  const pidNamespace = action.namespaces?.pid || action.pid || undefined;
   return {
     taskName: task.name,
     agentId: task.worker,
@@ -31,8 +32,7 @@ function planned(task: TemplateTask, action: TemplateAction): PlannedAction {
     command: action.command,
     volumes: [...task.volumes, ...action.volumes],
     environment: sorted({ ...task.environment, ...action.environment }),
-    ...(networkNamespace ? { networkNamespace } : {}),
-    ...(pidNamespace ? { pidNamespace } : {}),
+    ...defined({ networkNamespace, pidNamespace }),
   };
 }
 

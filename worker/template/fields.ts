@@ -1,17 +1,17 @@
 import { type Alias, isAlias, isMap, isNode, isScalar, isSeq, type Node, type YAMLMap } from "yaml";
 import { oneLine } from "../../shared/contract/result.ts";
 
-/** The problems found so far, at offsets of the YAML text. */
+/** Records a problem at an offset of the YAML text. */
 export type Report = (offset: number, message: string) => void;
 
-/** Thrown when a document repeats itself through aliases beyond reason. */
+/** Thrown when a document uses too many aliases. */
 export class TooManyAliases extends Error {
   override readonly name = "TooManyAliases";
 }
 
 const MOST_ALIASES = 1_000;
 
-/** A YAML document being read: follows its aliases and collects what is wrong. */
+/** Reads a YAML document: follows aliases and collects problems. */
 export class Reading {
   readonly report: Report;
   readonly #aliases: ReadonlyMap<Alias, Node>;
@@ -22,7 +22,7 @@ export class Reading {
     this.report = report;
   }
 
-  /** The node itself, whatever it is an alias of; undefined for nothing and for null. */
+  /** The node, or the target of an alias; undefined for nothing and for null. */
   node(value: unknown): Node | undefined {
     if (isAlias(value)) {
       this.#followed += 1;
@@ -33,7 +33,7 @@ export class Reading {
     return isMap(value) || isSeq(value) ? value : undefined;
   }
 
-  /** A map's fields; undefined, and a problem, when the node is none. */
+  /** A map's fields; undefined, with a problem, if the node is not a map. */
   fields(value: unknown, what: string, parent: number): Fields | undefined {
     const node = this.node(value);
     if (node && isMap(node)) return new Fields(this, node, what);
@@ -41,7 +41,7 @@ export class Reading {
     return undefined;
   }
 
-  /** A scalar as the text that was written: Go's YAML reads `1.10` and `true` into a string that way, too. */
+  /** A scalar as it was written: Go's YAML also reads `1.10` and `true` into a string this way. */
   text(value: unknown, what: string, parent: number): string {
     const node = this.node(value);
     if (node === undefined) return "";
@@ -57,9 +57,8 @@ interface Entry {
   readonly value: unknown;
 }
 
-/** The fields of one map, each read once by name; what nobody read is a problem in the end. */
+/** The fields of one map. `end` reports those that were not read. */
 export class Fields {
-  /** Where the map starts. */
   readonly offset: number;
   readonly #reading: Reading;
   readonly #what: string;
@@ -76,12 +75,12 @@ export class Fields {
     }
   }
 
-  /** A problem with a field's value, or with the map where it has no such field. */
+  /** Reports a problem at a field's value, or at the map if it has no such field. */
   problem(key: string, message: string): void {
     this.#reading.report(this.#valueOffset(key), message);
   }
 
-  /** Text that must be there and not empty; otherwise a problem, and undefined. */
+  /** Required text; a problem, and undefined, if it is missing or empty. */
   text(key: string): string | undefined {
     const text = this.optionalText(key);
     if (text !== undefined) return text;
@@ -90,12 +89,12 @@ export class Fields {
     return undefined;
   }
 
-  /** Undefined when the field is missing or empty. */
+  /** Undefined if the field is missing or empty. */
   optionalText(key: string): string | undefined {
     return this.#reading.text(this.#take(key), key, this.#valueOffset(key)) || undefined;
   }
 
-  /** Whole seconds; 0 when the field is missing. */
+  /** Whole seconds; 0 if the field is missing. */
   seconds(key: string): number {
     const node = this.#reading.node(this.#take(key));
     if (node === undefined) return 0;
@@ -110,7 +109,7 @@ export class Fields {
     return this.#items(key).map((item) => this.#reading.text(item, what, this.#valueOffset(key)));
   }
 
-  /** A list of at least one map; items that are none are problems and left out. */
+  /** A list of at least one map; other items are problems and left out. */
   maps(key: string, what: string, whenEmpty: string): readonly Fields[] {
     const node = this.#reading.node(this.#take(key));
     if (node === undefined || (isSeq(node) && node.items.length === 0)) this.problem(key, whenEmpty);
@@ -119,7 +118,7 @@ export class Fields {
       .filter((fields) => fields !== undefined);
   }
 
-  /** Undefined when the field is missing or empty. */
+  /** Undefined if the field is missing or empty. */
   map(key: string): Fields | undefined {
     const value = this.#take(key);
     if (this.#reading.node(value) === undefined) return undefined;
@@ -134,7 +133,7 @@ export class Fields {
     return Object.fromEntries(pairs);
   }
 
-  /** Reports every field that was not asked for. */
+  /** Reports every field that was not read. */
   end(): void {
     for (const [name, { offset }] of this.#entries) {
       if (!this.#read.has(name)) {
@@ -162,7 +161,7 @@ export class Fields {
   }
 }
 
-/** Where a node starts in the YAML text; `otherwise` for what has no place of its own. */
+/** The offset of a node in the YAML text; `otherwise` for a node without one. */
 function offsetOf(node: unknown, otherwise: number): number {
   return isNode(node) ? (node.range?.[0] ?? otherwise) : otherwise;
 }

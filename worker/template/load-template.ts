@@ -3,7 +3,7 @@ import type { Checked, Problem } from "../../shared/document/problem.ts";
 import { parseTemplate } from "./parse-template.ts";
 import type { Template } from "./template.ts";
 
-/** Reads a template's file and renders it with `map`, the `key=value` texts of a command line. */
+/** Reads a template file and renders it with `map`, the `key=value` texts of the command line. */
 export async function loadTemplate(path: string, map: unknown): Promise<Checked<Template>> {
   const { values, problems } = readMap(map);
   let text: string;

@@ -13,20 +13,19 @@ export type ParsedTemplate =
   | { readonly ok: false; readonly problems: readonly TemplateProblem[] };
 
 const NO_ACTIONS = "the task has no actions: the workflow would never get past it";
-/** What follows the first syntax errors is mostly their echo. */
+/** Further syntax errors are usually consequences of the first ones. */
 const MOST_SYNTAX_PROBLEMS = 10;
 const TOO_DEEP = "the template is nested too deeply";
-/** Nobody reads more, and each may quote a part of the template. */
+/** Each may quote a part of the template. */
 const MOST_PROBLEMS = 100;
 
 /**
- * Renders and parses a Tinkerbell template by the controller's rules and says everything that is wrong with
- * it at once, at its place in `text`. Stricter than the controller where a mistake would only show later:
- * unknown fields, repeated keys, tasks without a worker or without actions (which stop a workflow for good).
+ * Renders and parses a Tinkerbell template by the controller's rules. Reports all problems at once, with their place in
+ * `text`. Stricter than the controller about mistakes that would only show later: unknown fields, duplicate keys, tasks
+ * without a worker or without actions (which block a workflow forever).
  *
- * Values are put into the text before it is read as YAML, because that is what the controller does: a value
- * that holds YAML changes the template's structure. Never pass a value from a source that is not trusted
- * with the whole template.
+ * Values are inserted before the text is parsed as YAML, as the controller does it: a value that contains YAML changes
+ * the template's structure. Pass values only from sources that are trusted with the whole template.
  */
 export function parseTemplate(text: string, values: Readonly<Record<string, string>>): ParsedTemplate {
   if (text.length > LONGEST_TEMPLATE)
@@ -43,7 +42,7 @@ export function parseTemplate(text: string, values: Readonly<Record<string, stri
   return template && found.length === 0 ? { ok: true, template } : failed(text, found);
 }
 
-/** The problems that stand on lines of their own: one on the line of a failed substitution may be its echo. */
+/** Problems on other lines: one on the line of a failed substitution may be its consequence. */
 function elsewhere(
   text: string,
   found: readonly SourceProblem[],
@@ -60,7 +59,7 @@ function readYaml(text: string, report: (offset: number, message: string) => voi
     const { document, repeatedKeys, aliases } = composeYaml(text);
     const faults = [...document.errors, ...document.warnings].slice(0, MOST_SYNTAX_PROBLEMS);
     for (const fault of faults) report(fault.pos[0], messageOf(fault));
-    // With the structure in doubt, anything further would be guesswork.
+    // Without a reliable structure, further checks would be guesses.
     if (document.errors.length > 0) return undefined;
     for (const offset of repeatedKeys) report(offset, "this key is there twice");
     const reading = new Reading(aliases, report);
@@ -132,7 +131,7 @@ function readNamespaces(fields: Fields | undefined): TemplateAction["namespaces"
   const network = fields.optionalText("network");
   const pid = fields.optionalText("pid");
   fields.end();
-  return { ...defined({ network, pid }) };
+  return defined({ network, pid });
 }
 
 function readName(fields: Fields): string {
@@ -152,7 +151,7 @@ function readImage(fields: Fields): string {
 function readEnvironment(fields: Fields): Readonly<Record<string, string>> {
   const environment = fields.textMap("environment");
   for (const name of Object.keys(environment)) {
-    // What a process's environment cannot hold (environ(7)).
+    // Not possible in a process's environment (environ(7)).
     if (name === "" || /[=\0]/.test(name))
       fields.problem("environment", `${JSON.stringify(name)} is not a variable name`);
   }

@@ -9,7 +9,7 @@ export interface SourceProblem {
 export interface Substitution {
   readonly text: string;
   readonly problems: readonly SourceProblem[];
-  /** Where in the source a position of `text` comes from; what was substituted comes from its braces. */
+  /** The offset in the source for an offset of `text`; for substituted text, that of its braces. */
   sourceOffset(offset: number): number;
 }
 
@@ -24,15 +24,15 @@ const TRIMS_BEFORE = new RegExp(`^-[${SPACE}]`);
 const TRIMS_AFTER = new RegExp(`[${SPACE}]-$`);
 const PLAIN_KEY = new RegExp(`^[${SPACE}]*\\.([\\p{L}_][\\p{L}\\p{Nd}_]*)[${SPACE}]*$`, "u");
 
-/** Kubernetes objects, which templates are, cannot be larger. */
+/** The limit for Kubernetes objects, which templates are. */
 export const LONGEST_TEMPLATE = 1_536 * 1_024;
 
-/** Takes the place of what could not be rendered, so that the rest can be checked: a name, an image and a number. */
+/** Replaces what could not be rendered, so that the rest can be checked: valid as a name, an image and a number. */
 const STAND_IN = "0";
 
 /**
- * Puts values in the place of `{{ .key }}`, with Go's trim markers (`{{- .key -}}`). Anything else between
- * braces is a problem, as is a key without a value: functions and conditions are the controller's.
+ * Replaces `{{ .key }}` with its value, with Go's trim markers (`{{- .key -}}`). Anything else between braces is a problem,
+ * as is a key without a value: only the controller has functions and conditions.
  */
 export function substitute(source: string, values: Readonly<Record<string, string>>): Substitution {
   const pieces: Piece[] = [];
@@ -83,21 +83,21 @@ function abbreviated(body: string): string {
   return line.length <= 40 ? ` ${line} ` : ` ${line.slice(0, 40)}… `;
 }
 
-/** Where the space that ends at `end` begins, at `least` at the earliest. */
+/** The start of the white space that ends at `end`, not before `least`. */
 function spaceBefore(source: string, end: number, least: number): number {
   let at = end;
   while (at > least && SPACE.includes(source.charAt(at - 1))) at -= 1;
   return at;
 }
 
-/** Where the space that begins at `start` ends. */
+/** The end of the white space that starts at `start`. */
 function spaceAfter(source: string, start: number): number {
   let at = start;
   while (at < source.length && SPACE.includes(source.charAt(at))) at += 1;
   return at;
 }
 
-/** The last piece that starts at `offset` or before is found by halves: a template may have 100,000 of them. */
+/** Binary search for the last piece at or before `offset`: a template may have 100,000 pieces. */
 function sourceOffset(pieces: readonly Piece[], offset: number): number {
   let [low, high] = [0, pieces.length];
   while (low < high) {

@@ -1,4 +1,4 @@
-/** A Tinkerbell template after rendering, in this project's names. Times are in seconds, 0 where none is set. */
+/** A rendered Tinkerbell template, in this project's names. Times are in seconds; 0 means not set. */
 export interface Template {
   readonly version: string;
   readonly name: string;
@@ -9,7 +9,7 @@ export interface Template {
 
 export interface TemplateTask {
   readonly name: string;
-  /** The agent ID that runs the task. */
+  /** Agent ID. */
   readonly worker: string;
   readonly volumes: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
@@ -29,7 +29,7 @@ export interface TemplateAction {
   readonly namespaces?: { readonly network?: string; readonly pid?: string };
 }
 
-/** What is wrong with a template, and where in its source: both count from 1, columns in characters. */
+/** A problem in a template's source. Lines and columns count from 1, columns in characters. */
 export interface TemplateProblem {
   readonly line: number;
   readonly column: number;

@@ -91,7 +91,7 @@
 {{- $problems = append $problems "networkPolicy.ingressFrom is empty, so Prometheus cannot scrape the worker as metrics.serviceMonitor configures" -}}
 {{- end -}}
 
-{{- range $name, $owner := include "pbnj-worker.ownedSettings" . | fromYaml -}}
+{{- range $name, $owner := .Files.Get "files/setting-places.yaml" | fromYaml -}}
 {{- if hasKey $values.config $name }}{{ $problems = append $problems (printf "config.%s belongs elsewhere: set %s" $name $owner) }}{{ end -}}
 {{- end -}}
 {{- if $problems }}{{ fail (printf "\n  - %s\n" (join "\n  - " $problems)) }}{{ end -}}

@@ -1,11 +1,10 @@
 import { access, readFile } from "node:fs/promises";
-import { describe, expect, it, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
+import { describedValues, schemaKeys } from "../../../scripts/chart/values-table.ts";
 import { settings } from "../../../worker/config/schema.ts";
 import { dimensions } from "./cases.ts";
-import { derivedFiles } from "./derived-files.ts";
-import { describedValues, schemaAt, schemaKeys } from "./values-table.ts";
 
 const textOf = (path: string) => readFile(new URL(`../../../${path}`, import.meta.url), "utf8");
 const valuesText = await textOf("deploy/chart/values.yaml");
@@ -14,15 +13,6 @@ const described = describedValues(valuesText);
 const keys = described.map(({ key }) => key);
 
 describe("the chart", () => {
-  test.each(Object.entries(derivedFiles))(
-    "has %s as `npm run docs:chart` writes it",
-    async (path, derive) => {
-      const text = await textOf(path);
-
-      expect(text).toBe(await derive(text));
-    },
-  );
-
   it("has the version of the project, in the words that Helm and Artifact Hub look for", async () => {
     const chart = z
       .strictObject({
@@ -91,39 +81,14 @@ function below(value: unknown, part: string): unknown {
     : undefined;
 }
 
-/** Settings that mean nothing in a pod of this chart. */
-const ELSEWHERE = [
-  ...["config", "registryPass", "kubeconfig", "kubernetesNamespace", "actionsDirectory", "dockerSocket"],
-  ...["dockerNetwork", "pidsLimit", "registryName", "registryUser", "registryPassFile"],
-];
+describe("the place of a setting in the chart", () => {
+  const places = settings.flatMap(({ name, chart }) =>
+    typeof chart === "object" ? [{ name, place: "value" in chart ? chart.value : chart.derivedFrom }] : [],
+  );
 
-describe("the settings of the worker", () => {
-  const inConfig = Object.keys(schemaAt(schema, "config")?.properties ?? {});
-
-  it("are each a value of the chart, in `config`, or of no use there", () => {
-    expect([...inConfig, ...ELSEWHERE].sort()).toEqual(settings.map(({ name }) => name).sort());
-  });
-
-  it("that have a value of their own are told apart from those that are free", async () => {
-    const [, owned = ""] =
-      /define "pbnj-worker.ownedSettings" -}}\n([^{]*)/.exec(
-        await textOf("deploy/chart/templates/_settings.tpl"),
-      ) ?? [];
-    const places = Object.entries(z.record(z.string(), z.string()).parse(parse(owned)));
-    const properties = schemaAt(schema, "config")?.properties ?? {};
-
-    expect(places.map(([name]) => name).sort()).toEqual(
-      Object.keys(properties)
-        .filter((name) => properties[name] === true)
-        .sort(),
-    );
-    for (const [name, place] of places) {
-      for (const key of place.split(" or ")) {
-        expect(
-          keys.some((each) => each === key || each.startsWith(`${key}.`)),
-          `${name}: ${key}`,
-        ).toBe(true);
-      }
+  it.each(places)("$name: $place is among the values", ({ place }) => {
+    for (const key of place.split(" or ")) {
+      expect(keys).toContainEqual(expect.stringMatching(new RegExp(`^${key}(\\.|$)`)));
     }
   });
 });

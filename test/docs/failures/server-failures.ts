@@ -1,5 +1,6 @@
 import { chmod } from "node:fs/promises";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { catalogue } from "../../../actions/catalogue.ts";
 import { startLegacyTinkServer } from "../../simulators/tink-legacy/server.ts";
 import { createCertificate } from "../../support/certificate.ts";
 import type { Failure } from "./failure.ts";
@@ -54,7 +55,7 @@ export const serverFailures: readonly Failure[] = [
     name: "doctor",
     provoke: async (stage) => {
       const server = await stage.tink();
-      stage.hide(process.versions.node, "24.0.0");
+      stage.hide(`${process.versions.node}, ${catalogue.length} actions`, "24.0.0, 30 actions");
       const settings = {
         ...{ grpcServer: server.address, grpcTls: true, stateDirectory: stage.state },
         inventory: await stage.inventory(REFUSING),

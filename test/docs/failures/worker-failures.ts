@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { cp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import { catalogue } from "../../../actions/catalogue.ts";
 import { StateDisk } from "../../soak/state-disk.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
 import type { Failure } from "./failure.ts";
@@ -127,6 +128,7 @@ export const workerFailures: readonly Failure[] = [
     provoke: async (stage) => {
       const server = await stage.tink();
       const inventory = await stage.inventory(REFUSING);
+      stage.hide(catalogue.toSorted().join(", "), "bmc-info, bmc-reset, ..., wait-for-power-state");
       stage.start(["--grpc-server", server.address, "--inventory", inventory]);
       return stage.statusOf(await stage.ending(server, { name: "power-of" }));
     },

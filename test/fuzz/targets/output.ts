@@ -7,8 +7,8 @@ import { parseTraceParent } from "../../../shared/tracing/trace-parent.ts";
 import { parseKeyValues } from "../../../shared/tracing/variables.ts";
 import { LogTail } from "../../../worker/execution/log-tail.ts";
 import { lineText, noteText } from "../../../worker/observe/action-log/text.ts";
-import { ActionLogs } from "../../../worker/observe/status/action-logs.ts";
-import { escapeHtml } from "../../../worker/observe/status/html.ts";
+import { RecentLines } from "../../../worker/observe/status/board/recent-lines.ts";
+import { escapeHtml } from "../../../worker/observe/status/views/html.ts";
 import { readSpans } from "../../../worker/observe/tracing/read-spans.ts";
 import { MultiplexedStreamReader } from "../../../worker/runtime/docker/multiplexed-stream.ts";
 import { PodOutput } from "../../../worker/runtime/kubernetes/output.ts";
@@ -124,7 +124,7 @@ export const outputTargets: readonly Target[] = [
     tokens: [...ESCAPES, "<", "&"],
     longest: LOG_LINE,
     call: (input) => {
-      const logs = new ActionLogs();
+      const logs = new RecentLines();
       logs.add("key", { stream: "stdout", line: input }, new Date(0));
       return [
         printable(input),

@@ -21,7 +21,7 @@ import { parsePrinted } from "../../../worker/machines/printed-secrets.ts";
 import { readSecretText } from "../../../worker/machines/secret-text.ts";
 import { folderName, isFolderName } from "../../../worker/observe/action-log/names.ts";
 import { openMetricsText, preferredFormat } from "../../../worker/observe/metrics/exposition.ts";
-import { addressOf, matches, queryOf } from "../../../worker/observe/status/query.ts";
+import { addressOf, matches, queryOf } from "../../../worker/observe/status/views/query.ts";
 import { matchesImagePattern } from "../../../worker/policy/image-rule.ts";
 import { Policy } from "../../../worker/policy/policy.ts";
 import { volumeProblem } from "../../../worker/policy/volume-rule.ts";

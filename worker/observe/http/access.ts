@@ -2,10 +2,10 @@ import type { IncomingMessage } from "node:http";
 import { type SecureContextOptions, TLSSocket } from "node:tls";
 import type { Checked } from "../../../shared/document/problem.ts";
 import type { LogFields } from "../../../shared/logger.ts";
+import type { HttpFiles } from "../../config/named-files.ts";
 import { belongTogether, certificates, privateKey } from "../../config/named-files.ts";
 import type { WatchedFile } from "../../config/reload.ts";
 import { Tokens, tokenIn } from "../../config/tokens.ts";
-import type { HttpFiles } from "../../config/worker-config.ts";
 import {
   FileProblem,
   fileProblemOf,

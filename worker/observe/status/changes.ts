@@ -1,4 +1,4 @@
-import type { Section, View } from "./view.ts";
+import type { Section, View } from "./views/view.ts";
 
 /** What a reader's page has: of each section the rows in their order, with their versions. */
 export type Known = ReadonlyMap<string, ReadonlyMap<string, string>>;

@@ -1,9 +1,9 @@
 import type { ServerResponse } from "node:http";
 import type { Clock } from "../../../shared/clock.ts";
-import type { Board } from "./board.ts";
+import type { Board } from "./board/board.ts";
 import { changesTo, type Known, knownOf } from "./changes.ts";
 import { MOMENTARY_HEADERS } from "./headers.ts";
-import type { View } from "./view.ts";
+import type { View } from "./views/view.ts";
 
 export interface EventStreamsOptions {
   readonly board: Board;

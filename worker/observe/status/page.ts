@@ -1,9 +1,9 @@
 import { version } from "../../../shared/version.ts";
 import { assets } from "./assets.ts";
-import { type Html, html } from "./html.ts";
-import type { Surroundings } from "./surroundings.ts";
-import { tickingTime } from "./times.ts";
-import type { View } from "./view.ts";
+import type { PageOptions } from "./board/page-options.ts";
+import { type Html, html } from "./views/html.ts";
+import { tickingTime } from "./views/times.ts";
+import type { View } from "./views/view.ts";
 
 /** Without scripts the page is asked for again so often. */
 const RELOAD_SECONDS = 15;
@@ -19,7 +19,7 @@ export function renderPage(
   view: View,
   url: URL,
   seen: string,
-  { clock, begunMs, begunAt }: Surroundings,
+  { clock, begunMs, begunAt }: PageOptions,
 ): string {
   const address = `${url.pathname}${url.search}`;
   const stream = view.status === 200 && html` data-events="/events?of=${encodeURIComponent(address)}"`;

@@ -1,9 +1,9 @@
 import { version } from "../../../shared/version.ts";
-import { type ActionRecord, isEnded } from "./action-record.ts";
-import type { Surroundings } from "./surroundings.ts";
+import { type ActionRecord, isEnded } from "./board/action-record.ts";
+import type { PageOptions } from "./board/page-options.ts";
 
 /** What the pages show, for scripts; what is not known is left out. */
-export function statusJson({ board, facts, clock, begunMs, begunAt }: Surroundings) {
+export function statusJson({ board, facts, clock, begunMs, begunAt }: PageOptions) {
   const nowMs = clock.monotonicMs();
   return {
     version,

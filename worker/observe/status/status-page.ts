@@ -4,19 +4,19 @@ import type { Clock } from "../../../shared/clock.ts";
 import type { Observer } from "../../action/observer.ts";
 import type { Route } from "../http/route.ts";
 import { assetRoutes } from "./assets.ts";
-import { Board, type BoardOptions } from "./board.ts";
+import { Board, type BoardOptions } from "./board/board.ts";
+import type { PageOptions } from "./board/page-options.ts";
 import { EventStreams, STREAM_HEADERS } from "./event-streams.ts";
 import { MOMENTARY_HEADERS } from "./headers.ts";
 import { renderPage } from "./page.ts";
 import { statusJson } from "./status-json.ts";
-import type { Surroundings } from "./surroundings.ts";
 import { viewAt } from "./views/view-at.ts";
 
 export interface StatusPage {
   readonly board: Board;
   readonly observer: Partial<Observer>;
   /** What serves it, once there is a worker to ask. */
-  routes(facts: Surroundings["facts"]): readonly Route[];
+  routes(facts: PageOptions["facts"]): readonly Route[];
   /** Ends what is live. */
   close(): void;
 }
@@ -38,13 +38,13 @@ export function openStatusPage({ clock, mostReaders, ...bounds }: StatusPageOpti
     observer: board.observer,
     routes(facts) {
       board.know(() => facts.machines());
-      const surroundings: Surroundings = { board, facts, clock, ...begun };
+      const options: PageOptions = { board, facts, clock, ...begun };
       const streams = new EventStreams({
-        ...{ board, clock, boot, viewAt: (url) => viewAt(url, surroundings) },
+        ...{ board, clock, boot, viewAt: (url) => viewAt(url, options) },
         ...(mostReaders !== undefined && { mostReaders }),
       });
       opened.push(streams);
-      return [...assetRoutes, ...pageRoutes(surroundings, streams)];
+      return [...assetRoutes, ...pageRoutes(options, streams)];
     },
     close() {
       for (const streams of opened) streams.close();
@@ -55,19 +55,19 @@ export function openStatusPage({ clock, mostReaders, ...bounds }: StatusPageOpti
 /** Every page of people's. */
 const PAGES = /^\/(?:actions|lanes|(?:actions|machines)\/[^/]+)?$/;
 
-function pageRoutes(surroundings: Surroundings, streams: EventStreams): readonly Route[] {
+function pageRoutes(options: PageOptions, streams: EventStreams): readonly Route[] {
   return [
     {
       path: PAGES,
       handle(_request, response, url) {
-        const view = viewAt(url, surroundings);
-        send(response, view.status, "text/html", renderPage(view, url, streams.seen, surroundings));
+        const view = viewAt(url, options);
+        send(response, view.status, "text/html", renderPage(view, url, streams.seen, options));
       },
     },
     {
       path: "/status.json",
       handle: (_request, response) =>
-        send(response, 200, "application/json", `${JSON.stringify(statusJson(surroundings))}\n`),
+        send(response, 200, "application/json", `${JSON.stringify(statusJson(options))}\n`),
     },
     {
       path: "/events",

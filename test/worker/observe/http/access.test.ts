@@ -7,7 +7,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { silentLogger } from "../../../../shared/logger.ts";
 import { Secret } from "../../../../shared/secret.ts";
 import type { WatchedFileName } from "../../../../worker/action/observer.ts";
-import type { HttpFiles } from "../../../../worker/config/worker-config.ts";
+import type { HttpFiles } from "../../../../worker/config/named-files.ts";
 import { Access } from "../../../../worker/observe/http/access.ts";
 import { type HttpLimits, HttpListener } from "../../../../worker/observe/http/http-listener.ts";
 import type { Route } from "../../../../worker/observe/http/route.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { Board, type BoardOptions } from "../../../../worker/observe/status/board.ts";
+import { Board, type BoardOptions } from "../../../../worker/observe/status/board/board.ts";
 import { HandClock, readPower, Storyteller } from "./status-lab.ts";
 
 function boardLab(options: Partial<BoardOptions> = {}) {

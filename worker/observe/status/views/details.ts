@@ -1,7 +1,8 @@
-import type { ShownLine } from "../action-logs.ts";
-import type { ActionRecord } from "../action-record.ts";
-import { type Html, type HtmlValue, html } from "../html.ts";
-import { renderTable, sectionsOf, tablePart } from "../parts.ts";
+import type { ActionRecord } from "../board/action-record.ts";
+import type { PageOptions } from "../board/page-options.ts";
+import type { ShownLine } from "../board/recent-lines.ts";
+import { type Html, type HtmlValue, html } from "./html.ts";
+import { renderTable, sectionsOf, tablePart } from "./parts.ts";
 import {
   ACTION_COLUMNS,
   actionRow,
@@ -11,13 +12,12 @@ import {
   noRow,
   powerText,
   timeText,
-} from "../rows.ts";
-import type { Surroundings } from "../surroundings.ts";
-import { isoText, moment } from "../times.ts";
-import { orNone, type Row, renderRows, type Section, type View } from "../view.ts";
+} from "./rows.ts";
+import { isoText, moment } from "./times.ts";
+import { orNone, type Row, renderRows, type Section, type View } from "./view.ts";
 
 /** One machine: its power, what is done at it and what was done. Undefined where nothing is known of it. */
-export function machineView(name: string, { board, facts, clock }: Surroundings): View | undefined {
+export function machineView(name: string, { board, facts, clock }: PageOptions): View | undefined {
   const machine = board.machine(name);
   const known = facts.machines().includes(name);
   if (!machine && !known) return undefined;
@@ -54,7 +54,7 @@ ${parts.map(renderTable)}`,
 }
 
 /** One action with its log. Undefined where nothing is known of it. */
-export function actionView(key: string, { board, clock }: Surroundings): View | undefined {
+export function actionView(key: string, { board, clock }: PageOptions): View | undefined {
   const record = board.find(key);
   if (!record) return undefined;
   const nowMs = clock.monotonicMs();

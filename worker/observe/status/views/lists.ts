@@ -1,17 +1,17 @@
-import { isEnded } from "../action-record.ts";
-import { html } from "../html.ts";
-import { pager, renderTable, searchForm, sectionsOf, stateLinks, tablePart } from "../parts.ts";
-import { actionMatches, matches, pageOf, type Query } from "../query.ts";
-import { ACTION_COLUMNS, actionRow, LANE_COLUMNS, laneRow, noRow } from "../rows.ts";
-import type { Surroundings } from "../surroundings.ts";
-import { orNone, type View } from "../view.ts";
+import { isEnded } from "../board/action-record.ts";
+import type { PageOptions } from "../board/page-options.ts";
+import { html } from "./html.ts";
+import { pager, renderTable, searchForm, sectionsOf, stateLinks, tablePart } from "./parts.ts";
+import { actionMatches, matches, pageOf, type Query } from "./query.ts";
+import { ACTION_COLUMNS, actionRow, LANE_COLUMNS, laneRow, noRow } from "./rows.ts";
+import { orNone, type View } from "./view.ts";
 
 const ROWS_A_PAGE = 100;
 const ACTION_STATES = ["waiting", "running", "ended", "succeeded", "failed"];
 const LANE_STATES = ["failing", "busy", "polling", "waiting"];
 
 /** Every action that is kept: those at hand first, then those that ended, the newest first. */
-export function actionList(query: Query, { board, clock }: Surroundings): View {
+export function actionList(query: Query, { board, clock }: PageOptions): View {
   const { state } = query;
   const records = [...board.active(), ...board.ended()].filter(
     (record) =>
@@ -40,7 +40,7 @@ ${renderTable(table)}`,
 }
 
 /** Every lane, those without an answer first. */
-export function laneList(query: Query, { board, clock }: Surroundings): View {
+export function laneList(query: Query, { board, clock }: PageOptions): View {
   const rank = (state: string) => LANE_STATES.indexOf(state);
   const lanes = board
     .lanes()

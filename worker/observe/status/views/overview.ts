@@ -1,6 +1,7 @@
-import { type ActionRecord, isEnded } from "../action-record.ts";
-import type { LaneRecord, MachineRecord } from "../board.ts";
-import { html } from "../html.ts";
+import { type ActionRecord, isEnded } from "../board/action-record.ts";
+import type { LaneRecord, MachineRecord } from "../board/board.ts";
+import type { PageOptions } from "../board/page-options.ts";
+import { html } from "./html.ts";
 import {
   allLink,
   pager,
@@ -10,8 +11,8 @@ import {
   stateLinks,
   type TablePart,
   tablePart,
-} from "../parts.ts";
-import { actionMatches, addressOf, matches, pageOf, type Query } from "../query.ts";
+} from "./parts.ts";
+import { actionMatches, addressOf, matches, pageOf, type Query } from "./query.ts";
 import {
   ACTION_COLUMNS,
   actionRow,
@@ -21,9 +22,8 @@ import {
   machineRow,
   noRow,
   tile,
-} from "../rows.ts";
-import type { Surroundings } from "../surroundings.ts";
-import { orNone, renderRows, type Section, type View } from "../view.ts";
+} from "./rows.ts";
+import { orNone, renderRows, type Section, type View } from "./view.ts";
 
 const MACHINES_A_PAGE = 100;
 const MOST_URGENT = 25;
@@ -32,7 +32,7 @@ const MOST_RECENT = 25;
 const POWER_STATES = ["on", "off", "unknown"];
 
 /** The first page: what needs somebody first, then what goes on, then everything. */
-export function overview(query: Query, { board, facts, clock }: Surroundings): View {
+export function overview(query: Query, { board, facts, clock }: PageOptions): View {
   const nowMs = clock.monotonicMs();
   const active = board.active();
   const failures = board.failures();

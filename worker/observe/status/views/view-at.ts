@@ -1,20 +1,20 @@
-import { queryOf } from "../query.ts";
-import type { Surroundings } from "../surroundings.ts";
-import type { View } from "../view.ts";
+import type { PageOptions } from "../board/page-options.ts";
 import { actionView, machineView, notFound } from "./details.ts";
 import { actionList, laneList } from "./lists.ts";
 import { overview } from "./overview.ts";
+import { queryOf } from "./query.ts";
+import type { View } from "./view.ts";
 
 /** What is at an address of the status page. */
-export function viewAt(url: URL, surroundings: Surroundings): View {
+export function viewAt(url: URL, options: PageOptions): View {
   const query = queryOf(url);
   const [, kind = "", name, ...rest] = url.pathname.split("/").map(decoded);
   if (rest.length === 0 && name !== undefined) {
     const view =
       kind === "machines"
-        ? machineView(name, surroundings)
+        ? machineView(name, options)
         : kind === "actions"
-          ? actionView(name, surroundings)
+          ? actionView(name, options)
           : undefined;
     return (
       view ??
@@ -26,11 +26,11 @@ export function viewAt(url: URL, surroundings: Surroundings): View {
   if (name !== undefined) return notFound("There is no such page.");
   switch (kind) {
     case "":
-      return overview(query, surroundings);
+      return overview(query, options);
     case "actions":
-      return actionList(query, surroundings);
+      return actionList(query, options);
     case "lanes":
-      return laneList(query, surroundings);
+      return laneList(query, options);
     default:
       return notFound("There is no such page.");
   }

@@ -1,0 +1,31 @@
+import { readFile } from "node:fs/promises";
+import { refreshBetweenMarks } from "../marked-part.ts";
+import { refreshValuesSchema, settingPlaces } from "./settings-schema.ts";
+import { valuesTable } from "./values-table.ts";
+
+const root = new URL("../../", import.meta.url);
+const textOf = (path: string) => readFile(new URL(path, root), "utf8");
+
+/**
+ * Files of the chart that are made from others, by path from the project's root. Helm reads no file outside a chart, and not
+ * every way to copy a chart keeps links, so the chart has copies of the alert rules and the dashboard.
+ */
+export const chartFiles: Readonly<Record<string, (current: string) => string | Promise<string>>> = {
+  "deploy/chart/Chart.yaml": async (current) => {
+    const { version } = JSON.parse(await textOf("package.json"));
+    return current.replace(/^(version|appVersion): .*$/gm, `$1: ${version}`);
+  },
+  "deploy/chart/README.md": async (current) =>
+    refreshBetweenMarks(
+      current,
+      "<!-- generated from values.yaml and its schema: npm run docs -->",
+      valuesTable(
+        await textOf("deploy/chart/values.yaml"),
+        JSON.parse(refreshValuesSchema(await textOf("deploy/chart/values.schema.json"))),
+      ),
+    ),
+  "deploy/chart/files/alerts.yaml": () => textOf("deploy/prometheus/alerts.yaml"),
+  "deploy/chart/files/pbnj-worker.json": () => textOf("deploy/grafana/pbnj-worker.json"),
+  "deploy/chart/files/setting-places.yaml": settingPlaces,
+  "deploy/chart/values.schema.json": refreshValuesSchema,
+};

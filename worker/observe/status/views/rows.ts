@@ -1,0 +1,168 @@
+import { formatSeconds } from "../../../../shared/duration.ts";
+import { type ActionRecord, isEnded } from "../board/action-record.ts";
+import type { LaneRecord, MachineRecord } from "../board/board.ts";
+import { elapsedText } from "./elapsed.ts";
+import { type Html, html } from "./html.ts";
+import { tickingTime } from "./times.ts";
+import { type Row, rowId, textRow } from "./view.ts";
+
+/** A symbol beside each word, so that colour is not needed to tell them apart. */
+const SYMBOLS: Readonly<Record<string, string>> = {
+  waiting: "◷",
+  running: "▶",
+  succeeded: "✓",
+  failed: "✕",
+  polling: "✓",
+  busy: "▶",
+  failing: "✕",
+  on: "●",
+  off: "○",
+  unknown: "?",
+};
+
+export function badge(state: string, label = state): Html {
+  const symbol = html`<span aria-hidden="true">${SYMBOLS[state] ?? "–"}</span>`;
+  return html`<span class="badge ${state.replace(/[^a-z]/g, "-")}">${symbol} ${label}</span>`;
+}
+
+export function machineLink(name: string): Html {
+  return html`<a href="/machines/${encodeURIComponent(name)}">${name}</a>`;
+}
+
+export function actionLink({ action }: ActionRecord): Html {
+  return html`<a href="/actions/${action.key}">${action.name}</a>`;
+}
+
+export const MACHINE_COLUMNS = ["Machine", "Power, last seen", "Now", "Last action", "Result"] as const;
+
+export function machineRow(
+  name: string,
+  machine: MachineRecord | undefined,
+  find: (key: string) => ActionRecord | undefined,
+  nowMs: number,
+): Row {
+  const atHand = (machine?.atHand ?? []).flatMap((key) => find(key) ?? []);
+  const last = machine?.last === undefined ? undefined : find(machine.last);
+  const id = rowId(name);
+  return {
+    id,
+    version: String(machine?.revision ?? 0),
+    render: () => html`<tr data-row="${id}">
+<th scope="row" data-label="Machine">${machineLink(name)}</th>
+<td data-label="Power">${powerText(machine, nowMs)}</td>
+<td data-label="Now">${nowText(atHand, nowMs)}</td>
+<td data-label="Last action">${last ? html`${actionLink(last)} ${agoText(last, nowMs)}` : NOTHING}</td>
+<td data-label="Result" class="reason">${last ? endText(last) : NOTHING}</td>
+</tr>`,
+  };
+}
+
+const NOTHING = html`<span class="dim nothing">–</span>`;
+
+export function powerText(machine: MachineRecord | undefined, nowMs: number): Html {
+  const power = machine?.power;
+  if (!power) return html`<span class="dim">not seen yet</span>`;
+  return html`${badge(power.state)} <span class="dim">${tickingTime(power.sinceMs, nowMs, power.at, " ago")}</span>`;
+}
+
+/** What is done at a machine now; more than the first is a number. */
+function nowText(atHand: readonly ActionRecord[], nowMs: number): Html {
+  const first = atHand.find(({ phase }) => phase === "running") ?? atHand[0];
+  if (!first) return NOTHING;
+  const more = atHand.length > 1 && html` <span class="dim">and ${atHand.length - 1} more</span>`;
+  return html`${badge(first.phase)} ${actionLink(first)} ${sinceText(first, nowMs)}${more}`;
+}
+
+function endText(record: ActionRecord): Html {
+  const label = record.class ? `${record.phase}: ${record.class}` : record.phase;
+  return html`${badge(record.phase, label)} ${record.reason ?? ""}${deliveryText(record)}`;
+}
+
+/** What the reader must know of the final report; nothing where all is well. */
+export function deliveryText(record: ActionRecord): Html | undefined {
+  if (!isEnded(record)) return undefined;
+  switch (record.delivery) {
+    case "acknowledged":
+      return undefined;
+    case undefined:
+      return html` <span class="note">report not acknowledged yet</span>`;
+    case "rejected":
+      return html` <span class="note">report rejected by the server</span>`;
+    case "unanswered":
+      return html` <span class="note">report pending</span>`;
+    default:
+      return record.delivery satisfies never;
+  }
+}
+
+function agoText({ sinceMs, stoppedAt }: ActionRecord, nowMs: number): Html {
+  return html`<span class="dim">${tickingTime(sinceMs, nowMs, stoppedAt, " ago")}</span>`;
+}
+
+/** How long it waits or runs, of how long it may. */
+export function sinceText(record: ActionRecord, nowMs: number): Html {
+  const { phase, sinceMs, startedAt, takenAt, timeoutMs } = record;
+  const running = phase === "running";
+  const most =
+    running && timeoutMs !== undefined && html` <span class="dim">of ${elapsedText(timeoutMs)}</span>`;
+  return html`${tickingTime(sinceMs, nowMs, running ? startedAt : takenAt)}${most}`;
+}
+
+/** How long it has waited or run, or ran. */
+export function timeText(record: ActionRecord, nowMs: number): Html {
+  if (!isEnded(record)) return sinceText(record, nowMs);
+  const notRun = record.startedAt ? "ended" : "not run";
+  const took = record.durationMs === undefined ? notRun : formatSeconds(record.durationMs);
+  return html`${took}<span class="dim">, </span>${agoText(record, nowMs)}`;
+}
+
+export const ACTION_COLUMNS = ["Action", "Machine", "State", "Time", "Workflow", "Result"] as const;
+
+export function actionRow(record: ActionRecord, nowMs: number): Row {
+  const { action, machine, phase, adopted, reason } = record;
+  // Without a machine it is the agent ID that says whose action it was.
+  const agent = machine === undefined && html` <span class="dim">as ${action.agentId}</span>`;
+  const label = record.class ? `${phase}: ${record.class}` : phase;
+  return {
+    id: action.key,
+    version: String(record.revision),
+    render: () => html`<tr data-row="${action.key}">
+<th scope="row" data-label="Action">${actionLink(record)}</th>
+<td data-label="Machine">${machine === undefined ? NOTHING : machineLink(machine)}</td>
+<td data-label="State">${badge(phase, label)}${adopted && html` <span class="note">adopted</span>`}</td>
+<td data-label="Time" class="time">${timeText(record, nowMs)}</td>
+<td data-label="Workflow">${action.workflowId}${agent}</td>
+<td data-label="Result" class="reason">${reason ?? NOTHING}${deliveryText(record)}</td>
+</tr>`,
+  };
+}
+
+export const LANE_COLUMNS = ["Agent ID", "State", "Since", "The server's answer"] as const;
+
+export function laneRow({ agentId, state, sinceMs, code, revision }: LaneRecord, nowMs: number): Row {
+  const id = rowId(agentId);
+  return {
+    id,
+    version: String(revision),
+    render: () => html`<tr data-row="${id}">
+<th scope="row" data-label="Agent ID">${agentId}</th>
+<td data-label="State">${badge(state)}</td>
+<td data-label="Since" class="time">${tickingTime(sinceMs, nowMs, undefined)}</td>
+<td data-label="The server's answer">${code ?? (state === "failing" ? "none" : NOTHING)}</td>
+</tr>`,
+  };
+}
+
+/** In place of a table's rows. */
+export function noRow(columns: number, text: string): (id: string) => Html {
+  return (id) => html`<tr data-row="${id}"><td class="dim" colspan="${columns}">${text}</td></tr>`;
+}
+
+/** One number of the overview, which leads to what it counts. */
+export function tile(id: string, facts: { label: string; value: string; href: string; tone?: string }): Row {
+  const { label, value, href, tone = "" } = facts;
+  return textRow(
+    id,
+    html`<li data-row="${id}" class="${tone}"><a href="${href}"><b>${value}</b> <span>${label}</span></a></li>`,
+  );
+}
