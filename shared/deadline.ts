@@ -4,7 +4,7 @@ import { TimeoutReached, withTimeout } from "./timeout.ts";
 export type StopReason = "timeout" | "cancelled";
 
 /** The longest time a Node timer can wait; a longer one would fire at once. */
-export const LONGEST_TIMER_MS = 2 ** 31 - 1;
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * Waits for an action's end. Returns undefined when it came, or why the worker must stop the action now: its

@@ -1,5 +1,5 @@
 import type { Clock } from "./clock.ts";
-import { LONGEST_TIMER_MS } from "./deadline.ts";
+import { raceAbort } from "./race-abort.ts";
 
 const WOKEN = new Error("notified");
 
@@ -14,14 +14,17 @@ export class Notifier {
     this.#wake?.();
   };
 
-  /** Resolves on a notification, after `ms` (at most 25 days), or when the signal aborts. Never rejects. */
+  /** Resolves on a notification, after `ms` (which may be infinite), or when the signal aborts. Never rejects. */
   async wait(ms: number, clock: Clock, signal: AbortSignal): Promise<void> {
     if (!this.#isNotified && !signal.aborted && ms > 0) {
       const woken = new AbortController();
       const wake = () => woken.abort(WOKEN);
       this.#wake = wake;
       signal.addEventListener("abort", wake, { once: true });
-      await clock.sleep(Math.min(ms, LONGEST_TIMER_MS), woken.signal).catch(() => undefined);
+      const over = Number.isFinite(ms)
+        ? clock.sleep(ms, woken.signal)
+        : raceAbort(new Promise(() => undefined), woken.signal);
+      await over.catch(() => undefined);
       signal.removeEventListener("abort", wake);
       this.#wake = undefined;
     }
