@@ -15,7 +15,8 @@ export async function complete([shell, , ...words]: readonly string[], own: Self
   process.exit(EXIT_OK);
 }
 
-async function answer(
+/** What `complete` prints. */
+export async function answer(
   shell: string | undefined,
   words: readonly string[],
   own: SelfProgram,

@@ -46,9 +46,13 @@ export const ACTION_FILE = "action.mjs";
  * Bundles each action into a folder of its own without dependencies, `<directory>/<name>`, and the licences of what is in
  * them beside the folders. Rejects with esbuild's own messages.
  */
-export async function bundleActions(names: readonly string[], directory: string): Promise<void> {
+export async function bundleActions(
+  names: readonly string[],
+  directory: string,
+): Promise<readonly Metafile[]> {
   const metafiles = await Promise.all(names.map((name) => bundleAction(name, join(directory, name))));
   await writeLicenses(directory, metafiles);
+  return metafiles;
 }
 
 /**

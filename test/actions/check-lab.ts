@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { reference } from "../../actions/check/reference.ts";
-import { type EndedAction, resultOf } from "./action-process.ts";
+import { type EndedAction, resultOf } from "./action-run.ts";
 
 /** As much of the data of `check` as its tests look at. */
 const Data = z.object({

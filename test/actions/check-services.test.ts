@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { startHomeAssistant } from "../simulators/homeassistant/server.ts";
 import { startRpcConsumer } from "../simulators/rpc/consumer.ts";
-import { resultOf, runAction } from "./action-process.ts";
+import { resultOf, runAction } from "./action-run.ts";
 import { rowOf, statesOf } from "./check-lab.ts";
 
 it.concurrent("a webhook takes boot overrides and media that it cannot read back, which is ok", async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { clockSkew, describeSkew, describeSpan, exceeds } from "../../actions/check/clock-skew.ts";
 import { createCertificate } from "../support/certificate.ts";
-import { ActionProcess, resultOf, runAction } from "./action-process.ts";
+import { ActionRun, resultOf, runAction } from "./action-run.ts";
 import { rowOf, statesOf } from "./check-lab.ts";
 import { actionLab, eventually } from "./lab.ts";
 
@@ -187,13 +187,13 @@ describe.concurrent("a check that is cut short", () => {
   ] as const)("by %s logs out and tries no other provider", async (signal, code) => {
     await using lab = await actionLab();
     lab.redfish.fail({ kind: "silent", path: /Managers/, times: 100 });
-    const action = new ActionProcess("check", {
+    const action = new ActionRun("check", {
       env: { ...lab.env(...both), REDFISH_AUTH: "session", OUTPUT: "table" },
     });
     await eventually(() => lab.redfish.log.some((line) => line.includes("Managers")));
     expect(lab.redfish.sessions.count).toBe(1);
 
-    action.child.kill(signal);
+    action.kill(signal);
     const ended = await action.ended;
 
     expect(resultOf(ended)).toMatchObject({
@@ -211,12 +211,12 @@ describe.concurrent("a check that is cut short", () => {
   it("by SIGTERM ends the session of the second provider, too", async () => {
     await using lab = await actionLab();
     lab.ipmi.faults.ignores = (name) => name === "Get SEL Time";
-    const action = new ActionProcess("check", { env: { ...lab.env(...both), REDFISH_AUTH: "session" } });
+    const action = new ActionRun("check", { env: { ...lab.env(...both), REDFISH_AUTH: "session" } });
     await eventually(() => lab.ipmi.log.includes("Get SEL Time"));
     expect(lab.redfish.sessions.count).toBe(0);
     expect(lab.ipmi.sessions()).toBe(1);
 
-    action.child.kill("SIGTERM");
+    action.kill("SIGTERM");
     const ended = await action.ended;
 
     expect(ended.code).toBe(143);

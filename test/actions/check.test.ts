@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { CHECK_NAMES } from "../../actions/check/checks.ts";
-import { type ActionProcessOptions, resultOf, runAction } from "./action-process.ts";
+import { type ActionRunOptions, resultOf, runAction } from "./action-run.ts";
 import { foundBy, rowOf, rowsOf, statesOf } from "./check-lab.ts";
-import { actionLab, REFUSING_PORT, tcpBlackHole, udpBlackHole } from "./lab.ts";
+import { actionLab, eventually, REFUSING_PORT, tcpBlackHole, udpBlackHole } from "./lab.ts";
 
 /** Requests that only read, log in or log out. */
 const HARMLESS_REQUEST =
@@ -13,7 +13,7 @@ const HARMLESS_MESSAGE =
 
 const both = ["redfish", "ipmi"] as const;
 
-function runCheck(env: Readonly<Record<string, string>>, options: Omit<ActionProcessOptions, "env"> = {}) {
+function runCheck(env: Readonly<Record<string, string>>, options: Omit<ActionRunOptions, "env"> = {}) {
   return runAction("check", { ...options, env });
 }
 
@@ -55,7 +55,7 @@ describe.concurrent("a BMC that is well", () => {
     });
     expect(ended).toMatchObject({ code: 0, stderr: "" });
     expectNothingChanged(lab);
-    expect(lab.redfish.sessions.count + lab.ipmi.sessions()).toBe(0);
+    await eventually(() => lab.redfish.sessions.count + lab.ipmi.sessions() === 0);
   });
 
   it("is asked as often as the README says", async () => {

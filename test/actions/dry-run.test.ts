@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { resultOf, runAction } from "./action-process.ts";
+import { resultOf, runAction } from "./action-run.ts";
 import { actionLab, TESTED_PROVIDERS, type TestedProvider } from "./lab.ts";
 
 /** A dry run, and how each step begins that it says it would send. */

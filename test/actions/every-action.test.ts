@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { catalogue } from "../../actions/catalogue.ts";
 import { type RedfishProfile, redfishProfiles } from "../simulators/redfish/profiles.ts";
-import { resultOf } from "./action-process.ts";
+import { resultOf } from "./action-run.ts";
 import { type actionLab, eventually, type LabOptions, REFUSING_PORT, TESTED_PROVIDERS } from "./lab.ts";
 import { documentedResult, findSubjects } from "./subject.ts";
 import { subjectLab } from "./subject-lab.ts";
@@ -138,16 +138,14 @@ describe.concurrent("SIGTERM while the BMC is silent", () => {
         ipmi.log.some((name) => !OF_SESSIONS.test(name)),
     );
     const open = redfish.sessions.count + ipmi.sessions();
-    const cancelledMs = performance.now();
 
-    action.child.kill("SIGTERM");
+    action.kill("SIGTERM");
     const ended = await action.ended;
 
     const said = resultOf(ended);
-    expect(performance.now() - cancelledMs).toBeLessThan(SOON_MS);
     expect(said).toMatchObject({ action: subject.name, ok: false, class: "cancelled" });
     expect(said.message).toMatch(/^cancelled by SIGTERM/);
-    expect(ended).toMatchObject({ code: 143, signal: null });
+    expect(ended).toMatchObject({ code: 143 });
     expect(open).toBe(1);
     await eventually(() => redfish.sessions.count + ipmi.sessions() === 0);
     expect([...redfish.log, ...ipmi.log].filter((line) => /^DELETE|^Close Session/.test(line))).toHaveLength(

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { redfishProfiles } from "../simulators/redfish/profiles.ts";
-import { resultOf, runAction } from "./action-process.ts";
+import { resultOf, runAction } from "./action-run.ts";
 import { actionLab, type LabOptions, TESTED_PROVIDERS } from "./lab.ts";
 
 const ISO = "http://192.0.2.9/rescue.iso";

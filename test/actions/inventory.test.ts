@@ -4,7 +4,7 @@ import { hardwareTables } from "../../actions/inventory/hardware-tables.ts";
 import { reference } from "../../actions/inventory/reference.ts";
 import type { Hardware } from "../../shared/bmc/operations/inventory.ts";
 import { SimulatedMachine } from "../simulators/machine.ts";
-import { resultOf, runAction } from "./action-process.ts";
+import { resultOf, runAction } from "./action-run.ts";
 import { actionLab, TESTED_PROVIDERS } from "./lab.ts";
 
 const asTable = { OUTPUT: "table" };

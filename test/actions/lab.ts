@@ -114,7 +114,7 @@ export async function udpBlackHole() {
 export const REFUSING_PORT = 1;
 
 /** Waits until `condition` holds; fails the test when it never does. */
-export async function eventually(condition: () => boolean, withinMs = 15_000): Promise<void> {
+export async function eventually(condition: () => boolean, withinMs = 25_000): Promise<void> {
   const endMs = Date.now() + withinMs;
   while (!condition()) {
     if (Date.now() > endMs) throw new Error("the condition never came true");

@@ -1,144 +1,30 @@
-import { chmod, chown, link, lstat, mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { chmod, chown, link, lstat, mkdir, readdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { generatePassword } from "../../actions/harness/input/generate-password.ts";
 import { withNewPassword } from "../../actions/harness/input/new-password.ts";
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { silentLogger } from "../../shared/logger.ts";
-import { ActionProcess, type EndedAction, resultOf, runAction } from "./action-process.ts";
-import { actionLab, eventually, TESTED_PROVIDERS, type TestedProvider } from "./lab.ts";
-
-type Environment = Readonly<Record<string, string>>;
-type Lab = Awaited<ReturnType<typeof actionLab>>;
-
-const BMC_PASSWORD = "canary-bmc-41d8";
-const OLD = "canary-old-90ab";
-const ACCOUNTS = /Accounts/;
-/** Of Set User Password. */
-const [SET, TEST] = [2, 3];
-const GENERATED = /^[\w.+-]{16}\n$/;
-
-const passwordLab = async () => {
-  const lab = await actionLab({
-    redfish: { password: BMC_PASSWORD },
-    ipmi: { users: [{ name: "admin", password: BMC_PASSWORD }] },
-  });
-  lab.redfish.accounts.add({ name: "eve", password: OLD, role: "Operator", enabled: true });
-  lab.ipmi.users.add({ name: "eve", password: OLD, privilege: "operator" });
-  return lab;
-};
+import { ActionRun, resultOf, runAction } from "./action-run.ts";
+import { eventually, TESTED_PROVIDERS } from "./lab.ts";
+import {
+  ACCOUNTS,
+  type Environment,
+  envOf,
+  expectNoTraceIn,
+  fileOf,
+  GENERATED,
+  inForce,
+  moments,
+  OLD,
+  onDisk,
+  type PasswordLab,
+  passwordLab,
+  TEST,
+  textOf,
+} from "./password-lab.ts";
 
 const noPassword = { password: undefined, passwordFile: undefined };
-const fileOf = (lab: Lab) => join(lab.folder, "password");
-
-const envOf = (lab: Lab, provider: TestedProvider, user = "eve"): Environment => ({
-  ...lab.env(provider),
-  BMC_PASSWORD,
-  IPMI_PRIVILEGE: "administrator",
-  LOG_LEVEL: "debug",
-  USER_NAME: user,
-  PASSWORD_GENERATE: "true",
-  PASSWORD_GENERATE_FILE: fileOf(lab),
-});
-
-const inForce = (lab: Lab, provider: TestedProvider, user = "eve") =>
-  provider === "redfish"
-    ? lab.redfish.accounts.find(user)?.password
-    : lab.ipmi.users.find(user)?.key.toString().replaceAll("\0", "");
-
-const textOf = (path: string) => readFile(path, "utf8").catch(() => undefined);
-const onDisk = async (lab: Lab) => [await textOf(fileOf(lab)), await textOf(`${fileOf(lab)}.new`)];
-
-/** Neither the passwords that went in nor the one that was made may be met anywhere. */
-function expectNoTraceIn({ stdout, stderr }: EndedAction, ...made: readonly (string | undefined)[]): void {
-  for (const password of [BMC_PASSWORD, OLD, ...made.flatMap((text) => text?.trim() || [])]) {
-    for (const trace of [password, Buffer.from(password).toString("base64")]) {
-      expect(`${stdout}\n${stderr}`).not.toContain(trace);
-    }
-  }
-}
-
-/** A moment at which an action can be caught, for as long as it takes. */
-interface Moment {
-  readonly title: string;
-  /** Whether the BMC has the new password by then. */
-  readonly isSet: boolean;
-  /** Holds an action there; resolves when it is. */
-  hold(lab: Lab): () => boolean;
-}
-
-const moments: Readonly<Record<TestedProvider, readonly Moment[]>> = {
-  redfish: [
-    {
-      title: "before the BMC hears of the password",
-      isSet: false,
-      hold: ({ redfish }) => {
-        redfish.fail({ kind: "silent", method: "GET", path: ACCOUNTS });
-        return () => redfish.log.some((line) => ACCOUNTS.test(line));
-      },
-    },
-    {
-      title: "while the BMC has the password and has not answered",
-      isSet: true,
-      hold: ({ redfish }) => {
-        redfish.fail({ kind: "silent", method: "PATCH", path: ACCOUNTS });
-        return () => redfish.accounts.all.some(({ password }) => ![BMC_PASSWORD, OLD].includes(password));
-      },
-    },
-    {
-      title: "when the BMC has answered and the file has not taken its place",
-      isSet: true,
-      hold: ({ redfish }) => {
-        const isWritten = () => redfish.log.some((line) => line.startsWith("PATCH"));
-        // Every read from then on, whichever comes first.
-        redfish.fail({ kind: "silent", method: "GET", path: /./, unless: () => !isWritten(), times: 9 });
-        return () => isWritten() && redfish.log.at(-1)?.startsWith("GET") === true;
-      },
-    },
-  ],
-  ipmi: [
-    {
-      title: "before the BMC hears of the password",
-      isSet: false,
-      hold: ({ ipmi }) => {
-        ipmi.faults.ignores = (name) => name === "Get User Access";
-        return () => ipmi.log.includes("Get User Access");
-      },
-    },
-    {
-      title: "while the BMC has the password and has not answered",
-      isSet: true,
-      hold: ({ ipmi }) => {
-        let isSet = false;
-        ipmi.faults.losesAnswer = (name) => {
-          isSet ||= name === "Set User Password";
-          return isSet;
-        };
-        return () => isSet;
-      },
-    },
-    {
-      title: "when the BMC has answered and the file has not taken its place",
-      isSet: true,
-      hold: ({ ipmi }) => {
-        let isWritten = false;
-        let isHeld = false;
-        ipmi.faults.ignores = (name, payload) => {
-          isHeld ||= isWritten && name !== "Set User Password";
-          isWritten ||= name === "Set User Password" && payload[1] === SET;
-          return isHeld;
-        };
-        return () => isHeld;
-      },
-    },
-  ],
-};
-
-const release = ({ redfish, ipmi }: Lab) => {
-  redfish.heal();
-  ipmi.faults.ignores = () => false;
-  ipmi.faults.losesAnswer = () => false;
-};
 
 describe.concurrent.each(TESTED_PROVIDERS)("a generated password via %s", (provider) => {
   it("is in the file alone, which only its owner may read, and is the one in force", async () => {
@@ -172,59 +58,6 @@ describe.concurrent.each(TESTED_PROVIDERS)("a generated password via %s", (provi
     expect(await textOf(join(lab.folder, "old"))).toBe(`${OLD}\n`);
     expect((await lstat(fileOf(lab))).mode & 0o777).toBe(0o600);
   });
-
-  it.each(moments[provider])(
-    "is in one of two files when the action is killed $title, and another run converges",
-    async ({ isSet, hold }) => {
-      await using lab = await passwordLab();
-      await writeFile(fileOf(lab), `${OLD}\n`);
-      const isHeld = hold(lab);
-      const action = new ActionProcess("update-user", { env: envOf(lab, provider) });
-      await eventually(isHeld);
-
-      action.child.kill("SIGKILL");
-      const killed = await action.ended;
-      const afterKill = await onDisk(lab);
-      const passwordAfterKill = inForce(lab, provider);
-      release(lab);
-      const again = await runAction("update-user", { env: envOf(lab, provider) });
-
-      expect(killed.signal).toBe("SIGKILL");
-      expect(afterKill).toEqual([`${OLD}\n`, expect.stringMatching(GENERATED)]);
-      expect(afterKill[isSet ? 1 : 0]).toBe(`${passwordAfterKill}\n`);
-      expect(resultOf(again)).toMatchObject({ ok: true });
-      expect(inForce(lab, provider)).toBe(afterKill[1]?.trim());
-      expect(await onDisk(lab)).toEqual([afterKill[1], undefined]);
-      for (const ended of [killed, again]) expectNoTraceIn(ended, afterKill[1]);
-    },
-  );
-
-  it.each(moments[provider])(
-    "of the user that logs in is in one of two files when the action is killed $title, and another run converges",
-    async ({ isSet, hold }) => {
-      await using lab = await passwordLab();
-      const isHeld = hold(lab);
-      // The file that the connection's password comes from, as a rotation has it.
-      await writeFile(fileOf(lab), `${BMC_PASSWORD}\n`);
-      const { BMC_PASSWORD: _, ...others } = envOf(lab, provider, "admin");
-      const env = { ...others, BMC_PASSWORD_FILE: fileOf(lab) };
-      const action = new ActionProcess("update-user", { env });
-      await eventually(isHeld);
-
-      action.child.kill("SIGKILL");
-      const killed = await action.ended;
-      const afterKill = await onDisk(lab);
-      const passwordAfterKill = inForce(lab, provider, "admin");
-      release(lab);
-      const again = await runAction("update-user", { env });
-
-      expect(afterKill[isSet ? 1 : 0]).toBe(`${passwordAfterKill}\n`);
-      expect(resultOf(again)).toMatchObject({ ok: true, changed: !isSet });
-      expect(inForce(lab, provider, "admin")).toBe(afterKill[1]?.trim());
-      expect(await onDisk(lab)).toEqual([afterKill[1], undefined]);
-      for (const ended of [killed, again]) expectNoTraceIn(ended, afterKill[1]);
-    },
-  );
 
   it("that the BMC refuses is gone from the disk, and the older file stays", async () => {
     await using lab = await passwordLab();
@@ -291,10 +124,10 @@ describe.concurrent.each(TESTED_PROVIDERS)("a generated password via %s", (provi
     await using lab = await passwordLab();
     const [, moment] = moments[provider];
     const isHeld = moment?.hold(lab) ?? (() => false);
-    const action = new ActionProcess("update-user", { env: envOf(lab, provider) });
+    const action = new ActionRun("update-user", { env: envOf(lab, provider) });
     await eventually(isHeld);
 
-    action.child.kill("SIGTERM");
+    action.kill("SIGTERM");
     const ended = await action.ended;
 
     expect(ended.code).toBe(143);
@@ -349,7 +182,7 @@ describe.concurrent("what an earlier run left", () => {
 });
 
 /** What stands in the way of a password file, by what the message must say of it. */
-const obstacles: readonly (readonly [string, (lab: Lab) => Promise<Environment>])[] = [
+const obstacles: readonly (readonly [string, (lab: PasswordLab) => Promise<Environment>])[] = [
   ["no such file or directory", async (lab) => ({ PASSWORD_GENERATE_FILE: join(lab.folder, "none", "x") })],
   [
     "not a directory",
@@ -430,7 +263,7 @@ describe.concurrent("a password file that cannot be written safely", () => {
 });
 
 describe("withNewPassword", () => {
-  const use = async (lab: Lab, end: () => Promise<string>) => {
+  const use = async (lab: PasswordLab, end: () => Promise<string>) => {
     const input = { ...noPassword, passwordGenerate: true, passwordGenerateFile: fileOf(lab) };
     const error = await withNewPassword(input, silentLogger, end).catch((thrown: unknown) => thrown);
     if (!(error instanceof BmcError)) throw new Error("no BmcError");

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { resultOf, runAction } from "./action-process.ts";
+import { resultOf, runAction } from "./action-run.ts";
 import { actionLab } from "./lab.ts";
 
 const SERVERS = ["ntp1.example.org", "192.0.2.123"];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { resultOf, runAction } from "./action-process.ts";
+import { resultOf, runAction } from "./action-run.ts";
 import { actionLab, eventually, TESTED_PROVIDERS } from "./lab.ts";
 
 type Environment = Readonly<Record<string, string>>;

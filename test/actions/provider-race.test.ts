@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { resultOf, runAction } from "./action-process.ts";
+import { resultOf, runAction } from "./action-run.ts";
 import { actionLab, REFUSING_PORT, tcpBlackHole, udpBlackHole } from "./lab.ts";
 
 /** Half of what waiting for the dead provider's time-outs or head start would take. */

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { resultOf, runAction } from "./action-process.ts";
+import { resultOf, runAction } from "./action-run.ts";
 import { actionLab, type TestedProvider } from "./lab.ts";
 
 const TASKS = JSON.stringify([

@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/prom
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { SCREEN } from "../simulators/redfish/manager.ts";
-import { resultOf, runAction } from "./action-process.ts";
+import { resultOf, runAction } from "./action-run.ts";
 import { actionLab } from "./lab.ts";
 
 const screenLab = () => actionLab({ redfish: { profile: "dell-idrac9" } });

@@ -2,8 +2,8 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createCertificate } from "../support/certificate.ts";
-import { ActionProcess, type EndedAction, resultOf } from "./action-process.ts";
-import { actionLab, eventually, REFUSING_PORT } from "./lab.ts";
+import { ActionRun, type EndedAction, resultOf } from "./action-run.ts";
+import { actionLab, REFUSING_PORT } from "./lab.ts";
 
 const PASSWORD = "canary-f4c91e";
 const KG = "canary-kg-0b77d2";
@@ -129,7 +129,7 @@ describe.concurrent("passwords and keys appear nowhere after", () => {
   it.each(scenarios)("$title", async ({ class: errorClass, lab: start, env, argv, stdin }) => {
     await using lab = await start();
     const resultFile = join(lab.folder, "result.json");
-    const action = new ActionProcess("power-status", {
+    const action = new ActionRun("power-status", {
       env: { ...env(lab), RESULT_FILE: resultFile, LOG_LEVEL: "debug" },
       ...(argv && { argv }),
       ...(stdin !== undefined && { stdin }),
@@ -140,36 +140,4 @@ describe.concurrent("passwords and keys appear nowhere after", () => {
     expect(resultOf(ended).class).toBe(errorClass);
     expectNoTraceIn(await leftBehind(ended, resultFile));
   });
-});
-
-describe.concurrent("while an action runs", () => {
-  it.each(["redfish", "ipmi"] as const)(
-    "via %s with the connection on stdin, neither its command line nor its environment has a secret",
-    async (provider) => {
-      await using lab = await actionLab({
-        machine: { power: "on", softOffMs: "never" },
-        redfish: { password: PASSWORD },
-        ipmi: { users, kg: KG },
-      });
-      const resultFile = join(lab.folder, "result.json");
-      const connection = lab.connection(provider);
-      const action = new ActionProcess("power-off", {
-        env: { BMC_CONNECTION_FILE: "-", MODE: "soft", RESULT_FILE: resultFile, LOG_LEVEL: "debug" },
-        stdin: JSON.stringify({
-          ...connection,
-          password: PASSWORD,
-          ipmi: { ...connection.ipmi, kg: KG },
-        }),
-      });
-      await eventually(() => lab.done().length === 1);
-
-      const visible = [action.proc("cmdline"), action.proc("environ")];
-      action.child.kill("SIGTERM");
-      const ended = await action.ended;
-
-      expect(visible[0]).toContain("power-off");
-      expect(visible[1]).toContain("BMC_CONNECTION_FILE=-");
-      expectNoTraceIn([...visible, await leftBehind(ended, resultFile)].join("\n"));
-    },
-  );
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { resultOf, runAction } from "./action-process.ts";
+import { resultOf, runAction } from "./action-run.ts";
 import { actionLab, TESTED_PROVIDERS } from "./lab.ts";
 
 /** 2026-01-15T18:53:25Z and later: a fan too slow, and well again; a supply without input; a maker's own event. */

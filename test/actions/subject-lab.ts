@@ -1,6 +1,6 @@
 import { foundIn } from "../shared/bmc/canary/traces.ts";
 import { redfishProfiles } from "../simulators/redfish/profiles.ts";
-import { ActionProcess } from "./action-process.ts";
+import { ActionRun } from "./action-run.ts";
 import { actionLab, type LabOptions, type TestedProvider } from "./lab.ts";
 import { sampleInput } from "./sample-input.ts";
 import type { Subject } from "./subject.ts";
@@ -43,7 +43,7 @@ export async function subjectLab({ name, power, needed, reference }: Subject, op
   return Object.assign(lab, {
     /** Starts the action with its example, which these variables add to. */
     start: (providers: readonly TestedProvider[], env: Environment = {}, argv: readonly string[] = []) =>
-      new ActionProcess(name, {
+      new ActionRun(name, {
         argv,
         env: { ...lab.env(...providers), ...machine, BMC_PASSWORD: CANARY, ...own, ...env },
       }),

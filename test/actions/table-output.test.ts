@@ -1,25 +1,12 @@
-import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { resultLine, terminationLine } from "../../actions/harness/result/write-result.ts";
 import { type ActionResult, parseResultLine } from "../../shared/contract/result.ts";
-import { resultOf, runAction } from "./action-process.ts";
+import { resultOf, runAction } from "./action-run.ts";
 import { actionLab } from "./lab.ts";
 
-const PROGRAM = join(import.meta.dirname, "../../actions/main.ts");
-
 type Lab = Awaited<ReturnType<typeof actionLab>>;
-
-/** What an action writes to stdout where that is a terminal, as `script` (util-linux) makes one. */
-async function onTerminal(name: string, env: Readonly<Record<string, string>>): Promise<string> {
-  const command = `"$NODE" "$PROGRAM" ${name} 2>/dev/null`;
-  const { stdout } = await promisify(execFile)("script", ["-qec", command, "/dev/null"], {
-    env: { PATH: process.env["PATH"] ?? "", NODE: process.execPath, PROGRAM, ...env },
-  });
-  return stdout.replaceAll("\r\n", "\n");
-}
 
 /** A machine whose log says what a terminal must not be told. */
 async function hostileLab(): Promise<Lab> {
@@ -66,15 +53,21 @@ describe.concurrent("OUTPUT", () => {
   it.each(["auto", "table"])("%s is the table alone on a terminal", async (output) => {
     await using lab = await hostileLab();
 
-    const shown = await onTerminal("list-sel", { ...lab.env("redfish"), OUTPUT: output });
+    const ended = await runAction("list-sel", {
+      env: { ...lab.env("redfish"), OUTPUT: output },
+      stdoutIsTty: true,
+    });
 
-    expect(shown).toBe(HOSTILE_TABLE);
+    expect(ended.stdout).toBe(HOSTILE_TABLE);
   });
 
   it("json is the result on a terminal, too, with nothing in it that a terminal obeys", async () => {
     await using lab = await hostileLab();
 
-    const shown = await onTerminal("list-sel", { ...lab.env("redfish"), OUTPUT: "json" });
+    const { stdout: shown } = await runAction("list-sel", {
+      env: { ...lab.env("redfish"), OUTPUT: "json" },
+      stdoutIsTty: true,
+    });
 
     // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there.
     expect(shown).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
@@ -82,17 +75,12 @@ describe.concurrent("OUTPUT", () => {
     expect(data).toMatchObject({ entries: [{}, { message: expect.stringContaining("\u009b31mred") }] });
   });
 
-  it("on a terminal says on stderr, wherever that goes, what the table does not", async () => {
+  it("on a terminal logs the message, which the table does not have", async () => {
     await using lab = await hostileLab();
-    const log = join(lab.folder, "log");
-    const command = `"$NODE" "$PROGRAM" list-sel 2>"$LOG"`;
-    const env = { PATH: process.env["PATH"] ?? "", NODE: process.execPath, PROGRAM, LOG: log };
 
-    await promisify(execFile)("script", ["-qec", command, "/dev/null"], {
-      env: { ...env, ...lab.env("redfish") },
-    });
+    const ended = await runAction("list-sel", { env: lab.env("redfish"), stdoutIsTty: true });
 
-    expect(await readFile(log, "utf8")).toContain("2 entries in the event log, 1 critical via redfish");
+    expect(ended.stderr).toContain("2 entries in the event log, 1 critical via redfish");
   });
 
   it("shows the result of a failure that has no data, whatever was asked for", async () => {

@@ -1,8 +1,8 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { ActionProcess, type EndedAction, resultOf, runAction } from "./action-process.ts";
-import { actionLab, eventually, TESTED_PROVIDERS, type TestedProvider } from "./lab.ts";
+import { type EndedAction, resultOf, runAction } from "./action-run.ts";
+import { actionLab, TESTED_PROVIDERS, type TestedProvider } from "./lab.ts";
 
 type Environment = Readonly<Record<string, string>>;
 type Lab = Awaited<ReturnType<typeof actionLab>>;
@@ -360,28 +360,6 @@ describe.concurrent.each(TESTED_PROVIDERS)("via %s", (provider) => {
     expect(ended.code).toBe(19);
     expect(`${ended.stdout}${ended.stderr}`).not.toContain(password);
     expect(stored(lab, provider, "eve")).toMatchObject({ password: OTHER_PASSWORD });
-  });
-
-  it("while it runs, the password is in no argument", async () => {
-    await using lab = await userLab();
-    await addEve(lab);
-    lab.redfish.fail({ kind: "silent", method: "GET", path: ACCOUNTS });
-    lab.ipmi.faults.ignores = (name) => name === "Get User Access";
-    const seen = () =>
-      lab.redfish.log.some((line) => ACCOUNTS.test(line)) || lab.ipmi.log.includes("Get User Access");
-    const action = new ActionProcess("update-user", {
-      env: { ...envOf(lab, provider), USER_NAME: "eve", PASSWORD },
-    });
-    await eventually(seen);
-
-    const line = action.proc("cmdline");
-    action.child.kill("SIGTERM");
-    const ended = await action.ended;
-
-    expect(line).toContain("update-user");
-    for (const trace of TRACES) expect(line).not.toContain(trace);
-    expect(resultOf(ended)).toMatchObject({ class: "cancelled" });
-    expectNoTraceIn(ended);
   });
 });
 

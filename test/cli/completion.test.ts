@@ -1,30 +1,15 @@
-import { execa } from "execa";
 import { describe, expect, it } from "vitest";
 import { catalogue } from "../../actions/catalogue.ts";
-import { completionHome } from "../support/completion.ts";
-import { runProgram } from "./program.ts";
+import { actionLibrary } from "../../cli/action-library.ts";
+import { answer } from "../../cli/complete.ts";
 
-/** Calls the completion function as bash does, and prints what it would offer, one a line. */
-const CALL = `set -u
-source <(pbnj-worker completion bash)
-COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
-_pbnj_worker
-printf '%s\\n' "\${COMPREPLY[@]}"`;
-
-type Home = Awaited<ReturnType<typeof completionHome>>;
-
-function complete({ home, env }: Home, words: readonly string[]) {
-  return execa("bash", ["--norc", "-c", CALL, "bash", "pbnj-worker", ...words], {
-    cwd: home,
-    env,
-    extendEnv: false,
-    timeout: 25_000,
-  });
-}
-
+const own = { file: "pbnj-worker", actions: catalogue, library: actionLibrary };
 const COMMANDS = ["start", "run", "doctor", "policy", "action", "actions", "completion", "help"];
 
-describe("bash completion", () => {
+const linesOf = async (shell: string, words: readonly string[]) =>
+  (await answer(shell, words, own)).trimEnd().split("\n");
+
+describe("completion for bash", () => {
   it.each<[readonly string[], readonly string[]]>([
     [[""], COMMANDS],
     [["act"], ["action", "actions"]],
@@ -76,44 +61,23 @@ describe("bash completion", () => {
       ["bash", "zsh", "fish"],
     ],
   ])("offers for %j: %j", async (words, expected) => {
-    await using home = await completionHome();
+    const [, ...offered] = await linesOf("bash", words);
 
-    const { stdout, stderr } = await complete(home, words);
-
-    expect(stdout.split("\n")).toEqual(expected);
-    expect(stderr).toBe("");
+    expect(offered).toEqual(expected);
   });
 
   it.each([[["nonsense", ""]], [["action", "nonsense", "--"]], [["action", "power-off", "--bmc-host", ""]]])(
     "offers nothing for %j",
     async (words) => {
-      await using home = await completionHome();
-
-      const { stdout, stderr } = await complete(home, words);
-
-      expect(stdout).toBe("");
-      expect(stderr).toBe("");
+      expect(await linesOf("bash", words)).toEqual(["none"]);
     },
   );
-
-  it("prints nothing into the prompt when the program fails", async () => {
-    await using home = await completionHome();
-    await home.setProgram('[ "$1" = completion ] && exec cat "$HOME/script"; echo broken >&2; exit 1');
-    const { stdout: script } = await runProgram(["completion", "bash"]);
-    await execa("tee", [`${home.home}/script`], { input: `${script}\n`, stdout: "ignore" });
-
-    const { stdout, stderr } = await complete(home, ["act"]);
-
-    expect(stdout).toBe("");
-    expect(stderr).toBe("");
-  });
 });
 
-describe("the words for completion scripts", () => {
-  it("come with descriptions where the shell shows them", async () => {
-    const { stdout } = await runProgram(["complete", "fish", "--", "action", ""]);
+describe("completion for zsh and fish", () => {
+  it("has descriptions", async () => {
+    const [kind, ...lines] = await linesOf("fish", ["action", ""]);
 
-    const [kind, ...lines] = stdout.split("\n");
     expect(kind).toBe("none");
     expect(lines).toHaveLength(catalogue.length);
     expect(lines[1]).toMatch(/^power-off\tPower a machine off, g/);
@@ -127,20 +91,7 @@ describe("the words for completion scripts", () => {
     [["start", "--actions-directory", ""], "folders"],
     [["start", "--docker-socket", ""], "files"],
     [["start", "--grpc-server", ""], "none"],
-  ])("leave paths to the shell: %j", async (words, expected) => {
-    const { stdout, stderr } = await runProgram(["complete", "zsh", "--", ...words]);
-
-    expect(stdout).toBe(expected);
-    expect(stderr).toBe("");
+  ])("leaves paths to the shell: %j", async (words, expected) => {
+    expect(await linesOf("zsh", words)).toEqual([expected]);
   });
-
-  it.each([[[]], [["bash"]], [["nonsense", "--"]], [["bash", "--", "action", "nonsense", ""]]])(
-    "are no error, whatever was asked: %j",
-    async (argv) => {
-      const { exitCode, stderr } = await runProgram(["complete", ...argv]);
-
-      expect(stderr).toBe("");
-      expect(exitCode).toBe(0);
-    },
-  );
 });

@@ -1,13 +1,14 @@
-import { join } from "node:path";
 import { execa } from "execa";
 import { bundledProgram } from "../support/bundled-program.ts";
 
-export const PROGRAM = join(import.meta.dirname, "../../cli/main.ts");
+const { file, compileCache } = await bundledProgram();
 
-/** Runs the bundled `pbnj-worker`, with nothing of this environment that it would read. */
-export async function runProgram(argv: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  const { file, compileCache } = await bundledProgram();
-  return execa(process.execPath, [file, ...argv], {
+/** `pbnj-worker` as a release has it. */
+export const PROGRAM = file;
+
+/** Runs `pbnj-worker` with nothing of this environment that it would read. */
+export function runProgram(argv: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  return execa(process.execPath, [PROGRAM, ...argv], {
     env: { PATH: process.env["PATH"] ?? "", NODE_COMPILE_CACHE: compileCache, ...env },
     extendEnv: false,
     reject: false,

@@ -26,12 +26,12 @@ async function main(): Promise<number> {
     return 2;
   }
   const say = (line: string) => void process.stderr.write(`${line}\n`);
-  say(`soak with --seed ${options.seed}`);
   const stop = new AbortController();
   const limitMs = OVERHEAD_MS + OVERHEAD_FACTOR * options.durationMs;
   const limit = setTimeout(() => stop.abort(new Error("the soak did not come to its end in time")), limitMs);
   const onSignal = () => stop.abort(new Error("the soak was stopped"));
   process.once("SIGINT", onSignal).once("SIGTERM", onSignal);
+  say(`soak with --seed ${options.seed}`);
   stop.signal.addEventListener("abort", () => {
     setTimeout(() => process.exit(1), CLEAN_UP_MS).unref();
   });

@@ -1,6 +1,6 @@
 import type { Clock } from "../../shared/clock.ts";
 
-/** A clock that stands still until it is moved; nobody can sleep by it. */
+/** A clock that stands still until it is moved; it has no timers. */
 export class SetClock implements Clock {
   #elapsedMs = 0;
   readonly #startMs = Date.parse("2026-03-01T08:00:00Z");
@@ -18,6 +18,6 @@ export class SetClock implements Clock {
   }
 
   sleep(): Promise<void> {
-    return Promise.reject(new Error("nobody sleeps by this clock"));
+    return Promise.reject(new Error("this clock has no timers"));
   }
 }

@@ -54,8 +54,8 @@ export async function standingWorker(
     warn: keeper(LEVELS.warn),
     error: keeper(LEVELS.error),
   };
-  const operating = composeObservability(config, { log, clock, actionNames: catalogue });
-  const { observer, traceEnvironment, watchedFiles } = operating;
+  const observability = composeObservability(config, { log, clock, actionNames: catalogue });
+  const { observer, traceEnvironment, watchedFiles } = observability;
   const state = await openStateDirectory(config.stateDirectory);
   const journal = await Journal.open({ directory: state.journal, clock, log, observer });
   const own = { file: PROGRAM, actions: catalogue, library: actionLibrary };
@@ -69,7 +69,7 @@ export async function standingWorker(
     traceEnvironment,
     watchedFiles,
   });
-  await operating.serve(worker.facts);
+  await observability.serve(worker.facts);
   const ended = worker.run();
   return {
     journal,
@@ -101,7 +101,7 @@ export async function standingWorker(
       worker.cancel();
       await ended;
       await state.close();
-      await operating.close();
+      await observability.close();
       await rm(stateHome, { recursive: true, force: true });
     },
   };

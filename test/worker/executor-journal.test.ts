@@ -4,7 +4,7 @@ import { describe, expect, it, test, vi } from "vitest";
 import { silentLogger } from "../../shared/logger.ts";
 import { Secret } from "../../shared/secret.ts";
 import { redactor } from "../../shared/secret-forms.ts";
-import type { Action, ActionStatus } from "../../worker/action/action.ts";
+import type { Action, ActionStatus, Outcome } from "../../worker/action/action.ts";
 import { actionKey } from "../../worker/action/action-key.ts";
 import { bootTimeIn, bootTimeText } from "../../worker/action/boot-time.ts";
 import { type ActionEvent, noObserver, type Observer } from "../../worker/action/observer.ts";
@@ -46,10 +46,10 @@ function briefRuntime({ untilCancelled = false } = {}): Runtime {
       await onLaunch?.({ pid: 1 });
       onLog({ stream: "stderr", line: "begun" });
       if (untilCancelled) await new Promise((resolve) => signal.addEventListener("abort", resolve));
-      const ended = untilCancelled
-        ? { ok: false, class: "cancelled" as const, message: "cancelled", killed: true }
-        : { ok: true, message: "done", killed: false };
-      const outcome = { ...ended, timedOut: false, startedAt, stoppedAt: new Date() } as const;
+      const times = { timedOut: false, startedAt, stoppedAt: new Date() };
+      const outcome: Outcome = untilCancelled
+        ? { ok: false, class: "cancelled", message: "cancelled", killed: true, ...times }
+        : { ok: true, message: "done", killed: false, ...times };
       return { outcome, remove: async () => undefined };
     },
     adopt: () => Promise.reject(new Error("nothing is adopted")),
@@ -203,7 +203,7 @@ test("an action whose workflow is deleted is stopped, and its end is not reporte
   expect(events.at(-1)).toMatchObject({ kind: "reported", delivery: "rejected" });
 });
 
-describe("an engine that is not ready when the worker comes back", () => {
+describe("an engine that is not ready when the worker restarts", () => {
   const entry = entryOf("a1", "launched");
   const { idMayReturn: _idMayReturn, ...identity } = entry.action;
   const action: Action = { ...identity, timeoutMs: 60_000, command: [], volumes: [], environment: {} };
@@ -257,7 +257,7 @@ describe("an engine that is not ready when the worker comes back", () => {
 
     const recovered = executor.recover(signals);
     await expect.poll(removals).toBe(1);
-    // It waits for what is at hand, which then has failed to be taken up.
+    // It waits for the adoption in flight, which fails.
     await executor.execute(action, signals);
     const kept = journal.find(entry.key)?.phase;
     await executor.execute(action, signals);

@@ -8,27 +8,31 @@ const LIMIT_BYTES = 1_048_576;
 const LIMIT_MS = 10_000;
 
 export interface TextSources {
-  /** Opened when it is read: an action that is given nothing there leaves it alone. */
+  /** Opened only when it is read. */
   readonly stdin: () => AsyncIterable<Uint8Array>;
   readonly signal: AbortSignal;
+  readonly limitMs?: number;
 }
 
-/** Text, or a problem to follow the name of where it should have come from; it never quotes what was read. */
+/** Text, or a problem to append to the name of its source; it never quotes what was read. */
 export type TextRead =
   | { readonly ok: true; readonly text: string }
   | { readonly ok: false; readonly problem: string };
 
 /** Reads UTF-8 text from a file, or from stdin when the path is `-`, within a limited size and time. */
-export async function readText(path: string, { stdin, signal }: TextSources): Promise<TextRead> {
+export async function readText(
+  path: string,
+  { stdin, signal, limitMs = LIMIT_MS }: TextSources,
+): Promise<TextRead> {
   try {
-    const text = await withTimeout(LIMIT_MS, signal, () => collect(path === "-" ? stdin() : openFile(path)));
+    const text = await withTimeout(limitMs, signal, () => collect(path === "-" ? stdin() : openFile(path)));
     return text.trim() === "" ? { ok: false, problem: "is empty" } : { ok: true, text };
   } catch (thrown) {
-    return { ok: false, problem: describeProblem(thrown) };
+    return { ok: false, problem: describeProblem(thrown, limitMs) };
   }
 }
 
-/** Waiting for somebody to write to a pipe would occupy a thread that Node joins when it exits. */
+/** A blocking read of a pipe would occupy a thread that Node joins when it exits. */
 function openFile(path: string): AsyncIterable<Uint8Array> {
   const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   return fstatSync(fd).isFIFO()
@@ -53,9 +57,9 @@ async function collect(source: AsyncIterable<Uint8Array>): Promise<string> {
   }
 }
 
-function describeProblem(thrown: unknown): string {
+function describeProblem(thrown: unknown, limitMs: number): string {
   if (thrown instanceof TextProblem) return thrown.message;
-  if (thrown instanceof TimeoutReached) return `did not end within ${LIMIT_MS / 1_000} s`;
+  if (thrown instanceof TimeoutReached) return `did not end within ${limitMs / 1_000} s`;
   const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : "unknown error";
   return `cannot be read (${code})`;
 }

@@ -2,42 +2,49 @@ import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { type ActionResult, WORKER_RESULT_FILE } from "../../../shared/contract/result.ts";
 import { printable } from "../../../shared/printable.ts";
+import type { Environment } from "../../../shared/tracing/variables.ts";
 import { replaceFile } from "../input/replace-file.ts";
-import { writeText } from "./write-text.ts";
+import { type Output, writeText } from "./write-text.ts";
 
-/** Where a kubelet picks up a container's last words. */
+/** Where a kubelet reads the termination message. */
 const TERMINATION_LOG = "/dev/termination-log";
-/** Of what is longer it keeps the end, which is no JSON any more. */
+/** The kubelet keeps the end of a longer one, which is not JSON. */
 const TERMINATION_LOG_BYTES = 4_096;
 
+export interface ResultTargets {
+  readonly env: Environment;
+  readonly stdout: Output;
+  readonly table: string | undefined;
+  readonly resultFile: string | undefined;
+}
+
 /**
- * Writes the result everywhere it is expected, stdout last. There a table goes before it; on a terminal, where
- * nobody reads a machine's line, in its place. Returns why the file could not be written.
+ * Writes the result everywhere it is expected, stdout last. There a table precedes it; on a terminal the table replaces it.
+ * Returns why the file could not be written.
  */
 export async function writeResult(
   result: ActionResult,
-  table: string | undefined,
-  resultFile: string | undefined,
+  { env, stdout, table, resultFile }: ResultTargets,
 ): Promise<string | undefined> {
   const line = resultLine(result);
   const problem = resultFile === undefined ? undefined : await replaceFile(resultFile, line);
-  const workers = process.env[WORKER_RESULT_FILE];
-  // For a worker that comes back after its restart; one that is there reads stdout.
-  if (workers) await replaceFile(workers, line);
+  const workerFile = env[WORKER_RESULT_FILE];
+  // For a worker that was restarted; a running one reads stdout.
+  if (workerFile) await replaceFile(workerFile, line);
   if (existsSync(TERMINATION_LOG)) {
     await writeFile(TERMINATION_LOG, terminationLine(result)).catch(() => undefined);
   }
-  const shown = table === undefined ? line : process.stdout.isTTY ? `${table}\n` : `${table}\n\n${line}`;
-  await writeText(process.stdout, shown);
+  const shown = table === undefined ? line : stdout.isTTY ? `${table}\n` : `${table}\n\n${line}`;
+  await writeText(stdout, shown);
   return problem && `RESULT_FILE ${resultFile} cannot be written: ${problem}`;
 }
 
-/** Escaped beyond what JSON asks for: terminals obey these characters, and some readers break lines at them. */
+/** Escapes more than JSON requires: terminals obey these characters, and some readers split lines at them. */
 export function resultLine(result: ActionResult): string {
   return `${printable(JSON.stringify(result))}\n`;
 }
 
-/** The result, without what was read and learned where a kubelet would not keep all of it. */
+/** The result, without data and hint if a kubelet would cut it. */
 export function terminationLine(result: ActionResult): string {
   const line = resultLine(result);
   if (Buffer.byteLength(line) <= TERMINATION_LOG_BYTES) return line;

@@ -1,12 +1,15 @@
 import { printableLines } from "../../../shared/printable.ts";
 
+/** stdout or stderr. */
+export type Output = NodeJS.WritableStream & { readonly isTTY?: boolean };
+
 /**
- * Writes text to stdout or stderr, safe for a terminal, and resolves when it has left. A reader that has gone away is no reason to fail:
- * the exit code still tells.
+ * Writes text, safe for a terminal, and resolves once it is written. A reader that has closed its end is not an error:
+ * the exit code is enough.
  */
-export function writeText(stream: NodeJS.WriteStream, text: string): Promise<void> {
+export function writeText(stream: Output, text: string): Promise<void> {
   return new Promise((resolve) => {
-    // It stays: a broken pipe is reported after the callback, too.
+    // Keep the listener: a broken pipe is reported after the callback, too.
     stream.on("error", () => resolve());
     stream.write(printableLines(text), () => resolve());
   });

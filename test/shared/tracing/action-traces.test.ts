@@ -1,15 +1,9 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import type { Metafile } from "esbuild";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { bundleAction, bundleProgram } from "../../../scripts/bundle/bundle.ts";
+import { describe, expect, test } from "vitest";
 import { ACTION_TRACES } from "../../../shared/tracing/variables.ts";
-import { resultOf, runAction } from "../../actions/action-process.ts";
+import { resultOf, runAction } from "../../actions/action-run.ts";
 import { actionLab, REFUSING_PORT } from "../../actions/lab.ts";
 import { type Collector, startCollector } from "../../simulators/otlp/collector.ts";
 import { spansOfJson } from "../../simulators/otlp/read-json.ts";
-import { WorkerProgram } from "../../support/worker-program.ts";
 
 const PARENT = { traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "b7ad6b7169203331" };
 const TRACEPARENT = `00-${PARENT.traceId}-${PARENT.spanId}-01`;
@@ -30,14 +24,13 @@ async function byHand() {
 
 const namesOf = ({ spans }: Pick<Collector, "spans">) => spans.map(({ name }) => name);
 
-describe("an action that somebody runs by hand", () => {
+describe("an action started by hand", () => {
   test("traces to the collector, below what TRACEPARENT names", async () => {
     await using hand = await byHand();
-    await using program = new WorkerProgram(["action", "power-status"], { ...hand.env, TRACEPARENT });
 
-    const { code } = await program.ended;
+    const ended = await runAction("power-status", { env: { ...hand.env, TRACEPARENT } });
 
-    expect(code, program.stderr).toBe(0);
+    expect(ended.code, ended.stderr).toBe(0);
     expect(hand.collector.spans.every(({ traceId }) => traceId === PARENT.traceId)).toBe(true);
     const [action] = hand.collector.named("power-status");
     expect(action).toMatchObject({
@@ -51,7 +44,7 @@ describe("an action that somebody runs by hand", () => {
       "open redfish",
       "readPower",
     ]);
-    expect(program.stdout.trim().split("\n")).toHaveLength(1);
+    expect(ended.stdout.trim().split("\n")).toHaveLength(1);
   });
 
   test("begins a trace of its own without one, with the name, headers and path that were asked for", async () => {
@@ -173,46 +166,3 @@ describe("spans of a BMC's requests", () => {
     expect(spansOfJson(Buffer.from(line))[0]).toMatchObject({ parentSpanId: PARENT.spanId });
   });
 });
-
-describe("without the variables nothing of traces is loaded", () => {
-  let folder = "";
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), "pbnj-lazy-"));
-  });
-  afterAll(() => rm(folder, { recursive: true, force: true }));
-
-  test("by an action", async () => {
-    const metafile = await bundleAction("power-off", join(folder, "power-off"));
-
-    expect(loadedAtStart(metafile, "power-off.entry.ts", /span-recorder|action-trace\.ts/)).toEqual([]);
-  });
-
-  test("by the worker", async () => {
-    const metafile = await bundleProgram(join(folder, "program"));
-
-    const inQuestion = /@opentelemetry.(?!api)|action-traces|span-export/;
-    expect(loadedAtStart(metafile, "worker/commands/start.ts", inQuestion)).toEqual([]);
-  });
-});
-
-/** Those of the files in question that loading `entry` loads, before anything asks for more. */
-function loadedAtStart({ outputs }: Metafile, entry: string, inQuestion: RegExp): readonly string[] {
-  const loaded = new Set<string>();
-  const load = (file: string) => {
-    if (loaded.has(file)) return;
-    loaded.add(file);
-    for (const { path, kind } of outputs[file]?.imports ?? []) if (kind !== "dynamic-import") load(path);
-  };
-  const first = Object.keys(outputs).find((file) => outputs[file]?.entryPoint === entry);
-  if (first === undefined) throw new Error(`no output begins with ${entry}`);
-  load(first);
-  const inputsOf = (file: string) => Object.keys(outputs[file]?.inputs ?? {});
-  if (
-    !Object.keys(outputs)
-      .flatMap(inputsOf)
-      .some((file) => inQuestion.test(file))
-  ) {
-    throw new Error(`nothing in the bundle is ${inQuestion}`);
-  }
-  return [...loaded].flatMap(inputsOf).filter((file) => inQuestion.test(file));
-}

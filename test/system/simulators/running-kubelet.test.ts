@@ -92,7 +92,7 @@ test("a pod that is deleted gets SIGTERM and goes when its process has", async (
   await client.delete("/api/v1/namespaces/default/pods/p");
 
   await vi.waitFor(() => expect(cluster.get("v1", "Pod", "p")).toBeUndefined(), SOON);
-  expect(kubelet.processes).toBe(0);
+  await vi.waitFor(() => expect(kubelet.processes).toBe(0), SOON);
 });
 
 test("a process that does not listen is killed when its grace is over", async () => {
@@ -102,7 +102,7 @@ test("a process that does not listen is killed when its grace is over", async ()
   await client.delete("/api/v1/namespaces/default/pods/p");
 
   await vi.waitFor(() => expect(cluster.get("v1", "Pod", "p")).toBeUndefined(), SOON);
-  expect(kubelet.processes).toBe(0);
+  await vi.waitFor(() => expect(kubelet.processes).toBe(0), SOON);
 });
 
 test("an image that nobody has is waited for, and a Secret until it comes", async () => {

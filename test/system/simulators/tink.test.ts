@@ -9,7 +9,7 @@ import { createTinkTransport } from "../../../worker/source/tink/tink-transport.
 import { exampleTemplate } from "../../simulators/tink/example-template.ts";
 
 const never = new AbortController().signal;
-const program = join(import.meta.dirname, "../../simulators/main.ts");
+const program = join(import.meta.dirname, "../../simulators/tink/program.ts");
 
 interface Line {
   readonly event: string;
@@ -32,7 +32,7 @@ describe("the tink simulator's command line", () => {
   /** Runs the simulator until its workflow's only action was reported as `state`. */
   async function runUntil(state: "success" | "failed") {
     const args = ["tink", "--port", "0", "--template", template, "--map", "agent=pbnj", "--until-done"];
-    const child = execa("node", [program, ...args], { preferLocal: true, reject: false, timeout: 25_000 });
+    const child = execa("node", [program, ...args], { preferLocal: true, reject: false, timeout: 60_000 });
     const lines: Line[] = [];
     const output = createInterface({ input: child.stdout });
     output.on("line", (line) => lines.push(JSON.parse(line)));

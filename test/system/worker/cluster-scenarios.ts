@@ -15,7 +15,7 @@ export const IN_TIME = { timeout: 60_000, interval: 20 };
 const commandsOf = (lab: Lab) => lab.machines.map(({ commands }) => commands.map(({ action }) => action));
 const ONCE = ["soft-off", "on"];
 
-/** What a worker does in a cluster, whoever plays that. */
+/** What a worker does in a cluster, real or fake. */
 export function itWorksInACluster(open: (options: ClusterLabOptions) => Promise<Lab>): void {
   test("runs a workflow as Jobs", TEST, async () => {
     await using lab = await open({});
@@ -59,7 +59,7 @@ export function itWorksInACluster(open: (options: ClusterLabOptions) => Promise<
   );
 
   test(
-    "lets go of the action that runs when it is rolled, and the next one reports its end",
+    "detaches from the running action when it is rolled, and the next one reports its end",
     TEST,
     async () => {
       await using lab = await open({ softOffMs: 4_000 });

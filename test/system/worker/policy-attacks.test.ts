@@ -93,7 +93,7 @@ test("variables and flags that are no inputs reach no action, and no BMC hears o
 describeWithDocker("an image that is not trusted", () => {
   beforeAll(buildScriptedImage, 300_000);
 
-  test("has nothing on its stdin, no password is read for it, and nobody believes what it says of the BMC", {
+  test("has nothing on its stdin, no password is read for it, and its result about the BMC is not trusted", {
     timeout: 60_000,
   }, async () => {
     const server = await startTinkServer({ holdMs: 2_000 });

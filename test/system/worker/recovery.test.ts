@@ -5,7 +5,7 @@ import { execa } from "execa";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { isOver, type Workflow } from "../../simulators/tink/workflow.ts";
 import { buildTestBase, describeWithDocker, removeContainers, testBaseImage } from "../../support/docker.ts";
-import { WorkerProgram } from "../../support/worker-program.ts";
+import { timesAsFast, WorkerProgram } from "../../support/worker-program.ts";
 import { type CrashLab, crashLab, eventuallyEmpty, type Step } from "./crash-lab.ts";
 
 const RUN_MS = 90_000;
@@ -177,9 +177,9 @@ describe("a state directory", () => {
       await using lab = await crashLab({ machine: { powerOffMs: 1_000 } });
       await mkdir(lab.state);
       const mount = 'mount -t tmpfs -o size=512k tmpfs "$0" && exec "$@"';
-      const worker = lab.start({}, ["unshare", "--mount", "sh", "-c", mount, lab.state]);
+      const worker = lab.start(timesAsFast(10), ["unshare", "--mount", "sh", "-c", mount, lab.state]);
       await worker.untilLogged("worker started");
-      // Its file system is seen by nobody else.
+      // No other process sees its file system.
       const seen = `/proc/${worker.child.pid}/root${lab.state}`;
       const filler = join(seen, "filler");
       lab.machine.once("command", () => void fill(filler));

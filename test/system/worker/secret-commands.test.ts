@@ -213,7 +213,7 @@ describe("a command that fails says why, and nothing of what it printed", () => 
     ["a variable that it was given", failing("", "invalid: hvs.canary-token")],
     ["an assignment", failing("", `+ PASSWORD=${CANARY}`)],
     ["a header", failing("", `> Authorization: Bearer ${CANARY}`)],
-  ])("when its last words are %s", async (_, program) => {
+  ])("when its last output is %s", async (_, program) => {
     const env = { VAULT_TOKEN: "hvs.canary-token", VAULT_ADDR: "https://vault.example:8200" };
 
     const reason = await reasonOf(resolver(program, { environment: Object.keys(env) }, { env })());
@@ -291,7 +291,7 @@ describe("a command that hangs is ended with all that it started", () => {
 });
 
 describe("many machines at once", () => {
-  /** Runs until it is let go, and leaves a mark for as long as it runs. */
+  /** Runs until it is released, and leaves a mark for as long as it runs. */
   const waiting = (name: string) => `
     const { appendFileSync, existsSync } = require("node:fs");
     appendFileSync(${JSON.stringify(join(root, `${name}.started`))}, "x");
@@ -340,7 +340,7 @@ describe("many machines at once", () => {
     expect(await started("shared")).toBe(2);
   });
 
-  it("giveUp2 a run that others wait for, and give up one that nobody does", async () => {
+  it("leave a run that others wait for, and stop one without waiters", async () => {
     const commands = new SecretCommands();
     const stop = new AbortController();
     const program = waiting("left-alone");

@@ -173,7 +173,7 @@ describe("a worker that runs", () => {
     for (const client of clients) await client[Symbol.asyncDispose]();
   });
 
-  test("stops at once, whoever still reads its pages", async () => {
+  test("stops at once, even while its pages are read", async () => {
     await using lab = await rackLab({ machines: { one: {} }, argv: ANY_PORT });
     const pages = await pagesOf(lab.program);
     await lab.program.untilLogged("worker started");

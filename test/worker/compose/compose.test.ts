@@ -267,7 +267,7 @@ describe("a server that", () => {
     expect(workflow.tasks[0]?.actions[0]?.message).toBe("on via redfish");
   });
 
-  test("refuses a report for good is logged, and the lane goes on", async () => {
+  test("rejects a report is logged, and the lane continues", async () => {
     await using lab = await standing({ machines: { "node-01": { power: "off", powerOnMs: 500 } } });
     const workflow = lab.server.submit({ template: template("pbnj-node-01", [{ name: "power-on" }]) });
     await lab.worker.untilLogged("action started");

@@ -49,7 +49,7 @@ describe("the report", () => {
 describe("lines for people", () => {
   const wrong = findingOf("deprecated-api", "an old \u001b[2Jserver", { subject: "tink:42113" });
 
-  it("are plain where nobody looks on", () => {
+  it("are plain without a terminal", () => {
     expect(renderFinding(wrong, "plain")).toBe(
       "warning  tink-server      tink:42113: an old [2Jserver\n" +
         "                          fix: upgrade to Tinkerbell 0.17 or later\n",

@@ -237,9 +237,6 @@ class Life {
       transport,
       sourceOf: () => transport,
       wakingOf: () => undefined,
-      backgroundTasks: [],
-      ready: async () => undefined,
-      close: async () => undefined,
       runtime,
       executor,
       facts: {
@@ -251,6 +248,9 @@ class Life {
         checkRuntime: async () => "it is there",
       },
       shutdownGraceMs: 60_000,
+      backgroundTasks: [],
+      ready: async () => undefined,
+      close: async () => undefined,
     });
   }
 

@@ -174,10 +174,12 @@ test("a start that the server does not take within 20 s leaves the machine to ot
   const deleted = server.submit({ template: templateOf([STATUS]) });
   server.faults.delay("ReportActionStatus", 60_000);
 
-  await expect
-    .poll(() => worker.logged.map(({ msg }) => msg), { timeout: 5_000 })
-    .toContain("action not started: start report failed");
+  // Deleted while its report is held, so that the server cannot serve it a second time.
+  await server.until(() => server.reports.length > 0);
   server.board.delete(deleted);
+  await expect
+    .poll(() => worker.logged.map(({ msg }) => msg), { timeout: 20_000 })
+    .toContain("action not started: start report failed");
   const next = server.submit({ template: templateOf([STATUS]) });
   await server.until(() => next.state === "SUCCESS");
 

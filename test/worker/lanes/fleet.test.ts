@@ -38,7 +38,7 @@ test("no more actions run at a time than may", async () => {
   }
 });
 
-test("whoever comes first is served first, over all lanes", async () => {
+test("actions start in the order of their arrival, over all lanes", async () => {
   await using lab = await fleetLab({ machines, argv: ["--max-actions", "1"] });
   const first = lab.submit("pbnj-node-0", { name: "power-off", environment: { MODE: "hard" } });
   await lab.worker.untilLogged("action started");

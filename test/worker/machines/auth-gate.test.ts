@@ -223,7 +223,7 @@ describe("credentials that were refused and may be right by now", () => {
     expect(offered).toEqual([0, 60]);
   });
 
-  it("giveUp2 the demand for later where there are none", () => {
+  it("leave the demand for later where there are none", () => {
     const gate = new AuthGate(new SetClock());
 
     expect(gate.retryNow()).toBe(false);

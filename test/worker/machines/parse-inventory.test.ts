@@ -240,7 +240,7 @@ machines:
       "username: u, passwordEnv: PASS",
       "username: u, passwordEnv: PASS",
     ],
-  ])("giveUp2 a machine %s as if it stood there alone", (_, defaults, alone, own = "") => {
+  ])("leave a machine %s as if it stood there alone", (_, defaults, alone, own = "") => {
     const warningsOf = (text: string) => {
       const parsed = parse(text);
       return parsed.ok ? parsed.warnings.map(({ message }) => message) : parsed.problems.map(formatProblem);

@@ -3,7 +3,7 @@ import { systemClock } from "../../../../shared/clock.ts";
 import { BmcError } from "../../../../shared/contract/bmc-error.ts";
 
 /** Far above what any of these operations may take, scaled waits included; one that hangs is cut off here. */
-const DEADLINE_MS = 12_000;
+const DEADLINE_MS = 25_000;
 
 export type Ended<T> = { readonly value: T; readonly error?: never } | { readonly error: BmcError };
 
@@ -37,7 +37,7 @@ export async function fail(run: (signal: AbortSignal) => Promise<unknown>): Prom
 
 /** Waits until `condition` holds; fails the test when it never does. */
 export async function eventually(condition: () => boolean): Promise<void> {
-  const endMs = Date.now() + 10_000;
+  const endMs = Date.now() + 20_000;
   while (!condition()) {
     if (Date.now() > endMs) throw new Error("the condition never came true");
     await systemClock.sleep(5);

@@ -191,7 +191,10 @@ describe.concurrent("the answer to a command that is lost", () => {
     ["off", OFF, ["off"]],
     ["cycle", CYCLE, ["cycle"]],
   ] as const)("%s comes true and is done once", async (_, request, done) => {
-    await using lab = await ipmiFaultLab({ machine: { power: "on", cycleOffMs: 2_500 } });
+    await using lab = await ipmiFaultLab({
+      machine: { power: "on", cycleOffMs: 4_000 },
+      connection: { requestTimeoutMs: 6_000 },
+    });
     let lost = 0;
     lab.bmc.faults.losesAnswer = (name) => name === "Chassis Control" && ++lost === 1;
 

@@ -14,6 +14,7 @@ export interface RedfishFaultLabOptions {
   /** Options of the connection's `redfish` part. */
   readonly redfish?: Readonly<Record<string, unknown>>;
   readonly tls?: Readonly<Record<string, unknown>>;
+  readonly requestTimeoutMs?: number;
   readonly onRequest?: TcpProxyOptions["onRequest"];
 }
 
@@ -30,7 +31,7 @@ export async function redfishFaultLab(options: RedfishFaultLabOptions = {}) {
   });
   const clock = scaledClock(50);
   const connection = redfishConnection(proxy.port, {
-    requestTimeoutMs: 300,
+    requestTimeoutMs: options.requestTimeoutMs ?? 5_000,
     redfish: { port: proxy.port, scheme: bmc.certificate ? "https" : "http", ...options.redfish },
     ...(options.tls && { tls: options.tls }),
   });

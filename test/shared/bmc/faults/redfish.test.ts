@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Fault } from "../../../simulators/redfish/faults.ts";
 import type { TcpFault } from "../../../support/proxy/tcp-fault.ts";
 import { CYCLE, fail, OFF, ON, PXE_ONCE, RESET, succeed } from "./attempt.ts";
-import { redfishFaultLab } from "./redfish-lab.ts";
+import { type RedfishFaultLabOptions, redfishFaultLab } from "./redfish-lab.ts";
 
 /** Ways to lose the answer to a write, and whether the BMC carried it out. */
 const LOST: readonly [TcpFault, boolean][] = [
@@ -14,9 +14,13 @@ const LOST: readonly [TcpFault, boolean][] = [
   [{ kind: "stall", bytes: 20, dripMs: 20 }, true],
 ];
 
+/** For faults that end with the request's time. */
+const impatientLab = (options: RedfishFaultLabOptions = {}) =>
+  redfishFaultLab({ ...options, requestTimeoutMs: 600 });
+
 describe.concurrent("when the answer to a write is lost", () => {
   test.each(LOST)("off comes true and is done once: %o", async (fault, carriedOut) => {
-    await using lab = await redfishFaultLab({ machine: { power: "on" } });
+    await using lab = await impatientLab({ machine: { power: "on" } });
     lab.proxy.fail({ ...fault, method: "POST" });
 
     const report = await succeed((signal) => lab.client.setPower(OFF, signal));
@@ -27,7 +31,7 @@ describe.concurrent("when the answer to a write is lost", () => {
   });
 
   test.each(LOST)("on comes true and is done once: %o", async (fault, carriedOut) => {
-    await using lab = await redfishFaultLab({ machine: { power: "off" } });
+    await using lab = await impatientLab({ machine: { power: "off" } });
     lab.proxy.fail({ ...fault, method: "POST" });
 
     await succeed((signal) => lab.client.setPower(ON, signal));
@@ -37,7 +41,7 @@ describe.concurrent("when the answer to a write is lost", () => {
   });
 
   test.each(LOST)("a reset is not repeated, and said to be uncertain: %o", async (fault, carriedOut) => {
-    await using lab = await redfishFaultLab({ machine: { power: "on" } });
+    await using lab = await impatientLab({ machine: { power: "on" } });
     lab.proxy.fail({ ...fault, method: "POST" });
 
     const error = await fail((signal) => lab.client.setPower(RESET, signal));
@@ -50,7 +54,7 @@ describe.concurrent("when the answer to a write is lost", () => {
 
   test.each(LOST)("a cycle is not repeated, the machine's state tells: %o", async (fault, carriedOut) => {
     // Off for long enough that a poll after the lost answer still sees it.
-    await using lab = await redfishFaultLab({ machine: { power: "on", cycleOffMs: 1_000 } });
+    await using lab = await impatientLab({ machine: { power: "on", cycleOffMs: 3_000 } });
     lab.proxy.fail({ ...fault, method: "POST" });
 
     const run = (signal: AbortSignal) => lab.client.setPower(CYCLE, signal);
@@ -62,7 +66,7 @@ describe.concurrent("when the answer to a write is lost", () => {
   });
 
   test.each(LOST)("a boot override is read back and stands as asked: %o", async (fault, carriedOut) => {
-    await using lab = await redfishFaultLab();
+    await using lab = await impatientLab();
     lab.proxy.fail({ ...fault, method: "PATCH" });
 
     const report = await succeed((signal) => lab.client.setBoot(PXE_ONCE, signal));
@@ -77,7 +81,7 @@ describe.concurrent("when the answer to a read is lost", () => {
   test.each<[TcpFault]>([[{ kind: "reset-before" }], [{ kind: "reset-after" }]])(
     "before anything was sent, it is asked again: %o",
     async (fault) => {
-      await using lab = await redfishFaultLab({ machine: { power: "on" } });
+      await using lab = await impatientLab({ machine: { power: "on" } });
       lab.proxy.fail({ ...fault, method: "GET" });
 
       await succeed((signal) => lab.client.setPower(OFF, signal));
@@ -92,7 +96,7 @@ describe.concurrent("when the answer to a read is lost", () => {
     [{ kind: "black-hole" }],
     [{ kind: "stall", bytes: 40, dripMs: 20 }],
   ])("in mid-operation, it is asked again and the command is not: %o", async (fault) => {
-    await using lab = await redfishFaultLab({ machine: { power: "on" } });
+    await using lab = await impatientLab({ machine: { power: "on" } });
     lab.machine.once("command", () => lab.proxy.fail({ ...fault, method: "GET", times: 2 }));
 
     await succeed((signal) => lab.client.setPower(OFF, signal));
@@ -102,7 +106,7 @@ describe.concurrent("when the answer to a read is lost", () => {
   });
 
   test("by a slow loris at the very first request, it ends with the request's time: timeout", async () => {
-    await using lab = await redfishFaultLab();
+    await using lab = await impatientLab();
     lab.proxy.fail({ kind: "stall", bytes: 40, dripMs: 20, times: 99 });
 
     const error = await fail((signal) => lab.client.setPower(OFF, signal));
@@ -113,7 +117,7 @@ describe.concurrent("when the answer to a read is lost", () => {
   });
 
   test("for good in mid-operation, it ends with the class of the loss and the command is not repeated", async () => {
-    await using lab = await redfishFaultLab({ machine: { power: "on" } });
+    await using lab = await impatientLab({ machine: { power: "on" } });
     lab.machine.once("command", () => lab.proxy.cut());
 
     const error = await fail((signal) => lab.client.setPower(OFF, signal));

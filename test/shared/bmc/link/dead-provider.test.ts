@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { measureRace, type RaceScenario, type RacingProvider } from "../../../../bench/race/measure.ts";
 
-/** So long that a tenth of an operation is more than what a busy test machine adds to a quick run. */
+/** A tenth of an operation is more than a busy test machine adds to a quick run. */
 const ROUND_TRIP_MS = { redfish: 200, ipmi: 150 };
 const MOST = 1.1;
 const RUNS = 12;
@@ -28,7 +28,7 @@ describe.each<[RacingProvider, RacingProvider]>([
 ])("%s answers within a tenth of its own time although %s is dead", (alive, dead) => {
   const alone = { title: "alone", alive, providers: [alive] };
 
-  test.each<[string, Omit<RaceScenario, "title" | "alive">]>([
+  test.concurrent.each<[string, Omit<RaceScenario, "title" | "alive">]>([
     ["when it is preferred", { providers: [alive, dead] }],
     ["when the dead one is preferred", { providers: [dead, alive] }],
     ["when the dead one is preferred and it is remembered", { providers: [dead, alive], remembered: true }],

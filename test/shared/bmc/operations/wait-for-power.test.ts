@@ -32,7 +32,7 @@ function machineThatReads(...readings: readonly [PowerState | BmcError, ...(Powe
 test("a machine that shuts down by itself is seen off, and nothing is sent", async () => {
   await using lab = await redfishLab({ power: "on" });
   const waiting = lab.client.waitForPower("off", 300_000, signal);
-  await expect.poll(() => lab.bmc.log.length).toBeGreaterThan(3);
+  await expect.poll(() => lab.bmc.log.length, { timeout: 20_000 }).toBeGreaterThan(3);
   lab.machine.do("soft-off");
 
   const report = await waiting;
@@ -110,7 +110,7 @@ test("is cancelled in the middle", async () => {
   await using lab = await redfishLab({ power: "on" });
   const controller = new AbortController();
   const waiting = lab.client.waitForPower("off", 600_000, controller.signal);
-  await expect.poll(() => lab.bmc.log.length).toBeGreaterThan(3);
+  await expect.poll(() => lab.bmc.log.length, { timeout: 20_000 }).toBeGreaterThan(3);
 
   controller.abort(new BmcError("cancelled", "cancelled by SIGTERM"));
 

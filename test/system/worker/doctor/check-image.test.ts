@@ -79,7 +79,7 @@ describe("without containers", () => {
     expect(inProcess).toMatchObject([{ cause: "image-name-wrong" }]);
   });
 
-  it("an action that ends otherwise than well is a problem with its last words", async () => {
+  it("an action that fails is a problem, with its last output", async () => {
     const folder = await mkdtemp(join(tmpdir(), "pbnj-doctor-actions-"));
     try {
       const program = 'process.stderr.write("no such library\\n"); process.exit(4);';
@@ -98,7 +98,7 @@ describe("without containers", () => {
 });
 
 describe("an image that is not run", () => {
-  it("is one that nobody named", async () => {
+  it("is chosen by the doctor if none is named", async () => {
     const found = await check(undefined, { flags: { runtime: "docker" } });
 
     expect(found).toMatchObject([{ state: "skipped", detail: expect.stringContaining("--image") }]);
@@ -325,7 +325,7 @@ describeWithDocker("with a real engine", () => {
     expect(found).toMatchObject([{ state: "ok" }]);
   });
 
-  it("a program that fails is a problem with its last words", async () => {
+  it("a program that fails is a problem, with its last output", async () => {
     const found = await check(image("failing"), { flags });
 
     expect(found).toMatchObject([

@@ -50,7 +50,7 @@ describe("pbnj-worker doctor", () => {
     expect(report.of("inventory")).toMatchObject([{ detail: `${lab.folder}/rack.yaml: 1 machine` }]);
   });
 
-  it("goes on after a problem, says how to mend it below, and ends with the code of the first", async () => {
+  it("continues after a problem, prints how to fix it, and exits with the code of the first", async () => {
     await using lab = await wholeLab();
 
     const { exitCode, stdout } = await lab.run([

@@ -74,7 +74,7 @@ describeWithDocker("what workers left in a container engine", () => {
     return { name, key: labels["pbnj-worker.key"] ?? "" };
   }
 
-  it("is removed when it is this state directory's and nobody keeps it, or long past its time", {
+  it("is removed if this state directory launched it and no worker needs it, or if it is long past its time", {
     timeout: 60_000,
   }, async () => {
     const [mine, other] = [randomUUID(), randomUUID()];

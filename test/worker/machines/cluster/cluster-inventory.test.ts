@@ -546,7 +546,7 @@ describe("kinds that the API does not serve", () => {
     await expect.poll(() => lab.changes, SOON).toEqual([{ added: ["node-1"], removed: [] }]);
   });
 
-  it("any more giveUp2 nothing behind of a version that another one has replaced", async () => {
+  it("any more leave nothing behind of a version that another one has replaced", async () => {
     await using lab = await InventoryLab.start({
       fake: BOTH,
       clock: scaledClock(20),

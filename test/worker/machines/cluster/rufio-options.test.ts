@@ -41,7 +41,7 @@ function problemsWith(connection: Fields): readonly string[] {
 }
 
 describe("Rufio's options", () => {
-  it("that are absent giveUp2 this project's defaults", () => {
+  it("that are absent leave this project's defaults", () => {
     const connection = connectionWith({ host: "192.0.2.1", insecureTLS: false });
 
     expect(connection).toEqual(Connection.parse({ host: "192.0.2.1" }));

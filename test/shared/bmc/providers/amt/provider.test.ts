@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { amt } from "../../../../../shared/bmc/providers/amt/provider.ts";
-import { resultOf, runAction } from "../../../../actions/action-process.ts";
+import { resultOf, runAction } from "../../../../actions/action-run.ts";
 import { envelope, fault, instance, output } from "../../../../simulators/amt/answers.ts";
 import { type AmtDevice, type AmtDeviceOptions, startAmtDevice } from "../../../../simulators/amt/device.ts";
 import { SimulatedMachine } from "../../../../simulators/machine.ts";

@@ -6,7 +6,7 @@ import { homeAssistant } from "../../../../../shared/bmc/providers/homeassistant
 import { systemClock } from "../../../../../shared/clock.ts";
 import { BmcError } from "../../../../../shared/contract/bmc-error.ts";
 import { Secret } from "../../../../../shared/secret.ts";
-import { resultOf, runAction } from "../../../../actions/action-process.ts";
+import { resultOf, runAction } from "../../../../actions/action-run.ts";
 import {
   type HomeAssistantOptions,
   type HomeAssistantServer,

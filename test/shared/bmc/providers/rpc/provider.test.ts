@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { rpc } from "../../../../../shared/bmc/providers/rpc/provider.ts";
-import { resultOf, runAction } from "../../../../actions/action-process.ts";
+import { resultOf, runAction } from "../../../../actions/action-run.ts";
 import type { Reply } from "../../../../simulators/http-listener.ts";
 import { SimulatedMachine } from "../../../../simulators/machine.ts";
 import {

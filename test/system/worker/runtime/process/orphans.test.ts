@@ -76,7 +76,7 @@ function ended(child: ChildProcess): boolean {
 const keepNone = () => false;
 
 describe("sweeping processes", () => {
-  it("ends what this state directory launched and nobody keeps, and nothing else", async () => {
+  it("ends what this state directory launched and no worker needs, and nothing else", async () => {
     const [mine, other] = [await newState(), await newState()];
     const recently = new Date(Date.now() - HALF_HOUR_MS);
     const swept = [
@@ -119,7 +119,7 @@ describe("sweeping processes", () => {
     expect(() => process.kill(-deaf.pid, 0)).toThrow(/ESRCH/);
   });
 
-  it("removes results nobody will read, and keeps those that are being written", async () => {
+  it("removes unneeded results, and keeps those that are being written", async () => {
     const mine = await newState();
     for (const name of ["kept.json", "kept.json.part", "dropped.json", "dropped.json.part"]) {
       await writeFile(join(mine.results, name), "{}");

@@ -138,7 +138,7 @@ describe("the process runtime", () => {
     await runtime.close();
   });
 
-  it("gives no file to an action where nobody decides about files", async () => {
+  it("gives an action no file without a policy for files", async () => {
     const runtime = new ProcessRuntime({ programs });
     const action = { environment: { RESULT_FILE: "/tmp/result" } };
 

@@ -1,0 +1,96 @@
+import { describe, expect, it } from "vitest";
+import manifest from "../../../package.json" with { type: "json" };
+import { runProgram } from "../../cli/program.ts";
+
+describe("the command line", () => {
+  it("lists its commands with one line each", async () => {
+    const { exitCode, stdout, stderr } = await runProgram(["--help"]);
+
+    const listed = stdout.split("\n").flatMap((line) => /^ {2}([a-z]+) .* {2}\w/.exec(line)?.[1] ?? []);
+    expect(listed).toEqual(["start", "run", "doctor", "policy", "action", "actions", "completion", "help"]);
+    expect(stderr).toBe("");
+    expect(exitCode).toBe(0);
+  });
+
+  it("shows the same on stderr, as a mistake, when nothing was asked of it", async () => {
+    const { exitCode, stdout, stderr } = await runProgram([]);
+
+    expect(stdout).toBe("");
+    expect(stderr).toContain("action <name> [options]");
+    expect(exitCode).toBe(2);
+  });
+
+  it("says its version", async () => {
+    const { exitCode, stdout } = await runProgram(["--version"]);
+
+    expect(stdout).toBe(manifest.version);
+    expect(exitCode).toBe(0);
+  });
+
+  it.each([
+    [["start"], "--grpc-server <host:port>"],
+    [["run"], "--map <key=value>"],
+    [["doctor"], "--bmc [machine...]"],
+    [["policy"], "test [options] <template>"],
+    [["policy", "test"], "--namespace <name>"],
+    [["action"], "power-off"],
+    [["action", "power-off"], "--soft-timeout <duration>"],
+    [["actions"], "--output <table|json>"],
+    [["completion"], "in ~/.bashrc"],
+  ])("shows the help of %j, asked for in either way", async (words, expected) => {
+    const [asked, helped] = await Promise.all([
+      runProgram([...words, "--help"]),
+      runProgram(["help", ...words]),
+    ]);
+
+    expect(asked.stdout).toContain(expected);
+    expect(asked.exitCode).toBe(0);
+    expect(helped).toMatchObject({ stdout: asked.stdout, exitCode: 0 });
+  });
+});
+
+describe("a typo", () => {
+  it.each([
+    [["strat"], `unknown command "strat", did you mean start?`],
+    [["actoin", "power-off"], `unknown command "actoin", did you mean action?`],
+    [["completions", "bash"], `unknown command "completions", did you mean completion?`],
+    [["power-off"], `unknown command "power-off", did you mean action power-off?`],
+    [["power-of"], `unknown command "power-of", did you mean action power-off?`],
+    [["nonsense"], `unknown command "nonsense"\n`],
+    [["--verison"], "unknown flag --verison, did you mean --version?"],
+    [["action", "power-of"], `there is no action "power-of", did you mean power-off?`],
+    [["action", "screen-shot"], `there is no action "screen-shot", did you mean screenshot?`],
+    [["action", "power-off", "--mod", "soft"], "unknown flag --mod, did you mean --mode?"],
+    [["actions", "--outptu", "json"], "unknown flag --outptu, did you mean --output?"],
+    [["actions", "--output", "jsno"], "--output is not one of table, json, did you mean json?"],
+    [["completion", "bsah"], `"bsah" is not one of bash, zsh, fish, did you mean bash?`],
+    [["start", "--runtim", "process"], "unknown flag --runtim, did you mean --runtime?"],
+    [["run", "t.yaml", "--mpa", "a=b"], "unknown flag --mpa, did you mean --map?"],
+  ])("%j is a usage error that says what was probably meant", async (argv, expected) => {
+    const { exitCode, stderr } = await runProgram(argv);
+
+    expect(`${stderr}\n`).toContain(expected);
+    expect(exitCode).toBe(2);
+  });
+
+  it.each([[["completion"]], [["completion", "bash", "zsh"]]])("%j asks for one shell", async (argv) => {
+    const { exitCode, stdout, stderr } = await runProgram(argv);
+
+    expect(stderr).toContain("name one shell: bash, zsh, fish");
+    expect(stdout).toBe("");
+    expect(exitCode).toBe(2);
+  });
+
+  it.each([
+    [["--bmc-password=canary-77", "action"]],
+    [["action", "--bmc-password=canary-77", "power-off"]],
+    [["action", "--bmc-password", "canary-77"]],
+    [["actions", "--bmc-password", "canary-77"]],
+  ])("%j does not repeat what may be a secret", async (argv) => {
+    const { exitCode, stdout, stderr } = await runProgram(argv);
+
+    expect(stdout + stderr).not.toContain("canary-77");
+    expect(stderr).not.toBe("");
+    expect(exitCode).toBe(2);
+  });
+});

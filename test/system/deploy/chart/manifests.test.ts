@@ -1,0 +1,211 @@
+import type { V1PodSpec } from "@kubernetes/client-node";
+import { beforeAll, expect, it } from "vitest";
+import { systemClock } from "../../../../shared/clock.ts";
+import type { WorkerFacts } from "../../../../worker/action/observer.ts";
+import { Health } from "../../../../worker/observe/health/health.ts";
+import type { Route } from "../../../../worker/observe/http/route.ts";
+import { dimensions, isAllowed, present, valuesOf } from "../../../deploy/chart/cases.ts";
+import { describeWithHelm, NAMESPACE, renderAll } from "../../../deploy/chart/helm.ts";
+import { allOf, Binding, Manifest, selects, workloadOf } from "../../../deploy/chart/manifest.ts";
+import { mountedFiles } from "../../../deploy/chart/mounted-files.ts";
+import { pairwise } from "../../../deploy/chart/pairwise.ts";
+import { typeProblems } from "../../../deploy/chart/types.ts";
+import { violationsOfRestricted } from "../../../simulators/kubernetes/validation/pod-security.ts";
+
+const { rows, uncovered } = pairwise(dimensions, isAllowed);
+const cases = Object.fromEntries(rows.map((row, index) => [`row ${index}`, valuesOf(row)]));
+
+const noFacts: WorkerFacts = {
+  machines: () => [],
+  agentIds: () => [],
+  slots: () => ({ limit: 1, taken: 0 }),
+  unfinished: () => 0,
+  connected: () => false,
+  checkRuntime: async () => "",
+};
+
+function isServed(path: string): boolean {
+  const { routes } = new Health({ clock: systemClock, longestWaitMs: 1_000 });
+  return routes(noFacts).some(({ path: served }: Route) =>
+    typeof served === "string" ? served === path : served.test(path),
+  );
+}
+
+describeWithHelm("what the chart makes, for each pair of features", () => {
+  let rendered: Readonly<Record<string, readonly Manifest[]>>;
+  beforeAll(async () => {
+    rendered = await renderAll(cases);
+  });
+
+  it("is looked at for each pair that goes together", () => {
+    expect(rows.length).toBeGreaterThan(20);
+    expect(uncovered).toEqual([
+      "runtime=inProcess sharing=three",
+      "runtime=inProcess sharing=group",
+      "runtime=process sharing=three",
+      "runtime=process sharing=group",
+      "fileInventory=none credentials=mounted",
+      "sharing=three state=existing",
+    ]);
+  });
+
+  it("has the fields that Kubernetes has, with values of their types", () => {
+    expect(Object.values(rendered).flat().flatMap(typeProblems)).toEqual([]);
+  });
+
+  it("would not be, with a field that does not exist or is of another type", () => {
+    const deployment = Object.values(rendered)
+      .flat()
+      .find(({ kind }) => kind === "Deployment");
+    const spoilt = [
+      { ...deployment, spec: { replicas: "3" } },
+      { ...deployment, spec: { template: { spec: { containers: [{ name: "a", imagePolicy: "Always" }] } } } },
+      { ...deployment, apiVersion: "apps/v1beta1" },
+    ];
+
+    expect(spoilt.map((each) => typeProblems(Manifest.parse(each)).length)).toEqual([1, 1, 1]);
+  });
+
+  it("has names that Kubernetes takes, each once, in the release's namespace but for rights elsewhere", () => {
+    for (const manifests of Object.values(rendered)) {
+      const names = manifests.map(
+        ({ kind, metadata }) => `${kind} ${metadata.namespace ?? "-"} ${metadata.name}`,
+      );
+      const elsewhere = manifests
+        .filter(({ metadata }) => metadata.namespace !== NAMESPACE)
+        .map(({ kind }) => kind);
+
+      expect(new Set(names).size).toBe(names.length);
+      for (const { metadata } of manifests)
+        expect(metadata.name).toMatch(/^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$/);
+      for (const kind of elsewhere) expect(kind).toMatch(/^(Cluster)?Role(Binding)?$/);
+    }
+  });
+
+  it("makes each kind of object somewhere", () => {
+    const kinds = new Set(Object.values(rendered).flatMap((manifests) => manifests.map(({ kind }) => kind)));
+
+    expect([...kinds].sort()).toEqual([
+      ...[
+        "ClusterRole",
+        "ClusterRoleBinding",
+        "ConfigMap",
+        "Deployment",
+        "NetworkPolicy",
+        "PodDisruptionBudget",
+      ],
+      ...[
+        "PrometheusRule",
+        "Role",
+        "RoleBinding",
+        "Service",
+        "ServiceAccount",
+        "ServiceMonitor",
+        "StatefulSet",
+      ],
+    ]);
+  });
+
+  it("runs a pod that the restricted Pod Security Standard admits", () => {
+    for (const manifests of Object.values(rendered)) {
+      const { spec } = workloadOf(manifests).spec.template;
+
+      expect(violationsOfRestricted(spec as unknown as V1PodSpec)).toEqual([]);
+    }
+  });
+
+  it("mounts volumes that the pod has, of objects that are there", () => {
+    for (const manifests of Object.values(rendered)) {
+      const { spec } = workloadOf(manifests);
+      const pod = spec.template.spec;
+      const claims = (spec.volumeClaimTemplates ?? []).map(({ metadata }) => metadata.name);
+      const volumes = [...pod.volumes.map(({ name }) => name), ...claims];
+      const mounts = pod.containers[0].volumeMounts;
+
+      expect(mounts.map(({ name }) => name).sort()).toEqual(volumes.toSorted());
+      expect(new Set(mounts.map(({ mountPath }) => mountPath)).size).toBe(mounts.length);
+      expect([...mountedFiles(spec.template, manifests, present).keys()]).toContain(
+        "/etc/pbnj-worker/worker.yaml",
+      );
+    }
+  });
+
+  it("is one whose parts find each other", () => {
+    for (const manifests of Object.values(rendered)) {
+      const { spec } = workloadOf(manifests);
+      const { labels } = spec.template.metadata;
+      const accounts = manifests
+        .filter(({ kind }) => kind === "ServiceAccount")
+        .map(({ metadata }) => metadata.name);
+      const services = manifests.filter(({ kind }) => kind === "Service");
+      const roles = manifests.map(
+        ({ kind, metadata }) => `${kind} ${metadata.namespace ?? "-"} ${metadata.name}`,
+      );
+
+      expect(selects(spec.selector.matchLabels, labels)).toBe(true);
+      expect(services.length).toBe(1);
+      for (const service of services)
+        expect(service["spec"]).toMatchObject({ selector: spec.selector.matchLabels });
+      if (spec.serviceName !== undefined)
+        expect(services.map(({ metadata }) => metadata.name)).toEqual([spec.serviceName]);
+      if (accounts.length > 0) expect(accounts).toEqual([spec.template.spec.serviceAccountName]);
+      for (const { metadata, roleRef, subjects } of allOf(
+        manifests,
+        ["RoleBinding", "ClusterRoleBinding"],
+        Binding,
+      )) {
+        expect(roles).toContain(`${roleRef.kind} ${metadata.namespace ?? "-"} ${roleRef.name}`);
+        expect(subjects[0]).toMatchObject({
+          name: spec.template.spec.serviceAccountName,
+          namespace: NAMESPACE,
+        });
+      }
+      for (const budget of manifests.filter(({ kind }) => kind === "PodDisruptionBudget")) {
+        expect(budget["spec"]).toMatchObject({ selector: spec.selector });
+      }
+      for (const monitor of manifests.filter(({ kind }) => kind === "ServiceMonitor")) {
+        expect(monitor["spec"]).toMatchObject({
+          selector: spec.selector,
+          endpoints: [{ port: "http", path: "/metrics" }],
+          // What the alert rules call the job is a label of the Service.
+          jobLabel: "app.kubernetes.io/name",
+        });
+        expect(services[0]?.metadata.labels["app.kubernetes.io/name"]).toBe("pbnj-worker");
+      }
+    }
+  });
+
+  it("asks for health where the worker serves it, on the port that it listens on", () => {
+    for (const manifests of Object.values(rendered)) {
+      const [container] = workloadOf(manifests).spec.template.spec.containers;
+      const { startupProbe, livenessProbe, readinessProbe, ports } = container;
+
+      for (const { httpGet } of [startupProbe, livenessProbe, readinessProbe]) {
+        expect(isServed(httpGet.path), httpGet.path).toBe(true);
+        expect(ports.map(({ name }) => name)).toContain(httpGet.port);
+      }
+      // A restart does not mend what readiness is about.
+      expect(livenessProbe.httpGet.path).toBe("/healthz");
+      expect(readinessProbe.httpGet.path).toBe("/readyz");
+    }
+  });
+
+  it("has no token where the cluster is not used, and pods one at a time where they have something to lose", () => {
+    for (const [name, values] of Object.entries(cases)) {
+      const { kind, spec } = workloadOf(rendered[name] ?? []);
+      const row = rows[Number(name.slice(4))] ?? {};
+      const isUsed =
+        row["runtime"] === "jobs" ||
+        row["clusterInventory"] !== "none" ||
+        row["rufio"] !== "off" ||
+        row["wakeUp"] === "on";
+      const hasState = row["runtime"] !== "jobs" || row["state"] === "claim" || row["state"] === "existing";
+      const rolls = ["three", "group"].includes(row["sharing"] ?? "") || row["placing"] === "set";
+
+      expect(spec.template.spec.automountServiceAccountToken, JSON.stringify(values)).toBe(isUsed);
+      expect(kind).toBe(hasState ? "StatefulSet" : "Deployment");
+      if (!hasState) expect(spec.strategy?.type).toBe(rolls ? "RollingUpdate" : "Recreate");
+      expect(spec.template.spec.shareProcessNamespace ?? false).toBe(row["runtime"] === "process");
+    }
+  });
+});

@@ -1,0 +1,152 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import {
+  type Choices,
+  everyChoice,
+  neededRights,
+  rightText,
+  sorted,
+} from "../../../deploy/chart/features.ts";
+import { describeWithHelm, NAMESPACE, renderAll, template } from "../../../deploy/chart/helm.ts";
+import { allOf, type Manifest, Role } from "../../../deploy/chart/manifest.ts";
+import { mergeValues, needed, type Values } from "../../../deploy/chart/values.ts";
+
+const RUFIO_LEASE = "e74dec1a.bmc.tinkerbell.org";
+
+function valuesOf(choices: Choices): Values {
+  const { runtime, machines, hardware, fileInventory, secretNamespace, wakeUp, rufio, shared, watched } =
+    choices;
+  return mergeValues(needed, {
+    runtime: { kind: runtime },
+    agentIds: ["rack-1"],
+    inventory: {
+      file: fileInventory ? "machines: []" : "",
+      kubernetes: [...(machines ? ["machines"] : []), ...(hardware ? ["hardware"] : [])],
+      secretNamespaces: secretNamespace ? ["passwords"] : [],
+    },
+    watchNamespace: watched,
+    wakeUp: wakeUp ? "auto" : "off",
+    rufio: { enabled: rufio },
+    sharing: { enabled: shared ? "on" : "auto" },
+  });
+}
+
+/** `place: verb resource.group` of every rule; the place is `own`, a namespace or `*`. */
+function granted(manifests: readonly Manifest[]): readonly string[] {
+  return sorted(
+    allOf(manifests, ["Role", "ClusterRole"], Role).flatMap(({ metadata: { namespace = "*" }, rules }) =>
+      rules.flatMap(({ apiGroups, resources, verbs }) =>
+        apiGroups.flatMap((group) =>
+          resources.flatMap((resource) =>
+            verbs.map((verb) =>
+              rightText(namespace === NAMESPACE ? "own" : namespace, verb, resource, group),
+            ),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+describeWithHelm("the rights that the chart gives", () => {
+  const choices = new Map(everyChoice().map((choice) => [JSON.stringify(choice), choice]));
+  let rendered: Readonly<Record<string, readonly Manifest[]>>;
+  beforeAll(async () => {
+    rendered = await renderAll(
+      Object.fromEntries([...choices].map(([name, choice]) => [name, valuesOf(choice)])),
+      /Role$/,
+    );
+  });
+
+  it("are those that the chosen features say they need, and no other, for every combination", () => {
+    expect(choices.size).toBeGreaterThan(300);
+    for (const [name, choice] of choices) {
+      const further = choice.secretNamespace ? ["passwords: get secrets"] : [];
+
+      expect(granted(rendered[name] ?? []), name).toEqual(sorted([...neededRights(choice), ...further]));
+    }
+  });
+
+  it("never name everything, and a Lease of others by its name", () => {
+    for (const manifests of Object.values(rendered)) {
+      for (const { metadata, rules } of allOf(manifests, ["Role", "ClusterRole"], Role)) {
+        for (const { apiGroups, resources, resourceNames, verbs } of rules) {
+          expect([...apiGroups, ...resources, ...verbs]).not.toContain("*");
+          expect(resourceNames).toEqual(metadata.name.endsWith("-rufio-lease") ? [RUFIO_LEASE] : undefined);
+        }
+      }
+    }
+  });
+
+  it("never let the worker list Secrets, nor read one in its own namespace for Machines beside them", () => {
+    for (const [name, choice] of choices) {
+      const secrets = granted(rendered[name] ?? []).filter((right) => right.endsWith(" secrets"));
+
+      expect(secrets.filter((right) => /: (list|watch) /.test(right))).toEqual([]);
+      if (choice.runtime === "kubernetes" && choice.watched === "" && !choice.rufio) {
+        expect(secrets).not.toContain("own: get secrets");
+      }
+    }
+  });
+});
+
+describeWithHelm("a rule of the chart", () => {
+  const everything = {
+    agentIds: ["rack-1"],
+    replicas: 2,
+    watchNamespace: "*",
+    inventory: { kubernetes: ["machines", "hardware"], secretNamespaces: ["passwords"] },
+    rufio: { enabled: true, leaseNamespace: "rufio-system" },
+  };
+
+  it("has a comment before it, or shares that of the one before, which says what it is for", async () => {
+    const { text } = await template(mergeValues(needed, everything));
+    const lines = text.split("\n");
+    const rules = lines.flatMap((line, index) => (/^ {2}- apiGroups:/.test(line) ? [index] : []));
+    const unexplained = rules.filter((index) => {
+      const before = lines[index - 1] ?? "";
+      return !/^ {2}#/.test(before) && !/^ {4}verbs:/.test(before);
+    });
+
+    expect(rules.length).toBeGreaterThan(15);
+    expect(unexplained).toEqual([]);
+    expect(text).toContain("# sharing: which replica lives");
+  });
+
+  it("for Rufio's Lease is in the Lease's namespace", async () => {
+    const rendered = await renderAll({ set: mergeValues(needed, everything) });
+    const leases = allOf(rendered.set, ["Role"], Role).filter(({ metadata }) =>
+      metadata.name.endsWith("-rufio-lease"),
+    );
+
+    expect(leases.map(({ metadata }) => metadata.namespace)).toEqual(["rufio-system"]);
+  });
+
+  it("is not made where somebody else makes them", async () => {
+    const rendered = await renderAll({
+      without: mergeValues(needed, everything, { rbac: { create: false } }),
+    });
+
+    expect(rendered.without.filter(({ kind }) => /Role/.test(kind))).toEqual([]);
+  });
+
+  it("lets Secrets be made where that was asked for", async () => {
+    const machines = mergeValues(needed, { inventory: { kubernetes: ["machines"] } });
+    const rendered = await renderAll({
+      auto: machines,
+      on: mergeValues(machines, { runtime: { copySecrets: true } }),
+    });
+
+    expect(granted(rendered.auto)).not.toContain("own: create secrets");
+    expect(granted(rendered.on)).toContain("own: create secrets");
+  });
+});
+
+describe("what the features need", () => {
+  it("is nothing for agent IDs alone with the in-process runtime", () => {
+    const nothing = everyChoice().filter((choice) => neededRights(choice).length === 0);
+
+    expect(nothing.length).toBeGreaterThan(0);
+    for (const choice of nothing)
+      expect(choice).toMatchObject({ machines: false, hardware: false, rufio: false });
+  });
+});

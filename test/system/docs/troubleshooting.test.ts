@@ -1,0 +1,89 @@
+import { spawnSync } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { describe, expect, it } from "vitest";
+import type { Need } from "../../docs/failures/failure.ts";
+import { failures, provoked } from "../../docs/failures/failures.ts";
+import { renderSeen, shownOutputs, TROUBLESHOOTING_PAGE } from "../../docs/failures/manual-page.ts";
+import { Stage } from "../../docs/failures/stage.ts";
+import { StateDisk } from "../../soak/state-disk.ts";
+import { dockerCli } from "../../support/docker.ts";
+
+const TIMEOUT_MS = 120_000;
+const page = await readFile(TROUBLESHOOTING_PAGE, "utf8");
+const shown = shownOutputs(page);
+
+/** Why something that a failure needs is not there, if it is not. */
+const missing: Readonly<Record<Need, string | undefined>> = {
+  engine: await dockerCli("version").then(
+    () => undefined,
+    () => "no container engine answers",
+  ),
+  disk: await mountProblem(),
+  user:
+    spawnSync("setpriv", ["--reuid=65534", "--regid=65534", "--clear-groups", process.execPath, "--version"])
+      .error || process.getuid?.() !== 0
+      ? "this user cannot become another"
+      : undefined,
+};
+
+async function mountProblem(): Promise<string | undefined> {
+  await using stage = await Stage.open();
+  const disk = await StateDisk.mount(stage.folder);
+  if (typeof disk === "string") return `no file system can be mounted (${disk})`;
+  await disk[Symbol.asyncDispose]();
+  return undefined;
+}
+
+describe.concurrent("the manual shows what really happens when it provokes", () => {
+  for (const failure of failures) {
+    const { name, needs } = failure;
+    const problem = needs && missing[needs];
+    if (problem !== undefined) {
+      if (needs === "engine" && process.env["REQUIRE_DOCKER"] === "1") {
+        throw new Error(`REQUIRE_DOCKER=1, but ${problem}`);
+      }
+      process.stderr.write(`skipped, ${problem}: the output of ${name} in the manual\n`);
+    }
+    it.skipIf(problem !== undefined)(name, { timeout: TIMEOUT_MS }, async () => {
+      const seen = await provoked(failure);
+
+      expect(renderSeen(seen)).toBe(shown.get(name));
+    });
+  }
+});
+
+it("shows the output of every provoked failure, and of no other", () => {
+  const names = failures.map(({ name }) => name);
+
+  expect([...shown.keys()].sort()).toEqual(names.toSorted());
+  expect(new Set(names).size).toBe(names.length);
+  expect(page.match(/<!-- output of /g)?.length).toBe(names.length);
+});
+
+it("has a fix for each", () => {
+  const sections = page.split(/^## .*$/m).flatMap((part) => part.split(/^### /m).slice(1));
+  const silent = sections.filter((text) => text.includes("<!-- output of ") && !/^\*\*Fix:\*\* /m.test(text));
+
+  expect(silent.map((text) => text.split("\n")[0])).toEqual([]);
+  expect(page.split("<!-- output of ").length - 1).toBe(
+    sections.reduce((count, text) => count + text.split("<!-- output of ").length - 1, 0),
+  );
+});
+
+it("links only to headings that exist", async () => {
+  const headings = headingAnchors(page);
+  const anchors = [...page.matchAll(/\]\(#([\w-]+)\)/g)].map(([, anchor]) => anchor);
+
+  expect(anchors.length).toBeGreaterThan(0);
+  expect(headings).toEqual(expect.arrayContaining(anchors));
+});
+
+/** As GitHub makes them. */
+function headingAnchors(text: string): readonly string[] {
+  return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\w\- ]/g, "")
+      .replaceAll(" ", "-"),
+  );
+}

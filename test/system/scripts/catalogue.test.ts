@@ -1,0 +1,333 @@
+import { access, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { execa } from "execa";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { catalogue, loadAction } from "../../../actions/catalogue.ts";
+import { PackageMetadata, RepositoryMetadata } from "../../../scripts/catalogue/artifact-hub.ts";
+import { displayName } from "../../../scripts/catalogue/display-name.ts";
+import { packageReadme } from "../../../scripts/catalogue/package-readme.ts";
+import { type Publication, preparePublication } from "../../../scripts/catalogue/publication.ts";
+import { packageFiles, writeCatalogue, yamlText } from "../../../scripts/catalogue/write-catalogue.ts";
+import { parseChangelog } from "../../../scripts/changelog.ts";
+import { projectImages } from "../../../scripts/images/project-images.ts";
+import { Manifest, readManifest } from "../../../scripts/manifest.ts";
+
+const projectRoot = join(import.meta.dirname, "../../..");
+const registry = "registry.example/bmc";
+const manifest = await readManifest(projectRoot);
+const releases = parseChangelog(await readFile(join(projectRoot, "CHANGELOG.md"), "utf8"));
+const { version } = manifest;
+
+function publicationOf(options: Parameters<typeof preparePublication>[2] = {}, of = manifest): Publication {
+  const prepared = preparePublication(of, releases, {
+    registry,
+    commitDate: "2026-01-31T10:00:00+02:00",
+    ...options,
+  });
+  if (!prepared.ok) throw new Error(prepared.problems.join("\n"));
+  return prepared.publication;
+}
+
+const known = publicationOf({
+  homeUrl: "https://bmc.example/",
+  maintainers: ["Ada Example <ada@example.org>"],
+  provider: "Example",
+  repositoryName: "bmc-actions",
+  repositoryId: "7d2ce1a8-1d0e-4c0a-9c5e-6f6a9f4d2b11",
+});
+
+async function packageOf(name: string, publication = known) {
+  const files = await packageFiles(projectRoot, name, publication);
+  const metadata = files.get(`${name}/${version}/artifacthub-pkg.yml`) ?? "";
+  const readme = files.get(`${name}/${version}/README.md`) ?? "";
+  return { files, metadata, readme, parsed: PackageMetadata.parse(parse(metadata)) };
+}
+
+describe.each(catalogue)("the package of %s", (name) => {
+  it("follows the format and reads alike as YAML 1.1 and 1.2", async () => {
+    const { files, metadata, parsed } = await packageOf(name);
+
+    expect([...files.keys()]).toEqual([
+      `${name}/${version}/README.md`,
+      `${name}/${version}/artifacthub-pkg.yml`,
+    ]);
+    expect(parsed).toMatchObject({ name, version, license: "Apache-2.0", homeURL: "https://bmc.example/" });
+    expect(parse(metadata, { version: "1.1", strict: true, uniqueKeys: true })).toEqual(parsed);
+  });
+
+  it("names the image that is built, on every platform of a release, in all its examples", async () => {
+    const bases = { nodeImage: "n", baseImage: "b" };
+    const [image] = await projectImages({ registry, tag: `v${version}`, version, bases }, [name]);
+
+    const { parsed, readme } = await packageOf(name);
+
+    const platforms = ["linux/amd64", "linux/arm64"];
+    expect(parsed.containersImages).toEqual([{ name, image: image?.tag, platforms }]);
+    for (const text of [parsed.install ?? "", readme]) {
+      const named = [...text.matchAll(/registry\.example\/\S+/g)].map(([found]) => found);
+      expect(named.length).toBeGreaterThanOrEqual(2);
+      expect(new Set(named)).toEqual(new Set([image?.tag]));
+    }
+  });
+
+  it("says what the action says of itself, and this version's changes", async () => {
+    const action = await loadAction(name);
+
+    const { parsed, readme } = await packageOf(name);
+
+    expect(parsed.description).toBe(action?.summary);
+    expect(parsed.annotations?.["pbnj-worker/idempotent"]).toBe(String(action?.idempotent));
+    expect(parsed.keywords).toEqual(expect.arrayContaining(["tinkerbell", "bmc"]));
+    expect(parsed.changes).toEqual(releases.find((release) => release.version === version)?.changes);
+    expect(readme.startsWith(`# ${name}\n`)).toBe(true);
+  });
+
+  it("has a README without a link that leads nowhere", async () => {
+    const { readme } = await packageOf(name);
+
+    const links = [...readme.matchAll(/\]\(([^)\s]+)[^)]*\)|^\[[^\]]+\]:\s*(\S+)|(?:href|src)="([^"]*)"/gm)];
+    const targets = links.map(([, inline, definition, html]) => inline ?? definition ?? html ?? "");
+    for (const target of targets) expect(target).toMatch(/^(?:https?:\/\/|#)/);
+  });
+
+  it("is the same, byte for byte, the second time", async () => {
+    const first = await packageOf(name);
+    const second = await packageOf(name);
+
+    expect([...second.files]).toEqual([...first.files]);
+  });
+});
+
+describe("a package", () => {
+  it("leaves out what nobody said", async () => {
+    const { parsed } = await packageOf("power-off", publicationOf());
+
+    const absent = ["homeURL", "links", "maintainers", "provider", "recommendations", "prerelease"];
+    expect(Object.keys(parsed).filter((key) => absent.includes(key))).toEqual([]);
+  });
+
+  it("recommends others under the repository's name, never itself", async () => {
+    const recommended = async (name: string) => (await packageOf(name)).parsed.recommendations;
+
+    const check = "https://artifacthub.io/packages/tbaction/bmc-actions/check";
+    const runTasks = "https://artifacthub.io/packages/tbaction/bmc-actions/run-tasks";
+    expect(await recommended("power-off")).toEqual([{ url: check }, { url: runTasks }]);
+    expect(await recommended("check")).toEqual([{ url: runTasks }]);
+  });
+
+  it("links to the source and to support, and marks security updates and pre-releases", async () => {
+    const publication: Publication = {
+      ...known,
+      ...{
+        version: "2.0.0-rc.1",
+        sourceUrl: "https://github.com/a/b",
+        supportUrl: "https://github.com/a/b/issues",
+      },
+      changes: [{ kind: "security", description: "A fix" }],
+    };
+
+    const files = await packageFiles(projectRoot, "power-off", publication);
+
+    const text = files.get("power-off/2.0.0-rc.1/artifacthub-pkg.yml") ?? "";
+    expect(PackageMetadata.parse(parse(text))).toMatchObject({
+      containsSecurityUpdates: true,
+      prerelease: true,
+      links: [
+        { name: "source", url: "https://github.com/a/b" },
+        { name: "support", url: "https://github.com/a/b/issues" },
+      ],
+    });
+  });
+
+  it("quotes text that a reader of YAML 1.1 would take for something else", () => {
+    const texts = {
+      a: "on",
+      b: "2026-01-31T00:00:00Z",
+      c: "1:30",
+      d: "yes",
+      e: "0.1",
+      f: "~",
+      g: "0o7",
+      h: "=",
+    };
+
+    const written = yamlText(texts);
+
+    expect(parse(written, { version: "1.1" })).toEqual(texts);
+    expect(parse(written)).toEqual(texts);
+  });
+
+  it("is refused with a key that the format lacks", () => {
+    const least = {
+      ...{ version: "1.0.0", name: "a", displayName: "A", description: "A" },
+      createdAt: "2026-01-31T00:00:00Z",
+    };
+
+    expect(PackageMetadata.safeParse(least).success).toBe(true);
+    expect(PackageMetadata.safeParse({ ...least, homeUrl: "https://a.example" }).success).toBe(false);
+  });
+
+  it.each([
+    ["power-off", "Power off"],
+    ["set-pxe-once", "Set PXE once"],
+    ["bmc-info", "BMC info"],
+    ["check", "Check"],
+  ])("shows %s as %s", (name, shown) => {
+    expect(displayName(name)).toBe(shown);
+  });
+});
+
+describe("a README in the registry", () => {
+  const readme =
+    "[a](../power-on/README.md), [b](../../docs/reference/bmc-library.md#power), [c](https://c.example), [d](#input)\nregistry.example/pbnj-worker/x:v1\n";
+  const render = (sourceUrl?: string) =>
+    packageReadme(readme, "power-off", { registry, version: "1.0.0", ...(sourceUrl ? { sourceUrl } : {}) });
+
+  it("links to the files of the release's tag where their page is known", () => {
+    expect(render("https://github.com/o/r")).toBe(
+      [
+        "[a](https://github.com/o/r/blob/v1.0.0/actions/power-on/README.md)",
+        "[b](https://github.com/o/r/blob/v1.0.0/docs/reference/bmc-library.md#power)",
+        "[c](https://c.example)",
+        `[d](#input)\n${registry}/x:v1\n`,
+      ].join(", "),
+    );
+  });
+
+  it.each([undefined, "https://git.example/o/r"])("keeps the text alone where it is not: %s", (sourceUrl) => {
+    expect(render(sourceUrl)).toBe(`a, b, [c](https://c.example), [d](#input)\n${registry}/x:v1\n`);
+  });
+});
+
+describe("what a publication needs", () => {
+  it("is said as a whole when it is missing or wrong", () => {
+    const prepared = preparePublication(Manifest.parse({ ...manifest, version: "9.9.9" }), releases, {
+      ...{ homeUrl: "ftp://x", maintainers: ["Nobody"], repositoryId: "7", repositoryName: "A b" },
+      sourceDateEpoch: "soon",
+    });
+
+    expect(prepared).toEqual({
+      ok: false,
+      problems: [
+        "CHANGELOG.md has no section for version 9.9.9",
+        "no registry: give --registry or IMAGE_REGISTRY, what image names begin with",
+        'SOURCE_DATE_EPOCH "soon" is not a number of seconds',
+        'the home URL "ftp://x" is not an http address',
+        'the maintainer "Nobody" is not written as Name <address>',
+        'the repository ID "7" is not a UUID',
+        'the repository name "A b" is not of lower-case letters, digits, dashes',
+      ],
+    });
+  });
+
+  it.each(["", "Registry.example/Upper", "registry.example/", "https://registry.example/x"])(
+    "is not the registry %j",
+    (wrong) => {
+      expect(preparePublication(manifest, releases, { registry: wrong, commitDate: "2026-01-31" }).ok).toBe(
+        false,
+      );
+    },
+  );
+
+  it("takes the date of the changelog, else SOURCE_DATE_EPOCH, else the commit's, in UTC", () => {
+    const dated = releases.map((release) => ({ ...release, date: "2026-02-01" }));
+    const undated = releases.map(({ version: of, changes }) => ({ version: of, changes }));
+    const sources = { registry, sourceDateEpoch: "1769853600", commitDate: "2026-01-31T10:00:00+02:00" };
+    const dateOf = (from: typeof releases, options: Parameters<typeof preparePublication>[2]) => {
+      const prepared = preparePublication(manifest, from, options);
+      return prepared.ok ? prepared.publication.createdAt : prepared.problems;
+    };
+
+    expect(dateOf(dated, sources)).toBe("2026-02-01T00:00:00Z");
+    expect(dateOf(undated, sources)).toBe("2026-01-31T10:00:00Z");
+    expect(dateOf(undated, { ...sources, sourceDateEpoch: undefined })).toBe("2026-01-31T08:00:00Z");
+    expect(dateOf(undated, { registry })).toEqual([
+      "no date: CHANGELOG.md gives none, SOURCE_DATE_EPOCH is not set, and there is no commit",
+    ]);
+  });
+
+  it("takes people, pages and addresses from package.json, and people without an address not at all", () => {
+    const described = Manifest.parse({
+      ...manifest,
+      repository: "github:o/r",
+      bugs: { url: "https://github.com/o/r/issues" },
+      author: "Ada Example",
+      maintainers: ["Ada Example", "Ben Example <ben@example.org>"],
+    });
+
+    expect(publicationOf({}, described)).toMatchObject({
+      homeUrl: "https://github.com/o/r",
+      sourceUrl: "https://github.com/o/r",
+      supportUrl: "https://github.com/o/r/issues",
+      providerName: "Ada Example",
+      maintainers: [{ name: "Ben Example", email: "ben@example.org" }],
+    });
+  });
+});
+
+describe("npm run catalogue", () => {
+  let directory: string;
+  const run = (...args: readonly string[]) =>
+    execa(process.execPath, [join(projectRoot, "scripts/catalogue.ts"), ...args], {
+      cwd: tmpdir(),
+      env: { PATH: process.env["PATH"] ?? "" },
+      extendEnv: false,
+      reject: false,
+      timeout: 60_000,
+    });
+
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), "pbnj-catalogue-"));
+  });
+  afterAll(() => rm(directory, { recursive: true, force: true }));
+
+  it("writes a folder an action and version, and the repository's own file", async () => {
+    const output = join(directory, "whole");
+
+    const { exitCode, stderr } = await run(
+      ...["--registry", registry, "--output", output],
+      ...["--maintainer", "Ada Example <ada@example.org>", "Ben Example <ben@example.org>"],
+      ...["--repository-id", "7d2ce1a8-1d0e-4c0a-9c5e-6f6a9f4d2b11"],
+    );
+
+    expect(stderr).toContain(`wrote ${catalogue.length * 2 + 1} files of version ${version}`);
+    expect(exitCode).toBe(0);
+    expect((await readdir(output)).sort()).toEqual([...catalogue, "artifacthub-repo.yml"].sort());
+    const repository = await readFile(join(output, "artifacthub-repo.yml"), "utf8");
+    expect(RepositoryMetadata.parse(parse(repository))).toEqual({
+      repositoryID: "7d2ce1a8-1d0e-4c0a-9c5e-6f6a9f4d2b11",
+      owners: [
+        { name: "Ada Example", email: "ada@example.org" },
+        { name: "Ben Example", email: "ben@example.org" },
+      ],
+    });
+  });
+
+  it("exits 2 with every problem and writes nothing", async () => {
+    const output = join(directory, "none");
+
+    const { exitCode, stderr } = await run("--output", output, "--home-url", "x");
+
+    expect(exitCode).toBe(2);
+    expect(stderr.split("\n")).toEqual([
+      "no registry: give --registry or IMAGE_REGISTRY, what image names begin with",
+      'the home URL "x" is not an http address',
+    ]);
+    await expect(access(output)).rejects.toThrow("ENOENT");
+  });
+
+  it("keeps other versions and replaces its own", async () => {
+    const output = join(directory, "kept");
+    await writeCatalogue(output, "1.0.0", new Map([["power-off/1.0.0/README.md", "old"]]));
+    await writeCatalogue(output, "1.1.0", new Map([["power-off/1.1.0/README.md", "first"]]));
+    await writeFile(join(output, "power-off/1.1.0/stale"), "");
+
+    await writeCatalogue(output, "1.1.0", new Map([["power-off/1.1.0/README.md", "second"]]));
+
+    expect(await readdir(join(output, "power-off/1.1.0"))).toEqual(["README.md"]);
+    expect(await readFile(join(output, "power-off/1.1.0/README.md"), "utf8")).toBe("second");
+    expect(await readFile(join(output, "power-off/1.0.0/README.md"), "utf8")).toBe("old");
+  });
+});

@@ -1,0 +1,222 @@
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { execa } from "execa";
+import { beforeAll, describe, expect, it } from "vitest";
+import { catalogue } from "../../../actions/catalogue.ts";
+import { buildArguments } from "../../../scripts/images/build-image.ts";
+import { containerEngine } from "../../../scripts/images/container-engine.ts";
+import { sizeTable } from "../../../scripts/images/image-sizes.ts";
+import { librariesIn } from "../../../scripts/images/local-base.ts";
+import { projectImages } from "../../../scripts/images/project-images.ts";
+import { buildWithEngine } from "../../../scripts/release/engine-build.ts";
+import { parseResultLine } from "../../../shared/contract/result.ts";
+import { provideActionImages, writeActionLayer } from "../../support/action-images.ts";
+import { buildTestBase, describeWithDocker, dockerCli, testBaseImage } from "../../support/docker.ts";
+
+const projectRoot = join(import.meta.dirname, "../../..");
+
+describe("building images", () => {
+  it("passes what an image says of itself as build arguments, and leaves out what is not known", () => {
+    const bases = { nodeImage: "node:24-slim", baseImage: "base:1" };
+
+    const args = buildArguments({
+      ...{ tag: "r/power-off:1", dockerfile: "Dockerfile.action", bases },
+      ...{ version: "1", action: "power-off" },
+    });
+
+    expect(args).toEqual([
+      ...["build", "--force-rm"],
+      ...["--file", join(projectRoot, "Dockerfile.action"), "--tag", "r/power-off:1"],
+      ...["--build-arg", "NODE_IMAGE=node:24-slim", "--build-arg", "BASE_IMAGE=base:1"],
+      ...["--build-arg", "ACTION=power-off", "--build-arg", "VERSION=1", projectRoot],
+    ]);
+  });
+
+  it("reads the libraries and the loader from what ldd prints", () => {
+    const output = [
+      "\tlinux-vdso.so.1 (0x00007f85e5927000)",
+      "\tlibm.so.6 => /lib/x86_64-linux-gnu/libm.so.6 (0x00007f85e5520000)",
+      "\t/lib64/ld-linux-x86-64.so.2 (0x00007f85e5909000)",
+    ].join("\n");
+
+    expect(librariesIn(output)).toEqual(["/lib/x86_64-linux-gnu/libm.so.6", "/lib64/ld-linux-x86-64.so.2"]);
+  });
+
+  it("shows what an image shares and what is its own", () => {
+    const sizes = { image: "a:1", totalBytes: 132_800_000, baseBytes: 132_000_000, ownBytes: 800_000 };
+
+    expect(sizeTable([sizes])).toBe(
+      ["image       total shared base         own", "a:1     132.80 MB   132.00 MB     0.80 MB"].join("\n"),
+    );
+  });
+});
+
+describeWithDocker("the image of an action", () => {
+  const image = "localhost/pbnj-worker-test/power-off:test";
+  let built: string;
+
+  beforeAll(async () => {
+    // The local base, so that no registry is asked.
+    await buildTestBase();
+    const { stdout } = await execa(
+      process.execPath,
+      [
+        join(projectRoot, "scripts/images.ts"),
+        ...["--action", "power-off", "--registry", "localhost/pbnj-worker-test", "--version", "test"],
+        ...["--node-image", testBaseImage],
+      ],
+      { timeout: 280_000 },
+    );
+    built = stdout;
+  }, 300_000);
+
+  it("is small: one layer of its own on a base that all share", () => {
+    expect(built).toContain(image);
+    expect(Number(/([\d.]+) MB$/m.exec(built)?.[1])).toBeLessThan(1);
+  });
+
+  it("fails with usage and a result when it is given nothing", async () => {
+    const { exitCode, stdout, stderr } = await execa(
+      "docker",
+      ["run", "--rm", "--read-only", "--cap-drop", "ALL", "--network", "none", image],
+      { reject: false, timeout: 60_000 },
+    );
+
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain("BMC_HOST");
+    expect(parseResultLine(stdout.split("\n").at(-1) ?? "")).toMatchObject({ ok: false, class: "usage" });
+  });
+
+  it("runs as non-root, in exec form, and says what it is", async () => {
+    const [details] = JSON.parse(await dockerCli("image", "inspect", image));
+
+    expect(details.Config).toMatchObject({
+      User: "65532:65532",
+      Entrypoint: ["node", "/action/action.mjs"],
+      StopSignal: "SIGTERM",
+      Labels: {
+        "org.opencontainers.image.title": "power-off",
+        "org.opencontainers.image.version": "test",
+        "org.opencontainers.image.licenses": "Apache-2.0",
+      },
+    });
+    expect(details.Config.Labels["org.opencontainers.image.description"]).toMatch(/^Power a machine off/);
+  });
+
+  it("is what the other tests run: the same program, settings and labels", async () => {
+    const ours = (await provideActionImages())("power-off");
+    const configOf = async (name: string) => {
+      const {
+        Image: _,
+        Hostname: __,
+        Labels,
+        ...config
+      } = JSON.parse(await dockerCli("image", "inspect", "--format", "{{json .Config}}", name));
+      const { "pbnj-worker.test-image": ___, ...labels } = Labels;
+      return { ...config, Cmd: config.Cmd ?? [], Env: config.Env.toSorted(), labels };
+    };
+    const [real, tested] = await Promise.all([image, ours].map(configOf));
+    const files = await Promise.all([image, ours].map(filesOf));
+
+    const atBuild = ["org.opencontainers.image.version", "org.opencontainers.image.revision"];
+    for (const label of [...atBuild, "org.opencontainers.image.source"]) {
+      expect(real.labels).toHaveProperty([label]);
+      tested.labels[label] = real.labels[label];
+    }
+    expect(tested).toEqual(real);
+    expect(files[1]).toEqual(files[0]);
+    expect([...(files[0]?.keys() ?? [])]).toContain("action.mjs");
+  });
+
+  it("stands for those of all actions: the stage that it is copied from has what their images hold", async () => {
+    const imageOf = await provideActionImages();
+    const directory = await mkdtemp(join(tmpdir(), "pbnj-bundles-"));
+    const stage = "localhost/pbnj-worker-test/bundle:test";
+    const args = buildArguments({
+      ...{ tag: stage, dockerfile: "Dockerfile.action", version: "test" },
+      bases: { nodeImage: testBaseImage, baseImage: testBaseImage },
+    });
+    await dockerCli("build", "--target", "bundle", ...args.slice(1));
+    const container = await dockerCli("create", stage, "none");
+    try {
+      await dockerCli("cp", `${container}:/src/dist/actions`, directory);
+      const bundles = join(directory, "actions");
+
+      const layers = await Promise.all(
+        catalogue.map((name) => writeActionLayer(bundles, name, join(directory, `${name}.tar`))),
+      );
+
+      const format = "{{json .RootFS.Layers}}";
+      const inspected = await dockerCli("image", "inspect", "--format", format, ...catalogue.map(imageOf));
+      expect(inspected.split("\n").map((line) => JSON.parse(line).at(-1))).toEqual(layers);
+      expect((await readdir(bundles)).sort()).toEqual(["THIRD-PARTY-LICENSES", ...catalogue].sort());
+    } finally {
+      await dockerCli("rm", "--force", container);
+      await rm(directory, { recursive: true, force: true });
+    }
+  }, 280_000);
+
+  it("has the engine's platform, and no digest before it is pushed", async () => {
+    const bases = { nodeImage: testBaseImage, baseImage: testBaseImage };
+    const set = { registry: "localhost/pbnj-worker-test", tag: "release-test", version: "1.2.3", bases };
+    const [build] = await projectImages(set, ["power-off"]);
+    if (!build) throw new Error("no build");
+
+    const released = await buildWithEngine(containerEngine("docker"), build, false);
+
+    const platform = await dockerCli("version", "--format", "{{.Server.Os}}/{{.Server.Arch}}");
+    expect(released).toEqual({ platform: platform.trim() });
+  }, 280_000);
+
+  it("carries its licences", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "pbnj-image-"));
+    const container = await dockerCli("create", image);
+    try {
+      await dockerCli("cp", `${container}:/action`, directory);
+
+      expect((await readdir(join(directory, "action"))).sort()).toEqual([
+        "LICENSE",
+        "THIRD-PARTY-LICENSES",
+        "action.mjs",
+        "parts",
+      ]);
+    } finally {
+      await dockerCli("rm", "--force", container);
+      await rm(directory, { recursive: true, force: true });
+    }
+  });
+
+  it("says what failed when a build fails", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "pbnj-broken-"));
+    await writeFile(
+      join(directory, "Dockerfile"),
+      `FROM ${testBaseImage}\nRUN ["node", "-p", "nonsense()"]\n`,
+    );
+
+    const building = dockerCli("build", "--force-rm", directory);
+
+    await expect(building).rejects.toThrow(/nonsense is not defined/);
+    await rm(directory, { recursive: true, force: true });
+  });
+});
+
+/** What an image has in /action: the mode and the text of each file by its path. */
+async function filesOf(image: string): Promise<ReadonlyMap<string, string>> {
+  const directory = await mkdtemp(join(tmpdir(), "pbnj-image-"));
+  const container = await dockerCli("create", image);
+  try {
+    await dockerCli("cp", `${container}:/action`, directory);
+    const root = join(directory, "action");
+    const files = new Map<string, string>();
+    for (const path of (await readdir(root, { recursive: true })).sort()) {
+      const { mode } = await stat(join(root, path));
+      const text = await readFile(join(root, path), "utf8").catch(() => "folder");
+      files.set(path, `${mode.toString(8)} ${text}`);
+    }
+    return files;
+  } finally {
+    await dockerCli("rm", "--force", container);
+    await rm(directory, { recursive: true, force: true });
+  }
+}

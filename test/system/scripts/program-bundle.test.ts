@@ -1,0 +1,164 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { isBuiltin } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Metafile } from "esbuild";
+import { execa } from "execa";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { catalogue } from "../../../actions/catalogue.ts";
+import { startLab } from "../../../examples/demo/lab.ts";
+import { bundleProgram, LICENSES_FILE } from "../../../scripts/bundle/bundle.ts";
+import { loadedAtStart } from "./loaded-at-start.ts";
+
+let directory = "";
+let metafile: Metafile;
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "pbnj-program-"));
+  metafile = await bundleProgram(directory);
+});
+afterAll(() => rm(directory, { recursive: true }));
+
+function runBundle(...argv: readonly string[]) {
+  return execa(process.execPath, [join(directory, "pbnj-worker.mjs"), ...argv], {
+    cwd: tmpdir(),
+    env: { PATH: process.env["PATH"] ?? "", HOME: directory },
+    extendEnv: false,
+    reject: false,
+    stdin: "ignore",
+    timeout: 25_000,
+  });
+}
+
+type ImportKind = "import-statement" | "dynamic-import";
+
+/** The sources in every file that the one with `source` in it imports, by itself or through others. */
+function reachedFrom(source: string, ...kinds: readonly ImportKind[]): readonly string[] {
+  const first = Object.keys(metafile.outputs).find((path) => metafile.outputs[path]?.inputs[source]);
+  if (first === undefined) throw new Error(`${source} is in no file`);
+  const paths = new Set([first]);
+  for (const path of paths) {
+    for (const { path: next, kind } of metafile.outputs[path]?.imports ?? []) {
+      if (kinds.some((wanted) => wanted === kind)) paths.add(next);
+    }
+  }
+  return [...paths].flatMap((path) => Object.keys(metafile.outputs[path]?.inputs ?? {}));
+}
+
+/** What packages load if it is installed. */
+const OPTIONAL = ["supports-color", "bufferutil", "utf-8-validate"];
+
+describe("the bundled program", () => {
+  it("is one file to run, and its parts beside it", async () => {
+    expect((await readdir(directory)).sort()).toEqual([LICENSES_FILE, "parts", "pbnj-worker.mjs"].sort());
+    expect(await readFile(join(directory, "pbnj-worker.mjs"), "utf8")).toMatch(/^#!\/usr\/bin\/env node\n/);
+  });
+
+  it("lists every action", async () => {
+    const { exitCode, stdout } = await runBundle("actions");
+
+    expect(stdout.split("\n").map((line) => line.split(" ")[0])).toEqual(catalogue);
+    expect(exitCode).toBe(0);
+  });
+
+  it("has every action, and imports nothing but its own parts and Node's modules", async () => {
+    const outputs = Object.values(metafile.outputs);
+
+    const inputs = outputs.flatMap((output) => Object.keys(output.inputs));
+    const imports = outputs.flatMap((output) => output.imports);
+    expect(inputs).toEqual(expect.arrayContaining(catalogue.map((name) => `actions/${name}/action.ts`)));
+    const others = imports.filter(({ path, external }) => external && !isBuiltin(path));
+    expect(others.map(({ path }) => path).filter((path) => !OPTIONAL.includes(path))).toEqual([]);
+  });
+
+  it("shows the help of an action", async () => {
+    const { exitCode, stdout } = await runBundle("action", "power-off", "--help");
+
+    expect(stdout).toContain("Usage: power-off [options]");
+    expect(exitCode).toBe(0);
+  });
+
+  it("logs an action's lines as JSON", async () => {
+    const way = ["--bmc-host", "127.0.0.1", "--bmc-providers", "redfish", "--redfish-port", "1"];
+    const secret = join(directory, "password");
+    await writeFile(secret, "secret");
+
+    const login = ["--bmc-username", "admin", "--bmc-password-file", secret];
+    const { stderr } = await runBundle("action", "power-status", ...way, ...login);
+    await rm(secret);
+
+    expect(JSON.parse(stderr.split("\n")[0] ?? "")).toMatchObject({ level: 30, action: "power-status" });
+  });
+
+  it("runs a template whose actions are the program itself", async () => {
+    await using lab = await closing(startLab({ times: { powerOnMs: 40, powerOffMs: 40, softOffMs: 40 } }));
+    const steps = ["power-off", "power-on"].map((name) => ({
+      name,
+      image: `registry.example/pbnj-worker/${name}:v1`,
+      timeout: 60,
+    }));
+    const tasks = [{ name: "bmc", worker: "pbnj-{{ .machine }}", actions: steps }];
+    const template = join(directory, "template.yaml");
+    await writeFile(template, JSON.stringify({ version: "0.1", name: "t", global_timeout: 300, tasks }));
+
+    const argv = ["run", template, "--map", "machine=node-01", "--inventory", lab.inventoryFile];
+    const { exitCode, stdout } = await runBundle(...argv);
+    await rm(template);
+
+    expect(stdout).toMatch(/power-off.*success/);
+    expect(stdout).toMatch(/power-on.*success/);
+    expect(lab.machines[0]?.machine.commands.map(({ action }) => action)).toEqual(["soft-off", "on"]);
+    expect(exitCode).toBe(0);
+  });
+
+  it("loads for an action neither the worker nor what only that needs", () => {
+    const reached = reachedFrom("actions/run-named.ts", "import-statement", "dynamic-import");
+
+    expect(reached).toContain("actions/power-off/action.ts");
+    expect(reached).toContain("shared/bmc/providers/redfish/provider.ts");
+    const foreign = /^(worker|cli)\/|connectrpc|@bufbuild|undici\/index\.js$/;
+    expect(reached.filter((source) => foreign.test(source))).toEqual([]);
+  });
+
+  it("loads no action for the worker", () => {
+    const reached = reachedFrom("worker/commands/start.ts", "import-statement", "dynamic-import");
+
+    expect(reached).toContain("worker/source/tink/tink-transport.ts");
+    expect(reached.filter((source) => source.startsWith("actions/"))).toEqual([]);
+  });
+
+  it("loads neither the worker nor a BMC provider to complete what is typed", () => {
+    const reached = reachedFrom("cli/complete.ts", "import-statement");
+
+    expect(reached).toContain("cli/complete-words.ts");
+    expect(reached.filter((source) => /provider\.ts$|connectrpc|commander|zod/.test(source))).toEqual([]);
+    const own = reached.filter((source) => source.startsWith("worker/"));
+    expect(own).toEqual(["worker/commands.ts"]);
+  });
+
+  it("loads nothing of traces when the worker starts", () => {
+    const traces = /@opentelemetry.(?!api)|action-traces|span-export/;
+
+    expect(loadedAtStart(metafile, "worker/commands/start.ts", traces)).toEqual([]);
+  });
+
+  it("has nothing in it twice", () => {
+    const inputs = Object.values(metafile.outputs).flatMap((output) => Object.keys(output.inputs));
+
+    expect(inputs.filter((input, index) => inputs.indexOf(input) !== index)).toEqual([]);
+    expect(inputs.filter((input) => input.endsWith("undici/lib/dispatcher/client.js"))).toHaveLength(1);
+  });
+
+  it("carries the licences of what is in it", async () => {
+    const text = await readFile(join(directory, LICENSES_FILE), "utf8");
+
+    for (const name of ["undici", "zod", "commander", "@connectrpc/connect", "yaml"]) {
+      expect(text).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\(`, "m"));
+    }
+  });
+});
+
+async function closing<T extends { close(): Promise<void> }>(starting: Promise<T>) {
+  const started = await starting;
+  return Object.assign(started, { [Symbol.asyncDispose]: () => started.close() });
+}

@@ -1,0 +1,291 @@
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { execa } from "execa";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { catalogue } from "../../../actions/catalogue.ts";
+import { findContainerEngine } from "../../../scripts/images/container-engine.ts";
+import { projectImages } from "../../../scripts/images/project-images.ts";
+import { buildxArguments } from "../../../scripts/release/buildx.ts";
+import { type Findings, releaseProblems } from "../../../scripts/release/preflight.ts";
+import { type ReleaseOptions, release } from "../../../scripts/release/release.ts";
+import { releaseText } from "../../../scripts/release/release-record.ts";
+
+const projectRoot = join(import.meta.dirname, "../../..");
+const registry = "registry.example/bmc";
+
+describe("the arguments of a build with buildx", () => {
+  const bases = { nodeImage: "node:24-slim", baseImage: "base:1" };
+
+  it("are all platforms, attestations and a metadata file, and no push unless told to", async () => {
+    const [build] = await projectImages(
+      { registry, tag: "v1.2.3", version: "1.2.3", bases, revision: "abc" },
+      ["power-off"],
+    );
+    if (!build) throw new Error("no build");
+
+    const args = buildxArguments(build, {
+      platforms: ["linux/amd64", "linux/arm64"],
+      push: false,
+      metadataFile: "/m.json",
+    });
+
+    expect(args).toEqual([
+      ...["buildx", "build", "--platform", "linux/amd64,linux/arm64"],
+      ...["--sbom=true", "--provenance=mode=max", "--metadata-file", "/m.json"],
+      ...["--output", "type=image,push=false"],
+      ...["--file", join(projectRoot, "Dockerfile.action"), "--tag", "registry.example/bmc/power-off:v1.2.3"],
+      ...["--build-arg", "NODE_IMAGE=node:24-slim", "--build-arg", "BASE_IMAGE=base:1"],
+      ...["--build-arg", "ACTION=power-off", "--build-arg", "VERSION=1.2.3"],
+      ...["--build-arg", `DESCRIPTION=${build.description}`, "--build-arg", "REVISION=abc"],
+      ...["--build-arg", "IDEMPOTENT=true", projectRoot],
+    ]);
+  });
+
+  it("name the builder asked for, and push when told to", async () => {
+    const [build] = await projectImages({ registry, tag: "v1", version: "1", bases }, ["power-off"]);
+    if (!build) throw new Error("no build");
+
+    const args = buildxArguments(build, {
+      builder: "b",
+      platforms: ["linux/amd64"],
+      push: true,
+      metadataFile: "m",
+    });
+
+    expect(args.slice(0, 4)).toEqual(["buildx", "build", "--builder", "b"]);
+    expect(args).toContain("type=image,push=true");
+  });
+});
+
+describe("what is fit to be released", () => {
+  const fit: Findings = {
+    ...{ version: "1.0.0", tag: "v1.0.0", registry, push: true, head: "a".repeat(40) },
+    releases: [{ version: "1.0.0", date: "2026-01-31", changes: [] }],
+    ...{ changedFiles: [], taggedCommit: undefined },
+  };
+
+  it("is a clean commit whose version has its section and date, tagged there or not at all", () => {
+    expect(releaseProblems(fit)).toEqual([]);
+    expect(releaseProblems({ ...fit, taggedCommit: fit.head })).toEqual([]);
+  });
+
+  it("is not anything else, and every reason is said", () => {
+    const changedFiles = ["a", "b", "c", "d", "e", "f", "g"].map((name) => ` M ${name}.ts`);
+
+    const problems = releaseProblems({
+      ...fit,
+      ...{ registry: undefined, releases: [], changedFiles, taggedCommit: "b".repeat(40) },
+    });
+
+    expect(problems).toEqual([
+      "no registry: give --registry or IMAGE_REGISTRY, what image names begin with",
+      "files differ from the commit: a.ts, b.ts, c.ts, d.ts, e.ts and 2 more",
+      "CHANGELOG.md has no section for version 1.0.0",
+      "v1.0.0 is released already, at commit bbbbbbbbbbbb: raise the version",
+    ]);
+  });
+
+  it("needs a repository, and a date only to be pushed", () => {
+    const undated = { ...fit, releases: [{ version: "1.0.0", changes: [] }] };
+
+    expect(releaseProblems({ ...fit, head: undefined })).toEqual([
+      "this is no git repository with a commit: a release is made of one",
+    ]);
+    expect(releaseProblems(undated)).toEqual([
+      "CHANGELOG.md says that 1.0.0 is unreleased: give it its date before the push",
+    ]);
+    expect(releaseProblems({ ...undated, push: false })).toEqual([]);
+  });
+});
+
+/** A repository with what a release reads of it, at its first commit. */
+async function createRepository(root: string, heading = "## [1.2.3] - 2026-01-31"): Promise<string> {
+  await mkdir(root, { recursive: true });
+  const manifest = { name: "a", version: "1.2.3", license: "Apache-2.0", repository: "github:o/r" };
+  await writeFile(join(root, "package.json"), JSON.stringify(manifest));
+  await writeFile(join(root, "CHANGELOG.md"), `# Changelog\n\n${heading}\n\n### Added\n\n- All\n`);
+  const git = (...args: readonly string[]) =>
+    execa("git", args, {
+      cwd: root,
+      env: { GIT_COMMITTER_DATE: "2026-01-31T10:00:00Z", GIT_AUTHOR_DATE: "2026-01-31T10:00:00Z" },
+    });
+  await git("init", "--quiet");
+  await git("add", ".");
+  const person = ["-c", "user.name=Test", "-c", "user.email=test@example.org", "-c", "commit.gpgsign=false"];
+  await git(...person, "commit", "--quiet", "--message", "first");
+  return (await git("rev-parse", "HEAD")).stdout;
+}
+
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "pbnj-release-test-"));
+});
+afterEach(() => rm(directory, { recursive: true, force: true }));
+
+describe("a release with buildx (a fake one)", () => {
+  const said: string[] = [];
+
+  /** A program `docker` that is the fake; calls are read from its record. */
+  async function installFake(env: Readonly<Record<string, string>> = {}): Promise<string> {
+    const fake = join(import.meta.dirname, "fixtures/fake-docker.sh");
+    const settings = { ...env, FAKE_DOCKER_CALLS: join(directory, "calls") };
+    const exports = Object.entries(settings).map(([name, value]) => `export ${name}='${value}'`);
+    const program = join(directory, "docker");
+    await writeFile(program, ["#!/bin/sh", ...exports, `exec '${fake}' "$@"`].join("\n"));
+    await chmod(program, 0o755);
+    return program;
+  }
+
+  async function run(program: string, options: Partial<ReleaseOptions> = {}) {
+    said.length = 0;
+    return release(
+      { registry, push: false, ...options },
+      {
+        root: join(directory, "project"),
+        findEngine: () => findContainerEngine(program),
+        say: (line) => said.push(line),
+      },
+    );
+  }
+
+  const calls = async () =>
+    (await readFile(join(directory, "calls"), "utf8"))
+      .trim()
+      .split("\n")
+      .map((line) => {
+        const [sourceDateEpoch, ...args] = line.split("\u001f").slice(0, -1);
+        return { sourceDateEpoch, args };
+      });
+
+  it("builds every image for both platforms and records their digests, and pushes nothing", async () => {
+    const head = await createRepository(join(directory, "project"));
+
+    const end = await run(await installFake());
+
+    if (!end.ok) throw new Error(end.problems.join("\n"));
+    const builds = (await calls()).filter(({ args }) => args[1] === "build");
+    const names = [...catalogue, "worker"];
+    expect(end.record).toMatchObject({ version: "1.2.3", revision: head, builder: "buildx", pushed: false });
+    expect(end.record.attestations).toEqual(["sbom", "provenance"]);
+    expect(end.record.images.map(({ name, tag }) => [name, tag])).toEqual(
+      names.map((name) => [name, `${registry}/${name}:v1.2.3`]),
+    );
+    for (const image of end.record.images) {
+      expect(image.digest).toMatch(/^sha256:[0-9a-f]{64}$/);
+      expect(image.platforms).toEqual(["linux/amd64", "linux/arm64"]);
+    }
+    expect(builds).toHaveLength(names.length);
+    for (const { args, sourceDateEpoch } of builds) {
+      expect(args).toEqual(
+        expect.arrayContaining(["--sbom=true", "--provenance=mode=max", "type=image,push=false"]),
+      );
+      expect(args).toEqual(expect.arrayContaining([`REVISION=${head}`, "SOURCE=https://github.com/o/r"]));
+      expect(sourceDateEpoch).toBe("1769853600");
+    }
+    expect(said).toEqual(names.map((name) => `building ${registry}/${name}:v1.2.3`));
+    expect(JSON.parse(releaseText(end.record))).toEqual(end.record);
+  });
+
+  it("pushes with --push, with the builder and the bases asked for", async () => {
+    await createRepository(join(directory, "project"));
+
+    const end = await run(await installFake(), {
+      push: true,
+      builder: "mine",
+      nodeImage: "n:1",
+      baseImage: "b:1",
+    });
+
+    expect(end).toMatchObject({ ok: true, record: { pushed: true } });
+    const builds = (await calls()).filter(({ args }) => args[1] === "build");
+    for (const { args } of builds) {
+      expect(args.slice(0, 4)).toEqual(["buildx", "build", "--builder", "mine"]);
+      expect(args).toEqual(
+        expect.arrayContaining(["type=image,push=true", "NODE_IMAGE=n:1", "BASE_IMAGE=b:1"]),
+      );
+    }
+  });
+
+  it("builds nothing when anything is wrong, and says all of it", async () => {
+    const root = join(directory, "project");
+    await createRepository(root, "## [1.2.2] - 2026-01-30");
+    await writeFile(join(root, "new.ts"), "");
+
+    const end = await run(await installFake({ FAKE_DOCKER_DRIVER: "docker" }), { registry: undefined });
+
+    expect(end).toEqual({
+      ok: false,
+      problems: [
+        "no registry: give --registry or IMAGE_REGISTRY, what image names begin with",
+        "files differ from the commit: new.ts",
+        "CHANGELOG.md has no section for version 1.2.3",
+        expect.stringContaining(
+          "has the driver docker, which builds for one platform and without attestations",
+        ),
+      ],
+    });
+    expect((await calls()).filter(({ args }) => args[1] === "build")).toEqual([]);
+  });
+
+  it("refuses a version whose tag is at another commit", async () => {
+    const root = join(directory, "project");
+    await createRepository(root);
+    await execa("git", ["tag", "v1.2.3"], { cwd: root });
+    const person = [
+      "-c",
+      "user.name=Test",
+      "-c",
+      "user.email=test@example.org",
+      "-c",
+      "commit.gpgsign=false",
+    ];
+    await execa("git", [...person, "commit", "--quiet", "--allow-empty", "--message", "second"], {
+      cwd: root,
+    });
+
+    const end = await run(await installFake());
+
+    expect(end).toMatchObject({
+      ok: false,
+      problems: [expect.stringMatching(/^v1\.2\.3 is released already/)],
+    });
+  });
+
+  it("stops at the image that fails, with the builder's own words", async () => {
+    await createRepository(join(directory, "project"));
+    const program = await installFake({ FAKE_DOCKER_FAIL: `/${catalogue[1]}:` });
+
+    await expect(run(program)).rejects.toThrow(/failed to solve: the fake was told to fail/);
+    expect((await calls()).filter(({ args }) => args[1] === "build")).toHaveLength(2);
+  });
+
+  it("says that no engine answers among the other reasons", async () => {
+    await createRepository(join(directory, "project"));
+
+    const end = await run(join(directory, "no-such-program"), { registry: "" });
+
+    expect(end).toMatchObject({
+      ok: false,
+      problems: [
+        expect.stringContaining("no registry"),
+        expect.stringContaining("no container engine answers"),
+      ],
+    });
+  });
+});
+
+describe("npm run release", () => {
+  it("exits 2 without a registry and says how to give one", async () => {
+    const { exitCode, stdout, stderr } = await execa(
+      process.execPath,
+      [join(projectRoot, "scripts/release.ts"), "--output", join(directory, "release.json")],
+      { env: { PATH: process.env["PATH"] ?? "" }, extendEnv: false, reject: false, timeout: 60_000 },
+    );
+
+    expect(exitCode).toBe(2);
+    expect(stdout).toBe("");
+    expect(stderr).toContain("no registry: give --registry or IMAGE_REGISTRY");
+    await expect(readFile(join(directory, "release.json"))).rejects.toThrow("ENOENT");
+  });
+});

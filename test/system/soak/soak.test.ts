@@ -1,0 +1,73 @@
+import { once } from "node:events";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { execa } from "execa";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { processesMarked } from "../../soak/leftovers.ts";
+
+const program = join(import.meta.dirname, "../../soak/main.ts");
+
+describe("npm run soak", () => {
+  let folder: string;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "pbnj-soak-test-"));
+  });
+
+  afterAll(() => rm(folder, { recursive: true }));
+
+  function start(...argv: readonly string[]) {
+    const env = { TMPDIR: folder };
+    return execa(process.execPath, [program, ...argv], { env, reject: false, timeout: 280_000 });
+  }
+
+  test("lets things go wrong for some seconds, finds nothing wrong, and leaves nothing behind", {
+    timeout: 300_000,
+  }, async () => {
+    const logs = join(folder, "logs");
+    const argv = ["--minutes", "0.2", "--machines", "4", "--seed", "12", "--load", "2", "--logs", logs];
+
+    const { exitCode, stdout, stderr } = await start(...argv);
+
+    expect(stdout, stderr).toContain("nothing is wrong");
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^workflows SUCCESS +[1-9]/m);
+    expect(stdout).toMatch(/^fault: worker killed +[1-9]/m);
+    expect(stdout).toMatch(/^ends of process-mortal +[2-9]/m);
+    expect(stdout).toMatch(/^ends of process-lasting +1$/m);
+    expect(await readdir(folder)).toEqual(["logs"]);
+    expect((await readdir(logs)).toSorted()).toEqual([
+      "faults.log",
+      "process-lasting.log",
+      "process-mortal.log",
+      "records.json",
+    ]);
+    expect(await readFile(join(logs, "process-mortal.log"), "utf8")).toContain("worker started");
+    expect(await processesMarked(folder, new Set())).toEqual([]);
+  });
+
+  test("ends and cleans up when it is stopped, and says so", { timeout: 120_000 }, async () => {
+    const soak = start("--minutes", "5", "--machines", "4", "--seed", "1");
+    await once(soak.stderr, "data");
+    await expect
+      .poll(() => readdir(folder), { timeout: 60_000 })
+      .toContainEqual(expect.stringMatching(/^pbnj-/));
+
+    soak.kill("SIGTERM");
+    const { exitCode, stderr } = await soak;
+
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain("WRONG the soak itself: the soak was stopped");
+    expect((await readdir(folder)).filter((name) => name.startsWith("pbnj-"))).toEqual([]);
+    expect(await processesMarked(folder, new Set())).toEqual([]);
+  });
+
+  test("says what it does not understand", async () => {
+    const { exitCode, stderr } = await start("--minutes", "soon");
+
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain("--minutes is not a number");
+    expect(stderr).toContain("npm run soak");
+  });
+});
