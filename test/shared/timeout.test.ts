@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { systemClock } from "../../shared/clock.ts";
 import { TimeoutReached, withTimeout } from "../../shared/timeout.ts";
 
 const never = new AbortController().signal;
@@ -31,4 +32,14 @@ test("an aborted signal ends the wait with its own reason", async () => {
   controller.abort(new Error("enough"));
 
   await expect(waiting).rejects.toThrow("enough");
+});
+
+test("the time is that of the given clock", async () => {
+  const sleeps: number[] = [];
+  const clock = { ...systemClock, sleep: async (ms: number) => void sleeps.push(ms) };
+
+  const waiting = withTimeout(3_600_000, never, () => new Promise(() => undefined), clock);
+
+  await expect(waiting).rejects.toMatchObject({ name: "TimeoutReached", afterMs: 3_600_000 });
+  expect(sleeps).toEqual([3_600_000]);
 });

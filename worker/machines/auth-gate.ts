@@ -6,8 +6,7 @@ import { defined } from "../../shared/defined.ts";
 import { revealJson } from "../../shared/secret.ts";
 import type { Outcome } from "../action/action.ts";
 
-/** A login that an action is about to attempt. */
-export interface Offer {
+export interface LoginAttempt {
   readonly machine: string;
   /** Identifies the BMC, to which the accounts belong. */
   readonly lockKey: string;
@@ -16,14 +15,11 @@ export interface Offer {
 
 interface Refusal {
   readonly lockKey: string;
-  /** Digest of user, password and Kg. */
   readonly account: string;
-  /** Digest of the whole connection. */
   readonly entry: string;
   /** Which provider was refused, if known: a BMC may have different users per provider. */
   readonly provider?: ProviderName;
   readonly at: Date;
-  /** Refusals in a row. */
   readonly times: number;
   readonly dueMs: number;
 }
@@ -49,7 +45,6 @@ const CHANGES_ACCOUNTS = new Set(["create-user", "update-user", "delete-user"]);
  */
 export class AuthGate {
   readonly #key = randomBytes(32);
-  /** The last refusal per machine name. */
   readonly #refusals = new Map<string, Refusal>();
   readonly #clock: Pick<Clock, "now" | "monotonicMs">;
   #demandedMs = Number.NEGATIVE_INFINITY;
@@ -68,8 +63,8 @@ export class AuthGate {
   }
 
   /** Why the credentials must not be tried now; undefined if they may be. */
-  refusal(offer: Offer): string | undefined {
-    const { machine, lockKey, connection } = offer;
+  refusal(attempt: LoginAttempt): string | undefined {
+    const { machine, lockKey, connection } = attempt;
     if (!locksAccounts(connection)) return undefined;
     const account = this.#accountOf(connection);
     const entry = this.#entryOf(connection);
@@ -99,9 +94,8 @@ export class AuthGate {
       .toSorted((a, b) => b.dueMs - a.dueMs)[0];
   }
 
-  /** Records how an action with these credentials ended. */
-  learn(offer: Offer, outcome: Outcome): void {
-    const { machine, lockKey, connection } = offer;
+  learn(attempt: LoginAttempt, outcome: Outcome): void {
+    const { machine, lockKey, connection } = attempt;
     const { result } = outcome;
     if (outcome.ok && result?.changed !== false && CHANGES_ACCOUNTS.has(result?.action ?? "")) {
       for (const [name, refused] of this.#refusals) {

@@ -62,7 +62,6 @@ export function credentialSources(entry: MachineEntry): readonly SecretSource[] 
   return sources.filter((found) => found !== undefined);
 }
 
-/** The files that a credentials directory must have for this machine. */
 export function requiredFiles(entry: MachineEntry): readonly string[] {
   return requiredCredentials(entry);
 }
@@ -77,7 +76,6 @@ export function placeSource(key: string, place: SecretPlace): SecretSource {
 
 type PairSource = Exclude<SecretSource, SingleSource>;
 
-/** A source of both user name and password. */
 function pairSource({ credentials }: MachineEntry): PairSource | undefined {
   const command = commandOf(credentials);
   if (command) return { key: "credentials.command", command };

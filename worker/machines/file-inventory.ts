@@ -2,7 +2,7 @@ import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { Connection, providersOf } from "../../shared/contract/connection.ts";
 import { readCredentials } from "./credentials.ts";
 import type { ConnectionReading, Inventory, Machine } from "./inventory.ts";
-import { lockKeyOf, serviceLockKey } from "./lock-key.ts";
+import { connectionLockKey } from "./lock-key.ts";
 import type { Environment } from "./run-secret-command.ts";
 import type { MachineEntry } from "./schema.ts";
 import { readBundle, type SecretReading } from "./secret-source.ts";
@@ -80,16 +80,6 @@ function machineOf(entry: MachineEntry): Machine {
   return { name: entry.name, lockKey: entryLockKey(entry) };
 }
 
-/** From the service in place of the BMC, or the ports of the machine's providers. */
 export function entryLockKey(entry: MachineEntry): string {
-  const { host, redfish, ipmi, ipmitool, amt, rpc, homeassistant } = entry;
-  if (rpc) return serviceLockKey("rpc", rpc.url, host);
-  if (homeassistant) return serviceLockKey("homeassistant", homeassistant.url, homeassistant.entity);
-  const providers = providersOf(entry);
-  const ipmiPort = providers.includes("ipmi") ? ipmi.port : ipmitool.port;
-  return lockKeyOf(host, {
-    redfish: providers.includes("redfish") ? redfish.port : undefined,
-    ipmi: providers.includes("ipmi") || providers.includes("ipmitool") ? ipmiPort : undefined,
-    amt: providers.includes("amt") ? amt.port : undefined,
-  });
+  return connectionLockKey(entry, providersOf(entry));
 }

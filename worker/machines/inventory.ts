@@ -1,7 +1,6 @@
 import type { Connection } from "../../shared/contract/connection.ts";
 import type { SecretCommands } from "./secret-commands.ts";
 
-/** The part of an inventory entry that the worker itself uses. */
 export interface Machine {
   readonly name: string;
   /** Equal for all entries and actions that use the same BMC. */
@@ -9,7 +8,6 @@ export interface Machine {
 }
 
 export interface Inventory {
-  /** In the inventory's order. */
   machines(): readonly Machine[];
   /** `namespace` is the workflow's, if machines belong to namespaces. */
   find(name: string, namespace?: string): Machine | undefined;
@@ -36,13 +34,11 @@ export interface MountedConnection {
 export interface MountedFile {
   /** The file's name, in the connection file's folder. */
   readonly file: string;
-  /** The name of a Secret in the pod's namespace. */
   readonly secret: string;
   readonly key: string;
 }
 
 export interface ConnectionReading {
-  /** Runs the commands that read secrets from a vault. */
   readonly commands: SecretCommands;
   readonly signal: AbortSignal;
 }

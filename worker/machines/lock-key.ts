@@ -1,4 +1,5 @@
 import { isIPv6 } from "node:net";
+import type { ProviderName } from "../../shared/contract/vocabulary.ts";
 
 /** The BMC's ports; absent for the provider's default. */
 export interface BmcPorts {
@@ -40,4 +41,27 @@ function hostKey(host: string): string {
   // The URL serializer writes an IPv6 address in one form only (RFC 5952).
   if (isIPv6(bare) && !bare.includes("%")) return new URL(`http://[${bare}]`).hostname.slice(1, -1);
   return bare.replace(/\.$/, "");
+}
+
+interface Target {
+  readonly host: string;
+  readonly redfish: { readonly port?: number | undefined };
+  readonly ipmi: { readonly port?: number | undefined };
+  readonly ipmitool: { readonly port?: number | undefined };
+  readonly amt: { readonly port?: number | undefined };
+  readonly rpc?: { readonly url: string } | undefined;
+  readonly homeassistant?: { readonly url: string; readonly entity: string } | undefined;
+}
+
+/** From the service in place of the BMC, or the ports of the machine's providers. */
+export function connectionLockKey(target: Target, providers: readonly ProviderName[]): string {
+  const { host, redfish, ipmi, ipmitool, amt, rpc, homeassistant } = target;
+  if (rpc) return serviceLockKey("rpc", rpc.url, host);
+  if (homeassistant) return serviceLockKey("homeassistant", homeassistant.url, homeassistant.entity);
+  const ipmiPort = providers.includes("ipmi") ? ipmi.port : ipmitool.port;
+  return lockKeyOf(host, {
+    redfish: providers.includes("redfish") ? redfish.port : undefined,
+    ipmi: providers.includes("ipmi") || providers.includes("ipmitool") ? ipmiPort : undefined,
+    amt: providers.includes("amt") ? amt.port : undefined,
+  });
 }

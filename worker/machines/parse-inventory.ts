@@ -13,7 +13,6 @@ import { InventoryFile, MachineDefaults, MachineEntry, refusedKeys } from "./sch
 import { secretWarnings } from "./secret-warnings.ts";
 
 export interface InventoryInput {
-  /** Paths in the file are relative to its folder. */
   readonly path: string;
   readonly text: string;
   /** Resolves `usernameEnv` and the like. */

@@ -3,7 +3,6 @@ import { defined } from "../../shared/defined.ts";
 import { FileProblem } from "../document/read-text-file.ts";
 import { readSecretText } from "./secret-text.ts";
 
-/** A command's output; the machine decides which keys it needs. */
 const PrintedSecrets = z.strictObject({
   username: z.string().optional(),
   password: z.string().optional(),

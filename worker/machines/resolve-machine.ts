@@ -8,15 +8,11 @@ import type { ConnectionReading, Inventory, Machine, MountedConnection } from ".
 import { lockKeyOf, serviceLockKey } from "./lock-key.ts";
 
 export type ResolvedMachine =
-  /** A machine of the inventory. */
   | {
       readonly ok: true;
       readonly machine: string;
-      /** Identifies the BMC. */
       readonly lockKey: string;
-      /** See `Inventory.resolveConnection`. */
       connect(reading: ConnectionReading): Promise<Connection>;
-      /** See `Inventory.mountedConnection`. */
       mounted(namespace: string): MountedConnection | undefined;
     }
   /** The action brings its own connection. */

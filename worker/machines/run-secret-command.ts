@@ -7,7 +7,6 @@ import { lastErrorLine } from "./last-error-line.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A program that prints secrets, such as a vault's client. */
 export interface SecretCommand {
   /** Program and arguments, without a shell. */
   readonly argv: readonly [program: string, ...rest: readonly string[]];

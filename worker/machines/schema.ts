@@ -30,7 +30,6 @@ const ARGUMENT = /^[^\0]*$/;
 /** The keys for a separate user name and password. */
 const PARTS = ["username", "usernameFile", "usernameEnv", "passwordFile", "passwordEnv"] as const;
 
-/** The keys that are set. */
 function given<Fields extends object>(
   fields: Fields,
   ...keys: readonly (keyof Fields & string)[]
@@ -38,7 +37,6 @@ function given<Fields extends object>(
   return keys.filter((key) => fields[key] !== undefined);
 }
 
-/** Allows at most one of the keys. */
 function oneWay<Fields extends Readonly<Record<string, unknown>>>(
   ...keys: readonly (keyof Fields & string)[]
 ) {
@@ -228,7 +226,6 @@ export const InventoryFile = z.strictObject({
 
 const NO_SECRETS = "is a secret and must not be in the inventory";
 
-/** Likely mistakes, and what to write instead. */
 export const refusedKeys: Readonly<Record<string, string>> = {
   password: `${NO_SECRETS}: put it into a file and name that with passwordFile, or a variable with passwordEnv`,
   kg: `${NO_SECRETS}: put it into a file and name that with kgFile, or a variable with kgEnv`,

@@ -5,7 +5,7 @@ import { type Environment, runSecretCommand, type SecretCommand } from "./run-se
 import { SharedRun } from "./shared-run.ts";
 
 /** So that a fleet that starts at once does not overload a vault. */
-const MOST_AT_A_TIME = 8;
+const MAX_CONCURRENT = 8;
 
 /**
  * Runs commands that print secrets, a few at a time. Callers that wait for the same command share one run. A run that has
@@ -20,11 +20,10 @@ export class SecretCommands {
     for (const groupId of this.#runningGroups) signalGroup(groupId, "SIGKILL");
   };
 
-  constructor(mostAtATime = MOST_AT_A_TIME) {
-    this.#slots = new ActionSlots(mostAtATime);
+  constructor(maxConcurrent = MAX_CONCURRENT) {
+    this.#slots = new ActionSlots(maxConcurrent);
   }
 
-  /** See `runSecretCommand`. */
   run(command: SecretCommand, env: Environment, signal: AbortSignal): Promise<string> {
     const key = JSON.stringify(command);
     const waiting = this.#waiting.get(key);

@@ -4,12 +4,11 @@ import { FileProblem } from "../document/read-text-file.ts";
 
 /** The link that Kubernetes' atomic writer swaps: it points to the current version. */
 const GENERATION_LINK = "..data";
-const MOST_FILES = 100;
+const MAX_FILES = 100;
 /** After these, the last reading counts. Each attempt takes a millisecond or two. */
-const MOST_ATTEMPTS = 50;
+const MAX_ATTEMPTS = 50;
 
 interface Contents {
-  /** Sorted, without hidden files. */
   readonly names: readonly string[];
   /** Changes when the folder changes. */
   readonly mark: string;
@@ -25,7 +24,7 @@ export async function readFolder<T>(
 ): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     const [reading, isChanged] = await readOnce(directory, read);
-    if (isChanged && attempt < MOST_ATTEMPTS) continue;
+    if (isChanged && attempt < MAX_ATTEMPTS) continue;
     if (reading.status === "rejected") throw reading.reason;
     return reading.value;
   }
@@ -59,7 +58,7 @@ async function readOnce<T>(
 
 async function contentsOf(folder: string): Promise<Contents> {
   const names = (await readdir(folder)).filter((name) => !name.startsWith(".")).sort();
-  if (names.length > MOST_FILES) throw new FileProblem(`holds more than ${MOST_FILES} files`);
+  if (names.length > MAX_FILES) throw new FileProblem(`holds more than ${MAX_FILES} files`);
   const marks = await Promise.all(["", ...names].map((name) => markOf(join(folder, name))));
   return { names, mark: marks.join("\n") };
 }

@@ -15,7 +15,6 @@ export type SecretSource =
   | { readonly key: string; readonly directory: string }
   | { readonly key: string; readonly command: SecretCommand };
 
-/** A source of one secret. */
 export type SingleSource = Extract<SecretSource, { file: string } | { variable: string }>;
 
 export interface SecretReading {

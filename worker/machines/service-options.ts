@@ -2,7 +2,6 @@ import { placeSource, readPlace } from "./credentials.ts";
 import type { HomeAssistantEntry, RpcEntry } from "./schema.ts";
 import type { SecretReading, SecretSource } from "./secret-source.ts";
 
-/** A webhook's options for a connection, with its secrets. */
 export async function rpcOptions(rpc: RpcEntry, reading: SecretReading) {
   const { sha256, sha512 } = secretPlaces(rpc);
   const secrets = { sha256: await readAll(sha256, reading), sha512: await readAll(sha512, reading) };

@@ -1,17 +1,16 @@
 /** Work that several callers wait for. It is aborted when none waits any more. */
 export class SharedRun<T> {
-  readonly #given = new AbortController();
+  readonly #abort = new AbortController();
   readonly #result: Promise<T>;
   #waiting = 0;
 
   constructor(work: (signal: AbortSignal) => Promise<T>) {
-    this.#result = work(this.#given.signal);
+    this.#result = work(this.#abort.signal);
     this.#result.catch(() => undefined);
   }
 
-  /** False once it was aborted. */
   get isOpen(): boolean {
-    return !this.#given.signal.aborted;
+    return !this.#abort.signal.aborted;
   }
 
   /**
@@ -24,7 +23,7 @@ export class SharedRun<T> {
     left.promise.catch(() => undefined);
     const leave = () => {
       this.#waiting -= 1;
-      if (this.#waiting === 0) this.#given.abort(signal.reason);
+      if (this.#waiting === 0) this.#abort.abort(signal.reason);
       else left.reject(signal.reason);
     };
     if (signal.aborted) leave();

@@ -35,7 +35,6 @@ export async function refusalOf(
   return undefined;
 }
 
-/** Whether source and target are the same path, so that no mount is needed. */
 function staysInPlace(volume: string): boolean {
   const [source = "", target = ""] = volume.split(":");
   return source.startsWith("/") && resolve(source) === resolve(target);

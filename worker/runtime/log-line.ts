@@ -4,15 +4,11 @@ import type { LogLine } from "../action/action.ts";
 
 export type Severity = "debug" | "info" | "warn" | "error";
 
-/** A parsed line of an action's log. */
 export interface ReadLogLine {
   readonly severity: Severity;
   readonly message: string;
-  /** The other fields of a structured line. */
   readonly fields: Readonly<Record<string, unknown>>;
-  /** Whether it is JSON. */
   readonly structured: boolean;
-  /** Its own time, if it has one. */
   readonly time?: Date;
 }
 

@@ -16,7 +16,6 @@ const LAST_LINES = 5;
 export const FLOOD_GRACE_MS = 1_000;
 
 export interface WrittenOutput {
-  /** The last line of stdout, if it is a result. */
   readonly result?: ActionResult;
   /** The last lines of stderr, or of stdout if stderr is empty, without secrets. */
   readonly lastLines: readonly string[];
@@ -24,7 +23,6 @@ export interface WrittenOutput {
 
 type StreamName = LogLine["stream"];
 
-/** A line, cut to its limit, and how many characters it lost. */
 interface WrittenLine {
   readonly line: string;
   readonly lost: number;
@@ -58,7 +56,6 @@ export class LogStream {
     return this.#readResult() !== undefined;
   }
 
-  /** Whether it exceeds its budget. */
   get isFlooding(): boolean {
     return this.#budget.isOver;
   }
@@ -67,7 +64,6 @@ export class LogStream {
     this.#splitters[stream].push(chunk);
   }
 
-  /** Takes a whole line. */
   writeLine(stream: StreamName, line: string): void {
     const longest = stream === "stdout" ? longestOnStdout(line.charAt(0)) : LONGEST_LOG_LINE;
     const written = { line: line.slice(0, longest), lost: Math.max(0, line.length - longest) };
@@ -84,11 +80,11 @@ export class LogStream {
     this.#splitters.stdout.end();
     this.#splitters.stderr.end();
     const result = this.#readResult();
-    if (result === undefined) this.#giveUpCandidate();
+    if (result === undefined) this.#dropCandidate();
     for (const stream of ["stdout", "stderr"] as const) {
       const newest = this.#streams[stream].takeNewest();
       this.#budget.restore(newest.map(({ line }) => line));
-      this.#sayGap(stream);
+      this.#emitGap(stream);
       for (const line of newest) this.#emit(stream, line);
     }
     const { stdout, stderr } = this.#streams;
@@ -106,7 +102,7 @@ export class LogStream {
     }
     if (this.#candidate !== undefined) {
       if (line.trim() === "") return;
-      this.#giveUpCandidate();
+      this.#dropCandidate();
     }
     if (lost === 0 && mayBeResult(line)) this.#candidate = line;
     else this.#take("stdout", written);
@@ -118,7 +114,7 @@ export class LogStream {
     return this.#result.value;
   }
 
-  #giveUpCandidate(): void {
+  #dropCandidate(): void {
     const line = this.#candidate;
     this.#candidate = undefined;
     this.#result = undefined;
@@ -128,7 +124,7 @@ export class LogStream {
   #take(stream: StreamName, written: WrittenLine): void {
     const bounded = bound(written);
     if (this.#isTaken(bounded.line)) {
-      this.#sayGap(stream);
+      this.#emitGap(stream);
       this.#emit(stream, bounded);
     } else this.#streams[stream].drop(bounded);
   }
@@ -141,7 +137,7 @@ export class LogStream {
   }
 
   /** Notes in the action's log that lines are missing. */
-  #sayGap(stream: StreamName): void {
+  #emitGap(stream: StreamName): void {
     const one = this.#streams[stream];
     const missing = one.takeMissing();
     if (missing === 0) return;
@@ -151,9 +147,9 @@ export class LogStream {
 
   #emit(stream: StreamName, { line, lost }: WrittenLine): void {
     const one = this.#streams[stream];
-    const told = one.redactor.take(line, lost > 0) + cutMark(lost);
-    if (told.trim() !== "") keepLast(one.last, told);
-    this.#terms.onLog({ stream, line: told });
+    const stopAction = one.redactor.take(line, lost > 0) + cutMark(lost);
+    if (stopAction.trim() !== "") keepLast(one.last, stopAction);
+    this.#terms.onLog({ stream, line: stopAction });
   }
 }
 
@@ -181,7 +177,6 @@ class OneStream {
     return newest;
   }
 
-  /** The number of lines dropped since the last one that was kept. */
   takeMissing(): number {
     const missing = this.#missing;
     this.#missing = 0;

@@ -1,8 +1,6 @@
 import { type GivenText, givenNames, isConnectionVariable } from "../../shared/contract/given.ts";
 
-/** A file that an action reads or writes. */
 export interface NamedFile {
-  /** The variable or flag that names it. */
   readonly name: string;
   readonly path: string;
 }

@@ -10,10 +10,22 @@ export interface OwnerLabels {
   readonly state?: string | undefined;
   /** The action's `actionKey`. */
   readonly key?: string | undefined;
-  /** Its deadline, ISO 8601. */
   readonly deadline?: string | undefined;
   /** The same as time since boot (`bootTimeText`), if known. */
   readonly deadlineBootTime?: string | undefined;
+}
+
+/** Reads the labels from a container, Job or process, by their names there. */
+export function ownerLabels(
+  values: Readonly<Record<string, string | undefined>>,
+  names: Readonly<Record<keyof OwnerLabels, string>>,
+): OwnerLabels {
+  return {
+    state: values[names.state],
+    key: values[names.key],
+    deadline: values[names.deadline],
+    deadlineBootTime: values[names.deadlineBootTime],
+  };
 }
 
 /**

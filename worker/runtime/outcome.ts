@@ -15,7 +15,6 @@ export interface Ending {
   readonly stopReason?: StopReason;
   readonly outOfMemory?: boolean;
   readonly result?: ActionResult;
-  /** The last lines of its log, oldest first. */
   readonly lastLines: readonly string[];
   readonly timeoutMs: number;
   readonly startedAt: Date;
@@ -29,8 +28,8 @@ export interface Ending {
  */
 export function concludeOutcome(ending: Ending): Outcome {
   const { exitCode, result, startedAt, stoppedAt } = ending;
-  const saidFailure = result?.ok === false;
-  const finished = exitCode === 0 && !saidFailure && (result !== undefined || !ending.stopReason);
+  const reportedFailure = result?.ok === false;
+  const finished = exitCode === 0 && !reportedFailure && (result !== undefined || !ending.stopReason);
   const common = {
     ...defined({ exitCode, result }),
     startedAt,
@@ -62,7 +61,6 @@ export function failedLaunch(errorClass: ErrorClass, message: string, startedAt:
   };
 }
 
-/** An ended action without anything to remove. */
 export function nothingToRemove(outcome: Outcome): EndedAction {
   return { outcome, remove: async () => undefined };
 }

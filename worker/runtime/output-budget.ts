@@ -9,17 +9,15 @@ export interface DroppedOutput {
 const LINES = { perSecond: 200, atOnce: 2_000, inTotal: 100_000 };
 const BYTES = { perSecond: 64 * 1024, atOnce: 512 * 1024, inTotal: 16 * 1024 * 1024 };
 /** After drops, lines are taken again only once this part of the burst size is available. */
-const ROOM_AGAIN = 0.25;
+const RESUME_PART = 0.25;
 /** How often to check for room, in dropped lines. */
-const LINES_PER_LOOK = 64;
+const LINES_PER_CHECK = 64;
 
 /** The first bytes are read at once, because a result may be as long; then the container's writes block. */
 const READ = { perSecond: 1024 * 1024, atOnce: 4 * 1024 * 1024 };
-/** Bytes per turn of the event loop. */
 const BYTES_PER_TURN = 512;
 const LONGEST_PAUSE_MS = 100;
 
-/** A token bucket. */
 class Allowance {
   readonly #perMs: number;
   readonly #most: number;
@@ -32,7 +30,6 @@ class Allowance {
     this.#left = atOnce;
   }
 
-  /** The available part of the maximum; negative if overspent. */
   get part(): number {
     const now = performance.now();
     this.#left = Math.min(this.#most, this.#left + (now - this.#atMs) * this.#perMs);
@@ -49,7 +46,6 @@ class Allowance {
   }
 }
 
-/** Limits the lines of one action's output, per second and in total. */
 export class OutputBudget {
   readonly dropped: { lines: number; bytes: number } = { lines: 0, bytes: 0 };
   readonly #lines = new Allowance(LINES);
@@ -62,7 +58,6 @@ export class OutputBudget {
     return this.#isOver;
   }
 
-  /** Returns whether the line may pass. */
   take(line: string): boolean {
     const bytes = bytesOf(line);
     this.#isOver = !this.#hasRoom(bytes);
@@ -88,8 +83,8 @@ export class OutputBudget {
 
   #hasRoom(bytes: number): boolean {
     if (this.#linesLeft <= 0 || this.#bytesLeft < bytes) return false;
-    if (this.#isOver && this.dropped.lines % LINES_PER_LOOK !== 0) return false;
-    const least = this.#isOver ? ROOM_AGAIN : 0;
+    if (this.#isOver && this.dropped.lines % LINES_PER_CHECK !== 0) return false;
+    const least = this.#isOver ? RESUME_PART : 0;
     return this.#lines.part > least && this.#bytes.part > least;
   }
 }
@@ -102,7 +97,7 @@ function bytesOf(line: string): number {
 /** Limits how fast one action's output is read. A faster action blocks on its pipe. */
 export class ReadingPace {
   readonly #allowance = new Allowance(READ);
-  #isHurried = false;
+  #skipsPauses = false;
 
   /** Passes on a chunk, a part per turn of the event loop. Resolves when the next chunk may be read. */
   async read(chunk: Uint8Array, push: (part: Uint8Array) => void): Promise<void> {
@@ -111,12 +106,12 @@ export class ReadingPace {
       push(chunk.subarray(from, from + BYTES_PER_TURN));
       await setImmediate();
     }
-    const pauseMs = this.#isHurried ? 0 : Math.min(this.#allowance.owedMs, LONGEST_PAUSE_MS);
+    const pauseMs = this.#skipsPauses ? 0 : Math.min(this.#allowance.owedMs, LONGEST_PAUSE_MS);
     if (pauseMs >= 1) await sleep(pauseMs);
   }
 
   /** The action is ending: read the rest without pauses. */
-  hurry(): void {
-    this.#isHurried = true;
+  skipPauses(): void {
+    this.#skipsPauses = true;
   }
 }

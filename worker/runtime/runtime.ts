@@ -7,14 +7,12 @@ import type { MountedConnection } from "../machines/inventory.ts";
 import type { Need } from "./orphan.ts";
 import type { DroppedOutput } from "./output-budget.ts";
 
-/** Receives an action's output. */
 export interface OutputOptions {
   /**
    * Called for each line, within the action's budget and redacted. A line of spans (`isSpansLine`) is complete, and
    * not part of the log.
    */
   readonly onLog: (line: LogLine) => void;
-  /** Redacts the action's secrets, if it has any. */
   readonly redactor?: Redactor;
   /** Called when the first line is dropped. The counts are updated further. */
   readonly onDropping?: (dropped: DroppedOutput) => void;
@@ -44,7 +42,6 @@ export interface LaunchRequest extends OutputOptions {
   readonly connection?: Connection;
   /** Replaces `connection`, for a runtime with a `secretNamespace`. */
   readonly mounted?: MountedConnection;
-  /** The action's timeout, with the default applied. */
   readonly timeoutMs: number;
   /** The worker's own variables for the action, such as for tracing. No secrets. */
   readonly environment?: Readonly<Record<string, string>>;
@@ -96,7 +93,6 @@ export interface ReturnedAction extends OutputOptions {
   readonly timeoutMs: number;
 }
 
-/** The result of adopting an action. */
 export type Adoption =
   /** It was found and has now ended. */
   | { readonly kind: "ended"; readonly ended: EndedAction }
@@ -111,11 +107,9 @@ export type Adoption =
  */
 export interface EndedAction {
   readonly outcome: Outcome;
-  /** Removes what remains. Rejects on failure; may be called again. */
   remove(signal: AbortSignal): Promise<void>;
 }
 
-/** Launches actions. */
 export interface Runtime {
   readonly name: string;
   /** The namespace whose Secrets it can mount, for a runtime in a cluster. */

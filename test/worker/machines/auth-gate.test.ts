@@ -2,16 +2,16 @@ import { describe, expect, it } from "vitest";
 import { Connection } from "../../../shared/contract/connection.ts";
 import type { ActionResult } from "../../../shared/contract/result.ts";
 import type { Outcome } from "../../../worker/action/action.ts";
-import { AuthGate, type Offer } from "../../../worker/machines/auth-gate.ts";
+import { AuthGate, type LoginAttempt } from "../../../worker/machines/auth-gate.ts";
 import { failedLaunch } from "../../../worker/runtime/outcome.ts";
 import { SetClock } from "../../support/set-clock.ts";
 
 const AT = new Date("2026-03-01T10:00:00.123Z");
 
-function offer(
+function attempt(
   password: string,
-  more: Partial<Omit<Offer, "connection">> & Record<string, unknown> = {},
-): Offer {
+  more: Partial<Omit<LoginAttempt, "connection">> & Record<string, unknown> = {},
+): LoginAttempt {
   const { machine = "node-1", lockKey = "bmc-1", ...connection } = more;
   const given = { machine, host: "192.0.2.1", username: "root", password, ...connection };
   return { machine, lockKey, connection: Connection.parse(given) };
@@ -34,7 +34,7 @@ function ended(result: Partial<ActionResult>): Outcome {
 
 const REFUSED = ended({ class: "auth", refused: "login", provider: "redfish" });
 
-function gateAfter(given: Offer, outcome: Outcome = REFUSED): AuthGate {
+function gateAfter(given: LoginAttempt, outcome: Outcome = REFUSED): AuthGate {
   const gate = new AuthGate(new SetClock());
   gate.learn(given, outcome);
   return gate;
@@ -43,7 +43,7 @@ function gateAfter(given: Offer, outcome: Outcome = REFUSED): AuthGate {
 const MINUTE_MS = 60_000;
 
 /** A gate that was refused once, with its clock. */
-function refusedOnce(given: Offer = offer("wrong")) {
+function refusedOnce(given: LoginAttempt = attempt("wrong")) {
   const clock = new SetClock();
   const gate = new AuthGate(clock);
   gate.learn(given, REFUSED);
@@ -52,9 +52,9 @@ function refusedOnce(given: Offer = offer("wrong")) {
 
 describe("credentials that a BMC refused", () => {
   it("are not offered again, with the time and what to do in one line", () => {
-    const gate = gateAfter(offer("wrong"));
+    const gate = gateAfter(attempt("wrong"));
 
-    expect(gate.refusal(offer("wrong"))).toBe(
+    expect(gate.refusal(attempt("wrong"))).toBe(
       "machine node-1: the BMC refused its credentials via redfish at 2026-03-01T10:00:00Z; because accounts lock, they are " +
         "not offered again before 2026-03-01T08:15:00Z. To retry at once, correct them where the inventory has them, change " +
         "the machine's entry or touch the inventory file",
@@ -63,98 +63,98 @@ describe("credentials that a BMC refused", () => {
 
   it("hold nobody up before, nor another BMC, nor another user of the same", () => {
     const gate = new AuthGate();
-    expect(gate.refusal(offer("wrong"))).toBeUndefined();
-    gate.learn(offer("wrong"), REFUSED);
+    expect(gate.refusal(attempt("wrong"))).toBeUndefined();
+    gate.learn(attempt("wrong"), REFUSED);
 
-    expect(gate.refusal(offer("wrong", { machine: "node-2", lockKey: "bmc-2" }))).toBeUndefined();
-    expect(gate.refusal(offer("wrong", { machine: "root-of-1", username: "other" }))).toBeUndefined();
+    expect(gate.refusal(attempt("wrong", { machine: "node-2", lockKey: "bmc-2" }))).toBeUndefined();
+    expect(gate.refusal(attempt("wrong", { machine: "root-of-1", username: "other" }))).toBeUndefined();
   });
 
   it.each([
-    ["password", offer("right")],
-    ["user", offer("wrong", { username: "admin" })],
-    ["Kg", offer("wrong", { ipmi: { kg: "key" } })],
-    ["BMC", offer("wrong", { lockKey: "bmc-9" })],
-    ["entry in the inventory", offer("wrong", { redfish: { port: 8_443 } })],
+    ["password", attempt("right")],
+    ["user", attempt("wrong", { username: "admin" })],
+    ["Kg", attempt("wrong", { ipmi: { kg: "key" } })],
+    ["BMC", attempt("wrong", { lockKey: "bmc-9" })],
+    ["entry in the inventory", attempt("wrong", { redfish: { port: 8_443 } })],
   ])("are offered again once the %s is another", (_, changed) => {
-    expect(gateAfter(offer("wrong")).refusal(changed)).toBeUndefined();
+    expect(gateAfter(attempt("wrong")).refusal(changed)).toBeUndefined();
   });
 
   it("are forgotten with the change, so that they may come back", () => {
-    const gate = gateAfter(offer("wrong"));
+    const gate = gateAfter(attempt("wrong"));
 
-    gate.refusal(offer("right"));
+    gate.refusal(attempt("right"));
 
-    expect(gate.refusal(offer("wrong"))).toBeUndefined();
+    expect(gate.refusal(attempt("wrong"))).toBeUndefined();
   });
 
   it("are not offered under another name of the machine either, as the account is the BMC's", () => {
-    const gate = gateAfter(offer("wrong"));
+    const gate = gateAfter(attempt("wrong"));
 
-    expect(gate.refusal(offer("wrong", { machine: "alias" }))).toMatch(/^machine alias: the BMC refused/);
+    expect(gate.refusal(attempt("wrong", { machine: "alias" }))).toMatch(/^machine alias: the BMC refused/);
   });
 
   it("stay refused for a second name when the first one's are corrected", () => {
-    const gate = gateAfter(offer("wrong"));
-    gate.refusal(offer("wrong", { machine: "alias" }));
+    const gate = gateAfter(attempt("wrong"));
+    gate.refusal(attempt("wrong", { machine: "alias" }));
 
-    gate.refusal(offer("right"));
+    gate.refusal(attempt("right"));
 
-    expect(gate.refusal(offer("wrong", { machine: "alias" }))).toBeDefined();
-    expect(gate.refusal(offer("right"))).toBeUndefined();
+    expect(gate.refusal(attempt("wrong", { machine: "alias" }))).toBeDefined();
+    expect(gate.refusal(attempt("right"))).toBeUndefined();
   });
 
   it("of two users of one BMC do not make each other forgotten", () => {
-    const gate = gateAfter(offer("wrong"));
+    const gate = gateAfter(attempt("wrong"));
 
     for (const round of [1, 2]) {
-      gate.learn(offer("fine", { machine: "other", username: "op" }), ended({ ok: true, data: round }));
-      expect(gate.refusal(offer("wrong"))).toBeDefined();
+      gate.learn(attempt("fine", { machine: "other", username: "op" }), ended({ ok: true, data: round }));
+      expect(gate.refusal(attempt("wrong"))).toBeDefined();
     }
   });
 
   it("through one provider are none of another one's, except of IPMI in its two ways", () => {
     const unsaid = ended({ class: "auth", refused: "login" });
-    const redfish = gateAfter(offer("wrong", { providers: ["redfish"] }), unsaid);
+    const redfish = gateAfter(attempt("wrong", { providers: ["redfish"] }), unsaid);
     const ipmi = gateAfter(
-      offer("wrong", { providers: ["ipmi"] }),
+      attempt("wrong", { providers: ["ipmi"] }),
       ended({ class: "auth", refused: "login", provider: "ipmi" }),
     );
 
-    expect(redfish.refusal(offer("wrong", { machine: "b", providers: ["ipmi"] }))).toBeUndefined();
-    expect(redfish.refusal(offer("wrong", { machine: "b", providers: ["ipmi", "redfish"] }))).toBeDefined();
-    expect(ipmi.refusal(offer("wrong", { machine: "b", providers: ["ipmitool"] }))).toBeDefined();
+    expect(redfish.refusal(attempt("wrong", { machine: "b", providers: ["ipmi"] }))).toBeUndefined();
+    expect(redfish.refusal(attempt("wrong", { machine: "b", providers: ["ipmi", "redfish"] }))).toBeDefined();
+    expect(ipmi.refusal(attempt("wrong", { machine: "b", providers: ["ipmitool"] }))).toBeDefined();
   });
 
   it.each(["create-user", "update-user", "delete-user"])(
     "may be right after all once %s has changed the BMC's users",
     (action) => {
-      const gate = gateAfter(offer("new"));
-      const elsewhere = gateAfter(offer("new"));
+      const gate = gateAfter(attempt("new"));
+      const elsewhere = gateAfter(attempt("new"));
 
       gate.learn(
-        offer("x", { machine: "root-of-1", username: "boss" }),
+        attempt("x", { machine: "root-of-1", username: "boss" }),
         ended({ ok: true, action, changed: true }),
       );
       elsewhere.learn(
-        offer("x", { machine: "c", lockKey: "bmc-2" }),
+        attempt("x", { machine: "c", lockKey: "bmc-2" }),
         ended({ ok: true, action, changed: true }),
       );
 
-      expect(gate.refusal(offer("new"))).toBeUndefined();
-      expect(elsewhere.refusal(offer("new"))).toBeDefined();
+      expect(gate.refusal(attempt("new"))).toBeUndefined();
+      expect(elsewhere.refusal(attempt("new"))).toBeDefined();
     },
   );
 
   it("stay refused after actions that changed no user", () => {
-    const gate = gateAfter(offer("wrong"));
-    const boss = offer("x", { machine: "root-of-1", username: "boss" });
+    const gate = gateAfter(attempt("wrong"));
+    const boss = attempt("x", { machine: "root-of-1", username: "boss" });
 
     gate.learn(boss, ended({ ok: true, action: "power-on", changed: true }));
     gate.learn(boss, ended({ ok: true, action: "update-user", changed: false }));
     gate.learn(boss, ended({ class: "bmc", action: "update-user", changed: true }));
 
-    expect(gate.refusal(offer("wrong"))).toBeDefined();
+    expect(gate.refusal(attempt("wrong"))).toBeDefined();
   });
 });
 
@@ -164,9 +164,9 @@ describe("credentials that were refused and may be right by now", () => {
     const offered: number[] = [];
 
     for (let minute = 0; minute <= 200; minute += 1) {
-      if (gate.refusal(offer("wrong")) === undefined) {
+      if (gate.refusal(attempt("wrong")) === undefined) {
         offered.push(minute);
-        gate.learn(offer("wrong"), REFUSED);
+        gate.learn(attempt("wrong"), REFUSED);
       }
       clock.pass(MINUTE_MS);
     }
@@ -176,11 +176,11 @@ describe("credentials that were refused and may be right by now", () => {
 
   it("count as one account under all names of the machine", () => {
     const { clock, gate } = refusedOnce();
-    const alias = offer("wrong", { machine: "alias" });
+    const alias = attempt("wrong", { machine: "alias" });
     expect(gate.refusal(alias)).toBeDefined();
     clock.pass(15 * MINUTE_MS);
-    expect(gate.refusal(offer("wrong"))).toBeUndefined();
-    gate.learn(offer("wrong"), REFUSED);
+    expect(gate.refusal(attempt("wrong"))).toBeUndefined();
+    gate.learn(attempt("wrong"), REFUSED);
 
     expect(gate.refusal(alias)).toContain("before 2026-03-01T09:15:00Z");
     clock.pass(59 * MINUTE_MS);
@@ -189,22 +189,22 @@ describe("credentials that were refused and may be right by now", () => {
 
   it("are like new once they were accepted", () => {
     const { clock, gate } = refusedOnce();
-    gate.refusal(offer("wrong", { machine: "alias" }));
+    gate.refusal(attempt("wrong", { machine: "alias" }));
     clock.pass(15 * MINUTE_MS);
-    gate.learn(offer("wrong"), ended({ ok: true, provider: "redfish" }));
-    gate.learn(offer("wrong"), REFUSED);
+    gate.learn(attempt("wrong"), ended({ ok: true, provider: "redfish" }));
+    gate.learn(attempt("wrong"), REFUSED);
 
     clock.pass(15 * MINUTE_MS);
-    expect(gate.refusal(offer("wrong"))).toBeUndefined();
-    expect(gate.refusal(offer("wrong", { machine: "alias" }))).toBeUndefined();
+    expect(gate.refusal(attempt("wrong"))).toBeUndefined();
+    expect(gate.refusal(attempt("wrong", { machine: "alias" }))).toBeUndefined();
   });
 
   it("stay refused where only another provider accepted them", () => {
     const { gate } = refusedOnce();
 
-    gate.learn(offer("wrong"), ended({ ok: true, provider: "ipmi" }));
+    gate.learn(attempt("wrong"), ended({ ok: true, provider: "ipmi" }));
 
-    expect(gate.refusal(offer("wrong"))).toBeDefined();
+    expect(gate.refusal(attempt("wrong"))).toBeDefined();
   });
 
   it("are offered on demand, once an hour at most, however often that is asked for", () => {
@@ -213,9 +213,9 @@ describe("credentials that were refused and may be right by now", () => {
 
     for (let minute = 0; minute <= 74; minute += 1) {
       gate.retryNow();
-      if (gate.refusal(offer("wrong")) === undefined) {
+      if (gate.refusal(attempt("wrong")) === undefined) {
         offered.push(minute);
-        gate.learn(offer("wrong"), REFUSED);
+        gate.learn(attempt("wrong"), REFUSED);
       }
       clock.pass(MINUTE_MS);
     }
@@ -227,9 +227,9 @@ describe("credentials that were refused and may be right by now", () => {
     const gate = new AuthGate(new SetClock());
 
     expect(gate.retryNow()).toBe(false);
-    gate.learn(offer("wrong"), REFUSED);
+    gate.learn(attempt("wrong"), REFUSED);
     expect(gate.retryNow()).toBe(true);
-    expect(gate.refusal(offer("wrong"))).toBeUndefined();
+    expect(gate.refusal(attempt("wrong"))).toBeUndefined();
   });
 });
 
@@ -242,11 +242,11 @@ describe("the gate stays open", () => {
     ["what else went wrong", ended({ class: "unreachable" })],
     ["a registry that refuses the image", failedLaunch("auth", "denied", AT, AT)],
   ])("after %s", (_, outcome) => {
-    expect(gateAfter(offer("fine"), outcome).refusal(offer("fine"))).toBeUndefined();
+    expect(gateAfter(attempt("fine"), outcome).refusal(attempt("fine"))).toBeUndefined();
   });
 
   it("for a webhook, which has signatures and no account to lock", () => {
-    const hooked = offer("", {
+    const hooked = attempt("", {
       rpc: { url: "http://hooks.example", signature: { secrets: { sha256: "s" } } },
     });
 
@@ -257,5 +257,7 @@ describe("the gate stays open", () => {
 it("the gate closes after an action that only says by its exit code that it was refused", () => {
   const { result: _result, ...outcome } = REFUSED;
 
-  expect(gateAfter(offer("wrong"), outcome).refusal(offer("wrong"))).toMatch(/refused its credentials at/);
+  expect(gateAfter(attempt("wrong"), outcome).refusal(attempt("wrong"))).toMatch(
+    /refused its credentials at/,
+  );
 });

@@ -6,7 +6,6 @@ import { Agent, type Dispatcher, ProxyAgent } from "undici";
 import { textOf } from "../../../shared/text-of.ts";
 import { KubernetesError } from "./kubernetes-error.ts";
 
-/** The address of one API server, and how to authenticate there. */
 export interface ClusterAccess {
   /** Without a trailing slash. */
   readonly server: string;
@@ -50,7 +49,6 @@ export async function openAccess(kubeconfig: string | undefined): Promise<Cluste
   return new KubeConfigAccess(config, cluster.server.replace(/(?<!\/)\/+$/, ""), cluster.proxyUrl);
 }
 
-/** Returns where the settings came from, for messages. */
 function load(config: KubeConfig, kubeconfig: string | undefined): string {
   const from = kubeconfig ?? (existsSync(SERVICE_ACCOUNT_TOKEN) ? undefined : "the default kubeconfig");
   try {

@@ -15,7 +15,6 @@ import { errorOfAnswer, errorOfEvent, KubernetesError } from "./kubernetes-error
 export type Schema<T> = z.core.$ZodType<T>;
 
 export interface ClusterOptions {
-  /** See `openAccess`. */
   readonly kubeconfig?: string;
   /** The worker's own namespace. Default: the pod's, the context's, or `default`. */
   readonly namespace?: string;
@@ -25,7 +24,6 @@ export interface ClusterOptions {
 }
 
 export interface Selection {
-  /** Absent is all namespaces. */
   readonly namespace?: string | undefined;
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
@@ -33,7 +31,6 @@ export interface Selection {
 
 export interface ListOf<T> {
   readonly items: readonly T[];
-  /** Where a watch continues. */
   readonly resourceVersion: string;
 }
 
@@ -53,14 +50,12 @@ export type PatchType = "merge" | "json";
 export interface RemoveOptions {
   readonly propagation?: "Background" | "Foreground" | "Orphan";
   readonly gracePeriodSeconds?: number;
-  /** Only the object with this UID, not a later one with the same name. */
   readonly uid?: string;
   readonly resourceVersion?: string;
 }
 
 export interface LogOptions {
   readonly container: string;
-  /** Follows the log until the container ends. */
   readonly follow?: boolean;
   /** A longer log loses its newest bytes. */
   readonly limitBytes?: number;
@@ -68,16 +63,13 @@ export interface LogOptions {
   readonly timestamps?: boolean;
   /** Only lines from that time on, in RFC 3339 with whole seconds: API servers drop fractions. */
   readonly sinceTime?: string;
-  /** Only the last lines. */
   readonly tailLines?: number;
 }
 
-/** An RBAC permission. */
 export interface Right {
   readonly verb: string;
   readonly kind: Kind;
   readonly subresource?: string;
-  /** Absent is all namespaces. */
   readonly namespace?: string;
 }
 
@@ -111,7 +103,7 @@ const WATCH_SLACK_MS = 15_000;
 const LONGEST_EVENT = 8 * 1024 * 1024;
 /** For reads, which are safe to repeat. */
 const READ_ATTEMPTS = 4;
-const AGAIN: Backoff = { firstMs: 250, maxMs: 5_000, jitter: 0.5 };
+const RETRY: Backoff = { firstMs: 250, maxMs: 5_000, jitter: 0.5 };
 /** A longer Retry-After is not waited for. */
 const LONGEST_RETRY_AFTER_MS = 30_000;
 
@@ -133,7 +125,6 @@ const ServerVersion = z.object({ gitVersion: z.string() });
  */
 export class Cluster {
   readonly server: string;
-  /** Of the worker's own objects. */
   readonly namespace: string;
   readonly #access: ClusterAccess;
   readonly #clock: Clock;
@@ -436,7 +427,7 @@ export class Cluster {
         });
       } catch (thrown) {
         if (!(thrown instanceof KubernetesError) || !again(thrown) || attempt >= READ_ATTEMPTS) throw thrown;
-        const waitMs = Math.max(backoffMs(AGAIN, attempt), thrown.retryAfterMs ?? 0);
+        const waitMs = Math.max(backoffMs(RETRY, attempt), thrown.retryAfterMs ?? 0);
         if (waitMs > LONGEST_RETRY_AFTER_MS) throw thrown;
         await this.#clock.sleep(waitMs, signal);
       }

@@ -1,14 +1,11 @@
-/** A kind of API object. */
 export interface Kind {
   /** Empty for the core group. */
   readonly group: string;
   readonly version: string;
   readonly kind: string;
-  /** The plural, as in paths. */
   readonly resource: string;
 }
 
-/** Every kind that this worker uses. */
 export const KINDS = {
   job: { group: "batch", version: "v1", kind: "Job", resource: "jobs" },
   pod: { group: "", version: "v1", kind: "Pod", resource: "pods" },
@@ -29,12 +26,10 @@ export interface ObjectName {
   readonly name: string;
 }
 
-/** The object's `apiVersion`. */
 export function apiVersionOf({ group, version }: Kind): string {
   return group === "" ? version : `${group}/${version}`;
 }
 
-/** As in RBAC rules, such as `jobs.batch`. */
 export function resourceName({ group, resource }: Kind): string {
   return group === "" ? resource : `${resource}.${group}`;
 }

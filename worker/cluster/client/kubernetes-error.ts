@@ -24,29 +24,11 @@ export type KubernetesReason =
   | "timeout"
   | "unexpected";
 
-const CLASSES: Readonly<Record<KubernetesReason, ErrorClass>> = {
-  unauthorized: "internal",
-  forbidden: "internal",
-  "not-found": "internal",
-  "no-such-kind": "internal",
-  "already-exists": "internal",
-  conflict: "internal",
-  expired: "internal",
-  invalid: "usage",
-  "too-many-requests": "internal",
-  unavailable: "internal",
-  unreachable: "internal",
-  timeout: "timeout",
-  unexpected: "internal",
-};
-
 /** A failed request to the Kubernetes API. The message is one line without secrets. */
 export class KubernetesError extends Error {
   override readonly name = "KubernetesError";
   readonly reason: KubernetesReason;
-  /** The HTTP status, if there was a response. */
   readonly status: number | undefined;
-  /** From Retry-After. */
   readonly retryAfterMs: number | undefined;
 
   constructor(
@@ -60,9 +42,9 @@ export class KubernetesError extends Error {
     this.retryAfterMs = options.retryAfterMs;
   }
 
-  /** The error class of an action that fails because of this error. */
   get class(): ErrorClass {
-    return CLASSES[this.reason];
+    if (this.reason === "invalid") return "usage";
+    return this.reason === "timeout" ? "timeout" : "internal";
   }
 
   /** Whether the failure is transient. */
@@ -82,7 +64,6 @@ export function isKubernetesError(thrown: unknown, ...reasons: readonly Kubernet
   return thrown instanceof KubernetesError && reasons.includes(thrown.reason);
 }
 
-/** The fields of a meta/v1 `Status` that are read. */
 const Status = z.object({
   kind: z.literal("Status"),
   message: z.optional(z.string()),

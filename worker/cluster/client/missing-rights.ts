@@ -4,14 +4,11 @@ import type { NeededRight } from "./needed-right.ts";
 
 export interface MissingRight {
   readonly right: NeededRight;
-  /** Such as `create jobs.batch in tink-system`. */
   readonly text: string;
 }
 
-/** The namespace of each scope. */
 export interface RightScopes {
   readonly own: string;
-  /** `*` means all namespaces. */
   readonly watched: string;
 }
 

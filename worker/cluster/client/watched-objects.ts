@@ -8,7 +8,6 @@ import type { Cluster, Selection } from "./cluster.ts";
 import { type Kind, type ObjectName, resourceName } from "./kinds.ts";
 import { isKubernetesError, KubernetesError } from "./kubernetes-error.ts";
 
-/** A change of one object. */
 export type Change<T> =
   | { readonly kind: "set"; readonly name: ObjectName; readonly value: T; readonly before: T | undefined }
   | { readonly kind: "gone"; readonly name: ObjectName; readonly before: T };
@@ -32,9 +31,9 @@ export type WatchState =
   | { readonly kind: "waiting" | "watching" }
   | { readonly kind: "failing"; readonly error: KubernetesError };
 
-const AGAIN: Backoff = { firstMs: 500, maxMs: 30_000, jitter: 0.5 };
+const RETRY: Backoff = { firstMs: 500, maxMs: 30_000, jitter: 0.5 };
 /** For what only an operator can fix, such as a missing right. */
-const AGAIN_WHEN_MENDED: Backoff = { firstMs: 5_000, maxMs: 60_000, jitter: 0.3 };
+const OPERATOR_RETRY: Backoff = { firstMs: 5_000, maxMs: 60_000, jitter: 0.3 };
 /** An API server that is shutting down ends new watches at once. */
 const SHORT_WATCH_MS = 1_000;
 
@@ -100,7 +99,7 @@ export class WatchedObjects<T> {
           if (failures > 0) log.info({ resource: resourceName(kind), failures }, "cluster watch resumed");
           failures = 0;
         });
-        if (wasShort()) await clock.sleep(backoffMs(AGAIN, 2), signal);
+        if (wasShort()) await clock.sleep(backoffMs(RETRY, 2), signal);
       } catch (thrown) {
         if (signal.aborted) break;
         if (isKubernetesError(thrown, "expired")) {
@@ -111,7 +110,7 @@ export class WatchedObjects<T> {
         const error = thrown instanceof KubernetesError ? thrown : unexpected(thrown);
         this.#setState({ kind: "failing", error });
         const waitMs = Math.max(
-          backoffMs(error.passing || error.reason === "expired" ? AGAIN : AGAIN_WHEN_MENDED, failures),
+          backoffMs(error.passing || error.reason === "expired" ? RETRY : OPERATOR_RETRY, failures),
           error.retryAfterMs ?? 0,
         );
         const facts = { resource: resourceName(kind), error: error.message, waitMs };
@@ -196,6 +195,22 @@ export class WatchedObjects<T> {
       this.#options.onChange?.({ kind: "gone", name, before });
     }
   }
+}
+
+/** Watches until `isOver`, which is checked after the first list and each change. Rejects with the signal's reason. */
+export async function watchUntil<T>(
+  options: Omit<WatchedObjectsOptions<T>, "onChange">,
+  isOver: (objects: WatchedObjects<T>) => boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  const over = new AbortController();
+  const check = () => {
+    if (objects.isSynced && isOver(objects)) over.abort();
+  };
+  const objects = new WatchedObjects<T>({ ...options, onChange: check });
+  objects.synced.then(check, () => undefined);
+  await objects.run(AbortSignal.any([signal, over.signal]));
+  signal.throwIfAborted();
 }
 
 function keyOf({ namespace, name }: ObjectName): string {

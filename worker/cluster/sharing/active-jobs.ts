@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { KINDS } from "../client/kinds.ts";
-import { WatchedObjects } from "../client/watched-objects.ts";
+import { watchUntil } from "../client/watched-objects.ts";
 import type { ShareCluster } from "./share-lease.ts";
 
 /** The runtime's label for the `actionKey`. */
@@ -25,7 +25,6 @@ function isActive({ status }: Job): boolean {
   );
 }
 
-/** The keys of all actions whose Jobs are active. */
 export async function activeActionKeys(
   cluster: ShareCluster,
   signal: AbortSignal,
@@ -51,27 +50,16 @@ export async function actionEnded(
   actionKey: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const ended = new AbortController();
-  const stop = () => ended.abort();
-  signal.addEventListener("abort", stop, { once: true });
-  if (signal.aborted) stop();
-  const jobs = new WatchedObjects<Job>({
-    cluster,
-    kind: KINDS.job,
-    selection: { namespace: cluster.namespace, labelSelector: `${KEY_LABEL}=${actionKey}` },
-    project: (object) => Job.safeParse(object).data,
-    onChange: () => look(),
-    clock,
-    log,
-  });
-  const look = () => {
-    if (jobs.isSynced && ![...jobs.values()].some(isActive)) stop();
-  };
-  jobs.synced.then(look, () => undefined);
-  try {
-    await jobs.run(ended.signal);
-  } finally {
-    signal.removeEventListener("abort", stop);
-  }
-  signal.throwIfAborted();
+  await watchUntil(
+    {
+      cluster,
+      kind: KINDS.job,
+      selection: { namespace: cluster.namespace, labelSelector: `${KEY_LABEL}=${actionKey}` },
+      project: (object) => Job.safeParse(object).data,
+      clock,
+      log,
+    },
+    (jobs) => ![...jobs.values()].some(isActive),
+    signal,
+  );
 }

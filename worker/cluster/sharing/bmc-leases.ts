@@ -5,7 +5,7 @@ import { textOf } from "../../../shared/text-of.ts";
 import { ActedElsewhere, type LockPurpose, type Locks, MachineLocks } from "../../turns/machine-locks.ts";
 import { KINDS } from "../client/kinds.ts";
 import { isKubernetesError, KubernetesError } from "../client/kubernetes-error.ts";
-import { WatchedObjects } from "../client/watched-objects.ts";
+import { type WatchedObjects, watchUntil } from "../client/watched-objects.ts";
 import { actionEnded, activeActionKeys, isActionActive } from "./active-jobs.ts";
 import type { LaneShares } from "./lane-shares.ts";
 import { withRequestTimeout } from "./request-timeout.ts";
@@ -49,7 +49,6 @@ export class BmcLeases implements Locks {
   readonly #options: BmcLeasesOptions;
   readonly #timings: Timings;
   readonly #local = new MachineLocks();
-  /** Pending releases. */
   readonly #releases = new Set<Promise<void>>();
   /** Aborts pending releases after the worker has stopped. */
   readonly #end = new AbortController();
@@ -68,9 +67,9 @@ export class BmcLeases implements Locks {
     const release = await this.#local.acquire(key, signal);
     if (!SHARED_KEY.test(key)) return release;
     try {
-      const lease = await this.#take(key, signal, purpose);
+      const lease = await this.#acquireLease(key, signal, purpose);
       return () => {
-        const given = this.#give(lease).finally(() => {
+        const given = this.#release(lease).finally(() => {
           this.#releases.delete(given);
           release();
         });
@@ -112,7 +111,7 @@ export class BmcLeases implements Locks {
     this.#end.abort(new Error("the worker has stopped"));
   }
 
-  async #take(key: string, signal: AbortSignal, { actionKey }: LockPurpose): Promise<ShareLease> {
+  async #acquireLease(key: string, signal: AbortSignal, { actionKey }: LockPurpose): Promise<ShareLease> {
     const { cluster, shares, clock, log } = this.#options;
     const name = bmcLeaseName(shares.group, key);
     const at = { namespace: cluster.namespace, name };
@@ -213,41 +212,37 @@ export class BmcLeases implements Locks {
   async #changed(lease: ShareLease, holder: string, signal: AbortSignal): Promise<void> {
     const { cluster, shares, clock, log } = this.#options;
     const { name, uid } = lease.metadata;
-    const changed = new AbortController();
-    const stop = () => changed.abort();
-    signal.addEventListener("abort", stop, { once: true });
-    if (signal.aborted) stop();
+    const holderLeft = new AbortController();
     let wasMember = shares.isMember(holder);
     const unlisten = shares.onMembersChanged(() => {
       const isMember = shares.isMember(holder);
-      if (wasMember && !isMember) stop();
+      if (wasMember && !isMember) holderLeft.abort();
       wasMember = isMember;
     });
-    const leases = new WatchedObjects<ShareLease>({
+    const { namespace } = cluster;
+    const options = {
       cluster,
       kind: KINDS.lease,
-      selection: { namespace: cluster.namespace, fieldSelector: `metadata.name=${name}` },
-      project: (object) => ShareLease.safeParse(object).data,
-      onChange: () => look(),
+      selection: { namespace, fieldSelector: `metadata.name=${name}` },
+      project: (object: unknown) => ShareLease.safeParse(object).data,
       clock,
       log,
-    });
-    const look = () => {
-      const now = leases.get({ namespace: cluster.namespace, name });
-      if (leases.isSynced && (now?.metadata.uid !== uid || holderOf(now) !== holder)) stop();
     };
-    leases.synced.then(look, () => undefined);
+    const isChanged = (leases: WatchedObjects<ShareLease>) => {
+      const now = leases.get({ namespace, name });
+      return now?.metadata.uid !== uid || holderOf(now) !== holder;
+    };
     try {
-      await leases.run(changed.signal);
+      await watchUntil(options, isChanged, AbortSignal.any([signal, holderLeft.signal]));
+    } catch {
+      signal.throwIfAborted();
     } finally {
       unlisten();
-      signal.removeEventListener("abort", stop);
     }
-    signal.throwIfAborted();
   }
 
   /** Releases a Lease, retrying until `close`. A Lease that another replica took over is left to it. Never rejects. */
-  async #give({ metadata, ...rest }: ShareLease): Promise<void> {
+  async #release({ metadata, ...rest }: ShareLease): Promise<void> {
     const { cluster, clock, log } = this.#options;
     const { name, uid, resourceVersion } = metadata;
     const { signal } = this.#end;

@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { Clock } from "../../../shared/clock.ts";
 
-/** A moment on every available clock. */
 export interface Moment {
   readonly monotonicMs: number;
   readonly wallMs: number;

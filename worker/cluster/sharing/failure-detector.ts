@@ -23,8 +23,8 @@ export interface FailureDetectorOptions {
 }
 
 /** The other replicas try later than the first one, in case it fails. */
-const SECOND_MS = 1_000;
-const SPREAD_MS = 2_000;
+const FALLBACK_DELAY_MS = 1_000;
+const FALLBACK_SPREAD_MS = 2_000;
 
 /**
  * Evicts members whose Lease has not changed for too long, measured by our monotonic clock since the last change (as
@@ -34,34 +34,32 @@ const SPREAD_MS = 2_000;
 export class FailureDetector {
   readonly #options: FailureDetectorOptions;
   /** When the watch last showed our own renewal: only then does the silence of others mean anything. */
-  #heardMs: number;
-  #isHearing = false;
-  /** By identity: the next attempt. */
+  #renewalSeenMs: number;
+  #isWatchAlive = false;
   readonly #tryAtMs = new Map<string, number>();
   /** Our identity, once the watch has shown its Lease. */
   #shown: string | undefined;
 
   constructor(options: FailureDetectorOptions) {
     this.#options = options;
-    this.#heardMs = options.clock.monotonicMs();
+    this.#renewalSeenMs = options.clock.monotonicMs();
   }
 
-  /** Call when the watch shows our own renewal. */
-  heard(): void {
-    if (!this.#isRecent) this.#options.view.forgetSilences();
-    this.#isHearing = true;
-    this.#heardMs = this.#options.clock.monotonicMs();
+  renewalSeen(): void {
+    if (!this.#isRecent) this.#options.view.restartSilences();
+    this.#isWatchAlive = true;
+    this.#renewalSeenMs = this.#options.clock.monotonicMs();
   }
 
   /** Evicts overdue members; returns the time until the next one may be due. */
   step(signal: AbortSignal): number {
     const { clock, membership, timings, view } = this.#options;
     const nowMs = clock.monotonicMs();
-    this.#lookAtOwn();
+    this.#checkOwnLease();
     if (!this.#isRecent) {
-      if (membership.isValid && nowMs - this.#heardMs > timings.leaseDurationMs) {
-        this.#heardMs = nowMs;
-        this.#isHearing = false;
+      if (membership.isValid && nowMs - this.#renewalSeenMs > timings.leaseDurationMs) {
+        this.#renewalSeenMs = nowMs;
+        this.#isWatchAlive = false;
         this.#options.onWatchStalled();
       }
       return timings.renewIntervalMs;
@@ -75,21 +73,21 @@ export class FailureDetector {
         waitMs = Math.min(waitMs, overdueMs - nowMs);
         continue;
       }
-      const tryAtMs = this.#tryAtMs.get(member.identity) ?? nowMs + this.#turnMs(member);
+      const tryAtMs = this.#tryAtMs.get(member.identity) ?? nowMs + this.#delayMs(member);
       if (tryAtMs > nowMs) {
         this.#tryAtMs.set(member.identity, tryAtMs);
         waitMs = Math.min(waitMs, tryAtMs - nowMs);
         continue;
       }
-      this.#tryAtMs.set(member.identity, nowMs + SECOND_MS + timings.requestTimeoutMs);
-      void this.#depose(name, member, signal);
+      this.#tryAtMs.set(member.identity, nowMs + FALLBACK_DELAY_MS + timings.requestTimeoutMs);
+      void this.#evict(name, member, signal);
     }
     for (const identity of this.#tryAtMs.keys()) if (!view.has(identity)) this.#tryAtMs.delete(identity);
     return waitMs;
   }
 
   /** Our Lease was deleted, by another replica or by hand. */
-  #lookAtOwn(): void {
+  #checkOwnLease(): void {
     const { membership, view } = this.#options;
     const isThere = view.members.get(membership.leaseName)?.identity === membership.identity;
     if (isThere) this.#shown = membership.identity;
@@ -101,24 +99,25 @@ export class FailureDetector {
 
   get #isRecent(): boolean {
     const { clock, timings } = this.#options;
-    const silentMs = clock.monotonicMs() - this.#heardMs;
-    return this.#isHearing && silentMs < 2 * timings.renewIntervalMs + timings.requestTimeoutMs;
+    const silentMs = clock.monotonicMs() - this.#renewalSeenMs;
+    return this.#isWatchAlive && silentMs < 2 * timings.renewIntervalMs + timings.requestTimeoutMs;
   }
 
   /** The replica whose hash ranks highest goes first. */
-  #turnMs(dead: ObservedMember): number {
+  #delayMs(dead: ObservedMember): number {
     const { membership, random, view } = this.#options;
     const hash = stableHash(dead.identity);
     const rank = (identity: string) => combinedHash(hash, stableHash(identity));
     const own = rank(membership.identity);
     for (const { identity } of view.members.values()) {
-      if (identity !== dead.identity && rank(identity) > own) return SECOND_MS + random() * SPREAD_MS;
+      if (identity !== dead.identity && rank(identity) > own)
+        return FALLBACK_DELAY_MS + random() * FALLBACK_SPREAD_MS;
     }
     return 0;
   }
 
   /** Never rejects. */
-  async #depose(name: string, { identity, lease }: ObservedMember, signal: AbortSignal): Promise<void> {
+  async #evict(name: string, { identity, lease }: ObservedMember, signal: AbortSignal): Promise<void> {
     const { cluster, clock, log, timings, view } = this.#options;
     const { uid, resourceVersion } = lease.metadata;
     try {
@@ -130,7 +129,7 @@ export class FailureDetector {
     } catch (thrown) {
       if (signal.aborted) return;
       // It is alive and our watch is late.
-      if (isKubernetesError(thrown, "conflict")) view.forgetSilence(name);
+      if (isKubernetesError(thrown, "conflict")) view.restartSilence(name);
       else {
         const error = textOf(thrown);
         log.warn({ replica: identity, error }, "replica eviction failed, retrying");

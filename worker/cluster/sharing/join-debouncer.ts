@@ -23,7 +23,7 @@ export class JoinDebouncer {
     this.#counted.clear();
   }
 
-  look(present: readonly string[]): {
+  update(present: readonly string[]): {
     readonly members: readonly string[];
     readonly changed: boolean;
     /** Until the pending members count. */

@@ -1,11 +1,11 @@
 import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
+import { Notifier } from "../../../shared/notifier.ts";
 import { assignShards } from "./assign-shards.ts";
 import { ElapsedTime } from "./elapsed-time.ts";
 import { FailureDetector } from "./failure-detector.ts";
 import { JoinDebouncer } from "./join-debouncer.ts";
 import { Membership } from "./membership.ts";
-import { Notifier } from "./notifier.ts";
 import { withRequestTimeout } from "./request-timeout.ts";
 import { ShardOwner } from "./shard-owner.ts";
 import { SHARDS, shardOf, shardSizes } from "./shards.ts";
@@ -15,11 +15,9 @@ import { TIMINGS, type Timings } from "./timings.ts";
 
 export interface LaneSharesOptions {
   readonly cluster: ShareCluster;
-  /** Replicas with the same group name in the same namespace share the lanes. */
   readonly group: string;
   /** This replica's unique name, the same after a restart: the pod's name. */
   readonly member: string;
-  /** All agent IDs: the same at every replica. */
   readonly agentIds: () => readonly string[];
   /**
    * Starts polling for the owned agent IDs and stops for all others. Resolves when no poll for the others is in
@@ -32,22 +30,17 @@ export interface LaneSharesOptions {
   readonly timings?: Timings;
   /** The same at every replica of the group; never change it. */
   readonly shards?: number;
-  /** See `ElapsedTime`. */
   readonly time?: ElapsedTime;
 }
 
-/** For health and metrics. */
 export interface SharesState {
-  /** Whether this replica is certainly a member; otherwise it owns nothing. */
   readonly valid: boolean;
   /** Known replicas, including this one. */
   readonly members: number;
   readonly ownedShards: number;
-  /** Shards that have agent IDs. */
   readonly shards: number;
   readonly ownedAgentIds: number;
   readonly agentIds: number;
-  /** Why this replica may own less than it should, in one line. */
   readonly problem: string | undefined;
 }
 
@@ -75,13 +68,12 @@ export class LaneShares {
   readonly #listeners = new Set<() => void>();
   #watching = new AbortController();
   #sizes: ReadonlyMap<number, number> = new Map();
-  /** Whether the distribution must be planned again. */
   #isDue = true;
   #plannedMs = Number.NEGATIVE_INFINITY;
   #wasValid = false;
   #identity: string;
   #isStopped = false;
-  #told = "";
+  #logged = "";
 
   constructor(options: LaneSharesOptions) {
     this.#options = options;
@@ -101,7 +93,7 @@ export class LaneShares {
       random,
       timings,
       onChange: () => {
-        this.#noteIdentity();
+        this.#updateIdentity();
         notify();
       },
     });
@@ -117,7 +109,7 @@ export class LaneShares {
         notify();
       },
       onRenewal: (leaseName) => {
-        if (leaseName === this.#membership.leaseName) this.#detector.heard();
+        if (leaseName === this.#membership.leaseName) this.#detector.renewalSeen();
       },
     });
     this.#debouncer = new JoinDebouncer(clock, timings);
@@ -217,19 +209,19 @@ export class LaneShares {
       await this.#notifier.wait(waitMs, this.#options.clock, stop.signal);
     }
     signal.removeEventListener("abort", onAbort);
-    await this.#giveUp();
+    await this.#releaseAll();
     await Promise.all(beside);
   }
 
   /** Does what is due; returns the time until the next step. */
   #step(signal: AbortSignal): number {
     const validForMs = this.#membership.validForMs;
-    this.#noteValidity(validForMs > 0);
+    this.#logValidity(validForMs > 0);
     const waits = [validForMs > 0 ? validForMs : IDLE_MS];
     if (validForMs > 0) {
       const known = this.#view.members.get(this.#membership.leaseName);
       if (!known) this.#debouncer.forget();
-      const joins = this.#debouncer.look([...this.#view.members.values()].map(({ identity }) => identity));
+      const joins = this.#debouncer.update([...this.#view.members.values()].map(({ identity }) => identity));
       if (joins.changed) this.#isDue = true;
       waits.push(joins.waitMs, this.#detector.step(signal), this.#owner.retryInMs);
       if (this.#isDue || this.#owner.retryInMs <= 0) {
@@ -257,11 +249,11 @@ export class LaneShares {
     const targets = assignShards(this.#sizes.keys(), members, holder);
     const own = new Set<number>();
     for (const [shard, target] of targets) if (target === this.#identity) own.add(shard);
-    this.#owner.aim(own, signal);
-    this.#tell(members.length, own.size);
+    this.#owner.setTargets(own, signal);
+    this.#logDistribution(members.length, own.size);
   }
 
-  #noteValidity(isValid: boolean): void {
+  #logValidity(isValid: boolean): void {
     if (isValid === this.#wasValid) return;
     this.#wasValid = isValid;
     const { log } = this.#options;
@@ -272,10 +264,10 @@ export class LaneShares {
     void this.#owner.announce();
   }
 
-  #tell(members: number, shards: number): void {
+  #logDistribution(members: number, shards: number): void {
     const told = `${members} ${shards}`;
-    if (told === this.#told) return;
-    this.#told = told;
+    if (told === this.#logged) return;
+    this.#logged = told;
     this.#options.log.info({ members, shards, of: this.#sizes.size }, "lanes distributed");
   }
 
@@ -295,11 +287,11 @@ export class LaneShares {
   }
 
   /** Shards of the old identity may already belong to others. */
-  #noteIdentity(): void {
+  #updateIdentity(): void {
     if (this.#membership.identity === this.#identity) return;
     this.#identity = this.#membership.identity;
     this.#isDue = true;
-    this.#owner.loseAll();
+    this.#owner.dropAll();
   }
 
   /** Restarts the watch when its connection is dead, although renewals succeed. */
@@ -313,10 +305,10 @@ export class LaneShares {
     signal.removeEventListener("abort", end);
   }
 
-  async #giveUp(): Promise<void> {
+  async #releaseAll(): Promise<void> {
     const { clock, log } = this.#options;
     this.#isStopped = true;
-    this.#owner.loseAll();
+    this.#owner.dropAll();
     const quiet = this.#owner.announce();
     const stopped = withRequestTimeout(
       clock,

@@ -1,11 +1,11 @@
 import type { Clock } from "../../../shared/clock.ts";
 import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
+import { Notifier } from "../../../shared/notifier.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import { KINDS } from "../client/kinds.ts";
 import { isKubernetesError, KubernetesError } from "../client/kubernetes-error.ts";
 import type { ElapsedTime, Moment } from "./elapsed-time.ts";
-import { Notifier } from "./notifier.ts";
 import { withRequestTimeout } from "./request-timeout.ts";
 import {
   findLease,
@@ -43,7 +43,6 @@ export class Membership {
   readonly #notifier = new Notifier();
   #identity: string;
   #lease: ShareLease | undefined;
-  /** When the last successful renewal was sent. */
   #renewed: Moment | undefined;
   /** Another process with this name, and since when its Lease is unchanged. */
   #other: { readonly lease: ShareLease; readonly sinceMs: number } | undefined;
@@ -79,7 +78,6 @@ export class Membership {
     return Math.max(0, timings.renewDeadlineMs - time.since(this.#renewed));
   }
 
-  /** Renews now, because the Lease may be gone. */
   checkNow(): void {
     this.#notifier.notify();
   }
@@ -145,7 +143,7 @@ export class Membership {
       );
     } catch (thrown) {
       if (!isKubernetesError(thrown, "already-exists", "conflict")) throw thrown;
-      return this.#meet(signal);
+      return this.#handleExisting(signal);
     }
     this.#other = undefined;
     this.#succeed(sent);
@@ -153,7 +151,7 @@ export class Membership {
   }
 
   /** The Lease exists: ours, if a response was lost, or that of another process. */
-  async #meet(signal: AbortSignal): Promise<number> {
+  async #handleExisting(signal: AbortSignal): Promise<number> {
     const { cluster, clock, log, timings } = this.#options;
     const found = await this.#request(signal, (bound) => findLease(cluster, this.#name, bound));
     if (!found) return 0;
@@ -190,7 +188,7 @@ export class Membership {
       );
       if (renewed.metadata.uid !== lease.metadata.uid) {
         // The API created a new Lease, so the old one was deleted: this replica was evicted.
-        this.#becomeAnother();
+        this.#rejoin();
         return 0;
       }
       this.#lease = renewed;
@@ -198,7 +196,7 @@ export class Membership {
       if (!isKubernetesError(thrown, "conflict", "not-found")) throw thrown;
       const found = await this.#request(signal, (bound) => findLease(cluster, this.#name, bound));
       if (found && holderOf(found) === this.#identity) this.#lease = found;
-      else this.#becomeAnother();
+      else this.#rejoin();
       return 0;
     }
     this.#succeed(sent);
@@ -226,7 +224,7 @@ export class Membership {
     onChange();
   }
 
-  #becomeAnother(): void {
+  #rejoin(): void {
     const { log, member, random, onChange } = this.#options;
     log.warn({ lease: this.#name }, "replica evicted, rejoining");
     this.#lease = undefined;

@@ -31,11 +31,10 @@ export interface ShardOwnerOptions {
 export class ShardOwner {
   readonly #options: ShardOwnerOptions;
   readonly #owned = new Set<number>();
-  /** Shards with a write in flight. */
   readonly #busy = new Set<number>();
   /** The version that a write replaced, and when: the watch has not shown the result yet. */
   readonly #basis = new Map<number, { readonly version: string; readonly sinceMs: number }>();
-  #aim: ReadonlySet<number> = new Set();
+  #targets: ReadonlySet<number> = new Set();
   #problem: string | undefined;
   #retryAtMs = Number.POSITIVE_INFINITY;
   #notBeforeMs = 0;
@@ -50,12 +49,10 @@ export class ShardOwner {
     return this.#owned;
   }
 
-  /** Why claims or releases fail. */
   get problem(): string | undefined {
     return this.#problem;
   }
 
-  /** Until the next retry. */
   get retryInMs(): number {
     return this.#retryAtMs - this.#options.clock.monotonicMs();
   }
@@ -72,7 +69,7 @@ export class ShardOwner {
   }
 
   /** Drops all shards, after an eviction or before leaving. */
-  loseAll(): void {
+  dropAll(): void {
     if (this.#owned.size === 0) return;
     this.#owned.clear();
     void this.announce();
@@ -99,10 +96,10 @@ export class ShardOwner {
   }
 
   /** Claims these shards as they become free, and releases all others. */
-  aim(shards: ReadonlySet<number>, signal: AbortSignal): void {
+  setTargets(shards: ReadonlySet<number>, signal: AbortSignal): void {
     const { clock, membership, view } = this.#options;
-    this.#aim = shards;
-    this.#loseWhatOthersHold();
+    this.#targets = shards;
+    this.#dropForeignShards();
     if (!membership.isValid || clock.monotonicMs() < this.#notBeforeMs) return;
     this.#retryAtMs = Number.POSITIVE_INFINITY;
     const releases: number[] = [];
@@ -125,7 +122,7 @@ export class ShardOwner {
   #claimNext(signal: AbortSignal): void {
     const { membership, view, writesAtATime } = this.#options;
     if (!membership.isValid || signal.aborted || this.retryInMs < Number.POSITIVE_INFINITY) return;
-    for (const shard of this.#aim) {
+    for (const shard of this.#targets) {
       if (this.#busy.size >= writesAtATime) return;
       if (this.#owned.has(shard) || !this.#isSettled(shard)) continue;
       const holder = this.holderOf(shard);
@@ -148,7 +145,7 @@ export class ShardOwner {
   }
 
   /** Something other than a replica changed the Leases: stop using the shards. */
-  #loseWhatOthersHold(): void {
+  #dropForeignShards(): void {
     const { membership, view, log } = this.#options;
     let lost = 0;
     for (const shard of this.#owned) {
@@ -245,7 +242,6 @@ export class ShardOwner {
   }
 }
 
-/** Empty for no Lease. */
 function versionOf(lease: ShareLease | undefined): string {
   return lease?.metadata.resourceVersion ?? "";
 }

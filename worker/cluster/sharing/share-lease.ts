@@ -3,17 +3,14 @@ import * as z from "zod/mini";
 import type { Cluster } from "../client/cluster.ts";
 import { KINDS } from "../client/kinds.ts";
 
-/** The part of a cluster that sharing lanes needs. */
 export type ShareCluster = Pick<Cluster, "create" | "replace" | "remove" | "list" | "watch" | "namespace">;
 
-/** What a Lease of a group is for. */
 export type ShareRole = "member" | "shard" | "bmc";
 
 export const ROLE_LABEL = "pbnj-worker/share";
 const GROUP_LABEL = "pbnj-worker/share-group";
 const ACTION_ANNOTATION = "pbnj-worker/action";
 
-/** The fields of a Lease that are read. */
 export const ShareLease = z.object({
   metadata: z.object({
     name: z.string(),
@@ -32,12 +29,10 @@ export const ShareLease = z.object({
 });
 export type ShareLease = z.infer<typeof ShareLease>;
 
-/** Undefined if the Lease is free. */
 export function holderOf({ spec }: ShareLease): string | undefined {
   return spec?.holderIdentity || undefined;
 }
 
-/** The `actionKey` of the action that uses the BMC. */
 export function actionOf({ metadata }: ShareLease): string | undefined {
   return metadata.annotations?.[ACTION_ANNOTATION];
 }
@@ -68,7 +63,6 @@ export function identityOf(member: string, random: () => number): string {
   return `${nameable(member)}_${bits.toString(16).padStart(8, "0")}`;
 }
 
-/** The member's name, as in the names of Leases. */
 export function memberOf(identity: string): string {
   return identity.replace(INCARNATION, "");
 }
@@ -82,13 +76,11 @@ export interface LeaseText {
   readonly group: string;
   readonly role: ShareRole;
   readonly name: string;
-  /** Undefined for a Lease that is free. */
   readonly holder: string | undefined;
   /** Wall clock, for display only. */
   readonly nowMs: number;
   readonly leaseDurationMs?: number;
   readonly actionKey?: string | undefined;
-  /** The version to replace. */
   readonly before?: ShareLease | undefined;
 }
 

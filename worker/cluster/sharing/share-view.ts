@@ -22,7 +22,6 @@ export interface ShareViewOptions {
   readonly onRenewal: (leaseName: string) => void;
 }
 
-/** A member as its Lease shows it. */
 export interface ObservedMember {
   readonly identity: string;
   readonly lease: ShareLease;
@@ -37,7 +36,6 @@ export interface ObservedMember {
 export class ShareView {
   readonly #options: ShareViewOptions;
   readonly #objects: WatchedObjects<ShareLease>;
-  /** By the name of the Lease. */
   readonly #members = new Map<string, ObservedMember>();
   readonly #shards = new Map<number, ShareLease>();
   #identities: ReadonlySet<string> = new Set();
@@ -50,7 +48,7 @@ export class ShareView {
       kind: KINDS.lease,
       selection: { namespace: cluster.namespace, labelSelector: selectorOf(group, "member", "shard") },
       project: (object) => ShareLease.safeParse(object).data,
-      onChange: (change) => this.#take(change),
+      onChange: (change) => this.#update(change),
       clock,
       log,
     });
@@ -84,12 +82,12 @@ export class ShareView {
   }
 
   /** Restarts all silence timers, because the watch itself was silent. */
-  forgetSilences(): void {
+  restartSilences(): void {
     const changedMs = this.#options.clock.monotonicMs();
     for (const [name, member] of this.#members) this.#members.set(name, { ...member, changedMs });
   }
 
-  forgetSilence(leaseName: string): void {
+  restartSilence(leaseName: string): void {
     const member = this.#members.get(leaseName);
     if (member) this.#members.set(leaseName, { ...member, changedMs: this.#options.clock.monotonicMs() });
   }
@@ -99,7 +97,7 @@ export class ShareView {
     return this.#objects.run(signal);
   }
 
-  #take(change: Change<ShareLease>): void {
+  #update(change: Change<ShareLease>): void {
     const lease = change.kind === "set" ? change.value : change.before;
     const present = change.kind === "set";
     if (lease.metadata.labels?.[ROLE_LABEL] === "member") this.#takeMember(lease, present);

@@ -12,7 +12,6 @@ export interface Timings {
   readonly joinDebounceMs: number;
   /** ...or the first of them has waited for that long: a rollout causes one rebalancing. */
   readonly joinMaxWaitMs: number;
-  /** For releasing everything at the end. */
   readonly stopMs: number;
 }
 

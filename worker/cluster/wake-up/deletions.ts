@@ -10,7 +10,6 @@ interface Watched {
 
 /** Cancels actions whose Workflow was deleted, or recreated under the same name. */
 export class Deletions {
-  /** By workflow ID. */
   readonly #watched = new Map<string, Watched>();
 
   /**

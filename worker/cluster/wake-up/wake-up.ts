@@ -10,7 +10,6 @@ import { type WatchedWorkflow, watchedWorkflow } from "./watched-workflow.ts";
 
 export interface WakeUpOptions {
   readonly cluster: Pick<Cluster, "list" | "watch">;
-  /** Absent is all namespaces. */
   readonly namespace?: string | undefined;
   readonly clock: Clock;
   readonly log: Logger;
@@ -18,11 +17,11 @@ export interface WakeUpOptions {
 }
 
 /** How often an agent ID without a Workflow is polled for, in case the watch missed one. */
-const RARELY_MS = 15 * 60_000;
+const IDLE_POLL_MS = 15 * 60_000;
 /** How stale a watch may be. */
-const BEHIND_MS = 10_000;
+const WATCH_LAG_MS = 10_000;
 /** Spreads the lanes' polls when the watch fails. */
-const COME_BACK_MS = 10_000;
+const RESUME_SPREAD_MS = 10_000;
 
 /** Made once: an abort without a reason creates an error with a stack, and thousands of lanes are woken. */
 const WOKEN = new Error("woken up");
@@ -32,15 +31,12 @@ export class WakeUp implements Waking {
   readonly #options: WakeUpOptions;
   readonly #workflows: WatchedObjects<WatchedWorkflow>;
   readonly #deletions = new Deletions();
-  /** Workflows per agent ID. */
   readonly #addressed = new Map<string, number>();
   /** By agent ID: finished Workflows that the server may pick instead. */
   readonly #blocking = new Map<string, number>();
   #stop: AbortSignal | undefined;
-  /** The server served a Workflow outside the watched namespaces. */
-  #isBlind = false;
-  /** By agent ID: wakes its lanes. */
-  readonly #resting = new Map<string, Set<() => void>>();
+  #isOutsideWatch = false;
+  readonly #sleeping = new Map<string, Set<() => void>>();
 
   constructor(options: WakeUpOptions) {
     this.#options = options;
@@ -70,12 +66,12 @@ export class WakeUp implements Waking {
   }
 
   get isWatching(): boolean {
-    return !this.#isBlind && this.#workflows.isSynced && this.#workflows.state.kind === "watching";
+    return !this.#isOutsideWatch && this.#workflows.isSynced && this.#workflows.state.kind === "watching";
   }
 
   /** Before the first result, good or bad. */
   get isStarting(): boolean {
-    return !this.isWatching && !this.#isBlind && this.#workflows.state.kind !== "failing";
+    return !this.isWatching && !this.#isOutsideWatch && this.#workflows.state.kind !== "failing";
   }
 
   now(agentId: string): Wake | undefined {
@@ -90,12 +86,12 @@ export class WakeUp implements Waking {
   async wait(agentId: string, signal: AbortSignal): Promise<Wake> {
     const { clock, random = Math.random } = this.#options;
     if (this.now(agentId) === undefined) {
-      const woken = await this.#rest(agentId, RARELY_MS * (0.5 + random()), signal);
+      const woken = await this.#sleep(agentId, IDLE_POLL_MS * (0.5 + random()), signal);
       if (signal.aborted) return "unknown";
       if (!woken) return "rarely";
     }
     const why = this.now(agentId) ?? "rarely";
-    if (why === "unknown") await clock.sleep(COME_BACK_MS * random(), signal).catch(() => undefined);
+    if (why === "unknown") await clock.sleep(RESUME_SPREAD_MS * random(), signal).catch(() => undefined);
     return why;
   }
 
@@ -103,10 +99,10 @@ export class WakeUp implements Waking {
   served({ workflowId }: Pick<ActionId, "workflowId">, why: Wake): void {
     if (why !== "rarely" || !this.isWatching || this.#knows(workflowId)) return;
     const { clock, log, namespace } = this.#options;
-    void clock.sleep(BEHIND_MS, this.#stop).then(
+    void clock.sleep(WATCH_LAG_MS, this.#stop).then(
       () => {
         if (!this.isWatching || this.#knows(workflowId)) return;
-        this.#isBlind = true;
+        this.#isOutsideWatch = true;
         this.#wakeAll();
         const watched = namespace ?? "*";
         log.warn(
@@ -136,11 +132,11 @@ export class WakeUp implements Waking {
   }
 
   /** Resolves to whether the lane was woken before the time was over. */
-  async #rest(agentId: string, ms: number, signal: AbortSignal): Promise<boolean> {
+  async #sleep(agentId: string, ms: number, signal: AbortSignal): Promise<boolean> {
     const woken = new AbortController();
     const wake = () => woken.abort(WOKEN);
-    const resting = this.#resting.get(agentId) ?? new Set();
-    this.#resting.set(agentId, resting.add(wake));
+    const sleeping = this.#sleeping.get(agentId) ?? new Set();
+    this.#sleeping.set(agentId, sleeping.add(wake));
     signal.addEventListener("abort", wake, { once: true });
     try {
       await this.#options.clock.sleep(ms, woken.signal);
@@ -149,18 +145,18 @@ export class WakeUp implements Waking {
       return true;
     } finally {
       signal.removeEventListener("abort", wake);
-      resting.delete(wake);
-      if (resting.size === 0) this.#resting.delete(agentId);
+      sleeping.delete(wake);
+      if (sleeping.size === 0) this.#sleeping.delete(agentId);
     }
   }
 
   #wake(agentId: string): void {
-    for (const wake of this.#resting.get(agentId) ?? []) wake();
+    for (const wake of this.#sleeping.get(agentId) ?? []) wake();
   }
 
   /** Without the watch, every agent ID may have an action. */
   #wakeAll(): void {
-    for (const agentId of [...this.#resting.keys()]) this.#wake(agentId);
+    for (const agentId of [...this.#sleeping.keys()]) this.#wake(agentId);
   }
 
   #countAll(workflow: WatchedWorkflow | undefined, by: 1 | -1): void {

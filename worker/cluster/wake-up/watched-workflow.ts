@@ -23,7 +23,6 @@ const Workflow = z.object({
 });
 
 export interface WatchedWorkflow {
-  /** The agent IDs for which the Workflow may have an action now. */
   readonly agents: readonly string[];
   /** The agent ID whose polls the server may refuse because of this Workflow, although another one has an action. */
   readonly blocked?: string;

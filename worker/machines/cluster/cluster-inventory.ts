@@ -14,7 +14,6 @@ import { type SourceState, WatchedSources } from "./watched-sources.ts";
 export interface ClusterInventoryOptions {
   readonly cluster: Pick<Cluster, "list" | "watch" | "get">;
   readonly sources: readonly ClusterSource[];
-  /** `*` means all namespaces. */
   readonly watchNamespace: string;
   readonly log: Logger;
   readonly clock: Clock;
@@ -28,10 +27,8 @@ export interface MachineChanges {
   readonly removed: readonly string[];
 }
 
-/** Whether all sources were listed once. */
 export type Synced = { readonly ok: true } | { readonly ok: false; readonly reason: string };
 
-/** For health and diagnosis. */
 export interface ClusterInventoryState {
   readonly machines: number;
   readonly unusable: readonly { readonly name: string; readonly reason: string }[];
@@ -58,11 +55,9 @@ export class ClusterInventory implements Inventory {
   readonly #machineWarnings: WarningLog;
   readonly #allNamespaces: boolean;
   #index: MachineIndex | undefined;
-  /** Since the last check. */
   #hasChanged = false;
   #wake = new AbortController();
-  /** The last reported state. */
-  #told: MachineIndex | undefined;
+  #reported: MachineIndex | undefined;
 
   constructor(options: ClusterInventoryOptions) {
     const { cluster, sources, watchNamespace, clock, log } = options;
@@ -84,7 +79,7 @@ export class ClusterInventory implements Inventory {
 
   /** Runs until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all([this.#sources.run(signal), this.#tellChanges(signal)]);
+    await Promise.all([this.#sources.run(signal), this.#reportChanges(signal)]);
   }
 
   /**
@@ -95,7 +90,7 @@ export class ClusterInventory implements Inventory {
     for (;;) {
       const progress = this.#sources.progress();
       if (progress.kind === "listed") return { ok: true };
-      if (progress.kind === "hopeless") return { ok: false, reason: progress.reason };
+      if (progress.kind === "failed") return { ok: false, reason: progress.reason };
       if (signal.aborted) return { ok: false, reason: progress.reason };
       await this.#options.clock.sleep(FIRST_LOOK_MS, signal).catch(() => undefined);
     }
@@ -170,7 +165,7 @@ export class ClusterInventory implements Inventory {
     this.#wake.abort();
   }
 
-  async #tellChanges(signal: AbortSignal): Promise<void> {
+  async #reportChanges(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     const startedMs = clock.monotonicMs();
     for (let isFirst = true; !signal.aborted; ) {
@@ -180,7 +175,7 @@ export class ClusterInventory implements Inventory {
       const isListing = this.#sources.progress().kind === "listing";
       if (isFirst && isListing && clock.monotonicMs() - startedMs < FIRST_WAIT_MS) continue;
       isFirst = false;
-      if (!signal.aborted) this.#tell();
+      if (!signal.aborted) this.#report();
     }
   }
 
@@ -205,22 +200,22 @@ export class ClusterInventory implements Inventory {
     return hasChanged;
   }
 
-  #tell(): void {
-    this.#sourceWarnings.say(this.#sources.warnings());
+  #report(): void {
+    this.#sourceWarnings.logNew(this.#sources.warnings());
     const index = this.#current();
-    if (index === this.#told) return;
-    const before = new Set(this.#told?.machines.map(({ name }) => name));
+    if (index === this.#reported) return;
+    const before = new Set(this.#reported?.machines.map(({ name }) => name));
     const now = new Set(index.machines.map(({ name }) => name));
     const added = [...now].filter((name) => !before.has(name));
     const removed = [...before].filter((name) => !now.has(name));
-    if (!this.#told) this.#sayVerified(index);
-    this.#told = index;
+    if (!this.#reported) this.#logVerification(index);
+    this.#reported = index;
     if (added.length > 0 || removed.length > 0) this.#options.onChange({ added, removed });
-    this.#machineWarnings.say(machineWarnings(index));
+    this.#machineWarnings.logNew(machineWarnings(index));
   }
 
   /** Rufio never verifies certificates, whatever the object says, so users of Rufio are told once. */
-  #sayVerified({ byName }: MachineIndex): void {
+  #logVerification({ byName }: MachineIndex): void {
     const { length: machines } = [...byName.values()].filter(
       ({ content }) => content.kind === "usable" && !content.source.connection.insecureTLS,
     );

@@ -3,16 +3,13 @@ import { providerOrder } from "./provider-order.ts";
 import type { RufioConnection, RufioHomeAssistant, RufioRpc } from "./rufio-connection.ts";
 import { timestampLayout } from "./timestamp-layout.ts";
 
-/** The connection in a cluster object. */
 export interface ConnectionSource {
   readonly connection: RufioConnection;
-  /** The firmware's boot mode, if the object has it. */
   readonly bootMode?: BootMode;
   /** SHA-256 fingerprint of the BMC's certificate. */
   readonly fingerprint?: string;
 }
 
-/** The secrets, or references to files with them. */
 export interface SecretPart {
   readonly username?: unknown;
   readonly password?: unknown;

@@ -29,11 +29,10 @@ const FIELDS: Readonly<Record<string, string>> = {
 };
 
 /** For fields whose form differs between object and connection. */
-const WORDS: Readonly<Record<string, string>> = { "rpc.embed.payload": "is not a JSON object" };
+const MESSAGES: Readonly<Record<string, string>> = { "rpc.embed.payload": "is not a JSON object" };
 
 export interface Checked {
   readonly problems: readonly string[];
-  /** Absent if the document is invalid. */
   readonly connection?: Connection;
 }
 
@@ -50,7 +49,7 @@ export function checkConnection(
   const issues = parsed.success ? [] : parsed.error.issues;
   const problems = [
     ...valueProblems(Connection, document, issues).map(
-      ({ path, message }) => `${fieldOf(path, raw, where)} ${WORDS[path.join(".")] ?? message}`,
+      ({ path, message }) => `${fieldOf(path, raw, where)} ${MESSAGES[path.join(".")] ?? message}`,
     ),
     ...secretProblems(raw, login).map((problem) => `${where}.${problem}`),
   ];

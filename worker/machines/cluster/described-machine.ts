@@ -3,8 +3,8 @@ import type { BootMode } from "../../../shared/contract/vocabulary.ts";
 import { defined } from "../../../shared/defined.ts";
 import { valueProblems } from "../../../shared/document/issue-problems.ts";
 import type { ObjectName } from "../../cluster/client/kinds.ts";
+import { connectionLockKey } from "../lock-key.ts";
 import { type ConnectionSource, connectionDocument } from "./connection-document.ts";
-import { connectionLockKey } from "./connection-lock-key.ts";
 import { checkConnection, FINGERPRINT_ANNOTATION } from "./connection-problems.ts";
 import { providerOf } from "./provider-order.ts";
 import { HardwareConnection, MachineConnection, type RufioConnection } from "./rufio-connection.ts";
@@ -22,13 +22,11 @@ interface Unusable {
   readonly problems: readonly string[];
 }
 
-/** How to reach a BMC, or why that is unknown. */
 export type BmcTarget = Usable | Unusable;
 
 /** A Hardware of v1alpha1 refers to a Machine in its namespace. */
 export type MachineReference = { readonly kind: "reference"; readonly machine: string } | Unusable;
 
-/** The kept part of an object. */
 export interface Described<Content> {
   readonly name: ObjectName;
   readonly content: Content;
@@ -121,7 +119,7 @@ function describe(
     content: {
       kind: "usable",
       source,
-      lockKey: connectionLockKey(connection),
+      lockKey: connectionLockKey(connection, connection.providers),
       ...defined({ unknown: ignored.length > 0 ? ignored : undefined }),
     },
   };

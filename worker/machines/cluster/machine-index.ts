@@ -6,7 +6,6 @@ import type { BmcTarget, Described, MachineReference } from "./described-machine
 /** Hardware of v1alpha1 refers to Machines. */
 export type ClusterSource = "machines" | "hardware";
 
-/** A machine and its object. */
 export interface ClusterMachine {
   /** The public part: an object may hold tokens in its headers. */
   readonly machine: Machine;
@@ -19,12 +18,9 @@ export interface ClusterMachine {
 
 export interface ClusterObjects {
   readonly machines: Iterable<Described<BmcTarget>>;
-  /** Of v1alpha2. */
   readonly hardware: Iterable<Described<BmcTarget>>;
-  /** Hardware of v1alpha1. */
   readonly references: Iterable<Described<MachineReference>>;
   readonly findMachine: (name: ObjectName) => Described<BmcTarget> | undefined;
-  /** Why Machines cannot be listed, if so. */
   readonly machinesUnseen: string | undefined;
 }
 
@@ -33,8 +29,7 @@ export interface MachineIndex {
   readonly byName: ReadonlyMap<string, ClusterMachine>;
   /** Machines to poll for, sorted by name. */
   readonly machines: readonly Machine[];
-  /** Rejected objects, and why. */
-  readonly leftOut: readonly { readonly object: string; readonly problem: string }[];
+  readonly rejected: readonly { readonly object: string; readonly problem: string }[];
 }
 
 export interface Naming {
@@ -49,12 +44,12 @@ const MachineName = MachineEntry.shape.name;
 /** Assigns the names. The first object keeps its name; Machines come first. */
 export function indexMachines(objects: ClusterObjects, { sources, allNamespaces }: Naming): MachineIndex {
   const byName = new Map<string, ClusterMachine>();
-  const leftOut: { object: string; problem: string }[] = [];
+  const rejected: { object: string; problem: string }[] = [];
 
   function add(object: ClusterMachine["object"], at: ObjectName, content: BmcTarget, isListed: boolean) {
     const name = allNamespaces ? `${at.name}.${at.namespace}` : at.name;
     if (!MachineName.safeParse(name).success) {
-      leftOut.push({ object: `${object} ${keyOf(at)}`, problem: `${name} cannot be a machine's name` });
+      rejected.push({ object: `${object} ${keyOf(at)}`, problem: `${name} cannot be a machine's name` });
       return;
     }
     const taken = byName.get(name);
@@ -63,7 +58,7 @@ export function indexMachines(objects: ClusterObjects, { sources, allNamespaces 
       byName.set(name, { machine: { name, lockKey }, object, at, isListed, content });
     } else if (isListed && content.kind === "usable" && content.lockKey !== taken.machine.lockKey) {
       const problem = `its name is that of ${taken.object} ${keyOf(taken.at)}, which has another BMC`;
-      leftOut.push({ object: `${object} ${keyOf(at)}`, problem });
+      rejected.push({ object: `${object} ${keyOf(at)}`, problem });
     }
   }
 
@@ -81,7 +76,7 @@ export function indexMachines(objects: ClusterObjects, { sources, allNamespaces 
   for (const { name, content } of referred) add("Machine", name, content, false);
 
   const machines = [...byName.values()].flatMap(({ machine, isListed }) => (isListed ? [machine] : []));
-  return { byName, machines: machines.sort((a, b) => (a.name < b.name ? -1 : 1)), leftOut };
+  return { byName, machines: machines.sort((a, b) => (a.name < b.name ? -1 : 1)), rejected };
 }
 
 export function keyOf({ namespace, name }: ObjectName): string {

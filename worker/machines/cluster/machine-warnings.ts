@@ -1,10 +1,9 @@
 import { type ClusterMachine, keyOf, type MachineIndex } from "./machine-index.ts";
 import type { MachineWarning } from "./warning-log.ts";
 
-/** The problems of the cluster's objects. */
-export function machineWarnings({ byName, leftOut }: MachineIndex): readonly MachineWarning[] {
+export function machineWarnings({ byName, rejected }: MachineIndex): readonly MachineWarning[] {
   return [
-    ...leftOut.map((fields) => ({ kind: "left-out", ...fields }) as const),
+    ...rejected.map((fields) => ({ kind: "left-out", ...fields }) as const),
     ...[...byName.values()].flatMap((found) => warningsOn(found)),
   ];
 }

@@ -78,5 +78,4 @@ export const HardwareConnection = z.strictObject({
   providerOptions: z.optional(ProviderOptions),
 });
 
-/** The fields of both versions, under the older names. */
 export type RufioConnection = z.infer<typeof MachineConnection>;

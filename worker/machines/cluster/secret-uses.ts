@@ -13,7 +13,6 @@ export interface SigningUse {
   readonly secret: ObjectName;
 }
 
-/** The Secret to log in with, and the required keys. */
 export interface LoginUse {
   readonly secret: ObjectName;
   readonly keys: readonly ("username" | "password")[];

@@ -32,7 +32,7 @@ export async function readSecretKeys(
     return Object.fromEntries(keys.map((key) => [key, valueUnder(data ?? {}, key, called)]));
   } catch (thrown) {
     signal.throwIfAborted();
-    throw unread(thrown, called, secret);
+    throw readError(thrown, called, secret);
   }
 }
 
@@ -46,7 +46,7 @@ function valueUnder(data: Readonly<Record<string, string>>, key: string, called:
   }
 }
 
-function unread(thrown: unknown, called: string, { namespace }: ObjectName): BmcError {
+function readError(thrown: unknown, called: string, { namespace }: ObjectName): BmcError {
   if (thrown instanceof TimeoutReached) {
     return new BmcError("timeout", `${called} could not be read within ${thrown.afterMs} ms`);
   }

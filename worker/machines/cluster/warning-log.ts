@@ -2,7 +2,6 @@ import type { Logger } from "../../../shared/logger.ts";
 
 /** A problem that the cluster's owners should fix. */
 export type MachineWarning =
-  /** Every action for the machine fails. */
   | { readonly kind: "unusable"; readonly machine: string; readonly reason: string }
   | {
       readonly kind: "unknown-options";
@@ -27,7 +26,7 @@ export class WarningLog {
   }
 
   /** Call with all current warnings. */
-  say(warnings: readonly MachineWarning[]): void {
+  logNew(warnings: readonly MachineWarning[]): void {
     const now = new Map(warnings.map((warning) => [JSON.stringify(warning), warning]));
     const fresh = [...now].filter(([text]) => !this.#logged.has(text));
     this.#logged = new Set(now.keys());

@@ -17,7 +17,6 @@ import type { MachineWarning } from "./warning-log.ts";
 export interface WatchedSourcesOptions {
   readonly cluster: Pick<Cluster, "list" | "watch">;
   readonly sources: readonly ClusterSource[];
-  /** Undefined means all. */
   readonly namespace: string | undefined;
   readonly clock: Clock;
   readonly log: Logger;
@@ -26,22 +25,19 @@ export interface WatchedSourcesOptions {
 }
 
 export interface SourceState {
-  /** Such as `machines.bmc.tinkerbell.org/v1alpha1`. */
   readonly resource: string;
   /** `absent`: the API does not serve it, which is normal for one of Hardware's versions. */
   readonly state: "waiting" | "watching" | "failing" | "absent";
   readonly objects: number;
-  /** If it is failing. */
   readonly reason?: string;
 }
 
-/** The progress of the first lists. */
 export type Progress =
   | { readonly kind: "listed" }
   /** Pending, or failing for a transient reason. */
   | { readonly kind: "listing"; readonly reason: string }
   /** Failing until an operator acts. */
-  | { readonly kind: "hopeless"; readonly reason: string };
+  | { readonly kind: "failed"; readonly reason: string };
 
 type Watched = Pick<WatchedObjects<unknown>, "state" | "isSynced" | "size">;
 
@@ -104,7 +100,7 @@ export class WatchedSources {
   progress(): Progress {
     const each = this.#groups().map(progressOf);
     const isKind = (kind: Progress["kind"]) => each.filter((progress) => progress.kind === kind);
-    return isKind("listing")[0] ?? isKind("hopeless")[0] ?? { kind: "listed" };
+    return isKind("listing")[0] ?? isKind("failed")[0] ?? { kind: "listed" };
   }
 
   states(): readonly SourceState[] {
@@ -126,7 +122,6 @@ export class WatchedSources {
     });
   }
 
-  /** The kinds that must be listed, each with its versions. */
   #groups(): readonly (readonly Store[])[] {
     const machines = [{ kind: KINDS.rufioMachine, objects: this.#machines }];
     const hardware = [
@@ -187,7 +182,7 @@ function progressOf(stores: readonly Store[]): Progress {
   const served = stores.filter(({ objects }) => !isAbsent(objects));
   const [first] = stores;
   if (first && served.length === 0) {
-    return { kind: "hopeless", reason: `the cluster does not serve ${resourceName(first.kind)}` };
+    return { kind: "failed", reason: `the cluster does not serve ${resourceName(first.kind)}` };
   }
   const unlisted = served.find(({ objects }) => !objects.isSynced);
   if (!unlisted) return { kind: "listed" };
@@ -196,7 +191,7 @@ function progressOf(stores: readonly Store[]): Progress {
     return { kind: "listing", reason: `${resourceName(unlisted.kind)} are not listed yet` };
   }
   const { passing, reason, message } = state.error;
-  return { kind: passing || reason === "expired" ? "listing" : "hopeless", reason: message };
+  return { kind: passing || reason === "expired" ? "listing" : "failed", reason: message };
 }
 
 function stateOf({ kind, objects }: Store): SourceState {

@@ -3,7 +3,7 @@ import { PowerState } from "../../../shared/contract/vocabulary.ts";
 import { silentLogger } from "../../../shared/logger.ts";
 import type { Action } from "../../action/action.ts";
 import { LearnedHints } from "../../execution/learned-hints.ts";
-import type { AuthGate, Offer } from "../../machines/auth-gate.ts";
+import type { AuthGate, LoginAttempt } from "../../machines/auth-gate.ts";
 import type { Inventory } from "../../machines/inventory.ts";
 import type { SecretCommands } from "../../machines/secret-commands.ts";
 import type { ActionLibrary } from "../../runtime/action-library.ts";
@@ -69,7 +69,7 @@ export class PowerReader {
     const machine = inventory.find(name);
     if (machine?.lockKey !== lockKey) throw new BmcError("usage", `${name} was given another BMC meanwhile`);
     const connection = await inventory.resolveConnection(machine, { commands: secretCommands, signal });
-    const offer: Offer = { machine: name, lockKey, connection };
+    const offer: LoginAttempt = { machine: name, lockKey, connection };
     const refusal = authGate.refusal(offer);
     if (refusal !== undefined) throw new BmcError("auth", refusal);
     const hint = this.#hints.find(name, connection);

@@ -32,7 +32,6 @@ import { ImageStore, type PullPolicy, type RegistryCredentials } from "./image-s
 import { isOrphanContainer } from "./orphans.ts";
 import { type ContainerOptions, type ContainerSpec, containerSpec, isContainerOf, LABEL } from "./spec.ts";
 
-/** A taken name may soon be free. */
 const CREATE_ATTEMPTS = 5;
 /** The pause while a container is being started or removed. */
 const STARTING_PAUSE_MS = 200;
@@ -49,19 +48,16 @@ export interface DockerRuntimeOptions {
   readonly pullTimeoutMs?: number;
   /** How long an action may clean up after SIGTERM. */
   readonly stopGraceMs?: number;
-  /** For one ordinary response of the engine. */
   readonly requestTimeoutMs?: number;
 }
 
 /** The label of images that may run twice with the same effect as once. */
 const IDEMPOTENT_LABEL = "pbnj-worker.idempotent";
 
-/** For following a container, launched or adopted. */
 type Followed = Pick<LaunchRequest, "timeoutMs" | "connection"> &
   OutputOptions &
   Partial<Pick<ReturnedAction, "clockSetMs">> & { readonly action: ActionId };
 
-/** The action's container: new and not started, or found. */
 type Claim =
   | { readonly kind: "created"; readonly id: string }
   | { readonly kind: "adopted"; readonly id: string; readonly details: ContainerDetails };
@@ -212,7 +208,6 @@ export class DockerRuntime implements Runtime {
     await this.#engine.close();
   }
 
-  /** Creates the action's container, or finds an existing one. */
   async #claim(action: Action, spec: ContainerSpec, signal: AbortSignal): Promise<Claim> {
     const name = launchName(action);
     for (let attempt = 0; attempt < CREATE_ATTEMPTS; attempt++) {
@@ -343,7 +338,6 @@ export class DockerRuntime implements Runtime {
     return { outcome, remove: (bound) => this.#engine.removeContainer(started.id, bound) };
   }
 
-  /** Removes a container without an outcome. */
   async #discard(id: string, action?: ActionId): Promise<void> {
     try {
       await this.#engine.removeContainer(id, AbortSignal.timeout(CLEAN_UP_MS));

@@ -37,7 +37,6 @@ export interface EngineRequest {
   readonly path: string;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** For error messages. */
   readonly doing: string;
 }
 
@@ -62,7 +61,6 @@ export class EngineConnection {
     });
   }
 
-  /** Resolves to the whole response. */
   async ask(request: EngineRequest, signal: AbortSignal, timeoutMs = this.requestTimeoutMs): Promise<string> {
     const version = await this.#negotiatedVersion(signal);
     return this.#bounded(request.doing, signal, timeoutMs, (bound) =>
@@ -97,7 +95,6 @@ export class EngineConnection {
     }
   }
 
-  /** Asks the engine for its version. */
   async describe(signal: AbortSignal): Promise<EngineVersion> {
     const doing = "asking the engine's version";
     const text = await this.#bounded(doing, signal, this.requestTimeoutMs, (bound) =>
@@ -121,7 +118,6 @@ export class EngineConnection {
     return this.#text(await this.#send(version, request, signal), request.doing, signal);
   }
 
-  /** Sends a request; rejects with the engine's message unless it succeeds. */
   async #send(
     version: string | undefined,
     { method, path, body, headers, doing }: EngineRequest,

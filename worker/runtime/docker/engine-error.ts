@@ -1,11 +1,9 @@
 import type { ErrorClass } from "../../../shared/contract/error-class.ts";
 import { textOf } from "../../../shared/text-of.ts";
 
-/** A failure of the container engine, or of the connection to it. */
 export class EngineError extends Error {
   override readonly name = "EngineError";
   readonly class: ErrorClass;
-  /** The HTTP status, if the engine responded. */
   readonly status: number | undefined;
 
   constructor(errorClass: ErrorClass, message: string, options: { status?: number; cause?: unknown } = {}) {
@@ -18,7 +16,6 @@ export class EngineError extends Error {
     return new EngineError(classOfStatus(status), `${doing}: ${message || `HTTP ${status}`}`, { status });
   }
 
-  /** A failure to reach the engine at `socketPath`. */
   static ofConnection(thrown: unknown, socketPath: string, doing: string): EngineError {
     const options = { cause: thrown };
     switch (errorCode(thrown)) {

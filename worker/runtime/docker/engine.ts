@@ -23,7 +23,6 @@ import type { ContainerSpec } from "./spec.ts";
 
 const LONGEST_PROGRESS_LINE = 64 * 1024;
 
-/** The part of a container's log to read. */
 export interface LogsSelection {
   /** Until the container ends. */
   readonly follow: boolean;
@@ -51,12 +50,10 @@ export class Engine {
     this.#connection = new EngineConnection(options);
   }
 
-  /** Asks the engine for its version. */
   describe(signal: AbortSignal): Promise<EngineVersion> {
     return this.#connection.describe(signal);
   }
 
-  /** Undefined if the engine has no such image. */
   async inspectImage(reference: string, signal: AbortSignal): Promise<ImageDetails | undefined> {
     const path = `/images/${encodeURIComponent(reference)}/json`;
     return unlessMissing(this.#get(ImageDetails, path, "inspecting the image", signal));
@@ -133,7 +130,6 @@ export class Engine {
     await this.#connection.ask({ method: "POST", path, doing: "killing the container" }, signal);
   }
 
-  /** By ID or name; undefined if there is none. */
   async inspectContainer(idOrName: string, signal: AbortSignal): Promise<ContainerDetails | undefined> {
     const path = `/containers/${encodeURIComponent(idOrName)}/json`;
     return unlessMissing(this.#get(ContainerDetails, path, "inspecting the container", signal));

@@ -10,14 +10,11 @@ import { EngineError } from "./engine-error.ts";
 import type { ContainerDetails } from "./engine-schema.ts";
 import { ContainerOutput } from "./output.ts";
 
-const WAIT_AGAIN_MS = [200, 500, 1_000, 2_000, 5_000] as const;
-/** How long the rest of the output may take after the container has ended. */
+const RETRY_MS = [200, 500, 1_000, 2_000, 5_000] as const;
 const DRAIN_MS = 5_000;
-/** The same for an action that exceeds its budget. */
 const FLOOD_DRAIN_MS = 500;
 /** Lines that are then read from the end of the engine's log. */
 const TAIL_LINES = 10;
-/** How long a killed container may take to end. */
 const KILLED_WAIT_MS = 10_000;
 const CLEAN_UP_MS = 120_000;
 
@@ -62,7 +59,7 @@ export async function followContainer(
     const { isFlooding } = output;
     const graceMs = isFlooding ? Math.min(stopGraceMs, FLOOD_GRACE_MS) : stopGraceMs;
     const cleanUp = AbortSignal.timeout(graceMs + CLEAN_UP_MS);
-    output.hurry();
+    output.skipPauses();
     if (stopReason) await stop(engine, id, graceMs, clock, cleanUp);
     const drainMs = isFlooding ? FLOOD_DRAIN_MS : DRAIN_MS;
     const isWhole = await withTimeout(drainMs, cleanUp, () => live).then(
@@ -97,7 +94,7 @@ async function untilEnded(engine: Engine, id: string, clock: Clock, signal: Abor
       signal.throwIfAborted();
       if (thrown instanceof EngineError && thrown.status === 404) return;
     }
-    await clock.sleep(WAIT_AGAIN_MS[Math.min(attempt, WAIT_AGAIN_MS.length - 1)] ?? 0, signal);
+    await clock.sleep(RETRY_MS[Math.min(attempt, RETRY_MS.length - 1)] ?? 0, signal);
   }
 }
 

@@ -29,7 +29,6 @@ export interface ImageStoreOptions {
 const DEFAULT_REGISTRY = "docker.io";
 const PROGRESS_EVERY_MS = 5_000;
 
-/** Provides images before the launch. */
 export class ImageStore {
   readonly #engine: Engine;
   readonly #log: Logger;

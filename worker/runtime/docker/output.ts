@@ -22,14 +22,13 @@ export class ContainerOutput {
     return this.#log.hasResult;
   }
 
-  /** Whether it exceeds its budget. */
   get isFlooding(): boolean {
     return this.#log.isFlooding;
   }
 
   /** The container is ending: read the rest without pauses. */
-  hurry(): void {
-    this.#log.pace.hurry();
+  skipPauses(): void {
+    this.#log.pace.skipPauses();
   }
 
   /** Resolves when the connection ends or fails. */
@@ -56,7 +55,6 @@ export class ContainerOutput {
     return this.#log.end();
   }
 
-  /** For a source that does not start at the first byte. */
   #plainReader(): MultiplexedStreamReader {
     return new MultiplexedStreamReader((stream, payload) => this.#log.write(stream, payload));
   }

@@ -14,22 +14,17 @@ const NON_ROOT = "65532:65532";
  */
 const LOG_CONFIG = { Type: "json-file", Config: { "max-size": "16m", "max-file": "2" } } as const;
 
-/** Limits and network of an action's container. */
 export interface ContainerOptions {
-  /** The worker's name, as a label for people. */
   readonly worker: string;
-  /** The ID of the worker's state directory. */
   readonly state?: string;
   /** Unique for this process, so that a sweep never removes what it has just launched. */
   readonly instance?: string;
-  /** The default network. */
   readonly network?: string;
   /** `uid:gid` for images without a user or with root. */
   readonly user?: string;
   readonly memoryBytes?: number;
   readonly cpus?: number;
   readonly pids?: number;
-  /** Size of the writable /tmp. */
   readonly tmpBytes?: number;
   /**
    * Whether an init runs as PID 1 and forwards signals. Default: false, because not every engine has one, and a
@@ -38,7 +33,6 @@ export interface ContainerOptions {
   readonly init?: boolean;
 }
 
-/** The container settings of the Engine API that this worker uses. */
 export interface ContainerSpec {
   readonly Image: string;
   readonly Cmd?: readonly string[];
@@ -77,7 +71,6 @@ export const LABEL = {
   state: "pbnj-worker.state",
   instance: "pbnj-worker.instance",
   key: "pbnj-worker.key",
-  /** Its deadline, ISO 8601. */
   deadline: "pbnj-worker.deadline",
   /** The same as time since boot. */
   deadlineBootTime: "pbnj-worker.deadline-boot-time",

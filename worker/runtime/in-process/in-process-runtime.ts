@@ -22,7 +22,6 @@ import { UncaughtErrors } from "./uncaught-errors.ts";
 
 export interface InProcessRuntimeOptions {
   readonly actions: ActionLibrary;
-  /** Why an action is rejected; undefined if it is not. */
   readonly refuse: (action: LaunchRequest["action"]) => Promise<Refusal | undefined>;
   readonly log: Logger;
   /** How long an action may clean up after it is aborted. */
@@ -38,11 +37,10 @@ export interface InProcessRuntimeOptions {
 export class InProcessRuntime implements Runtime {
   readonly name = "in-process";
   readonly #options: InProcessRuntimeOptions & { readonly stopGraceMs: number };
-  readonly #strayErrors = new UncaughtErrors();
+  readonly #uncaughtErrors = new UncaughtErrors();
   readonly #closing = new AbortController();
   readonly #running = new Set<Promise<unknown>>();
-  /** Actions that did not stop, by BMC. */
-  readonly #leftBehind = new Map<string, string>();
+  readonly #unstopped = new Map<string, string>();
 
   constructor(options: InProcessRuntimeOptions) {
     this.#options = { stopGraceMs: 10_000, ...options };
@@ -64,7 +62,7 @@ export class InProcessRuntime implements Runtime {
           `the in-process runtime has no action for the image ${action.image}; it knows ${names}`,
         );
       }
-      const busy = this.#leftBehind.get(bmcOf(request));
+      const busy = this.#unstopped.get(bmcOf(request));
       if (busy !== undefined) return failed("busy", `${busy}, and may still be at work there`);
       const stop = AbortSignal.any([signal, this.#closing.signal]);
       if (stop.aborted) return failed("cancelled", "cancelled before it started");
@@ -82,7 +80,6 @@ export class InProcessRuntime implements Runtime {
     return { kind: "lost", reason: "the worker that ran it inside itself was restarted", idempotent };
   }
 
-  /** No action outlives the worker. */
   async sweep(): Promise<number> {
     return 0;
   }
@@ -94,7 +91,7 @@ export class InProcessRuntime implements Runtime {
   async close(): Promise<void> {
     this.#closing.abort(new Error("the runtime is closing"));
     await Promise.allSettled(this.#running);
-    this.#strayErrors.close();
+    this.#uncaughtErrors.close();
   }
 
   async #keepRunning<T>(work: Promise<T>): Promise<T> {
@@ -119,19 +116,21 @@ export class InProcessRuntime implements Runtime {
   ): Promise<EndedAction> {
     const { timeoutMs, onLaunch } = request;
     await onLaunch?.({});
-    const told = new AbortController();
-    const escaped = Promise.withResolvers<string>();
-    const ended = this.#start(found, request, told.signal, escaped.resolve);
-    let stray: string | undefined;
+    const stopAction = new AbortController();
+    const uncaught = Promise.withResolvers<string>();
+    const ended = this.#start(found, request, stopAction.signal, uncaught.resolve);
+    let uncaughtError: string | undefined;
     const stopReason = await waitUntilDeadline(timeoutMs, stop, async () => {
-      stray = await Promise.race([ended.then(() => undefined), escaped.promise]);
+      uncaughtError = await Promise.race([ended.then(() => undefined), uncaught.promise]);
     });
-    const isToStop = stopReason !== undefined || stray !== undefined;
-    if (isToStop) told.abort(new Error(`stopped: ${stopReason ?? stray}`));
+    const isToStop = stopReason !== undefined || uncaughtError !== undefined;
+    if (isToStop) stopAction.abort(new Error(`stopped: ${stopReason ?? uncaughtError}`));
     const end = isToStop ? await within(ended, this.#options.stopGraceMs) : await ended;
-    if (end === undefined) this.#leave(ended, request);
-    if (stray !== undefined) {
-      return nothingToRemove(failedLaunch("internal", `uncaught error: ${stray}`, startedAt, new Date()));
+    if (end === undefined) this.#lockBmc(ended, request);
+    if (uncaughtError !== undefined) {
+      return nothingToRemove(
+        failedLaunch("internal", `uncaught error: ${uncaughtError}`, startedAt, new Date()),
+      );
     }
     const outcome = concludeOutcome({
       ...end,
@@ -144,23 +143,23 @@ export class InProcessRuntime implements Runtime {
     return nothingToRemove(outcome);
   }
 
-  /** Resolves to the action's end. Uncaught errors are logged and passed to `onEscape`. */
+  /** Resolves to the action's end. Uncaught errors are logged and passed to `onUncaught`. */
   #start(
     found: InProcessAction,
     { action, connection, environment, ...output }: LaunchRequest,
     signal: AbortSignal,
-    onEscape: (error: string) => void,
+    onUncaught: (error: string) => void,
   ): Promise<InProcessEnd> {
-    const onStray = (thrown: unknown) => {
+    const onUncaughtError = (thrown: unknown) => {
       const error = textOf(thrown);
       this.#options.log.error(
         { ...fieldsOf(action, connection?.machine), error },
         "uncaught error in action",
       );
-      onEscape(error);
+      onUncaught(error);
     };
     const log = new LogStream(output);
-    return this.#strayErrors.run(onStray, async () => {
+    return this.#uncaughtErrors.run(onUncaughtError, async () => {
       const ended = found.run({
         env: {
           ...action.environment,
@@ -177,15 +176,15 @@ export class InProcessRuntime implements Runtime {
     });
   }
 
-  #leave(ended: Promise<unknown>, request: LaunchRequest): void {
+  #lockBmc(ended: Promise<unknown>, request: LaunchRequest): void {
     const { action, connection } = request;
     const bmc = bmcOf(request);
     this.#options.log.error(
       fieldsOf(action, connection?.machine),
       "action did not stop, its BMC stays locked",
     );
-    this.#leftBehind.set(bmc, `the action ${action.name} of ${action.workflowId} did not stop when asked to`);
-    const forget = () => this.#leftBehind.delete(bmc);
+    this.#unstopped.set(bmc, `the action ${action.name} of ${action.workflowId} did not stop when asked to`);
+    const forget = () => this.#unstopped.delete(bmc);
     ended.then(forget, forget);
   }
 }

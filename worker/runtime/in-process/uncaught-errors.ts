@@ -1,14 +1,14 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
-type Taker = (thrown: unknown) => void;
+type Handler = (thrown: unknown) => void;
 
 /**
  * Assigns uncaught errors and unhandled rejections to the run that caused them. Others end the process, as in Node
  * without a handler.
  */
 export class UncaughtErrors {
-  readonly #runs = new AsyncLocalStorage<Taker>();
-  readonly #onStray = (thrown: unknown) => {
+  readonly #runs = new AsyncLocalStorage<Handler>();
+  readonly #onUncaught = (thrown: unknown) => {
     const take = this.#runs.getStore();
     if (take) {
       take(thrown);
@@ -22,17 +22,17 @@ export class UncaughtErrors {
   };
 
   constructor() {
-    process.on("uncaughtException", this.#onStray);
-    process.on("unhandledRejection", this.#onStray);
+    process.on("uncaughtException", this.#onUncaught);
+    process.on("unhandledRejection", this.#onUncaught);
   }
 
   /** Runs `work`. What it starts belongs to this run, even after its end. */
-  run<T>(take: Taker, work: () => T): T {
+  run<T>(take: Handler, work: () => T): T {
     return this.#runs.run(take, work);
   }
 
   close(): void {
-    process.off("uncaughtException", this.#onStray);
-    process.off("unhandledRejection", this.#onStray);
+    process.off("uncaughtException", this.#onUncaught);
+    process.off("unhandledRejection", this.#onUncaught);
   }
 }

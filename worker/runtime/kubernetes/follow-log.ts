@@ -6,15 +6,13 @@ import { isKubernetesError } from "../../cluster/client/kubernetes-error.ts";
 import type { PodOutput } from "./output.ts";
 import { ACTION_CONTAINER } from "./spec.ts";
 
-const AGAIN: Backoff = { firstMs: 250, maxMs: 5_000 };
+const RETRY: Backoff = { firstMs: 250, maxMs: 5_000 };
 
 export interface FollowLogOptions {
   readonly cluster: Cluster;
   readonly pod: ObjectName;
   readonly output: PodOutput;
-  /** Whether the container has ended. */
   readonly isOver: () => boolean;
-  /** Called if the worker has no right to read logs. */
   readonly onForbidden: (reason: string) => void;
   readonly clock: Clock;
 }
@@ -51,7 +49,7 @@ export async function followLog(options: FollowLogOptions, signal: AbortSignal):
       if (wasOver && isKubernetesError(thrown, "invalid")) return;
       failures += 1;
     }
-    await clock.sleep(backoffMs(AGAIN, failures), signal).catch(() => undefined);
+    await clock.sleep(backoffMs(RETRY, failures), signal).catch(() => undefined);
   }
 }
 

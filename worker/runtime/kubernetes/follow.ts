@@ -20,11 +20,8 @@ import { disruptionOf, reasonText } from "./pod-problems.ts";
 import { isPodOver, type PodState, podState } from "./pod-state.ts";
 import type { JobObservation, JobSnapshot } from "./watched-jobs.ts";
 
-/** How long the rest of the log may take after the container has ended. */
 const DRAIN_MS = 5_000;
-/** The same for an action that exceeds its budget; after that only the last lines are read. */
 const FLOOD_DRAIN_MS = 500;
-/** How long a pod may take to be gone after its grace period. */
 const STOPPED_WAIT_MS = 30_000;
 /** How long to retry stopping an action while the API is unavailable. */
 const STOP_BOUND_MS: Readonly<Record<StopCause, number>> = {
@@ -61,7 +58,6 @@ export interface FollowOptions extends OutputOptions {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** The end of a Job's action. */
 export interface FollowedJob {
   readonly outcome: Outcome;
   /** Its pod, if another container in it still runs. */
@@ -86,11 +82,9 @@ class JobFollower {
   readonly #output: PodOutput;
   readonly #reading = new AbortController();
   #log: Promise<void> | undefined;
-  /** Why the worker stopped it. */
   #stopped: StopCause | undefined;
   #startFailure: StartFailure | undefined;
   #hasRun = false;
-  /** Why the API could not stop it. */
   #stopFailure: string | undefined;
 
   constructor(options: FollowOptions) {
@@ -147,13 +141,13 @@ class JobFollower {
   async #untilStarted(signal: AbortSignal): Promise<"started" | StopCause> {
     const { startTimeoutMs } = this.#options;
     const boundMs = this.#startBoundMs();
-    let hopeless: StartFailure | undefined;
+    let permanent: StartFailure | undefined;
     const stopReason = await waitUntilDeadline(boundMs, signal, async (bound) => {
-      hopeless = await this.#untilHopelessOrStarted(bound);
+      permanent = await this.#untilStuckOrStarted(bound);
     });
     if (stopReason === "cancelled") return "cancelled";
-    if (hopeless) {
-      this.#startFailure = { ...hopeless, text: `the pod cannot start: ${hopeless.text}` };
+    if (permanent) {
+      this.#startFailure = { ...permanent, text: `the pod cannot start: ${permanent.text}` };
       return "not-started";
     }
     if (stopReason === undefined) return "started";
@@ -163,14 +157,14 @@ class JobFollower {
     return "not-started";
   }
 
-  async #untilHopelessOrStarted(signal: AbortSignal): Promise<StartFailure | undefined> {
+  async #untilStuckOrStarted(signal: AbortSignal): Promise<StartFailure | undefined> {
     for (;;) {
-      const found = await this.#until(isStartedOrHopeless, signal);
+      const found = await this.#until(isStartedOrStuck, signal);
       if (found.kind !== "pending" || !found.problem) return undefined;
       const { problem } = found;
       const patience = new AbortController();
       const bound = AbortSignal.any([signal, patience.signal]);
-      const passed = this.#until((state) => !isStartedOrHopelessAs(state, found), bound).then(() => true);
+      const passed = this.#until((state) => !isStartedOrStuckAs(state, found), bound).then(() => true);
       const { clock } = this.#options;
       const waited = clock.sleep(problem.patienceMs ?? 0, bound).then(() => false);
       try {
@@ -251,7 +245,6 @@ class JobFollower {
     }
   }
 
-  /** Waits until nothing of the action runs, or for too long. */
   async #untilOver(): Promise<void> {
     const { stopGraceMs, detached } = this.#options;
     const bound = AbortSignal.any([AbortSignal.timeout(stopGraceMs + STOPPED_WAIT_MS), detached]);
@@ -376,7 +369,7 @@ class JobFollower {
   async #drain(terminationMessage: string): Promise<WrittenOutput> {
     this.#readLog();
     const { detached } = this.#options;
-    this.#output.hurry();
+    this.#output.skipPauses();
     const isWhole = await this.#within(DRAIN_MS, async () => this.#log);
     this.#reading.abort(new Error("the action has ended"));
     await this.#log;
@@ -415,12 +408,11 @@ class JobFollower {
   }
 }
 
-function isStartedOrHopeless(state: PodState): boolean {
+function isStartedOrStuck(state: PodState): boolean {
   return state.kind !== "pending" || state.problem?.patienceMs !== undefined;
 }
 
-/** Whether the container still has the same problem. */
-function isStartedOrHopelessAs(state: PodState, before: PodState): boolean {
+function isStartedOrStuckAs(state: PodState, before: PodState): boolean {
   return (
     state.kind === "pending" &&
     before.kind === "pending" &&

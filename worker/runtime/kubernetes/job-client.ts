@@ -21,10 +21,10 @@ import { ACKNOWLEDGED_TTL_SECONDS } from "./orphans.ts";
 /** Identifies a Job: another UID is another launch. */
 export type JobId = Pick<ObservedJob, "name" | "uid">;
 
-const AGAIN: Backoff = { firstMs: 250, maxMs: 5_000, jitter: 0.5 };
+const RETRY: Backoff = { firstMs: 250, maxMs: 5_000, jitter: 0.5 };
 const LONGEST_REASON = 500;
 /** A deadline that has always passed: the controller ends the Job and creates no more pods. */
-const AT_ONCE_SECONDS = 1;
+const PAST_DEADLINE_SECONDS = 1;
 
 const EventObject = z.object({
   type: z.optional(z.string()),
@@ -40,7 +40,6 @@ interface PatchStep {
   readonly value: unknown;
 }
 
-/** The API requests for Jobs. Rejects with a `KubernetesError`, or the signal's reason. */
 export class JobClient {
   readonly #cluster: Cluster;
   readonly #clock: Clock;
@@ -111,16 +110,15 @@ export class JobClient {
     );
   }
 
-  /** Deletes the Job after its pods. */
   async remove({ name, uid }: JobId, signal: AbortSignal): Promise<void> {
     const { namespace } = this.#cluster;
     await this.#persist(signal, () =>
       this.#cluster.remove(KINDS.job, { namespace, name }, { propagation: "Foreground", uid }, signal),
-    ).catch(ignoreAnother);
+    ).catch(ignoreConflict);
   }
 
   /** Deletes the Job unless it changed. False if it did. */
-  async removeAsSeen(
+  async removeIfUnchanged(
     { name, uid, resourceVersion }: JobId & Pick<ObservedJob, "resourceVersion">,
     signal: AbortSignal,
   ): Promise<boolean> {
@@ -162,7 +160,7 @@ export class JobClient {
     const options = { uid, ...defined({ gracePeriodSeconds: graceSeconds }) };
     await this.#persist(signal, () =>
       this.#cluster.remove(KINDS.pod, { namespace, name }, options, signal),
-    ).catch(ignoreAnother);
+    ).catch(ignoreConflict);
   }
 
   /** An existing one was created for the same Job, because its name is unique to the launch. */
@@ -221,7 +219,7 @@ export class JobClient {
   /** Retries until the API responds; all these requests are idempotent. */
   async #persist<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
-      let waitMs = backoffMs(AGAIN, attempt);
+      let waitMs = backoffMs(RETRY, attempt);
       try {
         return await work();
       } catch (thrown) {
@@ -235,7 +233,11 @@ export class JobClient {
   }
 }
 
-const DEADLINE_NOW: PatchStep = { op: "add", path: "/spec/activeDeadlineSeconds", value: AT_ONCE_SECONDS };
+const DEADLINE_NOW: PatchStep = {
+  op: "add",
+  path: "/spec/activeDeadlineSeconds",
+  value: PAST_DEADLINE_SECONDS,
+};
 
 /** RFC 6901: a slash within a name is `~1`. */
 function annotate(key: string, value: string): PatchStep {
@@ -243,6 +245,6 @@ function annotate(key: string, value: string): PatchStep {
 }
 
 /** Another object has the name now: the one to delete is gone. */
-function ignoreAnother(thrown: unknown): void {
+function ignoreConflict(thrown: unknown): void {
   if (!isKubernetesError(thrown, "conflict")) throw thrown;
 }

@@ -39,25 +39,21 @@ import { requireVersion } from "./server-version.ts";
 import { connectionSecret, jobManifest, type PodConfig } from "./spec.ts";
 import { WatchedJobs } from "./watched-jobs.ts";
 
-/** A taken name may soon be free. */
 const LAUNCH_ATTEMPTS = 5;
 const CLEAN_UP_MS = 60_000;
-const RIGHTS_STAND_MS = 10 * 60_000;
+const RIGHTS_CACHE_MS = 10 * 60_000;
 /** A Job may take as long as its pod to be deleted. */
 const REMOVAL_SLACK_MS = 60_000;
 /** The API may be starting, for example after a reboot. */
-const FIND_AGAIN: Backoff = { firstMs: 500, maxMs: 10_000 };
+const FIND_RETRY: Backoff = { firstMs: 500, maxMs: 10_000 };
 
 export interface KubernetesRuntimeOptions {
   readonly cluster: Cluster;
   readonly pods: PodConfig;
-  /** The ID of the state directory, or the share group. */
   readonly owner: string;
-  /** Whether other workers share the owner. */
   readonly shared: boolean;
   readonly log: Logger;
   readonly clock?: Clock;
-  /** How long an action may clean up after SIGTERM. */
   readonly stopGraceMs: number;
   /** Unique for this process. */
   readonly instance?: string;
@@ -65,12 +61,10 @@ export interface KubernetesRuntimeOptions {
   readonly isIdempotent?: (image: string) => Promise<boolean>;
 }
 
-/** For following a Job, launched or adopted. */
 type Followed = Pick<LaunchRequest, "timeoutMs"> &
   OutputOptions &
   Partial<Pick<ReturnedAction, "clockSetMs">> & { readonly action: ActionId };
 
-/** The action's Job: suspended and ready to run, or already started. */
 type Claim =
   | { readonly kind: "suspended"; readonly job: ObservedJob }
   | { readonly kind: "adopted"; readonly job: ObservedJob };
@@ -89,7 +83,7 @@ export class KubernetesRuntime implements Runtime {
   readonly #watched: WatchedJobs;
   readonly #instance: string;
   readonly #closing = new AbortController();
-  #saidLogForbidden = false;
+  #hasLoggedForbidden = false;
   /** The last result, if it sufficed. */
   #rights: { readonly missing: readonly MissingRight[]; readonly atMs: number } | undefined;
 
@@ -184,7 +178,7 @@ export class KubernetesRuntime implements Runtime {
   /** Cached, because probes ask often and granted rights are rarely revoked. */
   async #missingRights(signal: AbortSignal): Promise<readonly MissingRight[]> {
     const nowMs = this.#clock.monotonicMs();
-    if (this.#rights && nowMs - this.#rights.atMs < RIGHTS_STAND_MS) return this.#rights.missing;
+    if (this.#rights && nowMs - this.#rights.atMs < RIGHTS_CACHE_MS) return this.#rights.missing;
     const { cluster } = this.#options;
     const scopes = { own: cluster.namespace, watched: cluster.namespace };
     const missing = await findMissingRights(cluster, RIGHTS, scopes, signal);
@@ -221,7 +215,7 @@ export class KubernetesRuntime implements Runtime {
       return this.#adopt(job, request, signal);
     }
     try {
-      await this.#handOver(job, request, bound);
+      await this.#createConnectionSecret(job, request, bound);
       await request.onLaunch?.(handle);
       bound.throwIfAborted();
     } catch (thrown) {
@@ -274,10 +268,10 @@ export class KubernetesRuntime implements Runtime {
       throw new LaunchFailure("state", text);
     }
     if (job.suspended) {
-      const isUsable = job.labels[LABEL.launch] === launch || (shared && isAlike(job, secret));
+      const isUsable = job.labels[LABEL.launch] === launch || (shared && isCompatible(job, secret));
       if (isUsable && !job.isBeingDeleted) return { kind: "suspended", job };
       // It never started, so nothing was done; its connection may be outdated.
-      if (await this.#client.removeAsSeen(job, signal)) await this.#untilGone(job, signal);
+      if (await this.#client.removeIfUnchanged(job, signal)) await this.#untilGone(job, signal);
       return undefined;
     }
     // It ended under an ID that may be reused: it belongs to an earlier workflow.
@@ -289,8 +283,7 @@ export class KubernetesRuntime implements Runtime {
     return { kind: "adopted", job };
   }
 
-  /** Creates the Secret for the pod, if it needs one. */
-  async #handOver(
+  async #createConnectionSecret(
     job: ObservedJob,
     { action, connection }: LaunchRequest,
     signal: AbortSignal,
@@ -336,7 +329,7 @@ export class KubernetesRuntime implements Runtime {
         const error = textOf(thrown);
         logOutage(log, attempt === 1, { ...fieldsOf(action), error }, "cluster not responding, retrying");
       }
-      await this.#clock.sleep(backoffMs(FIND_AGAIN, attempt), bound);
+      await this.#clock.sleep(backoffMs(FIND_RETRY, attempt), bound);
     }
   }
 
@@ -345,7 +338,7 @@ export class KubernetesRuntime implements Runtime {
     for (let seen: ObservedJob | undefined = job; seen; seen = await this.#client.find(job.name, signal)) {
       if (seen.uid !== job.uid) return true;
       if (!seen.suspended) return false;
-      if (await this.#client.removeAsSeen(seen, signal)) {
+      if (await this.#client.removeIfUnchanged(seen, signal)) {
         await this.#removeSecret(seen);
         return true;
       }
@@ -402,7 +395,7 @@ export class KubernetesRuntime implements Runtime {
           log,
           fields: fieldsOf(action),
           detached: this.#closing.signal,
-          onLogForbidden: (reason) => this.#sayLogForbidden(reason),
+          onLogForbidden: (reason) => this.#logForbidden(reason),
         },
         signal,
       );
@@ -434,9 +427,9 @@ export class KubernetesRuntime implements Runtime {
     if (secret !== undefined) await this.#client.removeSecret(secret, signal);
   }
 
-  #sayLogForbidden(error: string): void {
-    if (this.#saidLogForbidden) return;
-    this.#saidLogForbidden = true;
+  #logForbidden(error: string): void {
+    if (this.#hasLoggedForbidden) return;
+    this.#hasLoggedForbidden = true;
     this.#options.log.warn({ error }, "action logs unavailable");
   }
 
@@ -445,7 +438,6 @@ export class KubernetesRuntime implements Runtime {
     if (secret !== undefined) await this.#client.removeSecret(secret, cleanUpSignal());
   }
 
-  /** Deletes a Job that no worker needs. */
   async #discard(job: ObservedJob, remove: () => Promise<unknown>, action?: ActionId): Promise<void> {
     try {
       await remove();
@@ -458,7 +450,7 @@ export class KubernetesRuntime implements Runtime {
 }
 
 /** Whether a Job that another worker created fits this one's connection. */
-function isAlike(job: ObservedJob, secret: string | undefined): boolean {
+function isCompatible(job: ObservedJob, secret: string | undefined): boolean {
   return (job.labels[LABEL.secret] === undefined) === (secret === undefined);
 }
 

@@ -12,7 +12,6 @@ export const LABEL = {
   key: "pbnj-worker/key",
   /** The ID of the state directory of the worker that launched it, or its share group. */
   owner: "pbnj-worker/owner",
-  /** The process that launched it. */
   instance: "pbnj-worker/instance",
   /** Unique per create request, to recognize a Job whose response was lost. */
   launch: "pbnj-worker/launch",
@@ -23,7 +22,6 @@ export const LABEL = {
   agent: "pbnj-worker/agent",
   action: "pbnj-worker/action",
   actionName: "pbnj-worker/action-name",
-  /** The name of its Secret. */
   secret: "pbnj-worker/secret",
 } as const;
 
@@ -31,7 +29,6 @@ export const LABEL = {
 export const ANNOTATION = {
   /** Why the worker stops it (`StopCause`), written with the stop. */
   stopped: "pbnj-worker/stopped",
-  /** Why it never started. */
   reason: "pbnj-worker/reason",
   /** When its final report was acknowledged, ISO 8601. */
   acknowledged: "pbnj-worker/acknowledged",
@@ -42,7 +39,6 @@ export const ANNOTATION = {
 /** The annotation of the pod that becomes the connection file. */
 export const CONNECTION_ANNOTATION = "pbnj-worker/connection";
 
-/** Selects everything that workers create. */
 export const SELECTOR = `app.kubernetes.io/managed-by=${MANAGED_BY["app.kubernetes.io/managed-by"]},${LABEL.key}`;
 
 export interface JobMetadata {

@@ -22,7 +22,6 @@ const Condition = z.object({
 });
 const Said = z.object({ reason: z.optional(z.string()), message: z.optional(z.string()) });
 
-/** The fields of a Job that are read. */
 export const JobObject = z.object({
   metadata: Meta,
   spec: z.object({ suspend: z.optional(z.boolean()) }),
@@ -30,7 +29,6 @@ export const JobObject = z.object({
 });
 export type JobObject = z.infer<typeof JobObject>;
 
-/** The fields of a pod that are read. */
 export const PodObject = z.object({
   metadata: Meta,
   spec: z.object({ nodeName: z.optional(z.string()) }),
@@ -68,7 +66,6 @@ export const PodObject = z.object({
 });
 export type PodObject = z.infer<typeof PodObject>;
 
-/** A reason as the cluster gives it. */
 export interface Reason {
   readonly reason: string;
   readonly message: string;
@@ -78,7 +75,6 @@ export interface ObservedJob {
   readonly name: string;
   readonly uid: string;
   readonly resourceVersion: string | undefined;
-  /** Labels and annotations. */
   readonly labels: Readonly<Record<string, string>>;
   readonly suspended: boolean;
   readonly isBeingDeleted: boolean;
@@ -86,7 +82,6 @@ export interface ObservedJob {
   readonly end: { readonly kind: "complete" } | ({ readonly kind: "failed" } & Reason) | undefined;
 }
 
-/** The state of the action's container. */
 export type ContainerState =
   | { readonly kind: "waiting"; readonly why: Reason | undefined }
   | { readonly kind: "running"; readonly startedAt: Date | undefined }
@@ -106,7 +101,6 @@ export interface Termination {
 export interface ObservedPod {
   readonly name: string;
   readonly uid: string;
-  /** The UID of its Job. */
   readonly ownerUid: string | undefined;
   readonly createdMs: number;
   readonly isBeingDeleted: boolean;
@@ -117,7 +111,6 @@ export interface ObservedPod {
   readonly why: Reason | undefined;
   /** Why it is being removed, if the cluster says so (KEP-3329). */
   readonly disruption: Reason | undefined;
-  /** Why it is not scheduled. */
   readonly unscheduled: Reason | undefined;
 }
 
@@ -188,7 +181,6 @@ function reasonOf(said: z.infer<typeof Said> | undefined): Reason | undefined {
   return { reason: said.reason ?? "", message: said.message ?? "" };
 }
 
-/** Why the worker stopped a Job. */
 export type StopCause = "timeout" | "cancelled" | "not-started";
 
 export function stopCauseOf({ labels }: ObservedJob): StopCause | undefined {

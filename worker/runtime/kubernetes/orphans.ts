@@ -1,4 +1,4 @@
-import { isOrphan, type SweepOptions } from "../orphan.ts";
+import { isOrphan, ownerLabels, type SweepOptions } from "../orphan.ts";
 import { ANNOTATION, LABEL } from "./labels.ts";
 import type { ObservedJob } from "./objects.ts";
 
@@ -12,7 +12,6 @@ export function isOrphanJob(
   { labels }: Pick<ObservedJob, "labels">,
   options: SweepOptions & {
     readonly owner: string;
-    /** This process: what it launched itself is never an orphan. */
     readonly instance: string;
   },
 ): boolean {
@@ -21,11 +20,5 @@ export function isOrphanJob(
     return options.nowMs - acknowledgedMs > ACKNOWLEDGED_TTL_SECONDS * 1_000 + CONTROLLER_SLACK_MS;
   }
   if (labels[LABEL.instance] === options.instance) return false;
-  const mark = {
-    state: labels[LABEL.owner],
-    key: labels[LABEL.key],
-    deadline: labels[LABEL.deadline],
-    deadlineBootTime: labels[LABEL.deadlineBootTime],
-  };
-  return isOrphan(mark, options);
+  return isOrphan(ownerLabels(labels, { ...LABEL, state: LABEL.owner }), options);
 }

@@ -3,7 +3,6 @@ import { LineSplitter } from "../../../shared/line-splitter.ts";
 import { LONGEST_RESULT, LogStream, mayBeResult, type WrittenOutput } from "../log-stream.ts";
 import type { OutputOptions } from "../runtime.ts";
 
-/** The length of a timestamp. */
 const LONGEST_TIME = 64;
 
 /**
@@ -16,7 +15,6 @@ export class PodOutput {
   /** The second of the newest line, and the number of lines per time from then on. */
   #since: string | undefined;
   #taken = new Map<string, number>();
-  /** The incomplete last line of a reading. */
   #tail: string | undefined;
   #candidate: { readonly line: string; readonly isLast: boolean } | undefined;
 
@@ -24,14 +22,13 @@ export class PodOutput {
     this.#stream = new LogStream(terms);
   }
 
-  /** Whether it exceeds its budget. */
   get isFlooding(): boolean {
     return this.#stream.isFlooding;
   }
 
   /** The container is ending: read the rest without pauses. */
-  hurry(): void {
-    this.#stream.pace.hurry();
+  skipPauses(): void {
+    this.#stream.pace.skipPauses();
   }
 
   /** Where the next reading must start; undefined for the beginning. */

@@ -12,7 +12,6 @@ const LAST_LINES = 5;
 /** Kubelets report whole seconds. */
 const ROUNDING_MS = 1_000;
 
-/** An action whose container's end is known. */
 export interface PodEnding {
   readonly pod: ObservedPod & { readonly isGone: boolean };
   readonly termination: Termination;
@@ -23,7 +22,6 @@ export interface PodEnding {
   readonly nowMs: number;
 }
 
-/** The result in a container's termination message. */
 export function terminationResult(message: string): ActionResult | undefined {
   return parseResultLine(linesOf(message).at(-1) ?? "");
 }
@@ -63,7 +61,6 @@ function endedInTime({ stopReason, termination, timeoutMs }: PodEnding): boolean
 
 /** An action whose container ran or may have run, and whose end is unknown. */
 export interface VanishedEnding {
-  /** One line. */
   readonly why: string;
   /** 0 if the Job is complete. */
   readonly exitCode: number | undefined;

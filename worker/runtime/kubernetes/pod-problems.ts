@@ -45,7 +45,6 @@ function withDetail(words: string, { message }: Reason): string {
   return message === "" ? words : `${words}: ${message}`;
 }
 
-/** Why a container has not started. */
 export interface StartProblem {
   readonly text: string;
   readonly class: ErrorClass;
@@ -56,7 +55,7 @@ export interface StartProblem {
 /** A retry may succeed, for example if a Secret or a network interface was late. */
 const PATIENCE_MS = 5_000;
 
-const HOPELESS: Readonly<Record<string, number>> = {
+const PERMANENT: Readonly<Record<string, number>> = {
   InvalidImageName: 0,
   ErrImageNeverPull: 0,
   CreateContainerConfigError: PATIENCE_MS,
@@ -71,11 +70,11 @@ export function startProblem(pod: ObservedPod | undefined): StartProblem | undef
   if (unscheduled && node === undefined) {
     return { text: `no node takes the pod: ${reasonText(unscheduled)}`, class: "internal" };
   }
-  if (container.kind !== "waiting" || !container.why || PLAIN_WAITING.has(container.why.reason)) {
+  if (container.kind !== "waiting" || !container.why || NORMAL_WAITING.has(container.why.reason)) {
     return undefined;
   }
   const { why } = container;
-  const patienceMs = HOPELESS[why.reason];
+  const patienceMs = PERMANENT[why.reason];
   return {
     text: reasonText(why),
     class: classOfWaiting(why),
@@ -83,7 +82,7 @@ export function startProblem(pod: ObservedPod | undefined): StartProblem | undef
   };
 }
 
-const PLAIN_WAITING: ReadonlySet<string> = new Set(["ContainerCreating", "PodInitializing", ""]);
+const NORMAL_WAITING: ReadonlySet<string> = new Set(["ContainerCreating", "PodInitializing", ""]);
 
 function classOfWaiting({ reason, message }: Reason): ErrorClass {
   switch (reason) {

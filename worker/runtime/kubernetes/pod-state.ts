@@ -3,7 +3,6 @@ import type { Termination } from "./objects.ts";
 import { type StartProblem, startProblem } from "./pod-problems.ts";
 import type { JobSnapshot } from "./watched-jobs.ts";
 
-/** The progress of an action. */
 export type PodState =
   | { readonly kind: "pending"; readonly problem: StartProblem | undefined }
   | { readonly kind: "running"; readonly startedAt: Date | undefined }

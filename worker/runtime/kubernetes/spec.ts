@@ -19,10 +19,8 @@ const UNCLAIMED_TTL_SECONDS = 86_400;
 /** On top of the worker's own timeouts, for requests and the kubelet. */
 const BACKSTOP_SLACK_MS = 60_000;
 
-/** Settings for the pods of all actions. */
 export interface PodConfig {
   readonly pullPolicy: "always" | "if-missing" | "never";
-  /** `uid` or `uid:gid`. */
   readonly user: string;
   readonly memoryBytes: number;
   readonly cpus: number;
@@ -39,7 +37,6 @@ export interface JobSpecOptions {
   readonly pods: PodConfig;
   readonly labels: JobMetadata;
   readonly stopGraceMs: number;
-  /** The name of the Secret for the connection, if one is needed. */
   readonly secret?: string;
 }
 

@@ -23,7 +23,6 @@ export interface WatchedJobsOptions {
   readonly lingerMs?: number;
 }
 
-/** The current state of a Job. */
 export interface JobSnapshot {
   /** Undefined until the watch shows it; `gone` if it was deleted or replaced. */
   readonly job: ObservedJob | "gone" | undefined;
@@ -33,7 +32,7 @@ export interface JobSnapshot {
 
 /** How long the watch may lag before an unseen Job is requested. */
 const UNSEEN_FIRST_MS = 2_000;
-const UNSEEN_AGAIN_MS = 30_000;
+const UNSEEN_RETRY_MS = 30_000;
 
 /**
  * The observed Jobs and pods, with one watch each. The watches select what any worker created, because an adopted Job
@@ -127,7 +126,6 @@ interface Running {
   readonly end: AbortController;
 }
 
-/** Follows one Job and its pod. */
 export class JobObservation {
   readonly #job: Pick<ObservedJob, "name" | "uid" | "labels">;
   readonly #options: Pick<WatchedJobsOptions, "cluster" | "clock">;
@@ -145,7 +143,7 @@ export class JobObservation {
     this.#job = job;
     this.#options = options;
     this.#onRelease = onRelease;
-    void this.#askWhileUnseen(synced).catch(() => undefined);
+    void this.#requestWhileUnseen(synced).catch(() => undefined);
   }
 
   get snapshot(): JobSnapshot {
@@ -209,12 +207,12 @@ export class JobObservation {
   }
 
   /** The watch never shows a Job that was deleted before it began. */
-  async #askWhileUnseen(synced: Promise<void>): Promise<void> {
+  async #requestWhileUnseen(synced: Promise<void>): Promise<void> {
     const { cluster, clock } = this.#options;
     const { signal } = this.#released;
     await raceAbort(synced, signal);
     const name = { namespace: cluster.namespace, name: this.#job.name };
-    for (let waitMs = UNSEEN_FIRST_MS; ; waitMs = UNSEEN_AGAIN_MS) {
+    for (let waitMs = UNSEEN_FIRST_MS; ; waitMs = UNSEEN_RETRY_MS) {
       await clock.sleep(waitMs, signal);
       if (this.#snapshot.job !== undefined) return;
       const found = await cluster.find(KINDS.job, name, JobObject, signal).catch(() => "unknown" as const);

@@ -8,15 +8,12 @@ const HARNESS = "harness";
 /** One of this project's actions as a program for `process.execPath`. */
 export interface ActionProgram {
   readonly file: string;
-  /** Arguments before the action's own. */
   readonly leadingArguments: readonly string[];
   /** Whether running it twice leaves the machine as after the first run; false if unknown. */
   isIdempotent(): Promise<boolean>;
 }
 
-/** The actions that can run as processes. */
 export interface ActionPrograms {
-  /** The action of that name, if there is one. */
   find(name: string): Promise<ActionProgram | undefined>;
   /** Sorted. */
   names(): Promise<readonly string[]>;

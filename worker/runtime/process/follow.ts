@@ -37,7 +37,7 @@ export async function followProcess(options: FollowOptions, signal: AbortSignal)
   child.stdin?.end(input);
   const stopReason = await waitUntilDeadline(timeoutMs, signal, () => child.exited);
   const graceMs = log.isFlooding ? Math.min(stopGraceMs, FLOOD_GRACE_MS) : stopGraceMs;
-  log.pace.hurry();
+  log.pace.skipPauses();
   if (stopReason) await child.stop(graceMs);
   const exit = await Promise.race([child.exited, sleep(REAP_MS, {}, { ref: false })]);
   await child.kill();

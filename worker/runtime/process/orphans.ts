@@ -5,7 +5,7 @@ import { type Clock, systemClock } from "../../../shared/clock.ts";
 import { type ActionResult, parseResultLine } from "../../../shared/contract/result.ts";
 import { readOwnFile } from "../../document/read-own-file.ts";
 import { LONGEST_RESULT } from "../log-stream.ts";
-import { isOrphan, type OwnerLabels, type SweepOptions } from "../orphan.ts";
+import { isOrphan, ownerLabels, type SweepOptions } from "../orphan.ts";
 import type { LaunchHandle } from "../runtime.ts";
 import { isRunning, type MarkedProcess, processesWith, processHandle } from "./process-table.ts";
 import { LABEL_VARIABLE } from "./spec.ts";
@@ -15,9 +15,7 @@ const ENDING = ".json";
 
 /** Where the processes of a state directory leave their results for a restarted worker. */
 export interface ProcessState {
-  /** The state directory's ID. */
   readonly id: string;
-  /** The folder of the results. */
   readonly results: string;
 }
 
@@ -31,7 +29,6 @@ export async function readResultFile(path: string): Promise<ActionResult | undef
   return parseResultLine(text.trimEnd());
 }
 
-/** The process of an action, if it is still running. */
 export async function processFor({ id }: ProcessState, key: string): Promise<LaunchHandle | undefined> {
   const leader = (await processesOf(id, key)).find(({ pid, groupId }) => pid === groupId);
   return leader && processHandle(leader.pid);
@@ -52,7 +49,6 @@ export async function untilGone(
 }
 
 export interface ProcessSweep extends SweepOptions {
-  /** Absent for a worker that keeps no state. */
   readonly results?: string | undefined;
   readonly stopGraceMs: number;
 }
@@ -60,7 +56,7 @@ export interface ProcessSweep extends SweepOptions {
 /** Ends orphaned processes and removes unneeded results. Resolves to the number of process groups ended. */
 export async function sweepProcesses(sweep: ProcessSweep): Promise<number> {
   const marked = await processesWith(LABEL_VARIABLE.deadline);
-  const left = marked.filter(({ environment }) => isOrphan(markOf(environment), sweep));
+  const left = marked.filter(({ environment }) => isOrphan(ownerLabels(environment, LABEL_VARIABLE), sweep));
   const ended = await endGroups(left, sweep.stopGraceMs);
   if (sweep.results !== undefined) {
     for (const name of await readdir(sweep.results)) {
@@ -75,8 +71,8 @@ export async function sweepProcesses(sweep: ProcessSweep): Promise<number> {
 async function processesOf(stateId: string, key: string): Promise<readonly MarkedProcess[]> {
   const marked = await processesWith(LABEL_VARIABLE.key);
   return marked.filter(({ environment }) => {
-    const mark = markOf(environment);
-    return mark.state === stateId && mark.key === key;
+    const labels = ownerLabels(environment, LABEL_VARIABLE);
+    return labels.state === stateId && labels.key === key;
   });
 }
 
@@ -96,13 +92,4 @@ async function endGroups(processes: readonly MarkedProcess[], stopGraceMs: numbe
     }),
   );
   return groups.size;
-}
-
-function markOf(environment: Readonly<Record<string, string>>): OwnerLabels {
-  return {
-    state: environment[LABEL_VARIABLE.state],
-    key: environment[LABEL_VARIABLE.key],
-    deadline: environment[LABEL_VARIABLE.deadline],
-    deadlineBootTime: environment[LABEL_VARIABLE.deadlineBootTime],
-  };
 }

@@ -43,11 +43,8 @@ export interface ProcessRuntimeOptions {
   readonly environment?: Readonly<Record<string, string | undefined>>;
   /** Which files of the host actions may use. Default: none. */
   readonly permitFile?: FilePermit;
-  /** How long an action may clean up after SIGTERM. */
   readonly stopGraceMs?: number;
-  /** Node's compile cache. */
   readonly compileCacheDirectory?: string;
-  /** Without it nothing is adopted. */
   readonly state?: ProcessState;
 }
 
@@ -62,7 +59,6 @@ export class ProcessRuntime implements Runtime {
     ProcessRuntimeOptions;
   readonly #closing = new AbortController();
   readonly #running = new Map<number, Promise<unknown>>();
-  /** Keys of the running actions. */
   readonly #keys = new Set<string>();
   readonly #stopRunning = () => {
     for (const groupId of this.#running.keys()) signalGroup(groupId, "SIGTERM");
@@ -102,7 +98,7 @@ export class ProcessRuntime implements Runtime {
     if (left.connected && !left.handle && !left.damaged) return this.#notLaunched(state, key);
     const handle = left.handle ?? (await processFor(state, key));
     const runs = handle !== undefined && (await isRunning(handle));
-    const stopReason = runs ? await this.#waitForLeft(handle, left, signal) : undefined;
+    const stopReason = runs ? await this.#waitForReturned(handle, left, signal) : undefined;
     await endProcessesOf(state, key, stopGraceMs);
     const result = await readResultFile(resultFileOf(state, key));
     if (inputTruncated(left.connected, result)) return this.#notLaunched(state, key);
@@ -145,7 +141,7 @@ export class ProcessRuntime implements Runtime {
   }
 
   /** Waits for another worker's child process; resolves to why it was stopped, if it was. */
-  async #waitForLeft(
+  async #waitForReturned(
     handle: LaunchHandle,
     { startedAt, timeoutMs, clockSetMs }: ReturnedAction,
     signal: AbortSignal,
@@ -179,7 +175,6 @@ export class ProcessRuntime implements Runtime {
     return `Node ${process.versions.node}, ${names.length} actions`;
   }
 
-  /** Stops what runs and waits for it. */
   async close(): Promise<void> {
     this.#closing.abort();
     await Promise.allSettled(this.#running.values());

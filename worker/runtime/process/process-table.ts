@@ -54,7 +54,6 @@ function variableOf(entry: string): readonly [string, string] {
 interface ProcessStat {
   readonly ended: boolean;
   readonly groupId: number;
-  /** Ticks since boot. */
   readonly startTicks: number;
 }
 

@@ -3,9 +3,7 @@ import { type BootTime, bootTimeText } from "../../action/boot-time.ts";
 
 /** Variables that identify the processes of a worker after its restart. */
 export const LABEL_VARIABLE = {
-  /** The ID of the worker's state directory. */
   state: "PBNJ_WORKER_STATE",
-  /** The action's `actionKey`. */
   key: "PBNJ_ACTION_KEY",
   /** Its deadline, ISO 8601: long after that it is an orphan. */
   deadline: "PBNJ_ACTION_DEADLINE",
@@ -27,11 +25,9 @@ const INHERITED = [
 ];
 
 export interface ChildEnvironment {
-  /** The worker's environment. Only an allow-list of it reaches the child. */
   readonly inherited: Readonly<Record<string, string | undefined>>;
   readonly action: Readonly<Record<string, string>>;
   readonly connectionOnStdin: boolean;
-  /** The action's `actionKey`. */
   readonly key: string;
   readonly deadline: Date;
   readonly deadlineBootTime?: BootTime | undefined;

@@ -5,7 +5,6 @@ export const Condition = z.object({
   type: z.string(),
   status: z.string(),
   message: z.string().optional(),
-  /** Only for Machines. */
   lastUpdateTime: z.string().nullish(),
 });
 export type Condition = z.infer<typeof Condition>;

@@ -27,7 +27,6 @@ export class DueTimes {
     this.#atMs.delete(key);
   }
 
-  /** The earliest time, if there is one. */
   get firstMs(): number | undefined {
     return this.#first()?.atMs;
   }

@@ -40,37 +40,34 @@ export interface JobControllerOptions {
   readonly log: Logger;
 }
 
-/** Concurrent Jobs; each takes a few requests. */
-const MOST_JOBS = 16;
+const MAX_JOBS = 16;
 /** A watch shows a new object within milliseconds; after this time it may have been deleted unseen. */
-const SHOWN_WITHIN_MS = 5_000;
-/** The longest label value. */
-const LONGEST_LABEL = 63;
+const WATCH_LAG_MS = 5_000;
+const MAX_LABEL = 63;
 
 /** Advances Jobs from Task to Task, as Rufio's Job controller does. */
 export class JobController {
   readonly #options: JobControllerOptions;
   readonly #work: WorkQueue;
-  /** Waiting Jobs, by Machine. */
   readonly #waiting = new Map<string, Set<string>>();
   /** UIDs of Jobs whose waiting was logged. */
-  readonly #saidWaiting = new Set<string>();
+  readonly #loggedWaiting = new Set<string>();
   /** Tasks deleted before their end, by the UID of their Job. */
   readonly #deletedTasks = new Map<string, ObjectName>();
   /** The last created Task, by the UID of its Job: not created again until the watch shows it. */
-  readonly #made = new Map<string, { readonly index: number; readonly atMs: number }>();
+  readonly #created = new Map<string, { readonly index: number; readonly atMs: number }>();
 
   constructor(options: JobControllerOptions) {
     this.#options = options;
     const { clock, log } = options;
     this.#work = new WorkQueue({
-      work: (key, signal) => this.#bringOn(nameOfKey(key), signal),
+      work: (key, signal) => this.#reconcile(nameOfKey(key), signal),
       onFailure: (job, { thrown, failures, waitMs }) => {
         const facts = { job, error: textOf(thrown), waitMs };
         logOutage(log, failures === 1, facts, "Rufio job update failed, retrying");
       },
       clock,
-      most: MOST_JOBS,
+      concurrency: MAX_JOBS,
     });
   }
 
@@ -79,7 +76,7 @@ export class JobController {
   }
 
   /** Rechecks all Jobs, because ownership has changed. */
-  lookAtAll(): void {
+  recheckAll(): void {
     for (const job of this.#options.objects.jobs.values()) if (!job.finished) this.#work.add(keyOf(job.name));
   }
 
@@ -120,25 +117,25 @@ export class JobController {
   }
 
   #forget(uid: string): void {
-    this.#saidWaiting.delete(uid);
+    this.#loggedWaiting.delete(uid);
     this.#deletedTasks.delete(uid);
-    this.#made.delete(uid);
+    this.#created.delete(uid);
   }
 
-  async #bringOn(name: ObjectName, signal: AbortSignal): Promise<void> {
+  async #reconcile(name: ObjectName, signal: AbortSignal): Promise<void> {
     const { objects, lease, owns } = this.#options;
     const job = objects.jobs.get(name);
     if (!objects.isSynced || !job || job.finished || job.deleted) return;
     if (!lease.isFree || !owns(shareKey(job.machine))) return;
     try {
-      await this.#takeStep(job, signal);
+      await this.#advance(job, signal);
     } catch (thrown) {
       // Rechecked once the Lease is free.
       if (!(thrown instanceof LeaseHeld)) throw thrown;
     }
   }
 
-  async #takeStep(job: OpenJob, signal: AbortSignal): Promise<void> {
+  async #advance(job: OpenJob, signal: AbortSignal): Promise<void> {
     const { cluster, objects, lease, clock } = this.#options;
     if (!objects.machines.get(job.machine)) return this.#waitForMachine(job, signal);
     const deleted = this.#deletedTasks.get(job.uid);
@@ -146,17 +143,17 @@ export class JobController {
       ? ({ kind: "fail", reason: `task ${keyOf(deleted)} was deleted before its end` } as const)
       : nextStep(job, (task) => objects.tasks.get(task));
     if (step.kind === "wait" && isTrue(job.status.conditions, "Running")) return;
-    const made = this.#made.get(job.uid);
-    if (step.kind === "create" && made?.index === step.index) {
-      const remainingMs = made.atMs + SHOWN_WITHIN_MS - clock.monotonicMs();
-      if (remainingMs > 0) return this.#lookAfter(remainingMs, job, signal);
+    const created = this.#created.get(job.uid);
+    if (step.kind === "create" && created?.index === step.index) {
+      const remainingMs = created.atMs + WATCH_LAG_MS - clock.monotonicMs();
+      if (remainingMs > 0) return this.#recheckAfter(remainingMs, job, signal);
     }
     await lease.confirmFree(signal);
     switch (step.kind) {
       case "create":
         await this.#write(job, "running", signal);
         await this.#createTask(job, step.index, signal);
-        this.#made.set(job.uid, { index: step.index, atMs: clock.monotonicMs() });
+        this.#created.set(job.uid, { index: step.index, atMs: clock.monotonicMs() });
         return;
       case "take-away": {
         const { log } = this.#options;
@@ -180,7 +177,7 @@ export class JobController {
     }
   }
 
-  #lookAfter(ms: number, { name }: OpenJob, signal: AbortSignal): void {
+  #recheckAfter(ms: number, { name }: OpenJob, signal: AbortSignal): void {
     void this.#options.clock.sleep(ms, signal).then(
       () => this.#work.add(keyOf(name)),
       () => undefined,
@@ -220,8 +217,8 @@ export class JobController {
       ? `machine ${key} is not in ${namespace}, the namespace that is watched`
       : `machine ${key} not found`;
     await this.#write(job, { waits: reason }, signal);
-    if (this.#saidWaiting.has(job.uid)) return;
-    this.#saidWaiting.add(job.uid);
+    if (this.#loggedWaiting.has(job.uid)) return;
+    this.#loggedWaiting.add(job.uid);
     log.warn({ job: keyOf(job.name), reason }, "Rufio job waiting for its machine");
   }
 
@@ -281,7 +278,7 @@ function taskObject(job: OpenJob, index: number, connection: unknown): Readonly<
       labels: {
         ...MANAGED_BY,
         // A Job's name may be longer than a label.
-        ...(name.name.length <= LONGEST_LABEL && { "owner-name": name.name }),
+        ...(name.name.length <= MAX_LABEL && { "owner-name": name.name }),
       },
       ownerReferences: [
         { apiVersion: apiVersionOf(KINDS.rufioJob), kind, name: name.name, uid, controller: true },

@@ -1,7 +1,6 @@
 import type { ObjectName } from "../../cluster/client/kinds.ts";
 import type { OpenJob, RufioTask } from "./objects.ts";
 
-/** The next step of a Job. */
 export type JobStep =
   | { readonly kind: "create"; readonly index: number }
   /** A Task of a deleted Job with the same name has the next Task's name. */

@@ -4,6 +4,7 @@ import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import type { PowerState } from "../../../shared/contract/vocabulary.ts";
 import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
+import { Notifier } from "../../../shared/notifier.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
 import type { Observer } from "../../action/observer.ts";
@@ -31,7 +32,7 @@ export interface MachinePollerOptions {
   readonly readPower: (machineName: string, signal: AbortSignal) => Promise<PowerState>;
   /** 0 means only after actions. */
   readonly intervalMs: number;
-  readonly mostReads: number;
+  readonly maxReads: number;
   readonly clock: Clock;
   readonly log: Logger;
   readonly random: () => number;
@@ -44,17 +45,13 @@ interface Refused {
 }
 
 interface Watched {
-  /** Keys of this worker's actions for the machine. */
   readonly actions: Set<string>;
-  underWay: boolean;
-  /** Something happened during a read. */
+  inFlight: boolean;
   again: boolean;
   refused?: Refused;
-  /** The pending status. */
-  unwritten?: MachineReading;
+  pending?: MachineReading;
 }
 
-/** Spreads the reads. */
 const JITTER = 0.1;
 /** The pause after an action, so that the next action of a Job comes first. */
 const AFTER_ACTION_MS = 2_000;
@@ -62,11 +59,11 @@ const AFTER_ACTION_MS = 2_000;
 const NEW_WITHIN_MS = 2_000;
 /** Limits waiting for the lock and reading. */
 const READ_WITHIN_MS = 120_000;
-const WRITE_AGAIN_MS = 30_000;
+const WRITE_RETRY_MS = 30_000;
 /** How often to check the Secret of a refused password, which needs no BMC. */
-const LOOK_AT_SECRET_MS = 60_000;
+const CHECK_SECRET_MS = 60_000;
 /** The BMC's password may have been changed to the Secret's: one attempt per day locks no account. */
-const REFUSED_AGAIN_MS = 24 * 60 * 60_000;
+const REFUSED_RETRY_MS = 24 * 60 * 60_000;
 
 const Versioned = z.object({ metadata: z.object({ resourceVersion: z.string() }) });
 
@@ -75,12 +72,10 @@ export class MachinePoller {
   readonly #options: MachinePollerOptions;
   readonly #due = new DueTimes();
   readonly #watched = new Map<string, Watched>();
-  /** Keys, by machine name in the inventory. */
   readonly #keys = new Map<string, string>();
-  /** Keys of Machines in use, by action key. */
   readonly #busy = new Map<string, string>();
-  #wake = Promise.withResolvers<void>();
-  #saidFailing = false;
+  readonly #notifier = new Notifier();
+  #isFailing = false;
 
   constructor(options: MachinePollerOptions) {
     this.#options = options;
@@ -107,26 +102,23 @@ export class MachinePoller {
 
   /** Runs until the signal aborts and no read is in flight. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, mostReads } = this.#options;
-    const wake = () => this.#wake.resolve();
-    signal.addEventListener("abort", wake, { once: true });
-    const underWay = new Set<Promise<void>>();
+    const { clock, maxReads } = this.#options;
+    const inFlight = new Set<Promise<void>>();
     while (!signal.aborted) {
-      this.#wake = Promise.withResolvers();
-      while (underWay.size < mostReads) {
+      while (inFlight.size < maxReads) {
         const key = this.#due.take(clock.monotonicMs());
         if (key === undefined) break;
-        const one = this.#visit(key, signal).finally(() => {
-          underWay.delete(one);
-          wake();
+        const one = this.#update(key, signal).finally(() => {
+          inFlight.delete(one);
+          this.#notifier.notify();
         });
-        underWay.add(one);
+        inFlight.add(one);
       }
-      const firstMs = underWay.size < mostReads ? this.#due.firstMs : undefined;
-      await this.#pause(firstMs, signal);
+      const firstMs = inFlight.size < maxReads ? this.#due.firstMs : undefined;
+      const waitMs = firstMs === undefined ? Number.POSITIVE_INFINITY : firstMs - clock.monotonicMs();
+      await this.#notifier.wait(waitMs, clock, signal);
     }
-    signal.removeEventListener("abort", wake);
-    await Promise.all(underWay);
+    await Promise.all(inFlight);
   }
 
   machineChanged(change: Change<RufioMachine>): void {
@@ -146,19 +138,19 @@ export class MachinePoller {
     this.#keys.set(inventoryName, key);
     if (watched) {
       delete watched.refused;
-      delete watched.unwritten;
-    } else this.#watched.set(key, { actions: new Set(), underWay: false, again: false });
-    // `lookAtAll` spreads those of the first list.
-    if (intervalMs > 0 && objects.isSynced) this.#at(key, NEW_WITHIN_MS * random());
+      delete watched.pending;
+    } else this.#watched.set(key, { actions: new Set(), inFlight: false, again: false });
+    // `recheckAll` spreads those of the first list.
+    if (intervalMs > 0 && objects.isSynced) this.#schedule(key, NEW_WITHIN_MS * random());
   }
 
   /** Schedules unscheduled Machines over the interval, because ownership has changed or all objects are listed. */
-  lookAtAll(): void {
+  recheckAll(): void {
     const { intervalMs, random, objects } = this.#options;
     if (intervalMs === 0) return;
     for (const { name, deleted } of objects.machines.values()) {
       const key = keyOf(name);
-      if (!deleted && !this.#due.has(key) && this.#isMine(name)) this.#at(key, intervalMs * random());
+      if (!deleted && !this.#due.has(key) && this.#isMine(name)) this.#schedule(key, intervalMs * random());
     }
   }
 
@@ -187,69 +179,75 @@ export class MachinePoller {
     const watched = this.#watched.get(key);
     if (!watched) return;
     if (ok) delete watched.refused;
-    delete watched.unwritten;
-    if (seen) watched.unwritten = seen;
-    this.#at(key, seen ? 0 : AFTER_ACTION_MS);
+    delete watched.pending;
+    if (seen) watched.pending = seen;
+    this.#schedule(key, seen ? 0 : AFTER_ACTION_MS);
   }
 
-  #at(key: string, inMs: number): void {
+  #schedule(key: string, inMs: number): void {
     this.#due.set(key, this.#options.clock.monotonicMs() + inMs);
-    this.#wake.resolve();
+    this.#notifier.notify();
   }
 
   /** Reads the Machine's power, or writes its pending status. Never rejects. */
-  async #visit(key: string, signal: AbortSignal): Promise<void> {
+  async #update(key: string, signal: AbortSignal): Promise<void> {
     const watched = this.#watched.get(key);
     if (!watched) return;
     if (!this.#isMine(nameOfKey(key))) {
       // The new owner knows better.
-      delete watched.unwritten;
+      delete watched.pending;
       return;
     }
-    if (watched.underWay) {
+    if (watched.inFlight) {
       watched.again = true;
       return;
     }
-    watched.underWay = true;
+    watched.inFlight = true;
     let nextMs: number;
     try {
-      nextMs = (await this.#look(key, watched, signal)) ?? this.#usualMs();
+      nextMs = (await this.#reconcile(key, watched, signal)) ?? this.#nextMs();
     } catch (thrown) {
       if (signal.aborted) return;
       nextMs = this.#failed(key, thrown);
     } finally {
-      watched.underWay = false;
+      watched.inFlight = false;
     }
     const again = this.#watched.get(key)?.again;
     watched.again = false;
-    if (again) this.#at(key, 0);
-    else if (this.#watched.has(key) && nextMs > 0 && !this.#due.has(key)) this.#at(key, nextMs);
+    if (again) this.#schedule(key, 0);
+    else if (this.#watched.has(key) && nextMs > 0 && !this.#due.has(key)) this.#schedule(key, nextMs);
   }
 
   /** Resolves to the delay until the next read, unless it is the usual one. */
-  async #look(key: string, watched: Watched, signal: AbortSignal): Promise<number | undefined> {
-    const whenRefused = () => (watched.refused ? LOOK_AT_SECRET_MS : undefined);
-    if (watched.unwritten) {
-      await this.#writeDown(key, watched, watched.unwritten, signal);
+  async #reconcile(key: string, watched: Watched, signal: AbortSignal): Promise<number | undefined> {
+    const whenRefused = () => (watched.refused ? CHECK_SECRET_MS : undefined);
+    if (watched.pending) {
+      await this.#writeReading(key, watched, watched.pending, signal);
       return whenRefused();
     }
     // The action's end will show the status.
     if (watched.actions.size > 0) return undefined;
-    if (watched.refused && !(await this.#mayTryAgain(key, watched.refused, signal))) return LOOK_AT_SECRET_MS;
+    if (watched.refused && !(await this.#mayRetry(key, watched.refused, signal))) return CHECK_SECRET_MS;
     const seen = await this.#read(key, signal);
     // Without a reading, an action used the machine all the time; an action that started or ended meanwhile knows
     // better.
-    if (!seen || watched.actions.size > 0 || watched.unwritten) return undefined;
+    if (!seen || watched.actions.size > 0 || watched.pending) return undefined;
     delete watched.refused;
-    watched.unwritten = seen;
-    await this.#writeDown(key, watched, seen, signal);
+    watched.pending = seen;
+    await this.#writeReading(key, watched, seen, signal);
     return whenRefused();
   }
 
-  async #writeDown(key: string, watched: Watched, seen: MachineReading, signal: AbortSignal): Promise<void> {
-    if (!seen.contactable && seen.refused && !watched.refused) await this.#remember(key, watched, signal);
+  async #writeReading(
+    key: string,
+    watched: Watched,
+    seen: MachineReading,
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (!seen.contactable && seen.refused && !watched.refused)
+      await this.#rememberRefusal(key, watched, signal);
     await this.#write(key, seen, signal);
-    if (watched.unwritten === seen) delete watched.unwritten;
+    if (watched.pending === seen) delete watched.pending;
   }
 
   async #read(key: string, signal: AbortSignal): Promise<MachineReading | undefined> {
@@ -285,19 +283,19 @@ export class MachinePoller {
       },
       signal,
     );
-    this.#saidFailing = false;
+    this.#isFailing = false;
     if (patched !== "written") return;
     if (seen.contactable) log.debug({ rufioMachine: key, power: seen.power }, "Rufio machine status updated");
     else log.info({ rufioMachine: key, reason: seen.message }, "Rufio machine not contactable");
   }
 
-  async #remember(key: string, watched: Watched, signal: AbortSignal): Promise<void> {
+  async #rememberRefusal(key: string, watched: Watched, signal: AbortSignal): Promise<void> {
     const secretVersion = await this.#secretVersion(key, signal);
     watched.refused = { secretVersion, sinceMs: this.#options.clock.monotonicMs() };
   }
 
-  async #mayTryAgain(key: string, refused: Refused, signal: AbortSignal): Promise<boolean> {
-    if (this.#options.clock.monotonicMs() - refused.sinceMs >= REFUSED_AGAIN_MS) return true;
+  async #mayRetry(key: string, refused: Refused, signal: AbortSignal): Promise<boolean> {
+    if (this.#options.clock.monotonicMs() - refused.sinceMs >= REFUSED_RETRY_MS) return true;
     const version = await this.#secretVersion(key, signal);
     return version !== undefined && version !== refused.secretVersion;
   }
@@ -317,26 +315,16 @@ export class MachinePoller {
 
   #failed(key: string, thrown: unknown): number {
     const { log } = this.#options;
-    if (thrown instanceof LeaseHeld) return WRITE_AGAIN_MS;
+    if (thrown instanceof LeaseHeld) return WRITE_RETRY_MS;
     const error = textOf(thrown);
-    const facts = { rufioMachine: key, error, waitMs: WRITE_AGAIN_MS };
-    logOutage(log, !this.#saidFailing, facts, "Rufio machine status update failed, retrying");
-    this.#saidFailing = true;
-    return WRITE_AGAIN_MS;
+    const facts = { rufioMachine: key, error, waitMs: WRITE_RETRY_MS };
+    logOutage(log, !this.#isFailing, facts, "Rufio machine status update failed, retrying");
+    this.#isFailing = true;
+    return WRITE_RETRY_MS;
   }
 
-  #usualMs(): number {
+  #nextMs(): number {
     const { intervalMs, random } = this.#options;
     return intervalMs * (1 - JITTER + 2 * JITTER * random());
-  }
-
-  async #pause(untilMs: number | undefined, signal: AbortSignal): Promise<void> {
-    if (untilMs === undefined) return this.#wake.promise;
-    const { clock } = this.#options;
-    const slept = new AbortController();
-    const waitMs = Math.max(0, untilMs - clock.monotonicMs());
-    const over = clock.sleep(waitMs, AbortSignal.any([signal, slept.signal])).catch(() => undefined);
-    await Promise.race([this.#wake.promise, over]);
-    slept.abort();
   }
 }

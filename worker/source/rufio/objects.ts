@@ -3,7 +3,6 @@ import { z } from "zod";
 import { apiVersionOf, KINDS, type ObjectName } from "../../cluster/client/kinds.ts";
 import { type Condition, Conditions, isTrue } from "./conditions.ts";
 
-/** The owner reference by which Tasks belong to a Job. */
 export interface Owner {
   readonly name: string;
   readonly uid: string;
@@ -43,7 +42,6 @@ export type RufioTask =
       readonly resourceVersion: string;
       readonly deleted: boolean;
       readonly owner: Owner | undefined;
-      /** Whether this worker created it. */
       readonly own: boolean;
       readonly action: unknown;
       /** `connectionDigest` of its connection. */
@@ -63,7 +61,6 @@ export interface RufioMachine {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly deleted: boolean;
-  /** `connectionDigest` of its connection. */
   readonly connection: string;
   readonly secret: ObjectName | undefined;
   readonly status: MachineStatus;
@@ -187,7 +184,6 @@ export function machineOf(object: unknown): RufioMachine | undefined {
   };
 }
 
-/** The connection of a Machine, for its Tasks. */
 export const ConnectionOf = z.object({ spec: z.object({ connection: z.record(z.string(), z.unknown()) }) });
 
 export function isFinished(conditions: readonly Condition[]): boolean {
@@ -201,7 +197,6 @@ export function ownerOf({ ownerReferences }: Pick<Metadata, "ownerReferences">):
   return isJob ? { name: controller.name, uid: controller.uid } : undefined;
 }
 
-/** `namespace/name`. */
 export function keyOf({ namespace, name }: ObjectName): string {
   return `${namespace}/${name}`;
 }

@@ -9,7 +9,6 @@ export type Patched = "written" | "same" | "gone";
 export interface StatusPatch<Status> {
   readonly kind: Kind;
   readonly name: ObjectName;
-  /** Only the object with this UID. */
   readonly uid: string;
   /** Parses the object when it is read again. */
   readonly schema: Schema<{
@@ -23,7 +22,7 @@ export interface StatusPatch<Status> {
 }
 
 /** Rufio, an operator and this worker may write concurrently; more conflicts mean that something writes all the time. */
-const MOST_CONFLICTS = 5;
+const MAX_CONFLICTS = 5;
 
 /**
  * Patches a status with optimistic locking by resource version (API conventions, "Concurrency control"): after a
@@ -49,7 +48,7 @@ export async function patchStatus<Status>(
       return "written";
     } catch (thrown) {
       if (isKubernetesError(thrown, "not-found")) return "gone";
-      if (!isKubernetesError(thrown, "conflict") || conflicts >= MOST_CONFLICTS) throw thrown;
+      if (!isKubernetesError(thrown, "conflict") || conflicts >= MAX_CONFLICTS) throw thrown;
       seen = undefined;
     }
   }

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { type Backoff, backoffMs } from "../../../shared/backoff.ts";
 import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
+import { Notifier } from "../../../shared/notifier.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
 import { KINDS, type ObjectName } from "../../cluster/client/kinds.ts";
@@ -14,7 +15,6 @@ export const RUFIO_LEASE = "e74dec1a.bmc.tinkerbell.org";
 export interface RufioLeaseOptions {
   readonly cluster: Pick<Cluster, "find" | "list" | "watch">;
   readonly namespace: string;
-  /** Called when `isFree` changes. */
   readonly onChange: () => void;
   readonly clock: Clock;
   readonly log: Logger;
@@ -26,7 +26,7 @@ export class LeaseHeld extends Error {
 }
 
 /** For a missing right or API, which only an operator can fix. */
-const AGAIN: Backoff = { firstMs: 5_000, maxMs: 60_000, jitter: 0.3 };
+const RETRY: Backoff = { firstMs: 5_000, maxMs: 60_000, jitter: 0.3 };
 
 const Lease = z.object({
   metadata: z.object({ uid: z.string() }),
@@ -42,11 +42,9 @@ const Lease = z.object({
 });
 type Lease = z.infer<typeof Lease>;
 
-/** The Lease at its last observed change. */
 interface Observed {
   readonly record: string;
   readonly holder: string;
-  /** By our monotonic clock. */
   readonly untilMs: number;
 }
 
@@ -61,8 +59,8 @@ export class RufioLease {
   readonly #watched: WatchedObjects<Lease>;
   #observed: Observed | undefined;
   #isFree = false;
-  #said: boolean | undefined;
-  #wake = Promise.withResolvers<void>();
+  #logged: boolean | undefined;
+  readonly #notifier = new Notifier();
 
   constructor(options: RufioLeaseOptions) {
     this.#options = options;
@@ -75,7 +73,7 @@ export class RufioLease {
       project: (object) => Lease.safeParse(object).data,
       onChange: (change) => {
         this.#observe(change.kind === "set" ? change.value : undefined);
-        this.#wake.resolve();
+        this.#notifier.notify();
       },
       clock,
       log,
@@ -90,19 +88,20 @@ export class RufioLease {
   /** Runs until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     if (!(await this.#untilReadable(signal))) return;
-    const wake = () => this.#wake.resolve();
-    signal.addEventListener("abort", wake, { once: true });
     const watching = this.#watched.run(signal);
     await this.#watched.synced.catch(() => undefined);
     while (!signal.aborted) {
-      this.#wake = Promise.withResolvers();
       const remainingMs = this.#remainingMs();
       // Ask the API: the watch may be stale, for example after the process was paused.
-      if (remainingMs > 0) this.#become(false);
-      else if (!this.#isFree) await this.#lookAgain(signal);
-      await this.#pause(remainingMs, signal);
+      if (remainingMs > 0) this.#setFree(false);
+      else if (!this.#isFree) await this.#recheck(signal);
+      const waitMs = remainingMs > 0 ? remainingMs : RETRY.firstMs;
+      await this.#notifier.wait(
+        this.#isFree ? Number.POSITIVE_INFINITY : waitMs,
+        this.#options.clock,
+        signal,
+      );
     }
-    signal.removeEventListener("abort", wake);
     await watching;
   }
 
@@ -110,7 +109,7 @@ export class RufioLease {
   async confirmFree(signal: AbortSignal): Promise<void> {
     if (this.#isFree) this.#observe(await this.#read(signal));
     if (this.#isFree && this.#remainingMs() <= 0) return;
-    this.#wake.resolve();
+    this.#notifier.notify();
     const holder = this.#observed?.holder;
     throw new LeaseHeld(
       holder
@@ -127,7 +126,7 @@ export class RufioLease {
         return true;
       } catch (thrown) {
         if (signal.aborted) break;
-        const waitMs = backoffMs(AGAIN, failures);
+        const waitMs = backoffMs(RETRY, failures);
         const error = textOf(thrown);
         const facts = { lease: RUFIO_LEASE, namespace: this.#name.namespace, error, waitMs };
         const say = failures === 1 ? log.error : log.debug;
@@ -139,24 +138,14 @@ export class RufioLease {
   }
 
   /** Checks whether the Lease is unchanged since its timer started. */
-  async #lookAgain(signal: AbortSignal): Promise<void> {
+  async #recheck(signal: AbortSignal): Promise<void> {
     try {
       this.#observe(await this.#read(signal));
-      this.#become(this.#remainingMs() <= 0);
+      this.#setFree(this.#remainingMs() <= 0);
     } catch (thrown) {
       // The watch logs why the API is unavailable; until then nothing is started.
       if (!signal.aborted && !(thrown instanceof KubernetesError)) throw thrown;
     }
-  }
-
-  /** Waits for a change, or for the Lease to expire. */
-  async #pause(remainingMs: number, signal: AbortSignal): Promise<void> {
-    if (this.#isFree) return this.#wake.promise;
-    const slept = new AbortController();
-    const waitMs = remainingMs > 0 ? remainingMs : AGAIN.firstMs;
-    const over = this.#options.clock.sleep(waitMs, AbortSignal.any([signal, slept.signal]));
-    await Promise.race([this.#wake.promise, over.catch(() => undefined)]);
-    slept.abort();
   }
 
   async #read(signal: AbortSignal): Promise<Lease | undefined> {
@@ -177,11 +166,11 @@ export class RufioLease {
     return holder === "" ? 0 : untilMs - this.#options.clock.monotonicMs();
   }
 
-  #become(isFree: boolean): void {
+  #setFree(isFree: boolean): void {
     const { log, onChange } = this.#options;
     this.#isFree = isFree;
-    if (this.#said === isFree) return;
-    this.#said = isFree;
+    if (this.#logged === isFree) return;
+    this.#logged = isFree;
     const facts = { lease: RUFIO_LEASE, namespace: this.#name.namespace };
     if (isFree) log.info(facts, "Rufio lease is free, taking over");
     else log.info({ ...facts, holder: this.#observed?.holder }, "Rufio lease is held, waiting");

@@ -16,7 +16,6 @@ import {
 
 export interface RufioObjectsOptions {
   readonly cluster: Pick<Cluster, "list" | "watch">;
-  /** Undefined means all namespaces. */
   readonly namespace: string | undefined;
   readonly onJob: (change: Change<RufioJob>) => void;
   readonly onTask: (change: Change<RufioTask>) => void;
@@ -25,7 +24,6 @@ export interface RufioObjectsOptions {
   readonly log: Logger;
 }
 
-/** Watches Rufio's objects, and relates them. */
 export class RufioObjects {
   readonly jobs: WatchedObjects<RufioJob>;
   readonly tasks: WatchedObjects<RufioTask>;

@@ -22,7 +22,6 @@ export interface RufioOptions {
   readonly config: RufioConfig;
   /** `*` means all. */
   readonly watchNamespace: string;
-  /** For image names. */
   readonly version: string;
   readonly log: Logger;
   readonly clock: Clock;
@@ -40,12 +39,10 @@ export interface RufioOptions {
   readonly random?: () => number;
 }
 
-/** Does Rufio's work in this worker. */
 export interface Rufio {
   /** One lane, which serves all Jobs concurrently. */
   readonly agentIds: readonly string[];
   readonly source: ActionSource;
-  /** Wakes the lane for new Tasks. */
   readonly waking: Waking;
   readonly sink: StatusSink;
   readonly observer: Partial<Observer>;
@@ -53,7 +50,6 @@ export interface Rufio {
   cancelOf(action: ActionId): AbortSignal | undefined;
   /** Runs until the signal aborts. Never rejects. Reports of running actions are still written afterwards. */
   run(signal: AbortSignal): Promise<void>;
-  /** Call when `owns` has changed. */
   ownershipChanged(): void;
   state(): RufioState;
 }
@@ -61,13 +57,12 @@ export interface Rufio {
 export interface RufioState {
   /** Also false while it is unknown. */
   readonly leaseFree: boolean;
-  /** Whether all objects are listed. */
   readonly synced: boolean;
   readonly watches: Readonly<Record<"jobs" | "tasks" | "machines", WatchState>>;
 }
 
 /** Concurrent reads; BMCs are slow. */
-const MOST_READS = 20;
+const MAX_READS = 20;
 
 /** Sends no request before `run`. */
 export function openRufio(options: RufioOptions): Rufio {
@@ -92,18 +87,18 @@ export function openRufio(options: RufioOptions): Rufio {
       machines.machineChanged(change);
     },
   });
-  function lookAtAll(): void {
+  function recheckAll(): void {
     if (!objects.isSynced) return;
-    jobs.lookAtAll();
-    queue.lookAtAll();
-    machines.lookAtAll();
+    jobs.recheckAll();
+    queue.recheckAll();
+    machines.recheckAll();
   }
   const lease = new RufioLease({
     cluster,
     clock,
     log,
     namespace: config.leaseNamespace ?? cluster.namespace,
-    onChange: lookAtAll,
+    onChange: recheckAll,
   });
   const common = { cluster, objects, lease, owns, clock, log };
   const jobs = new JobController({ ...common, namespace });
@@ -113,7 +108,7 @@ export function openRufio(options: RufioOptions): Rufio {
     machineName,
     readPower: options.readPower,
     intervalMs: config.statusIntervalMs,
-    mostReads: options.maxReads ?? MOST_READS,
+    maxReads: options.maxReads ?? MAX_READS,
     random: options.random ?? Math.random,
   });
   return {
@@ -126,10 +121,10 @@ export function openRufio(options: RufioOptions): Rufio {
     async run(signal) {
       const parts = [lease, objects, jobs, queue, machines].map((part) => part.run(signal));
       await objects.synced();
-      lookAtAll();
+      recheckAll();
       await Promise.all(parts);
     },
-    ownershipChanged: lookAtAll,
+    ownershipChanged: recheckAll,
     state: () => ({
       leaseFree: lease.isFree,
       synced: objects.isSynced,

@@ -16,10 +16,9 @@ export interface TaskStatusSinkOptions {
   readonly cluster: Pick<Cluster, "find" | "patch">;
   readonly objects: Pick<RufioObjects, "tasks">;
   readonly lease: Pick<RufioLease, "confirmFree">;
-  readonly queue: Pick<TaskQueue, "isGone" | "mayBegin" | "hasEnded">;
+  readonly queue: Pick<TaskQueue, "isGone" | "mayStart" | "markEnded">;
 }
 
-/** Gone, or owned by another controller. */
 type Refusal = Extract<Acknowledgement, { kind: "rejected" }>;
 
 const GONE: Refusal = { kind: "rejected", code: "NotFound", reason: "the Task was deleted, or its Job" };
@@ -39,7 +38,6 @@ const NOT_REPEATED: Refusal = {
   reason: "the Task was started by another controller and cannot be repeated: it has failed",
 };
 
-/** Writes the states of actions to their Tasks, as Rufio does. */
 export class TaskStatusSink implements StatusSink {
   readonly #options: TaskStatusSinkOptions;
 
@@ -53,7 +51,7 @@ export class TaskStatusSink implements StatusSink {
       // A deleted Task needs no report, and a running Rufio continues with the Task itself.
       if (this.#options.queue.isGone(status.action)) return GONE;
       await this.#options.lease.confirmFree(signal);
-      if (status.state === "running" && !this.#options.queue.mayBegin(status.action)) return NOT_OURS;
+      if (status.state === "running" && !this.#options.queue.mayStart(status.action)) return NOT_OURS;
       return await this.#write(status, signal);
     } catch (thrown) {
       signal.throwIfAborted();
@@ -98,13 +96,12 @@ export class TaskStatusSink implements StatusSink {
     );
     if (patched === "gone") return GONE;
     if (refusal) return refusal;
-    if (status.state !== "running") queue.hasEnded(uid);
+    if (status.state !== "running") queue.markEnded(uid);
     return { kind: "acknowledged" };
   }
 }
 
 interface Seen extends TaskStatus {
-  /** Whether starting it again is safe. */
   readonly mayRepeat: boolean;
 }
 

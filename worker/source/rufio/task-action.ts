@@ -12,9 +12,7 @@ const TIMEOUT_MS = 600_000;
  */
 const REACH_WITHIN = "9m";
 
-/** The action for a Task. */
 export interface TaskWork {
-  /** The action's name, which is part of its image's name. */
   readonly action: string;
   /** Whether running it twice has the same effect as once. */
   readonly idempotent: boolean;
@@ -38,7 +36,6 @@ const fields = {
 const TaskAction = z.object(fields).partial().catchall(z.unknown());
 type TaskAction = z.infer<typeof TaskAction>;
 
-/** Rufio's message for an empty Task. */
 const NOTHING = "no action specified in Task, nothing to do";
 
 /** Parses a Task. A problem is one line, which becomes the Task's condition. */

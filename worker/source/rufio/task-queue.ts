@@ -26,27 +26,24 @@ export interface TaskQueueOptions {
   readonly owns: (key: string) => boolean;
   /** The inventory's name of a Machine. */
   readonly machineName: (machine: ObjectName) => string;
-  /** Contains `{action}`, and optionally `{version}`. */
   readonly image: string;
   readonly version: string;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** What to do about a Task now. */
-type Standing =
+type Decision =
   | { readonly kind: "do"; readonly machine: ObjectName }
-  /** It belongs to another controller or replica, or is deleted. */
   | { readonly kind: "leave" }
   /** Its Machine may still be created, for example by the same `kubectl apply`. */
   | { readonly kind: "wait"; readonly reason: string }
   | { readonly kind: "fail"; readonly reason: string };
 
-const MOST_AT_A_TIME = 16;
+const MAX_CONCURRENT = 16;
 /** How long a poll is held: less than what health accepts for a lane. */
 const HOLD_MS = 20_000;
 /** How often to check for Tasks whose actions were served but did not run. */
-const LOOK_AGAIN_MS = 250;
+const RECHECK_MS = 250;
 /** How long a Task without a Job waits for its Machine. */
 const MACHINE_WITHIN_MS = 30_000;
 
@@ -54,30 +51,29 @@ const MACHINE_WITHIN_MS = 30_000;
 export class TaskQueue implements ActionSource, Waking {
   readonly #options: TaskQueueOptions;
   readonly #work: WorkQueue;
-  /** Keys of Tasks that may start, by UID, the oldest first. */
   readonly #ready = new Map<string, string>();
   /** Tasks served to the lane, with their workflows. */
-  readonly #given = new Map<string, { readonly key: string; readonly workflowId: string }>();
+  readonly #served = new Map<string, { readonly key: string; readonly workflowId: string }>();
   /** Tasks whose end is written, but not shown by the watch yet. */
   readonly #ended = new Set<string>();
   readonly #ofJob = new Map<string, Set<string>>();
   /** Tasks without a Machine, by UID; `late` once they must fail. */
-  readonly #homeless = new Map<string, "early" | "late">();
+  readonly #unmatched = new Map<string, "early" | "late">();
   readonly #cancels = new Map<string, { readonly action: ActionId; readonly controller: AbortController }>();
   #changed = Promise.withResolvers<void>();
-  #lookedMs = 0;
+  #recheckedMs = 0;
 
   constructor(options: TaskQueueOptions) {
     this.#options = options;
     const { clock, log } = options;
     this.#work = new WorkQueue({
-      work: (key, signal) => this.#look(key, signal),
+      work: (key, signal) => this.#reconcile(key, signal),
       onFailure: (task, { thrown, failures, waitMs }) => {
         const facts = { task, error: textOf(thrown), waitMs };
         logOutage(log, failures === 1, facts, "Rufio task status update failed, retrying");
       },
       clock,
-      most: MOST_AT_A_TIME,
+      concurrency: MAX_CONCURRENT,
     });
   }
 
@@ -100,13 +96,13 @@ export class TaskQueue implements ActionSource, Waking {
       const remainingMs = endMs - clock.monotonicMs();
       if (remainingMs <= 0) return { kind: "idle", reason: "no Rufio Task is pending" };
       // The lane drops actions without saying so.
-      const mayComeBack = this.#given.size > 0 || this.#ready.size > 0;
-      await this.#change(mayComeBack ? Math.min(remainingMs, LOOK_AGAIN_MS) : remainingMs, signal);
+      const mayComeBack = this.#served.size > 0 || this.#ready.size > 0;
+      await this.#change(mayComeBack ? Math.min(remainingMs, RECHECK_MS) : remainingMs, signal);
     }
   }
 
   now(agentId: string): Wake | undefined {
-    return agentId === RUFIO_AGENT_ID && this.#ready.size + this.#given.size > 0 ? "addressed" : undefined;
+    return agentId === RUFIO_AGENT_ID && this.#ready.size + this.#served.size > 0 ? "addressed" : undefined;
   }
 
   /** The watch shows every Task. */
@@ -140,19 +136,18 @@ export class TaskQueue implements ActionSource, Waking {
   }
 
   /** Checked again after the action has its locks, which may take hours. */
-  mayBegin(action: ActionId): boolean {
+  mayStart(action: ActionId): boolean {
     const task = this.#options.objects.tasks.get(taskNameOfAction(action));
-    return task?.uid === action.actionId && !task.finished && this.#standing(task).kind === "do";
+    return task?.uid === action.actionId && !task.finished && this.#decide(task).kind === "do";
   }
 
-  /** Call when the end of a Task is written. */
-  hasEnded(uid: string): void {
+  markEnded(uid: string): void {
     this.#ended.add(uid);
     this.#drop(uid);
   }
 
   /** Rechecks all Tasks, because ownership has changed or all objects are listed. */
-  lookAtAll(): void {
+  recheckAll(): void {
     for (const task of this.#options.objects.tasks.values())
       if (!task.finished) this.#work.add(keyOf(task.name));
     this.#cancelGone([...this.#cancels.values()].map(({ action }) => action));
@@ -188,47 +183,47 @@ export class TaskQueue implements ActionSource, Waking {
 
   /** A Task without a Job may have waited for the Machine. */
   machinesChanged(): void {
-    if (this.#homeless.size === 0) return;
+    if (this.#unmatched.size === 0) return;
     for (const task of this.#options.objects.tasks.values()) {
-      if (!task.finished && this.#homeless.has(task.uid)) this.#work.add(keyOf(task.name));
+      if (!task.finished && this.#unmatched.has(task.uid)) this.#work.add(keyOf(task.name));
     }
   }
 
   /** Queues or drops one Task, and fails it if it can never be done. */
-  async #look(key: string, signal: AbortSignal): Promise<void> {
+  async #reconcile(key: string, signal: AbortSignal): Promise<void> {
     const { objects, clock, log } = this.#options;
     const task = objects.tasks.get(nameOfKey(key));
     if (!objects.isSynced || !task || task.finished) return;
-    const standing = this.#standing(task);
-    if (standing.kind === "do") this.#homeless.delete(task.uid);
-    if (standing.kind !== "do") this.#drop(task.uid);
-    switch (standing.kind) {
+    const decision = this.#decide(task);
+    if (decision.kind === "do") this.#unmatched.delete(task.uid);
+    if (decision.kind !== "do") this.#drop(task.uid);
+    switch (decision.kind) {
       case "do":
-        if (this.#ready.has(task.uid) || this.#given.has(task.uid) || this.#ended.has(task.uid)) return;
+        if (this.#ready.has(task.uid) || this.#served.has(task.uid) || this.#ended.has(task.uid)) return;
         this.#ready.set(task.uid, key);
-        return this.#tell();
+        return this.#notify();
       case "leave":
         return;
       case "wait":
-        if (this.#homeless.has(task.uid)) return;
-        this.#homeless.set(task.uid, "early");
-        log.info({ task: key, reason: standing.reason }, "Rufio task waiting for its machine");
+        if (this.#unmatched.has(task.uid)) return;
+        this.#unmatched.set(task.uid, "early");
+        log.info({ task: key, reason: decision.reason }, "Rufio task waiting for its machine");
         void clock.sleep(MACHINE_WITHIN_MS, signal).then(
           () => {
-            if (this.#homeless.has(task.uid)) this.#homeless.set(task.uid, "late");
+            if (this.#unmatched.has(task.uid)) this.#unmatched.set(task.uid, "late");
             this.#work.add(key);
           },
           () => undefined,
         );
         return;
       case "fail":
-        return this.#fail(task, standing.reason, signal);
+        return this.#fail(task, decision.reason, signal);
       default:
-        return standing satisfies never;
+        return decision satisfies never;
     }
   }
 
-  #standing(task: OpenTask): Standing {
+  #decide(task: OpenTask): Decision {
     const { objects, lease, owns } = this.#options;
     if (!lease.isFree || task.deleted || this.#isOrphan(task)) return { kind: "leave" };
     const job = objects.jobOfTask(task);
@@ -239,7 +234,7 @@ export class TaskQueue implements ActionSource, Waking {
     if (!read.ok) return { kind: "fail", reason: read.reason };
     if (machine) return { kind: "do", machine };
     const reason = `no Machine in ${task.name.namespace} has the connection of this Task: this worker acts on Machines alone`;
-    return { kind: this.#homeless.get(task.uid) === "late" ? "fail" : "wait", reason };
+    return { kind: this.#unmatched.get(task.uid) === "late" ? "fail" : "wait", reason };
   }
 
   /**
@@ -279,20 +274,20 @@ export class TaskQueue implements ActionSource, Waking {
     for (const [uid, key] of this.#ready) {
       const task = objects.tasks.get(nameOfKey(key));
       const isOpen = task !== undefined && !task.finished && task.uid === uid;
-      const standing = isOpen ? this.#standing(task) : undefined;
+      const decision = isOpen ? this.#decide(task) : undefined;
       const read = isOpen ? readTask(task.action) : undefined;
-      if (!isOpen || !read?.ok || standing?.kind !== "do") {
+      if (!isOpen || !read?.ok || decision?.kind !== "do") {
         this.#ready.delete(uid);
         continue;
       }
       const workflowId = keyOf({ ...task.name, ...(task.owner && { name: task.owner.name }) });
       if (inFlight.has(workflowId)) continue;
       this.#ready.delete(uid);
-      this.#given.set(uid, { key, workflowId });
+      this.#served.set(uid, { key, workflowId });
       return actionOf(read, {
         workflowId,
         task: { name: task.name.name, uid },
-        machine: machineName(standing.machine),
+        machine: machineName(decision.machine),
         image,
         version,
         begun: task.status.startTime !== undefined,
@@ -304,26 +299,25 @@ export class TaskQueue implements ActionSource, Waking {
   /** Queues Tasks again that the lane was served and no longer has in flight, although they have not ended. */
   #takeBack(inFlight: WorkflowSet): void {
     const nowMs = this.#options.clock.monotonicMs();
-    if (nowMs - this.#lookedMs < LOOK_AGAIN_MS) return;
-    this.#lookedMs = nowMs;
-    for (const [uid, { key, workflowId }] of this.#given) {
+    if (nowMs - this.#recheckedMs < RECHECK_MS) return;
+    this.#recheckedMs = nowMs;
+    for (const [uid, { key, workflowId }] of this.#served) {
       if (inFlight.has(workflowId)) continue;
-      this.#given.delete(uid);
+      this.#served.delete(uid);
       this.#work.add(key);
     }
   }
 
   #drop(uid: string): void {
     this.#ready.delete(uid);
-    this.#given.delete(uid);
+    this.#served.delete(uid);
   }
 
-  /** Call when a Task has ended or is gone. */
   #forget(task: RufioTask, key: string): void {
     const { uid, owner } = task;
     this.#drop(uid);
     this.#ended.delete(uid);
-    this.#homeless.delete(uid);
+    this.#unmatched.delete(uid);
     if (owner) {
       const keys = this.#ofJob.get(owner.uid);
       keys?.delete(key);
@@ -344,7 +338,7 @@ export class TaskQueue implements ActionSource, Waking {
     }
   }
 
-  #tell(): void {
+  #notify(): void {
     this.#changed.resolve();
     this.#changed = Promise.withResolvers();
   }
@@ -363,7 +357,6 @@ export class TaskQueue implements ActionSource, Waking {
   }
 }
 
-/** The Task of an action. */
 export function taskNameOfAction({ workflowId, taskId }: ActionId): ObjectName {
   return { namespace: nameOfKey(workflowId).namespace, name: taskId };
 }

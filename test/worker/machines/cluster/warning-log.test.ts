@@ -21,8 +21,8 @@ function warningsOn(connections: Readonly<Record<string, Readonly<Record<string,
 
 function collector() {
   const said: [message: string, fields: LogFields][] = [];
-  const say = (fields: LogFields, message: string) => void said.push([message, fields]);
-  const log: Logger = { debug: say, info: say, warn: say, error: say };
+  const logNew = (fields: LogFields, message: string) => void said.push([message, fields]);
+  const log: Logger = { debug: logNew, info: logNew, warn: logNew, error: logNew };
   return { said, warnings: new WarningLog(log) };
 }
 
@@ -39,19 +39,19 @@ describe("warnings on machines", () => {
       },
     ];
 
-    warnings.say(warningsOn(strange));
-    warnings.say(warningsOn(strange));
+    warnings.logNew(warningsOn(strange));
+    warnings.logNew(warningsOn(strange));
     expect(said).toEqual([line]);
-    warnings.say(warningsOn({ "node-1": {} }));
-    warnings.say(warningsOn(strange));
+    warnings.logNew(warningsOn({ "node-1": {} }));
+    warnings.logNew(warningsOn(strange));
     expect(said).toEqual([line, line]);
   });
 
   it("are made anew when the reason is another one", () => {
     const { said, warnings } = collector();
 
-    warnings.say(warningsOn({ "node-1": { host: "a b" } }));
-    warnings.say(warningsOn({ "node-1": { host: "h", port: 70_000 } }));
+    warnings.logNew(warningsOn({ "node-1": { host: "a b" } }));
+    warnings.logNew(warningsOn({ "node-1": { host: "h", port: 70_000 } }));
 
     expect(said.map(([, fields]) => fields["reason"])).toEqual([
       "Machine tink-system/node-1: spec.connection.host must be only a name or address",

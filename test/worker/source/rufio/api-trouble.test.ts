@@ -12,7 +12,7 @@ async function expectDone(lab: RufioLab, job = "j1") {
 
 describe.concurrent("a Job is done, and each Task of it once, although", () => {
   it.each([
-    ["Tasks are made and the answer is lost", { verb: "create", resource: "tasks" }],
+    ["Tasks are created and the answer is lost", { verb: "create", resource: "tasks" }],
     ["the status of Tasks is written and the answer is lost", { verb: "patch", resource: "tasks" }],
     ["the status of Jobs is written and the answer is lost", { verb: "patch", resource: "jobs" }],
   ] as const)("%s", async (_, matcher) => {

@@ -138,7 +138,7 @@ it.concurrent("looks at the Machines that are its own, at a few at a time, and a
   await eventually(() => expect(lab.status("node-05").powerState).toBe("on"));
 
   expect(foreign).toEqual({});
-  expect(replica.readers.most).toBe(2);
+  expect(replica.readers.concurrency).toBe(2);
   expect(replica.reads.toSorted()).toEqual(names);
 });
 

@@ -64,7 +64,7 @@ export async function startReplica(options: ReplicaOptions, onLog: (line: Logged
   const cluster = await Cluster.open({ kubeconfig: options.kubeconfig, clock, requestTimeoutMs: 10_000 });
   const commands = new SecretCommands();
   const reads: string[] = [];
-  const readers = { now: 0, most: 0 };
+  const readers = { now: 0, concurrency: 0 };
   const rufio = openRufio({
     ...{ cluster, log, clock, owns, version: "1.2.3" },
     config: { ...config.kubernetes.rufio, statusIntervalMs: options.statusIntervalMs ?? 0 },
@@ -75,7 +75,7 @@ export async function startReplica(options: ReplicaOptions, onLog: (line: Logged
       const machine = inventory.find(name);
       if (!machine) throw new Error(`no machine ${name}`);
       readers.now += 1;
-      readers.most = Math.max(readers.most, readers.now);
+      readers.concurrency = Math.max(readers.concurrency, readers.now);
       const client = new BmcClient(await inventory.resolveConnection(machine, { commands, signal }), {
         retriesSilence: false,
       });

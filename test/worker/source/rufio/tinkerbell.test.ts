@@ -41,7 +41,7 @@ describe.concurrent.each([
   ["a cluster with its controllers", true],
   ["Tinkerbell's own API server, which collects no garbage", false],
 ])("in %s", (_, controllers) => {
-  it("does the Job of the netboot mode, and again when the workflow is made anew", async () => {
+  it("does the Job of the netboot mode, and again when the workflow is created anew", async () => {
     await using lab = await rufioLab({ cluster: { controllers } });
     lab.addMachine();
     await lab.replica();
@@ -161,7 +161,7 @@ it.concurrent("asks little of the API for a Job of three Tasks", async () => {
 
   await bootJob(lab, "netboot-w1", [power("off"), bootOnce("pxe"), power("on")]);
 
-  // A Task is made, begun and ended; a Job is begun and ended; before each the Lease is looked at.
+  // A Task is created, begun and ended; a Job is begun and ended; before each the Lease is looked at.
   expect(lab.cluster.countBy("create", "tasks")).toBe(3);
   expect(
     lab.cluster.requests.filter(({ verb, resource }) => verb === "patch" && resource === "tasks"),
