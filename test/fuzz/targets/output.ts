@@ -116,7 +116,7 @@ export const outputTargets: readonly Target[] = [
       if (/[\p{Cc}\u2028]/u.test(text.slice(0, -1).replaceAll("\t", "")))
         throw new Error("a control character");
     },
-    covers: ["readLogLine", "LastLines"],
+    covers: ["RecentLines", "readLogLine", "LastLines"],
   },
   {
     name: "status-page-text",

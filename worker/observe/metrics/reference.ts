@@ -37,7 +37,7 @@ A dashboard for Grafana is [\`deploy/grafana/pbnj-worker.json\`](../deploy/grafa
 Prometheus are [\`deploy/prometheus/alerts.yaml\`](../deploy/prometheus/alerts.yaml).
 `;
 
-/** The page `docs/metrics.md`: every metric with its labels, from the definitions. */
+/** The page `docs/metrics.md`. */
 export function renderMetricsPage(): string {
   const all: readonly MetricDefinition[] = Object.values(definitions);
   const histograms = all.filter(({ type }) => type === "histogram");
