@@ -1,8 +1,8 @@
 import { EXIT_OK, exitCodeOf } from "../shared/contract/exit-code.ts";
 import { suggestion } from "../shared/nearest-name.ts";
 import { catalogue, loadAction } from "./catalogue.ts";
-import { main } from "./harness/main.ts";
 import { writeText } from "./harness/result/write-text.ts";
+import { main } from "./harness/run/main.ts";
 
 /**
  * The program of the action that `argv` names first, with the rest of `argv`. Ends the process. `program` is what stands before

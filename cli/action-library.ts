@@ -1,6 +1,6 @@
 import { catalogue, loadAction } from "../actions/catalogue.ts";
 import { inputNames } from "../actions/input-names.ts";
-import type { ActionLibrary } from "../worker/runtime/in-process/action-library.ts";
+import type { ActionLibrary } from "../worker/runtime/action-library.ts";
 
 /** This project's actions, each loaded when it is first asked for. */
 export const actionLibrary: ActionLibrary = {

@@ -1,9 +1,9 @@
 import { workerCommands } from "../worker/commands.ts";
-import type { OwnProgram } from "../worker/runtime/in-process/own-program.ts";
+import type { SelfProgram } from "../worker/runtime/self-program.ts";
 import type { ProgramCommand } from "./command.ts";
 
 /** Every command, in the order of the help. */
-export function programCommands(own: OwnProgram): readonly ProgramCommand[] {
+export function programCommands(own: SelfProgram): readonly ProgramCommand[] {
   return [
     ...workerCommands(own),
     {

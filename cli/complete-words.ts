@@ -1,12 +1,12 @@
 import type { Command } from "commander";
-import type { OwnProgram } from "../worker/runtime/in-process/own-program.ts";
+import type { SelfProgram } from "../worker/runtime/self-program.ts";
 import type { ProgramCommand } from "./command.ts";
 import { programCommands } from "./commands.ts";
 import { type Completion, nothing } from "./completion/candidate.ts";
 import { completeFlags } from "./completion/complete-flags.ts";
 
 export interface CompletionContext {
-  readonly own: OwnProgram;
+  readonly own: SelfProgram;
   /** Whether anybody sees descriptions; those of the actions mean that all of them are loaded. */
   readonly described: boolean;
 }

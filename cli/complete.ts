@@ -1,6 +1,6 @@
 import { writeText } from "../actions/harness/result/write-text.ts";
 import { EXIT_OK } from "../shared/contract/exit-code.ts";
-import type { OwnProgram } from "../worker/runtime/in-process/own-program.ts";
+import type { SelfProgram } from "../worker/runtime/self-program.ts";
 import { completeWords } from "./complete-words.ts";
 import { readBashWords } from "./completion/bash-words.ts";
 import type { Completion } from "./completion/candidate.ts";
@@ -10,12 +10,16 @@ import type { Completion } from "./completion/candidate.ts";
  * first line says what the shell adds by itself (`files`, `folders`, `none`), each other one is a word and, for all but bash, a
  * tab and its description where it has one. Whatever goes wrong, nothing is printed: it would stand in somebody's prompt. Ends the process.
  */
-export async function complete([shell, , ...words]: readonly string[], own: OwnProgram): Promise<never> {
+export async function complete([shell, , ...words]: readonly string[], own: SelfProgram): Promise<never> {
   await writeText(process.stdout, await answer(shell, words, own).catch(() => ""));
   process.exit(EXIT_OK);
 }
 
-async function answer(shell: string | undefined, words: readonly string[], own: OwnProgram): Promise<string> {
+async function answer(
+  shell: string | undefined,
+  words: readonly string[],
+  own: SelfProgram,
+): Promise<string> {
   if (shell === "bash") {
     const { earlier, current, ownLength } = readBashWords(words);
     const { candidates, paths } = await completeWords(earlier, current, { own, described: false });

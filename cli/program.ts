@@ -4,7 +4,7 @@ import { nearestName } from "../shared/nearest-name.ts";
 import { printableLines } from "../shared/printable.ts";
 import { unknownArgumentProblems } from "../shared/unknown-arguments.ts";
 import { version } from "../shared/version.ts";
-import type { OwnProgram } from "../worker/runtime/in-process/own-program.ts";
+import type { SelfProgram } from "../worker/runtime/self-program.ts";
 import type { ProgramCommand } from "./command.ts";
 import { programCommands } from "./commands.ts";
 import { endWithUsage } from "./usage-problem.ts";
@@ -13,7 +13,7 @@ const NAME = "pbnj-worker";
 const FLAGS = ["--help", "-h", "--version", "-V"];
 
 /** Runs the command that `argv` begins with. Resolves when it has ended; most commands end the process. */
-export async function runProgram(argv: readonly string[], own: OwnProgram): Promise<void> {
+export async function runProgram(argv: readonly string[], own: SelfProgram): Promise<void> {
   const commands = programCommands(own);
   const [word] = argv;
   const asked = commands.find(({ name }) => name === word);
@@ -51,7 +51,11 @@ function createProgram(): Command {
   );
 }
 
-function problemWith(word: string, commands: readonly ProgramCommand[], own: OwnProgram): string | undefined {
+function problemWith(
+  word: string,
+  commands: readonly ProgramCommand[],
+  own: SelfProgram,
+): string | undefined {
   if (word.startsWith("-")) return unknownArgumentProblems([word], FLAGS)[0];
   const names = commands.map(({ name }) => name);
   const command = nearestName(word, names);

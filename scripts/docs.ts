@@ -8,6 +8,7 @@ import { renderMetricsPage } from "../worker/observe/metrics/reference.ts";
 import { refreshActionReadme } from "./action-readme/action-readme.ts";
 import { chartFiles } from "./chart/chart-files.ts";
 import { refreshDoctorPage } from "./doctor-page.ts";
+import { refreshLibraryPage } from "./library-page.ts";
 import { refreshBetweenMarks } from "./marked-part.ts";
 import { refreshProviderPage, refreshProviderTable } from "./provider-pages.ts";
 
@@ -17,6 +18,7 @@ type Render = (current: string) => string | Promise<string>;
 export const pages: Readonly<Record<string, Render>> = {
   "README.md": refreshActionList,
   "actions/input-names.ts": renderInputNames,
+  "docs/bmc.md": refreshLibraryPage,
   "docs/configuration.md": renderConfigurationPage,
   "docs/doctor.md": refreshDoctorPage,
   "docs/metrics.md": renderMetricsPage,
@@ -69,6 +71,6 @@ function actionReadme(name: string): Render {
 if (import.meta.main) {
   for (const [path, render] of Object.entries(pages)) {
     const file = new URL(`../${path}`, import.meta.url);
-    await writeFile(file, await render(await readFile(file, "utf8")));
+    await writeFile(file, await render(await readFile(file, "utf8").catch(() => "")));
   }
 }

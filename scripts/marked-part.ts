@@ -1,6 +1,6 @@
-const END = "<!-- end of the generated part -->";
+export const END = "<!-- end of the generated part -->";
 
-/** A page with the part between the marks made anew; the rest is the author's. Throws when it lacks the marks. */
+/** The page with the part between the marks replaced. Throws when it lacks the marks. */
 export function refreshBetweenMarks(page: string, startMark: string, part: string): string {
   const start = page.indexOf(startMark);
   const end = page.indexOf(END);

@@ -1,4 +1,7 @@
-/** Thrown (as the signal's reason) when a bounded wait ran out; callers translate it into their own error. */
+import { type Clock, systemClock } from "./clock.ts";
+import { raceAbort } from "./race-abort.ts";
+
+/** The signal's reason when the time is over; callers translate it into an error of their own. */
 export class TimeoutReached extends Error {
   override readonly name = "TimeoutReached";
   readonly afterMs: number;
@@ -9,28 +12,32 @@ export class TimeoutReached extends Error {
   }
 }
 
+/** Made once, because an abort without a reason makes an error with its stack each time. */
+const SETTLED = new Error("the work has settled");
+
 /**
- * Runs `work` with a signal that aborts when `signal` does, or with a `TimeoutReached` after `ms`.
- * The wait itself ends with the signal, even where `work` is slow to notice.
+ * Runs `work` with a signal that aborts when `signal` does, or with a `TimeoutReached` after `ms`. Rejects as soon as that
+ * signal aborts, even if `work` is slow to notice.
  */
 export async function withTimeout<T>(
   ms: number,
   signal: AbortSignal,
   work: (signal: AbortSignal) => Promise<T>,
+  clock: Clock = systemClock,
 ): Promise<T> {
   signal.throwIfAborted();
-  const controller = new AbortController();
-  const onAbort = () => controller.abort(signal.reason);
+  const bound = new AbortController();
+  const timer = new AbortController();
+  const onAbort = () => bound.abort(signal.reason);
   signal.addEventListener("abort", onAbort, { once: true });
-  const timer = setTimeout(() => controller.abort(new TimeoutReached(ms)), ms);
-  const ended = new Promise<never>((_, reject) => {
-    controller.signal.addEventListener("abort", () => reject(controller.signal.reason), { once: true });
-  });
-  ended.catch(() => undefined);
+  clock.sleep(ms, timer.signal).then(
+    () => bound.abort(new TimeoutReached(ms)),
+    () => undefined,
+  );
   try {
-    return await Promise.race([work(controller.signal), ended]);
+    return await raceAbort(work(bound.signal), bound.signal);
   } finally {
-    clearTimeout(timer);
+    timer.abort(SETTLED);
     signal.removeEventListener("abort", onAbort);
   }
 }

@@ -1,18 +1,18 @@
 import type { Command } from "commander";
-import type { OwnProgram } from "./runtime/in-process/own-program.ts";
+import type { SelfProgram } from "./runtime/self-program.ts";
 
-/** A command of the worker's. What it needs is loaded when it is defined or run, not when it is listed. */
+/** A command of the worker. Its modules are loaded when it is defined or run, not when it is listed. */
 export interface WorkerCommand {
   readonly name: string;
-  /** What follows the name, for help. */
+  /** For help, after the name. */
   readonly usage: string;
   /** One line. */
   readonly summary: string;
-  /** Gives the command its options, arguments and what it does. */
+  /** Adds options, arguments and the action. */
   define(command: Command): Promise<void>;
 }
 
-export function workerCommands(own: OwnProgram): readonly WorkerCommand[] {
+export function workerCommands(own: SelfProgram): readonly WorkerCommand[] {
   return [
     {
       name: "start",

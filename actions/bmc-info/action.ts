@@ -1,5 +1,5 @@
+import { describeInfo } from "../../shared/bmc/operations/manager.ts";
 import { defineAction } from "../harness/action.ts";
-import { describeInfo } from "../harness/result/describe-info.ts";
 
 export default defineAction({
   name: "bmc-info",

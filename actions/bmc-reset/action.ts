@@ -1,6 +1,6 @@
+import { describeInfo } from "../../shared/bmc/operations/manager.ts";
 import { defineAction } from "../harness/action.ts";
 import { choice, duration } from "../harness/input/input.ts";
-import { describeInfo } from "../harness/result/describe-info.ts";
 import { reportPlan } from "../harness/run/dry-run.ts";
 
 export default defineAction({

@@ -1,24 +1,17 @@
 import type { BmcClient } from "../../shared/bmc/client.ts";
-import type { SessionDescription } from "../../shared/bmc/session-description.ts";
+import { type Finding, failed, notTried, unsupported } from "../../shared/bmc/operations/finding.ts";
+import type { SessionDescription } from "../../shared/bmc/operations/provider.ts";
 import type { Clock } from "../../shared/clock.ts";
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import type { ErrorClass } from "../../shared/contract/error-class.ts";
 import type { ProviderName } from "../../shared/contract/vocabulary.ts";
-import {
-  CHECK_NAMES,
-  type CheckName,
-  type CheckRow,
-  type Finding,
-  failed,
-  notTried,
-  unsupported,
-} from "./check-row.ts";
-import { LOOKS } from "./looks.ts";
+import type { CheckRow } from "./check-row.ts";
+import { CHECK_NAMES, type CheckName, checkNamed } from "./checks.ts";
 
 export interface ProviderChecks {
   readonly provider: ProviderName;
   readonly rows: readonly CheckRow[];
-  /** Why not everything was looked at; undefined where it was. */
+  /** Why some checks did not run; undefined if all did. */
   readonly endedBy: ErrorClass | undefined;
   readonly durationMs: number;
   readonly roundTrips: number;
@@ -31,10 +24,10 @@ export interface CheckOptions {
   readonly required: readonly CheckName[];
 }
 
-/** Classes with which a BMC that has gone, or a user that was locked out, answers whatever is asked. */
+/** Classes with which a BMC that has gone, or for a user that was locked out, every call fails. */
 const ENDING: ReadonlySet<ErrorClass | undefined> = new Set(["unreachable", "timeout", "auth", "tls"]);
 
-/** Looks at everything through one provider, and logs out. Rejects only when `signal` aborts. */
+/** Runs all checks through one provider, and logs out. Rejects only when `signal` aborts. */
 export async function checkProvider(
   provider: ProviderName,
   client: BmcClient,
@@ -42,16 +35,16 @@ export async function checkProvider(
   signal: AbortSignal,
 ): Promise<ProviderChecks> {
   const startedMs = options.clock.monotonicMs();
-  const look = new Looker(provider, client, options, signal);
+  const checks = new ProviderCheck(provider, client, options, signal);
   try {
-    await look.atEverything();
+    await checks.runAll();
   } finally {
     await client.close();
   }
   return {
     provider,
-    rows: look.rows,
-    endedBy: look.endedBy,
+    rows: checks.rows,
+    endedBy: checks.endedBy,
     durationMs: Math.round(options.clock.monotonicMs() - startedMs),
     roundTrips: client.roundTrips,
   };
@@ -62,15 +55,15 @@ const NOT_TRIED: Readonly<Partial<Record<ErrorClass, string>>> = {
   tls: "TLS with the BMC fails",
 };
 
-class Looker {
+class ProviderCheck {
   readonly rows: CheckRow[] = [];
-  /** Why nothing more is asked. */
+  /** Why the other checks do not run. */
   endedBy: ErrorClass | undefined;
   readonly #provider: ProviderName;
   readonly #client: BmcClient;
   readonly #options: CheckOptions;
   readonly #signal: AbortSignal;
-  /** The class of the last answer when it was one of `ENDING`. */
+  /** The class of the last failure if it is one of `ENDING`. */
   #ending: ErrorClass | undefined;
 
   constructor(provider: ProviderName, client: BmcClient, options: CheckOptions, signal: AbortSignal) {
@@ -80,10 +73,10 @@ class Looker {
     this.#signal = signal;
   }
 
-  async atEverything(): Promise<void> {
+  async runAll(): Promise<void> {
     const session = await this.#logIn();
     if (!session) return;
-    for (const check of CHECK_NAMES) if (check !== "login") await this.#at(check, session);
+    for (const check of CHECK_NAMES) if (check !== "login") await this.#run(check, session);
   }
 
   async #logIn(): Promise<SessionDescription | undefined> {
@@ -98,8 +91,8 @@ class Looker {
     return session;
   }
 
-  async #at(check: Exclude<CheckName, "login">, session: SessionDescription): Promise<void> {
-    const { capability, look } = LOOKS[check];
+  async #run(check: Exclude<CheckName, "login">, session: SessionDescription): Promise<void> {
+    const { capability, run } = checkNamed(check);
     if (capability !== undefined && !session.capabilities.includes(capability)) {
       this.#add(check, unsupported(`not part of the provider ${this.#provider}`));
       return;
@@ -110,15 +103,15 @@ class Looker {
     }
     const { clock, maxClockSkewMs } = this.#options;
     const context = { client: this.#client, session, clock, maxClockSkewMs, signal: this.#signal };
-    await this.#ask(check, () => look(context));
+    await this.#ask(check, () => run(context));
   }
 
-  /** One answer of that kind may be about what was asked; two in a row are about the BMC or the user. */
-  async #ask(check: CheckName, look: () => Promise<Finding | undefined>): Promise<void> {
+  /** One such failure may be about the call; two in a row are about the BMC or the user. */
+  async #ask(check: CheckName, ask: () => Promise<Finding | undefined>): Promise<void> {
     const { clock } = this.#options;
     const startedMs = clock.monotonicMs();
     const tripsBefore = this.#client.roundTrips;
-    const finding = await this.#settle(look);
+    const finding = await this.#settle(ask);
     if (!finding) return;
     const durationMs = Math.round(clock.monotonicMs() - startedMs);
     const cost = { durationMs, roundTrips: this.#client.roundTrips - tripsBefore };
@@ -128,9 +121,9 @@ class Looker {
     this.#ending = ending;
   }
 
-  async #settle(look: () => Promise<Finding | undefined>): Promise<Finding | undefined> {
+  async #settle(ask: () => Promise<Finding | undefined>): Promise<Finding | undefined> {
     try {
-      return await look();
+      return await ask();
     } catch (thrown) {
       this.#signal.throwIfAborted();
       const error = BmcError.from(thrown);

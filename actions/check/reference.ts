@@ -1,17 +1,10 @@
 import { z } from "zod";
+import { CHECK_STATES, type Finding, failed, ok, unsupported } from "../../shared/bmc/operations/finding.ts";
 import { ErrorClass } from "../../shared/contract/error-class.ts";
 import { ProviderName } from "../../shared/contract/vocabulary.ts";
 import type { ActionReference } from "../harness/input/reference.ts";
-import {
-  CHECK_NAMES,
-  CHECK_STATES,
-  type CheckName,
-  type CheckRow,
-  type Finding,
-  failed,
-  ok,
-  unsupported,
-} from "./check-row.ts";
+import type { CheckRow } from "./check-row.ts";
+import { CHECK_NAMES, type CheckName } from "./checks.ts";
 
 const provider = z.enum(ProviderName.options);
 const durationMs = z.int().min(0);

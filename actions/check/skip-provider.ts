@@ -1,6 +1,6 @@
+import { notTried } from "../../shared/bmc/operations/finding.ts";
 import type { ProviderName } from "../../shared/contract/vocabulary.ts";
 import type { ProviderChecks } from "./check-provider.ts";
-import { notTried } from "./check-row.ts";
 
 /** The row of a provider that is not tried: another one's BMC refused the password, or its TLS failed. */
 export function skipProvider(

@@ -2,8 +2,8 @@ import { mostTelling } from "../../shared/bmc/link/race.ts";
 import { loadProvider } from "../../shared/bmc/providers/load.ts";
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import type { ProviderChecks } from "./check-provider.ts";
-import type { CheckName, CheckRow } from "./check-row.ts";
-import { LOOKS } from "./looks.ts";
+import type { CheckRow } from "./check-row.ts";
+import { type CheckName, checkNamed } from "./checks.ts";
 
 /**
  * The error of the first required check that is ok with no provider; undefined when there is none. A TLS failure with any
@@ -51,7 +51,7 @@ function errorOf(rows: readonly CheckRow[]): BmcError {
 
 /** The failed logins of the providers that might have had it. */
 async function shutOut(check: CheckName, rows: readonly CheckRow[]): Promise<readonly CheckRow[]> {
-  const capability = check === "login" ? undefined : LOOKS[check].capability;
+  const capability = check === "login" ? undefined : checkNamed(check).capability;
   const logins = rows.filter((row) => row.check === "login" && row.state !== "ok");
   if (capability === undefined) return logins;
   const providers = await Promise.all(logins.map(({ provider }) => loadProvider(provider)));

@@ -1,4 +1,4 @@
-import { countEntries } from "../../shared/bmc/operations/sel.ts";
+import { count } from "../../shared/count.ts";
 import { defineAction } from "../harness/action.ts";
 import { reportPlan } from "../harness/run/dry-run.ts";
 
@@ -10,6 +10,6 @@ export default defineAction({
   run: async ({ bmc, dryRun, signal }) => {
     if (!dryRun) return bmc.clearSel(signal);
     const { before, steps } = await bmc.planClearSel(signal);
-    return reportPlan({ before: undefined, steps }, `${countEntries(before)} in the event log`);
+    return reportPlan({ before: undefined, steps }, `${count(before, "entry", "entries")} in the event log`);
   },
 });

@@ -2,7 +2,7 @@ import type { BmcClient } from "../../shared/bmc/client.ts";
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import type { ProviderName } from "../../shared/contract/vocabulary.ts";
 import type { Logger } from "../../shared/logger.ts";
-import type { InputFields, InputOf } from "./input/input.ts";
+import type { ActionDescription, InputFields, InputOf } from "./input/input.ts";
 
 export interface ActionContext<Fields extends InputFields> {
   readonly bmc: BmcClient;
@@ -44,16 +44,10 @@ export class ActionFailure extends BmcError {
   }
 }
 
-export interface Action<Fields extends InputFields = InputFields, Data = unknown> {
-  /** The folder's and the image's name. */
-  readonly name: string;
-  /** One line, for `--help`, lists and the registry. */
-  readonly summary: string;
-  readonly input: Fields;
+export interface Action<Fields extends InputFields = InputFields, Data = unknown>
+  extends ActionDescription<Fields> {
   /** Whether running it a second time leaves the machine as after the first. */
   readonly idempotent: boolean;
-  /** Rules that span fields, as problems that name the environment variables. */
-  check?(input: InputOf<NoInfer<Fields>>): readonly string[];
   run(context: ActionContext<NoInfer<Fields>>): Promise<ActionReport<Data>>;
   /** The data for people, where a table says more than a line; see `OUTPUT`. */
   table?(data: NoInfer<Data>): string;

@@ -1,4 +1,4 @@
-import type { Hardware } from "../../shared/bmc/provider.ts";
+import type { Hardware } from "../../shared/bmc/operations/inventory.ts";
 import { gibibytes } from "./sizes.ts";
 
 /**

@@ -1,4 +1,4 @@
-import type { Hardware } from "../../shared/bmc/provider.ts";
+import type { Hardware } from "../../shared/bmc/operations/inventory.ts";
 import { formatTable } from "../../shared/table.ts";
 import { gibibytes, gigabytes } from "./sizes.ts";
 

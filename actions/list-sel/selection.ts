@@ -1,5 +1,5 @@
-import { countEntries } from "../../shared/bmc/operations/sel.ts";
-import type { SelEntry } from "../../shared/bmc/provider.ts";
+import type { SelEntry } from "../../shared/bmc/operations/sel.ts";
+import { count } from "../../shared/count.ts";
 import { formatTable } from "../../shared/table.ts";
 
 /** From the least severe to the most. */
@@ -37,7 +37,7 @@ export function describeSelection(
   least: Severity,
 ): string {
   if (total === 0) return "the event log is empty";
-  const counted = `${countEntries(total)} in the event log`;
+  const counted = `${count(total, "entry", "entries")} in the event log`;
   const remarks = [
     ...(least === "ok" ? [] : [least === "critical" ? "" : `${matching} of at least ${least}`]),
     ...(entries.length < matching ? [`the newest ${entries.length} listed`] : []),

@@ -1,7 +1,8 @@
 import type { BmcClient } from "../../shared/bmc/client.ts";
+import type { BootOverride } from "../../shared/bmc/operations/boot.ts";
 import { describeOverride, UNREAD_OVERRIDE } from "../../shared/bmc/operations/boot.ts";
+import type { MediaState } from "../../shared/bmc/operations/media.ts";
 import { describeMedia } from "../../shared/bmc/operations/media.ts";
-import type { BootOverride, MediaState } from "../../shared/bmc/provider.ts";
 import type { PowerState } from "../../shared/contract/vocabulary.ts";
 import { type PowerTimeouts, powerRequest } from "./perform-task.ts";
 import type { Task } from "./task.ts";

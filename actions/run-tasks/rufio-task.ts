@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import type { BootRequest } from "../../shared/bmc/provider.ts";
+import type { BootRequest } from "../../shared/bmc/operations/boot.ts";
 import { BootDevice } from "../../shared/contract/vocabulary.ts";
 import { MEDIA_URL } from "../harness/input/media-input.ts";
 import { POWER_ACTIONS, type Task } from "./task.ts";

@@ -1,4 +1,5 @@
 import { BmcError } from "../../shared/contract/bmc-error.ts";
+import { defined } from "../../shared/defined.ts";
 import { type ActionContext, ActionFailure, type ActionReport } from "../harness/action.ts";
 import type { InputFields } from "../harness/input/input.ts";
 import { type DryRunData, describeSteps } from "../harness/run/dry-run.ts";
@@ -35,7 +36,7 @@ export async function runTasks(
   const done: DoneTask[] = [];
   const hasChanged = () => done.some(({ changed }) => changed);
   // Whether the task that is under way has changed anything, nobody knows.
-  const soFar = () => ({ ...(hasChanged() ? { changed: true } : {}), data: { tasks: [...done] } });
+  const soFar = () => ({ ...defined({ changed: hasChanged() || undefined }), data: { tasks: [...done] } });
   await refuseImpossible({ bmc, signal }, tasks, timeouts);
   for (const [index, task] of tasks.entries()) {
     const place = placeOf(tasks, index, task);

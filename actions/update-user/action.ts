@@ -1,3 +1,4 @@
+import { defined } from "../../shared/defined.ts";
 import { defineAction } from "../harness/action.ts";
 import { checkPassword, passwordInput } from "../harness/input/password-input.ts";
 import { userName, userRole } from "../harness/input/user-input.ts";
@@ -14,7 +15,7 @@ export default defineAction({
   ],
   run: (context) => {
     const { userName: name, role } = context.input;
-    return runPutUser(context, { name, ...(role ? { role } : {}), mustExist: true });
+    return runPutUser(context, { name, ...defined({ role }), mustExist: true });
   },
 });
 

@@ -1,5 +1,5 @@
 import type { Clock } from "../../shared/clock.ts";
-import { CertainTime } from "../../worker/cluster/sharing/certain-time.ts";
+import { ElapsedTime } from "../../worker/cluster/sharing/elapsed-time.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
 /** `stopped` is SIGSTOP: its clocks go on; `suspended` is a sleeping machine: the monotonic one stands still. */
@@ -17,7 +17,7 @@ export class Host {
   #suspendedMs = 0;
   #sinceMs = 0;
   readonly clock: Clock;
-  readonly certainTime: CertainTime;
+  readonly certainTime: ElapsedTime;
 
   constructor(time: VirtualTime, rate = 1) {
     this.#time = time;
@@ -28,7 +28,7 @@ export class Host {
       monotonicMs: () => upMs() - this.#stoodStillMs() * rate,
       sleep: (ms, signal) => this.#sleep(ms, signal),
     };
-    this.certainTime = new CertainTime(this.clock, upMs);
+    this.certainTime = new ElapsedTime(this.clock, upMs);
   }
 
   get state(): HostState {

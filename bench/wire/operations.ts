@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import type { BmcClient } from "../../shared/bmc/client.ts";
-import type { Session } from "../../shared/bmc/provider.ts";
+import type { Session } from "../../shared/bmc/operations/provider.ts";
 import type { SimulatedMachine } from "../../test/simulators/machine.ts";
 
 /** The rows of the budget tables. */

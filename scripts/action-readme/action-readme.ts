@@ -1,7 +1,7 @@
 import type { Action } from "../../actions/harness/action.ts";
 import type { ActionReference } from "../../actions/harness/input/reference.ts";
 import { version } from "../../shared/version.ts";
-import { refreshBetweenMarks } from "../marked-part.ts";
+import { END, refreshBetweenMarks } from "../marked-part.ts";
 import { handExample, templateExample } from "./examples.ts";
 import { inputTables } from "./input-tables.ts";
 import { outputTable } from "./output-table.ts";
@@ -21,7 +21,7 @@ given. Under pbnj-worker the connection comes from its inventory; by hand it is 
 const OUTPUT = `Beside what every result has: \`action\`, \`machine\`, \`ok\`, on failure its \`class\`, \`message\`, \`provider\`, \`durationMs\`,
 \`roundTrips\`, and \`hint\`, what was learned about the BMC.`;
 
-/** An action's README with all that follows from the action made anew; what it means is the author's. */
+/** An action's README with its generated part replaced; a missing one is created. */
 export function refreshActionReadme(readme: string, action: Action, reference: ActionReference): string {
   const image = `${EXAMPLE_REGISTRY}/${action.name}:v${version}`;
   const parts = [
@@ -39,7 +39,8 @@ export function refreshActionReadme(readme: string, action: Action, reference: A
     outputTable(reference),
     fenced("json", JSON.stringify(reference.result, undefined, 2)),
   ];
-  return refreshBetweenMarks(readme, START, parts.filter((part) => part !== "").join("\n\n"));
+  const page = readme === "" ? `# ${action.name}\n\n${action.summary}.\n\n${START}\n\n${END}\n` : readme;
+  return refreshBetweenMarks(page, START, parts.filter((part) => part !== "").join("\n\n"));
 }
 
 function fenced(language: string, text: string): string {

@@ -96,7 +96,7 @@ export async function bundleProgram(directory: string): Promise<Metafile> {
 function actionEntry(name: string): string {
   return [
     `import action from "./actions/${name}/action.ts";`,
-    `import { main } from "./actions/harness/main.ts";`,
+    `import { main } from "./actions/harness/run/main.ts";`,
     `await main(action);`,
   ].join("\n");
 }

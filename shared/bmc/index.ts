@@ -13,29 +13,18 @@ export type {
 } from "../contract/vocabulary.ts";
 export type { Logger } from "../logger.ts";
 export { Secret } from "../secret.ts";
-export { BmcClient, type BmcClientOptions, type Plan } from "./client.ts";
-export type { BootReport } from "./operations/boot.ts";
-export type { ManagerResetReport } from "./operations/manager.ts";
-export type { MediaReport } from "./operations/media.ts";
+export { BmcClient, type BmcClientOptions, type Offer } from "./client.ts";
+export type { Plan } from "./operations/access.ts";
+export type { BootOverride, BootReport, BootRequest } from "./operations/boot.ts";
+export type { Finding } from "./operations/finding.ts";
+export type { Hardware } from "./operations/inventory.ts";
+export type { BmcInfo, BmcResetKind, ManagerResetReport } from "./operations/manager.ts";
+export type { MediaReport, MediaState } from "./operations/media.ts";
 export type { NmiReport } from "./operations/nmi.ts";
-export type { NtpReport } from "./operations/ntp.ts";
+export type { NtpReport, NtpRequest, NtpSettings } from "./operations/ntp.ts";
 export type { OffMode, PowerReport, PowerRequest } from "./operations/power.ts";
-export type { SelReport } from "./operations/sel.ts";
+export type { SessionDescription } from "./operations/provider.ts";
+export type { Screenshot } from "./operations/screenshot.ts";
+export type { SelEntry, SelReport } from "./operations/sel.ts";
 export type { SolReport } from "./operations/sol.ts";
-export type { UserReport, UserRequest } from "./operations/users.ts";
-export type {
-  BmcInfo,
-  BmcResetKind,
-  BmcUser,
-  BootOverride,
-  BootRequest,
-  Hardware,
-  MediaState,
-  NtpRequest,
-  NtpSettings,
-  Offer,
-  Screenshot,
-  SelEntry,
-  UserRole,
-} from "./provider.ts";
-export type { SessionDescription } from "./session-description.ts";
+export type { BmcUser, UserReport, UserRequest, UserRole } from "./operations/user-port.ts";

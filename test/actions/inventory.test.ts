@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { describeHardware } from "../../actions/inventory/describe-hardware.ts";
 import { hardwareTables } from "../../actions/inventory/hardware-tables.ts";
 import { reference } from "../../actions/inventory/reference.ts";
-import type { Hardware } from "../../shared/bmc/provider.ts";
+import type { Hardware } from "../../shared/bmc/operations/inventory.ts";
 import { SimulatedMachine } from "../simulators/machine.ts";
 import { resultOf, runAction } from "./action-process.ts";
 import { actionLab, TESTED_PROVIDERS } from "./lab.ts";

@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import type { Action } from "../../actions/harness/action.ts";
 import { readInput } from "../../actions/harness/input/read-input.ts";
 import { BmcClient } from "../../shared/bmc/client.ts";
-import type { Capability } from "../../shared/bmc/provider.ts";
+import type { Capability } from "../../shared/bmc/operations/table.ts";
 import { loadProvider, type ProviderLoader } from "../../shared/bmc/providers/load.ts";
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { ProviderName } from "../../shared/contract/vocabulary.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { catalogue } from "../../actions/catalogue.ts";
 import type { ActionReference } from "../../actions/harness/input/reference.ts";
-import type { Capability } from "../../shared/bmc/provider.ts";
+import type { Capability } from "../../shared/bmc/operations/table.ts";
 import { ActionResult } from "../../shared/contract/result.ts";
 import type { ProviderName } from "../../shared/contract/vocabulary.ts";
 import { TESTED_PROVIDERS, type TestedProvider } from "./lab.ts";

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "undici";
-import { LABEL } from "../../worker/runtime/docker/container-spec.ts";
+import { LABEL } from "../../worker/runtime/docker/spec.ts";
 import { SimulatedMachine, type SimulatedMachineOptions } from "../simulators/machine.ts";
 import { type RedfishBmcOptions, startRedfishBmc } from "../simulators/redfish/bmc.ts";
 import { startTinkServer, type TinkServer } from "../simulators/tink/server.ts";

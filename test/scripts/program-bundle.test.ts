@@ -113,9 +113,9 @@ describe("the bundled program", () => {
   });
 
   it("loads neither the worker nor a BMC provider to complete what is typed", () => {
-    const reached = reachedFrom("cli/completion/complete.ts", "import-statement");
+    const reached = reachedFrom("cli/complete.ts", "import-statement");
 
-    expect(reached).toContain("cli/completion/complete-words.ts");
+    expect(reached).toContain("cli/complete-words.ts");
     expect(reached.filter((source) => /provider\.ts$|connectrpc|commander|zod/.test(source))).toEqual([]);
     const own = reached.filter((source) => source.startsWith("worker/"));
     expect(own).toEqual(["worker/commands.ts"]);

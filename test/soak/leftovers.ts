@@ -1,7 +1,7 @@
 import { readdir, readFile, readlink } from "node:fs/promises";
 import { join } from "node:path";
 import { containerEngine } from "../../scripts/images/container-engine.ts";
-import { LABEL } from "../../worker/runtime/docker/container-spec.ts";
+import { LABEL } from "../../worker/runtime/docker/spec.ts";
 import type { Finding } from "./records.ts";
 
 /** Processes other than `known` that bear a text in their environment, such as the ID of a state directory. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { LABEL } from "../../worker/runtime/docker/container-spec.ts";
+import { LABEL } from "../../worker/runtime/docker/spec.ts";
 import { eventually } from "../actions/lab.ts";
 import { HttpListener } from "../simulators/http-listener.ts";
 import { startIpmiBmc } from "../simulators/ipmi/bmc.ts";

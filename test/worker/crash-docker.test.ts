@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { LABEL } from "../../worker/runtime/docker/container-spec.ts";
+import { LABEL } from "../../worker/runtime/docker/spec.ts";
 import { isOver } from "../simulators/tink/workflow.ts";
 import { buildActionImages } from "../support/action-images.ts";
 import { describeWithDocker, dockerCli, dockerSocketPath, removeContainers } from "../support/docker.ts";

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { expect, vi } from "vitest";
 import type { JournalEntry } from "../../worker/journal/entry.ts";
 import { decodeEntry } from "../../worker/journal/entry-text.ts";
-import { MARK_VARIABLE } from "../../worker/runtime/process/child-environment.ts";
 import { processesWith } from "../../worker/runtime/process/process-table.ts";
+import { LABEL_VARIABLE } from "../../worker/runtime/process/spec.ts";
 import { SimulatedMachine, type SimulatedMachineOptions } from "../simulators/machine.ts";
 import { startRedfishBmc } from "../simulators/redfish/bmc.ts";
 import { startTinkServer } from "../simulators/tink/server.ts";
@@ -143,10 +143,10 @@ export async function crashLab(
 
     /** The processes launched from this state directory that still run. */
     async processes(): Promise<readonly number[]> {
-      const marked = await processesWith(MARK_VARIABLE.key);
+      const marked = await processesWith(LABEL_VARIABLE.key);
       const id = await lab.stateId();
       return marked
-        .filter(({ environment }) => environment[MARK_VARIABLE.state] === id)
+        .filter(({ environment }) => environment[LABEL_VARIABLE.state] === id)
         .map(({ pid }) => pid);
     },
 

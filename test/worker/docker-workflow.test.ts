@@ -4,7 +4,7 @@ import { beforeAll, expect, test } from "vitest";
 import { startLab } from "../../examples/demo/lab.ts";
 import { versionTag } from "../../scripts/images/image-name.ts";
 import { readManifest } from "../../scripts/manifest.ts";
-import { LABEL } from "../../worker/runtime/docker/container-spec.ts";
+import { LABEL } from "../../worker/runtime/docker/spec.ts";
 import { startTinkServer } from "../simulators/tink/server.ts";
 import { isOver } from "../simulators/tink/workflow.ts";
 import { buildActionImages } from "../support/action-images.ts";

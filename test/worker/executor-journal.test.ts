@@ -7,21 +7,26 @@ import { redactor } from "../../shared/secret-forms.ts";
 import type { Action, ActionStatus } from "../../worker/action/action.ts";
 import { actionKey } from "../../worker/action/action-key.ts";
 import { bootTimeIn, bootTimeText } from "../../worker/action/boot-time.ts";
-import { type ActionEvent, nobody, type Observer } from "../../worker/action/observer.ts";
+import { type ActionEvent, noObserver, type Observer } from "../../worker/action/observer.ts";
 import { WorkflowDeleted } from "../../worker/action/workflow-deleted.ts";
 import { Executor, type ExecutorOptions } from "../../worker/execution/executor.ts";
-import { Reporter } from "../../worker/execution/reporter.ts";
+import { Reporter } from "../../worker/execution/report.ts";
 import type { JournalEntry, JournalPhase } from "../../worker/journal/entry.ts";
 import type { ActionJournal } from "../../worker/journal/journal.ts";
 import { MemoryJournal } from "../../worker/journal/memory-journal.ts";
 import { AuthGate } from "../../worker/machines/auth-gate.ts";
 import { SecretCommands } from "../../worker/machines/secret-commands.ts";
-import { actionLabels } from "../../worker/runtime/docker/container-spec.ts";
 import { DockerRuntime } from "../../worker/runtime/docker/docker-runtime.ts";
+import { actionLabels } from "../../worker/runtime/docker/spec.ts";
 import { LogStream } from "../../worker/runtime/log-stream.ts";
 import { ActionFolder } from "../../worker/runtime/process/action-program.ts";
 import { ProcessRuntime } from "../../worker/runtime/process/process-runtime.ts";
-import { type Adoption, type LeftAction, outputTerms, type Runtime } from "../../worker/runtime/runtime.ts";
+import {
+  type Adoption,
+  outputOptions,
+  type ReturnedAction,
+  type Runtime,
+} from "../../worker/runtime/runtime.ts";
 import { ActionSlots } from "../../worker/turns/action-slots.ts";
 import { MachineLocks } from "../../worker/turns/machine-locks.ts";
 import { scaledClock } from "../support/scaled-clock.ts";
@@ -40,7 +45,7 @@ const WITHHELD = "[withheld: the machine's credentials cannot be read, so they c
 function lab(
   runtime: Runtime,
   journal: ActionJournal,
-  observer: Observer = nobody,
+  observer: Observer = noObserver,
   more: Partial<ExecutorOptions> = {},
 ) {
   const clock = scaledClock(50);
@@ -61,7 +66,7 @@ function lab(
       connect: async () => testConnection(),
     }),
     runtime,
-    reporter: new Reporter({ sink, clock, log: silentLogger, maxBackoffMs: 1_000, observer: nobody }),
+    reporter: new Reporter({ sink, clock, log: silentLogger, maxBackoffMs: 1_000, observer: noObserver }),
     locks: new MachineLocks(),
     slots: new ActionSlots(4),
     authGate: new AuthGate(),
@@ -159,7 +164,7 @@ test("an action whose workflow is deleted is stopped, and its end is reported to
   const started = Promise.withResolvers<void>();
   const events: ActionEvent[] = [];
   const observer = {
-    ...nobody,
+    ...noObserver,
     action: (event: ActionEvent) => {
       events.push(event);
       if (event.kind === "line") started.resolve();
@@ -259,7 +264,7 @@ describe("an action of an earlier run", () => {
     ["was set forward by two hours", 0, 2 * hourMs],
     ["was set back by two hours", 0, -2 * hourMs],
   ])("is taken up with how far the clock was set: it %s", async (_, agoMs, setMs) => {
-    const adopted: LeftAction[] = [];
+    const adopted: ReturnedAction[] = [];
     const runtime: Runtime = {
       name: "docker",
       run: () => Promise.reject(new Error("nothing is launched")),
@@ -298,7 +303,7 @@ describe("an action of an earlier run", () => {
       name: "docker",
       run: () => Promise.reject(new Error("nothing is launched")),
       adopt: async ({ startedAt, ...left }) => {
-        const output = new LogStream(outputTerms(left));
+        const output = new LogStream(outputOptions(left));
         output.write("stdout", Buffer.from(`its password is ${CANARY}, said the BMC\n`));
         output.end();
         const message = `its password is ${CANARY}, said the BMC`;
@@ -312,7 +317,7 @@ describe("an action of an earlier run", () => {
     };
     const entry = { ...entryOf("a1", "launched"), runtime: "docker", machine };
     const observer = {
-      ...nobody,
+      ...noObserver,
       action: (event: ActionEvent) => {
         if (event.kind === "line") lines.push(event.line.line);
       },
@@ -336,13 +341,13 @@ describe("an action whose journal entry is damaged", () => {
 
   /** A journal with that entry, and a runtime that counts what it is asked. */
   async function damagedLab(
-    adoption: Adoption | ((left: LeftAction) => Adoption),
+    adoption: Adoption | ((left: ReturnedAction) => Adoption),
     more: Partial<ExecutorOptions> = {},
   ) {
     const files = await journalLab();
     await writeFile(join(files.directory, `${key}.json`), '{"version": 2, "key": ');
     const journal = await files.open();
-    const adopted: LeftAction[] = [];
+    const adopted: ReturnedAction[] = [];
     const run = vi.fn<Runtime["run"]>(async () => ({
       outcome: { ok: true, message: "ran", ...NOW_ENDED, timedOut: false, killed: false },
       remove: async () => undefined,
@@ -362,7 +367,7 @@ describe("an action whose journal entry is damaged", () => {
       check: async () => "it is there",
       close: async () => undefined,
     };
-    return { ...lab(runtime, journal, nobody, more), ...files, journal, adopted, run, needs };
+    return { ...lab(runtime, journal, noObserver, more), ...files, journal, adopted, run, needs };
   }
 
   it("is adopted by its key, with what the server says of it, and never run", async () => {

@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import { systemClock } from "../../shared/clock.ts";
 import { silentLogger } from "../../shared/logger.ts";
 import type { ActionStatus } from "../../worker/action/action.ts";
-import { nobody } from "../../worker/action/observer.ts";
+import { noObserver } from "../../worker/action/observer.ts";
 import { Executor } from "../../worker/execution/executor.ts";
-import { Reporter } from "../../worker/execution/reporter.ts";
+import { Reporter } from "../../worker/execution/report.ts";
 import { MemoryJournal } from "../../worker/journal/memory-journal.ts";
 import { AuthGate } from "../../worker/machines/auth-gate.ts";
 import { SecretCommands } from "../../worker/machines/secret-commands.ts";
@@ -27,7 +27,7 @@ async function messageOf(steps: readonly string[]): Promise<string> {
       return { kind: "acknowledged" } as const;
     },
   };
-  const common = { clock: systemClock, log: silentLogger, observer: nobody };
+  const common = { clock: systemClock, log: silentLogger, observer: noObserver };
   const runtime = new ProcessRuntime({ programs });
   const executor = new Executor({
     ...common,

@@ -5,7 +5,7 @@ import { catalogue } from "../../actions/catalogue.ts";
 import { actionLibrary } from "../../cli/action-library.ts";
 import { type Clock, systemClock } from "../../shared/clock.ts";
 import type { LogFields, Logger } from "../../shared/logger.ts";
-import { composeWorker } from "../../worker/compose/compose.ts";
+import { composeWorker } from "../../worker/compose/worker.ts";
 import { loadConfig } from "../../worker/config/load-config.ts";
 import { Journal } from "../../worker/journal/journal.ts";
 import { openStateDirectory } from "../../worker/journal/state-directory.ts";

@@ -11,7 +11,7 @@ const MANUAL = readFileSync(join(ROOT, "docs/logs.md"), "utf8");
 const sources: readonly LogMessage[] = [
   ...logMessages(join(ROOT, "worker"), ["logger.ts"]),
   ...logMessages(join(ROOT, "shared")),
-  ...logMessages(join(ROOT, "actions"), ["harness/changed-logger.ts", "harness/main.ts"]),
+  ...logMessages(join(ROOT, "actions"), ["harness/result/changed-logger.ts", "harness/run/main.ts"]),
 ];
 
 /** Rows that begin with a message: its levels and what is said of it. */

@@ -1,4 +1,5 @@
 import { oneLine } from "../../shared/contract/result.ts";
+import { defined } from "../../shared/defined.ts";
 import type { ActionId, ActionState, ActionStatus, Outcome } from "./action.ts";
 
 export type LogFields = Readonly<Record<string, string>>;
@@ -12,7 +13,7 @@ export function endStatus(
 ): ActionStatus {
   return {
     action,
-    ...(machine && { machine }),
+    ...defined({ machine }),
     state: stateOf(outcome),
     startedAt,
     stoppedAt: outcome.stoppedAt,
@@ -25,7 +26,7 @@ function stateOf(outcome: Outcome): ActionState {
   return outcome.timedOut ? "timeout" : "failed";
 }
 
-/** What stands in the workflow: the action's own reason, with its class and exit code when it failed. */
+/** For the workflow: the action's own reason, with its class and exit code if it failed. */
 export function statusMessage(action: Pick<ActionId, "name">, outcome: Outcome): string {
   if (outcome.ok) return outcome.message;
   const code = outcome.exitCode === undefined ? "" : `, exit ${outcome.exitCode}`;
@@ -35,8 +36,8 @@ export function statusMessage(action: Pick<ActionId, "name">, outcome: Outcome):
   );
 }
 
-/** What every log line about an action says of it. */
+/** The fields of every log line about an action. */
 export function fieldsOf(action: ActionId, machine?: string): LogFields {
   const { workflowId: workflow, taskId: task, name, agentId } = action;
-  return { workflow, task, action: name, agentId, ...(machine && { machine }) };
+  return { workflow, task, action: name, agentId, ...defined({ machine }) };
 }

@@ -18,26 +18,26 @@ export interface Action extends ActionId {
   readonly timeoutMs: number;
   /** Arguments; the image's entrypoint stays. */
   readonly command: readonly string[];
-  /** `source:target[:options]` each. */
+  /** Each is `source:target[:options]`. */
   readonly volumes: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
   readonly networkNamespace?: string;
   readonly pidNamespace?: string;
-  /** Arguments to run the same image with after the action ran out of time, or failed; the deprecated API's. */
+  /** Arguments to run the same image with after the action timed out, or failed; in the deprecated API. */
   readonly onTimeout?: readonly string[];
   readonly onFailure?: readonly string[];
-  /** A workflow that is made anew has the same IDs, so that an action that comes back may be another run of it. */
+  /** A recreated workflow has the same IDs, so that the server may serve another run under them. */
   readonly idMayReturn?: true;
-  /** The server has its start on record already, where it says so. */
+  /** The server has recorded its start, if it says so. */
   readonly begun?: true;
 }
 
 export type ActionState = "running" | "success" | "failed" | "timeout";
 
-/** A report about an action; `stoppedAt` is there once it ended. */
+/** A report about an action; `stoppedAt` is set once it ended. */
 export interface ActionStatus {
   readonly action: ActionId;
-  /** For the log alone, where it is known. */
+  /** For the log, if it is known. */
   readonly machine?: string;
   readonly state: ActionState;
   readonly startedAt: Date;
@@ -46,29 +46,29 @@ export interface ActionStatus {
   readonly message: string;
 }
 
-/** Whether a report arrived: `rejected` means that it never will, `unanswered` that the time for it was over. */
+/** `rejected`: the server will never accept the report. `unanswered`: the time for it was over. */
 export type Delivery = "acknowledged" | "rejected" | "unanswered";
 
-/** One line of an action's own output; the result line is not among them. */
+/** One line of an action's output, except the result line. */
 export interface LogLine {
   readonly stream: "stdout" | "stderr";
   readonly line: string;
 }
 
-/** What the worker concludes about an action that ended, whatever ran it. */
+/** What the worker concludes about an action that ended. */
 export interface Outcome {
   readonly ok: boolean;
   readonly class?: ErrorClass;
-  /** One line: the action's own reason where it gave one. */
+  /** One line: the action's own reason if it gave one. */
   readonly message: string;
-  /** Absent when nothing was started. */
+  /** Absent if nothing was started. */
   readonly exitCode?: number;
   readonly startedAt: Date;
   readonly stoppedAt: Date;
-  /** The worker ended it because its time was over. */
+  /** The worker stopped it because its time was over. */
   readonly timedOut: boolean;
-  /** It ended by a signal, the worker's or another. */
+  /** A signal ended it, from the worker or another process. */
   readonly killed: boolean;
-  /** What the action itself said, when it did. */
+  /** The action's own result, if it printed one. */
   readonly result?: ActionResult;
 }

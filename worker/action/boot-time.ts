@@ -1,23 +1,22 @@
 import { readFileSync } from "node:fs";
 
 /**
- * A point in the time since the machine started, which nobody sets, unlike the wall clock. Two of them can be compared
- * by any process of the same machine, until it starts anew.
+ * A point in the time since the host booted, which cannot be set, unlike the wall clock. Processes of the same host can compare
+ * two of them, until it reboots.
  */
 export interface BootTime {
-  /** Which start of the machine, as the kernel names it. */
+  /** The kernel's ID of the boot. */
   readonly boot: string;
   readonly ms: number;
 }
 
 const BOOT_ID_FILE = "/proc/sys/kernel/random/boot_id";
 
-/** The same for as long as a process lives. */
 const BOOT_ID = readBootId();
 
-/** Undefined where the kernel does not name its start (anywhere but on Linux). */
+/** Undefined if the kernel has no boot ID (anywhere but on Linux). */
 export function bootTime(): BootTime | undefined {
-  // hrtime is CLOCK_MONOTONIC as it is, which all processes share; `performance.now` begins with each process.
+  // hrtime is CLOCK_MONOTONIC, which all processes share; `performance.now` starts with each process.
   return BOOT_ID === undefined
     ? undefined
     : { boot: BOOT_ID, ms: Number(process.hrtime.bigint() / 1_000_000n) };
@@ -31,7 +30,6 @@ function readBootId(): string | undefined {
   }
 }
 
-/** The point that is so many milliseconds from now. */
 export function bootTimeIn(ms: number): BootTime | undefined {
   const now = bootTime();
   return now && { ...now, ms: now.ms + ms };
@@ -48,7 +46,7 @@ export function parseBootTime(text: string | undefined): BootTime | undefined {
   return boot === undefined ? undefined : { boot, ms: Number(ms) };
 }
 
-/** From one to the other; undefined when the machine was started anew in between, or one of them is not known. */
+/** Undefined if the host rebooted in between, or one of them is not known. */
 export function msBetween(earlier: BootTime | undefined, later: BootTime | undefined): number | undefined {
   return earlier && later && earlier.boot === later.boot ? later.ms - earlier.ms : undefined;
 }

@@ -1,13 +1,12 @@
 import type { Action, ActionId, Outcome } from "./action.ts";
 
-/** What the deprecated API lets a template say for the case that an action fails: the same image with other arguments. */
+/** What runs if an action of the deprecated API fails: the same image with other arguments. */
 export interface Hook {
   readonly name: "on-timeout" | "on-failure";
-  /** The action itself, but for its arguments and its ID. */
+  /** The action with other arguments and another ID. */
   readonly action: Action;
 }
 
-/** All that an action may come to run. */
 export function hooksOf(action: Action): readonly Hook[] {
   const { onTimeout = [], onFailure = [] } = action;
   return [
@@ -17,9 +16,9 @@ export function hooksOf(action: Action): readonly Hook[] {
 }
 
 /**
- * The one that an outcome asks for. As in the worker of tink 0.12, an action that ran out of time and has no on-timeout
- * is a failed one. Nothing is run after an action that never started or was cancelled, nor after one whose password
- * was refused, because accounts lock.
+ * The hook to run after an outcome. As in the worker of tink 0.12, on-failure also runs after a timeout if there is no
+ * on-timeout. No hook runs after an action that never started or was cancelled, nor after a refused password, because accounts
+ * lock.
  */
 export function hookFor(action: Action, outcome: Outcome): Hook | undefined {
   const started = outcome.exitCode !== undefined || outcome.killed || outcome.timedOut;
@@ -29,12 +28,12 @@ export function hookFor(action: Action, outcome: Outcome): Hook | undefined {
   return onTimeout ?? hooks.find(({ name }) => name === "on-failure");
 }
 
-/** For the status message of the action: what became of its hook. */
+/** For the status message of the action. */
 export function hookReport({ name }: Hook, { ok, message }: Outcome): string {
   return `${name} ${ok ? "succeeded" : "failed"}: ${message}`;
 }
 
-/** Which hook of which action an ID is that of; undefined for an action's own. */
+/** The hook that has this ID, and its action; undefined for the ID of an action. */
 export function hookNamed(
   action: ActionId,
 ): { readonly name: Hook["name"]; readonly owner: ActionId } | undefined {
@@ -45,7 +44,7 @@ export function hookNamed(
   return undefined;
 }
 
-/** The ID of the action whose hook this one is; its own where it is none. */
+/** The ID of the action to which a hook belongs; an action's own ID stays. */
 export function hookedActionId(actionId: string): string {
   return actionId.replace(/\/on-(timeout|failure)$/, "");
 }

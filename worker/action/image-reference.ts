@@ -1,8 +1,8 @@
 import { defined } from "../../shared/defined.ts";
 
-/** The parts of an image reference such as `registry.example/acme/power:v1@sha256:…`, as written: no defaults filled in. */
+/** The parts of an image reference such as `registry.example/acme/power:v1@sha256:…`, without defaults. */
 export interface ImageReference {
-  /** `host` or `host:port`; absent where the text names none. */
+  /** `host` or `host:port`. */
   readonly registry?: string;
   /** The path within the registry, such as `acme/power`. */
   readonly repository: string;
@@ -13,7 +13,7 @@ export interface ImageReference {
   readonly digest?: string;
 }
 
-// The grammar of the distribution project's reference package, which Tinkerbell and Docker use.
+// The grammar of the distribution project's reference package.
 const HOST_LABEL = "(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])";
 const REGISTRY = new RegExp(`^(?:${HOST_LABEL}(?:\\.${HOST_LABEL})*|\\[[a-fA-F0-9:]+\\])(?::[0-9]+)?$`);
 const PATH_COMPONENT = /^[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*$/;
@@ -23,7 +23,7 @@ const LONGEST_NAME = 255;
 /** A name, a tag and a digest at their longest. */
 const LONGEST_REFERENCE = LONGEST_NAME + 1 + 128 + 1 + 7 + 128;
 
-/** Undefined when the text is not an image reference; a bare 64-digit hex string is an image ID and none either. */
+/** Undefined for other text; 64 hex digits are an image ID, not a reference. */
 export function parseImageReference(text: string): ImageReference | undefined {
   if (text.length > LONGEST_REFERENCE || /^[a-f0-9]{64}$/.test(text)) return undefined;
   const [tagged, digest] = cut(text, text.indexOf("@"));
@@ -39,15 +39,10 @@ export function parseImageReference(text: string): ImageReference | undefined {
   if (registry !== undefined && !REGISTRY.test(registry)) return undefined;
   if (tag !== undefined && !TAG.test(tag)) return undefined;
   if (digest !== undefined && !isDigest(digest)) return undefined;
-  return {
-    ...defined({ registry }),
-    repository,
-    name,
-    ...defined({ tag, digest }),
-  };
+  return { repository, name, ...defined({ registry, tag, digest }) };
 }
 
-/** The first component is a registry only where it cannot be part of a path on the default one. */
+/** The first component is a registry only if it cannot be part of a repository's path. */
 function splitRegistry(full: string): readonly [string | undefined, string] {
   const slash = full.indexOf("/");
   const first = full.slice(0, Math.max(slash, 0));

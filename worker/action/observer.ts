@@ -2,54 +2,53 @@ import type { ActionId, ActionState, ActionStatus, Delivery, LogLine, Outcome } 
 import { actionKey } from "./action-key.ts";
 
 /**
- * `waiting` is woken up when a workflow is addressed to it, `polling` waits for the server to give something, `busy` is at an
- * action, `failing` waits because the server does not answer.
+ * `waiting` for a workflow that is addressed to it, `polling` the server, `busy` with an action, or `failing` because the
+ * server does not answer.
  */
 export type LaneState = "waiting" | "polling" | "busy" | "failing";
 
-/** One answer, or its absence, to the question for an action. */
+/** The end of a poll. */
 export interface PollSeen {
   readonly agentId: string;
-  /** `OK` when there was an answer, with or without an action; otherwise gRPC's own name, such as `Unavailable`. */
+  /** `OK` for an answer, with or without an action; otherwise gRPC's name of the error, such as `Unavailable`. */
   readonly code: string;
   readonly kind: "action" | "idle" | "failed";
   readonly durationMs: number;
 }
 
-/** One attempt to report, and what came of it. */
+/** One attempt to report. */
 export interface ReportSeen {
   readonly action: ActionId;
   readonly state: ActionState;
-  /** `OK`, or gRPC's own name. */
+  /** `OK`, or gRPC's name of the error. */
   readonly code: string;
   readonly durationMs: number;
 }
 
-/** An action as the worker knows it before it asks anybody about it. */
+/** What observers may see of an action: neither environment nor arguments, which may contain secrets. */
 export interface SeenAction extends ActionId {
-  /** `actionKey`: the same for the same action, whenever and however often it is served. */
+  /** `actionKey`. */
   readonly key: string;
   readonly image: string;
 }
 
-/** What onlookers may know of an action: nothing of its environment and arguments, which may hold anything. */
 export function seenAction(action: ActionId & Pick<SeenAction, "image">): SeenAction {
   const { workflowId, taskId, agentId, actionId, name, image } = action;
   return { key: actionKey(action), workflowId, taskId, agentId, actionId, name, image };
 }
 
-/** What happens to an action, in the order in which it happens. Times are the wall clock's. */
+/** The events of an action, in order. Times are the wall clock's. */
 export type ActionEvent =
-  /** The server served it and it may act; it waits for its turn at the machine and for a slot. */
+  /** It may run, and waits for its turn at the machine and for a slot. */
   | {
       readonly kind: "taken";
       readonly action: SeenAction;
       readonly machine?: string;
       readonly at: Date;
     }
-  /** The policy, the inventory or the template keeps it from being run; `ended` follows. */
+  /** Policy, inventory or template deny it; `ended` follows. */
   | { readonly kind: "refused"; readonly action: SeenAction; readonly reason: string; readonly at: Date }
-  /** Its turn has come and the server took its start; or it runs since an earlier worker started it. */
+  /** The server has its start; or an earlier worker started it, and this one adopts it. */
   | {
       readonly kind: "started";
       readonly action: SeenAction;
@@ -59,9 +58,9 @@ export type ActionEvent =
       readonly timeoutMs: number;
       readonly adopted: boolean;
     }
-  /** A line of its own log, without secrets. */
+  /** A line of its own log, redacted. */
   | { readonly kind: "line"; readonly action: SeenAction; readonly line: LogLine; readonly at: Date }
-  /** What it came to; the report is still to be made. */
+  /** The report is still to be sent. */
   | {
       readonly kind: "ended";
       readonly action: SeenAction;
@@ -69,7 +68,7 @@ export type ActionEvent =
       readonly runtime: string;
       readonly outcome: Outcome;
     }
-  /** The final report was taken, refused for good, or given up because the worker stops. */
+  /** The final report was acknowledged, rejected, or postponed because the worker stops. */
   | {
       readonly kind: "reported";
       readonly action: SeenAction;
@@ -78,13 +77,13 @@ export type ActionEvent =
       readonly status?: Pick<ActionStatus, "state" | "message" | "startedAt">;
       readonly at: Date;
     }
-  /** It was not run, or is no longer waited for: the server serves it again. */
-  | { readonly kind: "left"; readonly action: SeenAction; readonly at: Date };
+  /** It was not run, or its adoption failed: the server serves it again. */
+  | { readonly kind: "returned"; readonly action: SeenAction; readonly at: Date };
 
-/** What an action traced of itself. */
+/** Spans that an action has recorded. */
 export interface SpansSeen {
   readonly action: SeenAction;
-  /** One line, OTLP as JSON, without secrets. */
+  /** One line of OTLP as JSON, redacted. */
   readonly text: string;
 }
 
@@ -94,7 +93,7 @@ export interface JournalSeen {
   readonly durationMs: number;
 }
 
-/** The operator's files that are re-read when they change, by the name that log and metrics give them. */
+/** The files that are reloaded when they change, as log and metrics name them. */
 export const watchedFileNames = [
   "inventory",
   "policy",
@@ -105,22 +104,22 @@ export const watchedFileNames = [
 ] as const;
 export type WatchedFileName = (typeof watchedFileNames)[number];
 
-/** A file of the operator's that was looked at because it changed. */
+/** The reload of a changed file. */
 export interface FileSeen {
   readonly name: WatchedFileName;
-  /** False leaves the last good one in force. */
+  /** False if the last valid one stays in use. */
   readonly taken: boolean;
 }
 
 /**
- * What looks on while the worker works: metrics, status page, logs of actions, traces. It is told facts as they happen, in
- * order, and never waited for: what takes time it does by itself.
+ * Gets the events of a worker in order: metrics, status page, action logs, traces. The worker never waits for it, so it does
+ * slow work in the background.
  */
 export interface Observer {
   /** Undefined when the lane has ended. */
   lane(agentId: string, state: LaneState | undefined): void;
-  /** The question for an action is sent; `poll` tells what came of it. */
-  asking(agentId: string): void;
+  /** A poll is sent; `poll` follows. */
+  polling(agentId: string): void;
   poll(poll: PollSeen): void;
   action(event: ActionEvent): void;
   report(report: ReportSeen): void;
@@ -129,60 +128,57 @@ export interface Observer {
   file(file: FileSeen): void;
 }
 
-/** What can be asked of a worker at any time. */
+/** The present state of a worker. */
 export interface WorkerFacts {
-  /** Those of the inventory, in its order. */
+  /** The inventory's, in its order. */
   machines(): readonly string[];
   agentIds(): readonly string[];
-  /** How many actions run of how many that may. */
   slots(): { readonly limit: number; readonly taken: number };
-  /** Journal entries of actions whose outcome the server may not know yet. */
+  /** How many actions have an outcome that the server may not know yet. */
   unfinished(): number;
-  /** Whether the tink server is at the other end of an open connection; it holds polls, so that its answers come late. */
+  /** Whether a connection to the tink server is open. Its answers prove less, because it holds polls. */
   connected(): boolean;
   /** `Runtime.check`. */
   checkRuntime(signal: AbortSignal): Promise<string>;
-  /** Absent where nothing of a cluster is used beside running actions there. */
+  /** Absent if the worker uses no cluster, apart from running actions there. */
   cluster?(): ClusterFacts;
 }
 
-/** How what is used of a cluster goes. */
 export interface ClusterFacts {
-  /** Why what is to be watched cannot be, a line each; empty when all is well. */
+  /** Why watches fail, one line each. */
   readonly problems: readonly string[];
-  /** Machines of the cluster whose objects have faults. */
+  /** Invalid Machine and Hardware objects. */
   readonly unusableMachines: number;
-  /** Absent where lanes are not shared. */
+  /** Absent if lanes are not shared. */
   readonly replicas?: ReplicaFacts;
 }
 
 export interface ReplicaFacts {
-  /** Certainly one of the replicas now; otherwise it has no lanes. */
+  /** Certainly a member now; otherwise it has no lanes. */
   readonly valid: boolean;
-  /** With this one, as far as it knows. */
+  /** Including this one, as far as it knows. */
   readonly members: number;
   readonly ownedShards: number;
-  /** Why it may have less than it should, in one line. */
+  /** Why it may own less than its share, in one line. */
   readonly problem?: string;
 }
 
-/** Nobody looks on. */
-export const nobody: Observer = observers([], () => undefined);
+export const noObserver: Observer = observers([], () => undefined);
 
-/** Tells several. One that throws is told of to `complain` and keeps neither the worker nor the others from going on. */
-export function observers(all: readonly Partial<Observer>[], complain: (thrown: unknown) => void): Observer {
+/** Combines observers. If one throws, `onFailure` is called; the others and the worker continue. */
+export function observers(all: readonly Partial<Observer>[], onFailure: (thrown: unknown) => void): Observer {
   function tellAll(tell: (one: Partial<Observer>) => void): void {
     for (const one of all) {
       try {
         tell(one);
       } catch (thrown) {
-        complain(thrown);
+        onFailure(thrown);
       }
     }
   }
   return {
     lane: (agentId, state) => tellAll((one) => one.lane?.(agentId, state)),
-    asking: (agentId) => tellAll((one) => one.asking?.(agentId)),
+    polling: (agentId) => tellAll((one) => one.polling?.(agentId)),
     poll: (poll) => tellAll((one) => one.poll?.(poll)),
     action: (event) => tellAll((one) => one.action?.(event)),
     report: (report) => tellAll((one) => one.report?.(report)),

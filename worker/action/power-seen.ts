@@ -3,10 +3,10 @@ import type { ActionResult } from "../../shared/contract/result.ts";
 import { PowerState } from "../../shared/contract/vocabulary.ts";
 
 const PowerData = z.object({ power: PowerState });
-/** Of run-tasks: what each task has left behind, power or another thing. */
+/** The result of run-tasks: `after` of a task may be a power state, or something else. */
 const TasksData = z.object({ tasks: z.array(z.object({ after: z.optional(z.unknown()) })) });
 
-/** The power of the machine as an action read it last; undefined where it read none. */
+/** The power state that an action read last; undefined if it read none. */
 export function powerSeen({ after, data }: Pick<ActionResult, "after" | "data">): PowerState | undefined {
   const read = PowerState.safeParse(after);
   if (read.success) return read.data;

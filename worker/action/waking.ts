@@ -1,27 +1,27 @@
 import type { ActionId } from "./action.ts";
 
-/** Why an agent ID is to be asked for now. */
+/** Why an agent ID is polled for now. */
 export type Wake =
   /** There may be an action for it. */
   | "addressed"
-  /** Nothing points to one; asked all the same, now and then. */
+  /** Nothing points to an action; polled now and then to make sure. */
   | "rarely"
-  /** Nobody can tell. */
+  /** It is not known whether there is an action. */
   | "unknown";
 
-/** Tells when it is worth asking the server for an agent ID. */
+/** Decides when to poll for an agent ID. */
 export interface Waking {
-  /** Why it is to be asked for now; undefined where it is to be waited. */
+  /** Why to poll now; undefined if the lane is to wait. */
   now(agentId: string): Wake | undefined;
-  /** Waits until it is to be asked for. Resolves, too, when the signal aborts. Never rejects. */
+  /** Waits until the lane is to poll. Resolves, too, when the signal aborts. Never rejects. */
   wait(agentId: string, signal: AbortSignal): Promise<Wake>;
-  /** How many Workflows that are over the server may look at instead of the one that has an action. */
+  /** How many completed Workflows the server may look at instead of the one that has an action. */
   blocking?(agentId: string): number;
-  /** The server gave an action to who asked for that reason. */
+  /** The server served an action to the poll that had this reason. */
   served(action: Pick<ActionId, "workflowId">, why: Wake): void;
 }
 
-/** Asks all the time, and lets the server hold the question. */
+/** Polls all the time, and lets the server hold the poll. */
 export const alwaysAwake: Waking = {
   now: () => "unknown",
   wait: async () => "unknown",

@@ -1,4 +1,4 @@
-/** Why an action is cancelled whose workflow the cluster no longer has. */
+/** The reason to cancel an action whose workflow was deleted. */
 export class WorkflowDeleted extends Error {
   override readonly name = "WorkflowDeleted";
 
@@ -7,7 +7,7 @@ export class WorkflowDeleted extends Error {
   }
 }
 
-/** Whether a signal was aborted because the action's workflow was deleted: nobody waits for its end then. */
+/** Whether a signal was aborted because the action's workflow was deleted: its end is then not reported. */
 export function isWorkflowDeleted({ reason }: AbortSignal): boolean {
   return reason instanceof WorkflowDeleted;
 }

@@ -1,11 +1,11 @@
 import type { Command } from "commander";
 import { addConfigOptions } from "../config/options.ts";
 import { DEFAULT_TIMEOUT } from "../doctor/doctor-options.ts";
-import type { OwnProgram } from "../runtime/in-process/own-program.ts";
+import type { SelfProgram } from "../runtime/self-program.ts";
 import { unknownArguments } from "./unknown-arguments.ts";
 
 /** `pbnj-worker doctor`. */
-export function defineDoctor(command: Command, own: OwnProgram): void {
+export function defineDoctor(command: Command, own: SelfProgram): void {
   command
     .description(
       "Check everything that pbnj-worker start needs, with the same settings, and print what is wrong and how to fix it. " +

@@ -2,12 +2,12 @@ import type { LogLevel, WorkerLog } from "./logger.ts";
 
 const SIGNAL = "SIGUSR2";
 
-/** SIGUSR2 makes the log say everything and, when it comes again, what is configured. Windows has no such signal. */
+/** SIGUSR2 toggles between the debug level and the configured one. Windows has no such signal. */
 export function switchLevelOnSignal(log: WorkerLog, configured: LogLevel): void {
   let level = configured;
   process.on(SIGNAL, () => {
     level = level === "debug" ? configured : "debug";
-    // Said while more is said: a log of errors alone would not have it.
+    // Logged at the lower level: a log of errors alone would not have it.
     if (level === "debug") log.setLevel(level);
     log.info({ level, signal: SIGNAL }, "log level changed");
     log.setLevel(level);

@@ -8,16 +8,16 @@ export type LogLevel = "debug" | "info" | "warn" | "error";
 
 export interface LogOptions {
   readonly level: LogLevel;
-  /** `auto` is text for people on a terminal and JSON lines elsewhere. */
+  /** `auto` is `pretty` on a terminal, else `json`. */
   readonly format: "auto" | "json" | "pretty";
 }
 
-/** A log whose least level may change while it is written. */
+/** A log whose level can change. */
 export interface WorkerLog extends Logger {
   setLevel(level: LogLevel): void;
 }
 
-/** The worker's log, on stderr: stdout belongs to what a command prints. */
+/** The worker's log, on stderr: stdout is for the output of commands. */
 export function createLogger({ level, format }: LogOptions): WorkerLog {
   const stderr = pino.destination({ fd: 2, sync: true });
   const readable = format === "pretty" || (format === "auto" && process.stderr.isTTY);
@@ -46,5 +46,5 @@ const STYLES: Readonly<Record<LinePart, Parameters<typeof styleText>[0]>> = {
   facts: "gray",
 };
 
-/** In colour on a terminal that has it, and where nobody set `NO_COLOR`. */
+/** In colour if the terminal supports it and `NO_COLOR` is not set. */
 const paint: Paint = (part, text) => styleText(STYLES[part], text, { stream: process.stderr });

@@ -5,13 +5,14 @@ import { suggestion } from "../../shared/nearest-name.ts";
 import { addConfigOptions } from "../config/options.ts";
 import { RULE_SETTINGS } from "../config/rule-settings.ts";
 import { problemReport } from "../document/problem-report.ts";
-import type { OwnProgram } from "../runtime/in-process/own-program.ts";
+import type { SelfProgram } from "../runtime/self-program.ts";
+import { addTemplateArgument } from "./template-argument.ts";
 import { unknownArguments } from "./unknown-arguments.ts";
 
 const TEST = "test";
 
-/** `pbnj-worker policy`, whose one command is `test`. */
-export function definePolicy(command: Command, own: OwnProgram): void {
+/** `pbnj-worker policy`, with one subcommand, `test`. */
+export function definePolicy(command: Command, own: SelfProgram): void {
   command
     .usage("test [options] <template>")
     .helpCommand(false)
@@ -22,12 +23,8 @@ export function definePolicy(command: Command, own: OwnProgram): void {
       process.exit(exitCodeOf("usage"));
     });
   const summary = "explain what a worker with these settings allows a template to do; runs nothing";
-  const test = command
-    .command(TEST)
-    .summary(summary)
-    .description(summary)
-    .argument("<template>", "a Tinkerbell template")
-    .option("--map <key=value>", "a value for {{ .key }} in the template; repeat for several", collect, [])
+  const test = command.command(TEST).summary(summary).description(summary);
+  addTemplateArgument(test)
     .option("--namespace <name>", "the namespace of the workflow", "default")
     .option("--output <table|json>", "output format: one line per rule, or JSON", "table");
   addConfigOptions(test, RULE_SETTINGS)
@@ -41,15 +38,11 @@ export function definePolicy(command: Command, own: OwnProgram): void {
 
 function problemsWith(command: Command): readonly Problem[] {
   const [word] = command.args;
-  // What is no command may be a flag with a secret, which is not repeated.
+  // It may be a flag with a secret, which must not be printed.
   if (word?.startsWith("-")) return unknownArguments(command, command.args);
   const message =
     word === undefined
       ? `the command is missing: ${TEST}`
       : `the command ${JSON.stringify(word)} is not known${suggestion(word, [TEST])}`;
   return [{ source: "command line", message }];
-}
-
-function collect(value: string, earlier: readonly string[]): readonly string[] {
-  return [...earlier, value];
 }

@@ -1,6 +1,6 @@
 import { printable } from "../../shared/printable.ts";
 
-/** The parts of a line that may stand out; pino's levels are numbers. */
+/** The parts of a line that have a colour. */
 export type LinePart = "time" | "debug" | "info" | "warn" | "error" | "subject" | "facts";
 export type Paint = (part: LinePart, text: string) => string;
 
@@ -9,9 +9,9 @@ export const unpainted: Paint = (_part, text) => text;
 type LogRecord = Readonly<Record<string, unknown>>;
 
 /**
- * A line of the log for people: time of day, level, message; then what it is about, as `node-01 power-off tink/reprovision`;
- * then the other fields as `name=value`. The task and, beside a machine, the agent ID are left to the JSON form.
- * What would command a terminal is spelled out.
+ * A log line for people: time of day, level and message; then machine, action and workflow, as in
+ * `node-01 power-off tink/reprovision`; then the other fields as `name=value`. Omits the task and, if there is a machine, the
+ * agent ID. Escapes control characters.
  */
 export function prettyLine(record: LogRecord, paint: Paint = unpainted): string {
   const { level, time, msg, workflow, task: _task, action, agentId, machine, ...others } = record;
@@ -34,7 +34,7 @@ function severityOf(level: unknown): "debug" | "info" | "warn" | "error" {
   return number >= 30 ? "info" : "debug";
 }
 
-/** The operator's own; empty where there is none. */
+/** In the local time zone; empty without a time. */
 function timeOfDay(time: unknown): string {
   const date = new Date(typeof time === "string" || typeof time === "number" ? time : Number.NaN);
   if (Number.isNaN(date.getTime())) return "";

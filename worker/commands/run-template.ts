@@ -6,13 +6,14 @@ import { formatSeconds } from "../../shared/duration.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import { printable, printableLine } from "../../shared/printable.ts";
 import type { Action, ActionStatus, Outcome } from "../action/action.ts";
-import { composeExecutor, composeRuntime } from "../compose/compose.ts";
-import { openCluster } from "../compose/open-cluster.ts";
+import { openCluster } from "../compose/cluster/open-cluster.ts";
+import { composeExecutor } from "../compose/execution.ts";
+import { composeRuntime } from "../compose/runtime.ts";
 import { loadExecutionConfig } from "../config/load-config.ts";
 import { problemReport } from "../document/problem-report.ts";
 import { MemoryJournal } from "../journal/memory-journal.ts";
-import type { OwnProgram } from "../runtime/in-process/own-program.ts";
-import type { Acknowledgement, StatusSink } from "../source/transport.ts";
+import type { SelfProgram } from "../runtime/self-program.ts";
+import type { Acknowledgement, StatusSink } from "../source/source.ts";
 import { actionsOfTask } from "../template/actions.ts";
 import { loadTemplate } from "../template/load-template.ts";
 import type { Template, TemplateTask } from "../template/template.ts";
@@ -21,14 +22,14 @@ import { createLogger } from "./logger.ts";
 const COMMAND = "pbnj-worker run";
 
 /**
- * `pbnj-worker run`: the actions of a template, here, one after the other, with the runtime and policy that
- * `start` would use. Resolves to the exit code: that of the first action that fails, 2 for bad input.
+ * `pbnj-worker run`: runs the actions of a template one after the other, with the runtime and policy of `start`. Resolves to the
+ * exit code: that of the first action that fails, 2 for invalid input.
  */
 export async function runTemplate(
   path: string,
   flags: Readonly<Record<string, unknown>>,
   unknown: readonly Problem[],
-  own: OwnProgram,
+  own: SelfProgram,
 ): Promise<number> {
   const { map: _map, task: _task, ...settingFlags } = flags;
   const loaded = loadExecutionConfig({ flags: settingFlags, env: process.env });
@@ -49,18 +50,20 @@ export async function runTemplate(
   }
   const { cluster } = opening;
   const stop = stopSignal();
-  const inventory = cluster ? await cluster.machinesFor(config, log, stop.signal) : config.inventory;
-  const runtime = composeRuntime(config, { log, own, policy: () => config.policy, cluster });
+  const inventory = cluster ? await cluster.inventory(config, log, stop.signal) : config.inventory;
+  const policy = () => config.policy;
+  const runtime = composeRuntime(config, { log, own, policy, cluster });
   const executor = composeExecutor(config, {
     catalogue: own.library,
-    current: { inventory, policy: config.policy },
+    inventory,
+    policy,
     sink: terminalSink(process.stdout),
     runtime,
     journal: new MemoryJournal(),
     log,
     clock: systemClock,
   });
-  // A run keeps no state: what one that was killed left is found by its deadline alone, by whichever worker comes next.
+  // A run keeps no state: the orphans of one that was killed are found by their deadline alone.
   void runtime.sweep(() => false, stop.signal).catch(() => undefined);
   try {
     for (const action of actionsToRun(chosen.value)) {
@@ -84,7 +87,7 @@ function chooseTasks(template: Template, name: unknown): Checked<readonly Templa
 }
 
 function actionsToRun(tasks: readonly TemplateTask[]): readonly Action[] {
-  // A run of its own each time: nothing that an earlier one left behind may be taken for this one's.
+  // A new ID for each run: orphans of an earlier run must not be adopted.
   const workflowId = `local/${randomBytes(6).toString("hex")}`;
   return tasks.flatMap((task) =>
     actionsOfTask(task).map((action) => ({
@@ -96,7 +99,7 @@ function actionsToRun(tasks: readonly TemplateTask[]): readonly Action[] {
   );
 }
 
-/** Reports go to the terminal, which takes them all. */
+/** Prints the reports. */
 function terminalSink(out: NodeJS.WritableStream): StatusSink {
   return {
     async report(status: ActionStatus): Promise<Acknowledgement> {
@@ -116,7 +119,7 @@ function failed(outcome: Outcome | undefined, by: StopSignal): number {
   return exitCodeOf(outcome?.class ?? "cancelled", by);
 }
 
-/** Any signal cancels: there is nothing to take up later. */
+/** Any signal cancels: no later worker would adopt the action. */
 function stopSignal(): { readonly signal: AbortSignal; by(): StopSignal } {
   const controller = new AbortController();
   let received: StopSignal = "SIGTERM";

@@ -1,12 +1,12 @@
 import type { Command } from "commander";
 import { addConfigOptions } from "../config/options.ts";
-import type { OwnProgram } from "../runtime/in-process/own-program.ts";
+import type { SelfProgram } from "../runtime/self-program.ts";
 import { unknownArguments } from "./unknown-arguments.ts";
 
 /** `pbnj-worker start`. */
-export function defineStart(command: Command, own: OwnProgram): void {
+export function defineStart(command: Command, own: SelfProgram): void {
   addConfigOptions(command)
-    // What is not understood is a problem among the others, so that all of them show at once.
+    // Reported with all other problems.
     .allowUnknownOption()
     .allowExcessArguments()
     .action(async (flags: Record<string, unknown>) => {

@@ -7,9 +7,9 @@ import { printableLine } from "../../shared/printable.ts";
 import { textOf } from "../../shared/text-of.ts";
 import { version } from "../../shared/version.ts";
 import type { Observer } from "../action/observer.ts";
-import { composeWorker } from "../compose/compose.ts";
-import { openCluster } from "../compose/open-cluster.ts";
-import { openOperating } from "../compose/operating.ts";
+import { openCluster } from "../compose/cluster/open-cluster.ts";
+import { composeObservability } from "../compose/observability.ts";
+import { composeWorker } from "../compose/worker.ts";
 import { loadConfig } from "../config/load-config.ts";
 import { filesOpenToAll } from "../document/open-to-all.ts";
 import { problemReport } from "../document/problem-report.ts";
@@ -21,21 +21,21 @@ import {
   StateDirectoryProblem,
 } from "../journal/state-directory.ts";
 import type { Worker } from "../lanes/worker.ts";
-import type { OwnProgram } from "../runtime/in-process/own-program.ts";
+import type { SelfProgram } from "../runtime/self-program.ts";
 import { switchLevelOnSignal } from "./log-level-signal.ts";
 import { createLogger } from "./logger.ts";
 import { keepHeapSmall } from "./small-heap.ts";
 import { EXIT_TEMPORARY_FAILURE, isTemporary } from "./temporary-failure.ts";
 
 /**
- * `pbnj-worker start`. Resolves to the exit code: 0 when it was stopped and everything it ran had ended, 128
- * plus the signal when actions were cut short, 2 for a bad configuration, with which nothing is started, and 75 when it
- * may start later with the same settings, as when the disk is full or another worker has the state directory.
+ * `pbnj-worker start`. Resolves to the exit code: 0 when it stopped after all actions had ended, 128 plus the signal when actions
+ * were cancelled, 2 for an invalid configuration, and 75 when it may start later with the same settings, such as when the disk is
+ * full or another worker uses the state directory.
  */
 export async function start(
   flags: Readonly<Record<string, unknown>>,
   unknown: readonly Problem[],
-  own: OwnProgram,
+  own: SelfProgram,
 ): Promise<number> {
   keepHeapSmall();
   let unreadable: unknown;
@@ -68,27 +68,34 @@ export async function start(
     return exitCodeOf("usage");
   }
   const { cluster } = opening;
-  const operating = openOperating(config, { log, clock: systemClock, actionNames: own.actions });
+  const observability = composeObservability(config, { log, clock: systemClock, actionNames: own.actions });
   let state: StateDirectory;
   let journal: Journal;
   try {
     state = await openStateDirectory(config.stateDirectory);
-    journal = await openJournal(state, log, operating.observer);
+    journal = await openJournal(state, log, observability.observer);
   } catch (thrown) {
     if (!(thrown instanceof StateDirectoryProblem)) throw thrown;
     process.stderr.write(`${printableLine(`pbnj-worker start: ${thrown.message}`)}\n`);
-    await operating.close();
+    await observability.close();
     return failedStart(thrown);
   }
-  const { observer, traceEnvironment, watchedFiles } = operating;
+  const { observer, traceEnvironment, watchedFiles } = observability;
   const worker = composeWorker(config, {
-    ...{ log, own, state, journal, observer, traceEnvironment, watchedFiles, cluster },
+    log,
+    own,
+    state,
+    journal,
+    observer,
+    traceEnvironment,
+    watchedFiles,
+    cluster,
   });
   try {
-    await operating.serve(worker.facts);
+    await observability.serve(worker.facts);
   } catch (thrown) {
     process.stderr.write(`${printableLine(`pbnj-worker start: ${textOf(thrown)}`)}\n`);
-    await operating.close();
+    await observability.close();
     await state.close();
     return failedStart(thrown);
   }
@@ -112,15 +119,15 @@ export async function start(
   const run = worker.run().finally(() => ended.abort());
   const problem = await Promise.race([lost, run.then(() => undefined)]);
   if (problem) {
-    // As if it were killed: what runs goes on, and is the other worker's.
+    // Stops as if it were killed: the other worker adopts the running actions.
     log.error({ error: problem.message }, "state directory lost, exiting");
-    await operating.close();
+    await observability.close();
     return EXIT_TEMPORARY_FAILURE;
   }
   const end = await run;
   await state.close();
   await cluster?.close();
-  await operating.close();
+  await observability.close();
   log.info({ end }, "worker stopped");
   return end === "cancelled" ? exitCodeOf("cancelled", received()) : EXIT_OK;
 }
@@ -141,8 +148,8 @@ async function openJournal(state: StateDirectory, log: Logger, observer: Observe
   }
 }
 
-/** The first SIGTERM or SIGINT lets running actions end, the second cancels them. Gives the last one that came. */
-export function stopOnSignals(worker: Pick<Worker, "stop" | "cancel">): () => StopSignal {
+/** The first SIGTERM or SIGINT lets running actions end, the second cancels them. The result returns the last one. */
+function stopOnSignals(worker: Pick<Worker, "stop" | "cancel">): () => StopSignal {
   let received: StopSignal | undefined;
   const onSignal = (signal: StopSignal) => {
     if (received) worker.cancel();

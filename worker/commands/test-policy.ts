@@ -9,25 +9,25 @@ import { problemReport } from "../document/problem-report.ts";
 import { type ExplainOptions, explain } from "../policy/explain.ts";
 import { type ExplainedAction, explanationTable } from "../policy/explanation-text.ts";
 import { unenforced } from "../policy/unenforced.ts";
-import type { OwnProgram } from "../runtime/in-process/own-program.ts";
+import type { SelfProgram } from "../runtime/self-program.ts";
 import { actionsOfTask } from "../template/actions.ts";
 import { loadTemplate } from "../template/load-template.ts";
 import type { Template } from "../template/template.ts";
 
 const OUTPUTS = ["table", "json"];
 const EXIT_REFUSED = 1;
-/** A DNS label (RFC 1123 section 2.1), as Kubernetes has it. */
+/** A DNS label (RFC 1123 section 2.1), as in Kubernetes. */
 const NAMESPACE = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /**
- * `pbnj-worker policy test`: what would become of each action of a template. Reads no secret and connects nowhere.
- * Resolves to the exit code: 0 when all of it would be allowed, 1 when not, 2 for bad input.
+ * `pbnj-worker policy test`: explains whether each action of a template is allowed. Reads no secrets and opens no connections.
+ * Resolves to the exit code: 0 when all are allowed, 1 when not, 2 for invalid input.
  */
 export async function testPolicy(
   path: string,
   flags: Readonly<Record<string, unknown>>,
   unknown: readonly Problem[],
-  own: OwnProgram,
+  own: SelfProgram,
 ): Promise<number> {
   const { map, namespace: inNamespace, output: asked, ...settingFlags } = flags;
   const [namespace, output] = [String(inNamespace), String(asked)];
@@ -67,7 +67,7 @@ function flagProblems(namespace: string, output: string): readonly Problem[] {
   return problems;
 }
 
-function explainOptions({ policy, inventory, settings }: Rules, own: OwnProgram): ExplainOptions {
+function explainOptions({ policy, inventory, settings }: Rules, own: SelfProgram): ExplainOptions {
   const { agentIdPattern, runtime, unsafeAnyImage, pullPolicy, memoryLimit, cpuLimit, pidsLimit } = settings;
   return {
     policy,
@@ -93,7 +93,7 @@ async function explainTemplate(
   return explained;
 }
 
-/** Also with what the deprecated API would run after a failure. */
+/** With the hooks of the deprecated API. */
 function actionsIn(template: Template, namespace: string): readonly Action[] {
   return template.tasks.flatMap((task) =>
     actionsOfTask(task).map((planned, index) => ({
@@ -107,7 +107,7 @@ function actionsIn(template: Template, namespace: string): readonly Action[] {
   );
 }
 
-/** For programs what is absent is null. */
+/** Absent values are null in JSON. */
 function asJson({ task, action, agentId, image, machine, container, ...verdict }: ExplainedAction) {
   const about = { task, action, agentId, image, machine: machine ?? null };
   return { ...about, ...verdict, container: container ?? null };

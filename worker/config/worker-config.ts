@@ -6,7 +6,7 @@ import { agentIdsOf } from "../machines/agent-id.ts";
 import type { Inventory } from "../machines/inventory.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { TrustSettings } from "../policy/settle-trust.ts";
-import type { PodConfig } from "../runtime/kubernetes/job-manifest.ts";
+import type { PodConfig } from "../runtime/kubernetes/spec.ts";
 import { DEFAULT_HTTP_ADDRESS, type ListenAddress } from "./http-address.ts";
 import type { HttpFiles, NamedFiles, NamedText } from "./named-files.ts";
 import type { Settings } from "./schema.ts";

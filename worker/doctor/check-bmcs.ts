@@ -8,7 +8,7 @@ import { AuthGate } from "../machines/auth-gate.ts";
 import type { Inventory, Machine } from "../machines/inventory.ts";
 import { SecretCommands } from "../machines/secret-commands.ts";
 import { InProcessRuntime } from "../runtime/in-process/in-process-runtime.ts";
-import type { OwnProgram } from "../runtime/in-process/own-program.ts";
+import type { SelfProgram } from "../runtime/self-program.ts";
 import { MachineLocks } from "../turns/machine-locks.ts";
 import type { CauseName } from "./causes.ts";
 import { DOCTOR_AGENT_ID } from "./check-server.ts";
@@ -28,7 +28,7 @@ export interface BmcCheckOptions {
   readonly asked: "all" | readonly string[] | undefined;
   /** Undefined if it is invalid. */
   readonly inventory: Inventory | undefined;
-  readonly own: OwnProgram;
+  readonly own: SelfProgram;
   /** For each machine, once its lock is acquired. */
   readonly timeoutMs: number;
 }

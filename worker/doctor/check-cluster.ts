@@ -3,7 +3,7 @@ import { TimeoutReached, withTimeout } from "../../shared/timeout.ts";
 import { Cluster } from "../cluster/client/cluster.ts";
 import { KubernetesError, type KubernetesReason } from "../cluster/client/kubernetes-error.ts";
 import { findMissingRights, type RightScopes } from "../cluster/client/missing-rights.ts";
-import { type ClusterFeature, type ClusterUse, clusterFeatures } from "../compose/cluster-rights.ts";
+import { type ClusterFeature, type ClusterUse, clusterFeatures } from "../compose/cluster/needed-rights.ts";
 import type { CauseName } from "./causes.ts";
 import { type AgentIdUse, checkFinishedWorkflows } from "./check-finished-workflows.ts";
 import { type Finding, findingOf, joinNames, okFinding } from "./finding.ts";

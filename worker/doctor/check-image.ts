@@ -13,9 +13,9 @@ import type { Policy } from "../policy/policy.ts";
 import { Engine } from "../runtime/docker/engine.ts";
 import { EngineError } from "../runtime/docker/engine-error.ts";
 import { ImageStore } from "../runtime/docker/image-store.ts";
-import type { OwnProgram } from "../runtime/in-process/own-program.ts";
 import { launchName } from "../runtime/launch-name.ts";
 import type { Runtime } from "../runtime/runtime.ts";
+import type { SelfProgram } from "../runtime/self-program.ts";
 import type { CauseName } from "./causes.ts";
 import { DOCTOR_AGENT_ID } from "./check-server.ts";
 import { type Finding, findingOf, okFinding, skippedFinding } from "./finding.ts";
@@ -26,7 +26,7 @@ export interface ImageCheckOptions {
   readonly config: RuntimeConfig;
   readonly policy: Policy;
   readonly runtime: Pick<Runtime, "run">;
-  readonly own: OwnProgram;
+  readonly own: SelfProgram;
   readonly unsafeAnyImage: boolean;
   readonly timeoutMs: number;
 }

@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { withTimeout } from "../../shared/timeout.ts";
 import type { ServerConfig } from "../config/worker-config.ts";
-import { createDialer } from "../source/tink/dial.ts";
+import { createDialer } from "../source/grpc/dial.ts";
 import { speaksLegacy } from "../source/tink-legacy/speaks-legacy.ts";
 import { certificateFacts, termOf } from "./certificate-facts.ts";
 import { type Finding, findingOf, okFinding } from "./finding.ts";

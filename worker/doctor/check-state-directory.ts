@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { access, constants, open, readdir, rm, stat, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { execa } from "execa";
+import { runProgram } from "../../shared/child-process/run-program.ts";
 import { textOf } from "../../shared/text-of.ts";
 import { readIdentity, StateDirectoryProblem } from "../journal/state-directory.ts";
 import { type Finding, findingOf, okFinding, skippedFinding } from "./finding.ts";
@@ -20,6 +20,7 @@ try {
   process.exit(/database is locked/.test(thrown.message) ? 3 : 4);
 }`;
 const SECOND_IS_LOCKED_OUT = 3;
+const SECOND_TIMEOUT_MS = 30_000;
 
 /** Whether a worker can use the directory, or uses it now. Leaves nothing behind. */
 export async function checkStateDirectory(
@@ -138,18 +139,19 @@ async function tryLocks(path: string, signal: AbortSignal, program: string): Pro
   try {
     using database = new DatabaseSync(file, { timeout: 0 });
     database.exec("PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE");
-    const second = await execa(process.execPath, ["-e", program, file], {
-      cancelSignal: signal,
-      reject: false,
-      stdin: "ignore",
-      stdout: "ignore",
-      stderr: "ignore",
-    });
-    signal.throwIfAborted();
-    if (second.exitCode === SECOND_IS_LOCKED_OUT) {
+    const { exit } = await runProgram(
+      {
+        program: process.execPath,
+        argv: ["-e", program, file],
+        environment: process.env,
+        timeoutMs: SECOND_TIMEOUT_MS,
+      },
+      signal,
+    );
+    if (exit?.exitCode === SECOND_IS_LOCKED_OUT) {
       return okFinding("state-directory", `${path} can be written and locked; no worker uses it now`);
     }
-    if (second.exitCode === 0) {
+    if (exit?.exitCode === 0) {
       return findingOf("locks-do-not-hold", `${path}: a second process acquired a lock that was held`);
     }
     return skippedFinding(

@@ -1,11 +1,11 @@
 import { silentLogger } from "../../shared/logger.ts";
-import { composeRuntime } from "../compose/compose.ts";
-import { type ClusterOpening, openCluster } from "../compose/open-cluster.ts";
+import { type ClusterOpening, openCluster } from "../compose/cluster/open-cluster.ts";
+import { composeRuntime } from "../compose/runtime.ts";
 import { settings as table } from "../config/schema.ts";
 import { composeConfig, type WorkerConfig } from "../config/worker-config.ts";
 import { emptyInventory } from "../machines/inventory.ts";
 import { defaultPolicy } from "../policy/policy.ts";
-import type { OwnProgram } from "../runtime/in-process/own-program.ts";
+import type { SelfProgram } from "../runtime/self-program.ts";
 import type { CheckName } from "./causes.ts";
 import { checkAgentIds } from "./check-agent-ids.ts";
 import { checkBmcs } from "./check-bmcs.ts";
@@ -31,7 +31,7 @@ export interface Check {
 export function composeChecks(
   examined: Examined,
   { bmc, image, timeoutMs }: Omit<DoctorOptions, "output">,
-  own: OwnProgram,
+  own: SelfProgram,
 ): readonly Check[] {
   const config = configOf(examined);
   const usable = usableGroups(examined);

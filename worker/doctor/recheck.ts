@@ -1,7 +1,7 @@
 import { connect as connectTcp } from "node:net";
 import { connect as connectTls, type PeerCertificate } from "node:tls";
-import { openConnection } from "../source/tink/connection.ts";
-import { createDialer, type ServerOptions } from "../source/tink/dial.ts";
+import { createDialer, type ServerOptions } from "../source/grpc/dial.ts";
+import { openConnection } from "../source/grpc/http2-connection.ts";
 
 /** How long a recheck may take. It sends nothing that the server could act on. */
 export interface RecheckLimits {

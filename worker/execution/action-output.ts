@@ -8,23 +8,23 @@ import type { LogFields } from "../action/action-status.ts";
 import type { Observer, SeenAction } from "../action/observer.ts";
 import { logActionLine } from "../runtime/log-line.ts";
 import type { DroppedOutput } from "../runtime/output-budget.ts";
-import type { OutputTerms } from "../runtime/runtime.ts";
-import { LastLines } from "./last-lines.ts";
+import type { OutputOptions } from "../runtime/runtime.ts";
+import { LogTail } from "./log-tail.ts";
 
 export interface ActionOutputOptions {
   readonly action: SeenAction;
   readonly fields: LogFields;
-  /** Takes the secrets that the action was given out of text. */
+  /** Redacts the secrets that the action was given. */
   readonly redact: Redactor;
   readonly clock: Clock;
   readonly log: Logger;
   readonly observer: Pick<Observer, "action" | "spans">;
 }
 
-/** Where what one action prints goes, whichever worker launched it: log, observers, and its message. */
+/** Sends the output of one action to the log and the observers, and adds its last lines to the outcome. */
 export class ActionOutput {
   readonly #options: ActionOutputOptions;
-  readonly #lastLines = new LastLines();
+  readonly #tail = new LogTail();
   #dropped: DroppedOutput | undefined;
 
   constructor(options: ActionOutputOptions) {
@@ -32,7 +32,7 @@ export class ActionOutput {
   }
 
   /** For the runtime. */
-  get terms(): OutputTerms {
+  get terms(): OutputOptions {
     return {
       onLog: (line) => this.#take(line),
       redactor: this.#options.redact,
@@ -40,24 +40,24 @@ export class ActionOutput {
     };
   }
 
-  /** The outcome with its message as it may be told: one line, and what the log says besides when it failed. */
+  /** The outcome with its message redacted, on one line, and with the last lines of the log if it failed. */
   complete(outcome: Outcome): Outcome {
     const { fields, log, redact } = this.#options;
     if (this.#dropped) {
       const { lines, bytes } = this.#dropped;
       log.warn({ ...fields, lines, bytes }, "action output dropped: over budget");
     }
-    return this.#lastLines.addTo({ ...outcome, message: oneLine(redact(outcome.message)) });
+    return this.#tail.addTo({ ...outcome, message: oneLine(redact(outcome.message)) });
   }
 
-  /** One line, without secrets. */
+  /** `line` is redacted already. */
   #take(line: LogLine): void {
     const { action, clock, fields, log, observer } = this.#options;
     if (isSpansLine(line.line)) {
       observer.spans({ action, text: line.line });
       return;
     }
-    this.#lastLines.take(line);
+    this.#tail.take(line);
     logActionLine(log, fields, line);
     observer.action({ kind: "line", action, line, at: new Date(clock.now()) });
   }

@@ -4,58 +4,56 @@ import type { Logger } from "../../shared/logger.ts";
 import { textOf } from "../../shared/text-of.ts";
 import type { Action, ActionStatus } from "../action/action.ts";
 import { actionKey } from "../action/action-key.ts";
-import { fieldsOf } from "../action/action-status.ts";
-import { type BootTime, bootTimeText } from "../action/boot-time.ts";
+import { fieldsOf, type LogFields } from "../action/action-status.ts";
+import { bootTime, bootTimeText } from "../action/boot-time.ts";
 import type { JournalEntry } from "../journal/entry.ts";
 import type { ActionJournal } from "../journal/journal.ts";
 import { type LaunchHandle, LaunchNotRecorded } from "../runtime/runtime.ts";
 
-/** What is known of an action before it is launched. */
-export interface Launching {
-  readonly action: Action;
-  readonly machine?: string;
-  readonly lockKey?: string;
+export interface RecorderOptions {
+  readonly journal: ActionJournal;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** The runtime's name. */
   readonly runtime: string;
-  readonly connected: boolean;
-  readonly timeoutMs: number;
-  readonly startedAt: Date;
-  readonly startedBootTime?: BootTime | undefined;
+  readonly defaultTimeoutMs: number;
 }
 
+/** Where a new action acts; with `connect`, it gets its connection from the worker. */
+export interface EntryTarget {
+  readonly machine?: string;
+  readonly lockKey?: string;
+  readonly connect?: unknown;
+}
+
+/** A full disk may be cleaned up; until then the server serves the action again. */
+const UNWRITABLE_PAUSE_MS = 5_000;
+
 /**
- * Writes one action's way into the journal, step by step. What cannot be written keeps an action from being launched,
- * and nothing else: an end is reported whatever the disk is like.
+ * Writes the steps of one action to the journal. If a step before the launch cannot be written, the action is not launched. An
+ * end is reported even if it cannot be written.
  */
 export class ActionRecorder {
-  readonly #journal: ActionJournal;
-  readonly #clock: Clock;
-  readonly #log: Logger;
+  readonly #options: RecorderOptions;
   #entry: JournalEntry;
 
-  private constructor(parts: RecorderParts, entry: JournalEntry) {
-    this.#journal = parts.journal;
-    this.#clock = parts.clock;
-    this.#log = parts.log;
+  /** Continues with what an earlier worker wrote. */
+  constructor(options: RecorderOptions, entry: JournalEntry) {
+    this.#options = options;
     this.#entry = entry;
   }
 
   /** Before the launch. Rejects with `LaunchNotRecorded`. */
-  static async begin(parts: RecorderParts, launching: Launching): Promise<ActionRecorder> {
-    const entry = entryOf(launching);
-    await orNotRecorded(parts.journal.write(entry));
-    return new ActionRecorder(parts, entry);
+  static async begin(options: RecorderOptions, entry: JournalEntry): Promise<ActionRecorder> {
+    await orNotRecorded(options.journal.write(entry));
+    return new ActionRecorder(options, entry);
   }
 
-  /** Goes on with what an earlier worker wrote. */
-  static resume(parts: RecorderParts, entry: JournalEntry): ActionRecorder {
-    return new ActionRecorder(parts, entry);
-  }
-
-  /** It is there, and may do something once this has resolved. Rejects with `LaunchNotRecorded`. */
+  /** The action exists, and may act once this has resolved. Rejects with `LaunchNotRecorded`. */
   async launched(handle: LaunchHandle): Promise<void> {
     if (this.#entry.phase !== "launching") return;
     const entry: JournalEntry = { ...this.#entry, phase: "launched", handle };
-    await orNotRecorded(this.#journal.write(entry));
+    await orNotRecorded(this.#options.journal.write(entry));
     this.#entry = entry;
   }
 
@@ -64,23 +62,23 @@ export class ActionRecorder {
     if (state === "running" || stoppedAt === undefined) throw new Error("an action that runs has not ended");
     const { phase: _phase, ...about } = this.#entry;
     this.#entry = { ...about, phase: "ended", end: { state, message, stoppedAt: stoppedAt.toISOString() } };
-    await this.#try(this.#journal.write(this.#entry));
+    await this.#try(this.#options.journal.write(this.#entry));
   }
 
   /**
-   * The server took the report of its end, or never will. Resolves to whether the journal says nothing else: only then
-   * what is left of the action may go, because a worker that comes back would take it for lost.
+   * The server acknowledged or rejected the report of its end. Resolves to true if that is on record: only then the container or
+   * process may be removed, because the next worker would count the action as lost.
    */
   async acknowledged(): Promise<boolean> {
     if (this.#entry.phase !== "ended") return this.#entry.phase === "acknowledged";
-    const acknowledgedAt = new Date(this.#clock.now()).toISOString();
+    const acknowledgedAt = new Date(this.#options.clock.now()).toISOString();
     this.#entry = { ...this.#entry, phase: "acknowledged", acknowledgedAt };
-    return this.#try(this.#journal.write(this.#entry));
+    return this.#try(this.#options.journal.write(this.#entry));
   }
 
-  /** Nothing is known of it any more: it did nothing, and the server serves it again. */
+  /** The action did nothing, and the server serves it again. */
   async forget(): Promise<void> {
-    await this.#try(this.#journal.remove(this.#entry.key));
+    await this.#try(this.#options.journal.remove(this.#entry.key));
   }
 
   async #try(step: Promise<void>): Promise<boolean> {
@@ -89,19 +87,13 @@ export class ActionRecorder {
       return true;
     } catch (thrown) {
       const { key, phase, action, machine } = this.#entry;
-      this.#log.error(
+      this.#options.log.error(
         { ...fieldsOf(action, machine), key, phase, error: textOf(thrown) },
         "journal write failed: action step not recorded",
       );
       return false;
     }
   }
-}
-
-export interface RecorderParts {
-  readonly journal: ActionJournal;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 async function orNotRecorded(step: Promise<void>): Promise<void> {
@@ -112,19 +104,35 @@ async function orNotRecorded(step: Promise<void>): Promise<void> {
   }
 }
 
+/** Logs that an action did not start, and waits: the server serves it again, and by then the disk may be writable. */
+export async function notRecorded(
+  { clock, log }: Pick<RecorderOptions, "clock" | "log">,
+  thrown: unknown,
+  fields: LogFields,
+  stop: AbortSignal,
+): Promise<void> {
+  log.error({ ...fields, error: textOf(thrown) }, "action not started: journal write failed");
+  await clock.sleep(UNWRITABLE_PAUSE_MS, stop).catch(() => undefined);
+}
+
 /** The entry of an action that is about to be launched. */
-export function entryOf(launching: Launching): JournalEntry {
-  const { action, machine, lockKey, runtime, connected, timeoutMs, startedAt, startedBootTime } = launching;
+export function newEntry(
+  { clock, runtime, defaultTimeoutMs }: RecorderOptions,
+  action: Action,
+  { machine, lockKey, connect }: EntryTarget,
+  connected = connect !== undefined,
+): JournalEntry & { readonly phase: "launching" } {
   const { workflowId, taskId, agentId, actionId, name, image, idMayReturn } = action;
+  const started = bootTime();
   return {
     key: actionKey(action),
-    action: { workflowId, taskId, agentId, actionId, name, image, ...(idMayReturn ? { idMayReturn } : {}) },
+    action: { workflowId, taskId, agentId, actionId, name, image, ...defined({ idMayReturn }) },
     ...defined({ machine, lockKey }),
     runtime,
     connected,
-    timeoutMs,
-    startedAt: startedAt.toISOString(),
-    ...(startedBootTime && { startedBootTime: bootTimeText(startedBootTime) }),
+    timeoutMs: action.timeoutMs > 0 ? action.timeoutMs : defaultTimeoutMs,
+    startedAt: new Date(clock.now()).toISOString(),
+    ...defined({ startedBootTime: started && bootTimeText(started) }),
     phase: "launching",
   };
 }

@@ -5,13 +5,13 @@ import type { ActionId, ActionStatus, Delivery } from "../action/action.ts";
 import { actionKey } from "../action/action-key.ts";
 import { fieldsOf } from "../action/action-status.ts";
 import { isWorkflowDeleted } from "../action/workflow-deleted.ts";
-import type { Reporter } from "./reporter.ts";
+import type { Reporter } from "./report.ts";
 
 export interface FinalReport {
   readonly status: ActionStatus;
   /** Once it aborts, the report has a few seconds left. */
   readonly cancel: AbortSignal;
-  /** Called once, with what became of the report. Must not reject. */
+  /** Called once. Must not reject. */
   readonly finish: (delivery: Delivery) => Promise<void>;
 }
 
@@ -23,7 +23,7 @@ export interface FinalReportsOptions {
 
 interface Pending {
   readonly workflowId: string;
-  /** Aborts when the server shows that it has the end. */
+  /** Aborts when another action shows that the server has the end. */
   readonly superseded: AbortController;
   /** Never rejects. */
   readonly done: Promise<void>;
@@ -31,19 +31,19 @@ interface Pending {
 
 /** How long an action keeps its lane, its turn and its slot for its final report. */
 const LANE_WAIT_MS = 5_000;
-/** The most reports that are pending in the background; further ones keep their lanes. */
+/** At most so many reports are pending in the background; further ones keep their lanes. */
 const MOST_PENDING = 5_000;
-/** A report that was not taken for so long after the end of its action is abandoned. */
+/** A report is abandoned so long after the end of its action. */
 const ABANDON_MS = 7 * 24 * 60 * 60_000;
-/** However old it seems: the wall clock may have been set since. */
+/** But not earlier, because the wall clock may have been set since. */
 const LEAST_MS = 60 * 60_000;
-/** For a report once the worker is told to stop at once. */
+/** For a report when the worker is told to stop immediately. */
 const LAST_ATTEMPT_MS = 10_000;
 const NEVER = new AbortController().signal;
 
 /**
- * The final reports that the server has not acknowledged. Each one has a few seconds of its lane's time and is then repeated
- * in the background, while the lane goes on. Its action is not run again meanwhile.
+ * The final reports that the server has not acknowledged. Each one delays its lane for a few seconds at most and is then
+ * retried in the background. Meanwhile its action is not run again.
  */
 export class FinalReports {
   readonly #options: FinalReportsOptions;
@@ -58,7 +58,7 @@ export class FinalReports {
     return this.#pending.has(key);
   }
 
-  /** Resolves when the report is finished, or goes on in the background. Never rejects. */
+  /** Resolves when the report is finished, or continues in the background. Never rejects. */
   async deliver(report: FinalReport): Promise<void> {
     const { log } = this.#options;
     const { action, machine, state } = report.status;
@@ -73,10 +73,10 @@ export class FinalReports {
   }
 
   /**
-   * Whether an action that the server serves may begin, as far as pending reports go. The same action may not, and is waited
-   * for. Another action of its workflow means that the server has the end: it serves the next one only after that.
+   * Whether pending reports allow an action to begin. The action of a pending report may not, and waits for it. Another action
+   * of the workflow supersedes the report: the server serves it only once it has the end.
    */
-  async admit(action: ActionId, isNew: boolean): Promise<boolean> {
+  async mayBegin(action: ActionId, isNew: boolean): Promise<boolean> {
     const own = this.#pending.get(actionKey(action));
     if (own) {
       await this.#isDone(own.done);
@@ -131,7 +131,7 @@ export class FinalReports {
     return delivery;
   }
 
-  /** Waits for a report, for as long as a lane waits. Resolves to whether it is finished. */
+  /** Waits for a report, but no longer than a lane waits. Resolves to true if it is finished. */
   async #isDone(done: Promise<void>): Promise<boolean> {
     const waited = new AbortController();
     const late = this.#options.clock.sleep(LANE_WAIT_MS, waited.signal).then(

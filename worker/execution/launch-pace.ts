@@ -1,9 +1,9 @@
-/** As many launches begin before the event loop reads what has come meanwhile. */
+/** So many launches begin per turn of the event loop. */
 const PER_TURN = 2;
 
 /**
- * Lets launches begin in the order in which they ask, a few in each turn of the event loop. When a thousand workflows become
- * ready at once, each of them is picked up and its start is reported before the work of the first ones takes all the time.
+ * Starts launches first in, first out, a few per turn of the event loop. If a thousand workflows become ready at once, all of
+ * them report their start before the first launches take all the time.
  */
 export class LaunchPace {
   readonly #waiting: (() => void)[] = [];

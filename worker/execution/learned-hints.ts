@@ -1,23 +1,23 @@
 import { createHash } from "node:crypto";
 
-/** Machines come and go; one whose hint is dropped costs a few more round trips. */
+/** A dropped hint costs a few more round trips. */
 const MOST_MACHINES = 10_000;
 
 interface Learned {
-  /** Of the entry that the machine had last. */
+  /** Of the machine's entry. */
   readonly digest: string;
   readonly hint?: unknown;
 }
 
 /**
- * What actions learned about each machine, for the next one's connection. A hint holds as long as the machine's entry is
- * the same: what an entry allowed once, such as a weaker cipher suite, must not outlive it.
+ * What actions learned about each machine, for the next action's connection. A hint is valid for one entry of the machine: what
+ * that entry allowed, such as a weaker cipher suite, must not outlive it.
  */
 export class LearnedHints {
   /** Least recently used first. */
   readonly #machines = new Map<string, Learned>();
 
-  /** `entry` is the connection, or its document; secrets in it print as redacted and so do not count. */
+  /** `entry` is the connection, or its document. Its secrets serialize as redacted, so that a new password keeps the hint. */
   find(machine: string, entry: object): unknown {
     const digest = createHash("sha256").update(JSON.stringify(entry)).digest("base64");
     const known = this.#machines.get(machine);
@@ -26,9 +26,10 @@ export class LearnedHints {
     return learned.hint;
   }
 
-  learn(machine: string, hint: unknown): void {
+  learn(machine: string | undefined, hint: unknown): void {
+    if (machine === undefined || hint === undefined) return;
     const known = this.#machines.get(machine);
-    if (known && hint !== undefined) this.#keep(machine, { ...known, hint });
+    if (known) this.#keep(machine, { ...known, hint });
   }
 
   #keep(machine: string, learned: Learned): void {

@@ -1,12 +1,12 @@
 import { open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 
-/** The ending of files that were not finished; whoever finds one may remove it. */
+/** The suffix of unfinished files, which may be removed. */
 export const PART = ".part";
 
 /**
- * Replaces a file at once: whoever reads it finds the old or the new text, whenever this process dies. With
- * `durable` the same holds when the machine loses power. Rejects with a system error; the old file then stands.
+ * Replaces a file atomically: it has the old or the new text whenever this process dies and, if `durable`, when the host loses
+ * power. Rejects with a system error; the old file then remains.
  */
 export async function replaceTextFile(path: string, text: string, durable: boolean): Promise<void> {
   const part = `${path}${PART}`;
@@ -26,13 +26,13 @@ export async function replaceTextFile(path: string, text: string, durable: boole
   if (durable) await syncFolder(dirname(path));
 }
 
-/** Makes the names in a folder last, as POSIX asks for after a rename. */
+/** Makes a rename durable, as POSIX requires. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, "r");
   try {
     await folder.sync();
   } catch (thrown) {
-    // Some file systems of networks cannot sync a folder, and say so in this way (fsync(2)).
+    // The error of network file systems that cannot sync a folder (fsync(2)).
     if (!(thrown instanceof Error && "code" in thrown && thrown.code === "EINVAL")) throw thrown;
   } finally {
     await folder.close();

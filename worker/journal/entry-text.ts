@@ -2,21 +2,21 @@ import { createHash } from "node:crypto";
 import { actionKey } from "../action/action-key.ts";
 import { JournalEntry } from "./entry.ts";
 
-/** The version of the entries this worker writes. Version 1 had no checksum. */
+/** Version 1 had no checksum. */
 export const ENTRY_VERSION = 2;
 
 export type DecodedEntry =
   | { readonly ok: true; readonly entry: JournalEntry }
-  /** `problem` follows the name of the file in a sentence. */
+  /** In a sentence, `problem` follows the name of the file. */
   | { readonly ok: false; readonly problem: string };
 
-/** The text of an entry's file: JSON that a person can read, with its version and a checksum of all of it. */
+/** Indented JSON with a version and a checksum of everything. */
 export function encodeEntry(entry: JournalEntry): string {
   const content = { version: ENTRY_VERSION, ...entry };
   return `${JSON.stringify({ ...content, checksum: checksumOf(content) }, undefined, 2)}\n`;
 }
 
-/** Reads an entry of this version or an earlier one. Says of everything else what is wrong with it. */
+/** Reads an entry of this version or an earlier one. */
 export function decodeEntry(text: string): DecodedEntry {
   const value = jsonOf(text);
   if (value === undefined) return { ok: false, problem: "is not JSON" };
@@ -43,7 +43,7 @@ export function decodeEntry(text: string): DecodedEntry {
   return { ok: true, entry: parsed.data };
 }
 
-/** Finds damage, not forgery: whoever can write to the directory can compute it. */
+/** Detects damage, not forgery. */
 function checksumOf(content: object): string {
   return createHash("sha256").update(JSON.stringify(content)).digest("hex").slice(0, 16);
 }

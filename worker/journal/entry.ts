@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { defined } from "../../shared/defined.ts";
 import type { ActionStatus } from "../action/action.ts";
 
 const Instant = z.iso.datetime();
@@ -18,20 +19,20 @@ const About = {
     idMayReturn: z.literal(true).optional(),
   }),
   machine: z.string().optional(),
-  /** What is locked while it runs; absent where no BMC is known. */
+  /** The BMC that is locked while it runs; absent if none is known. */
   lockKey: z.string().optional(),
-  /** What launched it. */
+  /** The runtime that launched it. */
   runtime: z.string(),
-  /** It gets its connection from the worker, and can do nothing before that. */
+  /** It gets its connection from the worker, and cannot act before. */
   connected: z.boolean(),
   timeoutMs: z.number().nonnegative(),
   /** As reported with RUNNING. */
   startedAt: Instant,
-  /** The same by the time since the machine started, as `bootTimeText` has it. */
+  /** The same as a `bootTimeText`. */
   startedBootTime: z.string().optional(),
 };
 
-/** How it ended, as it is (to be) reported. */
+/** How it ended, as reported. */
 const End = z.strictObject({
   state: z.enum(["success", "failed", "timeout"]),
   message: z.string(),
@@ -39,17 +40,17 @@ const End = z.strictObject({
 });
 
 /**
- * What the worker knows of one action, written down before each step that cannot be taken back. Holds no
- * secret: neither the connection nor the environment nor what the action read.
+ * What the worker knows of one action, written before each step that cannot be undone. Contains no secrets: neither the
+ * connection nor the environment nor the action's result.
  */
 export const JournalEntry = z.discriminatedUnion("phase", [
-  /** It is about to be launched. Only one that is not `connected` may have done something already. */
+  /** It is about to be launched. If it is not `connected`, it may have acted already. */
   z.strictObject({ ...About, phase: z.literal("launching") }),
-  /** It is there, and may have done something from now on; `handle` is the runtime's own. */
+  /** It exists, and may have acted. */
   z.strictObject({ ...About, phase: z.literal("launched"), handle: LaunchHandle }),
-  /** It ended, and the server does not know yet. */
+  /** It ended, and the server may not know yet. */
   z.strictObject({ ...About, phase: z.literal("ended"), handle: LaunchHandle.optional(), end: End }),
-  /** The server knows; kept for a while, because it may still serve the action out of a stale cache. */
+  /** The server knows. Kept for a while, because the server may still serve the action from a stale cache. */
   z.strictObject({
     ...About,
     phase: z.literal("acknowledged"),
@@ -62,15 +63,14 @@ export type JournalEntry = z.infer<typeof JournalEntry>;
 export type JournalPhase = JournalEntry["phase"];
 
 /**
- * Whether the entry must outlast a loss of power: from the moment on at which the action may have done something
- * until the server knows its end. An entry that is lost before means that the server serves the action again; one
- * that is lost after, that the server is told the end twice.
+ * Whether the entry must survive a power loss: from when the action may have acted until the server knows its end. Without an
+ * earlier entry, the server serves the action again; without a later one, it gets the report twice.
  */
 export function mustLast({ phase, connected }: Pick<JournalEntry, "phase" | "connected">): boolean {
   return phase === "launched" || phase === "ended" || (phase === "launching" && !connected);
 }
 
-/** The report of an end that is on record. */
+/** The report of a recorded end. */
 export function statusOf({
   action,
   machine,
@@ -78,6 +78,12 @@ export function statusOf({
   end,
 }: JournalEntry & { phase: "ended" | "acknowledged" }): ActionStatus {
   const { state, message, stoppedAt } = end;
-  const times = { startedAt: new Date(startedAt), stoppedAt: new Date(stoppedAt) };
-  return { action, ...(machine && { machine }), state, message, ...times };
+  return {
+    action,
+    ...defined({ machine }),
+    state,
+    message,
+    startedAt: new Date(startedAt),
+    stoppedAt: new Date(stoppedAt),
+  };
 }

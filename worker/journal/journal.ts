@@ -9,62 +9,61 @@ import { type JournalEntry, mustLast } from "./entry.ts";
 import { encodeEntry } from "./entry-text.ts";
 import { ENTRY_ENDING, keyOfName, LARGEST_ENTRY_BYTES, readEntry } from "./read-entry.ts";
 
-/** What running actions needs of a journal. */
 export interface ActionJournal {
   find(key: string): JournalEntry | undefined;
   /**
-   * What is wrong with the entry of that key, where it cannot be understood: its action may have been launched, and whether
-   * it was, or how it ended, is not known. Follows "the entry" in a sentence.
+   * The problem of a damaged entry: its action may have been launched, and how it ended is unknown. In a sentence, it follows
+   * "the entry".
    */
   damageOf(key: string): string | undefined;
-  /** How long ago that entry was written, by a clock that nobody sets; 0 when there is none. */
+  /** How long ago the entry was written, by the monotonic clock; 0 without an entry. */
   ageMs(key: string): number;
-  /** Those whose end the server may not know yet, the oldest first. */
+  /** Entries of actions whose end the server may not know yet, the oldest first. */
   unfinished(): readonly JournalEntry[];
   /**
-   * Rejects with a system error, such as that of a full disk; the file before then stands. What has happened (an
-   * end, its acknowledgement) is known all the same for as long as this process lives.
+   * Rejects with a system error, such as that of a full disk; the previous file then remains. An end and its acknowledgement
+   * are kept in memory all the same.
    */
   write(entry: JournalEntry): Promise<void>;
   remove(key: string): Promise<void>;
 }
 
 export interface JournalOptions {
-  /** Of the journal alone; made when it is not there. */
+  /** Only the journal's; created if it is missing. */
   readonly directory: string;
   readonly clock: Clock;
   readonly log: Logger;
   readonly observer?: Pick<Observer, "journal">;
-  /** Asked before a launch goes on record; rejects when the directory may be another worker's. */
+  /** Called before a launch is recorded; rejects when another worker may own the directory. */
   readonly verify?: () => Promise<void>;
 }
 
-/** A server's cache is seconds behind; an action that it serves again later is another run of it. */
+/** A server's cache is seconds behind; an action that it serves again later is another run. */
 const REMEMBER_MS = 5 * 60_000;
-/** Of the acknowledged ones; those that are open are as many as actions run. */
+/** Acknowledged entries; the number of the others is limited by the actions that run. */
 const MOST_REMEMBERED = 5_000;
 const MOST_SET_ASIDE = 100;
 const SET_ASIDE = "set-aside";
-/** Damage to a whole disk must not fill the log. */
+/** A damaged disk must not flood the log. */
 const MOST_WARNED = 20;
 
 interface Kept {
   readonly entry: JournalEntry;
-  /** On the monotonic clock: a clock that is set must not make the worker forget, nor remember for ever. */
+  /** By the monotonic clock: setting the clock must not make the worker forget too early or never. */
   readonly writtenMs: number;
 }
 
 /**
- * What became of each action, one small readable file each, so that a worker that is killed at any step goes
- * on where it was. Entries are in memory, too; only `open` reads.
+ * One small file per action, so that the next worker can continue after a crash at any step. Entries are in memory, too; only
+ * `open` reads files.
  */
 export class Journal implements ActionJournal {
   readonly #options: JournalOptions;
-  /** The one written last is last. */
+  /** In the order of writing. */
   readonly #entries = new Map<string, Kept>();
-  /** By key, what is wrong with entries that cannot be understood. */
+  /** By key, the problems of damaged entries. */
   readonly #damaged = new Map<string, string>();
-  /** By key, the last step under way: one at a time, so that none removes what another has just written. */
+  /** By key, the last step: one at a time, so that none removes what another has just written. */
   readonly #steps = new Map<string, Promise<void>>();
 
   private constructor(options: JournalOptions) {
@@ -72,8 +71,8 @@ export class Journal implements ActionJournal {
   }
 
   /**
-   * Reads what an earlier worker left. An entry that cannot be understood stays where it is and counts as damaged; a file
-   * whose name is not an entry's is set aside. Rejects with a system error when the directory cannot be read.
+   * Reads the files of an earlier worker. Damaged entries stay in place; files with foreign names are set aside. Rejects with a
+   * system error when the directory cannot be read.
    */
   static async open(options: JournalOptions): Promise<Journal> {
     const { directory } = options;
@@ -99,7 +98,7 @@ export class Journal implements ActionJournal {
         journal.#damaged.set(read.entry.key, "is in the file of another action");
       }
     }
-    // The whole entry of a key says more than what another file holds of it.
+    // A sound entry takes precedence over a misplaced one of the same key.
     for (const { key } of found) journal.#damaged.delete(key);
     journal.#warnOfDamage();
     for (const entry of found.toSorted(byAge)) {
@@ -147,7 +146,7 @@ export class Journal implements ActionJournal {
       this.#damaged.delete(entry.key);
     } catch (thrown) {
       if (entry.phase !== "acknowledged") throw thrown;
-      // A disk that is full takes no file, but lets one go; what is remembered is in memory.
+      // A full disk allows removing the file; the entry is in memory.
       await this.#removeFile(entry.key);
     }
     this.#keep(entry);
@@ -165,25 +164,25 @@ export class Journal implements ActionJournal {
   async #removeFile(key: string): Promise<void> {
     const path = this.#path(key);
     if (this.#damaged.has(key)) {
-      // It may be a folder, and a person may want to look at it.
+      // It may be a folder, and is kept for diagnosis.
       await rename(path, this.#asidePath(`${key}${ENTRY_ENDING}`)).catch(ignoreMissing);
       this.#damaged.delete(key);
       await thinOut(join(this.#options.directory, SET_ASIDE)).catch(() => undefined);
     } else await rm(path, { force: true });
   }
 
-  /** Keeps a damaged file under a second name before an entry takes its place. */
+  /** Keeps a damaged file under a second name before an entry replaces it. */
   async #keepDamaged(key: string): Promise<void> {
     if (!this.#damaged.has(key)) return;
     try {
       await link(this.#path(key), this.#asidePath(`${key}${ENTRY_ENDING}`));
       await thinOut(join(this.#options.directory, SET_ASIDE));
     } catch {
-      // Worth keeping, but no reason to lose the entry.
+      // The new entry is more important.
     }
   }
 
-  /** Takes the steps of one key one after the other. */
+  /** Runs the steps of one key one after the other. */
   #inOrder<T>(key: string, step: () => Promise<T>): Promise<T> {
     const taken = (this.#steps.get(key) ?? Promise.resolve()).then(step);
     const over = taken.then(
@@ -214,7 +213,7 @@ export class Journal implements ActionJournal {
     this.#entries.set(entry.key, { entry, writtenMs: this.#options.clock.monotonicMs() - agoMs });
   }
 
-  /** What cannot be moved, as on a file system that lost its right to write, stays and is only warned of. */
+  /** Only warns of a file that cannot be moved, such as on a read-only file system. */
   async #setAside(name: string): Promise<void> {
     const { directory, log } = this.#options;
     log.warn({ file: join(directory, name) }, "foreign file moved out of the journal");
@@ -249,10 +248,10 @@ export class Journal implements ActionJournal {
     const forgotten = remembered.filter((kept, index) => index < surplus || this.#isStale(kept));
     for (const kept of forgotten) {
       const { key } = kept.entry;
-      // It may have been written again meanwhile.
+      // The entry may have been written again meanwhile.
       const isSame = () => this.#entries.get(key) === kept;
       const forget = this.#inOrder(key, async () => (isSame() ? this.#remove(key) : undefined));
-      // A file that cannot be removed now is found, and old, at the next start.
+      // The next start finds and removes the file.
       await forget.catch(() => undefined);
     }
   }
@@ -281,7 +280,7 @@ function byAge(one: JournalEntry, other: JournalEntry): number {
   return writtenAt(one) - writtenAt(other);
 }
 
-/** As the wall clock tells. An entry from the future, where that was set back, is as new as it can be. */
+/** By the wall clock; 0 for an entry from the future, which is there if the clock was set back. */
 function writtenAgoMs(entry: JournalEntry, clock: Clock): number {
   return Math.max(0, clock.now() - writtenAt(entry));
 }

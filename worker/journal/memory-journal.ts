@@ -1,7 +1,7 @@
 import type { JournalEntry } from "./entry.ts";
 import type { ActionJournal } from "./journal.ts";
 
-/** For a run that ends with its process: nothing is left that anybody could go on with, and no ID comes back. */
+/** For `pbnj-worker run`: no later worker adopts its actions, and its IDs are never used again. */
 export class MemoryJournal implements ActionJournal {
   readonly #entries = new Map<string, JournalEntry>();
 

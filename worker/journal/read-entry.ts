@@ -4,17 +4,17 @@ import { FileProblem } from "../document/read-text-file.ts";
 import { type DecodedEntry, decodeEntry } from "./entry-text.ts";
 
 export const ENTRY_ENDING = ".json";
-/** An entry is about a kilobyte; what is larger was not written by a worker. */
+/** An entry is about a kilobyte; a larger file is not from a worker. */
 export const LARGEST_ENTRY_BYTES = 64 * 1024;
 
 const KEY_NAME = /^([0-9a-f]{32})\.json$/;
 
-/** The `actionKey` in the name of an entry's file; undefined where it is not the name of one. */
+/** The `actionKey` in an entry's file name; undefined for other names. */
 export function keyOfName(name: string): string | undefined {
   return KEY_NAME.exec(name)?.[1];
 }
 
-/** Reads one file of a journal, whatever it is. Never rejects. */
+/** Never rejects, whatever kind of file it is. */
 export async function readEntry(directory: string, name: string): Promise<DecodedEntry> {
   try {
     return decodeEntry(await readOwnFile(join(directory, name), LARGEST_ENTRY_BYTES));

@@ -16,26 +16,25 @@ export class StateDirectoryProblem extends Error {
   override readonly name = "StateDirectoryProblem";
 }
 
-/** The one folder in which a worker keeps what must survive it, and no second worker may. */
+/** The folder with everything that survives the worker; only one worker uses it at a time. */
 export interface StateDirectory {
   readonly path: string;
-  /** The same for as long as the directory lives; on labels of what the worker launches. */
+  /** Permanent; in the labels of everything that the worker launches. */
   readonly id: string;
   readonly journal: string;
   readonly results: string;
-  /** Rejects with a `StateDirectoryProblem` unless no other worker can have it. */
+  /** Rejects with a `StateDirectoryProblem` if another worker may own it. */
   verify(): Promise<void>;
   /**
-   * Looks again and again, until `stop` aborts, whether the directory is still this process's: resolves to the problem when
-   * another worker has it.
+   * Checks the lock until `stop` aborts; resolves to the problem when another worker owns the directory.
    */
   untilLost(stop: AbortSignal, log: Logger): Promise<StateDirectoryProblem | undefined>;
   close(): Promise<void>;
 }
 
 /**
- * Opens the directory for this process alone, and makes it when it is not there. The operating system gives it
- * free when the process dies, however that happens. Rejects with a `StateDirectoryProblem`.
+ * Opens and locks the directory, and creates it if it is missing. The operating system releases the lock when the process dies.
+ * Rejects with a `StateDirectoryProblem`.
  */
 export async function openStateDirectory(given: string, clock: Clock = systemClock): Promise<StateDirectory> {
   let path: string;
@@ -56,7 +55,10 @@ export async function openStateDirectory(given: string, clock: Clock = systemClo
   try {
     const id = await identity(stateFile);
     return {
-      ...{ path, id, journal: join(path, "journal"), results: join(path, "results") },
+      path,
+      id,
+      journal: join(path, "journal"),
+      results: join(path, "results"),
       verify: async () => {
         await lock.verify().catch((thrown: unknown) => {
           throw lockProblemOf(path, thrown);
@@ -71,7 +73,7 @@ export async function openStateDirectory(given: string, clock: Clock = systemClo
   }
 }
 
-/** Not recursive at once: on a read-only disk Node then reports ENOENT. */
+/** Not recursive at first: on a read-only disk, Node would report ENOENT. */
 async function makeFolder(path: string): Promise<void> {
   try {
     await mkdir(path, 0o700);
@@ -96,8 +98,9 @@ async function untilLost(
       failing = false;
     } catch (thrown) {
       if (thrown instanceof LockTaken) return lockProblemOf(path, thrown);
-      if (!failing)
-        log.warn({ stateDirectory: path, error: reasonOf(thrown) }, "lock check failed, retrying");
+      if (!failing) {
+        log.warn({ stateDirectory: path, error: textOf(thrown) }, "lock check failed, retrying");
+      }
       failing = true;
     }
     await clock.sleep(CHECK_INTERVAL_MS, stop).catch(() => undefined);
@@ -114,7 +117,7 @@ function lockProblemOf(path: string, thrown: unknown): StateDirectoryProblem {
 }
 
 function problemOf(what: string, thrown: unknown): StateDirectoryProblem {
-  return new StateDirectoryProblem(`${what}: ${reasonOf(thrown)}`, { cause: thrown });
+  return new StateDirectoryProblem(`${what}: ${textOf(thrown)}`, { cause: thrown });
 }
 
 async function identity(file: string): Promise<string> {
@@ -129,7 +132,7 @@ async function identity(file: string): Promise<string> {
   return id;
 }
 
-/** The ID that a directory's `state.json` holds; undefined when there is none yet. Rejects with a `StateDirectoryProblem`. */
+/** The ID in `state.json`; undefined if there is none yet. Rejects with a `StateDirectoryProblem`. */
 export async function readIdentity(file: string): Promise<string | undefined> {
   const text = await readFile(file, "utf8").catch((thrown: unknown) => {
     if (thrown instanceof Error && "code" in thrown && thrown.code === "ENOENT") return undefined;
@@ -150,8 +153,4 @@ function jsonOf(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function reasonOf(thrown: unknown): string {
-  return textOf(thrown);
 }

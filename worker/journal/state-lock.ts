@@ -8,24 +8,24 @@ export class LockTaken extends Error {
   override readonly name = "LockTaken";
 }
 
-/** How often a running worker looks whether its lock's file was deleted. */
+/** How often a running worker checks whether its lock file was deleted. */
 export const CHECK_INTERVAL_MS = 1_000;
-/** Within this time every running worker has found out, and locked a new file. */
+/** Within this time every running worker has noticed, and locked a new file. */
 const RENEWED_WITHIN_MS = 3 * CHECK_INTERVAL_MS;
 const POLL_MS = 100;
-/** A look this old still counts: launches that begin together share one. */
+/** A check is valid for this time: launches that begin together share one. */
 const FRESH_MS = 100;
 
 interface Held {
   readonly database: DatabaseSync;
-  /** The locked file, whatever its name leads to now. Closing it would release the lock (fcntl(2)). */
+  /** The locked file, even if its name was deleted. Closing it would release the lock (fcntl(2)). */
   readonly file: FileHandle;
 }
 
 /**
- * The lock of a state directory. It is on a file, which anybody may delete: the worker then locks a new one, and whoever
- * starts meanwhile gives it the time to. Node has no `flock`. SQLite's exclusive lock is one of the operating system's
- * (fcntl), which no crash leaves behind and which holds between containers that share the directory.
+ * The lock of a state directory. If its file is deleted, the worker locks a new one, and a second worker that starts meanwhile
+ * waits for that. Node has no `flock`. SQLite's exclusive lock is an operating system lock (fcntl): a crash releases it, and it
+ * works between containers that share the directory.
  */
 export class StateLock {
   readonly #path: string;
@@ -39,7 +39,7 @@ export class StateLock {
     this.#clock = clock;
   }
 
-  /** Rejects with `LockTaken`, or with a system error. In a directory that was used before, the file should be there. */
+  /** Rejects with `LockTaken`, or with a system error. A directory that was used before should have the file. */
   static async acquire(directory: string, wasUsed: boolean, clock: Clock): Promise<StateLock> {
     const lock = new StateLock(join(directory, "lock"), clock);
     if (wasUsed) await lock.#awaitFile();
@@ -48,8 +48,8 @@ export class StateLock {
   }
 
   /**
-   * Makes sure that the file by that name is the locked one, and locks the one that is there now where it is not. Rejects with
-   * `LockTaken` when another worker was faster, or with a system error.
+   * Checks that the file of that name is the locked one, and else locks the present one. Rejects with `LockTaken` when another
+   * worker was faster, or with a system error.
    */
   async verify(): Promise<"held" | "renewed"> {
     if (this.#clock.monotonicMs() - this.#verifiedMs < FRESH_MS) return "held";
@@ -76,7 +76,7 @@ export class StateLock {
 
   async #isInPlace(): Promise<boolean> {
     const held = this.#held.at(-1);
-    if (!held) return true; // It was released meanwhile.
+    if (!held) return true; // Released meanwhile.
     const own = await held.file.stat({ bigint: true });
     const found = await statOf(this.#path);
     return own.ino === found?.ino && own.dev === found.dev;
@@ -87,7 +87,7 @@ export class StateLock {
     try {
       database = new DatabaseSync(this.#path, { timeout: 0 });
       database.exec("PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE");
-      // Only once the lock is held: closing another descriptor of the file would release it.
+      // Only after locking: closing another descriptor of the file would release the lock.
       this.#held.push({ database, file: await open(this.#path, "r") });
     } catch (thrown) {
       database?.close();

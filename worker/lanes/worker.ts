@@ -3,44 +3,50 @@ import type { Logger } from "../../shared/logger.ts";
 import type { Action } from "../action/action.ts";
 import type { Observer, WorkerFacts } from "../action/observer.ts";
 import type { Waking } from "../action/waking.ts";
-import type { Executor, StopSignals } from "../execution/executor.ts";
+import type { Executor } from "../execution/executor.ts";
+import type { StopSignals } from "../execution/stop-signals.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import type { ActionSource, Transport } from "../source/transport.ts";
+import type { ActionSource, Transport } from "../source/source.ts";
 import { runLane } from "./lane.ts";
-import { PollPace } from "./poll-pace.ts";
+import { ServerPace } from "./server-pace.ts";
 
-export interface WorkerParts {
-  /** Asked once what the worker begins with is there. */
+export interface WorkerOptions {
+  /** The agent IDs to begin with; called once `ready` has resolved. */
   readonly agentIds: () => readonly string[];
-  readonly transport: Transport;
-  /** Where an agent ID's actions come from, unless from the transport. */
-  readonly sourceOf?: (agentId: string) => ActionSource | undefined;
-  readonly runtime: Runtime;
+  readonly transport: Pick<Transport, "close">;
+  readonly sourceOf: (agentId: string) => ActionSource;
+  readonly wakingOf: (agentId: string) => Waking | undefined;
+  readonly runtime: Pick<Runtime, "detach" | "close">;
   readonly executor: Pick<Executor, "execute" | "recover" | "reported">;
   readonly clock: Clock;
   readonly log: Logger;
   readonly maxBackoffMs: number;
-  readonly observer: Pick<Observer, "lane" | "asking" | "poll">;
+  readonly observer: Pick<Observer, "lane" | "polling" | "poll">;
   readonly facts: WorkerFacts;
-  /** What tells an agent ID's lane when to ask. */
-  readonly wakingOf?: (agentId: string) => Waking | undefined;
-  /** How long running actions may take to end by themselves once the worker is told to stop. */
+  /** How long running actions may take to end by themselves once the worker is stopping. */
   readonly shutdownGraceMs: number;
-  /** What goes on beside the lanes until the worker stops; they never reject. */
-  readonly companions?: readonly ((stop: AbortSignal) => Promise<void>)[];
-  /** Resolves when companions have what the lanes begin with, or it is not waited for any longer. Never rejects. */
-  readonly ready?: (stop: AbortSignal) => Promise<void>;
+  /** They run beside the lanes until the worker stops, and never reject. */
+  readonly backgroundTasks: readonly ((lanes: LaneControl, stop: AbortSignal) => Promise<void>)[];
+  /** Resolves when the lanes may start: the background tasks have loaded their data, or timed out. Never rejects. */
+  readonly ready: (stop: AbortSignal) => Promise<void>;
   /** Releases what else the worker holds. */
-  readonly close?: () => Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
-/** How the worker ended: with everything done, with actions cut short, or with actions that run on without it. */
-export type WorkerEnd = "drained" | "cancelled" | "let-go";
+/** How the worker ended: after all actions, with cancelled actions, or with actions that keep running without it. */
+export type WorkerEnd = "drained" | "cancelled" | "detached";
 
-/** Agent IDs that are polled with since, or no longer. */
 export interface LaneChanges {
   readonly added: readonly string[];
   readonly removed: readonly string[];
+}
+
+/** What background tasks may change. */
+export interface LaneControl {
+  /** From now on polls for these agent IDs. A removed lane ends after its action. */
+  setAgentIds(agentIds: readonly string[]): LaneChanges;
+  /** Resolves when no poll is open for an agent ID that was removed; its action may still run. */
+  removedPollsEnded(): Promise<void>;
 }
 
 interface Lane {
@@ -48,53 +54,52 @@ interface Lane {
   readonly ended: Promise<void>;
 }
 
-/** A standing worker: one lane an agent ID, from `run` until it is told to stop. */
-export class Worker {
-  readonly #parts: WorkerParts;
+/** One lane per agent ID, from `run` to `stop`. */
+export class Worker implements LaneControl {
+  readonly #options: WorkerOptions;
   readonly #stop = new AbortController();
   readonly #cancel = new AbortController();
   readonly #ended = new AbortController();
   readonly #lanes = new Map<string, Lane>();
-  readonly #pace: PollPace;
+  readonly #serverPace: ServerPace;
   #agentIds: ReadonlySet<string> = new Set();
-  /** By agent ID, how many questions for an action are open. */
-  readonly #asking = new Map<string, number>();
-  /** Called whenever one is answered. */
-  readonly #onAnswered = new Set<() => void>();
+  /** By agent ID, the number of open polls. */
+  readonly #polls = new Map<string, number>();
+  /** Called whenever a poll ends. */
+  readonly #onPollEnded = new Set<() => void>();
   #running = 0;
 
-  constructor(parts: WorkerParts) {
-    this.#parts = parts;
-    this.#pace = new PollPace(parts.clock);
+  constructor(options: WorkerOptions) {
+    this.#options = options;
+    this.#serverPace = new ServerPace(options.clock);
   }
 
   get facts(): WorkerFacts {
-    return this.#parts.facts;
+    return this.#options.facts;
   }
 
   /** Resolves when all lanes have ended and everything is released. */
   async run(): Promise<WorkerEnd> {
-    const { agentIds, executor, transport, runtime, companions = [], ready } = this.#parts;
+    const { agentIds, backgroundTasks, close, executor, ready, runtime, transport } = this.#options;
     try {
-      const beside = companions.map((companion) => companion(this.#stop.signal));
-      await ready?.(this.#stop.signal);
-      // Before the lanes: what is still to be done at a machine comes before anything new there.
+      const tasks = backgroundTasks.map((task) => task(this, this.#stop.signal));
+      await ready(this.#stop.signal);
+      // Before the lanes: actions of an earlier worker get their machines first.
       const recovered = executor.recover(this.#signals);
       this.setAgentIds(agentIds());
-      await Promise.all([recovered, this.#untilStopped(), ...beside]);
+      await Promise.all([recovered, this.#untilStopped(), ...tasks]);
       await Promise.all([...this.#lanes.values()].map(({ ended }) => ended));
       await executor.reported();
     } finally {
       this.#ended.abort();
       await runtime.close();
       await transport.close();
-      await this.#parts.close?.();
+      await close();
     }
     if (!this.#cancel.signal.aborted) return "drained";
-    return runtime.letGo ? "let-go" : "cancelled";
+    return runtime.detach ? "detached" : "cancelled";
   }
 
-  /** Polls as these from now on: lanes come and go, each after the action that it is at. Gives what has changed. */
   setAgentIds(agentIds: readonly string[]): LaneChanges {
     if (this.#stop.signal.aborted) return { added: [], removed: [] };
     const before = this.#agentIds;
@@ -107,21 +112,20 @@ export class Worker {
     return { added, removed };
   }
 
-  /** Resolves when nothing is asked for any more as an agent ID that is not this worker's; what runs may go on. */
-  async quiet(): Promise<void> {
-    const isLoud = () => [...this.#asking.keys()].some((agentId) => !this.#isPolled(agentId));
-    while (isLoud()) {
-      const answered = Promise.withResolvers<void>();
-      this.#onAnswered.add(answered.resolve);
-      await answered.promise;
-      this.#onAnswered.delete(answered.resolve);
+  async removedPollsEnded(): Promise<void> {
+    const isPolling = () => [...this.#polls.keys()].some((agentId) => !this.#isPolled(agentId));
+    while (isPolling()) {
+      const ended = Promise.withResolvers<void>();
+      this.#onPollEnded.add(ended.resolve);
+      await ended.promise;
+      this.#onPollEnded.delete(ended.resolve);
     }
   }
 
-  /** Takes no more actions; those that run may end by themselves, for a time. */
+  /** Starts no more actions; those that run may end by themselves, within the grace period. */
   stop(): void {
     if (this.#stop.signal.aborted) return;
-    const { clock, log, shutdownGraceMs } = this.#parts;
+    const { clock, log, shutdownGraceMs } = this.#options;
     log.info({ running: this.#running, graceMs: shutdownGraceMs }, "stopping: draining running actions");
     const reason = new Error("the worker is stopping");
     this.#stop.abort(reason);
@@ -132,15 +136,15 @@ export class Worker {
     );
   }
 
-  /** Stops the actions that run, too, or lets go of them where another worker can take them over. */
+  /** Cancels the running actions, too, or detaches from them if another worker can adopt them. */
   cancel(): void {
     if (this.#cancel.signal.aborted) return;
     this.stop();
-    const { log, runtime } = this.#parts;
+    const { log, runtime } = this.#options;
     const facts = { running: this.#running };
-    if (runtime.letGo) {
+    if (runtime.detach) {
       if (this.#running > 0) log.info(facts, "detaching from running actions");
-      runtime.letGo();
+      runtime.detach();
     } else if (this.#running > 0) log.warn(facts, "cancelling running actions");
     this.#cancel.abort(new Error("the worker was told to stop immediately"));
   }
@@ -151,25 +155,24 @@ export class Worker {
 
   #ensureLane(agentId: string): void {
     if (this.#lanes.has(agentId) || this.#stop.signal.aborted) return;
-    const { transport, sourceOf, wakingOf, clock, log, maxBackoffMs, observer } = this.#parts;
-    const waking = wakingOf?.(agentId);
+    const { sourceOf, wakingOf, clock, log, maxBackoffMs, observer } = this.#options;
     const stop = new AbortController();
     const ended = runLane(
       {
         agentId,
-        source: this.#counted(sourceOf?.(agentId) ?? transport),
+        source: this.#counted(sourceOf(agentId)),
         execute: (action) => this.#execute(action),
         clock,
         log,
         maxBackoffMs,
         observer,
-        pace: this.#pace,
-        ...(waking && { waking }),
+        waking: wakingOf(agentId),
+        serverPace: this.#serverPace,
       },
       stop.signal,
     ).finally(() => {
       this.#lanes.delete(agentId);
-      // It may have been taken away and given back while its last action ran.
+      // It may have been removed and added again while its last action ran.
       if (this.#agentIds.has(agentId)) this.#ensureLane(agentId);
     });
     this.#lanes.set(agentId, { stop, ended });
@@ -179,32 +182,32 @@ export class Worker {
     return this.#agentIds.has(agentId) && !this.#stop.signal.aborted;
   }
 
-  /** Keeps account of the questions that are open. */
+  /** Counts the open polls. */
   #counted(source: ActionSource): ActionSource {
     const count = (agentId: string, by: 1 | -1) => {
-      const open = (this.#asking.get(agentId) ?? 0) + by;
-      if (open > 0) this.#asking.set(agentId, open);
-      else this.#asking.delete(agentId);
+      const open = (this.#polls.get(agentId) ?? 0) + by;
+      if (open > 0) this.#polls.set(agentId, open);
+      else this.#polls.delete(agentId);
     };
     return {
       servesSeveral: () => source.servesSeveral(),
-      next: async (agentId, signal, atHand) => {
+      next: async (agentId, signal, inFlight) => {
         count(agentId, 1);
         try {
-          return await source.next(agentId, signal, atHand);
+          return await source.next(agentId, signal, inFlight);
         } finally {
           count(agentId, -1);
-          for (const tell of this.#onAnswered) tell();
+          for (const onEnded of this.#onPollEnded) onEnded();
         }
       },
     };
   }
 
-  /** Resolves to whether it was run. */
+  /** Resolves to false if it was not run. */
   async #execute(action: Action): Promise<boolean> {
     this.#running += 1;
     try {
-      return (await this.#parts.executor.execute(action, this.#signals)) !== undefined;
+      return (await this.#options.executor.execute(action, this.#signals)) !== undefined;
     } finally {
       this.#running -= 1;
     }

@@ -2,14 +2,14 @@ import { resolve } from "node:path";
 import type { Credentials, MachineEntry, SecretPlace } from "./schema.ts";
 
 /**
- * The entry with all its paths absolute, from the inventory's own folder. `{machine}` stands for the machine's name
- * in paths and arguments, so that one default serves all.
+ * Makes all paths of an entry absolute, relative to the inventory's folder. In paths and arguments `{machine}` is
+ * replaced by the machine's name, so that one default serves all machines.
  */
 export function absoluteEntry(entry: MachineEntry, folder: string): MachineEntry {
   const { tls, ipmi, ipmitool, rpc, credentials } = entry;
   const named = (text: string) => text.replaceAll("{machine}", entry.name);
   const path = (text: string | undefined) => (text === undefined ? undefined : resolve(folder, named(text)));
-  // As a shell would look it up: a bare name in PATH, everything else as a path.
+  // As in a shell: a bare name is looked up in PATH, everything else is a path.
   const program = (text: string) => (text.includes("/") ? resolve(folder, named(text)) : named(text));
   const command = (argv: Credentials["command"]): Credentials["command"] =>
     argv && [program(argv[0]), ...argv.slice(1).map(named)];

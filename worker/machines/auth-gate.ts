@@ -6,50 +6,50 @@ import { defined } from "../../shared/defined.ts";
 import { revealJson } from "../../shared/secret.ts";
 import type { Outcome } from "../action/action.ts";
 
-/** Credentials that an action is about to be given. */
+/** A login that an action is about to attempt. */
 export interface Offer {
   readonly machine: string;
-  /** The BMC: accounts are the BMC's, whatever the machine is called. */
+  /** Identifies the BMC, to which the accounts belong. */
   readonly lockKey: string;
   readonly connection: Connection;
 }
 
 interface Refusal {
   readonly lockKey: string;
-  /** Of user, password and Kg. */
+  /** Digest of user, password and Kg. */
   readonly account: string;
-  /** Of these and of the machine's entry with all that it says. */
+  /** Digest of the whole connection. */
   readonly entry: string;
-  /** Through which it was refused: a BMC may have other users for each. Absent where that is not known. */
+  /** Which provider was refused, if known: a BMC may have different users per provider. */
   readonly provider?: ProviderName;
   readonly at: Date;
-  /** How often in a row, and when it may be offered again, by the monotonic clock. */
+  /** Refusals in a row. */
   readonly times: number;
   readonly dueMs: number;
 }
 
 const MINUTE_MS = 60_000;
 /**
- * BMCs lock an account, or an address, after several failures within some time: iDRAC 8 after three within ten minutes
+ * BMCs lock an account or an address after several failures within some time: iDRAC 8 after three within ten minutes
  * (User's Guide, "Invalid password credentials"), pam_faillock, which OpenBMC uses, after three within fifteen
- * (faillock.conf(5)), Lenovo after five. Offers that are further apart than that never add up.
+ * (faillock.conf(5)), Lenovo after five. Attempts further apart never add up.
  */
 const FIRST_RETRY_MS = 15 * MINUTE_MS;
 const LATER_RETRY_MS = 60 * MINUTE_MS;
-/** On demand, too: what touches the inventory may be a program that writes it every minute. */
+/** Also limits retries on demand, because a program may write the inventory every minute. */
 const DEMAND_MS = 60 * MINUTE_MS;
 
-/** The actions after which a BMC may take what it refused before. */
+/** After these actions a BMC may accept what it refused before. */
 const CHANGES_ACCOUNTS = new Set(["create-user", "update-user", "delete-user"]);
 
 /**
- * Remembers which credentials a BMC refused, because accounts lock: what was refused is offered again when the
- * machine's credentials or its entry change, when an action changes the BMC's users, on demand, and else to one action after
- * 15 minutes and to one an hour from then on. Keeps no credential, only a keyed digest of it, and nothing beyond this process.
+ * Remembers which credentials a BMC refused, because accounts lock. Refused credentials are tried again when the
+ * credentials or the machine's entry change, when an action changes the BMC's users, on demand, and otherwise by one
+ * action after 15 minutes and one per hour from then on. Keeps only keyed digests, in memory.
  */
 export class AuthGate {
   readonly #key = randomBytes(32);
-  /** The last refusal of each machine, by its name; one of what it no longer has is dropped. */
+  /** The last refusal per machine name. */
   readonly #refusals = new Map<string, Refusal>();
   readonly #clock: Pick<Clock, "now" | "monotonicMs">;
   #demandedMs = Number.NEGATIVE_INFINITY;
@@ -58,7 +58,7 @@ export class AuthGate {
     this.#clock = clock;
   }
 
-  /** Lets each refused credential be offered once more. Does nothing, and returns false, within an hour after the last time. */
+  /** Allows one retry of each refused credential. Does nothing, and returns false, within an hour after the last call. */
   retryNow(): boolean {
     const nowMs = this.#clock.monotonicMs();
     if (this.#refusals.size === 0 || nowMs - this.#demandedMs < DEMAND_MS) return false;
@@ -67,7 +67,7 @@ export class AuthGate {
     return true;
   }
 
-  /** Why these credentials are not to be tried; undefined when they are. */
+  /** Why the credentials must not be tried now; undefined if they may be. */
   refusal(offer: Offer): string | undefined {
     const { machine, lockKey, connection } = offer;
     if (!locksAccounts(connection)) return undefined;
@@ -77,7 +77,7 @@ export class AuthGate {
     if (own && (own.lockKey !== lockKey || own.entry !== entry)) this.#refusals.delete(machine);
     const found = this.#latest({ lockKey, account }, (provider) => isTried(provider, connection));
     if (!found) return undefined;
-    // From now on this machine has been refused too, whatever becomes of the one that was asked first.
+    // This machine counts as refused too from now on, even if the other one is forgotten.
     this.#refusals.set(machine, { ...found, entry });
     const waitMs = found.dueMs - this.#clock.monotonicMs();
     if (waitMs <= 0) return undefined;
@@ -89,7 +89,7 @@ export class AuthGate {
     );
   }
 
-  /** Of one account's refusals the one that ends last: an account has been refused under several names of its machine. */
+  /** The account's refusal with the latest retry time: it may have been refused under several machine names. */
   #latest(
     { lockKey, account }: Pick<Refusal, "lockKey" | "account">,
     counts: (provider: ProviderName | undefined) => boolean,
@@ -99,7 +99,7 @@ export class AuthGate {
       .toSorted((a, b) => b.dueMs - a.dueMs)[0];
   }
 
-  /** Takes note of how an action that had these credentials ended. */
+  /** Records how an action with these credentials ended. */
   learn(offer: Offer, outcome: Outcome): void {
     const { machine, lockKey, connection } = offer;
     const { result } = outcome;
@@ -111,7 +111,7 @@ export class AuthGate {
     const account = this.#accountOf(connection);
     if (outcome.ok) this.#forget({ lockKey, account }, result?.provider);
     if (!isRefusedLogin(outcome) || !locksAccounts(connection)) return;
-    // A login that failed is nobody's in the result; with a single provider there is no doubt.
+    // The result names no provider for a failed login; with a single provider there is no doubt.
     const [only, ...others] = connection.providers;
     const provider = result?.provider ?? (others.length === 0 ? only : undefined);
     const before = this.#latest({ lockKey, account }, (other) => isSameUsers(other, provider));
@@ -127,7 +127,7 @@ export class AuthGate {
     });
   }
 
-  /** What has been accepted is not refused any more, under no name. */
+  /** Forgets refusals of accepted credentials, under all machine names. */
   #forget(accepted: Pick<Refusal, "lockKey" | "account">, provider: ProviderName | undefined): void {
     for (const [name, { lockKey, account, provider: refused }] of this.#refusals) {
       const isSame = lockKey === accepted.lockKey && account === accepted.account;
@@ -139,7 +139,7 @@ export class AuthGate {
     return this.#digest({ username, password, ipmi: ipmi.kg, ipmitool: ipmitool.kg });
   }
 
-  /** What an operator corrects may be something else than the password: the privilege, the provider, the host. */
+  /** The operator may correct something other than the password: the privilege, the provider, the host. */
   #entryOf({ hint: _hint, machine: _machine, ...entry }: Connection): string {
     return this.#digest(entry);
   }
@@ -149,14 +149,14 @@ export class AuthGate {
   }
 }
 
-/** A webhook checks a signature: there is no account that it could lock. */
+/** A webhook checks a signature and has no account to lock. */
 function locksAccounts({ rpc }: Connection): boolean {
   return rpc === undefined;
 }
 
 /**
- * Whether a BMC refused who asked. What ended before it ran, as by a registry that refuses the image, asked none. An
- * action that does not say what was refused, such as an image of somebody else, is taken at its worst.
+ * Whether a BMC refused a login. An action that never ran, for example because of its image, attempted none. An action
+ * that does not say what was refused is assumed to have failed its login.
  */
 function isRefusedLogin({ class: errorClass, exitCode, result }: Outcome): boolean {
   return errorClass === "auth" && exitCode !== undefined && result?.refused !== "right";
@@ -164,13 +164,13 @@ function isRefusedLogin({ class: errorClass, exitCode, result }: Outcome): boole
 
 const IPMI: ReadonlySet<ProviderName> = new Set(["ipmi", "ipmitool"]);
 
-/** Whether the connection would ask by that provider, or by another one that has the same users. */
+/** Whether the connection uses that provider, or another one with the same users. */
 function isTried(provider: ProviderName | undefined, { providers }: Connection): boolean {
   if (provider === undefined) return true;
   return providers.some((name) => isSameUsers(name, provider));
 }
 
-/** Whether a BMC has the same users for both; one that is not known may be any. */
+/** Whether a BMC has the same users for both providers; an unknown provider may be any. */
 function isSameUsers(one: ProviderName | undefined, other: ProviderName | undefined): boolean {
   if (one === undefined || other === undefined || one === other) return true;
   return IPMI.has(one) && IPMI.has(other);

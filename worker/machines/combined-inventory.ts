@@ -2,14 +2,14 @@ import type { Connection } from "../../shared/contract/connection.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { ConnectionReading, Inventory, Machine, MountedConnection } from "./inventory.ts";
 
-/** Machines of an inventory file and of a cluster as one inventory; the file's come first, and keep their names. */
+/** Combines an inventory file and a cluster. Machines of the file come first and keep their names. */
 export class CombinedInventory implements Inventory {
   readonly #file: Inventory;
   readonly #cluster: Inventory;
   readonly #log: Pick<Logger, "warn">;
-  /** Names that both have, as far as that was said. */
-  readonly #said = new Set<string>();
-  /** The list, and what it was made of: it is asked for often and seldom changes. */
+  /** Duplicate names that were already logged. */
+  readonly #logged = new Set<string>();
+  /** Cached, because it is read often and seldom changes. */
   #made: { readonly of: readonly (readonly Machine[])[]; readonly machines: readonly Machine[] } | undefined;
 
   constructor(parts: {
@@ -43,7 +43,7 @@ export class CombinedInventory implements Inventory {
     return this.#ownerOf(machine).mountedConnection?.(machine, namespace);
   }
 
-  /** By the name as it is now: whose machine it has become says itself whether that has still the same BMC. */
+  /** By the current name; the owner checks whether the BMC is still the same. */
   #ownerOf({ name }: Machine): Inventory {
     return this.#file.find(name) ? this.#file : this.#cluster;
   }
@@ -52,8 +52,8 @@ export class CombinedInventory implements Inventory {
     const names = new Set(own.map(({ name }) => name));
     const added = others.filter(({ name }) => !names.has(name));
     for (const { name } of others) {
-      if (!names.has(name) || this.#said.has(name)) continue;
-      this.#said.add(name);
+      if (!names.has(name) || this.#logged.has(name)) continue;
+      this.#logged.add(name);
       this.#log.warn({ machine: name }, "duplicate machine: inventory file overrides cluster");
     }
     return [...own, ...added];

@@ -2,8 +2,8 @@ import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { providersOf, requiredCredentials } from "../../shared/contract/connection.ts";
 import { fileProblemOf } from "../document/read-text-file.ts";
 import { type PrintedSecrets, parsePrinted } from "./printed-secrets.ts";
+import type { SecretCommand } from "./run-secret-command.ts";
 import type { MachineEntry, SecretPlace } from "./schema.ts";
-import type { SecretCommand } from "./secret-commands.ts";
 import {
   readDirectory,
   readSecret,
@@ -15,7 +15,6 @@ import {
 
 const COMMAND_TIMEOUT_MS = 10_000;
 
-/** What logs in to a BMC. */
 export interface ReadCredentials {
   readonly username?: string | undefined;
   readonly password?: string | undefined;
@@ -24,8 +23,8 @@ export interface ReadCredentials {
 }
 
 /**
- * Reads a machine's user name, password and Kg now, and nothing that it does not need: the defaults' credentials
- * may not exist for a machine behind a service. Throws a `BmcError` of class `usage` that holds none of them.
+ * Reads a machine's user name, password and Kg, and nothing else: default credentials may not exist for a machine
+ * behind a service. Throws a `BmcError` of class `usage` without any of them.
  */
 export async function readCredentials(entry: MachineEntry, reading: SecretReading): Promise<ReadCredentials> {
   const required = requiredCredentials(entry);
@@ -43,7 +42,7 @@ export async function readCredentials(entry: MachineEntry, reading: SecretReadin
   };
 }
 
-/** Reads the secrets at one place of a webhook's list, under the same terms. */
+/** Reads one entry of a webhook's list of secrets. Throws as `readCredentials` does. */
 export async function readPlace(source: SecretSource, reading: SecretReading): Promise<readonly string[]> {
   if ("directory" in source) return readWholeDirectory(source.key, source.directory, reading.signal);
   if (!("command" in source)) return [await readSecret(source, reading)];
@@ -52,7 +51,7 @@ export async function readPlace(source: SecretSource, reading: SecretReading): P
   return secrets;
 }
 
-/** Where a machine's user name, password and Kg are; none of those that are not needed or not given. */
+/** The sources of a machine's user name, password and Kg, without those that are not needed. */
 export function credentialSources(entry: MachineEntry): readonly SecretSource[] {
   const pair = requiredCredentials(entry).length > 0 ? pairSource(entry) : undefined;
   const sources = [
@@ -63,7 +62,7 @@ export function credentialSources(entry: MachineEntry): readonly SecretSource[] 
   return sources.filter((found) => found !== undefined);
 }
 
-/** The files that a directory must have for this machine. */
+/** The files that a credentials directory must have for this machine. */
 export function requiredFiles(entry: MachineEntry): readonly string[] {
   return requiredCredentials(entry);
 }
@@ -78,7 +77,7 @@ export function placeSource(key: string, place: SecretPlace): SecretSource {
 
 type PairSource = Exclude<SecretSource, SingleSource>;
 
-/** What gives user name and password together. */
+/** A source of both user name and password. */
 function pairSource({ credentials }: MachineEntry): PairSource | undefined {
   const command = commandOf(credentials);
   if (command) return { key: "credentials.command", command };
@@ -115,7 +114,7 @@ async function readCommand(
   }
 }
 
-/** Names the program alone: arguments are the operator's, who may have put anything there. */
+/** Names only the program: arguments may contain anything. */
 function commandError(key: string, { argv: [program] }: SecretCommand, problem: string): BmcError {
   return new BmcError("usage", `${key} ${program} ${problem}`);
 }

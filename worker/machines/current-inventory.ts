@@ -2,7 +2,7 @@ import { BmcError } from "../../shared/contract/bmc-error.ts";
 import type { Connection } from "../../shared/contract/connection.ts";
 import type { ConnectionReading, Inventory, Machine, MountedConnection } from "./inventory.ts";
 
-/** The inventory as it is now: what holds on to this sees every change. */
+/** Delegates to the current inventory, which `replace` changes. */
 export class CurrentInventory implements Inventory {
   #inventory: Inventory;
 
@@ -22,7 +22,7 @@ export class CurrentInventory implements Inventory {
     return this.#inventory.find(name, namespace);
   }
 
-  /** Undefined, too, for one that was given another BMC: `resolveConnection` says so. */
+  /** Also undefined for a machine whose BMC changed: `resolveConnection` says so. */
   mountedConnection(machine: Machine, namespace: string): MountedConnection | undefined {
     const now = this.#inventory.find(machine.name);
     if (now && now.lockKey !== machine.lockKey) return undefined;
@@ -30,8 +30,8 @@ export class CurrentInventory implements Inventory {
   }
 
   /**
-   * As the inventory is now, so that a corrected entry counts for an action that waited. It has waited for its turn
-   * at the BMC the machine had then: with another one since, two could be at one BMC.
+   * Uses the current entry, so that a correction applies to a waiting action. The action has the lock of the BMC that
+   * the machine had then: with another BMC since, two actions could use one.
    */
   async resolveConnection(machine: Machine, reading: ConnectionReading): Promise<Connection> {
     const now = this.#inventory.find(machine.name);

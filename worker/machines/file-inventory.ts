@@ -3,18 +3,18 @@ import { Connection, providersOf } from "../../shared/contract/connection.ts";
 import { readCredentials } from "./credentials.ts";
 import type { ConnectionReading, Inventory, Machine } from "./inventory.ts";
 import { lockKeyOf, serviceLockKey } from "./lock-key.ts";
+import type { Environment } from "./run-secret-command.ts";
 import type { MachineEntry } from "./schema.ts";
-import type { Environment } from "./secret-commands.ts";
 import { readBundle, type SecretReading } from "./secret-source.ts";
 import { homeAssistantOptions, rpcOptions } from "./service-options.ts";
 
-/** The machines of an inventory file, which is read once; their secrets are read for each connection. */
+/** The machines of an inventory file. The file is read once; secrets are read for each connection. */
 export class FileInventory implements Inventory {
   readonly #entries: ReadonlyMap<string, MachineEntry>;
   readonly #machines: readonly Machine[];
   readonly #env: Environment;
 
-  /** Paths in `entries` are absolute; `env` is where the variables they name are looked up. */
+  /** Paths in `entries` are absolute; `env` resolves the variables they name. */
   constructor(entries: readonly MachineEntry[], env: Environment) {
     this.#entries = new Map(entries.map((entry) => [entry.name, entry]));
     this.#machines = entries.map(machineOf);
@@ -35,7 +35,7 @@ export class FileInventory implements Inventory {
     if (!entry) throw new BmcError("usage", `there is no machine ${machine.name} in the inventory`);
     try {
       if (entryLockKey(entry) !== machine.lockKey) {
-        // The turn was taken at the BMC that it had before; at this one another action may be running.
+        // The lock is that of the old BMC; another action may be running on this one.
         throw new BmcError("usage", "its BMC in the inventory changed while the action waited");
       }
       return await connect(entry, { env: this.#env, commands, signal });
@@ -53,7 +53,7 @@ async function connect(entry: MachineEntry, reading: SecretReading): Promise<Con
   const { kgFile: _ipmiKgFile, kgEnv: _ipmiKgEnv, ...ipmiOptions } = ipmi;
   const { kgFile: _ipmitoolKgFile, kgEnv: _ipmitoolKgEnv, ...ipmitoolOptions } = ipmitool;
   const { username, password, ipmiKg, ipmitoolKg } = await readCredentials(entry, reading);
-  // Keys that are undefined count as absent, so the schema's own defaults apply to them.
+  // Undefined keys count as absent: the schema's defaults apply.
   const parsed = Connection.safeParse({
     ...same,
     machine: name,
@@ -80,7 +80,7 @@ function machineOf(entry: MachineEntry): Machine {
   return { name: entry.name, lockKey: entryLockKey(entry) };
 }
 
-/** By the service that stands for the BMC, or by the ports of the providers that the machine uses. */
+/** From the service in place of the BMC, or the ports of the machine's providers. */
 export function entryLockKey(entry: MachineEntry): string {
   const { host, redfish, ipmi, ipmitool, amt, rpc, homeassistant } = entry;
   if (rpc) return serviceLockKey("rpc", rpc.url, host);

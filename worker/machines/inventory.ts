@@ -1,53 +1,48 @@
 import type { Connection } from "../../shared/contract/connection.ts";
 import type { SecretCommands } from "./secret-commands.ts";
 
-/** An entry of the inventory, as much of it as the worker itself looks at. */
+/** The part of an inventory entry that the worker itself uses. */
 export interface Machine {
   readonly name: string;
-  /** The same text for every machine entry, and every action, that is about the same BMC. */
+  /** Equal for all entries and actions that use the same BMC. */
   readonly lockKey: string;
 }
 
-/** The machines a worker knows. */
 export interface Inventory {
   /** In the inventory's order. */
   machines(): readonly Machine[];
-  /** `namespace` is that of the workflow which asks, where machines belong to namespaces. */
+  /** `namespace` is the workflow's, if machines belong to namespaces. */
   find(name: string, namespace?: string): Machine | undefined;
   /**
-   * What an action needs to reach the machine's BMC. Reads the machine's secrets anew at every call, so that
-   * they may be rotated while the worker runs. Throws a `BmcError` of class `usage` whose one line names the
-   * file, variable, command or Secret that is wrong, and never its content; of class `internal` or `timeout` where a cluster does
-   * not answer; and the signal's reason when that aborts.
+   * Reads the machine's connection, with its current secrets, which may be rotated while the worker runs. Throws a
+   * `BmcError` of class `usage` whose one line names the wrong file, variable, command or Secret, and never its
+   * content; of class `internal` or `timeout` if a cluster does not respond; or the signal's reason.
    */
   resolveConnection(machine: Machine, reading: ConnectionReading): Promise<Connection>;
   /**
-   * The same with the secrets left where they are, for an action whose pod runs in `namespace`. Undefined where they are not
+   * The same with references to Secrets, for an action whose pod runs in `namespace`. Undefined unless all secrets are
    * in Secrets of that namespace.
    */
   mountedConnection?(machine: Machine, namespace: string): MountedConnection | undefined;
 }
 
-/**
- * What an action needs to reach a BMC, without the secrets: those are files in the action's pod, which a kubelet puts there
- * out of Secrets that the worker itself need not be able to read.
- */
+/** A connection without its secrets, which a kubelet mounts from Secrets that the worker need not be able to read. */
 export interface MountedConnection {
-  /** As a connection file has it: where a secret belongs stands a `FileReference` to one of the files. */
+  /** A connection file, with a `FileReference` in place of each secret. */
   readonly document: Readonly<Record<string, unknown>>;
   readonly files: readonly MountedFile[];
 }
 
 export interface MountedFile {
-  /** The file's name beside the connection file. */
+  /** The file's name, in the connection file's folder. */
   readonly file: string;
-  /** The Secret's name, in the namespace that the pod runs in. */
+  /** The name of a Secret in the pod's namespace. */
   readonly secret: string;
   readonly key: string;
 }
 
 export interface ConnectionReading {
-  /** Runs those commands that machines have for a vault. */
+  /** Runs the commands that read secrets from a vault. */
   readonly commands: SecretCommands;
   readonly signal: AbortSignal;
 }

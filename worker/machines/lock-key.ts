@@ -1,6 +1,6 @@
 import { isIPv6 } from "node:net";
 
-/** The ports under which a BMC is reached; absent where the provider's own default applies. */
+/** The BMC's ports; absent for the provider's default. */
 export interface BmcPorts {
   readonly redfish?: number | undefined;
   readonly ipmi?: number | undefined;
@@ -14,9 +14,9 @@ const USUAL_PORTS: Readonly<Record<keyof BmcPorts, readonly number[]>> = {
 };
 
 /**
- * One text for one BMC, however its host is written, so that no two actions run on one BMC at a time. The usual
- * ports are no part of it: a BMC answers Redfish and IPMI on different ones. Unusual ports are, because then a
- * host may be a tunnel or a gateway to many BMCs.
+ * One key per BMC, however its host is written, so that only one action at a time uses it. Usual ports are ignored,
+ * because a BMC serves Redfish and IPMI on different ones. Unusual ports are part of the key, because the host may be
+ * a tunnel or gateway to many BMCs.
  */
 export function lockKeyOf(host: string, ports: BmcPorts = {}): string {
   const unusual = (["redfish", "ipmi", "amt"] as const).flatMap((provider) => {
@@ -26,7 +26,7 @@ export function lockKeyOf(host: string, ports: BmcPorts = {}): string {
   return [hostKey(host), ...unusual].join(" ");
 }
 
-/** One text for one machine behind a service: two services, or two of its machines, are never one. */
+/** One key per machine behind a service. */
 export function serviceLockKey(service: "rpc" | "homeassistant", url: string, id: string): string {
   const where = URL.parse(url)?.href.replace(/\/$/, "") ?? url;
   return `${service} ${where} ${id}`;
@@ -37,7 +37,7 @@ function hostKey(host: string): string {
     .trim()
     .replace(/^\[(.*)\]$/, "$1")
     .toLowerCase();
-  // The URL standard's serialiser writes an IPv6 address in one way only (RFC 5952).
+  // The URL serializer writes an IPv6 address in one form only (RFC 5952).
   if (isIPv6(bare) && !bare.includes("%")) return new URL(`http://[${bare}]`).hostname.slice(1, -1);
   return bare.replace(/\.$/, "");
 }

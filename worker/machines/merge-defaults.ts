@@ -1,6 +1,6 @@
 /**
- * Keys that give one thing in different ways, by the key of the map they stand in (the entry itself has none): an
- * entry that uses one of them replaces all of the defaults'. A key may be of two groups.
+ * Alternative keys for one thing, by the map that contains them (`""` is the entry itself). An entry with one of them
+ * replaces all of the defaults'. A key may be in two groups.
  */
 const ONE_THING: Readonly<Record<string, readonly (readonly string[])[]>> = {
   "": [["providers", "rpc", "homeassistant"]],
@@ -12,12 +12,12 @@ const ONE_THING: Readonly<Record<string, readonly (readonly string[])[]>> = {
   ipmitool: [["kgFile", "kgEnv"]],
 };
 
-/** Keys that have no meaning without another one beside them. */
+/** Keys that only make sense together with another one. */
 const BELONGS_TO: Readonly<Record<string, string>> = { timeout: "command", environment: "command" };
 
 /**
- * A machine's entry over the defaults, as written in the file: maps merge key by key, everything else
- * replaces. What is no map is left for the schema to refuse.
+ * Merges an entry over the defaults, as written in the file: maps merge key by key, everything else replaces. The
+ * schema rejects what is not a map.
  */
 export function mergeDefaults(defaults: unknown, entry: unknown, place = ""): unknown {
   if (!isMap(defaults) || !isMap(entry)) return entry === undefined || entry === null ? defaults : entry;

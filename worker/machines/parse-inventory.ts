@@ -8,24 +8,24 @@ import { absoluteEntry } from "./absolute-entry.ts";
 import { entryLockKey, FileInventory } from "./file-inventory.ts";
 import type { Inventory } from "./inventory.ts";
 import { mergeDefaults } from "./merge-defaults.ts";
+import type { Environment } from "./run-secret-command.ts";
 import { InventoryFile, MachineDefaults, MachineEntry, refusedKeys } from "./schema.ts";
-import type { Environment } from "./secret-commands.ts";
 import { secretWarnings } from "./secret-warnings.ts";
 
 export interface InventoryInput {
-  /** Where the file is: its paths are relative to it. */
+  /** Paths in the file are relative to its folder. */
   readonly path: string;
   readonly text: string;
-  /** Where `usernameEnv` and the like are looked up. */
+  /** Resolves `usernameEnv` and the like. */
   readonly env: Environment;
   readonly readFile: ReadTextFile;
-  /** Look at nothing that the file names: for whoever needs the machines and not their secrets. */
+  /** Check no files that the inventory names, for callers that need no secrets. */
   readonly alone?: true;
 }
 
 /**
- * Reads a whole inventory; every problem comes with its line. A CA bundle must be there now. A secret that is
- * missing now is a warning, as it concerns one machine and may yet be mounted.
+ * Parses an inventory; every problem has its line. A CA bundle must exist now. A missing secret is only a warning,
+ * because it affects one machine and may be mounted later.
  */
 export function parseInventory(input: InventoryInput): Checked<Inventory> {
   const yaml = parseYaml(input.path, input.text);
@@ -47,7 +47,7 @@ export function parseInventory(input: InventoryInput): Checked<Inventory> {
     const merged = mergeDefaults(defaults ?? {}, written ?? {});
     const parsed = MachineEntry.safeParse(merged);
     if (!parsed.success) {
-      // What is wrong with the defaults was said there, once.
+      // Problems of the defaults are reported once, there.
       const own = valueProblems(MachineEntry, merged, parsed.error.issues, refusedKeys).filter(
         (problem) =>
           valueAt(written, problem.path) !== undefined || valueAt(defaults, problem.path) === undefined,
@@ -133,7 +133,7 @@ function bundleProblems(
   }
 }
 
-/** Allowed, as the worker lets one action at a time at a BMC; but seldom meant. */
+/** Allowed, because locks serialize the actions, but seldom intended. */
 function sharedHosts(
   entries: readonly MachineEntry[],
   lines: ReadonlyMap<string, string>,

@@ -1,18 +1,19 @@
 import { z } from "zod";
+import { defined } from "../../shared/defined.ts";
 import { FileProblem } from "../document/read-text-file.ts";
 import { readSecretText } from "./secret-text.ts";
 
-/** What a command prints; which of it is needed is the machine's matter. */
+/** A command's output; the machine decides which keys it needs. */
 const PrintedSecrets = z.strictObject({
   username: z.string().optional(),
   password: z.string().optional(),
   kg: z.string().optional(),
-  /** Of a webhook, to sign with all of them. */
+  /** For a webhook, which signs with all of them. */
   secrets: z.array(z.string()).min(1).max(16).optional(),
 });
 export type PrintedSecrets = z.infer<typeof PrintedSecrets>;
 
-/** Reads what a command printed. Throws a `FileProblem` in words for after the command's name, without any of it. */
+/** Parses a command's output. Throws a `FileProblem` whose message follows the command's name and contains none of it. */
 export function parsePrinted(text: string): PrintedSecrets {
   let value: unknown;
   try {
@@ -23,15 +24,15 @@ export function parsePrinted(text: string): PrintedSecrets {
   const parsed = PrintedSecrets.safeParse(value);
   if (!parsed.success) throw new FileProblem(shapeProblem(parsed.error.issues[0]));
   const { username, password, kg, secrets } = parsed.data;
-  return {
-    ...(username === undefined ? {} : { username: checked("user name", username) }),
-    ...(password === undefined ? {} : { password: checked("password", password) }),
-    ...(kg === undefined ? {} : { kg: checked("Kg", kg) }),
-    ...(secrets === undefined ? {} : { secrets: secrets.map((secret) => checked("secret", secret)) }),
-  };
+  return defined({
+    username: checked("user name", username),
+    password: checked("password", password),
+    kg: checked("Kg", kg),
+    secrets: secrets?.flatMap((secret) => checked("secret", secret) ?? []),
+  });
 }
 
-/** A key that is not known may itself be a secret, so it is not named. */
+/** An unknown key is not named, because it may itself be a secret. */
 function shapeProblem(issue: z.core.$ZodIssue | undefined): string {
   const [key] = issue?.path ?? [];
   if (key !== undefined)
@@ -41,9 +42,9 @@ function shapeProblem(issue: z.core.$ZodIssue | undefined): string {
     : "printed JSON that is not an object";
 }
 
-function checked(what: string, text: string): string {
+function checked(what: string, text: string | undefined): string | undefined {
   try {
-    return readSecretText(text);
+    return text === undefined ? undefined : readSecretText(text);
   } catch (thrown) {
     if (thrown instanceof FileProblem) throw new FileProblem(`printed a ${what} that ${thrown.message}`);
     throw thrown;

@@ -7,28 +7,27 @@ import { machineNameOf } from "./agent-id.ts";
 import type { ConnectionReading, Inventory, Machine, MountedConnection } from "./inventory.ts";
 import { lockKeyOf, serviceLockKey } from "./lock-key.ts";
 
-/** Which machine an action is for. */
 export type ResolvedMachine =
   /** A machine of the inventory. */
   | {
       readonly ok: true;
       readonly machine: string;
-      /** The BMC, whatever it is called. */
+      /** Identifies the BMC. */
       readonly lockKey: string;
-      /** Reads the credentials, anew at every call; rejects as `Inventory.resolveConnection` does. */
+      /** See `Inventory.resolveConnection`. */
       connect(reading: ConnectionReading): Promise<Connection>;
-      /** `Inventory.mountedConnection`. */
+      /** See `Inventory.mountedConnection`. */
       mounted(namespace: string): MountedConnection | undefined;
     }
   /** The action brings its own connection. */
   | { readonly ok: true; readonly lockKey: string }
-  /** No machine: the action says itself what it misses. */
+  /** No machine: the action itself reports what is missing. */
   | { readonly ok: true }
   | { readonly ok: false; readonly reason: string };
 
 type Asking = Pick<Action, "agentId" | "command" | "environment"> & Partial<Pick<Action, "workflowId">>;
 
-/** Whether the action may use a machine of this name, whether or not there is one. */
+/** Whether the action may use a machine of this name. The machine need not exist. */
 export type MachinePermit = (
   machine: string,
 ) => { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
@@ -36,9 +35,9 @@ export type MachinePermit = (
 const everyMachine: MachinePermit = () => ({ allowed: true });
 
 /**
- * Decides by `MACHINE` in the environment, else by the agent ID, else by `BMC_HOST`. Whatever contradicts
- * itself is refused: a power command for the wrong machine is worse than none. `permit` is asked before anything
- * is said of a machine, so that a refusal tells nobody of machines that are not theirs, not even that they exist.
+ * Finds an action's machine by `MACHINE`, then the agent ID, then `BMC_HOST`. Contradictions are rejected: a power
+ * command for the wrong machine is worse than none. `permit` is asked first, so that a refusal does not reveal whether
+ * a machine exists.
  */
 export function resolveMachine(
   action: Asking,

@@ -12,10 +12,7 @@ import {
 } from "../../shared/contract/connection.ts";
 import { Duration } from "../document/value-types.ts";
 
-/**
- * A DNS label or several (RFC 1123 section 2.1), in lower case: the name becomes part of an agent ID and of
- * file names.
- */
+/** DNS labels in lower case (RFC 1123 section 2.1): the name becomes part of agent IDs and file names. */
 const MachineName = z
   .string()
   .max(200)
@@ -30,10 +27,10 @@ const VariableName = z
 
 /** No argument can hold a zero byte (execve(2)). */
 const ARGUMENT = /^[^\0]*$/;
-/** The keys that give a user name and a password one by one. */
+/** The keys for a separate user name and password. */
 const PARTS = ["username", "usernameFile", "usernameEnv", "passwordFile", "passwordEnv"] as const;
 
-/** Those of the keys that are there. */
+/** The keys that are set. */
 function given<Fields extends object>(
   fields: Fields,
   ...keys: readonly (keyof Fields & string)[]
@@ -41,7 +38,7 @@ function given<Fields extends object>(
   return keys.filter((key) => fields[key] !== undefined);
 }
 
-/** At most one of the keys, which are ways to give the same thing. */
+/** Allows at most one of the keys. */
 function oneWay<Fields extends Readonly<Record<string, unknown>>>(
   ...keys: readonly (keyof Fields & string)[]
 ) {
@@ -84,7 +81,7 @@ const Tls = z
     });
   });
 
-/** A program with its arguments, which no shell looks at. */
+/** A program with its arguments, run without a shell. */
 const Argv = z
   .array(z.string().regex(ARGUMENT, { error: "must be without zero bytes" }))
   .min(1)
@@ -94,14 +91,14 @@ const Argv = z
   })
   .transform(([program = "", ...rest]): readonly [string, ...string[]] => [program, ...rest]);
 
-/** A command that prints secrets, as credentials and secrets of webhooks may name one. */
+/** For credentials and for secrets of webhooks. */
 const commandFields = {
   command: Argv.optional(),
   timeout: Duration(100, 600_000).optional(),
   environment: z.array(VariableName).optional(),
 };
 
-/** What says more about a command has no meaning without it. */
+/** Rejects options of a command without the command. */
 function needsCommand(
   fields: { readonly command?: unknown; readonly timeout?: unknown; readonly environment?: unknown },
   context: z.RefinementCtx,
@@ -119,7 +116,7 @@ const Credentials = z
     usernameEnv: VariableName.optional(),
     passwordFile: Path.optional(),
     passwordEnv: VariableName.optional(),
-    /** With a file `username`, a file `password` and, where there is one, a file `kg`. */
+    /** Has files `username` and `password`, and optionally `kg`. */
     directory: Path.optional(),
     ...commandFields,
   })
@@ -142,7 +139,7 @@ const Credentials = z
   .superRefine(needsCommand);
 export type Credentials = z.infer<typeof Credentials>;
 
-/** Where one of several secrets is; a directory and a command give several themselves. */
+/** The source of one secret, or, for a directory or a command, of several. */
 const SecretPlace = z
   .strictObject({
     file: Path.optional(),
@@ -179,7 +176,7 @@ export type HomeAssistantEntry = z.infer<typeof HomeAssistant>;
 const CONNECT = Duration(1, 600_000);
 const HEAD_START = Duration(0, 60_000);
 
-/** What the entries of `machines` and `defaults` have in common: a connection whose secrets stand elsewhere. */
+/** The common fields of `machines` and `defaults`: a connection whose secrets are elsewhere. */
 const entryFields = {
   ...sharedFields,
   connectTimeout: CONNECT.optional(),
@@ -199,7 +196,7 @@ const entryFields = {
   credentials: Credentials.prefault({}),
 };
 
-/** A machine, with the defaults already merged under it. */
+/** A machine, merged with the defaults. */
 export const MachineEntry = z
   .strictObject({ name: MachineName, ...entryFields })
   .check(connectionRules)
@@ -220,10 +217,10 @@ export type MachineEntry = z.infer<typeof MachineEntry>;
 
 const { host: _host, ...defaultFields } = entryFields;
 
-/** What machines have unless they say otherwise; a host and a name are never shared. */
+/** The defaults of all machines, without host and name. */
 export const MachineDefaults = z.strictObject(defaultFields);
 
-/** The whole file, with its entries still to be merged. */
+/** The whole file, with unmerged entries. */
 export const InventoryFile = z.strictObject({
   defaults: z.unknown().optional(),
   machines: z.array(z.unknown()),
@@ -231,7 +228,7 @@ export const InventoryFile = z.strictObject({
 
 const NO_SECRETS = "is a secret and must not be in the inventory";
 
-/** Keys that people will try, and what to write in their place. */
+/** Likely mistakes, and what to write instead. */
 export const refusedKeys: Readonly<Record<string, string>> = {
   password: `${NO_SECRETS}: put it into a file and name that with passwordFile, or a variable with passwordEnv`,
   kg: `${NO_SECRETS}: put it into a file and name that with kgFile, or a variable with kgEnv`,

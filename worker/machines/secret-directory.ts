@@ -2,23 +2,22 @@ import { lstat, readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { FileProblem } from "../document/read-text-file.ts";
 
-/** What Kubernetes' atomic writer swaps: a link to the folder of the present generation. */
+/** The link that Kubernetes' atomic writer swaps: it points to the current version. */
 const GENERATION_LINK = "..data";
 const MOST_FILES = 100;
-/** What never stands still is read as it is the last time; each attempt takes a millisecond or two. */
+/** After these, the last reading counts. Each attempt takes a millisecond or two. */
 const MOST_ATTEMPTS = 50;
 
 interface Contents {
-  /** Files that are not hidden, sorted. */
+  /** Sorted, without hidden files. */
   readonly names: readonly string[];
-  /** The same text as long as nothing was changed. */
+  /** Changes when the folder changes. */
   readonly mark: string;
 }
 
 /**
- * Hands the folder behind `directory` to `read`, and does so again when that folder was changed meanwhile: what is
- * read comes out of one generation, also where the directory, or what it is a link to, is swapped whole. Rejects with
- * a `FileProblem` or a system error.
+ * Calls `read` with the folder behind `directory`, and again if that folder changed meanwhile: all values come from
+ * one version, even if the directory or its target is swapped. Rejects with a `FileProblem` or a system error.
  */
 export async function readFolder<T>(
   directory: string,
@@ -40,18 +39,18 @@ async function readOnce<T>(
   let folder: string;
   let before: Contents;
   try {
-    // No link is left above the folder, so that it stays this one whatever is swapped.
+    // Without links in the path, it stays the same folder during swaps.
     folder = await realpath(isLinked ? join(directory, GENERATION_LINK) : directory);
     before = await contentsOf(folder);
   } catch (reason) {
-    // A generation that was taken away while it was looked for has another one in its place.
+    // A version that was deleted meanwhile has a successor.
     return [{ status: "rejected", reason }, isLinked];
   }
   const [reading] = await Promise.allSettled([read(folder, before.names)]);
   const after = await contentsOf(folder).catch(() => undefined);
   if (after?.mark !== before.mark || reading.status === "fulfilled")
     return [reading, after?.mark !== before.mark];
-  // It may have been taken away in part before it was looked at.
+  // The folder may have been partly deleted before it was read.
   const present = await realpath(isLinked ? join(directory, GENERATION_LINK) : directory).catch(
     () => undefined,
   );
@@ -73,7 +72,7 @@ async function hasLink(directory: string): Promise<boolean> {
   }
 }
 
-/** A link that leads nowhere is of no account until it is read. */
+/** A dangling link matters only when it is read. */
 async function markOf(path: string): Promise<string> {
   try {
     const { ino, mtimeNs, ctimeNs, size } = await stat(path, { bigint: true });

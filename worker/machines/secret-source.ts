@@ -3,11 +3,12 @@ import { open } from "node:fs/promises";
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { TimeoutReached, withTimeout } from "../../shared/timeout.ts";
 import { checkFile, decodeText, FileProblem, fileProblemOf } from "../document/read-text-file.ts";
-import type { Environment, SecretCommand, SecretCommands } from "./secret-commands.ts";
+import type { Environment, SecretCommand } from "./run-secret-command.ts";
+import type { SecretCommands } from "./secret-commands.ts";
 import { readFolder } from "./secret-directory.ts";
 import { LONGEST_SECRET_BYTES, readSecretText } from "./secret-text.ts";
 
-/** Where secrets are: the key that says so in the inventory, and what it names. Paths are absolute. */
+/** The source of secrets: its key in the inventory, and what that names. Paths are absolute. */
 export type SecretSource =
   | { readonly key: string; readonly file: string }
   | { readonly key: string; readonly variable: string }
@@ -17,19 +18,18 @@ export type SecretSource =
 /** A source of one secret. */
 export type SingleSource = Extract<SecretSource, { file: string } | { variable: string }>;
 
-/** What reading secrets takes beside knowing where they are. */
 export interface SecretReading {
   readonly env: Environment;
   readonly commands: SecretCommands;
   readonly signal: AbortSignal;
 }
 
-/** With room for a line end, a certificate bundle of some hundred authorities. */
+/** A certificate bundle of some hundred authorities. */
 export const LARGEST_BUNDLE_BYTES = 1_024 * 1_024;
-/** Secrets are small and local; a network file system that hangs must not hold a lane for longer. */
+/** A hanging network file system must not block a lane for longer. */
 const READ_TIMEOUT_MS = 10_000;
 
-/** Reads a secret now. Throws a `BmcError` of class `usage` that names where it is, and nothing of it. */
+/** Reads a secret. Throws a `BmcError` of class `usage` that names its source, and nothing of it. */
 export async function readSecret(source: SingleSource, { env, signal }: SecretReading): Promise<string> {
   const { key } = source;
   if ("file" in source) {
@@ -41,15 +41,12 @@ export async function readSecret(source: SingleSource, { env, signal }: SecretRe
   return inTime(key, variable, signal, async () => readSecretText(text));
 }
 
-/** Reads a file that is no secret, under the same terms. */
+/** Reads a file that is not secret. Throws as `readSecret` does. */
 export async function readBundle(key: string, file: string, signal: AbortSignal): Promise<string> {
   return inTime(key, file, signal, (bounded) => readSmallFile(file, LARGEST_BUNDLE_BYTES, bounded));
 }
 
-/**
- * Secrets that are files of one directory, all of one generation, under the same terms. An optional one that is
- * not there is left out.
- */
+/** Reads files of a directory, all of one version. Missing optional files are left out. Throws as `readSecret` does. */
 export async function readDirectory(
   key: string,
   directory: string,
@@ -73,7 +70,7 @@ export async function readDirectory(
   );
 }
 
-/** Every file of a directory, in the order of their names, under the same terms; hidden files do not count. */
+/** Reads every visible file of a directory, in order of name. Throws as `readSecret` does. */
 export async function readWholeDirectory(
   key: string,
   directory: string,
@@ -115,7 +112,7 @@ async function readSecretFile(path: string, signal: AbortSignal): Promise<string
   return readSecretText(await readSmallFile(path, LONGEST_SECRET_BYTES + 2, signal));
 }
 
-/** Only regular files: a pipe in a secret's place would hold the action until its time is over. */
+/** Only regular files: reading a pipe would block until the timeout. */
 async function readSmallFile(path: string, largestBytes: number, signal: AbortSignal): Promise<string> {
   await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   checkFile(await file.stat(), largestBytes);

@@ -1,12 +1,9 @@
 import { FileProblem } from "../document/read-text-file.ts";
 
-/** Longer than any BMC takes; a file beyond it is not the one that was meant. */
+/** Longer than any BMC accepts; a larger file is probably the wrong one. */
 export const LONGEST_SECRET_BYTES = 4_096;
 
-/**
- * A secret (or user name) as files and variables hold it, without the one line end that editors leave behind.
- * Throws a `FileProblem`, never with anything of the text.
- */
+/** Reads a secret or user name, without the line end that editors add. Throws a `FileProblem` without any of the text. */
 export function readSecretText(text: string): string {
   const secret = text.replace(/\r?\n$/, "");
   if (secret === "") throw new FileProblem("is empty");

@@ -2,28 +2,28 @@ import { accessSync, constants } from "node:fs";
 import { join } from "node:path";
 import { fileProblemOf, type ReadTextFile } from "../document/read-text-file.ts";
 import { credentialSources, requiredFiles } from "./credentials.ts";
+import type { Environment } from "./run-secret-command.ts";
 import type { MachineEntry } from "./schema.ts";
-import type { Environment } from "./secret-commands.ts";
 import type { SecretSource } from "./secret-source.ts";
 import { rpcSecretSources } from "./service-options.ts";
 
-interface Surroundings {
+interface SecretWarningOptions {
   readonly env: Environment;
   readonly readFile: ReadTextFile;
 }
 
-/** What is missing now of the places where a machine's secrets are. No command is run. */
-export function secretWarnings(entry: MachineEntry, surroundings: Surroundings): readonly string[] {
+/** The missing sources of a machine's secrets. Runs no command. */
+export function secretWarnings(entry: MachineEntry, options: SecretWarningOptions): readonly string[] {
   return [
-    ...credentialSources(entry).flatMap((source) => missingAt(source, requiredFiles(entry), surroundings)),
-    ...rpcSecretSources(entry.rpc).flatMap((source) => missingAt(source, [], surroundings)),
+    ...credentialSources(entry).flatMap((source) => missingAt(source, requiredFiles(entry), options)),
+    ...rpcSecretSources(entry.rpc).flatMap((source) => missingAt(source, [], options)),
   ];
 }
 
 function missingAt(
   source: SecretSource,
   files: readonly string[],
-  { env, readFile }: Surroundings,
+  { env, readFile }: SecretWarningOptions,
 ): readonly string[] {
   const { key } = source;
   if ("variable" in source) return env[source.variable] ? [] : [`${key} ${source.variable} is not set`];
@@ -41,7 +41,7 @@ function missingAt(
   );
 }
 
-/** One without a path is looked for when it is run. */
+/** A bare name is looked up in PATH when it runs. */
 function checkProgram(program: string): void {
   if (program.startsWith("/")) accessSync(program, constants.X_OK);
 }

@@ -2,7 +2,7 @@ import { placeSource, readPlace } from "./credentials.ts";
 import type { HomeAssistantEntry, RpcEntry } from "./schema.ts";
 import type { SecretReading, SecretSource } from "./secret-source.ts";
 
-/** A webhook's options as a connection has them, with the secrets that the entry only names. */
+/** A webhook's options for a connection, with its secrets. */
 export async function rpcOptions(rpc: RpcEntry, reading: SecretReading) {
   const { sha256, sha512 } = secretPlaces(rpc);
   const secrets = { sha256: await readAll(sha256, reading), sha512: await readAll(sha512, reading) };
@@ -16,7 +16,6 @@ export function homeAssistantOptions({ powerOperationDelay, ...same }: HomeAssis
   return { ...same, powerOperationDelayMs: powerOperationDelay };
 }
 
-/** Where the webhook's secrets are. */
 export function rpcSecretSources(rpc: RpcEntry | undefined): readonly SecretSource[] {
   return rpc ? Object.values(secretPlaces(rpc)).flat() : [];
 }

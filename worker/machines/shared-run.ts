@@ -1,4 +1,4 @@
-/** One piece of work that several wait for. It is given up when none of them waits any more. */
+/** Work that several callers wait for. It is aborted when none waits any more. */
 export class SharedRun<T> {
   readonly #given = new AbortController();
   readonly #result: Promise<T>;
@@ -9,12 +9,15 @@ export class SharedRun<T> {
     this.#result.catch(() => undefined);
   }
 
-  /** False once it was given up. */
+  /** False once it was aborted. */
   get isOpen(): boolean {
     return !this.#given.signal.aborted;
   }
 
-  /** Its result. When `signal` aborts: rejects with the reason, the last one to leave once the work has ended. */
+  /**
+   * Resolves to the result. Rejects with the signal's reason when it aborts; the last caller waits for the work to
+   * end.
+   */
   async join(signal: AbortSignal): Promise<T> {
     this.#waiting += 1;
     const left = Promise.withResolvers<never>();

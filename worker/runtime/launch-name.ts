@@ -4,8 +4,8 @@ import { actionKey } from "../action/action-key.ts";
 const NAME_SLUG_LENGTH = 40;
 
 /**
- * The name that an action's container or Job always has, so that a second launch of the same action collides with the first.
- * 63 characters at most, as host names and labels that are made of it: letters, digits and hyphens.
+ * The name of an action's container or Job, so that a second launch of the same action conflicts with the first. At
+ * most 63 letters, digits and hyphens, so that it can be a host name and a label.
  */
 export function launchName(action: ActionId): string {
   const slug = action.name

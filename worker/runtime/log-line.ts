@@ -1,17 +1,18 @@
+import { defined } from "../../shared/defined.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { LogLine } from "../action/action.ts";
 
 export type Severity = "debug" | "info" | "warn" | "error";
 
-/** One line of an action's log, understood. */
+/** A parsed line of an action's log. */
 export interface ReadLogLine {
   readonly severity: Severity;
   readonly message: string;
-  /** What a structured line says besides; empty for plain text. */
+  /** The other fields of a structured line. */
   readonly fields: Readonly<Record<string, unknown>>;
-  /** It has a level of its own. */
+  /** Whether it is JSON. */
   readonly structured: boolean;
-  /** When it was written, where it says so. */
+  /** Its own time, if it has one. */
   readonly time?: Date;
 }
 
@@ -27,16 +28,15 @@ const NAMED_SEVERITY: Readonly<Record<string, Severity>> = {
 };
 
 /**
- * Reads a line as pino writes it (numbers for levels, `msg`), or as other JSON loggers do (names for levels,
- * `message`). Anything else is plain text of severity `info`: programs write harmless things to stderr.
+ * Parses a line of pino (numeric levels, `msg`) or of other JSON loggers (named levels, `message`). Anything else is
+ * plain text of severity `info`, because programs also write harmless text to stderr.
  */
 export function readLogLine(line: string): ReadLogLine {
   const record = parseRecord(line);
   if (!record) return plainLine(line, "info");
   const { level, msg, message, time, pid: _pid, hostname: _hostname, ...rest } = record;
   const severity = severityOf(level);
-  const writtenAt = timeOf(time);
-  const about = { severity, structured: true, ...(writtenAt && { time: writtenAt }) };
+  const about = { severity, structured: true, ...defined({ time: timeOf(time) }) };
   if (typeof msg === "string") {
     return { ...about, message: msg, fields: message === undefined ? rest : { ...rest, message } };
   }
@@ -48,7 +48,7 @@ function plainLine(line: string, severity: Severity): ReadLogLine {
   return { severity, message: line, fields: {}, structured: false };
 }
 
-/** Milliseconds since the epoch, or a text such as ISO 8601 has. */
+/** From milliseconds since the epoch, or a text such as ISO 8601. */
 function timeOf(value: unknown): Date | undefined {
   if (typeof value !== "number" && typeof value !== "string") return undefined;
   const time = new Date(value);
@@ -74,7 +74,10 @@ function parseRecord(line: string): Record<string, unknown> | undefined {
   }
 }
 
-/** Puts one line of an action's own log into the worker's. The worker's fields win: an action must not pass for another. */
+/**
+ * Copies a line of an action's log into the worker's. The worker's fields win, so that an action cannot imitate
+ * another.
+ */
 export function logActionLine(
   log: Logger,
   fields: Readonly<Record<string, unknown>>,

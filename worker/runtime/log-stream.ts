@@ -5,40 +5,39 @@ import { redactor } from "../../shared/secret-forms.ts";
 import { isSpansLine } from "../../shared/tracing/variables.ts";
 import type { LogLine } from "../action/action.ts";
 import { OutputBudget, ReadingPace } from "./output-budget.ts";
-import type { OutputTerms } from "./runtime.ts";
+import type { OutputOptions } from "./runtime.ts";
 
-/** A result carries what a reading action read, so it may be long; a log line may not. */
+/** A result contains what an action has read, so it may be long; a log line may not. */
 export const LONGEST_RESULT = 4 * 1024 * 1024;
 const LONGEST_SPANS = 512 * 1024;
 const LONGEST_LOG_LINE = 16 * 1024;
 const LAST_LINES = 5;
-/** What an action that writes more than is taken has between SIGTERM and SIGKILL, at most. */
+/** The longest grace for an action that floods its output. */
 export const FLOOD_GRACE_MS = 1_000;
 
-/** What an action wrote, in the end. */
 export interface WrittenOutput {
-  /** The last line of stdout, where that is a result. */
+  /** The last line of stdout, if it is a result. */
   readonly result?: ActionResult;
-  /** The last lines of stderr, or of stdout when stderr stayed empty, without secrets. */
+  /** The last lines of stderr, or of stdout if stderr is empty, without secrets. */
   readonly lastLines: readonly string[];
 }
 
 type StreamName = LogLine["stream"];
 
-/** A line as it was written, without what it lost because of its length. */
+/** A line, cut to its limit, and how many characters it lost. */
 interface WrittenLine {
   readonly line: string;
   readonly lost: number;
 }
 
 /**
- * The way of everything that an action prints, whatever runs it: lines of bounded length, then its budget, then redaction, then
- * `onLog` and the last lines. The result and the last lines get through however much comes before them: the result is the last line of
- * stdout, which is looked for outside of the budget; a line like it that something follows was a log line.
+ * Processes everything that an action prints, in any runtime: lines of limited length, then budget, redaction, `onLog`
+ * and the last lines. The result and the last lines always get through: the result is the last line of stdout and is
+ * outside the budget. A similar line that is not the last one is a log line.
  */
 export class LogStream {
   readonly pace = new ReadingPace();
-  readonly #terms: OutputTerms;
+  readonly #terms: OutputOptions;
   readonly #budget = new OutputBudget();
   readonly #streams: Readonly<Record<StreamName, OneStream>>;
   readonly #splitters = {
@@ -48,7 +47,7 @@ export class LogStream {
   #candidate: string | undefined;
   #result: { readonly value: ActionResult | undefined } | undefined;
 
-  constructor(terms: OutputTerms) {
+  constructor(terms: OutputOptions) {
     this.#terms = terms;
     const redact = terms.redactor ?? redactor({});
     this.#streams = { stdout: new OneStream(redact.lines()), stderr: new OneStream(redact.lines()) };
@@ -59,7 +58,7 @@ export class LogStream {
     return this.#readResult() !== undefined;
   }
 
-  /** Whether it writes more than is taken. */
+  /** Whether it exceeds its budget. */
   get isFlooding(): boolean {
     return this.#budget.isOver;
   }
@@ -68,7 +67,7 @@ export class LogStream {
     this.#splitters[stream].push(chunk);
   }
 
-  /** A whole line that came as such. */
+  /** Takes a whole line. */
   writeLine(stream: StreamName, line: string): void {
     const longest = stream === "stdout" ? longestOnStdout(line.charAt(0)) : LONGEST_LOG_LINE;
     const written = { line: line.slice(0, longest), lost: Math.max(0, line.length - longest) };
@@ -76,7 +75,7 @@ export class LogStream {
     else this.#take(stream, written);
   }
 
-  /** The same for one that is certainly not the result. */
+  /** Takes a line that is certainly not the result. */
   writeLogLine(stream: StreamName, line: string): void {
     this.#take(stream, { line, lost: 0 });
   }
@@ -141,7 +140,7 @@ export class LogStream {
     return isTaken;
   }
 
-  /** Says in the log of the action itself that lines are missing. */
+  /** Notes in the action's log that lines are missing. */
   #sayGap(stream: StreamName): void {
     const one = this.#streams[stream];
     const missing = one.takeMissing();
@@ -161,7 +160,7 @@ export class LogStream {
 class OneStream {
   readonly redactor: LineRedactor;
   readonly last: string[] = [];
-  /** The newest of those that were dropped since the last one that was taken. */
+  /** The newest lines dropped since the last one that was kept. */
   #newest: WrittenLine[] = [];
   #missing = 0;
 
@@ -174,7 +173,7 @@ class OneStream {
     if (written.line.trim() !== "") keepLast(this.#newest, written);
   }
 
-  /** Those get through all the same. */
+  /** Returns the newest dropped lines, which are kept after all. */
   takeNewest(): readonly WrittenLine[] {
     const newest = this.#newest;
     this.#newest = [];
@@ -182,7 +181,7 @@ class OneStream {
     return newest;
   }
 
-  /** How many are missing since the last one that was taken. */
+  /** The number of lines dropped since the last one that was kept. */
   takeMissing(): number {
     const missing = this.#missing;
     this.#missing = 0;
@@ -200,12 +199,11 @@ function longestOnStdout(first: string): number {
   return first === "{" ? LONGEST_RESULT : LONGEST_LOG_LINE;
 }
 
-/** Looks for what a result must have, because reading each line of JSON would take long. */
+/** A quick check, because parsing each line of JSON would take long. */
 export function mayBeResult(line: string): boolean {
   return line.startsWith("{") && line.includes('"action"') && line.includes('"roundTrips"');
 }
 
-/** A log line as long as one may be. */
 function bound({ line, lost }: WrittenLine): WrittenLine {
   if (line.length <= LONGEST_LOG_LINE) return { line, lost };
   return { line: line.slice(0, LONGEST_LOG_LINE), lost: lost + line.length - LONGEST_LOG_LINE };

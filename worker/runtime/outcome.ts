@@ -8,27 +8,24 @@ import type { Outcome } from "../action/action.ts";
 import { readLogLine } from "./log-line.ts";
 import type { EndedAction } from "./runtime.ts";
 
-/** How an action ended, as the runtime saw it. */
 export interface Ending {
   readonly exitCode?: number;
-  /** The name of the signal that ended it, where the runtime knows. */
+  /** The signal that ended it, if known. */
   readonly signal?: string;
   readonly stopReason?: StopReason;
   readonly outOfMemory?: boolean;
   readonly result?: ActionResult;
   /** The last lines of its log, oldest first. */
   readonly lastLines: readonly string[];
-  /** The time it had. */
   readonly timeoutMs: number;
   readonly startedAt: Date;
   readonly stoppedAt: Date;
 }
 
 /**
- * What to conclude from the way an action ended. Success needs both voices: the exit code says so, and so
- * does the result, where there is one (an image of someone else leaves none). An action that said ok and left
- * with 0 while it was being stopped had reached its end, and is a success: the machine is in that state.
- * The message is one line of any length: its secrets are still to be taken out, and part of one would not be known.
+ * Concludes an action's outcome. Success needs exit code 0 and, if there is a result, an ok result (other projects'
+ * images leave none). An action that reported ok and exited with 0 while it was being stopped is a success, because
+ * the machine is in that state. The message is one line of any length: secrets must be redacted before it is cut.
  */
 export function concludeOutcome(ending: Ending): Outcome {
   const { exitCode, result, startedAt, stoppedAt } = ending;
@@ -52,7 +49,7 @@ export function concludeOutcome(ending: Ending): Outcome {
   };
 }
 
-/** The outcome of an action that could not be started, or of which nothing can be known. */
+/** The outcome of an action that did not start, or whose end is unknown. */
 export function failedLaunch(errorClass: ErrorClass, message: string, startedAt: Date, now: Date): Outcome {
   return {
     ok: false,
@@ -65,12 +62,12 @@ export function failedLaunch(errorClass: ErrorClass, message: string, startedAt:
   };
 }
 
-/** An ended action of which nothing is left to take away. */
-export function nothingLeft(outcome: Outcome): EndedAction {
+/** An ended action without anything to remove. */
+export function nothingToRemove(outcome: Outcome): EndedAction {
   return { outcome, remove: async () => undefined };
 }
 
-/** Docker reports a signal as 128 plus its number, and so does an action that caught one and cleaned up. */
+/** Docker reports a signal as 128 plus its number, as does an action that caught one. */
 function endedBySignal({ exitCode, signal }: Ending): boolean {
   return signal !== undefined || (exitCode !== undefined && exitCode > 128 && exitCode <= 192);
 }

@@ -1,26 +1,25 @@
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 
-/** Lines and bytes that were not taken. */
 export interface DroppedOutput {
   readonly lines: number;
   readonly bytes: number;
 }
 
-/** What the worker takes of one action's output. More is counted and dropped. */
+/** The limits of one action's output. More is counted and dropped. */
 const LINES = { perSecond: 200, atOnce: 2_000, inTotal: 100_000 };
 const BYTES = { perSecond: 64 * 1024, atOnce: 512 * 1024, inTotal: 16 * 1024 * 1024 };
-/** What was dropped is not taken up again line by line, but once there is room for this part of what may come at once. */
+/** After drops, lines are taken again only once this part of the burst size is available. */
 const ROOM_AGAIN = 0.25;
-/** Whether there is room again is looked at once for so many lines. */
+/** How often to check for room, in dropped lines. */
 const LINES_PER_LOOK = 64;
 
-/** How fast the worker reads: the first bytes at once (a result may be as long), then what a container writes waits. */
+/** The first bytes are read at once, because a result may be as long; then the container's writes block. */
 const READ = { perSecond: 1024 * 1024, atOnce: 4 * 1024 * 1024 };
-/** Other work gets its turn after so many bytes. */
+/** Bytes per turn of the event loop. */
 const BYTES_PER_TURN = 512;
 const LONGEST_PAUSE_MS = 100;
 
-/** An amount that grows with time up to a limit (token bucket). */
+/** A token bucket. */
 class Allowance {
   readonly #perMs: number;
   readonly #most: number;
@@ -33,7 +32,7 @@ class Allowance {
     this.#left = atOnce;
   }
 
-  /** Which part of the most is there; below 0 what is owed. */
+  /** The available part of the maximum; negative if overspent. */
   get part(): number {
     const now = performance.now();
     this.#left = Math.min(this.#most, this.#left + (now - this.#atMs) * this.#perMs);
@@ -50,7 +49,7 @@ class Allowance {
   }
 }
 
-/** Which lines of one action's output are taken: so many per second and in total. */
+/** Limits the lines of one action's output, per second and in total. */
 export class OutputBudget {
   readonly dropped: { lines: number; bytes: number } = { lines: 0, bytes: 0 };
   readonly #lines = new Allowance(LINES);
@@ -63,7 +62,7 @@ export class OutputBudget {
     return this.#isOver;
   }
 
-  /** Whether a line is taken. */
+  /** Returns whether the line may pass. */
   take(line: string): boolean {
     const bytes = bytesOf(line);
     this.#isOver = !this.#hasRoom(bytes);
@@ -79,7 +78,7 @@ export class OutputBudget {
     return true;
   }
 
-  /** Lines that were dropped get through all the same. */
+  /** Call for dropped lines that are kept after all. */
   restore(lines: readonly string[]): void {
     for (const line of lines) {
       this.dropped.lines -= 1;
@@ -95,17 +94,17 @@ export class OutputBudget {
   }
 }
 
-/** With its line end. */
+/** Including its line end. */
 function bytesOf(line: string): number {
   return Buffer.byteLength(line) + 1;
 }
 
-/** How fast one action's output is read. An action that writes faster waits, where its pipe has an end. */
+/** Limits how fast one action's output is read. A faster action blocks on its pipe. */
 export class ReadingPace {
   readonly #allowance = new Allowance(READ);
   #isHurried = false;
 
-  /** Hands on a chunk, a part in each turn of the event loop. Resolves when the next chunk may be read. */
+  /** Passes on a chunk, a part per turn of the event loop. Resolves when the next chunk may be read. */
   async read(chunk: Uint8Array, push: (part: Uint8Array) => void): Promise<void> {
     this.#allowance.spend(chunk.length);
     for (let from = 0; from < chunk.length; from += BYTES_PER_TURN) {
@@ -116,7 +115,7 @@ export class ReadingPace {
     if (pauseMs >= 1) await sleep(pauseMs);
   }
 
-  /** The action is ending: what it wrote before is to be read without a pause. */
+  /** The action is ending: read the rest without pauses. */
   hurry(): void {
     this.#isHurried = true;
   }

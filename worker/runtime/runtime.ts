@@ -1,29 +1,30 @@
 import type { Connection } from "../../shared/contract/connection.ts";
+import { defined } from "../../shared/defined.ts";
 import type { Redactor } from "../../shared/secret-forms.ts";
 import { textOf } from "../../shared/text-of.ts";
 import type { Action, ActionId, LogLine, Outcome } from "../action/action.ts";
 import type { MountedConnection } from "../machines/inventory.ts";
-import type { Need } from "./leftover.ts";
+import type { Need } from "./orphan.ts";
 import type { DroppedOutput } from "./output-budget.ts";
 
-/** Where what an action prints goes. */
-export interface OutputTerms {
+/** Receives an action's output. */
+export interface OutputOptions {
   /**
-   * Called for each line as it comes, within the action's budget and without its secrets; a line of spans (`isSpansLine`) comes
-   * whole, and is none of the log.
+   * Called for each line, within the action's budget and redacted. A line of spans (`isSpansLine`) is complete, and
+   * not part of the log.
    */
   readonly onLog: (line: LogLine) => void;
-  /** Takes the action's secrets out; absent where it has none. */
+  /** Redacts the action's secrets, if it has any. */
   readonly redactor?: Redactor;
-  /** Called when lines are dropped for the first time; the counts go on. */
+  /** Called when the first line is dropped. The counts are updated further. */
   readonly onDropping?: (dropped: DroppedOutput) => void;
 }
 
-export function outputTerms({ onLog, redactor, onDropping }: OutputTerms): OutputTerms {
-  return { onLog, ...(redactor && { redactor }), ...(onDropping && { onDropping }) };
+export function outputOptions({ onLog, redactor, onDropping }: OutputOptions): OutputOptions {
+  return { onLog, ...defined({ redactor, onDropping }) };
 }
 
-/** What the policy says of how an action's container runs, before what the settings say. */
+/** The policy's settings for an action's container, which override the worker's. */
 export interface LaunchTerms {
   /** When to ask the registry for the image. */
   readonly pull?: "always" | "if-missing" | "never";
@@ -34,27 +35,27 @@ export interface LaunchTerms {
   readonly privileged?: boolean;
 }
 
-/** Everything a runtime needs to run one action. The policy has already agreed to it. */
-export interface LaunchRequest extends OutputTerms {
+/** A request to run one action, which the policy allows. */
+export interface LaunchRequest extends OutputOptions {
   readonly action: Action;
-  /** Only containers can be held to them. */
+  /** Only for containers. */
   readonly terms?: LaunchTerms;
-  /** Written to the action's stdin, or a Secret of its own, and nowhere else; absent when the action brings its own. */
+  /** Written to the action's stdin or its own Secret, and nowhere else; absent if the action brings its own. */
   readonly connection?: Connection;
-  /** In its place, for a runtime with a `secretNamespace`. */
+  /** Replaces `connection`, for a runtime with a `secretNamespace`. */
   readonly mounted?: MountedConnection;
-  /** The action's time, already with the default applied. */
+  /** The action's timeout, with the default applied. */
   readonly timeoutMs: number;
-  /** The worker's own variables for the action, such as those that join its trace. No secrets. */
+  /** The worker's own variables for the action, such as for tracing. No secrets. */
   readonly environment?: Readonly<Record<string, string>>;
   /**
-   * Called with what a worker that comes back finds it by, before the action can do anything, where the runtime can hold
-   * it back until then. Rejects with `LaunchNotRecorded`: what is held back is then taken away again.
+   * Called with the handle for adoption, before the action can do anything if the runtime can hold it back. If this
+   * rejects, with `LaunchNotRecorded`, an action that is held back is removed.
    */
   readonly onLaunch?: (handle: LaunchHandle) => Promise<void>;
 }
 
-/** A launch that is not on record must not happen: nobody would know of it after a crash. */
+/** An unrecorded launch must not happen, because a restarted worker would not know of it. */
 export class LaunchNotRecorded extends Error {
   override readonly name = "LaunchNotRecorded";
 
@@ -63,86 +64,83 @@ export class LaunchNotRecorded extends Error {
   }
 }
 
-/** Nothing was launched and nothing is left: the server serves the action again, to whomever. */
+/** Nothing was launched: the server will serve the action again, to any worker. */
 export class NotLaunched extends Error {
   override readonly name = "NotLaunched";
 }
 
-/**
- * The worker let go of an action, which runs on: its end is for the worker that takes it over to see, and nothing is to be
- * reported by this one.
- */
-export class LetGo extends Error {
-  override readonly name = "LetGo";
+/** The worker detached from a running action. Another worker adopts it; this one reports nothing. */
+export class Detached extends Error {
+  override readonly name = "Detached";
 
   constructor() {
     super("the worker detached from the action, which keeps running");
   }
 }
 
-/** A runtime's own words for what it launched, as JSON. */
+/** Identifies what a runtime launched, as JSON. */
 export type LaunchHandle = Readonly<Record<string, string | number | null>>;
 
 /** An action that an earlier worker launched, or was about to. */
-export interface LeftAction extends OutputTerms {
+export interface ReturnedAction extends OutputOptions {
   readonly action: ActionId & Pick<Action, "image">;
-  /** Absent when that worker died before it could write it down: one that is `connected` has then done nothing. */
+  /** Absent if that worker died before recording it: a `connected` action has then done nothing. */
   readonly handle?: LaunchHandle;
-  /** Its entry in the journal is damaged: it may have been launched, although there is no handle. */
+  /** Its journal entry is damaged: it may have been launched, although there is no handle. */
   readonly damaged?: true;
-  /** It got, or was to get, its connection from the worker. */
+  /** Whether the worker provides its connection. */
   readonly connected: boolean;
   readonly startedAt: Date;
-  /** How far the wall clock was set forward since then, or, below 0, back. */
+  /** How far the wall clock was set forward since then; negative if it was set back. */
   readonly clockSetMs: number;
   readonly timeoutMs: number;
 }
 
-/** What became of it. */
+/** The result of adopting an action. */
 export type Adoption =
-  /** It was found, running or ended, and has ended now. */
+  /** It was found and has now ended. */
   | { readonly kind: "ended"; readonly ended: EndedAction }
-  /** It certainly did nothing, and nothing is left of it, so that it may be run. */
+  /** It certainly did nothing and is removed, so that it may be run. */
   | { readonly kind: "not-launched" }
-  /** It was or may have been started, and nothing tells how it ended; `reason` is one line. */
+  /** It was or may have been started, and its end is unknown. `reason` is one line. */
   | { readonly kind: "lost"; readonly reason: string; readonly idempotent: boolean };
 
 /**
- * An action that has ended, still known to the runtime until `remove` is called: that is done once the final
- * report is acknowledged, so that a worker that restarts in between finds it.
+ * An ended action, which the runtime keeps until `remove` is called, after the final report is acknowledged: a worker
+ * that restarts in between finds it.
  */
 export interface EndedAction {
   readonly outcome: Outcome;
-  /** Takes away what is left of it. Throws when that failed; may be called again. */
+  /** Removes what remains. Rejects on failure; may be called again. */
   remove(signal: AbortSignal): Promise<void>;
 }
 
-/** What launches actions. */
+/** Launches actions. */
 export interface Runtime {
   readonly name: string;
-  /** The namespace whose Secrets it can have mounted, where it is one of a cluster. */
+  /** The namespace whose Secrets it can mount, for a runtime in a cluster. */
   readonly secretNamespace?: string;
   /**
    * Runs an action to its end. Never rejects for what the action or the engine did: that is an outcome. Rejects with
    * `LaunchNotRecorded` when nothing was launched because of that.
-   * When `signal` aborts, the action is stopped (stop, grace, kill) and the outcome is class `cancelled`. Rejects with `LetGo`
-   * after `letGo`, or with `NotLaunched` where it had not come that far.
+   * When `signal` aborts, the action is stopped (stop, grace, kill) and the outcome is class `cancelled`. Rejects with `Detached`
+   * after `detach`, or with `NotLaunched` where it had not come that far.
    */
   run(request: LaunchRequest, signal: AbortSignal): Promise<EndedAction>;
-  /** Takes over what an earlier worker left, under the terms of `run`. */
-  adopt(left: LeftAction, signal: AbortSignal): Promise<Adoption>;
+  /** Continues with an action of an earlier worker. Rejects as `run` does. */
+  adopt(left: ReturnedAction, signal: AbortSignal): Promise<Adoption>;
   /**
-   * Removes what no worker will come back for: what this worker's state directory launched, except for what runs now and
-   * the actions that `keep` says are needed (by `actionKey`), and other workers' long after their time. Resolves to how
-   * many; rejects when it cannot look.
+   * Removes orphans: what this worker's state directory launched, except running actions and those that `keep` needs
+   * (by `actionKey`), and what other workers launched, long after its deadline. Resolves to the number removed;
+   * rejects if it cannot list them.
    */
   sweep(keep: (key: string) => Need, signal: AbortSignal): Promise<number>;
-  /** Whether actions could be launched now: resolves to what it found, in a few words; rejects with one line. */
+  /** Checks that actions can be launched. Resolves to a short description; rejects with one line. */
   check(signal: AbortSignal): Promise<string>;
   /**
    * There where what runs outlives the worker and any other one can take it over: every `run` and `adopt` under way rejects
-   * with `LetGo`, and no signal stops its action any more.
+   * with `Detached`, and no signal stops its action any more.
    */
-  letGo?(): void;
+  detach?(): void;
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** An answer that no action can be made of; the message says why. */
+/** An answer that is not a valid action; the message says why. */
 export class MalformedAction extends Error {
   override readonly name = "MalformedAction";
 }
@@ -19,7 +19,7 @@ export function timeoutMsOf(seconds: bigint): number {
 export function environmentOf(entries: readonly string[]): Record<string, string> {
   const pairs = entries.map((entry) => {
     const equals = entry.indexOf("=");
-    // The entry itself stays out of the message: an environment may hold what is nobody's business.
+    // The message does not quote the entry, which may be a secret.
     if (equals < 1) throw new MalformedAction("an environment entry of the action is not KEY=value");
     return [entry.slice(0, equals), entry.slice(equals + 1)] as const;
   });

@@ -1,8 +1,8 @@
-/** Lets so many actions run at a time, those that asked first before those that asked later. */
+/** Limits how many actions run at a time; first in, first out. */
 export class ActionSlots {
   readonly limit: number;
   #free: number;
-  /** In the order in which they asked; a set, as any of them may stop waiting. */
+  /** First in, first out; a set, because any of them may stop waiting. */
   readonly #waiting = new Set<() => void>();
 
   constructor(slots: number) {
@@ -10,16 +10,15 @@ export class ActionSlots {
     this.#free = slots;
   }
 
-  /** How many are taken now. */
   get taken(): number {
     return this.limit - this.#free;
   }
 
-  /** Waits for a slot; resolves to what gives it back, once however often it is called. Rejects when the signal aborts. */
+  /** Resolves to the slot's release, which counts once however often it is called. Rejects when the signal aborts. */
   async acquire(signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
     if (this.#free > 0) this.#free -= 1;
-    else await this.#turn(signal);
+    else await this.#wait(signal);
     let held = true;
     return () => {
       if (held) this.#release();
@@ -27,22 +26,22 @@ export class ActionSlots {
     };
   }
 
-  #turn(signal: AbortSignal): Promise<void> {
+  #wait(signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
-      const onTurn = () => {
+      const onSlot = () => {
         signal.removeEventListener("abort", onAbort);
         resolve();
       };
       const onAbort = () => {
-        this.#waiting.delete(onTurn);
+        this.#waiting.delete(onSlot);
         reject(signal.reason);
       };
-      this.#waiting.add(onTurn);
+      this.#waiting.add(onSlot);
       signal.addEventListener("abort", onAbort, { once: true });
     });
   }
 
-  /** A slot goes straight to whoever waits longest, so that nobody who comes by takes it first. */
+  /** Hands the slot to the first in line, so that a newcomer cannot take it. */
   #release(): void {
     const [next] = this.#waiting;
     if (!next) {

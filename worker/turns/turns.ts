@@ -1,15 +1,15 @@
 import type { ActionSlots } from "./action-slots.ts";
-import { ActedElsewhere, type Locks, type TurnPurpose } from "./machine-locks.ts";
+import { ActedElsewhere, type LockPurpose, type Locks } from "./machine-locks.ts";
 
-/** Where an action acts; absent is what it does not need. */
+/** Where an action acts. */
 export interface Place {
   /** The machine's name. */
   readonly machine?: string | undefined;
-  /** The BMC, whatever it is called. */
+  /** The BMC, whatever name it has. */
   readonly lockKey?: string | undefined;
 }
 
-/** Who may act now: one action at a time at a machine and at a BMC, and so many at a time in all. */
+/** Which action may run now: one at a time per machine and per BMC, and a limited number in total. */
 export class Turns {
   readonly #locks: Locks;
   readonly #slots: ActionSlots;
@@ -20,14 +20,14 @@ export class Turns {
   }
 
   /**
-   * Does the work in its turn. Undefined when `stop` aborts before the turn has come, and when the action was in another
-   * replica's hand meanwhile.
+   * Does the work while it holds machine, BMC and slot. Resolves to undefined if `stop` aborts while it waits, or if another
+   * replica ran the action meanwhile.
    */
   async take<T>(
     place: Place,
     stop: AbortSignal,
     work: () => Promise<T>,
-    purpose: TurnPurpose = {},
+    purpose: LockPurpose = {},
   ): Promise<T | undefined> {
     const held: (() => void)[] = [];
     try {
@@ -46,8 +46,8 @@ export class Turns {
 }
 
 /**
- * The name goes first, always, so that no two wait for each other. It is locked as well because a machine's BMC may get
- * another address in the inventory while an action is still at it under the one before.
+ * The name always comes first, so that no two wait for each other. It is locked as well because the inventory may change the
+ * BMC's address while an action still uses the old one.
  */
 export function keysOf({ machine, lockKey }: Place): readonly string[] {
   return [

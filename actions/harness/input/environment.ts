@@ -1,9 +1,8 @@
 import { isConnectionVariable } from "../../../shared/contract/given.ts";
 import { suggestion } from "../../../shared/nearest-name.ts";
-import type { Action } from "../action.ts";
 import { commonFields } from "./common-input.ts";
 import { connectionFieldTable, connectionFile, machineField } from "./connection-input.ts";
-import type { InputFields } from "./input.ts";
+import type { ActionDescription, InputFields } from "./input.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -23,7 +22,7 @@ export function withoutServiceLinks(env: Environment): Environment {
 }
 
 /** Every variable that an action understands. */
-export function fieldNames<Fields extends InputFields>(action: Action<Fields>): readonly string[] {
+export function fieldNames<Fields extends InputFields>(action: ActionDescription<Fields>): readonly string[] {
   const fields = [...Object.values(action.input), ...commonFields(action), machineField, connectionFile];
   return [...fields, ...connectionFieldTable].map((field) => field.env);
 }

@@ -1,10 +1,9 @@
 import { Command, Option } from "commander";
 import { type GivenFlag, parseArguments } from "../../../shared/contract/given.ts";
 import { unknownArgumentProblems } from "../../../shared/unknown-arguments.ts";
-import type { Action } from "../action.ts";
 import { commonFields } from "./common-input.ts";
 import { connectionFieldTable, connectionFile, machineField } from "./connection-input.ts";
-import { flagOf, type InputField } from "./input.ts";
+import { type ActionDescription, flagOf, type InputField } from "./input.ts";
 
 /** What the command line said, by environment name. */
 export interface ParsedFlags {
@@ -15,7 +14,7 @@ export interface ParsedFlags {
 
 /** Every field of an action in the order of its help: its own, then common ones, then the connection. */
 export function fieldGroups(
-  action: Pick<Action, "input" | "table">,
+  action: Pick<ActionDescription, "input" | "table">,
 ): readonly (readonly [string, readonly InputField[]])[] {
   return [
     ["Options", Object.values(action.input)],
@@ -27,7 +26,7 @@ export function fieldGroups(
 const HELP = "--help";
 
 /** Every problem, not just the first. Of a flag given twice the last one counts. */
-export function parseFlags(action: Action, argv: readonly string[]): ParsedFlags {
+export function parseFlags(action: ActionDescription, argv: readonly string[]): ParsedFlags {
   const fields = new Map(
     fieldGroups(action).flatMap(([, group]) => group.map((field) => [field.env, field])),
   );
@@ -61,15 +60,15 @@ function flagProblem(field: InputField, { flag, value }: GivenFlag): readonly st
   return value === undefined && field.type !== "boolean" ? [`${flag} needs a value`] : [];
 }
 
-export function helpText(action: Action): string {
+export function helpText(action: ActionDescription): string {
   return `${buildCommand(action).helpInformation()}\n${environmentHelp(secretFields(action))}\n`;
 }
 
-function secretFields(action: Action): readonly InputField[] {
+function secretFields(action: ActionDescription): readonly InputField[] {
   return fieldGroups(action).flatMap(([, fields]) => fields.filter(({ secret }) => secret));
 }
 
-function buildCommand(action: Action): Command {
+function buildCommand(action: ActionDescription): Command {
   const command = new Command(action.name)
     .description(action.summary)
     .usage("[options]")

@@ -32,6 +32,19 @@ export type InputOf<Fields extends InputFields> = {
     : z.output<Fields[Name]["schema"]> | undefined;
 };
 
+/** The name of an action and what it takes; `Action` adds what it does. */
+export interface ActionDescription<Fields extends InputFields = InputFields> {
+  /** The folder's and the image's name. */
+  readonly name: string;
+  /** One line, for `--help`, lists and the registry. */
+  readonly summary: string;
+  readonly input: Fields;
+  /** Rules that span fields, as problems that name the environment variables. */
+  check?(input: InputOf<NoInfer<Fields>>): readonly string[];
+  /** Present if the data is also shown as a table, which makes `OUTPUT` an input. */
+  readonly table?: unknown;
+}
+
 export function flagOf(field: Pick<InputField, "env">): string {
   return flagOfVariable(field.env);
 }

@@ -2,8 +2,8 @@ import { dirname, join } from "node:path";
 import { Connection, requiredCredentials } from "../../../shared/contract/connection.ts";
 import { resolveFileReferences } from "../../../shared/contract/file-reference.ts";
 import { type GivenValue, givenValue, type ValueSources } from "../../../shared/contract/given.ts";
-import { describeIssue, missingValue, wrongValue } from "../result/describe-problem.ts";
 import { connectionFieldTable, connectionFile, machineField } from "./connection-input.ts";
+import { describeIssue, missingValue, wrongValue } from "./describe-problem.ts";
 import { readText, type TextSources } from "./read-text.ts";
 import { readValue } from "./read-value.ts";
 

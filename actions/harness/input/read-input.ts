@@ -1,10 +1,9 @@
 import type { Connection } from "../../../shared/contract/connection.ts";
 import { givenValue } from "../../../shared/contract/given.ts";
-import type { Action } from "../action.ts";
-import { missingValue, wrongValue } from "../result/describe-problem.ts";
 import { commonInput, outputInput } from "./common-input.ts";
+import { missingValue, wrongValue } from "./describe-problem.ts";
 import { fieldNames, unknownVariables, withoutServiceLinks } from "./environment.ts";
-import type { InputFields, InputOf } from "./input.ts";
+import type { ActionDescription, InputFields, InputOf } from "./input.ts";
 import { type ConnectionSources, readConnection } from "./read-connection.ts";
 import { readValue } from "./read-value.ts";
 
@@ -22,7 +21,7 @@ export type ReadInput<Fields extends InputFields> =
 
 /** Reads and checks everything before anything is sent. Every problem is found, not just the first. */
 export async function readInput<Fields extends InputFields>(
-  action: Action<Fields>,
+  action: ActionDescription<Fields>,
   given: ConnectionSources,
 ): Promise<ReadInput<Fields>> {
   const sources = { ...given, env: withoutServiceLinks(given.env) };

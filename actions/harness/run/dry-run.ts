@@ -1,4 +1,4 @@
-import type { Plan } from "../../../shared/bmc/client.ts";
+import type { Plan } from "../../../shared/bmc/operations/access.ts";
 import { defined } from "../../../shared/defined.ts";
 import type { ActionReport } from "../action.ts";
 

@@ -56,19 +56,19 @@ export async function runAction<Fields extends InputFields>(
     action: action.name,
     ...defined({ machine }),
     ok: error === undefined,
-    ...(error === undefined ? {} : { class: error.class }),
-    ...(error?.refused === undefined ? {} : { refused: error.refused }),
+    ...defined({ class: error?.class, refused: error?.refused }),
     message: oneLine(
       redact(error?.message ?? `${report?.summary}${bmc.provider ? ` via ${bmc.provider}` : ""}`),
     ),
-    ...defined({ provider: clients.provider }),
-    ...(report?.before === undefined ? {} : { before: report.before }),
-    ...(report?.after === undefined ? {} : { after: report.after }),
-    ...(report?.changed === undefined ? {} : { changed: report.changed }),
+    ...defined({
+      provider: clients.provider,
+      before: report?.before,
+      after: report?.after,
+      changed: report?.changed,
+    }),
     durationMs: Math.round(performance.now() - startedMs),
     roundTrips: clients.roundTrips,
-    ...(report?.data === undefined ? {} : { data: report.data }),
-    ...defined({ hint: clients.hint }),
+    ...defined({ data: report?.data, hint: clients.hint }),
   };
 }
 

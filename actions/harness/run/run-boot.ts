@@ -1,5 +1,5 @@
+import type { BootRequest } from "../../../shared/bmc/operations/boot.ts";
 import { describeOverride } from "../../../shared/bmc/operations/boot.ts";
-import type { BootRequest } from "../../../shared/bmc/provider.ts";
 import type { ActionContext, ActionReport } from "../action.ts";
 import type { InputFields } from "../input/input.ts";
 import { type DryRunData, reportPlan } from "./dry-run.ts";

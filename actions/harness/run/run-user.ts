@@ -1,5 +1,4 @@
-import type { UserReport, UserRequest } from "../../../shared/bmc/operations/users.ts";
-import type { BmcUser } from "../../../shared/bmc/provider.ts";
+import type { BmcUser, UserReport, UserRequest } from "../../../shared/bmc/operations/user-port.ts";
 import type { ActionContext, ActionReport } from "../action.ts";
 import type { InputFields } from "../input/input.ts";
 import { passwordToPlan, withNewPassword } from "../input/new-password.ts";

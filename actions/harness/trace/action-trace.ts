@@ -1,5 +1,6 @@
 import type { BmcClient } from "../../../shared/bmc/client.ts";
 import type { ActionResult } from "../../../shared/contract/result.ts";
+import { defined } from "../../../shared/defined.ts";
 import type { FinishedSpan } from "../../../shared/tracing/finished-span.ts";
 import { otlpJson, type SpanSource } from "../../../shared/tracing/otlp-json.ts";
 import { definedOnly, newSpanId, newTraceId, SpanRecorder } from "../../../shared/tracing/span-recorder.ts";
@@ -12,12 +13,21 @@ import {
   parseKeyValues,
 } from "../../../shared/tracing/variables.ts";
 import { version } from "../../../shared/version.ts";
-import type { TraceStart } from "./open-trace.ts";
 import { tracedClient } from "./traced-client.ts";
 
 /** A line as long as this is read whole by whoever reads results. */
 const SPANS_A_LINE = 200;
 const SERVICE_NAME = "pbnj-worker-action";
+
+/** What a trace of an action begins with. */
+export interface TraceStart {
+  readonly action: string;
+  readonly env: Environment;
+  /** When the action began, milliseconds since the epoch; now where nothing is said. */
+  readonly startedMs?: number;
+  /** Takes what goes to stdout, with its line end. */
+  readonly write: (text: string) => Promise<void>;
+}
 
 /** The trace of one action, or its part of one. */
 export interface ActionTrace {
@@ -43,8 +53,12 @@ export function openActionTrace({ action, env, startedMs, write }: TraceStart): 
   function whole(result: ActionResult): readonly FinishedSpan[] {
     const { spans, left } = recorder.finish();
     const own: FinishedSpan = {
-      ...{ traceId, spanId, ...(parent && { parentSpanId: parent.spanId }) },
-      ...{ name: action, kind: "internal", startMs, endMs: recorder.nowMs() },
+      traceId,
+      spanId,
+      name: action,
+      kind: "internal",
+      startMs,
+      endMs: recorder.nowMs(),
       attributes: definedOnly({
         "pbnj.action": action,
         "pbnj.machine": result.machine,
@@ -54,7 +68,7 @@ export function openActionTrace({ action, env, startedMs, write }: TraceStart): 
         "pbnj.spans_left_out": left === 0 ? undefined : left,
         "error.type": result.class,
       }),
-      ...(result.ok ? {} : { failure: result.message }),
+      ...defined({ parentSpanId: parent?.spanId, failure: result.ok ? undefined : result.message }),
     };
     return [own, ...spans].map((span) => cleaned(span, clean));
   }
@@ -111,5 +125,5 @@ function cleaned(span: FinishedSpan, clean: (text: string) => string): FinishedS
   }
   const { failure } = span;
   const name = clean(span.name);
-  return { ...span, name, attributes, ...(failure === undefined ? {} : { failure: clean(failure) }) };
+  return { ...span, name, attributes, ...defined({ failure: failure && clean(failure) }) };
 }

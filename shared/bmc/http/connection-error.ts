@@ -1,6 +1,6 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import { oneLine } from "../../contract/result.ts";
-import { authority, type Endpoint } from "./tls.ts";
+import { authority, type Endpoint } from "./endpoint.ts";
 
 type Peer = Pick<Endpoint, "host" | "port">;
 

@@ -4,7 +4,8 @@ import { BmcError } from "../../contract/bmc-error.ts";
 import { TimeoutReached } from "../../timeout.ts";
 import { type SpanStart, type Tracer, untraced } from "../../tracing/tracer.ts";
 import { exchangeError } from "./connection-error.ts";
-import { authority, type Endpoint, openSocket } from "./tls.ts";
+import { authority, type Endpoint } from "./endpoint.ts";
+import { openSocket } from "./tls.ts";
 
 type Headers = Readonly<Record<string, string>>;
 

@@ -1,6 +1,6 @@
 import { isIPv6 } from "node:net";
 import type { Connection } from "../../contract/connection.ts";
-import type { Endpoint } from "./tls.ts";
+import type { Endpoint } from "./endpoint.ts";
 
 /** Where a URL leads, with the connection's TLS options and time to connect. */
 export function serviceEndpoint(url: URL, { tls, connectTimeoutMs }: Connection): Endpoint {

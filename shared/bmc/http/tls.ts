@@ -2,20 +2,9 @@ import { createHash, type X509Certificate } from "node:crypto";
 import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { connect as connectTls, TLSSocket } from "node:tls";
 import { BmcError } from "../../contract/bmc-error.ts";
-import type { TlsOptions } from "../../contract/connection.ts";
 import { defined } from "../../defined.ts";
 import { certificateError, connectError, handshakeError, pinError } from "./connection-error.ts";
-
-export interface Endpoint {
-  readonly scheme: "https" | "http";
-  /** A name or address, IPv6 without brackets. */
-  readonly host: string;
-  readonly port: number;
-  readonly tls: TlsOptions;
-  readonly connectTimeoutMs: number;
-  /** Called when something took the connection, whatever becomes of TLS. */
-  readonly onReached?: () => void;
-}
+import { authority, type Endpoint } from "./endpoint.ts";
 
 /**
  * Opens a connection that is ready to carry credentials: the certificate, or the pin that replaces its
@@ -70,12 +59,6 @@ export function openSocket(
     });
   }
   return socket;
-}
-
-/** `host:port` for people and URLs, IPv6 in brackets and without its zone (RFC 3986 section 3.2.2). */
-export function authority({ host, port }: Pick<Endpoint, "host" | "port">): string {
-  const bare = host.replace(/%.*$/, "");
-  return isIP(bare) === 6 ? `[${bare}]:${port}` : `${host}:${port}`;
 }
 
 function tlsParameters({ host, port, tls }: Endpoint) {

@@ -1,5 +1,5 @@
 import { defined } from "../../defined.ts";
-import type { Session } from "../provider.ts";
+import type { Session } from "../operations/provider.ts";
 
 /** What was learned about a BMC, by provider; each part is its provider's own to validate. */
 export interface Hints {
@@ -13,7 +13,7 @@ export function readHint(hint: unknown): Hints {
   if (typeof hint !== "object" || hint === null) return { providers: {} };
   const { provider, providers } = hint as { provider?: unknown; providers?: unknown };
   return {
-    ...(typeof provider === "string" ? { provider } : {}),
+    ...defined({ provider: typeof provider === "string" ? provider : undefined }),
     providers: typeof providers === "object" && providers !== null ? { ...providers } : {},
   };
 }

@@ -6,13 +6,15 @@ import { defined } from "../../defined.ts";
 import type { Logger } from "../../logger.ts";
 import type { Secret } from "../../secret.ts";
 import type { SpanStart, Tracer } from "../../tracing/tracer.ts";
-import type { Capability, Provider, Session } from "../provider.ts";
+import type { Access, SessionBase } from "../operations/access.ts";
+import type { Provider, Session } from "../operations/provider.ts";
+import { type DriverName, type Drivers, isCapability } from "../operations/table.ts";
 import type { ProviderLoader } from "../providers/load.ts";
 import { composeHint, readHint } from "./hint.ts";
 import { openFirst } from "./race.ts";
 import { ifBusy, OPEN_RETRY, READ_RETRY, type RetryRule, retrying, WRITE_RETRY } from "./retry.ts";
 
-export interface LinkDeps {
+export interface LinkOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly loadProvider: ProviderLoader;
@@ -23,34 +25,13 @@ export interface LinkDeps {
 
 const ONE_ATTEMPT: RetryRule = { ...OPEN_RETRY, attempts: 1 };
 
-/** A session as an operation sees it: reads are repeated where that is harmless, writes hardly ever. */
-export interface Access {
-  read<T>(call: (session: Session) => Promise<T>): Promise<T>;
-  write(call: (session: Session) => Promise<void>): Promise<void>;
-  sleep(ms: number): Promise<void>;
-  /**
-   * A call on a session of its own, through this provider or else any. One attempt, in which silence is an answer,
-   * as of a BMC that restarts.
-   */
-  afresh<T>(
-    provider: ProviderName | undefined,
-    signal: AbortSignal,
-    call: (session: Session) => Promise<T>,
-  ): Promise<T>;
-  /**
-   * Gives all sessions up; the next call logs in with this password, or without one with the connection's own. What
-   * follows keeps to the provider in use: others may have users of their own, whose password this is not.
-   */
-  logInWith(password: Secret | undefined): Promise<void>;
-}
-
 /**
  * The way to one BMC: which provider, its session, what was learned about it. Errors are `BmcError`s whose
  * message begins with the provider that they come from.
  */
 export class BmcLink {
   readonly #connection: Connection;
-  readonly #deps: LinkDeps;
+  readonly #options: LinkOptions;
   /** In place of the connection's, once that has been changed on the BMC. */
   #password: Secret | undefined;
   readonly #closed = new AbortController();
@@ -64,9 +45,9 @@ export class BmcLink {
   #provider: ProviderName | undefined;
   #hint: unknown;
 
-  constructor(connection: Connection, deps: LinkDeps) {
+  constructor(connection: Connection, options: LinkOptions) {
     this.#connection = connection;
-    this.#deps = deps;
+    this.#options = options;
     this.#hint = connection.hint;
   }
 
@@ -87,19 +68,19 @@ export class BmcLink {
   }
 
   /**
-   * Runs an operation with the first provider that answers; where that says `unsupported`, which it does before
+   * Runs an operation of this driver with the first provider that answers; where that says `unsupported`, which it does before
    * anything has changed, with the next one. Rejects with `unsupported` and every reason when none is left.
    */
   async use<T>(
-    capability: Capability | undefined,
+    driver: DriverName,
     signal: AbortSignal,
-    operation: (access: Access) => Promise<T>,
+    operation: (access: Access<Drivers>) => Promise<T>,
   ): Promise<T> {
     const unsupported: BmcError[] = [];
-    let candidates = await this.#capable(capability);
+    let candidates = await this.#capable(driver);
     for (;;) {
       try {
-        return await operation(this.#access(candidates, signal));
+        return await operation(this.#access(driver, candidates, signal));
       } catch (thrown) {
         signal.throwIfAborted();
         const error = this.#named(BmcError.from(thrown));
@@ -129,8 +110,9 @@ export class BmcLink {
     await Promise.all([...this.#sessions.keys()].map((name) => this.#drop(name)));
   }
 
-  #access(candidates: readonly ProviderName[], signal: AbortSignal): Access {
+  #access(driver: DriverName, candidates: readonly ProviderName[], signal: AbortSignal): Access<Drivers> {
     let names = candidates;
+    const { clock, log } = this.#options;
     const session = () => this.#session(names, signal);
     let wasOpen = false;
     // The first opening has its own rule, so that an unreachable BMC is not tried under both; one that was open
@@ -140,19 +122,26 @@ export class BmcLink {
       wasOpen = true;
     };
     return {
+      connection: this.#connection,
+      clock,
+      log,
       read: async (call) => {
         await openFirst();
-        return this.#retrying(READ_RETRY, signal, async () => this.#call(await session(), call));
+        return this.#retrying(READ_RETRY, signal, async () =>
+          this.#call(await session(), having(driver, call)),
+        );
       },
       write: async (call) => {
         await openFirst();
-        return this.#retrying(WRITE_RETRY, signal, async () => this.#callOnceMore(session, call));
+        return this.#retrying(WRITE_RETRY, signal, async () =>
+          this.#callOnceMore(session, having(driver, call)),
+        );
       },
-      sleep: (ms) => this.#deps.clock.sleep(ms, signal),
+      sleep: (ms) => clock.sleep(ms, signal),
       afresh: async (provider, limit, call) => {
         const names = provider === undefined ? candidates : [provider];
         await this.#untilDone(Promise.all(names.map((name) => this.#drop(name))));
-        return this.#call(await this.#session(names, limit, ONE_ATTEMPT), call);
+        return this.#call(await this.#session(names, limit, ONE_ATTEMPT), having(driver, call));
       },
       logInWith: async (password) => {
         this.#password = password;
@@ -191,7 +180,7 @@ export class BmcLink {
   }
 
   #retrying<T>(rule: RetryRule, signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
-    const { clock, log, retriesSilence } = this.#deps;
+    const { clock, log, retriesSilence } = this.#options;
     return retrying(retriesSilence ? rule : ifBusy(rule), { clock, log, signal }, attempt);
   }
 
@@ -212,7 +201,7 @@ export class BmcLink {
 
   async #open(names: readonly ProviderName[], signal: AbortSignal, rule: RetryRule): Promise<Session> {
     this.#provider = undefined;
-    const { clock, log, loadProvider, tracer } = this.#deps;
+    const { clock, log, loadProvider, tracer } = this.#options;
     const hints = readHint(this.#hint);
     const ordered = inOrder(names, hints.provider);
     // Loading is not the BMC's silence, so it is over before the race begins.
@@ -261,7 +250,7 @@ export class BmcLink {
 
   #noteFallback(provider: ProviderName, error: BmcError, names: readonly ProviderName[]): void {
     if (error.class !== "tls" || this.#endsRace(error) || names.length === 1) return;
-    this.#deps.log.warn(
+    this.#options.log.warn(
       { provider, reason: error.message },
       "TLS failed, falling back to another provider as tls.fallback allows",
     );
@@ -272,13 +261,13 @@ export class BmcLink {
   }
 
   /** The connection's providers that can do it, in order of preference. */
-  async #capable(capability: Capability | undefined): Promise<readonly ProviderName[]> {
+  async #capable(driver: DriverName): Promise<readonly ProviderName[]> {
     const { providers } = this.#connection;
-    if (capability === undefined) return providers;
-    const loaded: readonly Provider[] = await Promise.all(providers.map(this.#deps.loadProvider));
-    const capable = loaded.filter(({ capabilities }) => capabilities.has(capability)).map(({ name }) => name);
+    if (!isCapability(driver)) return providers;
+    const loaded: readonly Provider[] = await Promise.all(providers.map(this.#options.loadProvider));
+    const capable = loaded.filter(({ capabilities }) => capabilities.has(driver)).map(({ name }) => name);
     if (capable.length > 0) return capable;
-    throw new BmcError("unsupported", `none of the providers ${providers.join(", ")} offers ${capability}`);
+    throw new BmcError("unsupported", `none of the providers ${providers.join(", ")} offers ${driver}`);
   }
 
   async #drop(name: ProviderName): Promise<void> {
@@ -311,6 +300,17 @@ export class BmcLink {
       ...defined({ retryAfterMs }),
     });
   }
+}
+
+/** A call on a session that has the driver; it may lack what its provider has where this BMC does not offer it. */
+function having<T>(
+  driver: DriverName,
+  call: (session: SessionBase & Drivers) => Promise<T>,
+): (session: Session) => Promise<T> {
+  return async (session) => {
+    if (!session[driver]) throw new BmcError("unsupported", `this BMC offers no ${driver}`);
+    return call(session as SessionBase & Drivers);
+  };
 }
 
 /** Preferred order, with the provider that answered last time first. */

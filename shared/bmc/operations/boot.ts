@@ -1,6 +1,34 @@
-import type { Clock } from "../../clock.ts";
 import { BmcError } from "../../contract/bmc-error.ts";
-import type { BootOverride, BootRequest, Unverified } from "../provider.ts";
+import type { BootDevice, BootMode, BootModeChoice } from "../../contract/vocabulary.ts";
+import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
+import { ok, unsupported } from "./finding.ts";
+import { reported } from "./reported.ts";
+
+/** What a boot override is to become. */
+export interface BootRequest {
+  readonly device: BootDevice;
+  readonly persistent: boolean;
+  readonly mode: BootModeChoice;
+}
+
+/** A boot override as the BMC reports it; a field it does not report is absent. */
+export interface BootOverride {
+  readonly device: BootDevice | "unknown";
+  /** False is once. Absent when there is no override, too. */
+  readonly persistent?: boolean;
+  readonly mode?: BootMode;
+}
+
+/** The boot override through one provider, under the same terms as `PowerDriver`. */
+export interface BootDriver {
+  /** Set where a request succeeds without effect, because the machine has no boot device. */
+  readonly ignored?: true;
+  /** Undefined where it cannot be read back. */
+  read(signal: AbortSignal): Promise<BootOverride | undefined>;
+  plan(request: BootRequest, signal: AbortSignal): Promise<string>;
+  /** May send several forms of the request until the BMC takes one; reads nothing back. */
+  write(request: BootRequest, signal: AbortSignal): Promise<void>;
+}
 
 export interface BootReport {
   /** As read back; its device is `unknown` where that is not possible. */
@@ -12,12 +40,67 @@ export interface BootReport {
 
 /** The boot override of one machine with retries in place; what `setBoot` needs and no more. */
 export interface BootPort {
-  readonly clock: Clock;
-  /** What a write is worth where it cannot be read back. */
-  unverified(): Promise<Unverified | undefined>;
-  read(): Promise<BootOverride>;
+  /** Whether a request succeeds without effect. */
+  ignored(): Promise<boolean>;
+  /** Undefined where it cannot be read back. */
+  read(): Promise<BootOverride | undefined>;
   write(request: BootRequest): Promise<void>;
   sleep(ms: number): Promise<void>;
+}
+
+interface BootDrivers {
+  readonly boot: BootDriver;
+}
+
+export const bootOperations = defineOperations({
+  title: "boot device",
+  methods: (run: Run<BootDrivers>) => ({
+    /** Reads the boot override. */
+    readBoot: (signal: AbortSignal): Promise<BootOverride> =>
+      run(signal, async ({ read }) => reported("boot device", await read(({ boot }) => boot.read(signal)))),
+
+    /** Sets the boot override and reads it back; `mode: keep` becomes the connection's boot mode, if it has one. */
+    setBoot: (request: BootRequest, signal: AbortSignal): Promise<BootReport> =>
+      run(signal, (access) => setBoot(portOf(access, signal), withMode(request, access))),
+
+    /** What `setBoot` would send. With an override to assume, the present one is not read. */
+    planBoot: (
+      request: BootRequest,
+      signal: AbortSignal,
+      assumed?: BootOverride,
+    ): Promise<Plan<BootOverride>> =>
+      run(signal, async (access) => {
+        const { read } = access;
+        const before = assumed ?? (await read(({ boot }) => boot.read(signal))) ?? UNREAD_OVERRIDE;
+        const step = await read(({ boot }) => boot.plan(withMode(request, access), signal));
+        return { before, steps: [step] };
+      }),
+  }),
+  check: async ({ read }, signal) => {
+    if (await read(async ({ boot }) => boot.ignored)) return unsupported("there is nothing to set");
+    const override = await read(({ boot }) => boot.read(signal));
+    return ok(override ? describeOverride(override) : "can be set, cannot be read back");
+  },
+});
+
+function portOf({ log, read, write, sleep }: Access<BootDrivers>, signal: AbortSignal): BootPort {
+  return {
+    ignored: () => read(async ({ boot }) => boot.ignored ?? false),
+    read: () => read(({ boot }) => boot.read(signal)),
+    write: (request) =>
+      write(async ({ boot, provider }) => {
+        await boot.write(request, signal);
+        log.debug({ ...request, provider }, "boot override sent");
+      }),
+    sleep,
+  };
+}
+
+function withMode(
+  request: BootRequest,
+  { connection }: Pick<Access<BootDrivers>, "connection">,
+): BootRequest {
+  return request.mode === "keep" ? { ...request, mode: connection.bootMode } : request;
 }
 
 /** What stands for the override of a provider that cannot read one. */
@@ -31,37 +114,29 @@ const READ_BACK_DELAYS_MS = [0, 500, 2_000] as const;
  * answer 400, some answer 200 and keep something else (bmclib issue 459).
  */
 export async function setBoot(port: BootPort, request: BootRequest): Promise<BootReport> {
-  const unverified = await port.unverified();
-  if (unverified) return setUnverified(port, request, unverified);
+  const asked = `boot ${describeRequest(request)}`;
+  if (await port.ignored()) {
+    return { after: UNREAD_OVERRIDE, changed: false, summary: `${asked} ignored, there is nothing to set` };
+  }
   const refusal = await attempt(port, request);
   let stored = await readBack(port, request);
-  if (!matches(request, stored) && refusal?.uncertain) {
+  if (!matches(request, stored) && refusal) {
+    if (!refusal.uncertain) throw refusal;
     // The answer was lost and so, it seems, was the write; writing the same override again is harmless.
     const again = await attempt(port, request);
     if (again) throw again;
     stored = await readBack(port, request);
-  } else if (!matches(request, stored) && refusal) throw refusal;
-  if (!matches(request, stored)) {
-    throw new BmcError(
-      "verify",
-      `asked for ${describeRequest(request)}, the BMC keeps ${describeOverride(stored)}`,
-    );
   }
-  return { after: stored, changed: true, summary: `boot ${describeOverride(stored)}` };
-}
-
-/** Where nothing can be read back the acceptance is all there is, and the summary says no more than that. */
-async function setUnverified(port: BootPort, request: BootRequest, worth: Unverified): Promise<BootReport> {
-  const asked = `boot ${describeRequest(request)}`;
-  const refusal = await attempt(port, request);
-  // Writing the same override again is harmless, and an answer is the only thing there is to go by.
-  const again = refusal?.uncertain ? await attempt(port, request) : refusal;
-  if (again) throw again;
-  const changed = worth === "accepted";
-  const summary = changed
-    ? `${asked} accepted, cannot be read back`
-    : `${asked} ignored, there is nothing to set`;
-  return { after: UNREAD_OVERRIDE, changed, summary };
+  if (!stored) {
+    return { after: UNREAD_OVERRIDE, changed: true, summary: `${asked} accepted, cannot be read back` };
+  }
+  if (matches(request, stored)) {
+    return { after: stored, changed: true, summary: `boot ${describeOverride(stored)}` };
+  }
+  throw new BmcError(
+    "verify",
+    `asked for ${describeRequest(request)}, the BMC keeps ${describeOverride(stored)}`,
+  );
 }
 
 /** Writes once. A refusal is returned, because the read-back decides; what makes that pointless is thrown. */
@@ -76,19 +151,19 @@ async function attempt(port: BootPort, request: BootRequest): Promise<BmcError |
   }
 }
 
-async function readBack(port: BootPort, request: BootRequest): Promise<BootOverride> {
-  let stored: BootOverride = { device: "unknown" };
+async function readBack(port: BootPort, request: BootRequest): Promise<BootOverride | undefined> {
+  let stored: BootOverride | undefined;
   for (const delayMs of READ_BACK_DELAYS_MS) {
     if (delayMs > 0) await port.sleep(delayMs);
     stored = await port.read();
-    if (matches(request, stored)) break;
+    if (!stored || matches(request, stored)) break;
   }
   return stored;
 }
 
 /** Whether what the BMC reports is what was asked; a field that it does not report is not held against it. */
-export function matches(request: BootRequest, stored: BootOverride): boolean {
-  if (stored.device !== request.device) return false;
+export function matches(request: BootRequest, stored: BootOverride | undefined): boolean {
+  if (stored?.device !== request.device) return false;
   if (request.device === "none") return true;
   if (stored.persistent !== undefined && stored.persistent !== request.persistent) return false;
   return request.mode === "keep" || stored.mode === undefined || stored.mode === request.mode;

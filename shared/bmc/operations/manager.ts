@@ -1,7 +1,35 @@
 import type { Clock } from "../../clock.ts";
 import { BmcError } from "../../contract/bmc-error.ts";
+import type { ProviderName } from "../../contract/vocabulary.ts";
 import { formatSeconds } from "../../duration.ts";
-import type { BmcResetKind } from "../provider.ts";
+import { withTimeout } from "../../timeout.ts";
+import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
+import { ok } from "./finding.ts";
+import type { PowerDriver } from "./power.ts";
+
+export type BmcResetKind = "cold" | "warm";
+
+/** What the BMC reports about itself; a field it does not report is absent. */
+export interface BmcInfo {
+  readonly vendor?: string;
+  readonly model?: string;
+  readonly firmware?: string;
+  /** Redfish version or IPMI version. */
+  readonly protocolVersion?: string;
+  readonly serial?: string;
+  readonly uuid?: string;
+}
+
+/** The BMC itself. */
+export interface ManagerDriver {
+  /** What `reset` would send, in one line for people. Throws `unsupported` where the BMC is known not to offer it. */
+  plan(kind: BmcResetKind, signal: AbortSignal): Promise<string>;
+  /** Resolves when the BMC accepted; it then goes away for a while and this session with it. */
+  reset(kind: BmcResetKind, signal: AbortSignal): Promise<void>;
+  info(signal: AbortSignal): Promise<BmcInfo>;
+  /** The BMC's clock, milliseconds since the epoch; undefined where the BMC does not report it. */
+  clockMs(signal: AbortSignal): Promise<number | undefined>;
+}
 
 export interface ManagerResetReport {
   readonly changed: true;
@@ -20,6 +48,77 @@ export interface ManagerPort {
   sleep(ms: number): Promise<void>;
   /** The reset is on its way. */
   onSent(): void;
+}
+
+interface ManagerDrivers {
+  readonly power: PowerDriver;
+  readonly manager: ManagerDriver;
+}
+
+export const managerOperations = defineOperations({
+  title: "BMC reset, info, clock",
+  methods: (run: Run<ManagerDrivers>) => ({
+    /** Reads what the BMC reports about itself. */
+    readInfo: (signal: AbortSignal): Promise<BmcInfo> =>
+      run(signal, ({ read }) => read(({ manager }) => manager.info(signal))),
+
+    /** Reads the BMC's clock, milliseconds since the epoch; undefined where the BMC does not report it. */
+    readClock: (signal: AbortSignal): Promise<number | undefined> =>
+      run(signal, ({ read }) => read(({ manager }) => manager.clockMs(signal))),
+
+    /**
+     * Restarts the BMC and waits until it was silent and answers again, through the provider that took the reset.
+     * `onSent` is called when the reset was sent.
+     */
+    resetManager: (
+      kind: BmcResetKind,
+      timeoutMs: number,
+      signal: AbortSignal,
+      onSent: () => void = () => undefined,
+    ): Promise<ManagerResetReport> =>
+      run(signal, (access) => resetManager(portOf(access, kind, signal, onSent), kind, timeoutMs)),
+
+    /** What `resetManager` would send; `before` is what the BMC reports about itself. */
+    planManagerReset: (kind: BmcResetKind, signal: AbortSignal): Promise<Plan<BmcInfo>> =>
+      run(signal, async ({ read }) => {
+        const step = await read(({ manager }) => manager.plan(kind, signal));
+        return { before: await read(({ manager }) => manager.info(signal)), steps: [step] };
+      }),
+  }),
+  check: async ({ read }, signal) => ok(describeInfo(await read(({ manager }) => manager.info(signal)))),
+});
+
+function portOf(
+  { clock, write, afresh, sleep }: Access<ManagerDrivers>,
+  kind: BmcResetKind,
+  signal: AbortSignal,
+  onSent: () => void,
+): ManagerPort {
+  let through: ProviderName | undefined;
+  return {
+    clock,
+    reset: () =>
+      write(({ provider, manager }) => {
+        through = provider;
+        return manager.reset(kind, signal);
+      }),
+    probe: (limitMs) =>
+      withTimeout(limitMs, signal, (limit) => afresh(through, limit, ({ power }) => power.read(limit))),
+    sleep,
+    onSent,
+  };
+}
+
+/** For people, as far as the BMC reports it: `Contoso BMC-2000, firmware 1.45.455b66, serial XYZ7`. */
+export function describeInfo({ vendor, model, firmware, serial }: BmcInfo): string {
+  // Some vendors put their name into the model, too.
+  const maker = vendor !== undefined && model?.startsWith(vendor) ? undefined : vendor;
+  const parts = [
+    [maker, model].filter((part) => part !== undefined).join(" ") || "BMC",
+    firmware && `firmware ${firmware}`,
+    serial && `serial ${serial}`,
+  ];
+  return parts.filter((part) => part).join(", ");
 }
 
 /** BMCs answer for a while before they go away: until one was silent, what answers may be the old one. */

@@ -1,5 +1,29 @@
 import { BmcError } from "../../contract/bmc-error.ts";
-import type { MediaImage, MediaState, Unverified } from "../provider.ts";
+import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
+import { ok } from "./finding.ts";
+import { reported } from "./reported.ts";
+
+/** An image for a virtual CD or DVD drive. */
+export interface MediaImage {
+  /** `http`, `https`, `nfs` or `cifs`; BMCs differ in what they take. */
+  readonly url: string;
+}
+
+/** What is in the virtual drive; the image's URL where the BMC reports it. */
+export interface MediaState {
+  readonly inserted: boolean;
+  readonly image?: string;
+}
+
+/** Virtual media through one provider: the first drive that takes a CD or DVD. */
+export interface MediaDriver {
+  /** Undefined where it cannot be read back. */
+  read(signal: AbortSignal): Promise<MediaState | undefined>;
+  plan(image: MediaImage | undefined, signal: AbortSignal): Promise<string>;
+  /** May try several drives and forms of the request until the BMC takes one; reads nothing back. */
+  insert(image: MediaImage, signal: AbortSignal): Promise<void>;
+  eject(signal: AbortSignal): Promise<void>;
+}
 
 export interface MediaReport {
   /** Both absent where the drive cannot be read. */
@@ -11,14 +35,67 @@ export interface MediaReport {
 
 /** The virtual drive with retries in place; what the operations need and no more. */
 export interface MediaPort {
-  /** What a write is worth where it cannot be read back. */
-  unverified(): Promise<Unverified | undefined>;
-  read(): Promise<MediaState>;
+  /** Undefined where it cannot be read back. */
+  read(): Promise<MediaState | undefined>;
   /** What `insert`, or without an image `eject`, would put on the wire, for people. */
   plan(image: MediaImage | undefined): Promise<string>;
   insert(image: MediaImage): Promise<void>;
   eject(): Promise<void>;
   sleep(ms: number): Promise<void>;
+}
+
+const MEDIA = "inserted media";
+
+interface MediaDrivers {
+  readonly media: MediaDriver;
+}
+
+export const mediaOperations = defineOperations({
+  title: "virtual media",
+  methods: (run: Run<MediaDrivers>) => ({
+    /** Reads what is in the virtual drive. */
+    readMedia: (signal: AbortSignal): Promise<MediaState> =>
+      run(signal, async ({ read }) => reported(MEDIA, await read(({ media }) => media.read(signal)))),
+
+    /** Ejects what is in the virtual drive, inserts the image, and reads the drive back. */
+    insertMedia: (url: string, signal: AbortSignal): Promise<MediaReport> =>
+      run(signal, (access) => insertMedia(portOf(access, signal), { url })),
+
+    /** Empties the virtual drive; an empty one is success. */
+    ejectMedia: (signal: AbortSignal): Promise<MediaReport> =>
+      run(signal, (access) => ejectMedia(portOf(access, signal))),
+
+    /**
+     * What `insertMedia`, or without a URL `ejectMedia`, would send. With a state to assume, the present one is not
+     * read.
+     */
+    planMedia: (
+      url: string | undefined,
+      signal: AbortSignal,
+      assumed?: MediaState,
+    ): Promise<Plan<MediaState | undefined>> =>
+      run(signal, (access) => {
+        const port = portOf(access, signal);
+        const read = assumed === undefined ? port.read : async () => assumed;
+        return planMedia({ ...port, read }, url === undefined ? undefined : { url });
+      }),
+  }),
+  check: async ({ read }, signal) => {
+    const state = await read(({ media }) => media.read(signal));
+    if (!state) return ok("can be inserted, cannot be read back");
+    // The image's URL may hold a password.
+    return ok(state.inserted ? "a drive with an image in it" : "an empty drive");
+  },
+});
+
+function portOf({ read, write, sleep }: Access<MediaDrivers>, signal: AbortSignal): MediaPort {
+  return {
+    read: () => read(({ media }) => media.read(signal)),
+    plan: (image) => read(({ media }) => media.plan(image, signal)),
+    insert: (image) => write(({ media }) => media.insert(image, signal)),
+    eject: () => write(({ media }) => media.eject(signal)),
+    sleep,
+  };
 }
 
 /** Dell keeps a stale "Inserted" for some seconds after an eject; others take as long to show an image. */
@@ -27,11 +104,11 @@ const PAUSE_MS = 3_000;
 
 /** Inserts an image: ejects what is there, inserts, and reads back that this image is in. */
 export async function insertMedia(port: MediaPort, image: MediaImage): Promise<MediaReport> {
-  if (await port.unverified()) {
+  const before = await port.read();
+  if (!before) {
     await port.insert(image);
     return { changed: true, summary: `media ${image.url} accepted, cannot be read back` };
   }
-  const before = await port.read();
   if (before.inserted) await empty(port);
   for (let attempt = 1; ; attempt += 1) {
     const refusal = await refusalOf(() => port.insert(image));
@@ -50,11 +127,11 @@ export async function insertMedia(port: MediaPort, image: MediaImage): Promise<M
 
 /** Ejects; an empty drive is success. */
 export async function ejectMedia(port: MediaPort): Promise<MediaReport> {
-  if (await port.unverified()) {
+  const before = await port.read();
+  if (!before) {
     await port.eject();
     return { changed: true, summary: "eject accepted, cannot be read back" };
   }
-  const before = await port.read();
   if (!before.inserted) return { before, after: before, changed: false, summary: "media already ejected" };
   const after = await empty(port);
   return { before, after, changed: true, summary: "media ejected" };
@@ -64,8 +141,8 @@ export async function ejectMedia(port: MediaPort): Promise<MediaReport> {
 export async function planMedia(
   port: MediaPort,
   image: MediaImage | undefined,
-): Promise<{ readonly before: MediaState | undefined; readonly steps: readonly string[] }> {
-  const before = (await port.unverified()) ? undefined : await port.read();
+): Promise<Plan<MediaState | undefined>> {
+  const before = await port.read();
   const eject = before?.inserted || (!before && !image) ? [await port.plan(undefined)] : [];
   return { before, steps: image ? [...eject, await port.plan(image)] : eject };
 }
@@ -88,10 +165,10 @@ function holds(state: MediaState, { url }: MediaImage): boolean {
 }
 
 async function until(port: MediaPort, done: (state: MediaState) => boolean): Promise<MediaState> {
-  let state = await port.read();
+  let state = reported(MEDIA, await port.read());
   for (let attempt = 1; attempt < ATTEMPTS && !done(state); attempt += 1) {
     await port.sleep(PAUSE_MS);
-    state = await port.read();
+    state = reported(MEDIA, await port.read());
   }
   return state;
 }

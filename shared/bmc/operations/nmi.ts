@@ -1,5 +1,15 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import type { PowerState } from "../../contract/vocabulary.ts";
+import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
+import { describeOffer, type OfferedDriver } from "./offer.ts";
+import type { PowerDriver } from "./power.ts";
+
+export interface NmiDriver extends OfferedDriver {
+  /** What `send` would put on the wire, in one line for people. Throws as `offered` does. */
+  plan(signal: AbortSignal): Promise<string>;
+  /** Raises a non-maskable interrupt. Not idempotent: never repeated after a lost answer. */
+  send(signal: AbortSignal): Promise<void>;
+}
 
 export interface NmiReport {
   /** The power as it was read before. */
@@ -14,6 +24,33 @@ export interface NmiPort {
   /** Throws `unsupported` where the BMC is known not to offer it. */
   plan(): Promise<string>;
   send(): Promise<void>;
+}
+
+interface NmiDrivers {
+  readonly power: PowerDriver;
+  readonly nmi: NmiDriver;
+}
+
+export const nmiOperations = defineOperations({
+  title: "NMI",
+  methods: (run: Run<NmiDrivers>) => ({
+    /** Raises a non-maskable interrupt once; the machine must be on. */
+    sendNmi: (signal: AbortSignal): Promise<NmiReport> =>
+      run(signal, (access) => sendNmi(portOf(access, signal))),
+
+    /** What `sendNmi` would send. */
+    planNmi: (signal: AbortSignal): Promise<Plan<PowerState>> =>
+      run(signal, (access) => planNmi(portOf(access, signal))),
+  }),
+  check: async ({ read }, signal) => describeOffer(await read(({ nmi }) => nmi.offered(signal))),
+});
+
+function portOf({ read, write }: Access<NmiDrivers>, signal: AbortSignal): NmiPort {
+  return {
+    readPower: () => read(({ power }) => power.read(signal)),
+    plan: () => read(({ nmi }) => nmi.plan(signal)),
+    send: () => write(({ nmi }) => nmi.send(signal)),
+  };
 }
 
 /** Raises an NMI once, whatever becomes of its answer. Nothing tells afterwards that it was taken. */
@@ -31,9 +68,7 @@ export async function sendNmi(port: NmiPort): Promise<NmiReport> {
 }
 
 /** What `sendNmi` would do, for people. */
-export async function planNmi(
-  port: Pick<NmiPort, "readPower" | "plan">,
-): Promise<{ readonly before: PowerState; readonly steps: readonly string[] }> {
+export async function planNmi(port: Pick<NmiPort, "readPower" | "plan">): Promise<Plan<PowerState>> {
   const before = await target(port);
   return { before, steps: [await port.plan()] };
 }

@@ -1,5 +1,24 @@
 import { BmcError } from "../../contract/bmc-error.ts";
-import type { NtpRequest, NtpSettings } from "../provider.ts";
+import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
+import { ok } from "./finding.ts";
+
+export interface NtpSettings {
+  readonly enabled: boolean;
+  readonly servers: readonly string[];
+}
+
+/** The new settings; without servers, the present ones stay. */
+export interface NtpRequest {
+  readonly enabled: boolean;
+  readonly servers?: readonly string[];
+}
+
+export interface NtpDriver {
+  read(signal: AbortSignal): Promise<NtpSettings>;
+  /** What `write` would send, in one line for people. */
+  plan(request: NtpRequest, signal: AbortSignal): Promise<string>;
+  write(request: NtpRequest, signal: AbortSignal): Promise<void>;
+}
 
 export interface NtpReport {
   readonly before: NtpSettings;
@@ -14,6 +33,37 @@ export interface NtpPort {
   plan(request: NtpRequest): Promise<string>;
   write(request: NtpRequest): Promise<void>;
   sleep(ms: number): Promise<void>;
+}
+
+interface NtpDrivers {
+  readonly ntp: NtpDriver;
+}
+
+export const ntpOperations = defineOperations({
+  title: "NTP servers",
+  methods: (run: Run<NtpDrivers>) => ({
+    /** Reads the BMC's time servers. */
+    readNtp: (signal: AbortSignal): Promise<NtpSettings> =>
+      run(signal, ({ read }) => read(({ ntp }) => ntp.read(signal))),
+
+    /** Sets the time servers and reads them back; without servers, the present ones stay. */
+    setNtp: (request: NtpRequest, signal: AbortSignal): Promise<NtpReport> =>
+      run(signal, (access) => setNtp(portOf(access, signal), request)),
+
+    /** What `setNtp` would send. */
+    planNtp: (request: NtpRequest, signal: AbortSignal): Promise<Plan<NtpSettings>> =>
+      run(signal, (access) => planNtp(portOf(access, signal), request)),
+  }),
+  check: async ({ read }, signal) => ok(describeNtp(await read(({ ntp }) => ntp.read(signal)))),
+});
+
+function portOf({ read, write, sleep }: Access<NtpDrivers>, signal: AbortSignal): NtpPort {
+  return {
+    read: () => read(({ ntp }) => ntp.read(signal)),
+    plan: (request) => read(({ ntp }) => ntp.plan(request, signal)),
+    write: (request) => write(({ ntp }) => ntp.write(request, signal)),
+    sleep,
+  };
 }
 
 /** Managers apply network settings in their own time. */
@@ -39,7 +89,7 @@ export async function setNtp(port: NtpPort, request: NtpRequest): Promise<NtpRep
 export async function planNtp(
   port: Pick<NtpPort, "read" | "plan">,
   request: NtpRequest,
-): Promise<{ readonly before: NtpSettings; readonly steps: readonly string[] }> {
+): Promise<Plan<NtpSettings>> {
   const before = await port.read();
   if (same(before, settingsFor(request, before))) return { before, steps: [] };
   return { before, steps: [await port.plan(withoutRepeats(request))] };

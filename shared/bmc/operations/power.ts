@@ -3,7 +3,26 @@ import type { Clock } from "../../clock.ts";
 import { BmcError } from "../../contract/bmc-error.ts";
 import type { PowerState } from "../../contract/vocabulary.ts";
 import { formatSeconds } from "../../duration.ts";
-import type { PowerCommand } from "../provider.ts";
+import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
+import { ok, warning } from "./finding.ts";
+
+/** One command to a BMC, with the provider's own best way to send it. */
+export type PowerCommand = "on" | "off" | "soft-off" | "cycle" | "reset";
+
+/**
+ * Power through one provider. A call is one attempt: no retry of a write, no verification, no waiting for
+ * the machine; those are the operation's and the same for all providers. Errors are `BmcError`s.
+ */
+export interface PowerDriver {
+  read(signal: AbortSignal): Promise<PowerState>;
+  /**
+   * What `send` would put on the wire, in one line for people. Changes nothing.
+   * Throws `unsupported` when the BMC is known not to offer the command.
+   */
+  plan(command: PowerCommand, signal: AbortSignal): Promise<string>;
+  /** Resolves when the BMC accepted the command, which is not yet that the machine obeyed. */
+  send(command: PowerCommand, signal: AbortSignal): Promise<void>;
+}
 
 export type OffMode = "hard" | "soft" | "soft-then-hard";
 
@@ -41,6 +60,56 @@ export interface PowerPort {
   plan(command: PowerCommand): Promise<string>;
   send(command: PowerCommand): Promise<void>;
   sleep(ms: number): Promise<void>;
+}
+
+interface PowerDrivers {
+  readonly power: PowerDriver;
+}
+
+export const powerOperations = defineOperations({
+  title: "power",
+  methods: (run: Run<PowerDrivers>) => ({
+    /** Reads whether the machine is on, off or in an unknown state. */
+    readPower: (signal: AbortSignal): Promise<PowerState> =>
+      run(signal, ({ read }) => read(({ power }) => power.read(signal))),
+
+    /** Powers the machine on, off or through a cycle or reset, and waits until the state holds; off is read twice. */
+    setPower: (request: PowerRequest, signal: AbortSignal): Promise<PowerReport> =>
+      run(signal, (access) => setPower(portOf(access, signal), request)),
+
+    /** What `setPower` would send. With a state to assume, the present one is not read. */
+    planPower: (
+      request: PowerRequest,
+      signal: AbortSignal,
+      assumed?: PowerState,
+    ): Promise<Plan<PowerState>> =>
+      run(signal, (access) => {
+        const port = portOf(access, signal);
+        return planPower(assumed === undefined ? port : assuming(port, assumed), request);
+      }),
+
+    /** Waits until something else has powered the machine on or off; sends nothing. */
+    waitForPower: (target: "on" | "off", timeoutMs: number, signal: AbortSignal): Promise<PowerReport> =>
+      run(signal, (access) => waitForPower(portOf(access, signal), target, timeoutMs)),
+  }),
+  check: async ({ read }, signal) => {
+    const state = await read(({ power }) => power.read(signal));
+    return state === "unknown" ? warning("state", "neither on nor off") : ok(state);
+  },
+});
+
+function portOf({ clock, log, read, write, sleep }: Access<PowerDrivers>, signal: AbortSignal): PowerPort {
+  return {
+    clock,
+    read: () => read(({ power }) => power.read(signal)),
+    plan: (name) => read(({ power }) => power.plan(name, signal)),
+    send: (name) =>
+      write(async ({ power, provider }) => {
+        await power.send(name, signal);
+        log.debug({ command: name, provider }, "power command sent");
+      }),
+    sleep,
+  };
 }
 
 /** First look after half a second, then backing off: some machines need 46 s to power on. */
@@ -141,10 +210,7 @@ export function assuming(port: PowerPort, state: PowerState): PowerPort {
 }
 
 /** What `setPower` would send, in order, for people. Reads the state and changes nothing. */
-export async function planPower(
-  port: PowerPort,
-  request: PowerRequest,
-): Promise<{ readonly before: PowerState; readonly steps: readonly string[] }> {
+export async function planPower(port: PowerPort, request: PowerRequest): Promise<Plan<PowerState>> {
   const before = await port.read();
   const steps: string[] = [];
   const add = async (name: PowerCommand) => steps.push(await port.plan(name));

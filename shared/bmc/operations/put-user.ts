@@ -1,15 +1,19 @@
 import { BmcError } from "../../contract/bmc-error.ts";
-import type { BmcUser, PasswordTrial, UserChange } from "../provider.ts";
+import { defined } from "../../defined.ts";
+import type { Plan } from "./access.ts";
 import {
+  type BmcUser,
   findUser,
   isGone,
   LOOKS,
   PAUSE_MS,
+  type PasswordTrial,
+  type UserChange,
   type UserPort,
   type UserReport,
   type UserRequest,
   uncertainty,
-} from "./users.ts";
+} from "./user-port.ts";
 
 /** What a look at the BMC showed of the user. */
 interface Sight {
@@ -60,7 +64,7 @@ export async function putUser(port: UserPort, request: UserRequest): Promise<Use
 export async function planPutUser(
   port: Pick<UserPort, "checkRights" | "checkUser" | "list" | "ownName">,
   request: UserRequest,
-): Promise<{ readonly before: BmcUser | undefined; readonly steps: readonly string[] }> {
+): Promise<Plan<BmcUser | undefined>> {
   await port.checkUser(request);
   const sight = sightOf(await port.list(), request);
   const { password, role } = missing(port, request, sight);
@@ -106,7 +110,7 @@ function missing(port: Pick<UserPort, "ownName">, request: UserRequest, sight: S
       `user ${name} is the one this connection logs in as: change its role and its password in two steps`,
     );
   }
-  return { ...(newPassword ? { password: newPassword } : {}), ...(newRole ? { role: newRole } : {}) };
+  return defined({ password: newPassword, role: newRole });
 }
 
 function isNothing({ password, role }: UserChange): boolean {
@@ -222,7 +226,7 @@ function report(
   };
   const done = !changed ? `already there${as}` : `${before ? "updated" : "created"}${as}`;
   const summary = `user ${name} ${done}${password ? proofs[password] : ""}`;
-  return { ...(before ? { before } : {}), ...(after ? { after } : {}), changed, summary };
+  return { ...defined({ before, after }), changed, summary };
 }
 
 /** What goes wrong after a write leaves open whether it was carried out; it is no reason to try elsewhere. */

@@ -1,5 +1,26 @@
 import { BmcError } from "../../contract/bmc-error.ts";
-import type { SelEntry } from "../provider.ts";
+import { count } from "../../count.ts";
+import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
+import { ok } from "./finding.ts";
+
+export interface SelEntry {
+  readonly id: string;
+  /** ISO 8601; absent if the entry has no time. */
+  readonly at?: string;
+  readonly severity?: "ok" | "warning" | "critical";
+  readonly message: string;
+}
+
+/** The system event log. */
+export interface SelDriver {
+  /** Oldest first. */
+  list(signal: AbortSignal): Promise<readonly SelEntry[]>;
+  /** Number of entries, in a few round trips regardless of their number; at least one of them was readable. */
+  count(signal: AbortSignal): Promise<number>;
+  /** What `clear` would send, in one line for people. Throws `unsupported` where the BMC is known not to offer it. */
+  plan(signal: AbortSignal): Promise<string>;
+  clear(signal: AbortSignal): Promise<void>;
+}
 
 export interface SelReport {
   readonly changed: boolean;
@@ -13,6 +34,42 @@ export interface SelPort {
   plan(): Promise<string>;
   clear(): Promise<void>;
   sleep(ms: number): Promise<void>;
+}
+
+interface SelDrivers {
+  readonly sel: SelDriver;
+}
+
+export const selOperations = defineOperations({
+  title: "event log",
+  methods: (run: Run<SelDrivers>) => ({
+    /** Lists the event log, oldest first. */
+    listSel: (signal: AbortSignal): Promise<readonly SelEntry[]> =>
+      run(signal, ({ read }) => read(({ sel }) => sel.list(signal))),
+
+    /** Counts the entries that `listSel` would list, in a few round trips. */
+    countSel: (signal: AbortSignal): Promise<number> =>
+      run(signal, ({ read }) => read(({ sel }) => sel.count(signal))),
+
+    /** Clears the event log, until no earlier entry is left. */
+    clearSel: (signal: AbortSignal): Promise<SelReport> =>
+      run(signal, (access) => clearSel(portOf(access, signal))),
+
+    /** What `clearSel` would send; `before` is the number of entries. */
+    planClearSel: (signal: AbortSignal): Promise<Plan<number>> =>
+      run(signal, (access) => planClearSel(portOf(access, signal))),
+  }),
+  check: async ({ read }, signal) =>
+    ok(count(await read(({ sel }) => sel.count(signal)), "entry", "entries")),
+});
+
+function portOf({ read, write, sleep }: Access<SelDrivers>, signal: AbortSignal): SelPort {
+  return {
+    list: () => read(({ sel }) => sel.list(signal)),
+    plan: () => read(({ sel }) => sel.plan(signal)),
+    clear: () => write(({ sel }) => sel.clear(signal)),
+    sleep,
+  };
 }
 
 const READ_BACK_DELAYS_MS = [0, 1_000, 4_000] as const;
@@ -36,24 +93,17 @@ export async function clearSel(port: SelPort): Promise<SelReport> {
     const after = await port.list();
     left = known.size > 0 ? after.filter((entry) => known.has(identity(entry))) : after.slice(1);
     if (left.length === 0) {
-      return { changed: true, summary: `event log cleared of ${countEntries(before.length)}` };
+      return { changed: true, summary: `event log cleared of ${count(before.length, "entry", "entries")}` };
     }
   }
-  const text = `the BMC accepted the clearing of its event log and still has ${left.length} of its ${countEntries(before.length)}`;
+  const text = `the BMC accepted the clearing of its event log and still has ${left.length} of its ${count(before.length, "entry", "entries")}`;
   throw new BmcError("verify", text);
 }
 
 /** What `clearSel` would do, for people; `before` is how many entries there are. */
-export async function planClearSel(
-  port: Pick<SelPort, "list" | "plan">,
-): Promise<{ readonly before: number; readonly steps: readonly string[] }> {
+export async function planClearSel(port: Pick<SelPort, "list" | "plan">): Promise<Plan<number>> {
   const before = await port.list();
   return { before: before.length, steps: isCleared(before) ? [] : [await port.plan()] };
-}
-
-/** For people: `1 entry`, `2 entries`. */
-export function countEntries(count: number): string {
-  return count === 1 ? "1 entry" : `${count} entries`;
 }
 
 /** Empty, or with nothing in it but that it was cleared. */

@@ -1,4 +1,14 @@
 import { BmcError } from "../../contract/bmc-error.ts";
+import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
+import { describeOffer, type OfferedDriver } from "./offer.ts";
+
+/** Serial over LAN. */
+export interface SolDriver extends OfferedDriver {
+  /** The instances in use; undefined where the BMC cannot say. */
+  active(signal: AbortSignal): Promise<readonly number[] | undefined>;
+  /** Ends these instances, or without any given all that are in use; that one is not in use is success. */
+  deactivate(signal: AbortSignal, instances?: readonly number[]): Promise<void>;
+}
 
 export interface SolReport {
   readonly changed: boolean;
@@ -12,6 +22,32 @@ export interface SolPort {
   /** Ends these, or without any given what is in use. */
   deactivate(instances?: readonly number[]): Promise<void>;
   sleep(ms: number): Promise<void>;
+}
+
+interface SolDrivers {
+  readonly sol: SolDriver;
+}
+
+export const solOperations = defineOperations({
+  title: "end a serial-over-LAN session",
+  methods: (run: Run<SolDrivers>) => ({
+    /** Ends serial-over-LAN sessions that are open; that there is none is success. */
+    deactivateSol: (signal: AbortSignal): Promise<SolReport> =>
+      run(signal, (access) => deactivateSol(portOf(access, signal))),
+
+    /** What `deactivateSol` would send; `before` is the instances in use, undefined where the BMC cannot say. */
+    planSolDeactivation: (signal: AbortSignal): Promise<Plan<readonly number[] | undefined>> =>
+      run(signal, (access) => planSolDeactivation(portOf(access, signal))),
+  }),
+  check: async ({ read }, signal) => describeOffer(await read(({ sol }) => sol.offered(signal))),
+});
+
+function portOf({ read, write, sleep }: Access<SolDrivers>, signal: AbortSignal): SolPort {
+  return {
+    active: () => read(({ sol }) => sol.active(signal)),
+    deactivate: (instances) => write(({ sol }) => sol.deactivate(signal, instances)),
+    sleep,
+  };
 }
 
 const READ_BACK_DELAYS_MS = [0, 1_000, 4_000] as const;
@@ -39,7 +75,7 @@ export async function deactivateSol(port: SolPort): Promise<SolReport> {
 /** What `deactivateSol` would do, for people. */
 export async function planSolDeactivation(
   port: Pick<SolPort, "active">,
-): Promise<{ readonly before: readonly number[] | undefined; readonly steps: readonly string[] }> {
+): Promise<Plan<readonly number[] | undefined>> {
   const before = await port.active();
   if (before === undefined) return { before, steps: ["SOL deactivation"] };
   return { before, steps: before.map((instance) => `SOL deactivation of instance ${instance}`) };

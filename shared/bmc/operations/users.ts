@@ -1,49 +1,89 @@
 import { BmcError } from "../../contract/bmc-error.ts";
-import type { Secret } from "../../secret.ts";
-import type { BmcUser, NewUser, PasswordTrial, UserChange, UserRole } from "../provider.ts";
+import { count } from "../../count.ts";
+import { defined } from "../../defined.ts";
+import { type Access, defineOperations, type Plan, type Run, type SessionBase } from "./access.ts";
+import { type Finding, ok, warning } from "./finding.ts";
+import { planPutUser, putUser } from "./put-user.ts";
+import {
+  type BmcUser,
+  findUser,
+  LOOKS,
+  PAUSE_MS,
+  type UserDriver,
+  type UserPort,
+  type UserReport,
+  type UserRequest,
+  uncertainty,
+} from "./user-port.ts";
 
-/** A user as it is to be. What is absent stays as it is; a new user needs both. */
-export interface UserRequest {
-  readonly name: string;
-  readonly password?: Secret;
-  readonly role?: UserRole;
-  /** Refuse to create it: there must be one to change. */
-  readonly mustExist?: boolean;
-  /** An earlier call that was cut off may have set this password already. */
-  readonly mayBeSet?: boolean;
+interface UserDrivers {
+  readonly users: UserDriver;
 }
 
-export interface UserReport {
-  /** Absent where there was no such user. */
-  readonly before?: BmcUser;
-  /** Absent where there is none any more. */
-  readonly after?: BmcUser;
-  readonly changed: boolean;
-  readonly summary: string;
+export const userOperations = defineOperations({
+  title: "users",
+  methods: (run: Run<UserDrivers>) => ({
+    /** Lists the BMC's users. */
+    listUsers: (signal: AbortSignal): Promise<readonly BmcUser[]> =>
+      run(signal, ({ read }) => read(({ users }) => users.list(signal))),
+
+    /** Creates the user or changes the existing one, and verifies role and password where the BMC allows it. */
+    putUser: (request: UserRequest, signal: AbortSignal): Promise<UserReport> =>
+      run(signal, (access) => putUser(portOf(access, signal), request)),
+
+    /** What `putUser` would send. */
+    planPutUser: (request: UserRequest, signal: AbortSignal): Promise<Plan<BmcUser | undefined>> =>
+      run(signal, (access) => planPutUser(portOf(access, signal), request)),
+
+    /** Deletes the user, until the list no longer shows it; that there is none is success. */
+    deleteUser: (name: string, signal: AbortSignal): Promise<UserReport> =>
+      run(signal, (access) => deleteUser(portOf(access, signal), name)),
+
+    /** What `deleteUser` would send. */
+    planDeleteUser: (name: string, signal: AbortSignal): Promise<Plan<BmcUser | undefined>> =>
+      run(signal, (access) => planDeleteUser(portOf(access, signal), name)),
+  }),
+  check: ({ connection, read }, signal) =>
+    read(async (session) => judge(connection.username, session, await session.users.list(signal))),
+});
+
+function portOf(
+  { connection, read, write, sleep, logInWith }: Access<UserDrivers>,
+  signal: AbortSignal,
+): UserPort {
+  return {
+    ownName: connection.username,
+    checkUser: ({ name, password }) =>
+      read(async ({ users }) => users.checkUser?.({ name, ...defined({ password }) })),
+    checkRights: () => read(async ({ users }) => users.checkRights?.()),
+    list: () => read(({ users }) => users.list(signal)),
+    create: (user) => write(({ users }) => users.create(user, signal)),
+    change: (user, change) => write(({ users }) => users.change(user, change, signal)),
+    remove: (user) => write(({ users }) => users.remove(user, signal)),
+    tryPassword: (user, password) => read(({ users }) => users.tryPassword(user, password, signal)),
+    logInWith,
+    sleep,
+  };
 }
 
-/** The BMC's users with retries in place; what the operations need and no more. */
-export interface UserPort {
-  /** Whom the connection logs in as. */
-  readonly ownName: string | undefined;
-  /** Throws `usage` for a name or password that the provider cannot carry. Sends nothing. */
-  checkUser(user: Pick<UserRequest, "name" | "password">): Promise<void>;
-  /** Throws `auth` where the session is known not to be allowed to change users. Sends nothing. */
-  checkRights(): Promise<void>;
-  list(): Promise<readonly BmcUser[]>;
-  create(user: NewUser): Promise<void>;
-  change(user: BmcUser, change: UserChange): Promise<void>;
-  remove(user: BmcUser): Promise<void>;
-  /** Whether the BMC has this password for another user than the connection's own. */
-  tryPassword(user: BmcUser, password: Secret): Promise<PasswordTrial>;
-  /** From now on the connection logs in with this password; without one, with the password it came with. */
-  logInWith(password: Secret | undefined): Promise<void>;
-  sleep(ms: number): Promise<void>;
-}
+const NEEDS = "to change users needs administrator";
 
-/** BMCs take changes over in their own time. A password is tried as often as this, so no account locks. */
-export const LOOKS = 2;
-export const PAUSE_MS = 3_000;
+/** Users can be listed with fewer rights than are needed to change them. */
+function judge(
+  ownName: string | undefined,
+  { privilege }: Pick<SessionBase, "privilege">,
+  users: readonly BmcUser[],
+): Finding {
+  const counted = count(users.length, "user");
+  const own = users.find(({ name }) => name === ownName);
+  if (own && ["operator", "readonly", "none"].includes(own.role)) {
+    return warning("auth", `${counted}; ${own.name} is ${own.role}, ${NEEDS}`);
+  }
+  if (privilege !== undefined && privilege !== "administrator") {
+    return warning("auth", `${counted}; the session is ${privilege}, ${NEEDS} (option privilege)`);
+  }
+  return ok(counted);
+}
 
 /** Deletes the user and sees that it is gone; that there is none is success. */
 export async function deleteUser(port: UserPort, name: string): Promise<UserReport> {
@@ -65,7 +105,7 @@ export async function deleteUser(port: UserPort, name: string): Promise<UserRepo
 export async function planDeleteUser(
   port: Pick<UserPort, "checkRights" | "checkUser" | "list" | "ownName">,
   name: string,
-): Promise<{ readonly before: BmcUser | undefined; readonly steps: readonly string[] }> {
+): Promise<Plan<BmcUser | undefined>> {
   const before = await userToDelete(port, name);
   return { before, steps: before ? [`delete user ${name}`] : [] };
 }
@@ -93,26 +133,4 @@ async function userLeft(port: UserPort, name: string): Promise<BmcUser | undefin
     left = findUser(await port.list(), name);
   }
   return left;
-}
-
-/** The error of a write whose answer was lost, after which only a look can tell; other errors are thrown. */
-export async function uncertainty(write: () => Promise<void>): Promise<BmcError | undefined> {
-  try {
-    await write();
-    return undefined;
-  } catch (thrown) {
-    const error = BmcError.from(thrown);
-    if (error.uncertain) return error;
-    throw error;
-  }
-}
-
-/** The user of this name; what has only the name left of a user does not count. */
-export function findUser(users: readonly BmcUser[], name: string): BmcUser | undefined {
-  return users.find((user) => user.name === name && !isGone(user));
-}
-
-/** Some BMCs never give a name up: a user that may do nothing is as good as deleted. */
-export function isGone({ enabled, role }: BmcUser): boolean {
-  return !enabled && role === "none";
 }

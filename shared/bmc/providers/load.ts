@@ -1,5 +1,5 @@
 import type { ProviderName } from "../../contract/vocabulary.ts";
-import type { Provider } from "../provider.ts";
+import type { Provider } from "../operations/provider.ts";
 
 /** Brings a provider in when it is first used: an action's start pays for what is loaded at start. */
 export type ProviderLoader = (name: ProviderName) => Promise<Provider>;

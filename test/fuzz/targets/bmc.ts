@@ -8,14 +8,23 @@ import { parseXml } from "../../../shared/bmc/providers/amt/xml.ts";
 import { EntityState } from "../../../shared/bmc/providers/homeassistant/api.ts";
 import { failureOf } from "../../../shared/bmc/providers/ipmitool/failure.ts";
 import { essenceOf, parseRawOutput, parseRefusal } from "../../../shared/bmc/providers/ipmitool/output.ts";
-import { answerError, describeMessages, readRefusal } from "../../../shared/bmc/providers/redfish/errors.ts";
-import { readEtag } from "../../../shared/bmc/providers/redfish/etag.ts";
+import { clockMs } from "../../../shared/bmc/providers/redfish/drivers/manager.ts";
 import { parseHint } from "../../../shared/bmc/providers/redfish/hint.ts";
-import { localPath } from "../../../shared/bmc/providers/redfish/http-client.ts";
-import { clockMs } from "../../../shared/bmc/providers/redfish/manager.ts";
-import { Collection, ServiceRoot, System, Task } from "../../../shared/bmc/providers/redfish/schema.ts";
-import { redact } from "../../../shared/bmc/providers/redfish/secret-body.ts";
-import { parseResource } from "../../../shared/bmc/providers/redfish/service.ts";
+import {
+  answerError,
+  describeMessages,
+  readRefusal,
+} from "../../../shared/bmc/providers/redfish/service/errors.ts";
+import { readEtag } from "../../../shared/bmc/providers/redfish/service/etag.ts";
+import { localPath } from "../../../shared/bmc/providers/redfish/service/http-client.ts";
+import {
+  Collection,
+  ServiceRoot,
+  System,
+  Task,
+} from "../../../shared/bmc/providers/redfish/service/schema.ts";
+import { redact } from "../../../shared/bmc/providers/redfish/service/secret-body.ts";
+import { parseResource } from "../../../shared/bmc/providers/redfish/service/service.ts";
 import { readResponse, refusalOf } from "../../../shared/bmc/providers/rpc/response.ts";
 import { formatTimestamp } from "../../../shared/bmc/providers/rpc/timestamp.ts";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";

@@ -5,13 +5,13 @@ import { Secret } from "../../../shared/secret.ts";
 import { formsOf, redactor } from "../../../shared/secret-forms.ts";
 import { parseTraceParent } from "../../../shared/tracing/trace-parent.ts";
 import { parseKeyValues } from "../../../shared/tracing/variables.ts";
-import { LastLines } from "../../../worker/execution/last-lines.ts";
+import { LogTail } from "../../../worker/execution/log-tail.ts";
 import { lineText, noteText } from "../../../worker/observe/action-log/text.ts";
 import { RecentLines } from "../../../worker/observe/status/board/recent-lines.ts";
 import { escapeHtml } from "../../../worker/observe/status/views/html.ts";
 import { readSpans } from "../../../worker/observe/tracing/read-spans.ts";
 import { MultiplexedStreamReader } from "../../../worker/runtime/docker/multiplexed-stream.ts";
-import { PodOutput } from "../../../worker/runtime/kubernetes/pod-output.ts";
+import { PodOutput } from "../../../worker/runtime/kubernetes/output.ts";
 import { readLogLine } from "../../../worker/runtime/log-line.ts";
 import { LogStream } from "../../../worker/runtime/log-stream.ts";
 import { bytesOf, latin, type Target } from "../target.ts";
@@ -107,7 +107,7 @@ export const outputTargets: readonly Target[] = [
     longest: LOG_LINE,
     call: (input) => {
       const at = new Date(0);
-      const last = new LastLines();
+      const last = new LogTail();
       last.take({ stream: "stderr", line: input });
       return [readLogLine(input), lineText({ stream: "stdout", line: input }, at), noteText(input), last];
     },
@@ -116,7 +116,7 @@ export const outputTargets: readonly Target[] = [
       if (/[\p{Cc}\u2028]/u.test(text.slice(0, -1).replaceAll("\t", "")))
         throw new Error("a control character");
     },
-    covers: ["RecentLines", "readLogLine", "LastLines"],
+    covers: ["readLogLine", "LogTail"],
   },
   {
     name: "status-page-text",
@@ -138,7 +138,7 @@ export const outputTargets: readonly Target[] = [
       const [, html] = result as readonly [string, string];
       if (/[<>"'\u202e]/.test(html)) throw new Error("markup or a change of direction");
     },
-    covers: ["printableLines"],
+    covers: ["printableLines", "RecentLines"],
   },
   {
     name: "redaction",

@@ -15,7 +15,7 @@ import { decodeText, FileProblem } from "../../../worker/document/read-text-file
 import { decodeEntry, encodeEntry } from "../../../worker/journal/entry-text.ts";
 import { describeHardware, describeMachine } from "../../../worker/machines/cluster/described-machine.ts";
 import { timestampLayout } from "../../../worker/machines/cluster/timestamp-layout.ts";
-import { lastWords } from "../../../worker/machines/last-words.ts";
+import { lastErrorLine } from "../../../worker/machines/last-error-line.ts";
 import { lockKeyOf, serviceLockKey } from "../../../worker/machines/lock-key.ts";
 import { parsePrinted } from "../../../worker/machines/printed-secrets.ts";
 import { readSecretText } from "../../../worker/machines/secret-text.ts";
@@ -34,19 +34,24 @@ import {
   ListedContainers,
   PullProgress,
 } from "../../../worker/runtime/docker/engine-schema.ts";
-import { terminationResult } from "../../../worker/runtime/kubernetes/ended-pod.ts";
-import { JobObject, PodObject, seenJob, seenPod } from "../../../worker/runtime/kubernetes/seen.ts";
+import {
+  JobObject,
+  observedJob,
+  observedPod,
+  PodObject,
+} from "../../../worker/runtime/kubernetes/objects.ts";
+import { terminationResult } from "../../../worker/runtime/kubernetes/pod-outcome.ts";
 import { launchName } from "../../../worker/runtime/launch-name.ts";
 import { MalformedAction } from "../../../worker/source/action-fields.ts";
-import { machineStatus } from "../../../worker/source/rufio/machine-seen.ts";
+import { createDialer } from "../../../worker/source/grpc/dial.ts";
+import { repairStatus } from "../../../worker/source/grpc/repair-status.ts";
+import { messageOf } from "../../../worker/source/grpc/unary-call.ts";
+import { machineStatus } from "../../../worker/source/rufio/machine-status.ts";
 import { jobOf, machineOf, taskOf } from "../../../worker/source/rufio/objects.ts";
 import { readTask } from "../../../worker/source/rufio/task-action.ts";
-import { createDialer } from "../../../worker/source/tink/dial.ts";
-import { pollOfError } from "../../../worker/source/tink/errors.ts";
 import { ActionResponseSchema } from "../../../worker/source/tink/gen/workflow_pb.ts";
 import { actionOf } from "../../../worker/source/tink/messages.ts";
-import { repairStatus } from "../../../worker/source/tink/repair-status.ts";
-import { messageOf } from "../../../worker/source/tink/unary-call.ts";
+import { pollOfError } from "../../../worker/source/tink/poll-error.ts";
 import { entryOf } from "../../worker/journal/entries.ts";
 import { bytesOf, latin, type Target } from "../target.ts";
 import { JSON_TOKENS, jsonOf } from "./json.ts";
@@ -210,8 +215,8 @@ export const workerTargets: readonly Target[] = [
         readTask(object),
         describeMachine(object, OBJECT_NAME),
         describeHardware(object, OBJECT_NAME),
-        job.success && seenJob(job.data),
-        pod.success && seenPod(pod.data),
+        job.success && observedJob(job.data),
+        pod.success && observedPod(pod.data),
       ];
     },
     covers: ["readTask"],
@@ -309,7 +314,7 @@ export const workerTargets: readonly Target[] = [
     tokens: ["token: ", "password=", "Bearer ", "a ", "ab "],
     longest: COMMAND_OUTPUT,
     // A line is cut at a thousand characters before it comes here.
-    call: (input) => lastWords(input.slice(0, 1_000), input, [input]),
+    call: (input) => lastErrorLine(input.slice(0, 1_000), input, [input]),
     covers: [],
   },
   {

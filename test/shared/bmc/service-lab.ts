@@ -1,5 +1,5 @@
 import { BmcClient } from "../../../shared/bmc/client.ts";
-import type { Provider, Session } from "../../../shared/bmc/provider.ts";
+import type { Provider, Session } from "../../../shared/bmc/operations/provider.ts";
 import { systemClock } from "../../../shared/clock.ts";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { Connection } from "../../../shared/contract/connection.ts";

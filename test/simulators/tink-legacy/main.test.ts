@@ -7,7 +7,7 @@ import { execa } from "execa";
 import { expect, it } from "vitest";
 import { systemClock } from "../../../shared/clock.ts";
 import { silentLogger } from "../../../shared/logger.ts";
-import { connectServer } from "../../../worker/source/connect-server.ts";
+import { connectServer } from "../../../worker/source/server/connect-server.ts";
 import { exampleTemplate } from "../tink/example-template.ts";
 
 const never = new AbortController().signal;
@@ -24,7 +24,7 @@ it("runs from the command line, prints every change and exits 0 when all succeed
   output.on("line", (line) => lines.push(JSON.parse(line)));
   await once(output, "line");
   const options = { server: lines[0]?.address ?? "", tls: false, api: "auto" } as const;
-  const transport = connectServer(options, { clock: systemClock, log: silentLogger, maxBackoffMs: 1_000 });
+  const transport = connectServer({ ...options, clock: systemClock, log: silentLogger, maxBackoffMs: 1_000 });
 
   const poll = await transport.next("pbnj", never);
   if (poll.kind !== "action") throw new Error(JSON.stringify(poll));

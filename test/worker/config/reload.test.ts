@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Clock } from "../../../shared/clock.ts";
 import type { Checked } from "../../../shared/document/problem.ts";
 import type { LogFields, Logger } from "../../../shared/logger.ts";
-import { nobody } from "../../../worker/action/observer.ts";
+import { noObserver } from "../../../worker/action/observer.ts";
 import { reloadFiles } from "../../../worker/config/reload.ts";
 import { readTextFile } from "../../../worker/document/read-text-file.ts";
 import { parseInventory } from "../../../worker/machines/parse-inventory.ts";
@@ -304,7 +304,7 @@ test("nothing to watch is nothing to wait for", async () => {
   const log: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 
   const ended = reloadFiles(
-    { files: [], intervalMs: 1_000, readFile: readTextFile, clock, log, observer: nobody },
+    { files: [], intervalMs: 1_000, readFile: readTextFile, clock, log, observer: noObserver },
     new AbortController().signal,
   );
 

@@ -6,7 +6,7 @@ import { execa } from "execa";
 import { afterEach, describe, expect, it } from "vitest";
 import { actionLibrary } from "../../../cli/action-library.ts";
 import { silentLogger } from "../../../shared/logger.ts";
-import { composeRuntime } from "../../../worker/compose/compose.ts";
+import { composeRuntime } from "../../../worker/compose/runtime.ts";
 import { loadExecutionConfig } from "../../../worker/config/load-config.ts";
 import { checkRuntime } from "../../../worker/doctor/check-runtime.ts";
 import { groupName } from "../../../worker/doctor/user.ts";

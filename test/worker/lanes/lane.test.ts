@@ -2,10 +2,10 @@ import { describe, expect, it } from "vitest";
 import type { Clock } from "../../../shared/clock.ts";
 import { type Logger, silentLogger } from "../../../shared/logger.ts";
 import type { Action } from "../../../worker/action/action.ts";
-import { nobody } from "../../../worker/action/observer.ts";
+import { noObserver } from "../../../worker/action/observer.ts";
 import { alwaysAwake, type Wake, type Waking } from "../../../worker/action/waking.ts";
 import { type LaneOptions, runLane } from "../../../worker/lanes/lane.ts";
-import type { ActionSource, Poll, WorkflowsAtHand } from "../../../worker/source/transport.ts";
+import type { ActionSource, Poll, WorkflowSet } from "../../../worker/source/source.ts";
 import { scaledClock } from "../../support/scaled-clock.ts";
 
 function actionOf(workflowId: string, name = "power-off"): Action {
@@ -36,9 +36,9 @@ class ManyWorkflows implements ActionSource {
     return true;
   }
 
-  async next(_: string, signal: AbortSignal, atHand: WorkflowsAtHand = new Set()): Promise<Poll> {
+  async next(_: string, signal: AbortSignal, inFlight: WorkflowSet = new Set()): Promise<Poll> {
     signal.throwIfAborted();
-    const index = this.#left.findIndex((each) => !atHand.has(each));
+    const index = this.#left.findIndex((each) => !inFlight.has(each));
     const id = index < 0 ? undefined : this.#left[index];
     const poll: Poll =
       id === undefined ? { kind: "idle", reason: "nothing" } : { kind: "action", action: actionOf(id) };
@@ -88,7 +88,7 @@ function run(
 ): Running {
   const stop = new AbortController();
   const ended = runLane(
-    { agentId: "pbnj", source, execute, clock, log, maxBackoffMs: 1_000, observer: nobody, ...others },
+    { agentId: "pbnj", source, execute, clock, log, maxBackoffMs: 1_000, observer: noObserver, ...others },
     stop.signal,
   );
   return { stop, ended };
@@ -426,7 +426,7 @@ describe("a lane that is told when there is something for it", () => {
     const rested = bell.rested.promise;
     const { stop, ended } = run(source, async () => true, {
       waking: bell,
-      observer: { ...nobody, lane: (_, state) => states.push(state) },
+      observer: { ...noObserver, lane: (_, state) => states.push(state) },
     });
 
     await rested;

@@ -6,15 +6,15 @@ import { Agent, type Dispatcher, ProxyAgent } from "undici";
 import { textOf } from "../../../shared/text-of.ts";
 import { KubernetesError } from "./kubernetes-error.ts";
 
-/** How to get at one API server: its address, trust, and who asks. */
+/** The address of one API server, and how to authenticate there. */
 export interface ClusterAccess {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly server: string;
-  /** The namespace that the pod runs in or the kubeconfig's context names. */
+  /** The pod's namespace, or that of the kubeconfig's context. */
   readonly namespace: string | undefined;
-  /** What requests need now. Rejects with a `KubernetesError` when it cannot be had, as from a broken exec plugin. */
+  /** Credentials for the next request. Rejects with a `KubernetesError`, for example if an exec plugin fails. */
   credentials(): Promise<AccessCredentials>;
-  /** The API refused them: what is remembered of them is forgotten. */
+  /** Forgets cached credentials, because the API rejected them. */
   forget(): void;
   close(): Promise<void>;
 }
@@ -24,19 +24,19 @@ export interface AccessCredentials {
   readonly dispatcher: Dispatcher;
 }
 
-/** A token or certificate in a file is replaced while the process lives: client-go reads it anew every minute, too. */
+/** Tokens and certificates in files are rotated; client-go also rereads them every minute. */
 const REREAD_MS = 60_000;
 const SERVICE_ACCOUNT_TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount/token";
-/** Below what load balancers close idle connections after (60 s at some): a dead one is found out. */
+/** Load balancers close idle connections after as little as 60 s. */
 const KEEP_ALIVE_MS = 30_000;
 const CONNECT_TIMEOUT_MS = 10_000;
 
 /**
- * Opens what `kubeconfig` names; without it the pod's own service account, else `$KUBECONFIG`, else `~/.kube/config`.
- * Rejects with a `KubernetesError` that names the file.
+ * Opens `kubeconfig`; without it the pod's service account, then `$KUBECONFIG`, then `~/.kube/config`. Rejects with a
+ * `KubernetesError` that names the file.
  */
 export async function openAccess(kubeconfig: string | undefined): Promise<ClusterAccess> {
-  // Loaded where a cluster is used: nobody else is to pay for its hundreds of modules.
+  // Loaded late: it has hundreds of modules.
   const { KubeConfig } = await import("./kube-config.ts");
   const config = new KubeConfig();
   const from = load(config, kubeconfig);
@@ -50,7 +50,7 @@ export async function openAccess(kubeconfig: string | undefined): Promise<Cluste
   return new KubeConfigAccess(config, cluster.server.replace(/(?<!\/)\/+$/, ""), cluster.proxyUrl);
 }
 
-/** Gives what the settings came from, for messages. */
+/** Returns where the settings came from, for messages. */
 function load(config: KubeConfig, kubeconfig: string | undefined): string {
   const from = kubeconfig ?? (existsSync(SERVICE_ACCOUNT_TOKEN) ? undefined : "the default kubeconfig");
   try {
@@ -114,12 +114,12 @@ class KubeConfigAccess implements ClusterAccess {
     return credentials;
   }
 
-  /** The same connections as long as certificates stay the same. */
+  /** Reuses connections until the certificates change. */
   #dispatcherFor({ ca, cert, key, rejectUnauthorized, servername }: RequestOptions): Dispatcher {
     const tls = { ca, cert, key, servername, rejectUnauthorized: rejectUnauthorized ?? true };
     const digest = createHash("sha256").update(JSON.stringify(tls)).digest("hex");
     if (this.#dispatcher?.key === digest) return this.#dispatcher.dispatcher;
-    // Watches and requests under way go on over the old connections; they are closed with everything else.
+    // Open watches and requests keep their connections until `close`.
     if (this.#dispatcher) this.#retired.push(this.#dispatcher.dispatcher);
     const connect = { timeout: CONNECT_TIMEOUT_MS, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS };
     const given = Object.fromEntries(Object.entries(tls).filter(([, value]) => value !== undefined));

@@ -2,6 +2,7 @@ import { request as undiciRequest } from "undici";
 import * as z from "zod/mini";
 import { type Backoff, backoffMs } from "../../../shared/backoff.ts";
 import { type Clock, systemClock } from "../../../shared/clock.ts";
+import { defined } from "../../../shared/defined.ts";
 import { LineSplitter } from "../../../shared/line-splitter.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
@@ -10,16 +11,16 @@ import { type ClusterAccess, openAccess } from "./cluster-access.ts";
 import { apiVersionOf, type Kind, type ObjectName, pathOf, resourceName } from "./kinds.ts";
 import { errorOfAnswer, errorOfEvent, KubernetesError } from "./kubernetes-error.ts";
 
-/** What reads an object: describe only the fields that are used. */
+/** Parses an object. Describe only the fields that are used. */
 export type Schema<T> = z.core.$ZodType<T>;
 
 export interface ClusterOptions {
-  /** A file; absent for what `openAccess` finds. */
+  /** See `openAccess`. */
   readonly kubeconfig?: string;
-  /** Of the worker's own objects; absent for the pod's, the context's, or `default`. */
+  /** The worker's own namespace. Default: the pod's, the context's, or `default`. */
   readonly namespace?: string;
   readonly clock?: Clock;
-  /** For one answer; watches and logs have their own bounds. */
+  /** For one response; watches and logs have their own limits. */
   readonly requestTimeoutMs?: number;
 }
 
@@ -32,17 +33,17 @@ export interface Selection {
 
 export interface ListOf<T> {
   readonly items: readonly T[];
-  /** What a watch goes on from. */
+  /** Where a watch continues. */
   readonly resourceVersion: string;
 }
 
-/** A change in a watch; `bookmark` only moves the resource version on. */
+/** A change in a watch; a `bookmark` only advances the resource version. */
 export type WatchEvent =
   | { readonly type: "set" | "gone"; readonly object: unknown; readonly resourceVersion: string }
   | { readonly type: "bookmark"; readonly resourceVersion: string };
 
 export interface WatchCallbacks {
-  /** The API has agreed to tell of changes. */
+  /** The API accepted the watch. */
   readonly onOpen?: () => void;
   readonly onEvent: (event: WatchEvent) => void;
 }
@@ -52,26 +53,26 @@ export type PatchType = "merge" | "json";
 export interface RemoveOptions {
   readonly propagation?: "Background" | "Foreground" | "Orphan";
   readonly gracePeriodSeconds?: number;
-  /** Only this very object, not a later one of the same name. */
+  /** Only the object with this UID, not a later one with the same name. */
   readonly uid?: string;
   readonly resourceVersion?: string;
 }
 
 export interface LogOptions {
   readonly container: string;
-  /** Goes on until the container ends. */
+  /** Follows the log until the container ends. */
   readonly follow?: boolean;
-  /** The newest bytes of a log that is longer than that are lost. */
+  /** A longer log loses its newest bytes. */
   readonly limitBytes?: number;
-  /** Each line begins with the time when it was written (RFC 3339, nanoseconds) and a space. */
+  /** Each line begins with its time (RFC 3339, nanoseconds) and a space. */
   readonly timestamps?: boolean;
-  /** Only lines from that time on, RFC 3339; whole seconds: API servers pass on no fraction. */
+  /** Only lines from that time on, in RFC 3339 with whole seconds: API servers drop fractions. */
   readonly sinceTime?: string;
-  /** Only so many of the last lines. */
+  /** Only the last lines. */
   readonly tailLines?: number;
 }
 
-/** A right, as RBAC has it. */
+/** An RBAC permission. */
 export interface Right {
   readonly verb: string;
   readonly kind: Kind;
@@ -86,7 +87,7 @@ interface Sending {
   readonly query?: Readonly<Record<string, string | undefined>>;
   readonly body?: unknown;
   readonly contentType?: string;
-  /** Such as `create jobs.batch in tink-system`. */
+  /** For messages, such as `create jobs.batch in tink-system`. */
   readonly doing: string;
 }
 
@@ -101,17 +102,17 @@ const PATCH_TYPES: Readonly<Record<PatchType, string>> = {
   json: "application/json-patch+json",
 };
 
-/** As client-go and kubectl ask for, so that no answer grows without bound. */
+/** The page size of client-go and kubectl, which bounds each response. */
 const PAGE = 500;
-/** An API server gives a watch up after 30 to 60 minutes by itself; a shorter one finds a dead connection sooner. */
+/** API servers end watches after 30 to 60 minutes; a shorter watch detects a dead connection sooner. */
 const WATCH_SECONDS = 290;
-/** After which a watch that should have ended is taken for dead. */
+/** A watch that lasts longer than it should by this much is dead. */
 const WATCH_SLACK_MS = 15_000;
 const LONGEST_EVENT = 8 * 1024 * 1024;
-/** For reads, which do no harm when they are repeated. */
+/** For reads, which are safe to repeat. */
 const READ_ATTEMPTS = 4;
 const AGAIN: Backoff = { firstMs: 250, maxMs: 5_000, jitter: 0.5 };
-/** An API server that asks to wait longer than that is not waited for by whoever asks. */
+/** A longer Retry-After is not waited for. */
 const LONGEST_RETRY_AFTER_MS = 30_000;
 
 const Meta = z.object({
@@ -126,9 +127,9 @@ const Review = z.object({ status: z.optional(z.object({ allowed: z.boolean() }))
 const ServerVersion = z.object({ gitVersion: z.string() });
 
 /**
- * A Kubernetes API server, as much of it as this worker needs. Every method rejects with a `KubernetesError`, or with the
- * signal's reason once that aborted. Reads are repeated for a while where the failure passes by itself; what is refused
- * with 429 was not carried out and is repeated, too; any other write is sent once, as nobody knows what became of it.
+ * The part of the Kubernetes API that this worker needs. Every method rejects with a `KubernetesError`, or with the
+ * signal's reason once that aborted. Reads are retried after transient failures. Writes are retried only after 429,
+ * because after any other failure they may have been executed.
  */
 export class Cluster {
   readonly server: string;
@@ -149,7 +150,7 @@ export class Cluster {
     this.#requestTimeoutMs = requestTimeoutMs;
   }
 
-  /** Reads the settings of the connection and sends nothing yet. */
+  /** Reads the connection settings. Sends no request. */
   static async open(options: ClusterOptions = {}): Promise<Cluster> {
     return new Cluster(await openAccess(options.kubeconfig), options);
   }
@@ -164,7 +165,7 @@ export class Cluster {
     return this.#read({ method: "GET", path: pathOf(kind, namespace, name), doing }, schema, signal);
   }
 
-  /** Undefined when there is none. */
+  /** Resolves to undefined if the object does not exist. */
   async find<T>(
     kind: Kind,
     name: ObjectName,
@@ -179,7 +180,7 @@ export class Cluster {
     }
   }
 
-  /** All of them, page by page. Items that the schema does not take are a `KubernetesError`, too. */
+  /** Lists all pages. Rejects with a `KubernetesError` if the schema rejects an item. */
   async list<T>(
     kind: Kind,
     { namespace, ...selectors }: Selection,
@@ -205,7 +206,10 @@ export class Cluster {
     return { items, resourceVersion };
   }
 
-  /** Sends `apiVersion` and `kind` by itself. `already-exists` may come of an own request whose answer was lost. */
+  /**
+   * Adds `apiVersion` and `kind`. `already-exists` may mean that an earlier request succeeded and its response was
+   * lost.
+   */
   async create<T>(
     kind: Kind,
     namespace: string,
@@ -226,7 +230,7 @@ export class Cluster {
     );
   }
 
-  /** Takes the place of the whole object; `metadata.resourceVersion` in it makes a concurrent change a `conflict`. */
+  /** Replaces the object. With `metadata.resourceVersion`, a concurrent change is a `conflict`. */
   async replace<T>(
     kind: Kind,
     { namespace, name }: ObjectName,
@@ -247,7 +251,7 @@ export class Cluster {
     );
   }
 
-  /** RFC 7386 or RFC 6902; `status` patches that part alone. */
+  /** RFC 7386 or RFC 6902; `subresource` patches only the status. */
   async patch<T>(
     kind: Kind,
     { namespace, name }: ObjectName,
@@ -274,7 +278,7 @@ export class Cluster {
     );
   }
 
-  /** Resolves to whether there was one; with Background and Foreground it may stay for a while. */
+  /** Resolves to whether the object existed. With Background and Foreground it may remain for a while. */
   async remove(
     kind: Kind,
     { namespace, name }: ObjectName,
@@ -284,11 +288,10 @@ export class Cluster {
     const body = {
       apiVersion: "v1",
       kind: "DeleteOptions",
-      ...(propagation && { propagationPolicy: propagation }),
-      ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
-      ...((uid ?? resourceVersion) !== undefined && {
-        preconditions: { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) },
-      }),
+      // JSON omits what is undefined.
+      propagationPolicy: propagation,
+      gracePeriodSeconds,
+      preconditions: (uid ?? resourceVersion) && { uid, resourceVersion },
     };
     const doing = `delete ${resourceName(kind)} ${namespace}/${name}`;
     try {
@@ -305,9 +308,9 @@ export class Cluster {
   }
 
   /**
-   * Calls `onEvent` for each change after `resourceVersion` and resolves when the API ends the watch, as it does every few
-   * minutes: go on from the last version. Rejects as `expired` when that version is too old, and as `timeout` when it went on
-   * for longer than was asked for, which a live one never does.
+   * Calls `onEvent` for each change after `resourceVersion`. Resolves when the API ends the watch, as it does every
+   * few minutes: continue from the last version. Rejects as `expired` if the version is too old, and as `timeout` if
+   * the connection is dead.
    */
   async watch(
     kind: Kind,
@@ -348,7 +351,7 @@ export class Cluster {
     });
   }
 
-  /** A container's log up to its end or now, as it comes and as fast as `onChunk` resolves. */
+  /** Reads a container's log, as fast as `onChunk` resolves. */
   async log(
     { namespace, name }: ObjectName,
     { container, follow = false, limitBytes, timestamps = false, sinceTime, tailLines }: LogOptions,
@@ -373,15 +376,14 @@ export class Cluster {
     }
   }
 
-  /** Whether the worker has a right (SelfSubjectAccessReview), which anybody may ask. */
+  /** Checks a permission of the worker (SelfSubjectAccessReview, which every user may create). */
   async may({ verb, kind, subresource, namespace }: Right, signal: AbortSignal): Promise<boolean> {
     const resourceAttributes = {
       verb,
       group: kind.group,
       version: kind.version,
       resource: kind.resource,
-      ...(subresource && { subresource }),
-      ...(namespace && { namespace }),
+      ...defined({ subresource, namespace }),
     };
     const review = await this.#write(
       {
@@ -400,7 +402,7 @@ export class Cluster {
     return review.status?.allowed ?? false;
   }
 
-  /** Such as `v1.37.0`. */
+  /** Resolves to a version such as `v1.37.0`. */
   async version(signal: AbortSignal): Promise<string> {
     const sending = { method: "GET", path: "/version", doing: "ask the version" } as const;
     return (await this.#read(sending, ServerVersion, signal)).gitVersion;
@@ -410,12 +412,12 @@ export class Cluster {
     await this.#access.close();
   }
 
-  /** A read: repeated while the failure is one that passes. */
+  /** Retries transient failures. */
   async #read<T>(sending: Sending, schema: Schema<T>, signal: AbortSignal): Promise<T> {
     return this.#ask(sending, schema, signal, ({ passing }) => passing);
   }
 
-  /** Sent once; only what the API has certainly not looked at is sent again. */
+  /** Retries only what the API certainly did not execute. */
   async #write<T>(sending: Sending, schema: Schema<T>, signal: AbortSignal): Promise<T> {
     return this.#ask(sending, schema, signal, ({ reason }) => reason === "too-many-requests");
   }
@@ -441,13 +443,13 @@ export class Cluster {
     }
   }
 
-  /** Gives an answer whose status is a success, with its body still to be read. */
+  /** Resolves to a successful response, with its body unread. */
   async #open(sending: Sending, signal: AbortSignal): Promise<Answer> {
     for (let attempt = 1; ; attempt++) {
       const answer = await this.#send(sending, signal);
       if (answer.status < 300) return answer;
       const text = await answer.body.text();
-      // A token that expired sooner than it is read anew: once more, with what is there now.
+      // The token may have expired before it was reread: try once more with a fresh one.
       if (answer.status === 401) this.#access.forget();
       if (answer.status === 401 && attempt === 1) continue;
       const { "retry-after": retryAfter } = answer.headers;
@@ -469,6 +471,7 @@ export class Cluster {
       (entry): entry is [string, string] => entry[1] !== undefined,
     );
     const search = new URLSearchParams(parameters).toString();
+    const text = body === undefined ? undefined : JSON.stringify(body);
     const { statusCode: status, ...answer } = await undiciRequest(
       `${this.server}${path}${search === "" ? "" : `?${search}`}`,
       {
@@ -481,9 +484,9 @@ export class Cluster {
           ...headers,
           accept: "application/json",
           "user-agent": `pbnj-worker/${version}`,
-          ...(body === undefined ? {} : { "content-type": contentType ?? "application/json" }),
+          ...defined({ "content-type": text && (contentType ?? "application/json") }),
         },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        ...defined({ body: text }),
       },
     );
     return { status, headers: answer.headers, body: answer.body };

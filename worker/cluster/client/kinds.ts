@@ -1,14 +1,14 @@
-/** One kind of object of the API, and where it is. */
+/** A kind of API object. */
 export interface Kind {
   /** Empty for the core group. */
   readonly group: string;
   readonly version: string;
   readonly kind: string;
-  /** The plural in paths. */
+  /** The plural, as in paths. */
   readonly resource: string;
 }
 
-/** Every kind that this worker asks for. */
+/** Every kind that this worker uses. */
 export const KINDS = {
   job: { group: "batch", version: "v1", kind: "Job", resource: "jobs" },
   pod: { group: "", version: "v1", kind: "Pod", resource: "pods" },
@@ -24,23 +24,22 @@ export const KINDS = {
   workflowV1Alpha2: { group: "tinkerbell.org", version: "v1alpha2", kind: "Workflow", resource: "workflows" },
 } as const satisfies Readonly<Record<string, Kind>>;
 
-/** An object of a kind. */
 export interface ObjectName {
   readonly namespace: string;
   readonly name: string;
 }
 
-/** As in `apiVersion` of an object. */
+/** The object's `apiVersion`. */
 export function apiVersionOf({ group, version }: Kind): string {
   return group === "" ? version : `${group}/${version}`;
 }
 
-/** As people and RBAC rules write it, such as `jobs.batch`. */
+/** As in RBAC rules, such as `jobs.batch`. */
 export function resourceName({ group, resource }: Kind): string {
   return group === "" ? resource : `${resource}.${group}`;
 }
 
-/** The path of a kind in one namespace, or in all of them. */
+/** Without a namespace, the path spans all namespaces. */
 export function pathOf(kind: Kind, namespace?: string, name?: string, subresource?: string): string {
   const root = kind.group === "" ? `/api/${kind.version}` : `/apis/${kind.group}/${kind.version}`;
   const parts = [

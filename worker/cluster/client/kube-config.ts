@@ -1,2 +1,2 @@
-// A module of its own, so that a bundle that imports it late takes this much of the package and no more.
+// A separate module, so that a bundle that imports it late includes only this part of the package.
 export { KubeConfig } from "@kubernetes/client-node";

@@ -1,20 +1,21 @@
 import * as z from "zod/mini";
 import type { ErrorClass } from "../../../shared/contract/error-class.ts";
+import { defined } from "../../../shared/defined.ts";
 import { isTooDeep } from "../../../shared/json-depth.ts";
 
 /**
- * Why the API did not do what it was asked, in the words of a `Status` object (meta/v1 `StatusReason`); those without one:
- * `unreachable` (no answer at all: nothing is known of what was done), `unexpected` (an answer that is not understood).
+ * Why a request failed: meta/v1 `StatusReason`, plus `unreachable` (no response, so the request may have been
+ * executed) and `unexpected` (a response that cannot be parsed).
  */
 export type KubernetesReason =
   | "unauthorized"
   | "forbidden"
   | "not-found"
-  /** The API does not have this kind of object: its CRD is not installed. */
+  /** The CRD is not installed. */
   | "no-such-kind"
   | "already-exists"
   | "conflict"
-  /** A resource version or a page that the API no longer has: list anew. */
+  /** The API no longer has the resource version or page: list again. */
   | "expired"
   | "invalid"
   | "too-many-requests"
@@ -39,13 +40,13 @@ const CLASSES: Readonly<Record<KubernetesReason, ErrorClass>> = {
   unexpected: "internal",
 };
 
-/** A request to the Kubernetes API that failed; the message is one line that holds no secret. */
+/** A failed request to the Kubernetes API. The message is one line without secrets. */
 export class KubernetesError extends Error {
   override readonly name = "KubernetesError";
   readonly reason: KubernetesReason;
-  /** The HTTP status; absent where there was no answer. */
+  /** The HTTP status, if there was a response. */
   readonly status: number | undefined;
-  /** How long the API asks to wait before the same is asked again. */
+  /** From Retry-After. */
   readonly retryAfterMs: number | undefined;
 
   constructor(
@@ -59,12 +60,12 @@ export class KubernetesError extends Error {
     this.retryAfterMs = options.retryAfterMs;
   }
 
-  /** What an action that failed for this is reported with. */
+  /** The error class of an action that fails because of this error. */
   get class(): ErrorClass {
     return CLASSES[this.reason];
   }
 
-  /** Whether the same may go well a moment later, although nobody mends anything. */
+  /** Whether the failure is transient. */
   get passing(): boolean {
     return PASSING.has(this.reason);
   }
@@ -81,7 +82,7 @@ export function isKubernetesError(thrown: unknown, ...reasons: readonly Kubernet
   return thrown instanceof KubernetesError && reasons.includes(thrown.reason);
 }
 
-/** As much of a meta/v1 `Status` as is read. */
+/** The fields of a meta/v1 `Status` that are read. */
 const Status = z.object({
   kind: z.literal("Status"),
   message: z.optional(z.string()),
@@ -101,7 +102,7 @@ const REASONS: Readonly<Record<string, KubernetesReason>> = {
 
 const LONGEST_TEXT = 400;
 
-/** The error that an answer stands for. `request` is such as `create jobs.batch in tink-system`. */
+/** `request` is such as `create jobs.batch in tink-system`. */
 export function errorOfAnswer(
   request: string,
   status: number,
@@ -112,11 +113,11 @@ export function errorOfAnswer(
   const seconds = said?.details?.retryAfterSeconds ?? Number(retryAfter);
   return new KubernetesError(reasonOf(status, said), `${request}: ${textOf(status, body, said)}`, {
     status,
-    ...(Number.isFinite(seconds) && seconds >= 0 ? { retryAfterMs: seconds * 1_000 } : {}),
+    ...defined({ retryAfterMs: seconds >= 0 && Number.isFinite(seconds) ? seconds * 1_000 : undefined }),
   });
 }
 
-/** The error that the `ERROR` event of a watch holds. */
+/** The error in an `ERROR` event of a watch. */
 export function errorOfEvent(request: string, object: unknown): KubernetesError {
   const parsed = Status.safeParse(object);
   const code = (parsed.success && parsed.data.code) || 500;
@@ -139,7 +140,7 @@ function reasonOf(status: number, said: StatusObject | undefined): KubernetesRea
     case 403:
       return "forbidden";
     case 404:
-      // Without a Status object it is the path that is not known: no such group, version or resource.
+      // Without a Status object the path is unknown: no such group, version or resource.
       return said ? "not-found" : "no-such-kind";
     case 409:
       return "conflict";

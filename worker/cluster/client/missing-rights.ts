@@ -1,21 +1,21 @@
+import { defined } from "../../../shared/defined.ts";
 import type { Cluster } from "./cluster.ts";
 import type { NeededRight } from "./needed-right.ts";
 
-/** A right that the worker does not have. */
 export interface MissingRight {
   readonly right: NeededRight;
   /** Such as `create jobs.batch in tink-system`. */
   readonly text: string;
 }
 
-/** Where the scopes of rights are. */
+/** The namespace of each scope. */
 export interface RightScopes {
   readonly own: string;
-  /** `*` is all namespaces. */
+  /** `*` means all namespaces. */
   readonly watched: string;
 }
 
-/** What of the rights the worker does not have, asked of the API without trying it. Rejects as `Cluster.may` does. */
+/** Asks the API which of the rights the worker lacks. Rejects as `Cluster.may` does. */
 export async function findMissingRights(
   cluster: Pick<Cluster, "may">,
   rights: readonly NeededRight[],
@@ -29,10 +29,7 @@ export async function findMissingRights(
       const kind = { group: right.group, version: "*", kind: "", resource };
       const scope = scopes[right.scope];
       const namespace = scope === "*" ? undefined : scope;
-      const may = await cluster.may(
-        { verb, kind, ...(subresource && { subresource }), ...(namespace && { namespace }) },
-        signal,
-      );
+      const may = await cluster.may({ verb, kind, ...defined({ subresource, namespace }) }, signal);
       const name = right.group === "" ? right.resource : `${right.resource}.${right.group}`;
       const place = namespace === undefined ? "in all namespaces" : `in ${namespace}`;
       return { may, right, text: `${verb} ${name} ${place}` };

@@ -1,14 +1,14 @@
-/** A rule of RBAC that a part of this worker needs: its `RIGHTS` are what the chart grants and the documentation lists. */
+/** An RBAC rule that a part of this worker needs. The chart grants the `RIGHTS`, and the documentation lists them. */
 export interface NeededRight {
   /** Empty for the core group. */
   readonly group: string;
   /** With its subresource, such as `jobs/status`. */
   readonly resource: string;
   readonly verbs: readonly string[];
-  /** In the worker's own namespace, or wherever it watches. */
+  /** The worker's own namespace, or the watched ones. */
   readonly scope: "own" | "watched";
-  /** One sentence without its full stop. */
+  /** One sentence without a full stop. */
   readonly why: string;
-  /** What goes without it, where the worker works all the same. */
+  /** What does not work without it, if the worker can run without it. */
   readonly without?: string;
 }

@@ -8,7 +8,7 @@ import type { Cluster, Selection } from "./cluster.ts";
 import { type Kind, type ObjectName, resourceName } from "./kinds.ts";
 import { isKubernetesError, KubernetesError } from "./kubernetes-error.ts";
 
-/** What has become of one object. */
+/** A change of one object. */
 export type Change<T> =
   | { readonly kind: "set"; readonly name: ObjectName; readonly value: T; readonly before: T | undefined }
   | { readonly kind: "gone"; readonly name: ObjectName; readonly before: T };
@@ -17,25 +17,25 @@ export interface WatchedObjectsOptions<T> {
   readonly cluster: Pick<Cluster, "list" | "watch">;
   readonly kind: Kind;
   readonly selection: Selection;
-  /** As much of an object as is to be kept; undefined keeps nothing of it, as of one that is of no concern. */
+  /** The part of an object that is kept; undefined drops the object. */
   readonly project: (object: unknown, name: ObjectName) => T | undefined;
-  /** Called in order, for what a first list finds, too. Must not throw. */
+  /** Called in order, including for the first list. Must not throw. */
   readonly onChange?: (change: Change<T>) => void;
-  /** Called when `state` has become another one. Must not throw. */
+  /** Called when the kind of `state` changes. Must not throw. */
   readonly onState?: (state: WatchState) => void;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** `waiting` has not yet seen them all; `watching` sees every change; `failing` may be behind, and says why. */
+/** `waiting` until the first list; `watching` sees every change; `failing` may be stale. */
 export type WatchState =
   | { readonly kind: "waiting" | "watching" }
   | { readonly kind: "failing"; readonly error: KubernetesError };
 
 const AGAIN: Backoff = { firstMs: 500, maxMs: 30_000, jitter: 0.5 };
-/** What only an operator can mend, such as a missing right, is not asked for all the time. */
+/** For what only an operator can fix, such as a missing right. */
 const AGAIN_WHEN_MENDED: Backoff = { firstMs: 5_000, maxMs: 60_000, jitter: 0.3 };
-/** An API server that is stopping ends watches as soon as they begin. */
+/** An API server that is shutting down ends new watches at once. */
 const SHORT_WATCH_MS = 1_000;
 
 const Named = z.object({
@@ -47,8 +47,8 @@ const Named = z.object({
 });
 
 /**
- * The objects of one kind as the API has them: listed once, then watched. A watch that ends goes on where it was; one whose
- * past is gone (410) begins with a list, and the difference is told as changes, so that none is missed.
+ * A cache of the objects of one kind: listed once, then watched. A watch that ends is resumed. After 410 (expired) the
+ * objects are listed again and the difference is reported as changes, so that none is missed.
  */
 export class WatchedObjects<T> {
   readonly #options: WatchedObjectsOptions<T>;
@@ -66,12 +66,11 @@ export class WatchedObjects<T> {
     return this.#state;
   }
 
-  /** Resolves when all have been seen once; rejects with the signal's reason when `run` ends before. */
+  /** Resolves after the first list; rejects with the signal's reason if `run` ends before. */
   get synced(): Promise<void> {
     return this.#synced.promise;
   }
 
-  /** Whether all have been seen once. */
   get isSynced(): boolean {
     return this.#isSynced;
   }
@@ -88,9 +87,9 @@ export class WatchedObjects<T> {
     for (const { value } of this.#objects.values()) yield value;
   }
 
-  /** Until the signal aborts. Never rejects. */
+  /** Runs until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    // Whoever waits for `synced` sees its end; nobody has to.
+    // `synced` may have no reader.
     this.#synced.promise.catch(() => undefined);
     const { clock, log, kind } = this.#options;
     for (let failures = 0; !signal.aborted; ) {
@@ -156,7 +155,7 @@ export class WatchedObjects<T> {
 
   async #list(signal: AbortSignal): Promise<void> {
     const { cluster, kind, selection, onChange } = this.#options;
-    // Of each page only what is kept of its objects stays in memory.
+    // Each page is reduced to the kept parts at once.
     const schema = z.pipe(
       z.unknown(),
       z.transform((object) => this.#project(object)),
@@ -185,7 +184,7 @@ export class WatchedObjects<T> {
     return { name: objectName, value: this.#options.project(object, objectName) };
   }
 
-  /** Undefined takes it away. */
+  /** An undefined value removes the object. */
   #put(name: ObjectName, value: T | undefined): void {
     const key = keyOf(name);
     const before = this.#objects.get(key)?.value;

@@ -1,9 +1,9 @@
 import { combinedHash, stableHash } from "./stable-hash.ts";
 
 /**
- * Who is to own each shard: the same at every replica that sees the same Leases. Counts differ by one at most. A shard
- * stays where it is unless its holder has too many, so that a change of members moves no more than it must; what has to
- * move goes where its hash ranks highest (rendezvous hashing) among those that still have room.
+ * Decides which member owns each shard; replicas that see the same Leases decide the same. Counts differ by one at
+ * most. A shard stays with its holder unless that has too many; shards that move go to the member with room whose hash
+ * ranks highest (rendezvous hashing).
  */
 export function assignShards(
   shards: Iterable<number>,
@@ -44,7 +44,7 @@ export function assignShards(
   return targets;
 }
 
-/** The shards that are one too many for an even share go to those that already have one more, so that they need not move. */
+/** Members that already hold one shard more than the others get the larger quota, so that it need not move. */
 function withQuotas(held: ReadonlyMap<string, readonly number[]>, count: number) {
   const least = Math.floor(count / held.size);
   let extra = count - least * held.size;

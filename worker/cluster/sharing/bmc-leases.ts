@@ -2,13 +2,13 @@ import type { Clock } from "../../../shared/clock.ts";
 import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
-import { ActedElsewhere, type Locks, MachineLocks, type TurnPurpose } from "../../turns/machine-locks.ts";
+import { ActedElsewhere, type LockPurpose, type Locks, MachineLocks } from "../../turns/machine-locks.ts";
 import { KINDS } from "../client/kinds.ts";
 import { isKubernetesError, KubernetesError } from "../client/kubernetes-error.ts";
 import { WatchedObjects } from "../client/watched-objects.ts";
-import { bounded } from "./bounded.ts";
-import { actionEnded, activeKeys, isActionActive } from "./held-jobs.ts";
+import { actionEnded, activeActionKeys, isActionActive } from "./active-jobs.ts";
 import type { LaneShares } from "./lane-shares.ts";
+import { withRequestTimeout } from "./request-timeout.ts";
 import {
   actionOf,
   bmcLeaseName,
@@ -37,21 +37,21 @@ interface Claimant {
   readonly signal: AbortSignal;
 }
 
-/** Machines' names are locked too, for an address that changes under way: that is one replica's matter, as its lane is. */
+/** Locks by machine name (for an address that changes) stay local, because each lane belongs to one replica. */
 const SHARED_KEY = /^bmc /;
 const RETRY_LONGEST_MS = 30_000;
 
 /**
- * Turns at BMCs, as `MachineLocks` has them, for all replicas of a group: agent IDs of two replicas may mean the same BMC. A
- * replica's own actions queue at home, and the first of them makes a Lease for its time: two requests an action.
+ * `MachineLocks` for all replicas of a group, because agent IDs of two replicas may mean the same BMC. A replica's
+ * actions queue locally; the first one creates a Lease, which costs two requests per action.
  */
 export class BmcLeases implements Locks {
   readonly #options: BmcLeasesOptions;
   readonly #timings: Timings;
   readonly #local = new MachineLocks();
-  /** Being given back. */
+  /** Pending releases. */
   readonly #releases = new Set<Promise<void>>();
-  /** Given back a while longer than this, they are left to whoever needs them. */
+  /** Aborts pending releases after the worker has stopped. */
   readonly #end = new AbortController();
   #isStopping = false;
 
@@ -61,10 +61,10 @@ export class BmcLeases implements Locks {
   }
 
   /**
-   * Waits for its turn at `key`; resolves to what gives the turn back. Rejects when the signal aborts, with `ActedElsewhere`, and
-   * with a `KubernetesError` that does not pass by itself.
+   * Resolves to the function that releases the lock. Rejects when the signal aborts, with `ActedElsewhere`, and with a
+   * `KubernetesError` that is not transient.
    */
-  async acquire(key: string, signal: AbortSignal, purpose: TurnPurpose = {}): Promise<() => void> {
+  async acquire(key: string, signal: AbortSignal, purpose: LockPurpose = {}): Promise<() => void> {
     const release = await this.#local.acquire(key, signal);
     if (!SHARED_KEY.test(key)) return release;
     try {
@@ -82,9 +82,9 @@ export class BmcLeases implements Locks {
     }
   }
 
-  /** Sweeps what dead replicas left; ends when the worker is to stop. Never rejects. */
+  /** Removes Leases of dead replicas; ends when the worker stops. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    // At once: what is let go of is given back in the same breath.
+    // Set at once, because detached actions release their locks right after.
     const stopped = new Promise<void>((resolve) => {
       const stop = () => {
         this.#isStopping = true;
@@ -94,7 +94,7 @@ export class BmcLeases implements Locks {
       else signal.addEventListener("abort", stop, { once: true });
     });
     const { leaseDurationMs, renewIntervalMs } = this.#timings;
-    // An earlier process of this name has been deposed by then.
+    // By then an earlier process with this name has been evicted.
     await this.#options.clock.sleep(leaseDurationMs + renewIntervalMs, signal).then(
       () => this.#sweep(signal),
       () => undefined,
@@ -102,17 +102,17 @@ export class BmcLeases implements Locks {
     await stopped;
   }
 
-  /** After the last action: gives back what is still held, for a few seconds. Never rejects. */
+  /** Call after the last action. Waits a few seconds for pending releases. Never rejects. */
   async close(): Promise<void> {
     const { clock } = this.#options;
     this.#isStopping = true;
-    await bounded(clock, this.#timings.stopMs, new AbortController().signal, () =>
+    await withRequestTimeout(clock, this.#timings.stopMs, new AbortController().signal, () =>
       Promise.all(this.#releases),
     ).catch(() => undefined);
     this.#end.abort(new Error("the worker has stopped"));
   }
 
-  async #take(key: string, signal: AbortSignal, { actionKey }: TurnPurpose): Promise<ShareLease> {
+  async #take(key: string, signal: AbortSignal, { actionKey }: LockPurpose): Promise<ShareLease> {
     const { cluster, shares, clock, log } = this.#options;
     const name = bmcLeaseName(shares.group, key);
     const at = { namespace: cluster.namespace, name };
@@ -122,7 +122,7 @@ export class BmcLeases implements Locks {
     let failures = 0;
     for (;;) {
       signal.throwIfAborted();
-      // What a deposed replica holds is anybody's: it takes nothing before it is a member again.
+      // An evicted replica acquires nothing until it has rejoined.
       if (!shares.isValid) {
         await clock.sleep(this.#timings.retryMs, signal);
         continue;
@@ -149,7 +149,7 @@ export class BmcLeases implements Locks {
         } else isThere = false;
       } catch (thrown) {
         if (signal.aborted) throw signal.reason;
-        // Whether somebody was faster, or an answer was lost: the next round looks.
+        // Another replica was faster, or a response was lost: the next round finds out.
         isThere = true;
         if (isKubernetesError(thrown, "already-exists", "conflict", "not-found")) continue;
         if (!(thrown instanceof KubernetesError) || !thrown.passing) throw thrown;
@@ -172,7 +172,7 @@ export class BmcLeases implements Locks {
     );
   }
 
-  /** What to do about the Lease that there is: it is this turn's, it may be taken over, or it was waited for. */
+  /** Whether the existing Lease is ours, can be taken over, or changed while this waited. */
   async #judge(
     lease: ShareLease,
     { identity, actionKey, signal }: Claimant,
@@ -180,7 +180,7 @@ export class BmcLeases implements Locks {
     const { cluster, clock, log } = this.#options;
     const holder = holderOf(lease);
     const heldKey = actionOf(lease);
-    // An own request whose answer was lost: at home nobody else has this turn.
+    // Our own request whose response was lost: locally, only this caller has the lock.
     if (holder === identity) return heldKey === actionKey ? "mine" : "free";
     if (holder !== undefined && (await this.#isAlive(holder, signal))) {
       await this.#changed(lease, holder, signal);
@@ -200,7 +200,7 @@ export class BmcLeases implements Locks {
     return !this.#options.shares.isMember(holder);
   }
 
-  /** One that the own watch does not show may have joined a moment ago: a list is never behind. */
+  /** A member that our watch does not show may have just joined; a list is never stale. */
   async #isAlive(holder: string, signal: AbortSignal): Promise<boolean> {
     const { cluster, shares } = this.#options;
     if (shares.isMember(holder)) return true;
@@ -209,7 +209,7 @@ export class BmcLeases implements Locks {
     return found !== undefined && holderOf(found) === holder;
   }
 
-  /** Resolves when the Lease is another's, or gone, or its holder is. Rejects with the signal's reason. */
+  /** Resolves when the Lease changes its holder or is gone, or its holder is gone. Rejects with the signal's reason. */
   async #changed(lease: ShareLease, holder: string, signal: AbortSignal): Promise<void> {
     const { cluster, shares, clock, log } = this.#options;
     const { name, uid } = lease.metadata;
@@ -246,7 +246,7 @@ export class BmcLeases implements Locks {
     signal.throwIfAborted();
   }
 
-  /** Gives a turn back, however long it takes; one that somebody took over meanwhile is theirs. Never rejects. */
+  /** Releases a Lease, retrying until `close`. A Lease that another replica took over is left to it. Never rejects. */
   async #give({ metadata, ...rest }: ShareLease): Promise<void> {
     const { cluster, clock, log } = this.#options;
     const { name, uid, resourceVersion } = metadata;
@@ -254,7 +254,7 @@ export class BmcLeases implements Locks {
     const actionKey = actionOf({ metadata, ...rest });
     for (let failures = 0; !signal.aborted; ) {
       try {
-        // A worker that stops lets go of actions that run on: their turn is for whoever takes them over.
+        // Detached actions keep their Lease for the replica that adopts them.
         if (this.#isStopping && actionKey !== undefined) {
           if (await this.#ask(signal, (bound) => isActionActive(cluster, actionKey, bound))) return;
         }
@@ -273,7 +273,7 @@ export class BmcLeases implements Locks {
     }
   }
 
-  /** Leases of replicas that are gone, whose actions are done: nobody may ever ask for these BMCs again. */
+  /** Removes Leases of dead replicas whose actions have ended, because their BMCs may never be used again. */
   async #sweep(signal: AbortSignal): Promise<void> {
     const { cluster, shares, log } = this.#options;
     const { namespace } = cluster;
@@ -287,7 +287,7 @@ export class BmcLeases implements Locks {
         ),
       );
     try {
-      // In this order: a holder that is not among the members now was there before and has left.
+      // In this order: a holder that is not a member now has left.
       const { items } = await list("bmc");
       if (items.length === 0) return;
       const members = new Set((await list("member")).items.map(holderOf));
@@ -295,7 +295,7 @@ export class BmcLeases implements Locks {
       const active =
         left.length === 0
           ? new Set<string>()
-          : await this.#ask(signal, (bound) => activeKeys(cluster, bound));
+          : await this.#ask(signal, (bound) => activeActionKeys(cluster, bound));
       let swept = 0;
       for (const lease of left) {
         if (active.has(actionOf(lease) ?? "")) continue;
@@ -308,13 +308,13 @@ export class BmcLeases implements Locks {
       }
       if (swept > 0) log.info({ leases: swept }, "expired BMC leases removed");
     } catch (thrown) {
-      // Somebody else is at it, or the next start is; each of these is looked at by whoever needs its BMC, too.
+      // The next start tries again, and `#judge` also handles such a Lease.
       const error = textOf(thrown);
       if (!signal.aborted) log.debug({ error }, "expired BMC lease removal failed");
     }
   }
 
   #ask<T>(signal: AbortSignal, work: (bound: AbortSignal) => Promise<T>): Promise<T> {
-    return bounded(this.#options.clock, this.#timings.requestTimeoutMs, signal, work);
+    return withRequestTimeout(this.#options.clock, this.#timings.requestTimeoutMs, signal, work);
   }
 }

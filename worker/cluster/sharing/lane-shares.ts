@@ -1,12 +1,12 @@
 import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { assignShards } from "./assign-shards.ts";
-import { Bell } from "./bell.ts";
-import { bounded } from "./bounded.ts";
-import { CertainTime } from "./certain-time.ts";
-import { DeathWatch } from "./death-watch.ts";
-import { JoinQuiet } from "./join-quiet.ts";
+import { ElapsedTime } from "./elapsed-time.ts";
+import { FailureDetector } from "./failure-detector.ts";
+import { JoinDebouncer } from "./join-debouncer.ts";
 import { Membership } from "./membership.ts";
+import { Notifier } from "./notifier.ts";
+import { withRequestTimeout } from "./request-timeout.ts";
 import { ShardOwner } from "./shard-owner.ts";
 import { SHARDS, shardOf, shardSizes } from "./shards.ts";
 import type { ShareCluster } from "./share-lease.ts";
@@ -15,66 +15,67 @@ import { TIMINGS, type Timings } from "./timings.ts";
 
 export interface LaneSharesOptions {
   readonly cluster: ShareCluster;
-  /** Which replicas share with each other: those of the same name in the same namespace. */
+  /** Replicas with the same group name in the same namespace share the lanes. */
   readonly group: string;
-  /** This replica's name, the same after a restart and no other's: the pod's name. */
+  /** This replica's unique name, the same after a restart: the pod's name. */
   readonly member: string;
-  /** All that there are, whoever owns them: the same at every replica. */
+  /** All agent IDs: the same at every replica. */
   readonly agentIds: () => readonly string[];
   /**
-   * Polls as those that it owns and no others, from now on. Resolves when nothing is asked for as any other; actions under way
-   * may go on.
+   * Starts polling for the owned agent IDs and stops for all others. Resolves when no poll for the others is in
+   * flight; running actions may continue.
    */
   readonly onOwned: (owns: (agentId: string) => boolean) => Promise<void>;
   readonly clock: Clock;
   readonly log: Logger;
   readonly random?: () => number;
   readonly timings?: Timings;
-  /** The same at every replica of the group, for good. */
+  /** The same at every replica of the group; never change it. */
   readonly shards?: number;
-  /** What the clock may miss, see `CertainTime`. */
-  readonly time?: CertainTime;
+  /** See `ElapsedTime`. */
+  readonly time?: ElapsedTime;
 }
 
-/** What health and metrics tell of the sharing. */
+/** For health and metrics. */
 export interface SharesState {
-  /** Certainly a member now; otherwise it owns nothing. */
+  /** Whether this replica is certainly a member; otherwise it owns nothing. */
   readonly valid: boolean;
-  /** Replicas that this one knows of, with itself. */
+  /** Known replicas, including this one. */
   readonly members: number;
   readonly ownedShards: number;
-  /** Those that have agent IDs. */
+  /** Shards that have agent IDs. */
   readonly shards: number;
   readonly ownedAgentIds: number;
   readonly agentIds: number;
-  /** Why it may own less than it should, in one line. */
+  /** Why this replica may own less than it should, in one line. */
   readonly problem: string | undefined;
 }
 
-/** How many writes to shards are under way at a time: a replica that takes over hundreds is not to keep an API server busy. */
+/** Limits the load on the API server when a replica takes over hundreds of shards. */
 const WRITES_AT_A_TIME = 8;
 const IDLE_MS = 60_000;
-/** Changes come in swarms: who is to own what is reckoned once for those of a moment. */
+/** Changes come in bursts: they are planned for together. */
 const PLAN_PAUSE_MS = 50;
 
 /**
- * Shares the agent IDs among the replicas of a group: each has one owner. A member has one Lease that it renews; a shard has
- * one that is written when its owner changes, and is worth as much as its owner's membership. See docs/scaling.md.
+ * Distributes the agent IDs among the replicas of a group, so that each has one owner. Each member renews one Lease.
+ * Each shard has a Lease that is written when its owner changes and is valid as long as that owner is a member. See
+ * docs/scaling.md.
  */
 export class LaneShares {
   readonly #options: LaneSharesOptions;
   readonly #timings: Timings;
   readonly #shardCount: number;
-  readonly #bell = new Bell();
+  readonly #notifier = new Notifier();
   readonly #membership: Membership;
   readonly #view: ShareView;
-  readonly #joins: JoinQuiet;
-  readonly #deaths: DeathWatch;
+  readonly #debouncer: JoinDebouncer;
+  readonly #detector: FailureDetector;
   readonly #owner: ShardOwner;
   readonly #listeners = new Set<() => void>();
   #watching = new AbortController();
   #sizes: ReadonlyMap<number, number> = new Map();
-  /** Something has changed that who owns what depends on. */
+  /** Whether the distribution must be planned again. */
   #isDue = true;
   #plannedMs = Number.NEGATIVE_INFINITY;
   #wasValid = false;
@@ -88,8 +89,8 @@ export class LaneShares {
     this.#shardCount = options.shards ?? SHARDS;
     const { cluster, group, member, clock, log, random = Math.random } = options;
     const timings = this.#timings;
-    const time = options.time ?? new CertainTime(clock);
-    const ring = () => this.#bell.ring();
+    const time = options.time ?? new ElapsedTime(clock);
+    const notify = () => this.#notifier.notify();
     this.#membership = new Membership({
       cluster,
       group,
@@ -101,7 +102,7 @@ export class LaneShares {
       timings,
       onChange: () => {
         this.#noteIdentity();
-        ring();
+        notify();
       },
     });
     this.#identity = this.#membership.identity;
@@ -113,14 +114,14 @@ export class LaneShares {
       onChange: () => {
         this.#isDue = true;
         for (const listener of this.#listeners) listener();
-        ring();
+        notify();
       },
-      onSign: (leaseName) => {
-        if (leaseName === this.#membership.leaseName) this.#deaths.heard();
+      onRenewal: (leaseName) => {
+        if (leaseName === this.#membership.leaseName) this.#detector.heard();
       },
     });
-    this.#joins = new JoinQuiet(clock, timings);
-    this.#deaths = new DeathWatch({
+    this.#debouncer = new JoinDebouncer(clock, timings);
+    this.#detector = new FailureDetector({
       cluster,
       clock,
       log,
@@ -128,7 +129,7 @@ export class LaneShares {
       timings,
       view: this.#view,
       membership: this.#membership,
-      onDeaf: () => this.#watching.abort(new Error("the watch receives no events")),
+      onWatchStalled: () => this.#watching.abort(new Error("the watch receives no events")),
     });
     this.#owner = new ShardOwner({
       cluster,
@@ -142,7 +143,7 @@ export class LaneShares {
       announce: () => this.#announce(),
       onChange: () => {
         this.#isDue = true;
-        ring();
+        notify();
       },
     });
     this.agentIdsChanged();
@@ -152,7 +153,7 @@ export class LaneShares {
     return this.#options.group;
   }
 
-  /** Who this replica is in its group now; another one after it was deposed. */
+  /** Changes when the replica is evicted. */
   get identity(): string {
     return this.#membership.identity;
   }
@@ -162,30 +163,30 @@ export class LaneShares {
   }
 
   /**
-   * Whether this replica, and no other, may ask for and begin actions of the agent ID, right now: ask before each
-   * request and again before what came of it is begun, as the process may have been stopped in between.
+   * Whether this replica alone may poll for the agent ID and start its actions, right now. Check before each request
+   * and again before starting an action, because the process may have been paused in between.
    */
   owns(agentId: string): boolean {
     return this.#owner.has(shardOf(agentId, this.#shardCount)) && this.isValid;
   }
 
-  /** Whether a replica of that identity is, as far as is known here, a member. */
+  /** Whether that identity is a member, as far as this replica knows. */
   isMember(identity: string): boolean {
     return identity === this.identity ? this.isValid : this.#view.has(identity);
   }
 
-  /** Calls when members have come or gone, or shards; gives what ends that. */
+  /** Calls `listener` when members or shards change; returns what unsubscribes it. */
   onMembersChanged(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** `agentIds` gives others than before. */
+  /** Call when `agentIds` returns others than before. */
   agentIdsChanged(): void {
     this.#sizes = shardSizes(this.#options.agentIds(), this.#shardCount);
     this.#isDue = true;
-    this.#bell.ring();
-    // A shard that stays may have got agent IDs or lost them.
+    this.#notifier.notify();
+    // The agent IDs of an owned shard may have changed.
     if (this.#owner.owned.size > 0) void this.#owner.announce();
   }
 
@@ -204,7 +205,7 @@ export class LaneShares {
     };
   }
 
-  /** Shares until the signal aborts; then gives everything up, within a few seconds. Never rejects. */
+  /** Runs until the signal aborts, then releases everything within a few seconds. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const stop = new AbortController();
     const onAbort = () => stop.abort(signal.reason);
@@ -213,24 +214,24 @@ export class LaneShares {
     const beside = [this.#join(stop.signal), this.#watch(stop.signal)];
     while (!stop.signal.aborted) {
       const waitMs = this.#step(stop.signal);
-      await this.#bell.wait(waitMs, this.#options.clock, stop.signal);
+      await this.#notifier.wait(waitMs, this.#options.clock, stop.signal);
     }
     signal.removeEventListener("abort", onAbort);
     await this.#giveUp();
     await Promise.all(beside);
   }
 
-  /** What is due now; gives the time until something else is. */
+  /** Does what is due; returns the time until the next step. */
   #step(signal: AbortSignal): number {
     const validForMs = this.#membership.validForMs;
     this.#noteValidity(validForMs > 0);
     const waits = [validForMs > 0 ? validForMs : IDLE_MS];
     if (validForMs > 0) {
       const known = this.#view.members.get(this.#membership.leaseName);
-      if (!known) this.#joins.forget();
-      const joins = this.#joins.look([...this.#view.members.values()].map(({ identity }) => identity));
+      if (!known) this.#debouncer.forget();
+      const joins = this.#debouncer.look([...this.#view.members.values()].map(({ identity }) => identity));
       if (joins.changed) this.#isDue = true;
-      waits.push(joins.waitMs, this.#deaths.step(signal), this.#owner.retryInMs);
+      waits.push(joins.waitMs, this.#detector.step(signal), this.#owner.retryInMs);
       if (this.#isDue || this.#owner.retryInMs <= 0) {
         const nowMs = this.#options.clock.monotonicMs();
         const pauseMs = this.#plannedMs + PLAN_PAUSE_MS - nowMs;
@@ -252,7 +253,7 @@ export class LaneShares {
       const identity = this.#owner.holderOf(shard);
       return identity !== undefined && present.has(identity) ? identity : undefined;
     };
-    // Those of a member that is not counted yet are nobody else's to take: `ShardOwner` sees to that.
+    // `ShardOwner` leaves shards alone whose holder is a member that does not count yet.
     const targets = assignShards(this.#sizes.keys(), members, holder);
     const own = new Set<number>();
     for (const [shard, target] of targets) if (target === this.#identity) own.add(shard);
@@ -278,7 +279,7 @@ export class LaneShares {
     this.#options.log.info({ members, shards, of: this.#sizes.size }, "lanes distributed");
   }
 
-  /** Not before it sees the others: they would leave its part to one that cannot take it. */
+  /** Joins only after it sees the others: they would reserve its part too early. */
   async #join(signal: AbortSignal): Promise<void> {
     const isSynced = await this.#view.synced.then(
       () => true,
@@ -287,13 +288,13 @@ export class LaneShares {
     if (isSynced) await this.#membership.run(signal);
   }
 
-  /** All at once, so that no clock is read for each of a hundred thousand. */
+  /** One snapshot, so that the clock is not read for each of 100,000 agent IDs. */
   #announce(): Promise<void> {
     const owned = new Set(this.isValid ? this.#owner.owned : []);
     return this.#options.onOwned((agentId) => owned.has(shardOf(agentId, this.#shardCount)));
   }
 
-  /** What was owned under another identity is anybody's. */
+  /** Shards of the old identity may already belong to others. */
   #noteIdentity(): void {
     if (this.#membership.identity === this.#identity) return;
     this.#identity = this.#membership.identity;
@@ -301,7 +302,7 @@ export class LaneShares {
     this.#owner.loseAll();
   }
 
-  /** A watch whose socket is dead says nothing, while own renewals go through: then it is begun anew. */
+  /** Restarts the watch when its connection is dead, although renewals succeed. */
   async #watch(signal: AbortSignal): Promise<void> {
     const end = () => this.#watching.abort(signal.reason);
     signal.addEventListener("abort", end, { once: true });
@@ -317,9 +318,14 @@ export class LaneShares {
     this.#isStopped = true;
     this.#owner.loseAll();
     const quiet = this.#owner.announce();
-    const stopped = bounded(clock, this.#timings.stopMs, new AbortController().signal, () => quiet);
+    const stopped = withRequestTimeout(
+      clock,
+      this.#timings.stopMs,
+      new AbortController().signal,
+      () => quiet,
+    );
     if (!(await stopped.catch(() => false))) {
-      // Whoever takes over while a lane still asks would not be alone: the Lease may run out instead.
+      // A lane may still be polling, so that the next owner would not be alone.
       log.warn({}, "lanes not stopped in time, leaving lease to expire");
       return;
     }

@@ -4,9 +4,9 @@ import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import { KINDS } from "../client/kinds.ts";
 import { isKubernetesError, KubernetesError } from "../client/kubernetes-error.ts";
-import { Bell } from "./bell.ts";
-import { bounded } from "./bounded.ts";
-import type { CertainTime, Moment } from "./certain-time.ts";
+import type { ElapsedTime, Moment } from "./elapsed-time.ts";
+import { Notifier } from "./notifier.ts";
+import { withRequestTimeout } from "./request-timeout.ts";
 import {
   findLease,
   holderOf,
@@ -18,41 +18,41 @@ import {
 } from "./share-lease.ts";
 import type { Timings } from "./timings.ts";
 
-export interface MembershipParts {
+export interface MembershipOptions {
   readonly cluster: ShareCluster;
   readonly group: string;
-  /** The same after a restart, and no other replica's: the pod's name. */
+  /** Unique, and the same after a restart: the pod's name. */
   readonly member: string;
   readonly clock: Clock;
-  readonly time: CertainTime;
+  readonly time: ElapsedTime;
   readonly log: Logger;
   readonly random: () => number;
   readonly timings: Timings;
-  /** It joined, renewed, or was deposed. Must not throw. */
+  /** The replica joined, renewed, or was evicted. Must not throw. */
   readonly onChange: () => void;
 }
 
 /**
- * This replica's own Lease. Each joining has an identity of its own that never comes back, so that what an identity held is
- * free for good once its Lease is gone. Whoever deposes a member deletes the very version of its Lease that has
- * not changed for long enough: as long as a renewal goes through, nobody has.
+ * This replica's own Lease. The replica uses a new identity every time it joins, so that what an identity held is free
+ * once its Lease is gone. To evict a member, another replica deletes the exact version of its Lease that has not
+ * changed for too long: as long as a renewal succeeds, nothing was deleted.
  */
 export class Membership {
-  readonly #parts: MembershipParts;
+  readonly #options: MembershipOptions;
   readonly #name: string;
-  readonly #bell = new Bell();
+  readonly #notifier = new Notifier();
   #identity: string;
   #lease: ShareLease | undefined;
-  /** When the last renewal that was answered had been sent. */
+  /** When the last successful renewal was sent. */
   #renewed: Moment | undefined;
-  /** Another process of this name, and since when its Lease is known to be as it is. */
+  /** Another process with this name, and since when its Lease is unchanged. */
   #other: { readonly lease: ShareLease; readonly sinceMs: number } | undefined;
   #problem: string | undefined;
 
-  constructor(parts: MembershipParts) {
-    this.#parts = parts;
-    this.#name = memberLeaseName(parts.group, parts.member);
-    this.#identity = identityOf(parts.member, parts.random);
+  constructor(options: MembershipOptions) {
+    this.#options = options;
+    this.#name = memberLeaseName(options.group, options.member);
+    this.#identity = identityOf(options.member, options.random);
   }
 
   get identity(): string {
@@ -63,30 +63,30 @@ export class Membership {
     return this.#name;
   }
 
-  /** Why it is not a member, or may soon not be one. */
+  /** Why the membership is lost or at risk. */
   get problem(): string | undefined {
     return this.#problem;
   }
 
-  /** Certainly a member, whatever the others see: nobody may depose it yet. */
+  /** Whether this replica is certainly a member: no other may evict it yet. */
   get isValid(): boolean {
     return this.validForMs > 0;
   }
 
   get validForMs(): number {
-    const { time, timings } = this.#parts;
+    const { time, timings } = this.#options;
     if (!this.#lease || !this.#renewed) return 0;
     return Math.max(0, timings.renewDeadlineMs - time.since(this.#renewed));
   }
 
-  /** Somebody else saw that the Lease is not as it should be. */
+  /** Renews now, because the Lease may be gone. */
   checkNow(): void {
-    this.#bell.ring();
+    this.#notifier.notify();
   }
 
-  /** Joins and stays a member until the signal aborts. Never rejects. */
+  /** Joins, and stays a member until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, timings } = this.#parts;
+    const { clock, timings } = this.#options;
     while (!signal.aborted) {
       const sentMs = clock.monotonicMs();
       let waitMs: number;
@@ -97,21 +97,21 @@ export class Membership {
         if (signal.aborted) return;
         this.#fail(thrown);
         waitMs = timings.retryMs;
-        // What only an operator can mend is not asked for all the time.
+        // Only an operator can fix these.
         if (isKubernetesError(thrown, "forbidden", "unauthorized", "invalid", "no-such-kind", "not-found"))
           waitMs = timings.renewIntervalMs;
       }
-      await this.#bell.wait(waitMs, clock, signal);
+      await this.#notifier.wait(waitMs, clock, signal);
     }
   }
 
-  /** Lets go of everything that its identity holds, at once. Only for one that asks for nothing any more. Never rejects. */
+  /** Deletes the Lease, which frees everything its identity holds. Call when nothing polls any more. Never rejects. */
   async leave(): Promise<void> {
-    const { cluster, clock, log, timings } = this.#parts;
+    const { cluster, clock, log, timings } = this.#options;
     const identity = this.#identity;
     this.#renewed = undefined;
     try {
-      await bounded(clock, timings.stopMs, new AbortController().signal, async (bound) => {
+      await withRequestTimeout(clock, timings.stopMs, new AbortController().signal, async (bound) => {
         for (;;) {
           try {
             const lease = this.#lease ?? (await findLease(cluster, this.#name, bound));
@@ -132,15 +132,15 @@ export class Membership {
   }
 
   get #at() {
-    return { namespace: this.#parts.cluster.namespace, name: this.#name };
+    return { namespace: this.#options.cluster.namespace, name: this.#name };
   }
 
-  /** Gives the time until the next step, from when this one began. */
+  /** Returns the time until the next step, from the start of this one. */
   async #join(signal: AbortSignal): Promise<number> {
-    const { cluster, time, timings } = this.#parts;
+    const { cluster, time, timings } = this.#options;
     const sent = time.now();
     try {
-      this.#lease = await this.#bounded(signal, (bound) =>
+      this.#lease = await this.#request(signal, (bound) =>
         cluster.create(KINDS.lease, cluster.namespace, this.#text(), ShareLease, bound),
       );
     } catch (thrown) {
@@ -152,10 +152,10 @@ export class Membership {
     return timings.renewIntervalMs;
   }
 
-  /** There is a Lease of this name: an own one whose answer was lost, or that of another process. */
+  /** The Lease exists: ours, if a response was lost, or that of another process. */
   async #meet(signal: AbortSignal): Promise<number> {
-    const { cluster, clock, log, timings } = this.#parts;
-    const found = await this.#bounded(signal, (bound) => findLease(cluster, this.#name, bound));
+    const { cluster, clock, log, timings } = this.#options;
+    const found = await this.#request(signal, (bound) => findLease(cluster, this.#name, bound));
     if (!found) return 0;
     if (holderOf(found) === this.#identity) {
       this.#lease = found;
@@ -166,14 +166,14 @@ export class Membership {
     const seen = this.#other?.lease.metadata;
     if (seen?.uid !== uid || seen.resourceVersion !== resourceVersion) {
       if (seen?.uid === uid) {
-        const problem = `another replica is called ${this.#parts.member}, too`;
+        const problem = `another replica is called ${this.#options.member}, too`;
         if (this.#problem !== problem)
           log.warn({ lease: this.#name, holder: holderOf(found) }, "duplicate replica name, waiting");
         this.#problem = problem;
       }
       this.#other = { lease: found, sinceMs: nowMs };
     } else if (this.#other && nowMs - this.#other.sinceMs >= timings.leaseDurationMs) {
-      await this.#bounded(signal, (bound) =>
+      await this.#request(signal, (bound) =>
         cluster.remove(KINDS.lease, this.#at, { uid, resourceVersion }, bound),
       );
       return 0;
@@ -182,21 +182,21 @@ export class Membership {
   }
 
   async #renew(lease: ShareLease, signal: AbortSignal): Promise<number> {
-    const { cluster, time, timings } = this.#parts;
+    const { cluster, time, timings } = this.#options;
     const sent = time.now();
     try {
-      const renewed = await this.#bounded(signal, (bound) =>
+      const renewed = await this.#request(signal, (bound) =>
         cluster.replace(KINDS.lease, this.#at, this.#text(lease), ShareLease, bound),
       );
       if (renewed.metadata.uid !== lease.metadata.uid) {
-        // An API that makes a new one of a PUT all the same: this member was deposed, whatever it now says.
+        // The API created a new Lease, so the old one was deleted: this replica was evicted.
         this.#becomeAnother();
         return 0;
       }
       this.#lease = renewed;
     } catch (thrown) {
       if (!isKubernetesError(thrown, "conflict", "not-found")) throw thrown;
-      const found = await this.#bounded(signal, (bound) => findLease(cluster, this.#name, bound));
+      const found = await this.#request(signal, (bound) => findLease(cluster, this.#name, bound));
       if (found && holderOf(found) === this.#identity) this.#lease = found;
       else this.#becomeAnother();
       return 0;
@@ -206,7 +206,7 @@ export class Membership {
   }
 
   #text(before?: ShareLease) {
-    const { group, clock, timings } = this.#parts;
+    const { group, clock, timings } = this.#options;
     return leaseText({
       group,
       role: "member",
@@ -219,7 +219,7 @@ export class Membership {
   }
 
   #succeed(sent: Moment): void {
-    const { log, onChange } = this.#parts;
+    const { log, onChange } = this.#options;
     this.#renewed = sent;
     if (this.#problem !== undefined) log.info({ lease: this.#name }, "lease renewal recovered");
     this.#problem = undefined;
@@ -227,7 +227,7 @@ export class Membership {
   }
 
   #becomeAnother(): void {
-    const { log, member, random, onChange } = this.#parts;
+    const { log, member, random, onChange } = this.#options;
     log.warn({ lease: this.#name }, "replica evicted, rejoining");
     this.#lease = undefined;
     this.#renewed = undefined;
@@ -236,7 +236,7 @@ export class Membership {
   }
 
   #fail(thrown: unknown): void {
-    const { log } = this.#parts;
+    const { log } = this.#options;
     const error = textOf(thrown);
     logOutage(
       log,
@@ -247,8 +247,8 @@ export class Membership {
     this.#problem = error;
   }
 
-  #bounded<T>(signal: AbortSignal, work: (bound: AbortSignal) => Promise<T>): Promise<T> {
-    const { clock, timings } = this.#parts;
-    return bounded(clock, timings.requestTimeoutMs, signal, work);
+  #request<T>(signal: AbortSignal, work: (bound: AbortSignal) => Promise<T>): Promise<T> {
+    const { clock, timings } = this.#options;
+    return withRequestTimeout(clock, timings.requestTimeoutMs, signal, work);
   }
 }

@@ -1,7 +1,7 @@
 import { KINDS } from "../client/kinds.ts";
 import type { NeededRight } from "../client/needed-right.ts";
 
-/** What sharing lanes among replicas needs; without one of them a replica owns no lane. */
+/** For sharing lanes; without one of them a replica owns no lane. */
 export const RIGHTS: readonly NeededRight[] = [
   {
     group: KINDS.lease.group,

@@ -4,13 +4,13 @@ import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import { KINDS } from "../client/kinds.ts";
 import { isKubernetesError } from "../client/kubernetes-error.ts";
-import { bounded } from "./bounded.ts";
 import type { Membership } from "./membership.ts";
+import { withRequestTimeout } from "./request-timeout.ts";
 import { holderOf, leaseText, type ShareCluster, ShareLease, shardLeaseName } from "./share-lease.ts";
 import type { ShareView } from "./share-view.ts";
 import type { Timings } from "./timings.ts";
 
-export interface ShardOwnerParts {
+export interface ShardOwnerOptions {
   readonly cluster: ShareCluster;
   readonly group: string;
   readonly clock: Clock;
@@ -19,22 +19,21 @@ export interface ShardOwnerParts {
   readonly view: ShareView;
   readonly membership: Pick<Membership, "identity" | "isValid">;
   readonly writesAtATime: number;
-  /** Takes what is owned over to the lanes; resolves when nothing is asked for as anybody else. */
+  /** Tells the lanes what is owned; resolves when no poll for anything else is in flight. */
   readonly announce: () => Promise<void>;
-  /** Another step may be due. Must not throw. */
   readonly onChange: () => void;
 }
 
 /**
- * The shards that this replica owns: those whose claim the API has answered, until it gives them up or is deposed. What
- * the watch shows is only what claims are tried by; each is a write on the very version that was seen to be free.
+ * The shards that this replica owns: from the API's confirmation of the claim until their release or an eviction. The
+ * watch only shows which claims to try; each claim is a write to the exact version that was seen to be free.
  */
 export class ShardOwner {
-  readonly #parts: ShardOwnerParts;
+  readonly #options: ShardOwnerOptions;
   readonly #owned = new Set<number>();
-  /** Being written. */
+  /** Shards with a write in flight. */
   readonly #busy = new Set<number>();
-  /** The version on which a write was tried, and when: the watch has yet to show what came of it. */
+  /** The version that a write replaced, and when: the watch has not shown the result yet. */
   readonly #basis = new Map<number, { readonly version: string; readonly sinceMs: number }>();
   #aim: ReadonlySet<number> = new Set();
   #problem: string | undefined;
@@ -43,52 +42,55 @@ export class ShardOwner {
   #announced: Promise<boolean> = Promise.resolve(true);
   #next: Promise<boolean> | undefined;
 
-  constructor(parts: ShardOwnerParts) {
-    this.#parts = parts;
+  constructor(options: ShardOwnerOptions) {
+    this.#options = options;
   }
 
   get owned(): ReadonlySet<number> {
     return this.#owned;
   }
 
-  /** Why some are not taken or given up. */
+  /** Why claims or releases fail. */
   get problem(): string | undefined {
     return this.#problem;
   }
 
-  /** Until something failed may be tried again. */
+  /** Until the next retry. */
   get retryInMs(): number {
-    return this.#retryAtMs - this.#parts.clock.monotonicMs();
+    return this.#retryAtMs - this.#options.clock.monotonicMs();
   }
 
   has(shard: number): boolean {
     return this.#owned.has(shard);
   }
 
-  /** Undefined when it is free; the holder may have left. */
+  /** Undefined if the shard is free. The holder may have left. */
   holderOf(shard: number): string | undefined {
-    if (this.#owned.has(shard)) return this.#parts.membership.identity;
-    const seen = this.#parts.view.shard(shard);
+    if (this.#owned.has(shard)) return this.#options.membership.identity;
+    const seen = this.#options.view.shard(shard);
     return seen && holderOf(seen);
   }
 
-  /** Owns nothing any more; for one that is deposed, or stops and then leaves. */
+  /** Drops all shards, after an eviction or before leaving. */
   loseAll(): void {
     if (this.#owned.size === 0) return;
     this.#owned.clear();
     void this.announce();
   }
 
-  /** Tells the lanes, once at a time. Resolves to whether all that was lost before the call has gone quiet; never rejects. */
+  /**
+   * Tells the lanes, one call at a time. Resolves to whether everything lost before the call has stopped polling.
+   * Never rejects.
+   */
   announce(): Promise<boolean> {
     if (this.#next) return this.#next;
     this.#next = this.#announced.then(async () => {
       this.#next = undefined;
       try {
-        await this.#parts.announce();
+        await this.#options.announce();
         return true;
       } catch (thrown) {
-        this.#parts.log.error({ error: textOf(thrown) }, "lane update failed, retrying");
+        this.#options.log.error({ error: textOf(thrown) }, "lane update failed, retrying");
         return false;
       }
     });
@@ -96,9 +98,9 @@ export class ShardOwner {
     return this.#next;
   }
 
-  /** Takes these as they become free and gives all others up. */
+  /** Claims these shards as they become free, and releases all others. */
   aim(shards: ReadonlySet<number>, signal: AbortSignal): void {
-    const { clock, membership, view } = this.#parts;
+    const { clock, membership, view } = this.#options;
     this.#aim = shards;
     this.#loseWhatOthersHold();
     if (!membership.isValid || clock.monotonicMs() < this.#notBeforeMs) return;
@@ -106,7 +108,7 @@ export class ShardOwner {
     const releases: number[] = [];
     for (const shard of this.#owned) if (!shards.has(shard) && !this.#busy.has(shard)) releases.push(shard);
     for (const [shard, lease] of view.shards) {
-      // Held in this replica's name by a write whose answer was lost.
+      // Held by us through a write whose response was lost.
       if (holderOf(lease) !== membership.identity || this.#owned.has(shard)) continue;
       if (!shards.has(shard) && this.#isSettled(shard)) releases.push(shard);
     }
@@ -121,7 +123,7 @@ export class ShardOwner {
   }
 
   #claimNext(signal: AbortSignal): void {
-    const { membership, view, writesAtATime } = this.#parts;
+    const { membership, view, writesAtATime } = this.#options;
     if (!membership.isValid || signal.aborted || this.retryInMs < Number.POSITIVE_INFINITY) return;
     for (const shard of this.#aim) {
       if (this.#busy.size >= writesAtATime) return;
@@ -133,21 +135,21 @@ export class ShardOwner {
     }
   }
 
-  /** Whether the watch has shown what came of the last write. */
+  /** Whether the watch has shown the result of the last write. */
   #isSettled(shard: number): boolean {
     if (this.#busy.has(shard)) return false;
     const basis = this.#basis.get(shard);
     if (basis === undefined) return true;
-    const { clock, timings, view } = this.#parts;
+    const { clock, timings, view } = this.#options;
     const isOld = clock.monotonicMs() - basis.sinceMs > timings.leaseDurationMs;
     if (!isOld && basis.version === versionOf(view.shard(shard))) return false;
     this.#basis.delete(shard);
     return true;
   }
 
-  /** Somebody wrote over it, which no replica does: better to stop at once. */
+  /** Something other than a replica changed the Leases: stop using the shards. */
   #loseWhatOthersHold(): void {
-    const { membership, view, log } = this.#parts;
+    const { membership, view, log } = this.#options;
     let lost = 0;
     for (const shard of this.#owned) {
       const lease = view.shard(shard);
@@ -162,10 +164,10 @@ export class ShardOwner {
   }
 
   async #claim(shard: number, signal: AbortSignal): Promise<void> {
-    const { membership } = this.#parts;
+    const { membership } = this.#options;
     const { identity } = membership;
     await this.#write(shard, identity, signal, () => {
-      // The answer may have come after the membership, or as this replica stops.
+      // The response may be late: the identity has changed, or the worker stops.
       if (signal.aborted || membership.identity !== identity) return;
       this.#owned.add(shard);
       void this.announce();
@@ -174,7 +176,7 @@ export class ShardOwner {
   }
 
   async #release(shards: readonly number[], signal: AbortSignal): Promise<void> {
-    const { membership, writesAtATime } = this.#parts;
+    const { membership, writesAtATime } = this.#options;
     const { identity } = membership;
     const left = shards.values();
     if (!(await this.announce())) {
@@ -189,7 +191,7 @@ export class ShardOwner {
       }
     };
     await Promise.all(Array.from({ length: writesAtATime }, some));
-    this.#parts.onChange();
+    this.#options.onChange();
   }
 
   async #write(
@@ -198,13 +200,13 @@ export class ShardOwner {
     signal: AbortSignal,
     onAnswer?: () => void,
   ): Promise<void> {
-    const { cluster, group, clock, timings, view, log } = this.#parts;
+    const { cluster, group, clock, timings, view, log } = this.#options;
     const before = view.shard(shard);
     const basis = { version: versionOf(before), sinceMs: clock.monotonicMs() };
     const name = shardLeaseName(group, shard);
     const lease = leaseText({ group, role: "shard", name, holder, nowMs: clock.now(), before });
     try {
-      await bounded(clock, timings.requestTimeoutMs, signal, (bound) =>
+      await withRequestTimeout(clock, timings.requestTimeoutMs, signal, (bound) =>
         before
           ? cluster.replace(KINDS.lease, { namespace: cluster.namespace, name }, lease, ShareLease, bound)
           : cluster.create(KINDS.lease, cluster.namespace, lease, ShareLease, bound),
@@ -215,7 +217,7 @@ export class ShardOwner {
       onAnswer?.();
     } catch (thrown) {
       if (signal.aborted) return;
-      // Somebody was faster, and the watch will say who.
+      // Another replica was faster; the watch will show it.
       if (isKubernetesError(thrown, "conflict", "already-exists", "not-found")) {
         this.#basis.set(shard, basis);
       } else {
@@ -231,19 +233,19 @@ export class ShardOwner {
       }
     } finally {
       this.#busy.delete(shard);
-      this.#parts.onChange();
+      this.#options.onChange();
     }
   }
 
   #wait(): void {
-    const { clock, timings } = this.#parts;
+    const { clock, timings } = this.#options;
     this.#notBeforeMs = clock.monotonicMs() + timings.retryMs;
     this.#retryAtMs = this.#notBeforeMs;
-    this.#parts.onChange();
+    this.#options.onChange();
   }
 }
 
-/** Of one that there is not: empty. */
+/** Empty for no Lease. */
 function versionOf(lease: ShareLease | undefined): string {
   return lease?.metadata.resourceVersion ?? "";
 }

@@ -1,8 +1,8 @@
 import { stableHash } from "./stable-hash.ts";
 
 /**
- * Agent IDs change their owner by the shard. Many enough that 50 replicas differ by a tenth, few enough that one Lease each
- * is nothing to an API server. Never to be changed: replicas of two versions would not agree on who owns what.
+ * Agent IDs are assigned in shards: enough of them that 50 replicas differ by a tenth, few enough that a Lease each
+ * does not burden an API server. Never change this: replicas of two versions would disagree about owners.
  */
 export const SHARDS = 512;
 
@@ -10,7 +10,7 @@ export function shardOf(agentId: string, shards: number = SHARDS): number {
   return stableHash(agentId) % shards;
 }
 
-/** How many agent IDs each shard has, in the order of the shards; those without any are left out. */
+/** The number of agent IDs per shard, in the order of the shards, without empty ones. */
 export function shardSizes(
   agentIds: readonly string[],
   shards: number = SHARDS,

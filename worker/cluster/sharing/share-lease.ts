@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 import type { Cluster } from "../client/cluster.ts";
 import { KINDS } from "../client/kinds.ts";
 
-/** As much of a cluster as the sharing of lanes needs. */
+/** The part of a cluster that sharing lanes needs. */
 export type ShareCluster = Pick<Cluster, "create" | "replace" | "remove" | "list" | "watch" | "namespace">;
 
 /** What a Lease of a group is for. */
@@ -13,7 +13,7 @@ export const ROLE_LABEL = "pbnj-worker/share";
 const GROUP_LABEL = "pbnj-worker/share-group";
 const ACTION_ANNOTATION = "pbnj-worker/action";
 
-/** What is read of a Lease. */
+/** The fields of a Lease that are read. */
 export const ShareLease = z.object({
   metadata: z.object({
     name: z.string(),
@@ -32,12 +32,12 @@ export const ShareLease = z.object({
 });
 export type ShareLease = z.infer<typeof ShareLease>;
 
-/** Undefined when nobody holds it. */
+/** Undefined if the Lease is free. */
 export function holderOf({ spec }: ShareLease): string | undefined {
   return spec?.holderIdentity || undefined;
 }
 
-/** The `actionKey` of the action that is at the BMC. */
+/** The `actionKey` of the action that uses the BMC. */
 export function actionOf({ metadata }: ShareLease): string | undefined {
   return metadata.annotations?.[ACTION_ANNOTATION];
 }
@@ -60,7 +60,7 @@ export function bmcLeaseName(group: string, key: string): string {
   return `${group}-bmc-${createHash("sha256").update(key).digest("hex").slice(0, 40)}`;
 }
 
-/** What distinguishes a process from an earlier or another one of the same member name. */
+/** Distinguishes processes with the same member name. */
 const INCARNATION = /_[0-9a-f]{8}$/;
 
 export function identityOf(member: string, random: () => number): string {
@@ -68,7 +68,7 @@ export function identityOf(member: string, random: () => number): string {
   return `${nameable(member)}_${bits.toString(16).padStart(8, "0")}`;
 }
 
-/** The member's name as it is in the names of Leases. */
+/** The member's name, as in the names of Leases. */
 export function memberOf(identity: string): string {
   return identity.replace(INCARNATION, "");
 }
@@ -84,17 +84,17 @@ export interface LeaseText {
   readonly name: string;
   /** Undefined for a Lease that is free. */
   readonly holder: string | undefined;
-  /** Wall clock, for people: nobody compares it. */
+  /** Wall clock, for display only. */
   readonly nowMs: number;
   readonly leaseDurationMs?: number;
   readonly actionKey?: string | undefined;
-  /** What it takes the place of. */
+  /** The version to replace. */
   readonly before?: ShareLease | undefined;
 }
 
 /**
- * A Lease to be sent. The uid goes along with the resource version: a PUT creates a Lease that was deleted meanwhile (its
- * strategy's AllowCreateOnUpdate), unless it names the uid of the one that it means.
+ * The body of a Lease. It contains the UID because a PUT without it creates a Lease that was deleted meanwhile
+ * (AllowCreateOnUpdate).
  */
 export function leaseText({
   group,
@@ -129,7 +129,7 @@ export function leaseText({
   };
 }
 
-/** The one Lease of that name; undefined when there is none. A list is never behind what was written before it. */
+/** The Lease of that name, if it exists. Uses a list, which is never stale. */
 export async function findLease(
   cluster: ShareCluster,
   name: string,
@@ -140,14 +140,14 @@ export async function findLease(
   return items[0];
 }
 
-/** RFC 3339 with six digits after the point, as the API reads no other. */
+/** RFC 3339 with six fractional digits, the only form that the API accepts. */
 function microTime(ms: number): string {
   return new Date(ms).toISOString().replace("Z", "000Z");
 }
 
 const LONGEST_MEMBER = 150;
 
-/** A host name is a name of an object as it is; any other is made one, and stays distinct. */
+/** Makes a valid object name, distinct for each member. Host names stay as they are. */
 function nameable(member: string): string {
   if (member.length <= LONGEST_MEMBER && /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(member)) return member;
   const plain = member.toLowerCase().replace(/[^a-z0-9]+/g, "-");

@@ -11,40 +11,40 @@ import {
   shardNumberOf,
 } from "./share-lease.ts";
 
-export interface ShareViewParts {
+export interface ShareViewOptions {
   readonly cluster: ShareCluster;
   readonly group: string;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Members came or went, or a shard changed: not for renewals. Must not throw. */
+  /** Members or shards changed; not called for renewals. Must not throw. */
   readonly onChange: () => void;
-  /** A member's Lease is new or renewed. Must not throw. */
-  readonly onSign: (leaseName: string) => void;
+  /** A Lease of a member was created or renewed. Must not throw. */
+  readonly onRenewal: (leaseName: string) => void;
 }
 
 /** A member as its Lease shows it. */
-export interface SeenMember {
+export interface ObservedMember {
   readonly identity: string;
   readonly lease: ShareLease;
-  /** When this version of its Lease came, by the monotonic clock. */
+  /** When this version of its Lease arrived, by the monotonic clock. */
   readonly changedMs: number;
 }
 
 /**
- * The group as the API tells it. All Leases come by one watch, in the order in which they were written: who sees a shard's
- * holder has seen that holder join, so that one who is not there has left for good.
+ * The group's Leases. One watch delivers all of them in the order of their writes: a replica that sees a shard's
+ * holder has seen that holder join, so a holder that is not a member has left.
  */
 export class ShareView {
-  readonly #parts: ShareViewParts;
+  readonly #options: ShareViewOptions;
   readonly #objects: WatchedObjects<ShareLease>;
   /** By the name of the Lease. */
-  readonly #members = new Map<string, SeenMember>();
+  readonly #members = new Map<string, ObservedMember>();
   readonly #shards = new Map<number, ShareLease>();
   #identities: ReadonlySet<string> = new Set();
 
-  constructor(parts: ShareViewParts) {
-    this.#parts = parts;
-    const { cluster, group, clock, log } = parts;
+  constructor(options: ShareViewOptions) {
+    this.#options = options;
+    const { cluster, group, clock, log } = options;
     this.#objects = new WatchedObjects({
       cluster,
       kind: KINDS.lease,
@@ -56,18 +56,18 @@ export class ShareView {
     });
   }
 
-  /** Resolves when all of it has been seen once; rejects when `run` ends before. */
+  /** Resolves after the first list; rejects if `run` ends before. */
   get synced(): Promise<void> {
     return this.#objects.synced;
   }
 
-  /** Why it may be behind. */
+  /** Why the view may be stale. */
   get problem(): string | undefined {
     const { state } = this.#objects;
     return state.kind === "failing" ? state.error.message : undefined;
   }
 
-  get members(): ReadonlyMap<string, SeenMember> {
+  get members(): ReadonlyMap<string, ObservedMember> {
     return this.#members;
   }
 
@@ -83,18 +83,18 @@ export class ShareView {
     return this.#shards;
   }
 
-  /** After a time in which nothing was heard nobody's silence means anything. */
+  /** Restarts all silence timers, because the watch itself was silent. */
   forgetSilences(): void {
-    const changedMs = this.#parts.clock.monotonicMs();
+    const changedMs = this.#options.clock.monotonicMs();
     for (const [name, member] of this.#members) this.#members.set(name, { ...member, changedMs });
   }
 
   forgetSilence(leaseName: string): void {
     const member = this.#members.get(leaseName);
-    if (member) this.#members.set(leaseName, { ...member, changedMs: this.#parts.clock.monotonicMs() });
+    if (member) this.#members.set(leaseName, { ...member, changedMs: this.#options.clock.monotonicMs() });
   }
 
-  /** Until the signal aborts; may be run again, and goes on where it was. Never rejects. */
+  /** Runs until the signal aborts; a further run resumes. Never rejects. */
   run(signal: AbortSignal): Promise<void> {
     return this.#objects.run(signal);
   }
@@ -109,26 +109,26 @@ export class ShareView {
   #takeMember(lease: ShareLease, present: boolean): void {
     const { name, resourceVersion } = lease.metadata;
     const seen = this.#members.get(name);
-    // A list that begins a watch anew repeats what was known: no sign of life.
+    // A repeated list repeats known Leases: not a renewal.
     if (present && seen?.lease.metadata.resourceVersion === resourceVersion) return;
     const identity = present ? holderOf(lease) : undefined;
     const before = seen?.identity;
     if (identity === undefined) this.#members.delete(name);
-    else this.#members.set(name, { identity, lease, changedMs: this.#parts.clock.monotonicMs() });
+    else this.#members.set(name, { identity, lease, changedMs: this.#options.clock.monotonicMs() });
     if (identity !== before) {
       this.#identities = new Set([...this.#members.values()].map((member) => member.identity));
-      this.#parts.onChange();
+      this.#options.onChange();
     }
-    if (present) this.#parts.onSign(name);
+    if (present) this.#options.onRenewal(name);
   }
 
   #takeShard(lease: ShareLease, present: boolean): void {
-    const shard = shardNumberOf(this.#parts.group, lease);
+    const shard = shardNumberOf(this.#options.group, lease);
     if (shard === undefined) return;
     const seen = this.#shards.get(shard)?.metadata.resourceVersion;
     if (present && seen === lease.metadata.resourceVersion) return;
     if (present) this.#shards.set(shard, lease);
     else this.#shards.delete(shard);
-    this.#parts.onChange();
+    this.#options.onChange();
   }
 }

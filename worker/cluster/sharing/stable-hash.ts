@@ -1,6 +1,6 @@
 /**
- * 32 bits that are the same in every process and version: replicas of two versions share lanes during an update.
- * FNV-1a, with the last mixing of MurmurHash3, as FNV alone spreads names that differ in their last digits badly.
+ * A 32-bit hash that is the same in every process and version, because replicas of two versions share lanes during an
+ * update. FNV-1a with MurmurHash3's finalizer: FNV alone spreads names that differ in their last digits badly.
  */
 export function stableHash(text: string): number {
   let hash = 0x811c9dc5;
@@ -10,7 +10,7 @@ export function stableHash(text: string): number {
   return mixed(hash);
 }
 
-/** One hash of two, which differs from that of the two the other way round. */
+/** Combines two hashes; the order matters. */
 export function combinedHash(one: number, other: number): number {
   return mixed(one ^ Math.imul(other + 1, 0x9e3779b1));
 }

@@ -1,18 +1,18 @@
-/** How long what takes in the sharing of lanes. The first three are those of client-go's leader election. */
+/** Timings of lane sharing. The first three are those of client-go's leader election. */
 export interface Timings {
-  /** A member whose Lease has not changed for that long, by the clock of whoever looks, is taken for dead. */
+  /** A member whose Lease has not changed for that long, by the observer's clock, counts as dead. */
   readonly leaseDurationMs: number;
-  /** A member that could not renew for that long asks for nothing more; the rest up to `leaseDurationMs` is its margin. */
+  /** A member that could not renew for that long stops polling; the rest up to `leaseDurationMs` is its margin. */
   readonly renewDeadlineMs: number;
   readonly renewIntervalMs: number;
-  /** For one answer: two of them and a pause fit between a renewal and the deadline. */
+  /** For one response: two of them and a pause fit between a renewal and the deadline. */
   readonly requestTimeoutMs: number;
   readonly retryMs: number;
-  /** Joining members are counted when nobody else has joined for that long... */
-  readonly joinQuietMs: number;
-  /** ...or the first of them has waited for that long: a rollout is shared out once, not once a replica. */
-  readonly joinLongestMs: number;
-  /** For giving everything up at the end. */
+  /** New members count when no other has joined for that long... */
+  readonly joinDebounceMs: number;
+  /** ...or the first of them has waited for that long: a rollout causes one rebalancing. */
+  readonly joinMaxWaitMs: number;
+  /** For releasing everything at the end. */
   readonly stopMs: number;
 }
 
@@ -22,7 +22,7 @@ export const TIMINGS: Timings = {
   renewIntervalMs: 5_000,
   requestTimeoutMs: 2_000,
   retryMs: 500,
-  joinQuietMs: 2_000,
-  joinLongestMs: 10_000,
+  joinDebounceMs: 2_000,
+  joinMaxWaitMs: 10_000,
   stopMs: 5_000,
 };

@@ -8,14 +8,14 @@ interface Watched {
   readonly controller: AbortController;
 }
 
-/** Tells the actions of Workflows that are deleted, or made anew under the same name. */
+/** Cancels actions whose Workflow was deleted, or recreated under the same name. */
 export class Deletions {
-  /** By workflow ID; kept until the Workflow is gone. */
+  /** By workflow ID. */
   readonly #watched = new Map<string, Watched>();
 
   /**
-   * Aborts when the Workflow of an action is deleted. Undefined for a Workflow that is not known to have that action, so that
-   * a watch that is behind, or sees another cluster, cancels nothing.
+   * Aborts when the Workflow of an action is deleted. Undefined for a Workflow that is not known to have that action,
+   * so that a stale watch, or one on another cluster, cancels nothing.
    */
   signalOf({ workflowId, actionId }: ActionId, known: WatchedWorkflow | undefined): AbortSignal | undefined {
     const watched = this.#watched.get(workflowId);

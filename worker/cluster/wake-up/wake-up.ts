@@ -17,14 +17,14 @@ export interface WakeUpOptions {
   readonly random?: () => number;
 }
 
-/** How rarely a server is asked that has nothing as far as the cluster tells: against what a watch may have missed. */
+/** How often an agent ID without a Workflow is polled for, in case the watch missed one. */
 const RARELY_MS = 15 * 60_000;
-/** A watch may be so far behind the server. */
+/** How stale a watch may be. */
 const BEHIND_MS = 10_000;
-/** Over so long the lanes come back to polling when the watch fails, so that they do not all come at once. */
+/** Spreads the lanes' polls when the watch fails. */
 const COME_BACK_MS = 10_000;
 
-/** Made once: an abort without a reason makes an error with its stack each time, and lanes are woken by the thousand. */
+/** Made once: an abort without a reason creates an error with a stack, and thousands of lanes are woken. */
 const WOKEN = new Error("woken up");
 
 /** Knows from the cluster's Workflows for which agent IDs the tink server may have an action. */
@@ -32,21 +32,25 @@ export class WakeUp implements Waking {
   readonly #options: WakeUpOptions;
   readonly #workflows: WatchedObjects<WatchedWorkflow>;
   readonly #deletions = new Deletions();
-  /** By agent ID: how many Workflows are addressed to it. */
+  /** Workflows per agent ID. */
   readonly #addressed = new Map<string, number>();
-  /** By agent ID: how many Workflows that are over the server may come to instead. */
+  /** By agent ID: finished Workflows that the server may pick instead. */
   readonly #blocking = new Map<string, number>();
   #stop: AbortSignal | undefined;
-  /** The server has served a Workflow that is not among those that are watched. */
+  /** The server served a Workflow outside the watched namespaces. */
   #isBlind = false;
-  /** By agent ID: what ends the rest of its lanes. */
+  /** By agent ID: wakes its lanes. */
   readonly #resting = new Map<string, Set<() => void>>();
 
   constructor(options: WakeUpOptions) {
     this.#options = options;
     const { cluster, namespace, clock, log } = options;
     this.#workflows = new WatchedObjects<WatchedWorkflow>({
-      ...{ cluster, clock, log, kind: KINDS.workflow, selection: { namespace } },
+      cluster,
+      kind: KINDS.workflow,
+      selection: { namespace },
+      clock,
+      log,
       project: watchedWorkflow,
       onState: ({ kind }) => {
         if (kind === "failing") this.#wakeAll();
@@ -59,7 +63,7 @@ export class WakeUp implements Waking {
     });
   }
 
-  /** Watches until the signal aborts. Never rejects. */
+  /** Runs until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     this.#stop = signal;
     await this.#workflows.run(signal);
@@ -69,7 +73,7 @@ export class WakeUp implements Waking {
     return !this.#isBlind && this.#workflows.isSynced && this.#workflows.state.kind === "watching";
   }
 
-  /** Before its first answer, good or bad. */
+  /** Before the first result, good or bad. */
   get isStarting(): boolean {
     return !this.isWatching && !this.#isBlind && this.#workflows.state.kind !== "failing";
   }
@@ -95,7 +99,7 @@ export class WakeUp implements Waking {
     return why;
   }
 
-  /** Whoever watches the wrong namespace would be woken by nothing, and is better asked all the time. */
+  /** With the wrong namespace no lane would be woken, so the lanes poll continuously. */
   served({ workflowId }: Pick<ActionId, "workflowId">, why: Wake): void {
     if (why !== "rarely" || !this.isWatching || this.#knows(workflowId)) return;
     const { clock, log, namespace } = this.#options;
@@ -114,7 +118,7 @@ export class WakeUp implements Waking {
     );
   }
 
-  /** As `ExecutorOptions.cancelOf`: aborts when the action's Workflow is deleted. */
+  /** See `ExecutorOptions.cancelOf`: aborts when the action's Workflow is deleted. */
   cancelOf(action: ActionId): AbortSignal | undefined {
     return this.#deletions.signalOf(action, this.#find(action.workflowId));
   }
@@ -131,7 +135,7 @@ export class WakeUp implements Waking {
     });
   }
 
-  /** Resolves to whether something ended the rest before its time. */
+  /** Resolves to whether the lane was woken before the time was over. */
   async #rest(agentId: string, ms: number, signal: AbortSignal): Promise<boolean> {
     const woken = new AbortController();
     const wake = () => woken.abort(WOKEN);
@@ -154,7 +158,7 @@ export class WakeUp implements Waking {
     for (const wake of this.#resting.get(agentId) ?? []) wake();
   }
 
-  /** Nobody can tell any more whom there is something for. */
+  /** Without the watch, every agent ID may have an action. */
   #wakeAll(): void {
     for (const agentId of [...this.#resting.keys()]) this.#wake(agentId);
   }

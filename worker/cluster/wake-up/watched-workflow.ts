@@ -1,9 +1,9 @@
 import { z } from "zod";
 
 /**
- * As much of a Workflow as tells whom it waits for, and which actions it has. `agentID` is written by Tinkerbell's controller
- * from 0.17 on; before that the tasks name their workers, and which one's turn it is the server alone knows. Actions have IDs
- * from 0.17 on.
+ * The fields of a Workflow that show which agent ID it waits for and which actions it has. From 0.17 on, Tinkerbell's
+ * controller writes `agentID`, and actions have IDs. Before, tasks name their workers, and only the server knows which
+ * task is next.
  */
 const Workflow = z.object({
   status: z
@@ -23,15 +23,15 @@ const Workflow = z.object({
 });
 
 export interface WatchedWorkflow {
-  /** The agent IDs for which it may have an action now. */
+  /** The agent IDs for which the Workflow may have an action now. */
   readonly agents: readonly string[];
-  /** The agent ID whose polls the server may refuse because of it, although another Workflow has an action. */
+  /** The agent ID whose polls the server may refuse because of this Workflow, although another one has an action. */
   readonly blocked?: string;
-  /** Empty once it is over, and where actions have no IDs. */
+  /** Empty for a finished Workflow, and if actions have no IDs. */
   readonly actionIds: readonly string[];
 }
 
-/** States in which the server serves actions, as both generations of it write them. */
+/** States in which the server serves actions, in both generations of Tinkerbell. */
 const OPEN_STATES = new Set(["", "PENDING", "RUNNING", "STATE_PENDING", "STATE_RUNNING"]);
 
 export function watchedWorkflow(object: unknown): WatchedWorkflow {
@@ -40,7 +40,8 @@ export function watchedWorkflow(object: unknown): WatchedWorkflow {
   if (!status) return CLOSED;
   const { state = "", agentID, tasks = [] } = status;
   if (!OPEN_STATES.has(state)) {
-    // The server looks at one Workflow of an agent ID per second, in no order, and this one may be it (tink server, GetAction).
+    // The server looks at one Workflow per agent ID and second, in no order, and may pick this one (tink server,
+    // GetAction).
     return agentID && tasks.length > 0 ? { ...CLOSED, blocked: agentID } : CLOSED;
   }
   const named = agentID ? [agentID] : tasks.map(({ worker }) => worker);
@@ -50,5 +51,5 @@ export function watchedWorkflow(object: unknown): WatchedWorkflow {
   };
 }
 
-/** One for the many Workflows that are over. */
+/** Shared by the many finished Workflows. */
 const CLOSED: WatchedWorkflow = { agents: [], actionIds: [] };

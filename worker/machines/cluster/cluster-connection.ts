@@ -7,12 +7,11 @@ import type { ClusterMachine } from "./machine-index.ts";
 import { type Algorithm, loginUse, SIGNING_KEY, signingUses } from "./secret-uses.ts";
 import { readSecretKeys, type SecretReader } from "./secret-values.ts";
 
-/** Which machine, and how its BMC is reached. */
 export interface Connectable extends Pick<ClusterMachine, "machine" | "at"> {
   readonly source: ConnectionSource;
 }
 
-/** The connection with its secrets as they are now. Throws as `readSecretKeys` does. */
+/** Reads the connection with its current secrets. Throws as `readSecretKeys` does. */
 export async function readConnection(
   { machine: { name }, at, source }: Connectable,
   cluster: SecretReader,
@@ -35,13 +34,13 @@ export async function readConnection(
   throw new BmcError("usage", `${issue?.path.join(".")} ${issue?.message}`);
 }
 
-/** The connection with its secrets left in Secrets of `namespace`; undefined where not all of them are there. */
+/** The connection with references to Secrets of `namespace`; undefined unless all of them are there. */
 export function mountConnection(
   { machine: { name }, at, source }: Connectable,
   namespace: string,
 ): MountedConnection | undefined {
   const { connection } = source;
-  // A header's value may be a token: what is in no Secret is not to stand in a pod's specification.
+  // A header may hold a token, which must not appear in a pod's specification.
   if (connection.providerOptions?.rpc?.request?.staticHeaders) return undefined;
   const login = loginUse(connection, at.namespace);
   const signing = signingUses(connection, at.namespace);

@@ -7,71 +7,69 @@ import type { Cluster } from "../../cluster/client/cluster.ts";
 import type { ConnectionReading, Inventory, Machine, MountedConnection } from "../inventory.ts";
 import { type Connectable, mountConnection, readConnection } from "./cluster-connection.ts";
 import { type ClusterSource, indexMachines, type MachineIndex } from "./machine-index.ts";
-import { machineRemarks, reasonOf } from "./machine-remarks.ts";
-import { Remarks } from "./remarks.ts";
+import { machineWarnings, reasonOf } from "./machine-warnings.ts";
+import { WarningLog } from "./warning-log.ts";
 import { type SourceState, WatchedSources } from "./watched-sources.ts";
 
 export interface ClusterInventoryOptions {
   readonly cluster: Pick<Cluster, "list" | "watch" | "get">;
   readonly sources: readonly ClusterSource[];
-  /** `*` is all namespaces. */
+  /** `*` means all namespaces. */
   readonly watchNamespace: string;
   readonly log: Logger;
   readonly clock: Clock;
-  /** Called once for what comes within a moment, the first time for all that was there. Must not throw. */
+  /** Called once per burst of changes, the first time for all machines. Must not throw. */
   readonly onChange: (changes: MachineChanges) => void;
 }
 
-/** Which names came and went; a machine that changed in itself is in neither. */
+/** Added and removed names; a machine whose object changed is in neither. */
 export interface MachineChanges {
   readonly added: readonly string[];
   readonly removed: readonly string[];
 }
 
-/** Whether all machines of the cluster were seen once. */
+/** Whether all sources were listed once. */
 export type Synced = { readonly ok: true } | { readonly ok: false; readonly reason: string };
 
-/** The inventory as it stands, for health and diagnosis. */
+/** For health and diagnosis. */
 export interface ClusterInventoryState {
   readonly machines: number;
-  /** Machines for which every action fails. */
   readonly unusable: readonly { readonly name: string; readonly reason: string }[];
   readonly sources: readonly SourceState[];
 }
 
-/** Changes that are no further apart are told together, but none waits longer than that for others. */
+/** Changes within this time are reported together; none waits longer than LONGEST_WAIT_MS. */
 const QUIET_MS = 200;
 const LONGEST_WAIT_MS = 2_000;
-/** How long the first list of one source may keep what another has found from being told. */
+/** How long the first list of one source may delay the report of the others. */
 const FIRST_WAIT_MS = 30_000;
-/** How often it is looked whether kinds have come or gone, which nothing tells. */
+/** How often to check whether kinds were added or removed, which no watch shows. */
 const LOOK_MS = 5_000;
 const FIRST_LOOK_MS = 100;
 
 /**
- * The machines of a cluster, from Rufio's `Machine` and Tinkerbell's `Hardware` objects, watched. When the cluster cannot be
- * reached those of before stay. Secrets are read for each connection.
+ * The machines of a cluster, from watched `Machine` (Rufio) and `Hardware` (Tinkerbell) objects. If the cluster is
+ * unreachable, the known machines remain. Secrets are read for each connection.
  */
 export class ClusterInventory implements Inventory {
   readonly #options: ClusterInventoryOptions;
   readonly #sources: WatchedSources;
-  readonly #sourceRemarks: Remarks;
-  readonly #machineRemarks: Remarks;
+  readonly #sourceWarnings: WarningLog;
+  readonly #machineWarnings: WarningLog;
   readonly #allNamespaces: boolean;
   #index: MachineIndex | undefined;
-  /** Since it was asked last. */
+  /** Since the last check. */
   #hasChanged = false;
-  /** Aborts when something changes. */
   #wake = new AbortController();
-  /** What was told last. */
+  /** The last reported state. */
   #told: MachineIndex | undefined;
 
   constructor(options: ClusterInventoryOptions) {
     const { cluster, sources, watchNamespace, clock, log } = options;
     this.#options = options;
     this.#allNamespaces = watchNamespace === "*";
-    this.#sourceRemarks = new Remarks(log);
-    this.#machineRemarks = new Remarks(log);
+    this.#sourceWarnings = new WarningLog(log);
+    this.#machineWarnings = new WarningLog(log);
     this.#sources = new WatchedSources({
       cluster,
       sources,
@@ -84,14 +82,14 @@ export class ClusterInventory implements Inventory {
     });
   }
 
-  /** Until the signal aborts. Never rejects. */
+  /** Runs until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([this.#sources.run(signal), this.#tellChanges(signal)]);
   }
 
   /**
-   * Resolves when every source was listed once, when one certainly cannot be before somebody mends something, or when the
-   * signal aborts. Never rejects.
+   * Resolves when every source was listed once, when one certainly cannot be listed before an operator acts, or when
+   * the signal aborts. Never rejects.
    */
   async synced(signal: AbortSignal): Promise<Synced> {
     for (;;) {
@@ -118,8 +116,8 @@ export class ClusterInventory implements Inventory {
   }
 
   /**
-   * By the object's name, or that with its namespace. Who asks for a namespace finds nothing of another one; who does not
-   * must give the name as `machines` has it.
+   * Finds a machine by the object's name, with or without its namespace. With `namespace`, machines of other
+   * namespaces are not found; without it, the name must be as in `machines`.
    */
   find(name: string, namespace?: string): Machine | undefined {
     const { byName } = this.#current();
@@ -141,7 +139,7 @@ export class ClusterInventory implements Inventory {
     }
   }
 
-  /** Undefined, too, for a machine that cannot be used: `resolveConnection` says why. */
+  /** Also undefined for an invalid machine: `resolveConnection` says why. */
   mountedConnection({ name, lockKey }: Machine, namespace: string): MountedConnection | undefined {
     const now = this.#current().byName.get(name);
     if (now?.content.kind !== "usable" || now.machine.lockKey !== lockKey) return undefined;
@@ -154,7 +152,7 @@ export class ClusterInventory implements Inventory {
     const { content, machine, at } = now;
     if (content.kind === "unusable") throw new BmcError("usage", reasonOf(now, content.problems));
     if (machine.lockKey !== lockKey) {
-      // The turn was taken at the BMC that it had before; at this one another action may be running.
+      // The lock is that of the old BMC; another action may be running on this one.
       throw new BmcError("usage", "its BMC in the cluster changed while the action waited");
     }
     return { machine, at, source: content.source };
@@ -186,7 +184,7 @@ export class ClusterInventory implements Inventory {
     }
   }
 
-  /** Or until it has taken too long. */
+  /** Resolves once changes stop, or after LONGEST_WAIT_MS. */
   async #untilQuiet(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     const startedMs = clock.monotonicMs();
@@ -195,7 +193,7 @@ export class ClusterInventory implements Inventory {
     }
   }
 
-  /** Whether something changed since this was asked last, or does before the time is over. */
+  /** Whether something changed since the last call, or changes within `ms`. */
   async #changesWithin(ms: number, signal: AbortSignal): Promise<boolean> {
     if (!this.#hasChanged) {
       const either = AbortSignal.any([signal, this.#wake.signal]);
@@ -208,7 +206,7 @@ export class ClusterInventory implements Inventory {
   }
 
   #tell(): void {
-    this.#sourceRemarks.say(this.#sources.remarks());
+    this.#sourceWarnings.say(this.#sources.warnings());
     const index = this.#current();
     if (index === this.#told) return;
     const before = new Set(this.#told?.machines.map(({ name }) => name));
@@ -218,10 +216,10 @@ export class ClusterInventory implements Inventory {
     if (!this.#told) this.#sayVerified(index);
     this.#told = index;
     if (added.length > 0 || removed.length > 0) this.#options.onChange({ added, removed });
-    this.#machineRemarks.say(machineRemarks(index));
+    this.#machineWarnings.say(machineWarnings(index));
   }
 
-  /** Rufio never verifies a certificate, whatever the object says: whoever comes from there is to hear it once. */
+  /** Rufio never verifies certificates, whatever the object says, so users of Rufio are told once. */
   #sayVerified({ byName }: MachineIndex): void {
     const { length: machines } = [...byName.values()].filter(
       ({ content }) => content.kind === "usable" && !content.source.connection.insecureTLS,

@@ -3,23 +3,23 @@ import { providerOrder } from "./provider-order.ts";
 import type { RufioConnection, RufioHomeAssistant, RufioRpc } from "./rufio-connection.ts";
 import { timestampLayout } from "./timestamp-layout.ts";
 
-/** Where an object of the cluster says how its BMC is reached. */
+/** The connection in a cluster object. */
 export interface ConnectionSource {
   readonly connection: RufioConnection;
-  /** Of the machine's firmware, where the object says so. */
+  /** The firmware's boot mode, if the object has it. */
   readonly bootMode?: BootMode;
-  /** SHA-256 of the BMC's certificate. */
+  /** SHA-256 fingerprint of the BMC's certificate. */
   readonly fingerprint?: string;
 }
 
-/** The secret part: put where it belongs, whether it is the secrets themselves or references to files. */
+/** The secrets, or references to files with them. */
 export interface SecretPart {
   readonly username?: unknown;
   readonly password?: unknown;
   readonly signing?: { readonly sha256: readonly unknown[]; readonly sha512: readonly unknown[] };
 }
 
-/** A connection as `Connection` reads it; keys that are undefined count as absent. */
+/** A document for the schema `Connection`; undefined keys count as absent. */
 export function connectionDocument(
   { connection, bootMode, fingerprint }: ConnectionSource,
   { username, password, signing }: SecretPart = {},
@@ -29,10 +29,10 @@ export function connectionDocument(
   const hasService = rpc !== undefined || homeassistant !== undefined;
   return {
     host,
-    // Where a service stands for the BMC Rufio tries nothing else, whatever it is told to prefer.
+    // For a service Rufio ignores the preferred order.
     providers: hasService ? undefined : providerOrder(preferredOrder, intelAMT !== undefined),
     bootMode,
-    // Whoever pins a certificate wants it looked at, whatever Rufio is told.
+    // A pinned certificate is always verified, even with insecureTLS.
     tls: { verify: insecureTLS && fingerprint === undefined ? false : undefined, fingerprint },
     redfish: redfish && {
       port: redfish.port,
@@ -71,12 +71,12 @@ function rpcDocument(
         ? [...new Set(signature.includedPayloadHeaders)]
         : undefined,
     },
-    // One without the other does nothing in bmclib, either.
+    // bmclib, too, ignores one without the other.
     embed: payload !== undefined && path !== undefined ? { payload: jsonOf(payload), path } : undefined,
   };
 }
 
-/** bmclib takes the BMC's host for Home Assistant's URL and its password for the token (`registerHomeAssistantProvider`). */
+/** bmclib uses the BMC's host as Home Assistant's URL and the password as the token (`registerHomeAssistantProvider`). */
 function homeAssistantDocument(
   { switchEntityID, powerOperationDelaySeconds }: RufioHomeAssistant,
   host: string,
@@ -89,12 +89,12 @@ function homeAssistantDocument(
   };
 }
 
-/** What is no number is left for the schema to refuse. */
+/** The schema rejects other text. */
 function numberOf(text: string | undefined): unknown {
   return text !== undefined && /^\d+$/.test(text) ? Number(text) : text;
 }
 
-/** What is no JSON is left for the schema to refuse. */
+/** The schema rejects other text. */
 function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,7 +1,7 @@
 import type { Connection } from "../../../shared/contract/connection.ts";
 import { lockKeyOf, serviceLockKey } from "../lock-key.ts";
 
-/** As `entryLockKey` of a machine in a file: the same BMC is one, wherever the worker knows it from. */
+/** The same key as `entryLockKey` for the same BMC in an inventory file. */
 export function connectionLockKey(connection: Connection): string {
   const { host, providers, redfish, ipmi, ipmitool, amt, rpc, homeassistant } = connection;
   if (rpc) return serviceLockKey("rpc", rpc.url, host);

@@ -3,7 +3,7 @@ import { valueProblems } from "../../../shared/document/issue-problems.ts";
 import type { RufioConnection } from "./rufio-connection.ts";
 import { algorithmOf } from "./secret-uses.ts";
 
-/** The fields of an object, below `connection`, that become those of a connection. */
+/** Maps fields of a connection to fields of an object, below `connection`. */
 const FIELDS: Readonly<Record<string, string>> = {
   providers: "providerOptions.preferredOrder",
   "redfish.port": "providerOptions.redfish.port",
@@ -28,18 +28,18 @@ const FIELDS: Readonly<Record<string, string>> = {
   "homeassistant.powerOperationDelayMs": "providerOptions.homeassistant.powerOperationDelaySeconds",
 };
 
-/** What is wrong, where the object has something in another form than a connection. */
+/** For fields whose form differs between object and connection. */
 const WORDS: Readonly<Record<string, string>> = { "rpc.embed.payload": "is not a JSON object" };
 
 export interface Checked {
   readonly problems: readonly string[];
-  /** Absent where there are problems with it. */
+  /** Absent if the document is invalid. */
   readonly connection?: Connection;
 }
 
 /**
- * Everything that is wrong with what an object says of its BMC, each with its field. `where` is the field that `connection`
- * is, `login` the one below it that names the Secret.
+ * All problems of an object's connection, each with its field. `where` is the path of `connection`; `login` is the
+ * field below it that names the Secret.
  */
 export function checkConnection(
   raw: RufioConnection,
@@ -71,7 +71,7 @@ function secretProblems(raw: RufioConnection, login: string): readonly string[] 
   return problems;
 }
 
-/** The field that has the fault, by the longest path that is one. */
+/** The object's field with the longest matching path. */
 function fieldOf(path: readonly PropertyKey[], raw: RufioConnection, where: string): string {
   const keys = path.map(String);
   const given = keys.join(".");
@@ -85,5 +85,5 @@ function fieldOf(path: readonly PropertyKey[], raw: RufioConnection, where: stri
   return [where, ...keys].join(".");
 }
 
-/** Objects have no field for a certificate; without one there would be no way to verify a BMC's self-made one. */
+/** Objects have no field for a certificate; without the annotation a self-signed one could not be verified. */
 export const FINGERPRINT_ANNOTATION = "pbnj-worker/tls-fingerprint";

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import type { BootMode } from "../../../shared/contract/vocabulary.ts";
+import { defined } from "../../../shared/defined.ts";
 import { valueProblems } from "../../../shared/document/issue-problems.ts";
 import type { ObjectName } from "../../cluster/client/kinds.ts";
 import { type ConnectionSource, connectionDocument } from "./connection-document.ts";
@@ -12,7 +13,7 @@ interface Usable {
   readonly kind: "usable";
   readonly source: ConnectionSource;
   readonly lockKey: string;
-  /** Fields that are not known here, and so have no effect. */
+  /** Unknown fields, which are ignored. */
   readonly unknown?: readonly string[];
 }
 
@@ -21,19 +22,19 @@ interface Unusable {
   readonly problems: readonly string[];
 }
 
-/** How a BMC is reached, or why nobody can tell. */
-export type Connected = Usable | Unusable;
+/** How to reach a BMC, or why that is unknown. */
+export type BmcTarget = Usable | Unusable;
 
-/** A Hardware of v1alpha1 has its BMC in a Machine of its own namespace. */
-export type Referring = { readonly kind: "reference"; readonly machine: string } | Unusable;
+/** A Hardware of v1alpha1 refers to a Machine in its namespace. */
+export type MachineReference = { readonly kind: "reference"; readonly machine: string } | Unusable;
 
-/** As much of an object as is kept. */
+/** The kept part of an object. */
 export interface Described<Content> {
   readonly name: ObjectName;
   readonly content: Content;
 }
 
-/** Reads an object; undefined is one that says nothing of a BMC. Never throws. */
+/** Reads an object; undefined for one without a BMC. Never throws. */
 type Describe<Content> = (object: unknown, name: ObjectName) => Described<Content> | undefined;
 
 const Annotations = z.optional(z.record(z.string(), z.string()));
@@ -57,19 +58,19 @@ const BmcRef = z.object({
 const HardwareWithReference = z.object({ spec: z.object({ bmcRef: z.optional(z.unknown()) }) });
 
 /** A Machine, `bmc.tinkerbell.org/v1alpha1`. */
-export const describeMachine: Describe<Connected> = (object, name) => {
+export const describeMachine: Describe<BmcTarget> = (object, name) => {
   const parsed = MachineObject.safeParse(object);
   if (!parsed.success) return unusable(name, problemsOf(MachineObject, object, parsed.error.issues));
   const { metadata, spec } = parsed.data;
   const where = "spec.connection";
   const read = readKnown(MachineConnection, spec.connection, where);
   if (read.problems) return unusable(name, read.problems);
-  const source = { connection: read.value, ...fingerprintOf(metadata.annotations) };
+  const source = { connection: read.value, ...defined({ fingerprint: fingerprintOf(metadata.annotations) }) };
   return describe(name, source, read.unknown, { where, login: "authSecretRef" });
 };
 
 /** A Hardware, `tinkerbell.org/v1alpha2`. */
-export const describeHardware: Describe<Connected> = (object, name) => {
+export const describeHardware: Describe<BmcTarget> = (object, name) => {
   const parsed = HardwareObject.safeParse(object);
   if (!parsed.success) return unusable(name, problemsOf(HardwareObject, object, parsed.error.issues));
   const { metadata, spec } = parsed.data;
@@ -80,15 +81,14 @@ export const describeHardware: Describe<Connected> = (object, name) => {
   const { credentialsRef, ...connection } = read.value;
   const bootMode = BootModes[spec.bmc.bootMode ?? ""];
   const source = {
-    connection: { ...connection, ...(credentialsRef && { authSecretRef: credentialsRef }) },
-    ...(bootMode && { bootMode }),
-    ...fingerprintOf(metadata.annotations),
+    connection: { ...connection, ...defined({ authSecretRef: credentialsRef }) },
+    ...defined({ bootMode, fingerprint: fingerprintOf(metadata.annotations) }),
   };
   return describe(name, source, read.unknown, { where, login: "credentialsRef" });
 };
 
-/** A Hardware, `tinkerbell.org/v1alpha1`. Tinkerbell itself looks at the Machine's name alone (`BMCRef.Name`). */
-export const describeHardwareReference: Describe<Referring> = (object, name) => {
+/** A Hardware, `tinkerbell.org/v1alpha1`. Tinkerbell itself uses only the Machine's name (`BMCRef.Name`). */
+export const describeHardwareReference: Describe<MachineReference> = (object, name) => {
   const parsed = HardwareWithReference.safeParse(object);
   if (!parsed.success) return unusable(name, problemsOf(HardwareWithReference, object, parsed.error.issues));
   const { bmcRef } = parsed.data.spec;
@@ -112,7 +112,7 @@ function describe(
   source: ConnectionSource,
   unknown: readonly string[],
   fields: { readonly where: string; readonly login: string },
-): Described<Connected> {
+): Described<BmcTarget> {
   const { problems, connection } = checkConnection(source.connection, connectionDocument(source), fields);
   if (!connection || problems.length > 0) return unusable(name, problems);
   const ignored = [...unknown, ...unknownProviders(source.connection, fields.where)];
@@ -122,7 +122,7 @@ function describe(
       kind: "usable",
       source,
       lockKey: connectionLockKey(connection),
-      ...(ignored.length > 0 && { unknown: ignored }),
+      ...defined({ unknown: ignored.length > 0 ? ignored : undefined }),
     },
   };
 }
@@ -137,7 +137,7 @@ type Read<T> =
 
 type Issues = readonly z.core.$ZodIssue[];
 
-/** Later versions of Tinkerbell have fields that this one does not know: they are told, and the rest is read. */
+/** Unknown fields, as of later versions of Tinkerbell, are reported and ignored. */
 function readKnown<T>(schema: z.ZodMiniType<T>, value: unknown, where: string): Read<T> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return { value: parsed.data, unknown: [] };
@@ -149,7 +149,7 @@ function readKnown<T>(schema: z.ZodMiniType<T>, value: unknown, where: string): 
   return { value: again.data, unknown: strange.map((path) => [where, ...path].join(".")) };
 }
 
-/** A copy that lacks what is at the path. */
+/** A copy without the value at the path. */
 function without(value: unknown, [key, ...rest]: readonly PropertyKey[]): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map((item, index) => (index === key ? without(item, rest) : item));
@@ -175,7 +175,6 @@ function unknownProviders({ providerOptions }: RufioConnection, where: string): 
   );
 }
 
-function fingerprintOf(annotations: z.infer<typeof Annotations>): { readonly fingerprint?: string } {
-  const fingerprint = annotations?.[FINGERPRINT_ANNOTATION]?.trim();
-  return fingerprint ? { fingerprint } : {};
+function fingerprintOf(annotations: z.infer<typeof Annotations>): string | undefined {
+  return annotations?.[FINGERPRINT_ANNOTATION]?.trim() || undefined;
 }

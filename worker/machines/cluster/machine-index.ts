@@ -1,58 +1,57 @@
 import type { ObjectName } from "../../cluster/client/kinds.ts";
 import type { Machine } from "../inventory.ts";
 import { MachineEntry } from "../schema.ts";
-import type { Connected, Described, Referring } from "./described-machine.ts";
+import type { BmcTarget, Described, MachineReference } from "./described-machine.ts";
 
-/** Where machines come from; Hardware of v1alpha1 leads to Machines. */
+/** Hardware of v1alpha1 refers to Machines. */
 export type ClusterSource = "machines" | "hardware";
 
-/** A machine of the cluster and the object that it is. */
+/** A machine and its object. */
 export interface ClusterMachine {
-  /** As much as whoever asks for machines gets to see: an object may hold tokens in its headers. */
+  /** The public part: an object may hold tokens in its headers. */
   readonly machine: Machine;
   readonly object: "Machine" | "Hardware";
   readonly at: ObjectName;
-  /** False is a Machine that only a Hardware names: it can be found, and is not polled for. */
+  /** False for a Machine that only a Hardware names: it can be found, but is not polled for. */
   readonly isListed: boolean;
-  readonly content: Connected;
+  readonly content: BmcTarget;
 }
 
-/** The objects of the cluster, as they are now. */
 export interface ClusterObjects {
-  readonly machines: Iterable<Described<Connected>>;
+  readonly machines: Iterable<Described<BmcTarget>>;
   /** Of v1alpha2. */
-  readonly hardware: Iterable<Described<Connected>>;
+  readonly hardware: Iterable<Described<BmcTarget>>;
   /** Hardware of v1alpha1. */
-  readonly references: Iterable<Described<Referring>>;
-  readonly findMachine: (name: ObjectName) => Described<Connected> | undefined;
-  /** Why Machines cannot be seen, where that is so. */
+  readonly references: Iterable<Described<MachineReference>>;
+  readonly findMachine: (name: ObjectName) => Described<BmcTarget> | undefined;
+  /** Why Machines cannot be listed, if so. */
   readonly machinesUnseen: string | undefined;
 }
 
 export interface MachineIndex {
-  /** By name; where there are several namespaces each name ends with that of its own. */
+  /** By name, which includes the namespace if several are watched. */
   readonly byName: ReadonlyMap<string, ClusterMachine>;
-  /** Those to be polled for, in the order of their names. */
+  /** Machines to poll for, sorted by name. */
   readonly machines: readonly Machine[];
-  /** Objects that could not become machines, and why. */
+  /** Rejected objects, and why. */
   readonly leftOut: readonly { readonly object: string; readonly problem: string }[];
 }
 
 export interface Naming {
   readonly sources: readonly ClusterSource[];
-  /** Whether objects of several namespaces are seen, so that a name alone is not enough. */
+  /** Whether several namespaces are watched, so that names need a namespace. */
   readonly allNamespaces: boolean;
 }
 
-/** The same terms as for a name in an inventory file. */
+/** The same rules as in an inventory file. */
 const MachineName = MachineEntry.shape.name;
 
-/** Who has which name. What comes first keeps it: Machines, where they are a source. */
+/** Assigns the names. The first object keeps its name; Machines come first. */
 export function indexMachines(objects: ClusterObjects, { sources, allNamespaces }: Naming): MachineIndex {
   const byName = new Map<string, ClusterMachine>();
   const leftOut: { object: string; problem: string }[] = [];
 
-  function add(object: ClusterMachine["object"], at: ObjectName, content: Connected, isListed: boolean) {
+  function add(object: ClusterMachine["object"], at: ObjectName, content: BmcTarget, isListed: boolean) {
     const name = allNamespaces ? `${at.name}.${at.namespace}` : at.name;
     if (!MachineName.safeParse(name).success) {
       leftOut.push({ object: `${object} ${keyOf(at)}`, problem: `${name} cannot be a machine's name` });
@@ -71,7 +70,7 @@ export function indexMachines(objects: ClusterObjects, { sources, allNamespaces 
   if (sources.includes("machines")) {
     for (const { name, content } of objects.machines) add("Machine", name, content, true);
   }
-  const referred: Described<Connected>[] = [];
+  const referred: Described<BmcTarget>[] = [];
   for (const { name, content } of everyHardware(objects)) {
     if (content.kind === "reference") {
       const machine = objects.findMachine({ namespace: name.namespace, name: content.machine });
@@ -89,11 +88,11 @@ export function keyOf({ namespace, name }: ObjectName): string {
   return `${namespace}/${name}`;
 }
 
-/** Each once: a definition may serve an object in both versions, of which one has the data. */
+/** Each object once: a CRD may serve it in both versions, of which one has the data. */
 function* everyHardware({
   hardware,
   references,
-}: ClusterObjects): Generator<Described<Connected | Referring>> {
+}: ClusterObjects): Generator<Described<BmcTarget | MachineReference>> {
   const seen = new Set<string>();
   for (const described of hardware) {
     seen.add(keyOf(described.name));
@@ -104,9 +103,9 @@ function* everyHardware({
 
 function throughReference(
   name: string,
-  machine: Described<Connected> | undefined,
+  machine: Described<BmcTarget> | undefined,
   unseen: string | undefined,
-): Connected {
+): BmcTarget {
   const named = `spec.bmcRef names the Machine ${name}`;
   if (!machine) {
     const why = unseen === undefined ? "which does not exist" : `and Machines cannot be seen: ${unseen}`;

@@ -1,6 +1,6 @@
 import type { ProviderName } from "../../../shared/contract/vocabulary.ts";
 
-/** What Rufio's providers are here, in lower case: those of vendors speak Redfish. */
+/** Rufio's providers in lower case. Those of vendors speak Redfish. */
 const PROVIDERS: Readonly<Record<string, ProviderName>> = {
   ipmitool: "ipmi",
   asrockrack: "redfish",
@@ -19,9 +19,8 @@ export function providerOf(name: string): ProviderName | undefined {
 }
 
 /**
- * The providers to try: those of `preferredOrder` move to the front of this project's default order, as in Rufio they move
- * to the front of Rufio's. Whoever gives options for Intel AMT has such a device: it is tried, too, at the end. Undefined
- * leaves the default order as it is.
+ * The providers to try: `preferredOrder`, then the rest of this project's default order, as Rufio does with its own.
+ * Options for Intel AMT add `amt` at the end. Undefined means the default order.
  */
 export function providerOrder(
   preferred: readonly string[],

@@ -1,12 +1,10 @@
 import type { NeededRight } from "../../cluster/client/needed-right.ts";
 
-/** A right that only some settings need. */
 export interface InventoryRight extends NeededRight {
-  /** One sentence without its full stop. */
+  /** One sentence without a full stop. */
   readonly when: string;
 }
 
-/** What the inventory asks of the API. */
 export const RIGHTS: readonly InventoryRight[] = [
   {
     group: "bmc.tinkerbell.org",

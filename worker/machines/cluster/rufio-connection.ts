@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 
-// Go leaves unset fields out, or writes their zero value: both are absent.
+// Go omits unset fields or writes their zero value: both count as absent.
 const Text = z.optional(
   z.pipe(
     z.string(),
@@ -78,5 +78,5 @@ export const HardwareConnection = z.strictObject({
   providerOptions: z.optional(ProviderOptions),
 });
 
-/** What both versions say, under the names of the older one. */
+/** The fields of both versions, under the older names. */
 export type RufioConnection = z.infer<typeof MachineConnection>;

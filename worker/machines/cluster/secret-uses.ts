@@ -8,13 +8,12 @@ export type Algorithm = (typeof ALGORITHMS)[keyof typeof ALGORITHMS];
 /** The key of a Secret that a webhook's requests are signed with (Rufio, `retrieveHMACSecrets`). */
 export const SIGNING_KEY = "secret";
 
-/** A Secret that a webhook's requests are signed with. */
 export interface SigningUse {
   readonly algorithm: Algorithm;
   readonly secret: ObjectName;
 }
 
-/** The Secret to log in with, and the keys of it that are needed. */
+/** The Secret to log in with, and the required keys. */
 export interface LoginUse {
   readonly secret: ObjectName;
   readonly keys: readonly ("username" | "password")[];
@@ -24,7 +23,7 @@ export function algorithmOf(name: string): Algorithm | undefined {
   return Object.entries(ALGORITHMS).find(([known]) => known === name)?.[1];
 }
 
-/** Undefined where nothing is logged in to, as at a webhook, whatever Secret is named. */
+/** Undefined without a login, as for a webhook, even if a Secret is named. */
 export function loginUse(
   { authSecretRef, providerOptions }: RufioConnection,
   namespace: string,
@@ -34,7 +33,7 @@ export function loginUse(
   return secret && { secret, keys };
 }
 
-/** In the object's order, so that a webhook sees its signatures in it. */
+/** In the object's order, which is the order of the signatures. */
 export function signingUses({ providerOptions }: RufioConnection, namespace: string): readonly SigningUse[] {
   return Object.entries(providerOptions?.rpc?.hmac?.secrets ?? {}).flatMap(([name, references]) => {
     const algorithm = algorithmOf(name);
@@ -45,7 +44,7 @@ export function signingUses({ providerOptions }: RufioConnection, namespace: str
   });
 }
 
-/** A reference without a namespace stays in the object's own. */
+/** Without a namespace, a reference means the object's own. */
 function nameOf(reference: Reference | undefined, namespace: string): ObjectName | undefined {
   const { name } = reference ?? {};
   return name === undefined ? undefined : { name, namespace: reference?.namespace ?? namespace };

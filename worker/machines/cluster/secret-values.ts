@@ -7,17 +7,16 @@ import { KubernetesError } from "../../cluster/client/kubernetes-error.ts";
 import { decodeText, fileProblemOf } from "../../document/read-text-file.ts";
 import { readSecretText } from "../secret-text.ts";
 
-/** What reads a Secret. */
 export type SecretReader = Pick<Cluster, "get">;
 
 const SecretObject = z.object({ data: z.optional(z.nullable(z.record(z.string(), z.string()))) });
 
-/** As long as for secrets in files: an API that is away must not hold a lane for longer. */
+/** As for secrets in files: an unavailable API must not block a lane for longer. */
 const READ_TIMEOUT_MS = 10_000;
 
 /**
- * Keys of one Secret as they are now, all of one generation. Throws a `BmcError` that names the Secret, and nothing of its
- * content; and the signal's reason when that aborts.
+ * Reads keys of one Secret, all of the same version. Throws a `BmcError` that names the Secret but none of its
+ * content, or the signal's reason.
  */
 export async function readSecretKeys(
   cluster: SecretReader,

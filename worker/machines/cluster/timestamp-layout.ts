@@ -1,4 +1,4 @@
-/** The layouts that Go's time package has names for (pkg.go.dev/time, constants). */
+/** Named layouts of Go's time package (pkg.go.dev/time, constants). */
 const LAYOUTS: Readonly<Record<string, string>> = {
   Layout: "01/02 03:04:05PM '06 -0700",
   ANSIC: "Mon Jan _2 15:04:05 2006",
@@ -21,7 +21,7 @@ const LAYOUTS: Readonly<Record<string, string>> = {
   TimeOnly: "15:04:05",
 };
 
-/** The layout that is meant: a name of Go's time package, with or without its `time.`, stands for what it names. */
+/** Resolves a name of Go's time package, with or without `time.`; other text is a layout itself. */
 export function timestampLayout(given: string): string {
   const name = given.replace(/^time\./, "");
   return (Object.hasOwn(LAYOUTS, name) ? LAYOUTS[name] : undefined) ?? given;

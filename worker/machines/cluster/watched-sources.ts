@@ -4,47 +4,45 @@ import type { Cluster } from "../../cluster/client/cluster.ts";
 import { KINDS, type Kind, resourceName } from "../../cluster/client/kinds.ts";
 import { type Change, WatchedObjects } from "../../cluster/client/watched-objects.ts";
 import {
-  type Connected,
+  type BmcTarget,
   type Described,
   describeHardware,
   describeHardwareReference,
   describeMachine,
-  type Referring,
+  type MachineReference,
 } from "./described-machine.ts";
 import type { ClusterObjects, ClusterSource } from "./machine-index.ts";
-import type { Remark } from "./remarks.ts";
+import type { MachineWarning } from "./warning-log.ts";
 
 export interface WatchedSourcesOptions {
   readonly cluster: Pick<Cluster, "list" | "watch">;
   readonly sources: readonly ClusterSource[];
-  /** Undefined is all of them. */
+  /** Undefined means all. */
   readonly namespace: string | undefined;
   readonly clock: Clock;
   readonly log: Logger;
-  /** What is kept of one object, as it was and as it is. Must not throw. */
+  /** The kept part of an object, before and after. Must not throw. */
   readonly onChange: (before: unknown, after: unknown) => void;
 }
 
-/** One version of one kind that machines come from. */
 export interface SourceState {
   /** Such as `machines.bmc.tinkerbell.org/v1alpha1`. */
   readonly resource: string;
-  /** `absent` is what the API does not serve; for Hardware that is an ordinary state of one of its versions. */
+  /** `absent`: the API does not serve it, which is normal for one of Hardware's versions. */
   readonly state: "waiting" | "watching" | "failing" | "absent";
   readonly objects: number;
-  /** Where it is failing. */
+  /** If it is failing. */
   readonly reason?: string;
 }
 
-/** How far the first lists have come. */
+/** The progress of the first lists. */
 export type Progress =
   | { readonly kind: "listed" }
-  /** Not yet, for a reason that passes by itself. */
+  /** Pending, or failing for a transient reason. */
   | { readonly kind: "listing"; readonly reason: string }
-  /** Not before somebody mends something. */
+  /** Failing until an operator acts. */
   | { readonly kind: "hopeless"; readonly reason: string };
 
-/** A kind's objects, whatever is kept of them. */
 type Watched = Pick<WatchedObjects<unknown>, "state" | "isSynced" | "size">;
 
 interface Store {
@@ -52,13 +50,13 @@ interface Store {
   readonly objects: Watched;
 }
 
-/** The objects that machines come from, each kind in the versions that it may have. */
+/** The watched objects that machines come from, in all their versions. */
 export class WatchedSources {
   readonly #options: WatchedSourcesOptions;
-  readonly #machines: WatchedObjects<Described<Connected>>;
-  readonly #hardware: WatchedObjects<Described<Connected>>;
-  readonly #references: WatchedObjects<Described<Referring>>;
-  /** Machines are watched from the moment that something needs them: with v1alpha2 alone there are none. */
+  readonly #machines: WatchedObjects<Described<BmcTarget>>;
+  readonly #hardware: WatchedObjects<Described<BmcTarget>>;
+  readonly #references: WatchedObjects<Described<MachineReference>>;
+  /** Machines are watched once something needs them: with v1alpha2 alone there are none. */
   readonly #machinesNeeded = Promise.withResolvers<void>();
   #needsMachines: boolean;
   #seen = "";
@@ -78,7 +76,7 @@ export class WatchedSources {
     if (sources.includes("machines")) this.#need();
   }
 
-  /** Until the signal aborts. Never rejects. */
+  /** Runs until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const ended = Promise.withResolvers<void>();
     const onAbort = () => ended.resolve();
@@ -113,7 +111,7 @@ export class WatchedSources {
     return this.#groups().flat().map(stateOf);
   }
 
-  /** Whether something has come about since the last look that changes what the objects mean. */
+  /** Whether availability has changed since the last call in a way that changes the index. */
   look(): boolean {
     const seen = JSON.stringify([this.#counted(), unseen(this.#machines)]);
     const isNew = seen !== this.#seen;
@@ -121,14 +119,14 @@ export class WatchedSources {
     return isNew;
   }
 
-  remarks(): readonly Remark[] {
+  warnings(): readonly MachineWarning[] {
     return this.#groups().flatMap(([first, ...others]) => {
       const isServed = [first, ...others].some((store) => store && !isAbsent(store.objects));
       return isServed || !first ? [] : [{ kind: "not-served", resource: resourceName(first.kind) } as const];
     });
   }
 
-  /** What must be listed, each in all of its versions. */
+  /** The kinds that must be listed, each with its versions. */
   #groups(): readonly (readonly Store[])[] {
     const machines = [{ kind: KINDS.rufioMachine, objects: this.#machines }];
     const hardware = [
@@ -141,7 +139,7 @@ export class WatchedSources {
     ];
   }
 
-  /** Which version of Hardware counts, the new one first: what one that is served no more has left behind does not. */
+  /** Which versions of Hardware count, the new one first. Objects of a version that is no longer served do not. */
   #counted(): readonly [boolean, boolean] {
     const isServed = (objects: Watched) => objects.isSynced && !isAbsent(objects);
     return [
@@ -209,7 +207,7 @@ function stateOf({ kind, objects }: Store): SourceState {
   return { resource, state: "failing", objects: size, reason: state.error.message };
 }
 
-/** A version that is not served is no failure of the watch: it is told of where no version is. */
+/** A version that is not served is reported only if no version is. */
 function quietWhile(isQuiet: () => boolean, log: Logger): Logger {
   const debug = log.debug.bind(log);
   const warn = log.warn.bind(log);

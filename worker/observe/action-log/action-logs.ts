@@ -116,7 +116,7 @@ export class ActionLogs {
     if (!log) return;
     if (event.kind === "ended") this.#push(log, outcomeText(event.outcome, log.startedAt));
     else if (event.kind === "reported") this.#end(log, deliveryText(event.delivery, event.at));
-    else if (event.kind === "left") {
+    else if (event.kind === "returned") {
       const at = event.at.toISOString();
       this.#end(log, noteText(`${at} not finished: the server serves it again`));
     }

@@ -43,7 +43,7 @@ export class LaneWatch {
       if (state === undefined) this.#lanes.delete(agentId);
       else this.#lanes.set(agentId, { state, asking: false, steppedMs: this.#nowMs() });
     },
-    asking: (agentId) => {
+    polling: (agentId) => {
       const lane = this.#lanes.get(agentId);
       if (lane) this.#lanes.set(agentId, { ...lane, asking: true, steppedMs: this.#nowMs() });
     },

@@ -76,7 +76,7 @@ export function watchWorker(metrics: MetricSet, clock: Clock): WorkerWatch {
         stages.delete(key);
         metrics.add("deliveries", { delivery: event.delivery });
         return;
-      case "left":
+      case "returned":
         stages.delete(key);
         metrics.add("left", {});
         return;

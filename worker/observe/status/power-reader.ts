@@ -6,7 +6,7 @@ import { LearnedHints } from "../../execution/learned-hints.ts";
 import type { AuthGate, Offer } from "../../machines/auth-gate.ts";
 import type { Inventory } from "../../machines/inventory.ts";
 import type { SecretCommands } from "../../machines/secret-commands.ts";
-import type { ActionLibrary } from "../../runtime/in-process/action-library.ts";
+import type { ActionLibrary } from "../../runtime/action-library.ts";
 import { InProcessRuntime } from "../../runtime/in-process/in-process-runtime.ts";
 import type { Locks } from "../../turns/machine-locks.ts";
 import { keysOf } from "../../turns/turns.ts";

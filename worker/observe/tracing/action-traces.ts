@@ -120,7 +120,7 @@ export class ActionTraces {
         if (event.delivery !== "unanswered") this.#finish(event, event.status);
         this.#runs.delete(key);
         break;
-      case "left":
+      case "returned":
         this.#runs.delete(key);
         break;
       case "line":

@@ -4,78 +4,72 @@ import { systemClock } from "../../../shared/clock.ts";
 import { serialiseConnection } from "../../../shared/contract/connection.ts";
 import type { ErrorClass } from "../../../shared/contract/error-class.ts";
 import { defined } from "../../../shared/defined.ts";
+import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import type { Action, ActionId } from "../../action/action.ts";
 import { fieldsOf } from "../../action/action-status.ts";
 import { bootTime } from "../../action/boot-time.ts";
 import { launchName } from "../launch-name.ts";
-import { inputBrokeOff, type Need } from "../leftover.ts";
-import { concludeOutcome, failedLaunch, nothingLeft } from "../outcome.ts";
+import { inputTruncated, type Need } from "../orphan.ts";
+import { concludeOutcome, failedLaunch, nothingToRemove } from "../outcome.ts";
 import {
   type Adoption,
   type EndedAction,
   LaunchNotRecorded,
   type LaunchRequest,
-  type LeftAction,
-  type OutputTerms,
-  outputTerms,
+  type OutputOptions,
+  outputOptions,
+  type ReturnedAction,
   type Runtime,
 } from "../runtime.ts";
-import {
-  type ContainerOptions,
-  type ContainerSpec,
-  containerSpec,
-  isContainerOf,
-  LABEL,
-} from "./container-spec.ts";
 import { Engine } from "./engine.ts";
 import { negotiateVersion } from "./engine-connection.ts";
 import { EngineError } from "./engine-error.ts";
 import type { ContainerDetails } from "./engine-schema.ts";
-import { followContainer } from "./follow-container.ts";
+import { followContainer } from "./follow.ts";
 import { ImageStore, type PullPolicy, type RegistryCredentials } from "./image-store.ts";
-import { isLeftContainer } from "./leftovers.ts";
+import { isOrphanContainer } from "./orphans.ts";
+import { type ContainerOptions, type ContainerSpec, containerSpec, isContainerOf, LABEL } from "./spec.ts";
 
-/** A name that was taken may be free a moment later; more than a few times in a row is a defect. */
+/** A taken name may soon be free. */
 const CREATE_ATTEMPTS = 5;
-/** How long a container that is being started or removed is left alone. */
+/** The pause while a container is being started or removed. */
 const STARTING_PAUSE_MS = 200;
 const CLEAN_UP_MS = 60_000;
-/** An engine that does not answer may be starting, as after a reboot, together with this worker. */
+/** The engine may be starting, for example after a reboot. */
 const ENGINE_BACKOFF: Backoff = { firstMs: 500, maxMs: 10_000 };
 
 export interface DockerRuntimeOptions {
   readonly log: Logger;
   readonly container: ContainerOptions;
-  /** Docker's socket, or Podman's. */
   readonly socketPath?: string;
   readonly pullPolicy?: PullPolicy;
   readonly registries?: readonly RegistryCredentials[];
   readonly pullTimeoutMs?: number;
   /** How long an action may clean up after SIGTERM. */
   readonly stopGraceMs?: number;
-  /** For one ordinary answer of the engine. */
+  /** For one ordinary response of the engine. */
   readonly requestTimeoutMs?: number;
 }
 
-/** By which an image says that running it a second time leaves the machine as after the first. */
+/** The label of images that may run twice with the same effect as once. */
 const IDEMPOTENT_LABEL = "pbnj-worker.idempotent";
 
-/** What following a container to its end takes, whoever launched it. */
+/** For following a container, launched or adopted. */
 type Followed = Pick<LaunchRequest, "timeoutMs" | "connection"> &
-  OutputTerms &
-  Partial<Pick<LeftAction, "clockSetMs">> & { readonly action: ActionId };
+  OutputOptions &
+  Partial<Pick<ReturnedAction, "clockSetMs">> & { readonly action: ActionId };
 
-/** A container of the action at hand: fresh and not yet started, or found from before. */
+/** The action's container: new and not started, or found. */
 type Claim =
   | { readonly kind: "created"; readonly id: string }
   | { readonly kind: "adopted"; readonly id: string; readonly details: ContainerDetails };
 
 /**
- * Runs each action in a container of its own, through the engine's API. The container's name comes from the
- * workflow and the action, so the engine itself makes sure that an action is launched once: a worker that
- * comes back finds the name taken, and goes on with what is there.
+ * Runs each action in a container, through the engine's API. The container's name is derived from workflow and action,
+ * so the engine ensures that an action is launched only once: a restarted worker finds the name taken and adopts the
+ * container.
  */
 export class DockerRuntime implements Runtime {
   readonly name = "docker";
@@ -111,7 +105,7 @@ export class DockerRuntime implements Runtime {
       const claim = await this.#claim(request.action, spec, signal);
       id = claim.id;
       if (claim.kind === "created") return await this.#launch(claim.id, request, signal);
-      // It runs already: going on with it is right, whether that can be written down or not.
+      // It already runs: adopt it even if the launch cannot be recorded.
       await request.onLaunch?.({ container: claim.id }).catch(() => undefined);
       return await this.#adopt(claim, request, signal);
     } catch (thrown) {
@@ -119,12 +113,12 @@ export class DockerRuntime implements Runtime {
       const [errorClass, reason] = failureOf(thrown, signal);
       const outcome = failedLaunch(errorClass, reason, askedAt, new Date());
       const left = id;
-      if (left === undefined || this.#closing.signal.aborted) return nothingLeft(outcome);
+      if (left === undefined || this.#closing.signal.aborted) return nothingToRemove(outcome);
       return { outcome, remove: (bound) => this.#engine.removeContainer(left, bound) };
     }
   }
 
-  async adopt(left: LeftAction, signal: AbortSignal): Promise<Adoption> {
+  async adopt(left: ReturnedAction, signal: AbortSignal): Promise<Adoption> {
     const details = await this.#findStarted(left, signal);
     if (details === "never-started") return { kind: "not-launched" };
     if (details === undefined || details.State.Status === "removing") return this.#lost(left, signal);
@@ -137,7 +131,7 @@ export class DockerRuntime implements Runtime {
       const outcome = failedLaunch(errorClass, reason, left.startedAt, new Date());
       ended = { outcome, remove: (bound) => this.#engine.removeContainer(claim.id, bound) };
     }
-    if (!inputBrokeOff(left.connected, ended.outcome.result)) return { kind: "ended", ended };
+    if (!inputTruncated(left.connected, ended.outcome.result)) return { kind: "ended", ended };
     await this.#discard(claim.id, left.action);
     return { kind: "not-launched" };
   }
@@ -145,18 +139,18 @@ export class DockerRuntime implements Runtime {
   async sweep(keep: (key: string) => Need, signal: AbortSignal): Promise<number> {
     const { state, instance } = this.#container;
     const listed = await this.#engine.listContainers(LABEL.key, signal);
-    const sweeper = { state, instance, keep, nowMs: Date.now(), bootTime: bootTime() };
-    const leftovers = listed.filter((container) => isLeftContainer(container, sweeper));
+    const options = { state, instance, keep, nowMs: Date.now(), bootTime: bootTime() };
+    const leftovers = listed.filter((container) => isOrphanContainer(container, options));
     for (const { Id } of leftovers) await this.#discard(Id);
     return leftovers.length;
   }
 
   /**
-   * The container of an action of before, if it was started; undefined when it was and is gone. The launch is on record
-   * before the start: without a handle there was none.
+   * The container of an earlier launch; undefined if it started and is gone. The launch is recorded before the start:
+   * without a handle it did not start.
    */
   async #findStarted(
-    left: LeftAction,
+    left: ReturnedAction,
     signal: AbortSignal,
   ): Promise<ContainerDetails | "never-started" | undefined> {
     for (;;) {
@@ -169,15 +163,15 @@ export class DockerRuntime implements Runtime {
     }
   }
 
-  /** False when its start, asked for by a worker that died meanwhile, was on its way. */
+  /** False if it was just being started for a worker that died. */
   async #removeUnlessStarted(id: string, signal: AbortSignal): Promise<boolean> {
     if (await this.#engine.removeIdleContainer(id, signal)) return true;
     await systemClock.sleep(STARTING_PAUSE_MS, signal);
     return false;
   }
 
-  /** The container of an action of before; asks until the engine answers. Rejects when the signal aborts. */
-  async #find({ action }: LeftAction, signal: AbortSignal): Promise<ContainerDetails | undefined> {
+  /** Finds the container of an earlier launch; retries until the engine responds. Rejects when the signal aborts. */
+  async #find({ action }: ReturnedAction, signal: AbortSignal): Promise<ContainerDetails | undefined> {
     const bound = AbortSignal.any([signal, this.#closing.signal]);
     for (let attempt = 1; ; attempt++) {
       try {
@@ -185,15 +179,14 @@ export class DockerRuntime implements Runtime {
       } catch (thrown) {
         bound.throwIfAborted();
         const error = textOf(thrown);
-        // An outage is said once; what follows is only its repetition.
-        const say = attempt === 1 ? this.#log.warn : this.#log.debug;
-        say.call(this.#log, { ...fieldsOf(action), error }, "container engine not responding, retrying");
+        const fields = { ...fieldsOf(action), error };
+        logOutage(this.#log, attempt === 1, fields, "container engine not responding, retrying");
       }
       await systemClock.sleep(backoffMs(ENGINE_BACKOFF, attempt), bound);
     }
   }
 
-  async #lost({ action }: LeftAction, signal: AbortSignal): Promise<Adoption> {
+  async #lost({ action }: ReturnedAction, signal: AbortSignal): Promise<Adoption> {
     const image = await this.#engine.inspectImage(action.image, signal).catch(() => undefined);
     const idempotent = image?.Config?.Labels?.[IDEMPOTENT_LABEL] === "true";
     return {
@@ -203,14 +196,14 @@ export class DockerRuntime implements Runtime {
     };
   }
 
-  /** Asks the engine anew; one that is too old to be used is none. */
+  /** Also rejects if the engine is too old. */
   async check(signal: AbortSignal): Promise<string> {
     const { Version, ApiVersion, MinAPIVersion } = await this.#engine.describe(signal);
     negotiateVersion(ApiVersion, MinAPIVersion);
     return `engine ${Version ?? "of an unknown version"}, API ${ApiVersion}`;
   }
 
-  /** Lets go of containers that still run and leaves them as they are: a worker that comes back adopts them. */
+  /** Detaches from running containers: a restarted worker adopts them. */
   async close(): Promise<void> {
     this.#closing.abort(
       new EngineError("cancelled", "the worker detached from the action, which keeps running"),
@@ -219,7 +212,7 @@ export class DockerRuntime implements Runtime {
     await this.#engine.close();
   }
 
-  /** Creates the action's container, or finds the one that an earlier run of this worker created. */
+  /** Creates the action's container, or finds an existing one. */
   async #claim(action: Action, spec: ContainerSpec, signal: AbortSignal): Promise<Claim> {
     const name = launchName(action);
     for (let attempt = 0; attempt < CREATE_ATTEMPTS; attempt++) {
@@ -231,10 +224,10 @@ export class DockerRuntime implements Runtime {
         const text = `a container named ${name} exists that was not made for this action: remove it`;
         throw new EngineError("state", text);
       }
-      // Never started, so nothing was done; its stdin may be used up.
+      // It never started, so nothing was done; its stdin may be consumed.
       if (details.State.StartedAt === undefined) await this.#removeUnlessStarted(details.Id, signal);
       else if (details.State.Status === "removing") await systemClock.sleep(STARTING_PAUSE_MS, signal);
-      // What ended under an ID that may return belongs to a workflow of before.
+      // It ended under an ID that may be reused: it belongs to an earlier workflow.
       else if (action.idMayReturn && hasEnded(details))
         await this.#engine.removeContainer(details.Id, signal);
       else return { kind: "adopted", id: details.Id, details };
@@ -242,7 +235,7 @@ export class DockerRuntime implements Runtime {
     throw new EngineError("state", `the container name ${name} is still in use`);
   }
 
-  /** A create whose answer was lost may have made the container: it is taken away again. */
+  /** A create whose response was lost may have created the container, which is then removed. */
   async #create(
     action: Action,
     name: string,
@@ -276,8 +269,8 @@ export class DockerRuntime implements Runtime {
   }
 
   /**
-   * The connection is written before the start: the engine holds it until the program reads, and a worker
-   * that dies in between leaves either a container that never ran or one that has its whole input.
+   * Writes the connection before the start: the engine buffers it, and if the worker dies in between, the container
+   * has either not run or its complete input.
    */
   async #start(id: string, request: LaunchRequest, signal: AbortSignal): Promise<Duplex> {
     const attachment = await this.#engine.attach(id, signal);
@@ -304,7 +297,7 @@ export class DockerRuntime implements Runtime {
     );
     const { timeoutMs, clockSetMs = 0 } = request;
     if (hasEnded(details)) {
-      // The worker that started it may have stopped it for its time, and died before it said so.
+      // An earlier worker may have stopped it at its timeout, without reporting it.
       const ranMs = startedAt && finishedAt ? finishedAt.getTime() - startedAt.getTime() : 0;
       return this.#follow({ id, timeoutMs, overdue: ranMs >= timeoutMs }, request, signal);
     }
@@ -317,7 +310,7 @@ export class DockerRuntime implements Runtime {
       readonly id: string;
       readonly attachment?: Duplex;
       readonly timeoutMs: number;
-      /** It had ended when it was found, no sooner than its time was over. */
+      /** It was found ended, and had used up its time. */
       readonly overdue?: boolean;
     },
     request: Followed,
@@ -329,8 +322,8 @@ export class DockerRuntime implements Runtime {
         ...container,
         engine: this.#engine,
         stopGraceMs: this.#stopGraceMs,
-        ...outputTerms(request),
-        letGo: this.#closing.signal,
+        ...outputOptions(request),
+        detached: this.#closing.signal,
       },
       signal,
     );
@@ -350,7 +343,7 @@ export class DockerRuntime implements Runtime {
     return { outcome, remove: (bound) => this.#engine.removeContainer(started.id, bound) };
   }
 
-  /** Takes away a container that did not get as far as an outcome of its own. */
+  /** Removes a container without an outcome. */
   async #discard(id: string, action?: ActionId): Promise<void> {
     try {
       await this.#engine.removeContainer(id, AbortSignal.timeout(CLEAN_UP_MS));

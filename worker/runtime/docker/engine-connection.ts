@@ -1,12 +1,16 @@
 import type { Duplex } from "node:stream";
 import { Client, type Dispatcher, Pool } from "undici";
 import { z } from "zod";
+import { defined } from "../../../shared/defined.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
 import { EngineError } from "./engine-error.ts";
 
-/** The API version this client was written to (Docker 20.10); an engine that has dropped it gets its oldest. */
+/**
+ * The API version this client was written for (Docker 20.10). An engine that has dropped it is used with its oldest
+ * version.
+ */
 const WRITTEN_FOR = "1.41";
-/** Docker 19.03, the oldest with everything that is used. */
+/** Docker 19.03, the oldest that has everything this client uses. */
 const OLDEST_USABLE = "1.40";
 const LONGEST_ANSWER_BYTES = 16 * 1024 * 1024;
 
@@ -18,28 +22,28 @@ const EngineVersion = z.object({
 export type EngineVersion = z.infer<typeof EngineVersion>;
 const ErrorMessage = z.object({ message: z.string() });
 
-/** Takes a part of an answer; the next one is read once it resolves. */
+/** The next chunk is read once this resolves. */
 export type OnChunk = (chunk: Uint8Array) => void | Promise<void>;
 
 export interface EngineConnectionOptions {
   readonly socketPath: string;
-  /** For one ordinary answer; waiting, pulling and following logs have their own bounds. */
+  /** For one ordinary response; waiting, pulling and following logs have their own limits. */
   readonly requestTimeoutMs?: number;
 }
 
 export interface EngineRequest {
   readonly method: "GET" | "POST" | "DELETE";
-  /** Without the version prefix, with its query. */
+  /** With the query, without the version prefix. */
   readonly path: string;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** What the request does, for error messages. */
+  /** For error messages. */
   readonly doing: string;
 }
 
 /**
- * HTTP to a container engine behind its unix socket: the version both sides speak, bounds, and one kind of
- * error. Everything rejects with an `EngineError`, or with the signal's reason once that aborted.
+ * HTTP to a container engine's unix socket: negotiates the version and limits time and size. Rejects with an
+ * `EngineError`, or with the signal's reason once that aborted.
  */
 export class EngineConnection {
   readonly socketPath: string;
@@ -50,7 +54,7 @@ export class EngineConnection {
   constructor({ socketPath, requestTimeoutMs = 30_000 }: EngineConnectionOptions) {
     this.socketPath = socketPath;
     this.requestTimeoutMs = requestTimeoutMs;
-    // A wait for a container holds a connection for as long as it runs: their number has no limit.
+    // Unlimited, because each wait for a container holds a connection while it runs.
     this.#pool = new Pool("http://localhost", {
       connect: { socketPath, timeout: requestTimeoutMs },
       headersTimeout: 0,
@@ -58,7 +62,7 @@ export class EngineConnection {
     });
   }
 
-  /** Gives back the whole answer, within `timeoutMs`. */
+  /** Resolves to the whole response. */
   async ask(request: EngineRequest, signal: AbortSignal, timeoutMs = this.requestTimeoutMs): Promise<string> {
     const version = await this.#negotiatedVersion(signal);
     return this.#bounded(request.doing, signal, timeoutMs, (bound) =>
@@ -66,17 +70,17 @@ export class EngineConnection {
     );
   }
 
-  /** Hands on the answer as it comes, for as long as `signal` lets it. */
+  /** Passes on the response as it arrives, until `signal` aborts. */
   async stream(request: EngineRequest, onChunk: OnChunk, signal: AbortSignal): Promise<void> {
     const version = await this.#negotiatedVersion(signal);
     const answer = await this.#send(version, request, signal);
     await this.#read(answer, request.doing, onChunk, signal);
   }
 
-  /** A connection that the engine hands over to a container. The caller owns it. */
+  /** A raw connection to a container. The caller owns it. */
   async upgrade(path: string, doing: string, signal: AbortSignal): Promise<Duplex> {
     const version = await this.#negotiatedVersion(signal);
-    // It leaves HTTP, so it cannot be one of the pool's.
+    // It leaves HTTP, so it cannot be in the pool.
     const client = new Client("http://localhost", {
       connect: { socketPath: this.socketPath, timeout: this.requestTimeoutMs },
     });
@@ -84,7 +88,7 @@ export class EngineConnection {
       const { socket } = await this.#bounded(doing, signal, this.requestTimeoutMs, (bound) =>
         client.upgrade({ method: "POST", path: `/v${version}${path}`, protocol: "tcp", signal: bound }),
       );
-      // Its end is read from `errored`; a connection that breaks must never be an unhandled error.
+      // Prevents an unhandled error; the reader sees the end.
       socket.on("error", () => undefined);
       return socket;
     } catch (thrown) {
@@ -93,7 +97,7 @@ export class EngineConnection {
     }
   }
 
-  /** What the engine says of itself, asked anew. */
+  /** Asks the engine for its version. */
   async describe(signal: AbortSignal): Promise<EngineVersion> {
     const doing = "asking the engine's version";
     const text = await this.#bounded(doing, signal, this.requestTimeoutMs, (bound) =>
@@ -117,7 +121,7 @@ export class EngineConnection {
     return this.#text(await this.#send(version, request, signal), request.doing, signal);
   }
 
-  /** Sends a request; an answer that is no success is thrown as what the engine said. */
+  /** Sends a request; rejects with the engine's message unless it succeeds. */
   async #send(
     version: string | undefined,
     { method, path, body, headers, doing }: EngineRequest,
@@ -129,14 +133,14 @@ export class EngineConnection {
         method,
         path: version === undefined ? path : `/v${version}${path}`,
         headers: { ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        ...defined({ body: body === undefined ? undefined : JSON.stringify(body) }),
         signal,
       });
     } catch (thrown) {
       signal.throwIfAborted();
       throw EngineError.ofConnection(thrown, this.socketPath, doing);
     }
-    // 304: it already is as asked (started, stopped).
+    // 304: already in the requested state.
     if (answer.statusCode < 300 || answer.statusCode === 304) return answer;
     throw EngineError.ofStatus(answer.statusCode, messageIn(await this.#text(answer, doing, signal)), doing);
   }
@@ -188,7 +192,7 @@ export class EngineConnection {
   }
 }
 
-/** Reads an answer by its schema; what does not fit is an `EngineError` of class `protocol`. */
+/** Parses a response; rejects with an `EngineError` of class `protocol`. */
 export function parseAnswer<T>(schema: z.ZodType<T>, text: string, doing: string): T {
   let value: unknown;
   try {
@@ -202,7 +206,7 @@ export function parseAnswer<T>(schema: z.ZodType<T>, text: string, doing: string
   throw new EngineError("protocol", problem, { cause: parsed.error });
 }
 
-/** The version to speak: `WRITTEN_FOR`, moved into the range the engine offers. */
+/** `WRITTEN_FOR`, moved into the engine's range. */
 export function negotiateVersion(newest: string, oldest = "1.0"): string {
   if (compareVersions(newest, OLDEST_USABLE) < 0) {
     throw new EngineError("unsupported", `the engine speaks API ${newest}, ${OLDEST_USABLE} is needed`);

@@ -1,11 +1,11 @@
 import type { ErrorClass } from "../../../shared/contract/error-class.ts";
 import { textOf } from "../../../shared/text-of.ts";
 
-/** A failure of the container engine, or of the way to it. */
+/** A failure of the container engine, or of the connection to it. */
 export class EngineError extends Error {
   override readonly name = "EngineError";
   readonly class: ErrorClass;
-  /** The HTTP status, when the engine answered. */
+  /** The HTTP status, if the engine responded. */
   readonly status: number | undefined;
 
   constructor(errorClass: ErrorClass, message: string, options: { status?: number; cause?: unknown } = {}) {
@@ -14,12 +14,11 @@ export class EngineError extends Error {
     this.status = options.status;
   }
 
-  /** What the engine answered: its own message is kept. */
   static ofStatus(status: number, message: string, doing: string): EngineError {
     return new EngineError(classOfStatus(status), `${doing}: ${message || `HTTP ${status}`}`, { status });
   }
 
-  /** What went wrong on the way to the engine behind `socketPath`. */
+  /** A failure to reach the engine at `socketPath`. */
   static ofConnection(thrown: unknown, socketPath: string, doing: string): EngineError {
     const options = { cause: thrown };
     switch (errorCode(thrown)) {

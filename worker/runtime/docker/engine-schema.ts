@@ -10,7 +10,7 @@ export type ImageDetails = z.infer<typeof ImageDetails>;
 
 export const CreatedContainer = z.object({ Id: z.string().min(1) });
 
-/** Go's zero time stands for "never". */
+/** Go's zero time means "never". */
 const Moment = z.string().transform((text) => {
   const at = new Date(text);
   return Number.isNaN(at.getTime()) || at.getUTCFullYear() <= 1 ? undefined : at;
@@ -35,7 +35,7 @@ export const ListedContainers = z.array(
 );
 export type ListedContainer = z.infer<typeof ListedContainers>[number];
 
-/** One line of a pull's progress. A failed pull has already answered 200: the failure is one of its lines. */
+/** One line of a pull's progress. A failed pull also has status 200, and its error is one of the lines. */
 export const PullProgress = z.object({
   status: z.string().optional(),
   id: z.string().optional(),

@@ -1,8 +1,8 @@
 import type { Duplex } from "node:stream";
 import type { z } from "zod";
 import type { ErrorClass } from "../../../shared/contract/error-class.ts";
+import { defined } from "../../../shared/defined.ts";
 import { LineSplitter } from "../../../shared/line-splitter.ts";
-import type { ContainerSpec } from "./container-spec.ts";
 import {
   EngineConnection,
   type EngineConnectionOptions,
@@ -19,19 +19,20 @@ import {
   ListedContainers,
   PullProgress,
 } from "./engine-schema.ts";
+import type { ContainerSpec } from "./spec.ts";
 
 const LONGEST_PROGRESS_LINE = 64 * 1024;
 
-/** Which part of a container's log. */
+/** The part of a container's log to read. */
 export interface LogsSelection {
-  /** On to the container's end. */
+  /** Until the container ends. */
   readonly follow: boolean;
-  /** So many of the last lines alone; otherwise from the start, or from where the engine dropped what was before. */
+  /** Only the last lines; otherwise all that the engine has kept. */
   readonly tail?: number;
 }
 
 export interface PullRequest {
-  /** With its registry, without tag and digest. */
+  /** Includes the registry, without tag and digest. */
   readonly repository: string;
   /** A tag or a digest. */
   readonly version: string;
@@ -40,9 +41,8 @@ export interface PullRequest {
 }
 
 /**
- * The few calls of the Docker Engine API that running actions takes; Podman serves the same. Every call is
- * bounded by its signal and, where nothing else is said, by the connection's request timeout. Failures are
- * `EngineError`s.
+ * The calls of the Docker Engine API that this worker needs; Podman serves the same. Every call ends with its signal
+ * and, unless noted, after the connection's request timeout. Failures are `EngineError`s.
  */
 export class Engine {
   readonly #connection: EngineConnection;
@@ -51,18 +51,18 @@ export class Engine {
     this.#connection = new EngineConnection(options);
   }
 
-  /** What the engine says of itself, asked anew. */
+  /** Asks the engine for its version. */
   describe(signal: AbortSignal): Promise<EngineVersion> {
     return this.#connection.describe(signal);
   }
 
-  /** Undefined when the engine holds no such image. */
+  /** Undefined if the engine has no such image. */
   async inspectImage(reference: string, signal: AbortSignal): Promise<ImageDetails | undefined> {
     const path = `/images/${encodeURIComponent(reference)}/json`;
     return unlessMissing(this.#get(ImageDetails, path, "inspecting the image", signal));
   }
 
-  /** Pulls an image to its end, or fails with what the registry said. Bounded by `signal` alone. */
+  /** Pulls an image, or fails with the registry's message. Has no timeout. */
   async pullImage(
     { repository, version, registryAuth }: PullRequest,
     onProgress: (progress: PullProgress) => void,
@@ -70,7 +70,7 @@ export class Engine {
   ): Promise<void> {
     const doing = "pulling the image";
     const path = `/images/create?${new URLSearchParams({ fromImage: repository, tag: version })}`;
-    const headers = registryAuth === undefined ? {} : { "X-Registry-Auth": registryAuth };
+    const headers = defined({ "X-Registry-Auth": registryAuth });
     let failure: string | undefined;
     const lines = new LineSplitter(LONGEST_PROGRESS_LINE, (line) => {
       if (line.trim() === "") return;
@@ -89,7 +89,7 @@ export class Engine {
     if (failure !== undefined) throw new EngineError(classOfPullFailure(failure), failure);
   }
 
-  /** The new container's ID; undefined when the name is taken. */
+  /** The new container's ID; undefined if the name is taken. */
   async createContainer(name: string, spec: ContainerSpec, signal: AbortSignal): Promise<string | undefined> {
     const doing = "creating the container";
     const path = `/containers/create?${new URLSearchParams({ name })}`;
@@ -102,10 +102,7 @@ export class Engine {
     }
   }
 
-  /**
-   * One connection to the container: what is written is its stdin, what is read is stdout and stderr,
-   * multiplexed. The caller owns it.
-   */
+  /** Connects to the container's stdin, and to its stdout and stderr, multiplexed. The caller owns the connection. */
   async attach(id: string, signal: AbortSignal): Promise<Duplex> {
     const path = `/containers/${id}/attach?stream=1&stdin=1&stdout=1&stderr=1`;
     return this.#connection.upgrade(path, "attaching to the container", signal);
@@ -116,14 +113,14 @@ export class Engine {
     await this.#connection.ask({ method: "POST", path, doing: "starting the container" }, signal);
   }
 
-  /** Resolves once the container is not running. Bounded by `signal` alone. */
+  /** Resolves once the container is not running. Has no timeout. */
   async waitContainer(id: string, signal: AbortSignal): Promise<void> {
     const path = `/containers/${id}/wait`;
     const request = { method: "POST", path, doing: "waiting for the container" } as const;
     await this.#connection.stream(request, () => undefined, signal);
   }
 
-  /** SIGTERM (or the image's own stop signal), `graceMs` to end, SIGKILL; resolves when it has ended. */
+  /** SIGTERM (or the image's own stop signal), `graceMs`, SIGKILL. Resolves when the container has ended. */
   async stopContainer(id: string, graceMs: number, signal: AbortSignal): Promise<void> {
     const seconds = Math.ceil(graceMs / 1_000);
     const path = `/containers/${id}/stop?t=${seconds}`;
@@ -136,22 +133,20 @@ export class Engine {
     await this.#connection.ask({ method: "POST", path, doing: "killing the container" }, signal);
   }
 
-  /** By ID or name; undefined when there is none. */
+  /** By ID or name; undefined if there is none. */
   async inspectContainer(idOrName: string, signal: AbortSignal): Promise<ContainerDetails | undefined> {
     const path = `/containers/${encodeURIComponent(idOrName)}/json`;
     return unlessMissing(this.#get(ContainerDetails, path, "inspecting the container", signal));
   }
 
-  /** Those with this label, whatever its value, running or not. */
+  /** All containers with this label, whatever its value, running or not. */
   async listContainers(label: string, signal: AbortSignal): Promise<readonly ListedContainer[]> {
     const filters = JSON.stringify({ label: [label] });
     const path = `/containers/json?${new URLSearchParams({ all: "1", filters })}`;
     return this.#get(ListedContainers, path, "listing containers", signal);
   }
 
-  /**
-   * What the container wrote, multiplexed, as fast as `onChunk` resolves. Bounded by `signal` alone.
-   */
+  /** Reads the container's output, multiplexed, as fast as `onChunk` resolves. Has no timeout. */
   async readLogs(
     id: string,
     { follow, tail }: LogsSelection,
@@ -164,14 +159,14 @@ export class Engine {
     await this.#connection.stream(request, onChunk, signal);
   }
 
-  /** Kills it when it runs, and takes it away with its anonymous volumes. A missing one is success. */
+  /** Kills the container if it runs, and removes it with its anonymous volumes. A missing one is success. */
   async removeContainer(id: string, signal: AbortSignal): Promise<void> {
     const path = `/containers/${id}?force=1&v=1`;
     const doing = "removing the container";
     await unlessMissing(this.#connection.ask({ method: "DELETE", path, doing }, signal));
   }
 
-  /** Takes away one that does not run. False when it does, or is just being started or removed. */
+  /** Removes a container that is not running. False if it runs, or is being started or removed. */
   async removeIdleContainer(id: string, signal: AbortSignal): Promise<boolean> {
     const doing = "removing the container";
     try {
@@ -203,7 +198,7 @@ async function unlessMissing<T>(asked: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** A registry's refusals reach us only as the engine's text, with no code. */
+/** A registry's errors arrive only as text, without a code. */
 function classOfPullFailure(message: string): ErrorClass {
   if (/unauthorized|denied|authentication required/i.test(message)) return "auth";
   if (/not found|manifest unknown|no such image|invalid reference/i.test(message)) return "usage";

@@ -8,11 +8,11 @@ import type { Engine } from "./engine.ts";
 import { EngineError } from "./engine-error.ts";
 import type { ImageDetails, PullProgress } from "./engine-schema.ts";
 
-/** When to ask the registry: before every launch, when the engine has no such image, or at no time. */
+/** When to ask the registry: before every launch, if the engine has no such image, or never. */
 export type PullPolicy = "always" | "if-missing" | "never";
 
 export interface RegistryCredentials {
-  /** `host` or `host:port`, as images name it; `docker.io` for images that name none. */
+  /** `host` or `host:port`, as in image names; `docker.io` for images without a registry. */
   readonly registry: string;
   readonly username: string;
   readonly password: Secret;
@@ -29,14 +29,14 @@ export interface ImageStoreOptions {
 const DEFAULT_REGISTRY = "docker.io";
 const PROGRESS_EVERY_MS = 5_000;
 
-/** Makes sure that an image is there before it is launched. */
+/** Provides images before the launch. */
 export class ImageStore {
   readonly #engine: Engine;
   readonly #log: Logger;
   readonly #policy: PullPolicy;
   readonly #credentials: readonly RegistryCredentials[];
   readonly #pullTimeoutMs: number;
-  /** Many lanes ask for the same few images: each is pulled once at a time. */
+  /** Pulls in flight: lanes that need the same image share one. */
   readonly #pulls = new Map<string, Promise<void>>();
   readonly #closing = new AbortController();
 
@@ -49,8 +49,8 @@ export class ImageStore {
   }
 
   /**
-   * The image, pulled when the policy wants it. An image that is there is used when its pull fails: a
-   * registry that is down must not stop the machines.
+   * Returns the image, pulled if the policy says so. If a pull fails, a local image is used: a registry outage must
+   * not stop the machines.
    */
   async provide(
     image: string,
@@ -82,14 +82,14 @@ export class ImageStore {
     this.#closing.abort();
   }
 
-  /** Joins a pull that is under way. A caller that gives up leaves it to the others. */
+  /** Shares a pull in flight. A caller that aborts leaves it to the others. */
   async #pullOnce(image: string, reference: ImageReference, signal: AbortSignal): Promise<void> {
     let pull = this.#pulls.get(image);
     if (!pull) {
       pull = withTimeout(this.#pullTimeoutMs, this.#closing.signal, (bound) =>
         this.#pull(image, reference, bound),
       ).finally(() => this.#pulls.delete(image));
-      // Its callers may all have given up by the time it fails.
+      // All callers may have aborted by the time it fails.
       pull.catch(() => undefined);
       this.#pulls.set(image, pull);
     }
@@ -121,13 +121,13 @@ export class ImageStore {
     const login = {
       username: found.username,
       password: found.password.reveal(),
-      // The engine knows the address of its own registry.
-      ...(registry === DEFAULT_REGISTRY ? {} : { serveraddress: registry }),
+      // The engine knows the address of its default registry; JSON omits what is undefined.
+      serveraddress: registry === DEFAULT_REGISTRY ? undefined : registry,
     };
     return Buffer.from(JSON.stringify(login)).toString("base64url");
   }
 
-  /** The engine tells of every few kilobytes of every layer; one line in a few seconds is enough. */
+  /** The engine reports every few kilobytes of every layer; one line per few seconds is enough. */
   #progressLogger(image: string): (progress: PullProgress) => void {
     const layers = new Set<string>();
     const done = new Set<string>();

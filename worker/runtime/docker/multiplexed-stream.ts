@@ -4,8 +4,8 @@ const HEADER_BYTES = 8;
 export type MultiplexedStream = "stdout" | "stderr";
 
 /**
- * Takes apart the one stream in which the engine sends stdout and stderr, however the bytes arrive. Payload
- * is given on as it comes, so a frame of any size costs no memory. Throws on what is no such stream.
+ * Splits the engine's stream into stdout and stderr. Payload is passed on as it arrives, so a frame of any size needs
+ * no memory. Throws on malformed frames.
  */
 export class MultiplexedStreamReader {
   readonly #onPayload: (stream: MultiplexedStream, payload: Uint8Array) => void;

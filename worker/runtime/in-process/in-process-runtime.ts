@@ -6,43 +6,42 @@ import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import { fieldsOf } from "../../action/action-status.ts";
 import { parseImageReference } from "../../action/image-reference.ts";
+import type { ActionLibrary, InProcessAction, InProcessEnd } from "../action-library.ts";
+import type { Refusal } from "../host-refusal.ts";
 import { LogStream } from "../log-stream.ts";
-import { concludeOutcome, failedLaunch, nothingLeft } from "../outcome.ts";
-import type { Refusal } from "../process/refusal.ts";
+import { concludeOutcome, failedLaunch, nothingToRemove } from "../outcome.ts";
 import {
   type Adoption,
   type EndedAction,
   LaunchNotRecorded,
   type LaunchRequest,
-  type LeftAction,
+  type ReturnedAction,
   type Runtime,
 } from "../runtime.ts";
-import type { ActionLibrary, InProcessAction, InProcessEnd } from "./action-library.ts";
-import { StrayErrors } from "./stray-errors.ts";
+import { UncaughtErrors } from "./uncaught-errors.ts";
 
 export interface InProcessRuntimeOptions {
   readonly actions: ActionLibrary;
-  /** Why a template's environment, arguments and mounts are refused; undefined when they are not. */
+  /** Why an action is rejected; undefined if it is not. */
   readonly refuse: (action: LaunchRequest["action"]) => Promise<Refusal | undefined>;
   readonly log: Logger;
-  /** How long an action may clean up after it was told to stop. */
+  /** How long an action may clean up after it is aborted. */
   readonly stopGraceMs?: number;
 }
 
 /**
- * Runs this project's actions inside the worker, for fleets where a process each is what limits it. Each run has
- * its own environment, connection, log and signal, and shares nothing with another; an error of its own that nobody
- * caught ends it and not the worker. What it does not have is a process to be killed: an action that does not end
- * when told to is said to have timed out, and nothing else is done at its BMC while it may still go on. An action
- * dies with its worker.
+ * Runs this project's actions inside the worker, for fleets where a process per action is too expensive. Each run has
+ * its own environment, connection, log and signal; an uncaught error ends the run and not the worker. An action cannot
+ * be killed: one that does not stop counts as timed out, and its BMC stays locked while it may still run. Actions end
+ * with the worker.
  */
 export class InProcessRuntime implements Runtime {
   readonly name = "in-process";
   readonly #options: InProcessRuntimeOptions & { readonly stopGraceMs: number };
-  readonly #strayErrors = new StrayErrors();
+  readonly #strayErrors = new UncaughtErrors();
   readonly #closing = new AbortController();
   readonly #running = new Set<Promise<unknown>>();
-  /** By BMC, what was told to end and did not. */
+  /** Actions that did not stop, by BMC. */
   readonly #leftBehind = new Map<string, string>();
 
   constructor(options: InProcessRuntimeOptions) {
@@ -52,7 +51,7 @@ export class InProcessRuntime implements Runtime {
   async run(request: LaunchRequest, signal: AbortSignal): Promise<EndedAction> {
     const startedAt = new Date();
     const failed = (errorClass: ErrorClass, reason: string) =>
-      nothingLeft(failedLaunch(errorClass, reason, startedAt, new Date()));
+      nothingToRemove(failedLaunch(errorClass, reason, startedAt, new Date()));
     const { action } = request;
     try {
       const refusal = await this.#options.refuse(action);
@@ -72,18 +71,18 @@ export class InProcessRuntime implements Runtime {
       return await this.#keepRunning(this.#run(found, request, startedAt, stop));
     } catch (thrown) {
       if (thrown instanceof LaunchNotRecorded) throw thrown;
-      return failed("internal", `could not run the action: ${messageOf(thrown)}`);
+      return failed("internal", `could not run the action: ${textOf(thrown)}`);
     }
   }
 
-  /** What an earlier worker ran died with it; what is not on record as launched did not run. */
-  async adopt({ action, handle, damaged }: LeftAction): Promise<Adoption> {
+  /** Actions died with the earlier worker; without a recorded launch they did not run. */
+  async adopt({ action, handle, damaged }: ReturnedAction): Promise<Adoption> {
     if (!handle && !damaged) return { kind: "not-launched" };
     const idempotent = (await this.#find(action.image))?.idempotent ?? false;
     return { kind: "lost", reason: "the worker that ran it inside itself was restarted", idempotent };
   }
 
-  /** Nothing outlives the worker. */
+  /** No action outlives the worker. */
   async sweep(): Promise<number> {
     return 0;
   }
@@ -132,7 +131,7 @@ export class InProcessRuntime implements Runtime {
     const end = isToStop ? await within(ended, this.#options.stopGraceMs) : await ended;
     if (end === undefined) this.#leave(ended, request);
     if (stray !== undefined) {
-      return nothingLeft(failedLaunch("internal", `uncaught error: ${stray}`, startedAt, new Date()));
+      return nothingToRemove(failedLaunch("internal", `uncaught error: ${stray}`, startedAt, new Date()));
     }
     const outcome = concludeOutcome({
       ...end,
@@ -142,10 +141,10 @@ export class InProcessRuntime implements Runtime {
       startedAt,
       stoppedAt: new Date(),
     });
-    return nothingLeft(outcome);
+    return nothingToRemove(outcome);
   }
 
-  /** Resolves to its end. An error that escapes it is logged, and given to `onEscape` while it has not ended. */
+  /** Resolves to the action's end. Uncaught errors are logged and passed to `onEscape`. */
   #start(
     found: InProcessAction,
     { action, connection, environment, ...output }: LaunchRequest,
@@ -153,7 +152,7 @@ export class InProcessRuntime implements Runtime {
     onEscape: (error: string) => void,
   ): Promise<InProcessEnd> {
     const onStray = (thrown: unknown) => {
-      const error = messageOf(thrown);
+      const error = textOf(thrown);
       this.#options.log.error(
         { ...fieldsOf(action, connection?.machine), error },
         "uncaught error in action",
@@ -166,7 +165,7 @@ export class InProcessRuntime implements Runtime {
         env: {
           ...action.environment,
           ...environment,
-          ...(connection ? { BMC_CONNECTION_FILE: "-" } : {}),
+          ...defined({ BMC_CONNECTION_FILE: connection && "-" }),
         },
         argv: action.command,
         stdin: connection ? serialiseConnection(connection) : "",
@@ -191,7 +190,7 @@ export class InProcessRuntime implements Runtime {
   }
 }
 
-/** As much as tells that two actions are at the same one; the worker lets only one at a time begin there. */
+/** Identifies the BMC well enough, because the worker lets only one action at a time start there. */
 function bmcOf({ action, connection }: LaunchRequest): string {
   return connection?.machine ?? connection?.host ?? action.environment["BMC_HOST"] ?? action.workflowId;
 }
@@ -204,8 +203,4 @@ async function within<T>(work: Promise<T>, ms: number): Promise<T | undefined> {
   } finally {
     clearTimeout(timer);
   }
-}
-
-function messageOf(thrown: unknown): string {
-  return textOf(thrown);
 }

@@ -3,8 +3,8 @@ import type { Clock } from "../../../shared/clock.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
 import type { ObjectName } from "../../cluster/client/kinds.ts";
 import { isKubernetesError } from "../../cluster/client/kubernetes-error.ts";
-import { ACTION_CONTAINER } from "./job-manifest.ts";
-import type { PodOutput } from "./pod-output.ts";
+import type { PodOutput } from "./output.ts";
+import { ACTION_CONTAINER } from "./spec.ts";
 
 const AGAIN: Backoff = { firstMs: 250, maxMs: 5_000 };
 
@@ -12,17 +12,14 @@ export interface FollowLogOptions {
   readonly cluster: Cluster;
   readonly pod: ObjectName;
   readonly output: PodOutput;
-  /** Whether the container has ended, so that its log will not grow. */
+  /** Whether the container has ended. */
   readonly isOver: () => boolean;
-  /** Called when the worker has no right to read logs. */
+  /** Called if the worker has no right to read logs. */
   readonly onForbidden: (reason: string) => void;
   readonly clock: Clock;
 }
 
-/**
- * Reads a container's log to its end, through readings that break off. Never rejects: what cannot be read any more, as of a
- * pod that is gone, is not there.
- */
+/** Reads a container's log to its end, through interruptions. Never rejects: what cannot be read any more is missing. */
 export async function followLog(options: FollowLogOptions, signal: AbortSignal): Promise<void> {
   const { cluster, pod, output, isOver, clock } = options;
   for (let failures = 0; !signal.aborted; ) {
@@ -50,7 +47,7 @@ export async function followLog(options: FollowLogOptions, signal: AbortSignal):
         options.onForbidden(thrown.message);
         return;
       }
-      // A container that is not known to its kubelet yet, or no longer, is an invalid request.
+      // For a container that its kubelet does not know yet, or any more, the API responds that the request is invalid.
       if (wasOver && isKubernetesError(thrown, "invalid")) return;
       failures += 1;
     }
@@ -58,10 +55,10 @@ export async function followLog(options: FollowLogOptions, signal: AbortSignal):
   }
 }
 
-/** Of a log that more came of than is taken, the result may be longer than all else. */
+/** Enough for the longest result. */
 const TAIL = { tailLines: 10, limitBytes: 5 * 1024 * 1024 };
 
-/** Reads the last lines alone, of a log that is too long to be read to its end. Never rejects. */
+/** Reads only the last lines of a long log. Never rejects. */
 export async function readTail(
   { cluster, pod, output }: Pick<FollowLogOptions, "cluster" | "pod" | "output">,
   signal: AbortSignal,

@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { type Backoff, backoffMs } from "../../../shared/backoff.ts";
 import { type Clock, systemClock } from "../../../shared/clock.ts";
 import type { ErrorClass } from "../../../shared/contract/error-class.ts";
+import { defined } from "../../../shared/defined.ts";
 import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
@@ -12,39 +13,39 @@ import type { Cluster } from "../../cluster/client/cluster.ts";
 import { isKubernetesError, KubernetesError } from "../../cluster/client/kubernetes-error.ts";
 import { findMissingRights, type MissingRight } from "../../cluster/client/missing-rights.ts";
 import { launchName } from "../launch-name.ts";
-import type { Need } from "../leftover.ts";
-import { failedLaunch, nothingLeft } from "../outcome.ts";
+import type { Need } from "../orphan.ts";
+import { failedLaunch, nothingToRemove } from "../outcome.ts";
 import {
   type Adoption,
+  Detached,
   type EndedAction,
   LaunchNotRecorded,
   type LaunchRequest,
-  type LeftAction,
-  LetGo,
   NotLaunched,
-  type OutputTerms,
-  outputTerms,
+  type OutputOptions,
+  outputOptions,
+  type ReturnedAction,
   type Runtime,
 } from "../runtime.ts";
-import { type FollowedJob, followJob } from "./follow-job.ts";
-import { JobCalls } from "./job-calls.ts";
-import { connectionSecret, jobManifest, type PodConfig } from "./job-manifest.ts";
+import { type FollowedJob, followJob } from "./follow.ts";
+import { JobClient } from "./job-client.ts";
+import { ANNOTATION, isJobOf, type JobMetadata, jobMetadata, LABEL } from "./labels.ts";
 import { LaunchFailure } from "./launch-failure.ts";
-import { isLeftJob } from "./leftovers.ts";
-import { isMadeFor, MARK, type Marks, marksOf, NOTE } from "./marks.ts";
-import { refusal } from "./refused-fields.ts";
+import type { ObservedJob } from "./objects.ts";
+import { isOrphanJob } from "./orphans.ts";
+import { refusal } from "./refusal.ts";
 import { RIGHTS } from "./rights.ts";
-import type { SeenJob } from "./seen.ts";
 import { requireVersion } from "./server-version.ts";
+import { connectionSecret, jobManifest, type PodConfig } from "./spec.ts";
 import { WatchedJobs } from "./watched-jobs.ts";
 
-/** A name that was taken may be free a moment later; more than a few times in a row is a defect. */
+/** A taken name may soon be free. */
 const LAUNCH_ATTEMPTS = 5;
 const CLEAN_UP_MS = 60_000;
 const RIGHTS_STAND_MS = 10 * 60_000;
-/** A Job may go as slowly as its pod does. */
+/** A Job may take as long as its pod to be deleted. */
 const REMOVAL_SLACK_MS = 60_000;
-/** An API that does not answer may be starting, as after a reboot, together with this worker. */
+/** The API may be starting, for example after a reboot. */
 const FIND_AGAIN: Backoff = { firstMs: 500, maxMs: 10_000 };
 
 export interface KubernetesRuntimeOptions {
@@ -52,44 +53,44 @@ export interface KubernetesRuntimeOptions {
   readonly pods: PodConfig;
   /** The ID of the state directory, or the share group. */
   readonly owner: string;
-  /** Whether other workers have the same owner. */
+  /** Whether other workers share the owner. */
   readonly shared: boolean;
   readonly log: Logger;
   readonly clock?: Clock;
   /** How long an action may clean up after SIGTERM. */
   readonly stopGraceMs: number;
-  /** Of this process alone. */
+  /** Unique for this process. */
   readonly instance?: string;
-  /** Whether running the action of an image a second time leaves the machine as after the first. */
+  /** Whether the image's action may run twice with the same effect as once. */
   readonly isIdempotent?: (image: string) => Promise<boolean>;
 }
 
-/** What following a Job to its end takes, whoever launched it. */
+/** For following a Job, launched or adopted. */
 type Followed = Pick<LaunchRequest, "timeoutMs"> &
-  OutputTerms &
-  Partial<Pick<LeftAction, "clockSetMs">> & { readonly action: ActionId };
+  OutputOptions &
+  Partial<Pick<ReturnedAction, "clockSetMs">> & { readonly action: ActionId };
 
-/** A Job of the action at hand: suspended and ready to be let run, or let run before. */
+/** The action's Job: suspended and ready to run, or already started. */
 type Claim =
-  | { readonly kind: "suspended"; readonly job: SeenJob }
-  | { readonly kind: "adopted"; readonly job: SeenJob };
+  | { readonly kind: "suspended"; readonly job: ObservedJob }
+  | { readonly kind: "adopted"; readonly job: ObservedJob };
 
 /**
- * Runs each action in a Job of its own. The Job's name comes from the workflow and the action, so the API itself makes sure
- * that an action is launched once, by whichever worker: one that comes second finds the name taken, and goes on with what
- * is there. A Job is made suspended and let run once it is on record; from then on it is never let run again.
+ * Runs each action in a Job. The Job's name is derived from workflow and action, so the API ensures that an action is
+ * launched only once: a second worker finds the name taken and adopts the Job. A Job is created suspended, recorded,
+ * and then started once.
  */
 export class KubernetesRuntime implements Runtime {
   readonly name = "kubernetes";
   readonly secretNamespace: string;
   readonly #options: KubernetesRuntimeOptions;
   readonly #clock: Clock;
-  readonly #calls: JobCalls;
+  readonly #client: JobClient;
   readonly #watched: WatchedJobs;
   readonly #instance: string;
   readonly #closing = new AbortController();
   #saidLogForbidden = false;
-  /** What was found last, where it suffices. */
+  /** The last result, if it sufficed. */
   #rights: { readonly missing: readonly MissingRight[]; readonly atMs: number } | undefined;
 
   constructor(options: KubernetesRuntimeOptions) {
@@ -98,7 +99,7 @@ export class KubernetesRuntime implements Runtime {
     this.#options = options;
     this.#clock = clock;
     this.#instance = instance;
-    this.#calls = new JobCalls(cluster, clock);
+    this.#client = new JobClient(cluster, clock);
     this.#watched = new WatchedJobs({ cluster, clock, log });
   }
 
@@ -118,11 +119,11 @@ export class KubernetesRuntime implements Runtime {
       this.#closing.signal.throwIfAborted();
       if (thrown instanceof LaunchNotRecorded) throw thrown;
       const [errorClass, reason] = failureOf(thrown, signal);
-      return nothingLeft(failedLaunch(errorClass, reason, askedAt, new Date(this.#clock.now())));
+      return nothingToRemove(failedLaunch(errorClass, reason, askedAt, new Date(this.#clock.now())));
     }
   }
 
-  async adopt(left: LeftAction, signal: AbortSignal): Promise<Adoption> {
+  async adopt(left: ReturnedAction, signal: AbortSignal): Promise<Adoption> {
     const job = await this.#findStarted(left, signal);
     if (job === "never-started") return { kind: "not-launched" };
     if (job === undefined) {
@@ -138,23 +139,27 @@ export class KubernetesRuntime implements Runtime {
       this.#closing.signal.throwIfAborted();
       const [errorClass, reason] = failureOf(thrown, signal);
       const now = new Date(this.#clock.now());
-      return { kind: "ended", ended: nothingLeft(failedLaunch(errorClass, reason, left.startedAt, now)) };
+      return { kind: "ended", ended: nothingToRemove(failedLaunch(errorClass, reason, left.startedAt, now)) };
     }
   }
 
-  /** Secrets that were made for Jobs go with them: to look for others the worker would have to be able to read all. */
+  /** Secrets are deleted with their Jobs: finding others would need the right to read all Secrets. */
   async sweep(keep: (key: string) => Need, signal: AbortSignal): Promise<number> {
     const { owner, shared } = this.#options;
-    const jobs = await this.#calls.list(signal);
-    const sweeper = {
-      ...{ owner, instance: this.#instance, keep, nowMs: this.#clock.now(), bootTime: bootTime() },
-      // What another worker of the group has at hand is not known here.
-      ...(shared ? {} : { state: owner }),
+    const jobs = await this.#client.list(signal);
+    const options = {
+      owner,
+      instance: this.#instance,
+      keep,
+      nowMs: this.#clock.now(),
+      bootTime: bootTime(),
+      // The actions of other workers in the group are unknown here.
+      state: shared ? undefined : owner,
     };
-    const leftovers = jobs.filter((job) => !job.isBeingDeleted && isLeftJob(job, sweeper));
+    const leftovers = jobs.filter((job) => !job.isBeingDeleted && isOrphanJob(job, options));
     for (const job of leftovers) {
       await this.#discard(job, async () => {
-        await this.#calls.remove(job, cleanUpSignal());
+        await this.#client.remove(job, cleanUpSignal());
         await this.#removeSecret(job);
       });
     }
@@ -176,7 +181,7 @@ export class KubernetesRuntime implements Runtime {
     return `Kubernetes ${version} at ${cluster.server}, namespace ${own}${without}`;
   }
 
-  /** Probes ask often, and rights that are there rarely go. */
+  /** Cached, because probes ask often and granted rights are rarely revoked. */
   async #missingRights(signal: AbortSignal): Promise<readonly MissingRight[]> {
     const nowMs = this.#clock.monotonicMs();
     if (this.#rights && nowMs - this.#rights.atMs < RIGHTS_STAND_MS) return this.#rights.missing;
@@ -188,17 +193,17 @@ export class KubernetesRuntime implements Runtime {
     return missing;
   }
 
-  /** Leaves Jobs that still run as they are: whichever worker is served their actions next adopts them. */
-  letGo(): void {
-    this.#closing.abort(new LetGo());
+  /** Detaches from running Jobs; the worker that is served their actions next adopts them. */
+  detach(): void {
+    this.#closing.abort(new Detached());
   }
 
   async close(): Promise<void> {
-    this.letGo();
+    this.detach();
     this.#watched.close();
   }
 
-  /** Undefined when its Job went away before it was let run, and so nothing was done. */
+  /** Undefined if the Job was deleted before it started, so that nothing was done. */
   async #launch(
     request: LaunchRequest,
     signal: AbortSignal,
@@ -211,7 +216,7 @@ export class KubernetesRuntime implements Runtime {
     const { job } = claim;
     const handle = { job: job.name, uid: job.uid, namespace };
     if (claim.kind === "adopted") {
-      // It runs already: going on with it is right, whether that can be written down or not.
+      // It already runs: adopt it even if the launch cannot be recorded.
       await request.onLaunch?.(handle).catch(() => undefined);
       return this.#adopt(job, request, signal);
     }
@@ -220,7 +225,7 @@ export class KubernetesRuntime implements Runtime {
       await request.onLaunch?.(handle);
       bound.throwIfAborted();
     } catch (thrown) {
-      // Where another worker of the group has let it run meanwhile, it goes on there.
+      // If another worker of the group has started it meanwhile, it continues there.
       let isGone = false;
       await this.#discard(
         job,
@@ -237,55 +242,64 @@ export class KubernetesRuntime implements Runtime {
     try {
       const { startTimeoutMs } = this.#options.pods;
       const asked = AbortSignal.any([bound, AbortSignal.timeout(startTimeoutMs)]);
-      if (!(await this.#calls.unsuspend(job, asked))) return undefined;
+      if (!(await this.#client.unsuspend(job, asked))) return undefined;
     } catch (thrown) {
       this.#closing.signal.throwIfAborted();
       failure = `it could not be started: ${failureOf(thrown, signal)[1]}`;
     }
-    return this.#follow(job, { launchedMs, ...(failure !== undefined && { failure }) }, request, signal);
+    return this.#follow(job, { launchedMs, ...defined({ failure }) }, request, signal);
   }
 
-  /** Creates the action's Job, or finds the one that is there. Undefined when that is gone meanwhile. */
+  /** Creates the action's Job, or finds the existing one. Undefined if that is gone meanwhile. */
   async #claim(request: LaunchRequest, signal: AbortSignal): Promise<Claim | undefined> {
     const { pods, owner, stopGraceMs, shared } = this.#options;
     const { action, timeoutMs } = request;
     const name = launchName(action);
     const launch = randomBytes(4).toString("hex");
     const overMs = pods.startTimeoutMs + timeoutMs + stopGraceMs;
-    const marks = marksOf(action, { owner, instance: this.#instance, launch }, overMs, this.#clock.now());
+    const labels = jobMetadata(
+      action,
+      { owner, instance: this.#instance, launch },
+      overMs,
+      this.#clock.now(),
+    );
     const secret = request.connection && !request.mounted ? `${name}-${launch}` : undefined;
-    const terms = { pods, marks, stopGraceMs, ...(secret !== undefined && { secret }) };
-    const created = await this.#calls.create(jobManifest(request, terms), signal);
+    const options = { pods, labels, stopGraceMs, ...defined({ secret }) };
+    const created = await this.#client.create(jobManifest(request, options), signal);
     if (created) return { kind: "suspended", job: created };
-    const job = await this.#calls.find(name, signal);
+    const job = await this.#client.find(name, signal);
     if (!job) return undefined;
-    if (!isMadeFor(action, job.marks)) {
+    if (!isJobOf(action, job.labels)) {
       const text = `a Job named ${name} exists that was not made for this action: remove it`;
       throw new LaunchFailure("state", text);
     }
     if (job.suspended) {
-      const isUsable = job.marks[MARK.launch] === launch || (shared && isAlike(job, secret));
+      const isUsable = job.labels[LABEL.launch] === launch || (shared && isAlike(job, secret));
       if (isUsable && !job.isBeingDeleted) return { kind: "suspended", job };
-      // Never let run, so nothing was done; what it says of the machine may be old.
-      if (await this.#calls.removeAsSeen(job, signal)) await this.#untilGone(job, signal);
+      // It never started, so nothing was done; its connection may be outdated.
+      if (await this.#client.removeAsSeen(job, signal)) await this.#untilGone(job, signal);
       return undefined;
     }
-    // What ended under an ID that may return belongs to a workflow of before.
-    if (action.idMayReturn && (job.end || job.marks[NOTE.acknowledged] !== undefined)) {
-      await this.#calls.remove(job, signal);
+    // It ended under an ID that may be reused: it belongs to an earlier workflow.
+    if (action.idMayReturn && (job.end || job.labels[ANNOTATION.acknowledged] !== undefined)) {
+      await this.#client.remove(job, signal);
       await this.#untilGone(job, signal);
       return undefined;
     }
     return { kind: "adopted", job };
   }
 
-  /** Makes the Secret that the pod is to have, if any. */
-  async #handOver(job: SeenJob, { action, connection }: LaunchRequest, signal: AbortSignal): Promise<void> {
-    const secret = job.marks[MARK.secret];
+  /** Creates the Secret for the pod, if it needs one. */
+  async #handOver(
+    job: ObservedJob,
+    { action, connection }: LaunchRequest,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const secret = job.labels[LABEL.secret];
     if (secret === undefined || !connection) return;
-    const marks: Marks = { labels: { [MARK.key]: job.marks[MARK.key] ?? "" }, annotations: {} };
+    const labels: JobMetadata = { labels: { [LABEL.key]: job.labels[LABEL.key] ?? "" }, annotations: {} };
     try {
-      await this.#calls.createSecret(connectionSecret(secret, job, marks, connection), signal);
+      await this.#client.createSecret(connectionSecret(secret, job, labels, connection), signal);
     } catch (thrown) {
       if (!(thrown instanceof KubernetesError) || thrown.reason !== "forbidden") throw thrown;
       const machine = connection.machine ?? action.name;
@@ -294,12 +308,15 @@ export class KubernetesRuntime implements Runtime {
     }
   }
 
-  /** The Job of an action of before, if it was let run; undefined when it was and is gone. */
-  async #findStarted(left: LeftAction, signal: AbortSignal): Promise<SeenJob | "never-started" | undefined> {
+  /** The Job of an earlier launch; undefined if it started and is gone. */
+  async #findStarted(
+    left: ReturnedAction,
+    signal: AbortSignal,
+  ): Promise<ObservedJob | "never-started" | undefined> {
     for (;;) {
       const job = await this.#find(left, signal);
-      // The launch is on record before the Job is let run: without a handle it was not.
-      if (!job || !isMadeFor(left.action, job.marks)) {
+      // The launch is recorded before the Job starts: without a handle it did not start.
+      if (!job || !isJobOf(left.action, job.labels)) {
         return left.handle || left.damaged ? undefined : "never-started";
       }
       if (!job.suspended) return job;
@@ -307,13 +324,13 @@ export class KubernetesRuntime implements Runtime {
     }
   }
 
-  /** The Job of an action of before; asks until the API answers. Rejects when the signal aborts. */
-  async #find({ action }: LeftAction, signal: AbortSignal): Promise<SeenJob | undefined> {
+  /** Finds the Job of an earlier launch; retries until the API responds. Rejects when the signal aborts. */
+  async #find({ action }: ReturnedAction, signal: AbortSignal): Promise<ObservedJob | undefined> {
     const { log } = this.#options;
     const bound = AbortSignal.any([signal, this.#closing.signal]);
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#calls.find(launchName(action), bound);
+        return await this.#client.find(launchName(action), bound);
       } catch (thrown) {
         bound.throwIfAborted();
         const error = textOf(thrown);
@@ -323,12 +340,12 @@ export class KubernetesRuntime implements Runtime {
     }
   }
 
-  /** False when it was let run meanwhile, by a worker that died or by another one. */
-  async #removeSuspended(job: SeenJob, signal: AbortSignal): Promise<boolean> {
-    for (let seen: SeenJob | undefined = job; seen; seen = await this.#calls.find(job.name, signal)) {
+  /** False if another worker, or one that died, has started it. */
+  async #removeSuspended(job: ObservedJob, signal: AbortSignal): Promise<boolean> {
+    for (let seen: ObservedJob | undefined = job; seen; seen = await this.#client.find(job.name, signal)) {
       if (seen.uid !== job.uid) return true;
       if (!seen.suspended) return false;
-      if (await this.#calls.removeAsSeen(seen, signal)) {
+      if (await this.#client.removeAsSeen(seen, signal)) {
         await this.#removeSecret(seen);
         return true;
       }
@@ -336,8 +353,8 @@ export class KubernetesRuntime implements Runtime {
     return true;
   }
 
-  async #untilGone(job: SeenJob, signal: AbortSignal): Promise<void> {
-    if ((await this.#calls.find(job.name, signal))?.uid !== job.uid) return;
+  async #untilGone(job: ObservedJob, signal: AbortSignal): Promise<void> {
+    if ((await this.#client.find(job.name, signal))?.uid !== job.uid) return;
     const observation = this.#watched.observe(job);
     const waitMs = this.#options.stopGraceMs + REMOVAL_SLACK_MS;
     const bound = AbortSignal.any([signal, AbortSignal.timeout(waitMs)]);
@@ -354,14 +371,14 @@ export class KubernetesRuntime implements Runtime {
     }
   }
 
-  async #adopt(job: SeenJob, request: Followed, signal: AbortSignal): Promise<EndedAction> {
+  async #adopt(job: ObservedJob, request: Followed, signal: AbortSignal): Promise<EndedAction> {
     const status = job.end?.kind ?? "active";
     this.#options.log.info({ ...fieldsOf(request.action), job: job.name, status }, "action adopted");
     return this.#follow(job, {}, request, signal);
   }
 
   async #follow(
-    job: SeenJob,
+    job: ObservedJob,
     launch: { readonly launchedMs?: number; readonly failure?: string },
     { action, timeoutMs, clockSetMs = 0, ...output }: Followed,
     signal: AbortSignal,
@@ -371,11 +388,20 @@ export class KubernetesRuntime implements Runtime {
     try {
       const followed = await followJob(
         {
-          ...{ cluster, calls: this.#calls, job, observation, timeoutMs, stopGraceMs, clockSetMs },
-          ...outputTerms(output),
-          ...{ startTimeoutMs: pods.startTimeoutMs, clock: this.#clock, log, fields: fieldsOf(action) },
+          ...outputOptions(output),
           ...launch,
-          letGo: this.#closing.signal,
+          cluster,
+          client: this.#client,
+          job,
+          observation,
+          timeoutMs,
+          startTimeoutMs: pods.startTimeoutMs,
+          stopGraceMs,
+          clockSetMs,
+          clock: this.#clock,
+          log,
+          fields: fieldsOf(action),
+          detached: this.#closing.signal,
           onLogForbidden: (reason) => this.#sayLogForbidden(reason),
         },
         signal,
@@ -390,18 +416,22 @@ export class KubernetesRuntime implements Runtime {
   }
 
   /**
-   * The Job stays for a while after its report: a server may still serve its action out of a cache, maybe to another worker,
-   * which must find it. What holds the connection goes at once.
+   * The Job remains for a while after its report, because a server may still serve its action from a cache, possibly
+   * to another worker, which must find it. The connection's Secret is deleted at once.
    */
-  async #acknowledge(job: SeenJob, { outcome, livePod }: FollowedJob, signal: AbortSignal): Promise<void> {
+  async #acknowledge(
+    job: ObservedJob,
+    { outcome, livePod }: FollowedJob,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { exitCode } = outcome;
-    // Its own container has ended a while ago: what still runs would for ever.
-    const isLive = livePod !== undefined && (await this.#calls.isRunning(livePod, signal));
-    await this.#calls.acknowledge(job, { exitCode, end: isLive }, signal);
-    // The Job's controller takes the pod away as well, where the worker has no right to.
-    if (isLive) await this.#calls.removePod(livePod, undefined, signal).catch(ignoreForbidden);
-    const secret = job.marks[MARK.secret];
-    if (secret !== undefined) await this.#calls.removeSecret(secret, signal);
+    // Its container has ended: whatever else still runs in the pod would run forever.
+    const isLive = livePod !== undefined && (await this.#client.isRunning(livePod, signal));
+    await this.#client.acknowledge(job, { exitCode, end: isLive }, signal);
+    // The Job's controller also deletes the pod, if the worker has no right to.
+    if (isLive) await this.#client.removePod(livePod, undefined, signal).catch(ignoreForbidden);
+    const secret = job.labels[LABEL.secret];
+    if (secret !== undefined) await this.#client.removeSecret(secret, signal);
   }
 
   #sayLogForbidden(error: string): void {
@@ -410,13 +440,13 @@ export class KubernetesRuntime implements Runtime {
     this.#options.log.warn({ error }, "action logs unavailable");
   }
 
-  async #removeSecret(job: SeenJob): Promise<void> {
-    const secret = job.marks[MARK.secret];
-    if (secret !== undefined) await this.#calls.removeSecret(secret, cleanUpSignal());
+  async #removeSecret(job: ObservedJob): Promise<void> {
+    const secret = job.labels[LABEL.secret];
+    if (secret !== undefined) await this.#client.removeSecret(secret, cleanUpSignal());
   }
 
-  /** Takes away a Job that is nobody's any more. */
-  async #discard(job: SeenJob, remove: () => Promise<unknown>, action?: ActionId): Promise<void> {
+  /** Deletes a Job that no worker needs. */
+  async #discard(job: ObservedJob, remove: () => Promise<unknown>, action?: ActionId): Promise<void> {
     try {
       await remove();
     } catch (thrown) {
@@ -427,9 +457,9 @@ export class KubernetesRuntime implements Runtime {
   }
 }
 
-/** Whether a Job that another worker made can be let run with what this one has. */
-function isAlike(job: SeenJob, secret: string | undefined): boolean {
-  return (job.marks[MARK.secret] === undefined) === (secret === undefined);
+/** Whether a Job that another worker created fits this one's connection. */
+function isAlike(job: ObservedJob, secret: string | undefined): boolean {
+  return (job.labels[LABEL.secret] === undefined) === (secret === undefined);
 }
 
 function ignoreForbidden(thrown: unknown): void {

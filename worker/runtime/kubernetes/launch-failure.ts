@@ -1,6 +1,6 @@
 import type { ErrorClass } from "../../../shared/contract/error-class.ts";
 
-/** Why an action got no outcome of its own; the message is one line. */
+/** Why an action was not launched, in one line. */
 export class LaunchFailure extends Error {
   override readonly name = "LaunchFailure";
   readonly class: ErrorClass;

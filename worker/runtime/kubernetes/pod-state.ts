@@ -1,35 +1,35 @@
-import { NOTE } from "./marks.ts";
-import { type StartProblem, startProblem } from "./pod-words.ts";
-import type { Termination } from "./seen.ts";
-import type { Sight } from "./watched-jobs.ts";
+import { ANNOTATION } from "./labels.ts";
+import type { Termination } from "./objects.ts";
+import { type StartProblem, startProblem } from "./pod-problems.ts";
+import type { JobSnapshot } from "./watched-jobs.ts";
 
-/** How far an action is. */
+/** The progress of an action. */
 export type PodState =
   | { readonly kind: "pending"; readonly problem: StartProblem | undefined }
   | { readonly kind: "running"; readonly startedAt: Date | undefined }
   | {
       readonly kind: "ended";
-      readonly pod: NonNullable<Sight["pod"]>;
+      readonly pod: NonNullable<JobSnapshot["pod"]>;
       readonly termination: Termination;
     }
-  /** Its Job has ended or its pod is gone, and nothing tells yet how its container ended. */
+  /** Its Job has ended or its pod is gone, and the end of its container is unknown. */
   | { readonly kind: "over" };
 
-/** By the action's own container: what else is in its pod may go on for ever. */
-export function podState({ job, pod }: Sight): PodState {
+/** Of the action's container: others in the pod may run forever. */
+export function podState({ job, pod }: JobSnapshot): PodState {
   if (pod?.container.kind === "terminated") return { kind: "ended", pod, termination: pod.container };
   if (isJobOver(job) || isPodOver(pod)) return { kind: "over" };
   if (pod?.container.kind === "running") return { kind: "running", startedAt: pod.container.startedAt };
   return { kind: "pending", problem: startProblem(pod) };
 }
 
-/** What was acknowledged had ended, although its Job may go on with what else is in its pod. */
-function isJobOver(job: Sight["job"]): boolean {
+/** An acknowledged action has ended, even if its Job continues because of other containers. */
+function isJobOver(job: JobSnapshot["job"]): boolean {
   if (job === undefined || job === "gone") return job === "gone";
-  return job.end !== undefined || job.marks[NOTE.acknowledged] !== undefined;
+  return job.end !== undefined || job.labels[ANNOTATION.acknowledged] !== undefined;
 }
 
-/** Whether nothing of a pod will run any more. */
-export function isPodOver(pod: Sight["pod"]): boolean {
+/** Whether nothing in the pod runs any more. */
+export function isPodOver(pod: JobSnapshot["pod"]): boolean {
   return pod !== undefined && (pod.isGone || pod.phase === "Failed" || pod.phase === "Succeeded");
 }

@@ -1,6 +1,6 @@
 import type { NeededRight } from "../../cluster/client/needed-right.ts";
 
-/** What running actions in pods needs, all of it in the worker's own namespace. */
+/** For running actions in pods, all in the worker's own namespace. */
 export const RIGHTS: readonly NeededRight[] = [
   {
     group: "batch",

@@ -1,35 +1,43 @@
 import * as z from "zod/mini";
 import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
+import { raceAbort } from "../../../shared/race-abort.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
 import { KINDS } from "../../cluster/client/kinds.ts";
 import { type Change, WatchedObjects } from "../../cluster/client/watched-objects.ts";
-import { MARK, SELECTOR } from "./marks.ts";
-import { JobObject, PodObject, type SeenJob, type SeenPod, seenJob, seenPod } from "./seen.ts";
+import { LABEL, SELECTOR } from "./labels.ts";
+import {
+  JobObject,
+  type ObservedJob,
+  type ObservedPod,
+  observedJob,
+  observedPod,
+  PodObject,
+} from "./objects.ts";
 
 export interface WatchedJobsOptions {
   readonly cluster: Cluster;
   readonly clock: Clock;
   readonly log: Logger;
-  /** How long the watches go on when nothing is observed any more; the next action then needs no list. */
+  /** How long the watches continue without an observation, so that the next action needs no list. */
   readonly lingerMs?: number;
 }
 
-/** What is known of one Job now. */
-export interface Sight {
-  /** Undefined until the watch has told of it; `gone` when there is none any more, or another one of its name. */
-  readonly job: SeenJob | "gone" | undefined;
-  /** The first one that was made for it. */
-  readonly pod: (SeenPod & { readonly isGone: boolean }) | undefined;
+/** The current state of a Job. */
+export interface JobSnapshot {
+  /** Undefined until the watch shows it; `gone` if it was deleted or replaced. */
+  readonly job: ObservedJob | "gone" | undefined;
+  /** Its first pod. */
+  readonly pod: (ObservedPod & { readonly isGone: boolean }) | undefined;
 }
 
-/** How long the watch may lag before an unseen Job is asked for. */
+/** How long the watch may lag before an unseen Job is requested. */
 const UNSEEN_FIRST_MS = 2_000;
 const UNSEEN_AGAIN_MS = 30_000;
 
 /**
- * The Jobs and pods that are looked at, through one watch each for all of them. It selects what any worker made: what is
- * adopted may bear the name of an owner of before. Runs only while something is observed, and a while longer.
+ * The observed Jobs and pods, with one watch each. The watches select what any worker created, because an adopted Job
+ * may have another owner. They run while something is observed, and a while longer.
  */
 export class WatchedJobs {
   readonly #options: WatchedJobsOptions;
@@ -40,8 +48,8 @@ export class WatchedJobs {
     this.#options = options;
   }
 
-  /** To be released. */
-  observe(job: Pick<SeenJob, "name" | "uid" | "marks">): JobObservation {
+  /** Release the observation after use. */
+  observe(job: Pick<ObservedJob, "name" | "uid" | "labels">): JobObservation {
     const running = this.#run();
     const observation = new JobObservation(job, this.#options, running.jobs.synced, () =>
       this.#release(observation),
@@ -49,8 +57,8 @@ export class WatchedJobs {
     this.#observations.add(observation);
     const name = { namespace: this.#options.cluster.namespace, name: job.name };
     const known = running.jobs.get(name);
-    if (known) observation.seeJob(known);
-    for (const pod of running.pods.values()) observation.seePod(pod);
+    if (known) observation.setJob(known);
+    for (const pod of running.pods.values()) observation.setPod(pod);
     return observation;
   }
 
@@ -62,24 +70,31 @@ export class WatchedJobs {
   #run(): Running {
     if (this.#running) return this.#running;
     const { cluster, clock, log } = this.#options;
-    const selection = { namespace: cluster.namespace, labelSelector: SELECTOR };
+    const common = {
+      cluster,
+      selection: { namespace: cluster.namespace, labelSelector: SELECTOR },
+      clock,
+      log,
+    };
     const jobs = new WatchedObjects({
-      ...{ cluster, clock, log, kind: KINDS.job, selection },
-      project: (object) => projected(JobObject, seenJob, object),
-      onChange: (change: Change<SeenJob>) => {
+      ...common,
+      kind: KINDS.job,
+      project: (object) => projected(JobObject, observedJob, object),
+      onChange: (change: Change<ObservedJob>) => {
         for (const observation of this.#observations) {
-          if (change.kind === "set") observation.seeJob(change.value);
-          else observation.loseJob(change.before);
+          if (change.kind === "set") observation.setJob(change.value);
+          else observation.removeJob(change.before);
         }
       },
     });
     const pods = new WatchedObjects({
-      ...{ cluster, clock, log, kind: KINDS.pod, selection },
-      project: (object) => projected(PodObject, seenPod, object),
-      onChange: (change: Change<SeenPod>) => {
+      ...common,
+      kind: KINDS.pod,
+      project: (object) => projected(PodObject, observedPod, object),
+      onChange: (change: Change<ObservedPod>) => {
         for (const observation of this.#observations) {
-          if (change.kind === "set") observation.seePod(change.value);
-          else observation.losePod(change.before);
+          if (change.kind === "set") observation.setPod(change.value);
+          else observation.removePod(change.before);
         }
       },
     });
@@ -107,22 +122,22 @@ export class WatchedJobs {
 }
 
 interface Running {
-  readonly jobs: WatchedObjects<SeenJob>;
-  readonly pods: WatchedObjects<SeenPod>;
+  readonly jobs: WatchedObjects<ObservedJob>;
+  readonly pods: WatchedObjects<ObservedPod>;
   readonly end: AbortController;
 }
 
-/** What becomes of one Job and its pod. */
+/** Follows one Job and its pod. */
 export class JobObservation {
-  readonly #job: Pick<SeenJob, "name" | "uid" | "marks">;
+  readonly #job: Pick<ObservedJob, "name" | "uid" | "labels">;
   readonly #options: Pick<WatchedJobsOptions, "cluster" | "clock">;
   readonly #onRelease: () => void;
   readonly #released = new AbortController();
-  #sight: Sight = { job: undefined, pod: undefined };
+  #snapshot: JobSnapshot = { job: undefined, pod: undefined };
   #change = Promise.withResolvers<void>();
 
   constructor(
-    job: Pick<SeenJob, "name" | "uid" | "marks">,
+    job: Pick<ObservedJob, "name" | "uid" | "labels">,
     options: Pick<WatchedJobsOptions, "cluster" | "clock">,
     synced: Promise<void>,
     onRelease: () => void,
@@ -133,52 +148,52 @@ export class JobObservation {
     void this.#askWhileUnseen(synced).catch(() => undefined);
   }
 
-  get sight(): Sight {
-    return this.#sight;
+  get snapshot(): JobSnapshot {
+    return this.#snapshot;
   }
 
-  seeJob(job: SeenJob): void {
+  setJob(job: ObservedJob): void {
     if (job.name !== this.#job.name) return;
-    this.#see({ ...this.#sight, job: job.uid === this.#job.uid ? job : "gone" });
+    this.#set({ ...this.#snapshot, job: job.uid === this.#job.uid ? job : "gone" });
   }
 
-  loseJob(job: SeenJob): void {
-    if (job.uid === this.#job.uid) this.#see({ ...this.#sight, job: "gone" });
+  removeJob(job: ObservedJob): void {
+    if (job.uid === this.#job.uid) this.#set({ ...this.#snapshot, job: "gone" });
   }
 
-  seePod(pod: SeenPod): void {
+  setPod(pod: ObservedPod): void {
     if (pod.ownerUid !== this.#job.uid) return;
-    const known = this.#sight.pod;
+    const known = this.#snapshot.pod;
     if (known === undefined || known.uid === pod.uid || isBefore(pod, known)) {
-      this.#see({ ...this.#sight, pod: { ...pod, isGone: false } });
+      this.#set({ ...this.#snapshot, pod: { ...pod, isGone: false } });
     }
   }
 
-  losePod(pod: SeenPod): void {
-    const known = this.#sight.pod;
-    if (known?.uid === pod.uid) this.#see({ ...this.#sight, pod: { ...known, isGone: true } });
+  removePod(pod: ObservedPod): void {
+    const known = this.#snapshot.pod;
+    if (known?.uid === pod.uid) this.#set({ ...this.#snapshot, pod: { ...known, isGone: true } });
   }
 
-  /** Looks at its pods now, whatever the watch has told so far. Rejects as `Cluster.list` does. */
+  /** Requests its pods now, without waiting for the watch. Rejects as `Cluster.list` does. */
   async refreshPod(signal: AbortSignal): Promise<void> {
     const { cluster } = this.#options;
-    const labelSelector = `${MARK.key}=${this.#job.marks[MARK.key]}`;
+    const labelSelector = `${LABEL.key}=${this.#job.labels[LABEL.key]}`;
     const selection = { namespace: cluster.namespace, labelSelector };
     const { items } = await cluster.list(KINDS.pod, selection, PodObject, signal);
-    const pods = items.map(seenPod);
-    for (const pod of pods) this.seePod(pod);
-    const known = this.#sight.pod;
-    if (known && !pods.some(({ uid }) => uid === known.uid)) this.losePod(known);
+    const pods = items.map(observedPod);
+    for (const pod of pods) this.setPod(pod);
+    const known = this.#snapshot.pod;
+    if (known && !pods.some(({ uid }) => uid === known.uid)) this.removePod(known);
   }
 
-  /** What `judge` makes of the first sight of which it makes something. Rejects with the signal's reason. */
-  async until<T>(judge: (sight: Sight) => T | undefined, signal: AbortSignal): Promise<T> {
+  /** Resolves to the first value that `judge` returns for a snapshot. Rejects with the signal's reason. */
+  async until<T>(judge: (snapshot: JobSnapshot) => T | undefined, signal: AbortSignal): Promise<T> {
     for (;;) {
       signal.throwIfAborted();
       const { promise } = this.#change;
-      const found = judge(this.#sight);
+      const found = judge(this.#snapshot);
       if (found !== undefined) return found;
-      await settledOrAborted(promise, signal);
+      await raceAbort(promise, signal);
     }
   }
 
@@ -187,42 +202,34 @@ export class JobObservation {
     this.#onRelease();
   }
 
-  #see(sight: Sight): void {
-    this.#sight = sight;
+  #set(snapshot: JobSnapshot): void {
+    this.#snapshot = snapshot;
     this.#change.resolve();
     this.#change = Promise.withResolvers();
   }
 
-  /** A Job that was deleted before the watch began is never told of. */
+  /** The watch never shows a Job that was deleted before it began. */
   async #askWhileUnseen(synced: Promise<void>): Promise<void> {
     const { cluster, clock } = this.#options;
     const { signal } = this.#released;
-    await settledOrAborted(synced, signal);
+    await raceAbort(synced, signal);
     const name = { namespace: cluster.namespace, name: this.#job.name };
     for (let waitMs = UNSEEN_FIRST_MS; ; waitMs = UNSEEN_AGAIN_MS) {
       await clock.sleep(waitMs, signal);
-      if (this.#sight.job !== undefined) return;
+      if (this.#snapshot.job !== undefined) return;
       const found = await cluster.find(KINDS.job, name, JobObject, signal).catch(() => "unknown" as const);
-      if (found === undefined) this.#see({ ...this.#sight, job: "gone" });
-      else if (found !== "unknown") this.seeJob(seenJob(found));
+      if (found === undefined) this.#set({ ...this.#snapshot, job: "gone" });
+      else if (found !== "unknown") this.setJob(observedJob(found));
     }
   }
 }
 
-/** An object that is not understood is as good as none: nothing of it could be used. */
+/** An invalid object is ignored. */
 function projected<O, T>(schema: z.ZodMiniType<O>, see: (object: O) => T, object: unknown): T | undefined {
   const parsed = z.safeParse(schema, object);
   return parsed.success ? see(parsed.data) : undefined;
 }
 
-function isBefore(one: SeenPod, other: SeenPod): boolean {
+function isBefore(one: ObservedPod, other: ObservedPod): boolean {
   return one.createdMs === other.createdMs ? one.name < other.name : one.createdMs < other.createdMs;
-}
-
-function settledOrAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted();
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = () => aborted.reject(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
-  return Promise.race([promise, aborted.promise]).finally(() => signal.removeEventListener("abort", onAbort));
 }

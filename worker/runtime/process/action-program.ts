@@ -1,28 +1,28 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { ActionLibrary } from "../in-process/action-library.ts";
+import type { ActionLibrary } from "../action-library.ts";
 
-/** The folder beside the actions that all of them share; its `action.ts` only says what an action is. */
+/** The folder that all actions share; its `action.ts` is not an action. */
 const HARNESS = "harness";
 
-/** A program of this project's own, ready for `process.execPath`. */
+/** One of this project's actions as a program for `process.execPath`. */
 export interface ActionProgram {
   readonly file: string;
-  /** What comes before the action's own arguments. */
+  /** Arguments before the action's own. */
   readonly leadingArguments: readonly string[];
-  /** Whether running it a second time leaves the machine as after the first; false where that is not known. */
+  /** Whether running it twice leaves the machine as after the first run; false if unknown. */
   isIdempotent(): Promise<boolean>;
 }
 
 /** The actions that can run as processes. */
 export interface ActionPrograms {
-  /** The program of the action with that name; undefined when there is none. */
+  /** The action of that name, if there is one. */
   find(name: string): Promise<ActionProgram | undefined>;
   /** Sorted. */
   names(): Promise<readonly string[]>;
 }
 
-/** The actions that came with this worker, all in the one program that started it: `<file> action <name>`. */
+/** The actions that are part of this worker's program: `<file> action <name>`. */
 export class OwnActions implements ActionPrograms {
   readonly #file: string;
   readonly #library: ActionLibrary;
@@ -49,8 +49,8 @@ export class OwnActions implements ActionPrograms {
 }
 
 /**
- * The actions a directory holds. Two layouts: the sources (`main.ts` and a folder with `action.ts` for each
- * action), and bundles (a folder with `action.mjs` for each).
+ * The actions in a directory: either the sources (`main.ts`, and a folder with `action.ts` per action), or bundles (a
+ * folder with `action.mjs` per action).
  */
 export class ActionFolder implements ActionPrograms {
   readonly #directory: string;

@@ -1,31 +1,30 @@
 import { rm } from "node:fs/promises";
-import type { Readable } from "node:stream";
-import { setTimeout as sleep } from "node:timers/promises";
-import { execa } from "execa";
+import { ChildProcess } from "../../../shared/child-process/child-process.ts";
+import { endGroup, signalGroup } from "../../../shared/child-process/process-group.ts";
 import { serialiseConnection } from "../../../shared/contract/connection.ts";
 import { EXIT_OK, exitCodeOf } from "../../../shared/contract/exit-code.ts";
 import { type StopReason, waitUntilDeadline } from "../../../shared/deadline.ts";
 import { defined } from "../../../shared/defined.ts";
-import { endGroup, killGroup, signalGroup } from "../../../shared/process-group.ts";
 import { textOf } from "../../../shared/text-of.ts";
-import type { LogLine, Outcome } from "../../action/action.ts";
+import type { Outcome } from "../../action/action.ts";
 import { actionKey } from "../../action/action-key.ts";
 import { bootTime, bootTimeIn } from "../../action/boot-time.ts";
 import { parseImageReference } from "../../action/image-reference.ts";
-import { inputBrokeOff, type Need } from "../leftover.ts";
-import { FLOOD_GRACE_MS, LogStream } from "../log-stream.ts";
-import { concludeOutcome, failedLaunch, nothingLeft } from "../outcome.ts";
+import { type FilePermit, refusalOf } from "../host-refusal.ts";
+import { inputTruncated, type Need } from "../orphan.ts";
+import { concludeOutcome, failedLaunch, nothingToRemove } from "../outcome.ts";
 import {
   type Adoption,
   type EndedAction,
   type LaunchHandle,
   LaunchNotRecorded,
   type LaunchRequest,
-  type LeftAction,
+  outputOptions,
+  type ReturnedAction,
   type Runtime,
 } from "../runtime.ts";
 import type { ActionProgram, ActionPrograms } from "./action-program.ts";
-import { childEnvironment } from "./child-environment.ts";
+import { followProcess } from "./follow.ts";
 import {
   endProcessesOf,
   type ProcessState,
@@ -34,35 +33,27 @@ import {
   resultFileOf,
   sweepProcesses,
   untilGone,
-} from "./left-processes.ts";
+} from "./orphans.ts";
 import { isRunning, processHandle } from "./process-table.ts";
-import { type FilePermit, refusalOf } from "./refusal.ts";
-
-/** How long output that is still in the pipes may take to arrive once the process has ended. */
-const DRAIN_MS = 2_000;
+import { childEnvironment } from "./spec.ts";
 
 export interface ProcessRuntimeOptions {
   readonly programs: ActionPrograms;
-  /** The worker's environment, of which an allow-list reaches the child. */
+  /** The worker's environment. Only an allow-list of it reaches the child. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
-  /** Which files of the host actions may use; none when absent. */
+  /** Which files of the host actions may use. Default: none. */
   readonly permitFile?: FilePermit;
   /** How long an action may clean up after SIGTERM. */
   readonly stopGraceMs?: number;
-  /** Where Node keeps compiled code between runs. */
+  /** Node's compile cache. */
   readonly compileCacheDirectory?: string;
-  /** Of a worker that may come back; without it nothing is adopted. */
+  /** Without it nothing is adopted. */
   readonly state?: ProcessState;
 }
 
-interface Exit {
-  readonly exitCode?: number;
-  readonly signal?: string;
-}
-
 /**
- * Runs this project's actions as child processes, each in a process group of its own: for machines without a
- * container engine. An image name stands for the action of its last part; other images cannot run.
+ * Runs this project's actions as child processes, each in its own process group, on machines without a container
+ * engine. An image's name selects the action; other images cannot run.
  */
 export class ProcessRuntime implements Runtime {
   readonly name = "process";
@@ -71,7 +62,7 @@ export class ProcessRuntime implements Runtime {
     ProcessRuntimeOptions;
   readonly #closing = new AbortController();
   readonly #running = new Map<number, Promise<unknown>>();
-  /** Of the actions that run. */
+  /** Keys of the running actions. */
   readonly #keys = new Set<string>();
   readonly #stopRunning = () => {
     for (const groupId of this.#running.keys()) signalGroup(groupId, "SIGTERM");
@@ -80,7 +71,7 @@ export class ProcessRuntime implements Runtime {
   constructor(options: ProcessRuntimeOptions) {
     this.#programs = options.programs;
     this.#options = { environment: process.env, stopGraceMs: 10_000, ...options };
-    // A worker that exits in a hurry and never comes back must not leave actions that nobody hears.
+    // A worker without state adopts nothing later, so it must not leave actions running.
     if (options.state === undefined) process.on("exit", this.#stopRunning);
   }
 
@@ -88,31 +79,33 @@ export class ProcessRuntime implements Runtime {
     const asked = new Date();
     try {
       const refusal = await refusalOf(request.action, this.#options.permitFile);
-      if (refusal) return nothingLeft(failedLaunch(refusal.class, refusal.reason, asked, new Date()));
+      if (refusal) return nothingToRemove(failedLaunch(refusal.class, refusal.reason, asked, new Date()));
       const name = parseImageReference(request.action.image)?.name;
       const program = name === undefined ? undefined : await this.#programs.find(name);
       if (!program)
-        return nothingLeft(failedLaunch("usage", await this.#unknown(request), asked, new Date()));
+        return nothingToRemove(failedLaunch("usage", await this.#unknown(request), asked, new Date()));
       return await this.#runProgram(program, request, AbortSignal.any([signal, this.#closing.signal]));
     } catch (thrown) {
       if (thrown instanceof LaunchNotRecorded) throw thrown;
       const message = textOf(thrown);
-      return nothingLeft(failedLaunch("internal", `could not run the action: ${message}`, asked, new Date()));
+      return nothingToRemove(
+        failedLaunch("internal", `could not run the action: ${message}`, asked, new Date()),
+      );
     }
   }
 
-  async adopt(left: LeftAction, signal: AbortSignal): Promise<Adoption> {
+  async adopt(left: ReturnedAction, signal: AbortSignal): Promise<Adoption> {
     const { state, stopGraceMs } = this.#options;
     const key = actionKey(left.action);
     if (state === undefined) return this.#lost(left);
-    // Its launch is on record before its connection is handed over: without a handle it has got none.
+    // The launch is recorded before the connection is written: without a handle the action has none.
     if (left.connected && !left.handle && !left.damaged) return this.#notLaunched(state, key);
     const handle = left.handle ?? (await processFor(state, key));
     const runs = handle !== undefined && (await isRunning(handle));
     const stopReason = runs ? await this.#waitForLeft(handle, left, signal) : undefined;
     await endProcessesOf(state, key, stopGraceMs);
     const result = await readResultFile(resultFileOf(state, key));
-    if (inputBrokeOff(left.connected, result)) return this.#notLaunched(state, key);
+    if (inputTruncated(left.connected, result)) return this.#notLaunched(state, key);
     if (!result && !stopReason) return this.#lost(left);
     const outcome = concludeOutcome({
       ...(result ? { result, exitCode: result.class ? exitCodeOf(result.class) : EXIT_OK } : {}),
@@ -137,30 +130,30 @@ export class ProcessRuntime implements Runtime {
     });
   }
 
-  /** What was started for it cannot do anything, and is taken away. */
+  /** Removes a process that has done nothing. */
   async #notLaunched(state: ProcessState, key: string): Promise<Adoption> {
     await endProcessesOf(state, key, this.#options.stopGraceMs);
     await rm(resultFileOf(state, key), { force: true });
     return { kind: "not-launched" };
   }
 
-  async #lost({ action }: LeftAction): Promise<Adoption> {
+  async #lost({ action }: ReturnedAction): Promise<Adoption> {
     const name = parseImageReference(action.image)?.name;
     const program = name === undefined ? undefined : await this.#programs.find(name);
     const reason = "the worker was restarted, and the action's process is gone without a result";
     return { kind: "lost", reason, idempotent: (await program?.isIdempotent()) ?? false };
   }
 
-  /** Waits for a process that is another worker's child; why it was stopped, if it was. */
+  /** Waits for another worker's child process; resolves to why it was stopped, if it was. */
   async #waitForLeft(
     handle: LaunchHandle,
-    { startedAt, timeoutMs, clockSetMs }: LeftAction,
+    { startedAt, timeoutMs, clockSetMs }: ReturnedAction,
     signal: AbortSignal,
   ): Promise<StopReason | undefined> {
     const { stopGraceMs } = this.#options;
-    const leftMs = startedAt.getTime() + timeoutMs - (Date.now() - clockSetMs);
+    const remainingMs = startedAt.getTime() + timeoutMs - (Date.now() - clockSetMs);
     const stop = AbortSignal.any([signal, this.#closing.signal]);
-    const stopReason = await waitUntilDeadline(leftMs, stop, (bound) => untilGone(handle, bound));
+    const stopReason = await waitUntilDeadline(remainingMs, stop, (bound) => untilGone(handle, bound));
     if (stopReason) {
       const gone = untilGone(handle, AbortSignal.timeout(stopGraceMs));
       await endGroup(
@@ -180,7 +173,6 @@ export class ProcessRuntime implements Runtime {
     };
   }
 
-  /** Whether the actions that it has can be found. */
   async check(): Promise<string> {
     const names = await this.#programs.names();
     if (names.length === 0) throw new Error("the process runtime finds no action to run");
@@ -207,109 +199,72 @@ export class ProcessRuntime implements Runtime {
     const { environment, compileCacheDirectory, state, stopGraceMs } = this.#options;
     const startedAt = new Date();
     if (signal.aborted) {
-      return nothingLeft(failedLaunch("cancelled", "cancelled before it started", startedAt, startedAt));
+      return nothingToRemove(failedLaunch("cancelled", "cancelled before it started", startedAt, startedAt));
     }
     const key = actionKey(request.action);
-    const resultFile = state && resultFileOf(state, key);
-    // A result that is there is another run's.
-    if (resultFile !== undefined) await rm(resultFile, { force: true });
-    const child = execa(
-      process.execPath,
-      [program.file, ...program.leadingArguments, ...request.action.command],
-      {
-        env: childEnvironment({
+    // An existing result belongs to another run.
+    if (state) await rm(resultFileOf(state, key), { force: true });
+    this.#keys.add(key);
+    const ended = Promise.withResolvers<void>();
+    let groupId: number | undefined;
+    try {
+      const child = await ChildProcess.start({
+        program: process.execPath,
+        argv: [program.file, ...program.leadingArguments, ...request.action.command],
+        environment: childEnvironment({
           inherited: environment,
           action: { ...request.action.environment, ...request.environment },
           connectionOnStdin: request.connection !== undefined,
           key,
           deadline: new Date(startedAt.getTime() + request.timeoutMs),
           deadlineBootTime: bootTimeIn(request.timeoutMs),
-          ...(state && resultFile !== undefined ? { state: { id: state.id, resultFile } } : {}),
-          ...defined({ compileCacheDirectory }),
+          ...defined({
+            state: state && { id: state.id, resultFile: resultFileOf(state, key) },
+            compileCacheDirectory,
+          }),
         }),
-        extendEnv: false,
-        detached: true,
-        cleanup: false,
-        buffer: false,
-        reject: false,
-        stdin: "pipe",
-      },
-    );
-    const groupId = child.pid;
-    if (groupId === undefined) throw new Error((await child).originalMessage ?? "no process was started");
-
-    const log = new LogStream(request);
-    const read = Promise.all([
-      readStream(child.stdout, "stdout", log),
-      readStream(child.stderr, "stderr", log),
-    ]);
-    // An action that ends without reading its input breaks the pipe: its exit code tells why.
-    child.stdin.on("error", () => undefined);
-    const exited = new Promise<Exit>((resolve) => {
-      child.nodeChildProcess.once("exit", (code, by) =>
-        resolve({ ...(code === null ? {} : { exitCode: code }), ...(by === null ? {} : { signal: by }) }),
+        hasInput: true,
+      });
+      groupId = child.groupId;
+      this.#running.set(groupId, ended.promise);
+      const { written, ...followed } = await followProcess(
+        {
+          ...outputOptions(request),
+          child,
+          beforeInput: () => this.#record(request, child),
+          input: request.connection ? serialiseConnection(request.connection) : "",
+          timeoutMs: request.timeoutMs,
+          stopGraceMs,
+        },
+        signal,
       );
-    });
-    const { promise: over, resolve: markOver } = Promise.withResolvers<void>();
-    this.#running.set(groupId, over);
-    this.#keys.add(key);
-    try {
-      await this.#record(request, groupId);
-      child.stdin.end(request.connection ? serialiseConnection(request.connection) : "");
-      const stopReason = await waitUntilDeadline(request.timeoutMs, signal, () => exited);
-      const graceMs = log.isFlooding ? Math.min(stopGraceMs, FLOOD_GRACE_MS) : stopGraceMs;
-      log.pace.hurry();
-      if (stopReason) await endGroup(groupId, graceMs, exited);
-      const exit = await Promise.race([exited, sleep(DRAIN_MS, {}, { ref: false })]);
-      await killGroup(groupId);
-      await within(read, DRAIN_MS);
-      for (const stream of [child.stdout, child.stderr]) stream.destroy();
       const outcome = concludeOutcome({
-        ...exit,
-        ...log.end(),
-        ...defined({ stopReason }),
+        ...followed,
+        ...written,
         timeoutMs: request.timeoutMs,
         startedAt,
         stoppedAt: new Date(),
       });
       return this.#ended(outcome, key);
     } finally {
-      this.#running.delete(groupId);
+      if (groupId !== undefined) this.#running.delete(groupId);
       this.#keys.delete(key);
-      markOver();
+      ended.resolve();
     }
   }
 
   /**
-   * An action waits for its connection, so that one whose launch is not on record has done nothing and is ended. One that
-   * brings its own runs already: it goes on, and its mark finds it.
+   * An action waits for its connection: if its launch cannot be recorded, it is killed and has done nothing. An action that
+   * brings its own connection is already running: it continues, and is found by its variables.
    */
-  async #record({ connection, onLaunch }: LaunchRequest, groupId: number): Promise<void> {
+  async #record({ connection, onLaunch }: LaunchRequest, child: ChildProcess): Promise<void> {
     if (!onLaunch) return;
     try {
-      await onLaunch(await processHandle(groupId));
+      await onLaunch(await processHandle(child.groupId));
     } catch (thrown) {
       if (!connection) return;
-      await killGroup(groupId);
+      await child.kill();
       throw thrown;
     }
   }
-}
-
-/** Hands a stream over at the pace of its reader. Never rejects. */
-async function readStream(stream: Readable, name: LogLine["stream"], log: LogStream): Promise<void> {
-  try {
-    for await (const chunk of stream) {
-      await log.pace.read(chunk, (part) => log.write(name, part));
-    }
-  } catch {
-    // What was read until then is what there is.
-  }
-}
-
-/** A process outside the action's group may hold a pipe open for ever; it is not waited for. */
-async function within(work: Promise<unknown>, ms: number): Promise<void> {
-  const limit = new AbortController();
-  await Promise.race([work, sleep(ms, undefined, { signal: limit.signal }).catch(() => undefined)]);
-  limit.abort();
 }

@@ -1,25 +1,27 @@
 import { readdir, readFile } from "node:fs/promises";
-import { execa } from "execa";
+import { runProgram } from "../../../shared/child-process/run-program.ts";
 import type { LaunchHandle } from "../runtime.ts";
 
-/** Process IDs are given out anew; with its start and the system's boot, one means one process for ever. */
+const PS_TIMEOUT_MS = 5_000;
+
+/** Process IDs are reused: together with the start time and the boot ID, one identifies a process forever. */
 export async function processHandle(pid: number): Promise<LaunchHandle> {
   const boot = await bootId();
   const start = boot === undefined ? await startByPs(pid) : (await statOf(pid))?.startTicks;
   return { pid, start: start ?? null, boot: boot ?? null };
 }
 
-/** Whether that very process is still there; a zombie, which nobody has reaped yet, is not. */
+/** Whether that process still runs; a zombie does not. */
 export async function isRunning({ pid, start, boot: bootThen }: LaunchHandle): Promise<boolean> {
   const boot = await bootId();
-  // One that had ended before it could be looked at has no start: whatever bears its ID now is another.
+  // A process that ended before it was read has no start time: its ID belongs to another one.
   if (typeof pid !== "number" || (start ?? null) === null || bootThen !== (boot ?? null)) return false;
   if (boot === undefined) return (await startByPs(pid)) === start;
   const stat = await statOf(pid);
   return stat !== undefined && !stat.ended && stat.startTicks === start;
 }
 
-/** A process of this user, as its environment at its start shows it. */
+/** A process of this user, with its initial environment. */
 export interface MarkedProcess {
   readonly pid: number;
   readonly groupId: number;
@@ -27,8 +29,8 @@ export interface MarkedProcess {
 }
 
 /**
- * Every process that runs and whose environment holds the variable, but for this one. Those of other users, and systems
- * without /proc, give none.
+ * Running processes whose environment has the variable, except this one. Finds none of other users, or on systems
+ * without /proc.
  */
 export async function processesWith(variable: string): Promise<readonly MarkedProcess[]> {
   const names = await readdir("/proc").catch(() => []);
@@ -52,14 +54,14 @@ function variableOf(entry: string): readonly [string, string] {
 interface ProcessStat {
   readonly ended: boolean;
   readonly groupId: number;
-  /** Since the boot. */
+  /** Ticks since boot. */
   readonly startTicks: number;
 }
 
-/** The fields 3, 5 and 22 of proc_pid_stat(5); undefined for one that is gone. */
+/** Reads the fields 3, 5 and 22 of proc_pid_stat(5); undefined if the process is gone. */
 async function statOf(pid: number): Promise<ProcessStat | undefined> {
   const text = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
-  // The name, in parentheses, may hold anything; what follows it starts with field 3.
+  // The name, in parentheses, may contain anything; field 3 follows it.
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
   const [groupId, startTicks] = [Number(fields[2]), Number(fields[19])];
   if (text === "" || Number.isNaN(groupId) || Number.isNaN(startTicks)) return undefined;
@@ -71,13 +73,16 @@ async function bootId(): Promise<string | undefined> {
   return text.trim() || undefined;
 }
 
-/** The time of its start as `ps` of POSIX systems without /proc prints it; undefined for one that is gone. */
+/** The start time as printed by `ps`, for POSIX systems without /proc; undefined if the process is gone. */
 export async function startByPs(pid: number): Promise<string | undefined> {
-  const { exitCode, stdout } = await execa("ps", ["-o", "lstart=", "-p", String(pid)], {
-    env: { LC_ALL: "C" },
-    reject: false,
-    stdin: "ignore",
-    timeout: 5_000,
-  });
-  return (exitCode === 0 && stdout.trim()) || undefined;
+  const ended = await runProgram(
+    {
+      program: "ps",
+      argv: ["-o", "lstart=", "-p", String(pid)],
+      environment: { ...process.env, LC_ALL: "C" },
+      timeoutMs: PS_TIMEOUT_MS,
+    },
+    new AbortController().signal,
+  ).catch(() => undefined);
+  return (ended?.exit?.exitCode === 0 && ended.stdout.toString().trim()) || undefined;
 }

@@ -1,11 +1,11 @@
 import { z } from "zod";
 
-/** A condition as Rufio's objects have them: without reason and transition time, unlike those of the API conventions. */
+/** A condition of Rufio's objects: unlike in the API conventions, without reason and transition time. */
 export const Condition = z.object({
   type: z.string(),
   status: z.string(),
   message: z.string().optional(),
-  /** Of a Machine's alone. */
+  /** Only for Machines. */
   lastUpdateTime: z.string().nullish(),
 });
 export type Condition = z.infer<typeof Condition>;
@@ -19,7 +19,7 @@ export function isTrue(conditions: readonly Condition[], type: string): boolean 
   return conditions.find((condition) => condition.type === type)?.status === "True";
 }
 
-/** With a condition set: the others, and the order, stay. An empty message is left out, as Go's `omitempty` does. */
+/** Sets a condition, keeping the others and their order. An empty message is omitted, as by Go's `omitempty`. */
 export function withCondition(
   conditions: readonly Condition[],
   {
@@ -34,7 +34,7 @@ export function withCondition(
     : [...conditions, set];
 }
 
-/** A time as `metav1.Time` has it: UTC, whole seconds. */
+/** As `metav1.Time`: UTC, whole seconds. */
 export function timeText(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
 }

@@ -3,12 +3,12 @@ interface Due {
   readonly atMs: number;
 }
 
-/** When each of many keys is due, the first of them at hand: a binary heap in which an overtaken time stays until its turn. */
+/** A priority queue of keys by due time: a binary heap, in which replaced times remain until they come up. */
 export class DueTimes {
   readonly #heap: Due[] = [];
   readonly #atMs = new Map<string, number>();
 
-  /** In place of an earlier time for the key. */
+  /** Replaces an earlier time of the key. */
   set(key: string, atMs: number): void {
     this.#atMs.set(key, atMs);
     this.#heap.push({ key, atMs });
@@ -27,12 +27,12 @@ export class DueTimes {
     this.#atMs.delete(key);
   }
 
-  /** The time of the first that is due; undefined when there is none. */
+  /** The earliest time, if there is one. */
   get firstMs(): number | undefined {
     return this.#first()?.atMs;
   }
 
-  /** Takes out the first one that is due by then. */
+  /** Removes and returns the first key that is due. */
   take(nowMs: number): string | undefined {
     const first = this.#first();
     if (!first || first.atMs > nowMs) return undefined;

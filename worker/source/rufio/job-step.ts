@@ -1,23 +1,23 @@
 import type { ObjectName } from "../../cluster/client/kinds.ts";
 import type { OpenJob, RufioTask } from "./objects.ts";
 
-/** What is to be done about a Job now. */
+/** The next step of a Job. */
 export type JobStep =
   | { readonly kind: "create"; readonly index: number }
-  /** A Task of a Job of that name that was there before has the name of the next one. */
+  /** A Task of a deleted Job with the same name has the next Task's name. */
   | { readonly kind: "take-away"; readonly task: ObjectName; readonly uid: string }
   | { readonly kind: "wait" }
   | { readonly kind: "fail"; readonly reason: string }
   | { readonly kind: "complete" };
 
-/** As Rufio names the Tasks of a Job (`FormatTaskName`). */
+/** As in Rufio (`FormatTaskName`). */
 export function taskNameOf({ namespace, name }: ObjectName, index: number): ObjectName {
   return { namespace, name: `${name}-task-${index}` };
 }
 
 /**
- * One Task after the other. The last one that there is decides: the ones before it were completed, or it would not have been
- * made, even where somebody has cleared them away since.
+ * Tasks run one after the other. The last existing one decides: it was created only after the earlier ones had
+ * completed, even if those have been deleted since.
  */
 export function nextStep(job: OpenJob, taskAt: (name: ObjectName) => RufioTask | undefined): JobStep {
   for (let index = job.tasks.length - 1; index >= 0; index--) {

@@ -3,13 +3,12 @@ import { z } from "zod";
 import { apiVersionOf, KINDS, type ObjectName } from "../../cluster/client/kinds.ts";
 import { type Condition, Conditions, isTrue } from "./conditions.ts";
 
-/** By which Tasks are known to belong to a Job, as Kubernetes' garbage collector sees it. */
+/** The owner reference by which Tasks belong to a Job. */
 export interface Owner {
   readonly name: string;
   readonly uid: string;
 }
 
-/** A Job whose end is not written, or one that is left alone because it is. */
 export type RufioJob =
   | { readonly finished: true; readonly uid: string; readonly deleted: boolean }
   | {
@@ -19,7 +18,7 @@ export type RufioJob =
       readonly resourceVersion: string;
       readonly deleted: boolean;
       readonly machine: ObjectName;
-      /** As the Job has them: they go into Tasks as they are. */
+      /** Copied into Tasks unchanged. */
       readonly tasks: readonly unknown[];
       readonly status: JobStatus;
     };
@@ -44,10 +43,10 @@ export type RufioTask =
       readonly resourceVersion: string;
       readonly deleted: boolean;
       readonly owner: Owner | undefined;
-      /** This worker has made it. */
+      /** Whether this worker created it. */
       readonly own: boolean;
       readonly action: unknown;
-      /** `connectionDigest` of what it brings. */
+      /** `connectionDigest` of its connection. */
       readonly connection: string;
       readonly status: TaskStatus;
     };
@@ -58,7 +57,7 @@ export interface TaskStatus {
   readonly startTime: string | undefined;
 }
 
-/** As much of a Machine as its status and the Tasks made by hand need; its connection is the inventory's business. */
+/** The part of a Machine that its status and manually created Tasks need; the inventory handles its connection. */
 export interface RufioMachine {
   readonly name: ObjectName;
   readonly uid: string;
@@ -75,7 +74,7 @@ export interface MachineStatus {
   readonly conditions: readonly Condition[];
 }
 
-/** What this worker makes says so. */
+/** On everything that this worker creates. */
 export const MANAGED_BY = { "app.kubernetes.io/managed-by": "pbnj-worker" } as const;
 
 const Time = z
@@ -104,7 +103,6 @@ const Metadata = z.object({
 });
 type Metadata = z.infer<typeof Metadata>;
 
-/** What a status patch looks at. */
 export const JobObject = z.object({
   metadata: Metadata,
   spec: z.object({
@@ -133,7 +131,7 @@ export const MachineObject = z.object({
     .transform(({ powerState, conditions }): MachineStatus => ({ power: powerState, conditions })),
 });
 
-/** Undefined for what no server with Rufio's CRDs gives. */
+/** Undefined for an invalid object. */
 export function jobOf(object: unknown): RufioJob | undefined {
   const { success, data } = JobObject.safeParse(object);
   if (!success) return undefined;
@@ -151,7 +149,7 @@ export function jobOf(object: unknown): RufioJob | undefined {
   };
 }
 
-/** The same for a Task. Of one that is finished hardly anything is kept: they stay until somebody deletes them. */
+/** Parses a Task. Finished Tasks remain until they are deleted, so little of them is kept. */
 export function taskOf(object: unknown): RufioTask | undefined {
   const { success, data } = TaskObject.safeParse(object);
   if (!success) return undefined;
@@ -173,7 +171,6 @@ export function taskOf(object: unknown): RufioTask | undefined {
   };
 }
 
-/** The same for a Machine. */
 export function machineOf(object: unknown): RufioMachine | undefined {
   const { success, data } = MachineObject.safeParse(object);
   if (!success) return undefined;
@@ -190,7 +187,7 @@ export function machineOf(object: unknown): RufioMachine | undefined {
   };
 }
 
-/** The connection of a Machine, as a Task of it bears it. */
+/** The connection of a Machine, for its Tasks. */
 export const ConnectionOf = z.object({ spec: z.object({ connection: z.record(z.string(), z.unknown()) }) });
 
 export function isFinished(conditions: readonly Condition[]): boolean {
@@ -209,13 +206,13 @@ export function keyOf({ namespace, name }: ObjectName): string {
   return `${namespace}/${name}`;
 }
 
-/** The inverse of `keyOf`; neither part has a slash in it. */
+/** The inverse of `keyOf`; neither part contains a slash. */
 export function nameOfKey(key: string): ObjectName {
   const slash = key.indexOf("/");
   return { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }
 
-/** Equal for connections that say the same, in whatever order. */
+/** Equal for equal connections, whatever the order of their keys. */
 export function connectionDigest(connection: unknown): string {
   return createHash("sha256").update(canonical(connection)).digest("base64").slice(0, 22);
 }

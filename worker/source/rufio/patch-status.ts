@@ -3,32 +3,31 @@ import type { Cluster, Schema } from "../../cluster/client/cluster.ts";
 import type { Kind, ObjectName } from "../../cluster/client/kinds.ts";
 import { isKubernetesError } from "../../cluster/client/kubernetes-error.ts";
 
-/** `same` is so already; `gone` is another object of that name, or none. */
+/** `same`: nothing to change; `gone`: the object was deleted or replaced. */
 export type Patched = "written" | "same" | "gone";
 
 export interface StatusPatch<Status> {
   readonly kind: Kind;
   readonly name: ObjectName;
-  /** Only this very object. */
+  /** Only the object with this UID. */
   readonly uid: string;
-  /** The object as it is read anew. */
+  /** Parses the object when it is read again. */
   readonly schema: Schema<{
     readonly metadata: { readonly uid: string; readonly resourceVersion: string };
     readonly status: Status;
   }>;
-  /** As it was seen last, which spares a request where it has not changed since. */
+  /** The last known state, which saves a request if the object has not changed. */
   readonly known?: { readonly resourceVersion: string; readonly status: Status };
-  /** The fields of the status that are to be others; undefined where all is as it should be. */
+  /** Returns the status fields to change; undefined if there are none. */
   readonly change: (status: Status) => Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Rufio, an operator and this worker may write at the same time; more often than that somebody writes all the time. */
+/** Rufio, an operator and this worker may write concurrently; more conflicts mean that something writes all the time. */
 const MOST_CONFLICTS = 5;
 
 /**
- * Writes a status under the resource version that it was decided on (API conventions, "Concurrency control"): what somebody
- * else has written meanwhile is never overwritten, the change is decided anew. Rejects with a `KubernetesError`, and with what
- * `change` throws.
+ * Patches a status with optimistic locking by resource version (API conventions, "Concurrency control"): after a
+ * conflict the change is decided again. Rejects with a `KubernetesError`, and with what `change` throws.
  */
 export async function patchStatus<Status>(
   cluster: Pick<Cluster, "find" | "patch">,

@@ -3,7 +3,7 @@ import type { NeededRight } from "../../cluster/client/needed-right.ts";
 
 const { rufioJob, rufioTask, rufioMachine, lease, secret } = KINDS;
 
-/** What doing Rufio's work needs. The Lease's rule is for the namespace of `rufioLeaseNamespace`. */
+/** The Lease's rule is for the namespace of `rufioLeaseNamespace`. */
 export const RIGHTS: readonly NeededRight[] = [
   {
     group: rufioJob.group,

@@ -14,18 +14,18 @@ export const RUFIO_LEASE = "e74dec1a.bmc.tinkerbell.org";
 export interface RufioLeaseOptions {
   readonly cluster: Pick<Cluster, "find" | "list" | "watch">;
   readonly namespace: string;
-  /** Called whenever `isFree` has become another. */
+  /** Called when `isFree` changes. */
   readonly onChange: () => void;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** A Rufio holds its Lease, or nobody can tell. */
+/** Rufio holds its Lease, or may hold it. */
 export class LeaseHeld extends Error {
   override readonly name = "LeaseHeld";
 }
 
-/** Without this right, or this API, nothing changes by itself. */
+/** For a missing right or API, which only an operator can fix. */
 const AGAIN: Backoff = { firstMs: 5_000, maxMs: 60_000, jitter: 0.3 };
 
 const Lease = z.object({
@@ -42,18 +42,18 @@ const Lease = z.object({
 });
 type Lease = z.infer<typeof Lease>;
 
-/** A Lease as it was when it was last seen to change. */
+/** The Lease at its last observed change. */
 interface Observed {
   readonly record: string;
   readonly holder: string;
-  /** By the own monotonic clock. */
+  /** By our monotonic clock. */
   readonly untilMs: number;
 }
 
 /**
- * Whether a Rufio is at work, by the Lease with which its replicas elect their leader. As in client-go's leader election its
- * times are never compared with an own clock: a holder that has not renewed since it was seen to, for as long as its Lease
- * lasts, is gone. Until the Lease was looked at nobody knows, and it counts as held.
+ * Whether Rufio is running, by the Lease of its leader election. As in client-go, the Lease's times are not compared
+ * with our clock: a holder is gone if it has not renewed for the duration of its Lease since we saw it renew. Until
+ * the Lease was read, it counts as held.
  */
 export class RufioLease {
   readonly #options: RufioLeaseOptions;
@@ -82,12 +82,12 @@ export class RufioLease {
     });
   }
 
-  /** As far as is known; `confirmFree` asks. */
+  /** As far as is known; `confirmFree` asks the API. */
   get isFree(): boolean {
     return this.#isFree;
   }
 
-  /** Until the signal aborts. Never rejects. */
+  /** Runs until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     if (!(await this.#untilReadable(signal))) return;
     const wake = () => this.#wake.resolve();
@@ -96,20 +96,20 @@ export class RufioLease {
     await this.#watched.synced.catch(() => undefined);
     while (!signal.aborted) {
       this.#wake = Promise.withResolvers();
-      const leftMs = this.#leftMs();
-      // The last word is the API's: a watch may be behind, as after the process was stopped for a while.
-      if (leftMs > 0) this.#become(false);
+      const remainingMs = this.#remainingMs();
+      // Ask the API: the watch may be stale, for example after the process was paused.
+      if (remainingMs > 0) this.#become(false);
       else if (!this.#isFree) await this.#lookAgain(signal);
-      await this.#pause(leftMs, signal);
+      await this.#pause(remainingMs, signal);
     }
     signal.removeEventListener("abort", wake);
     await watching;
   }
 
-  /** Asks the API before something is begun. Rejects with `LeaseHeld`, with a `KubernetesError`, or the signal's reason. */
+  /** Asks the API before something is started. Rejects with `LeaseHeld`, a `KubernetesError`, or the signal's reason. */
   async confirmFree(signal: AbortSignal): Promise<void> {
     if (this.#isFree) this.#observe(await this.#read(signal));
-    if (this.#isFree && this.#leftMs() <= 0) return;
+    if (this.#isFree && this.#remainingMs() <= 0) return;
     this.#wake.resolve();
     const holder = this.#observed?.holder;
     throw new LeaseHeld(
@@ -138,22 +138,22 @@ export class RufioLease {
     return false;
   }
 
-  /** Whether it is still as it was when its time began to run out. */
+  /** Checks whether the Lease is unchanged since its timer started. */
   async #lookAgain(signal: AbortSignal): Promise<void> {
     try {
       this.#observe(await this.#read(signal));
-      this.#become(this.#leftMs() <= 0);
+      this.#become(this.#remainingMs() <= 0);
     } catch (thrown) {
-      // What keeps the API from answering is said by the watch; nothing is known, and nothing is begun.
+      // The watch logs why the API is unavailable; until then nothing is started.
       if (!signal.aborted && !(thrown instanceof KubernetesError)) throw thrown;
     }
   }
 
-  /** Until something is known to have changed, or the Lease runs out. */
-  async #pause(leftMs: number, signal: AbortSignal): Promise<void> {
+  /** Waits for a change, or for the Lease to expire. */
+  async #pause(remainingMs: number, signal: AbortSignal): Promise<void> {
     if (this.#isFree) return this.#wake.promise;
     const slept = new AbortController();
-    const waitMs = leftMs > 0 ? leftMs : AGAIN.firstMs;
+    const waitMs = remainingMs > 0 ? remainingMs : AGAIN.firstMs;
     const over = this.#options.clock.sleep(waitMs, AbortSignal.any([signal, slept.signal]));
     await Promise.race([this.#wake.promise, over.catch(() => undefined)]);
     slept.abort();
@@ -172,7 +172,7 @@ export class RufioLease {
     this.#observed = { record, holder, untilMs: this.#options.clock.monotonicMs() + lastsMs };
   }
 
-  #leftMs(): number {
+  #remainingMs(): number {
     const { holder = "", untilMs = 0 } = this.#observed ?? {};
     return holder === "" ? 0 : untilMs - this.#options.clock.monotonicMs();
   }

@@ -16,7 +16,7 @@ import {
 
 export interface RufioObjectsOptions {
   readonly cluster: Pick<Cluster, "list" | "watch">;
-  /** Absent is all namespaces. */
+  /** Undefined means all namespaces. */
   readonly namespace: string | undefined;
   readonly onJob: (change: Change<RufioJob>) => void;
   readonly onTask: (change: Change<RufioTask>) => void;
@@ -25,12 +25,12 @@ export interface RufioObjectsOptions {
   readonly log: Logger;
 }
 
-/** Rufio's objects as the cluster has them, and which belong together. */
+/** Watches Rufio's objects, and relates them. */
 export class RufioObjects {
   readonly jobs: WatchedObjects<RufioJob>;
   readonly tasks: WatchedObjects<RufioTask>;
   readonly machines: WatchedObjects<RufioMachine>;
-  /** The Machines of a namespace with the same connection, by both. */
+  /** Machines, by namespace and connection. */
   readonly #byConnection = new Map<string, Set<string>>();
 
   constructor({ cluster, namespace, onJob, onTask, onMachine, clock, log }: RufioObjectsOptions) {
@@ -48,23 +48,23 @@ export class RufioObjects {
     });
   }
 
-  /** Before that, what is not there may only not have been seen yet. */
+  /** Before that, a missing object may just not have been listed yet. */
   get isSynced(): boolean {
     return this.jobs.isSynced && this.tasks.isSynced && this.machines.isSynced;
   }
 
-  /** Resolves when all have been seen once, or `run` has ended. */
+  /** Resolves when all objects are listed, or `run` has ended. */
   async synced(): Promise<void> {
     const all = [this.jobs.synced, this.tasks.synced, this.machines.synced];
     await Promise.all(all).catch(() => undefined);
   }
 
-  /** Until the signal aborts. Never rejects. */
+  /** Runs until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([this.jobs.run(signal), this.tasks.run(signal), this.machines.run(signal)]);
   }
 
-  /** The Job of a Task; undefined where it has none, or that one is gone. */
+  /** The Job of a Task; undefined if it has none or the Job is gone. */
   jobOfTask({ name, owner }: Pick<OpenTask, "name" | "owner">): RufioJob | undefined {
     if (!owner) return undefined;
     const job = this.jobs.get({ namespace: name.namespace, name: owner.name });
@@ -72,8 +72,8 @@ export class RufioObjects {
   }
 
   /**
-   * The Machine that a Task without a Job is about: the one in its namespace with exactly its connection, as nothing else of
-   * it names a machine; the first by name where several have it.
+   * The Machine of a Task without a Job: the first one in its namespace with the same connection, because nothing else
+   * in the Task names a machine.
    */
   machineWith({ name, connection }: Pick<OpenTask, "name" | "connection">): ObjectName | undefined {
     const names = this.#byConnection.get(`${name.namespace}/${connection}`) ?? [];
@@ -96,7 +96,7 @@ export class RufioObjects {
   }
 }
 
-/** The name under which the replicas of a worker share the work at a Machine. */
+/** The key by which replicas share the work for a Machine. */
 export function shareKey(machine: ObjectName): string {
   return `rufio/${keyOf(machine)}`;
 }

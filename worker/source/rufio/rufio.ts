@@ -9,9 +9,9 @@ import type { ObjectName } from "../../cluster/client/kinds.ts";
 import type { WatchState } from "../../cluster/client/watched-objects.ts";
 import { RUFIO_AGENT_ID } from "../../config/rufio-agent-id.ts";
 import type { RufioConfig } from "../../config/worker-config.ts";
-import type { ActionSource, StatusSink } from "../transport.ts";
-import { JobRunner } from "./job-runner.ts";
-import { MachineWatch } from "./machine-watch.ts";
+import type { ActionSource, StatusSink } from "../source.ts";
+import { JobController } from "./job-controller.ts";
+import { MachinePoller } from "./machine-poller.ts";
 import { RufioLease } from "./rufio-lease.ts";
 import { RufioObjects } from "./rufio-objects.ts";
 import { TaskStatusSink } from "./status-sink.ts";
@@ -20,19 +20,19 @@ import { TaskQueue } from "./task-queue.ts";
 export interface RufioOptions {
   readonly cluster: Cluster;
   readonly config: RufioConfig;
-  /** `*` is all. */
+  /** `*` means all. */
   readonly watchNamespace: string;
-  /** For the images of actions. */
+  /** For image names. */
   readonly version: string;
   readonly log: Logger;
   readonly clock: Clock;
-  /** Whether this replica has the work at a Machine; the key is `rufio/<namespace>/<Machine>`. */
+  /** Whether this replica owns a Machine; the key is `rufio/<namespace>/<Machine>`. */
   readonly owns: (key: string) => boolean;
   /** The inventory's name of a Machine. */
   readonly machineName: (machine: ObjectName) => string;
   /**
-   * Reads the power state at the machine's turn, within a time of its own, with what refused passwords ask for (`AuthGate`).
-   * Rejects with a `BmcError`, and with the signal's reason when that aborts before its turn has come.
+   * Reads the power state under the machine's lock, with its own timeout and respecting refused passwords
+   * (`AuthGate`). Rejects with a `BmcError`, or with the signal's reason if that aborts while waiting for the lock.
    */
   readonly readPower: (machineName: string, signal: AbortSignal) => Promise<PowerState>;
   /** At a time. */
@@ -40,42 +40,44 @@ export interface RufioOptions {
   readonly random?: () => number;
 }
 
-/** Rufio's work, done by this worker. */
+/** Does Rufio's work in this worker. */
 export interface Rufio {
-  /** One lane, which serves as many Jobs at a time as there are. */
+  /** One lane, which serves all Jobs concurrently. */
   readonly agentIds: readonly string[];
   readonly source: ActionSource;
-  /** Tells the lane of new Tasks at once. */
+  /** Wakes the lane for new Tasks. */
   readonly waking: Waking;
   readonly sink: StatusSink;
   readonly observer: Partial<Observer>;
-  /** Aborts when the Task of an action, or its Job, is deleted; undefined for actions that are none of Rufio's. */
+  /** Aborts when the action's Task or its Job is deleted; undefined for actions that are not from Rufio. */
   cancelOf(action: ActionId): AbortSignal | undefined;
-  /** Until the signal aborts. Never rejects. Reports of actions that still run go on being written after that. */
+  /** Runs until the signal aborts. Never rejects. Reports of running actions are still written afterwards. */
   run(signal: AbortSignal): Promise<void>;
-  /** `owns` has become another. */
+  /** Call when `owns` has changed. */
   ownershipChanged(): void;
   state(): RufioState;
 }
 
 export interface RufioState {
-  /** False, too, as long as nobody can tell. */
+  /** Also false while it is unknown. */
   readonly leaseFree: boolean;
-  /** Whether all objects have been seen. */
+  /** Whether all objects are listed. */
   readonly synced: boolean;
   readonly watches: Readonly<Record<"jobs" | "tasks" | "machines", WatchState>>;
 }
 
-/** BMCs answer slowly; so many of them are waited for at a time. */
+/** Concurrent reads; BMCs are slow. */
 const MOST_READS = 20;
 
-/** Builds what does Rufio's work. Asks for nothing before `run`. */
+/** Sends no request before `run`. */
 export function openRufio(options: RufioOptions): Rufio {
   const { cluster, config, watchNamespace, log, clock, owns, machineName, version } = options;
   const namespace = watchNamespace === "*" ? undefined : watchNamespace;
-  const common = { cluster, owns, clock, log };
   const objects: RufioObjects = new RufioObjects({
-    ...{ cluster, namespace, clock, log },
+    cluster,
+    namespace,
+    clock,
+    log,
     onJob(change) {
       jobs.jobChanged(change);
       queue.jobChanged(change);
@@ -97,14 +99,18 @@ export function openRufio(options: RufioOptions): Rufio {
     machines.lookAtAll();
   }
   const lease = new RufioLease({
-    ...{ cluster, clock, log },
+    cluster,
+    clock,
+    log,
     namespace: config.leaseNamespace ?? cluster.namespace,
     onChange: lookAtAll,
   });
-  const jobs = new JobRunner({ ...common, objects, lease, namespace });
-  const queue = new TaskQueue({ ...common, objects, lease, machineName, image: config.image, version });
-  const machines = new MachineWatch({
-    ...{ ...common, objects, lease, machineName },
+  const common = { cluster, objects, lease, owns, clock, log };
+  const jobs = new JobController({ ...common, namespace });
+  const queue = new TaskQueue({ ...common, machineName, image: config.image, version });
+  const machines = new MachinePoller({
+    ...common,
+    machineName,
     readPower: options.readPower,
     intervalMs: config.statusIntervalMs,
     mostReads: options.maxReads ?? MOST_READS,

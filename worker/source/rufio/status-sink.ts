@@ -2,7 +2,7 @@ import type { ActionStatus } from "../../action/action.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
 import { KINDS } from "../../cluster/client/kinds.ts";
 import { KubernetesError, type KubernetesReason } from "../../cluster/client/kubernetes-error.ts";
-import type { Acknowledgement, StatusSink } from "../transport.ts";
+import type { Acknowledgement, StatusSink } from "../source.ts";
 import { isTrue, timeText } from "./conditions.ts";
 import { isFinished, TaskObject, type TaskStatus, taskOf } from "./objects.ts";
 import { patchStatus } from "./patch-status.ts";
@@ -19,7 +19,7 @@ export interface TaskStatusSinkOptions {
   readonly queue: Pick<TaskQueue, "isGone" | "mayBegin" | "hasEnded">;
 }
 
-/** Gone, or not this worker's any more. */
+/** Gone, or owned by another controller. */
 type Refusal = Extract<Acknowledgement, { kind: "rejected" }>;
 
 const GONE: Refusal = { kind: "rejected", code: "NotFound", reason: "the Task was deleted, or its Job" };
@@ -39,7 +39,7 @@ const NOT_REPEATED: Refusal = {
   reason: "the Task was started by another controller and cannot be repeated: it has failed",
 };
 
-/** Writes the states of actions into their Tasks, as Rufio would. */
+/** Writes the states of actions to their Tasks, as Rufio does. */
 export class TaskStatusSink implements StatusSink {
   readonly #options: TaskStatusSinkOptions;
 
@@ -50,7 +50,7 @@ export class TaskStatusSink implements StatusSink {
   async report(status: ActionStatus, signal: AbortSignal): Promise<Acknowledgement> {
     signal.throwIfAborted();
     try {
-      // What somebody wants no longer is not worth a word, and where a Rufio is at work it goes on with the Task.
+      // A deleted Task needs no report, and a running Rufio continues with the Task itself.
       if (this.#options.queue.isGone(status.action)) return GONE;
       await this.#options.lease.confirmFree(signal);
       if (status.state === "running" && !this.#options.queue.mayBegin(status.action)) return NOT_OURS;
@@ -60,8 +60,8 @@ export class TaskStatusSink implements StatusSink {
       if (thrown instanceof LeaseHeld) {
         const answer = { code: "FailedPrecondition", reason: thrown.message };
         if (status.state === "running") return { kind: "rejected", ...answer };
-        // A holder that is long dead counts for as long as its Lease lasts; a live one writes the Task's end itself.
-        return { kind: "retry", ...answer, bounded: true };
+        // A dead holder counts until its Lease expires; a live one reports the Task's end itself.
+        return { kind: "retry", ...answer, perhapsGone: true };
       }
       if (thrown instanceof KubernetesError) return acknowledgementOf(thrown);
       throw thrown;
@@ -78,7 +78,10 @@ export class TaskStatusSink implements StatusSink {
     const patched = await patchStatus<Seen>(
       cluster,
       {
-        ...{ kind: KINDS.rufioTask, name, uid, schema: SeenTask },
+        kind: KINDS.rufioTask,
+        name,
+        uid,
+        schema: SeenTask,
         ...(known && {
           known: {
             resourceVersion: known.resourceVersion,
@@ -101,7 +104,7 @@ export class TaskStatusSink implements StatusSink {
 }
 
 interface Seen extends TaskStatus {
-  /** Beginning it once more does no harm. */
+  /** Whether starting it again is safe. */
   readonly mayRepeat: boolean;
 }
 
@@ -111,8 +114,8 @@ const SeenTask = TaskObject.transform((object) => ({
 }));
 
 /**
- * Whether a Task that was begun may be begun again: nobody but this worker has begun it, and then the executor asked its
- * journal and its runtime what became of it; or doing it twice is as good as once.
+ * Whether a started Task may be started again: only this worker can have started it, and the executor has checked its
+ * journal and runtime; or it is idempotent.
  */
 function mayRepeat(task: ReturnType<typeof taskOf>): boolean {
   if (!task || task.finished || task.own) return true;
@@ -126,7 +129,7 @@ function decide(
 ): { readonly patch?: TaskPatch; readonly refusal?: Refusal } {
   const startedMs = startedAt.getTime();
   if (isFinished(found.conditions)) {
-    // An own report whose answer was lost.
+    // Our own report whose response was lost.
     const isSaid = isTrue(found.conditions, state === "success" ? "Completed" : "Failed");
     return state !== "running" && isSaid ? {} : { refusal: ENDED };
   }
@@ -143,14 +146,14 @@ function decide(
     case "failed":
       return { patch: failedStatus(found, message, startedMs) };
     case "timeout":
-      // Rufio's words, with the reason in place of a number of nanoseconds.
+      // Rufio's message, with the reason instead of a number of nanoseconds.
       return { patch: failedStatus(found, `bmc task timeout: ${message}`, startedMs) };
     default:
       return state satisfies never;
   }
 }
 
-/** gRPC's names, as every other report's answer is named. */
+/** gRPC's names, as for other reports. */
 const CODES: Readonly<Record<KubernetesReason, string>> = {
   unauthorized: "Unauthenticated",
   forbidden: "PermissionDenied",
@@ -167,8 +170,8 @@ const CODES: Readonly<Record<KubernetesReason, string>> = {
   unexpected: "Unknown",
 };
 
-/** What an operator may mend is repeated for a while: a right that is missing, a CRD that is gone. */
-const MENDABLE: ReadonlySet<KubernetesReason> = new Set([
+/** Retried for a while, because an operator may fix it. */
+const FIXABLE: ReadonlySet<KubernetesReason> = new Set([
   "unauthorized",
   "forbidden",
   "no-such-kind",
@@ -178,5 +181,5 @@ const MENDABLE: ReadonlySet<KubernetesReason> = new Set([
 function acknowledgementOf({ reason, message }: KubernetesError): Acknowledgement {
   const answer = { code: CODES[reason], reason: message };
   if (reason === "invalid") return { kind: "rejected", ...answer };
-  return { kind: "retry", ...answer, ...(MENDABLE.has(reason) && { bounded: true }) };
+  return { kind: "retry", ...answer, ...(FIXABLE.has(reason) && { perhapsGone: true }) };
 }

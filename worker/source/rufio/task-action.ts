@@ -1,21 +1,22 @@
 import { z } from "zod";
 import { BootDevice } from "../../../shared/contract/vocabulary.ts";
+import { defined } from "../../../shared/defined.ts";
 import type { Action } from "../../action/action.ts";
 import { RUFIO_AGENT_ID } from "../../config/rufio-agent-id.ts";
 
-/** After so long Rufio gives a Task up, too (`doReconcile` of its Task controller). */
+/** As in Rufio (`doReconcile` of its Task controller). */
 const TIMEOUT_MS = 600_000;
 /**
- * Rufio looks until the ten minutes are over whether a machine is on or off. The action says itself what it waited for in
- * vain, so it has to end before.
+ * Rufio polls the power state until its timeout. The action must end before that, so that it can report what it waited
+ * for.
  */
 const REACH_WITHIN = "9m";
 
-/** What one of this project's actions needs to know to do a Task. */
+/** The action for a Task. */
 export interface TaskWork {
-  /** Of the action, which its image is named after. */
+  /** The action's name, which is part of its image's name. */
   readonly action: string;
-  /** Running it twice may do something else than running it once. */
+  /** Whether running it twice has the same effect as once. */
   readonly idempotent: boolean;
   readonly environment: Readonly<Record<string, string>>;
 }
@@ -37,10 +38,10 @@ const fields = {
 const TaskAction = z.object(fields).partial().catchall(z.unknown());
 type TaskAction = z.infer<typeof TaskAction>;
 
-/** What Rufio says of a Task that names nothing to do. */
+/** Rufio's message for an empty Task. */
 const NOTHING = "no action specified in Task, nothing to do";
 
-/** Reads what a Task wants. What is wrong with it is said in one line, which becomes the Task's condition. */
+/** Parses a Task. A problem is one line, which becomes the Task's condition. */
 export function readTask(task: unknown): ReadTask {
   const parsed = TaskAction.safeParse(task ?? {});
   if (!parsed.success) {
@@ -73,7 +74,7 @@ function workOf({
   return work("insert-virtual-media", { MEDIA_URL: mediaURL });
 }
 
-/** `off` is hard in Rufio, and `soft` only asks. */
+/** In Rufio, `off` is a hard power-off and `soft` a graceful one. */
 const POWER: Readonly<Record<NonNullable<TaskAction["powerAction"]>, TaskWork>> = {
   on: { action: "power-on", idempotent: true, environment: { STATE_TIMEOUT: REACH_WITHIN } },
   off: {
@@ -97,7 +98,7 @@ interface Boot {
   readonly efiBoot?: boolean | undefined;
 }
 
-/** Go leaves a false `efiBoot` out: absent leaves the boot mode as it is, where Rufio asks a Redfish BMC for legacy. */
+/** Go omits a false `efiBoot`: absent leaves the boot mode unchanged, whereas Rufio sets a Redfish BMC to legacy. */
 function boot(field: string, { device, persistent, efiBoot }: Boot): ReadTask {
   const known = BootDevice.safeParse(device);
   if (!known.success) {
@@ -106,23 +107,23 @@ function boot(field: string, { device, persistent, efiBoot }: Boot): ReadTask {
   return work("set-boot-device", {
     DEVICE: known.data,
     PERSISTENT: String(persistent ?? false),
-    ...(efiBoot === undefined ? {} : { EFI_BOOT: String(efiBoot) }),
+    ...defined({ EFI_BOOT: efiBoot?.toString() }),
   });
 }
 
-export interface ActionTerms {
-  /** `namespace/name` of the Job, or of a Task that has none. */
+export interface TaskActionOptions {
+  /** `namespace/name` of the Job, or of a Task without one. */
   readonly workflowId: string;
   readonly task: { readonly name: string; readonly uid: string };
   readonly machine: string;
-  /** With `{action}`, and maybe `{version}`. */
+  /** Contains `{action}`, and optionally `{version}`. */
   readonly image: string;
   readonly version: string;
   readonly begun: boolean;
 }
 
-/** The action that does a Task. Its ID is the Task's UID: a Task that is made anew is another action. */
-export function actionOf({ action: name, environment }: TaskWork, terms: ActionTerms): Action {
+/** The action for a Task. Its ID is the Task's UID, so that a recreated Task is another action. */
+export function actionOf({ action: name, environment }: TaskWork, terms: TaskActionOptions): Action {
   const { workflowId, task, machine, image, version, begun } = terms;
   return {
     workflowId,

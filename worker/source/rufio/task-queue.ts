@@ -2,6 +2,7 @@ import type { Clock } from "../../../shared/clock.ts";
 import { oneLine } from "../../../shared/contract/result.ts";
 import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
+import { raceAbort } from "../../../shared/race-abort.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import type { Action, ActionId } from "../../action/action.ts";
 import type { Wake, Waking } from "../../action/waking.ts";
@@ -9,14 +10,14 @@ import type { Cluster } from "../../cluster/client/cluster.ts";
 import { KINDS, type ObjectName } from "../../cluster/client/kinds.ts";
 import type { Change } from "../../cluster/client/watched-objects.ts";
 import { RUFIO_AGENT_ID } from "../../config/rufio-agent-id.ts";
-import type { ActionSource, Poll, WorkflowsAtHand } from "../transport.ts";
-import { KeyedWork } from "./keyed-work.ts";
+import type { ActionSource, Poll, WorkflowSet } from "../source.ts";
 import { keyOf, nameOfKey, type OpenTask, type RufioJob, type RufioTask, TaskObject } from "./objects.ts";
 import { patchStatus } from "./patch-status.ts";
 import { LeaseHeld, type RufioLease } from "./rufio-lease.ts";
 import { type RufioObjects, shareKey } from "./rufio-objects.ts";
 import { actionOf, readTask } from "./task-action.ts";
 import { failedStatus } from "./task-status.ts";
+import { WorkQueue } from "./work-queue.ts";
 
 export interface TaskQueueOptions {
   readonly cluster: Pick<Cluster, "find" | "patch">;
@@ -25,43 +26,42 @@ export interface TaskQueueOptions {
   readonly owns: (key: string) => boolean;
   /** The inventory's name of a Machine. */
   readonly machineName: (machine: ObjectName) => string;
-  /** With `{action}`, and maybe `{version}`. */
+  /** Contains `{action}`, and optionally `{version}`. */
   readonly image: string;
   readonly version: string;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** What may be done about a Task now. */
+/** What to do about a Task now. */
 type Standing =
   | { readonly kind: "do"; readonly machine: ObjectName }
-  /** It is, or will be, somebody else's, or it is nobody's any more. */
+  /** It belongs to another controller or replica, or is deleted. */
   | { readonly kind: "leave" }
-  /** Its Machine may still be made, as by the same `kubectl apply`. */
+  /** Its Machine may still be created, for example by the same `kubectl apply`. */
   | { readonly kind: "wait"; readonly reason: string }
   | { readonly kind: "fail"; readonly reason: string };
 
 const MOST_AT_A_TIME = 16;
-/** How long a question for an action is held: less than what health takes for a lane that hangs. */
+/** How long a poll is held: less than what health accepts for a lane. */
 const HOLD_MS = 20_000;
-/** How often Tasks are looked at whose actions were given and did not run. */
+/** How often to check for Tasks whose actions were served but did not run. */
 const LOOK_AGAIN_MS = 250;
-/** How long a Task without a Job may be there before its Machine. */
+/** How long a Task without a Job waits for its Machine. */
 const MACHINE_WITHIN_MS = 30_000;
 
-/** The Tasks that are to be done, as a source of actions: every unfinished one, whoever has made it. */
+/** The unfinished Tasks as a source of actions, including Tasks that others created. */
 export class TaskQueue implements ActionSource, Waking {
   readonly #options: TaskQueueOptions;
-  readonly #work: KeyedWork;
-  /** Keys of Tasks that may begin, by UID, the oldest first. */
+  readonly #work: WorkQueue;
+  /** Keys of Tasks that may start, by UID, the oldest first. */
   readonly #ready = new Map<string, string>();
-  /** Those that were given to the lane, with their workflows. */
+  /** Tasks served to the lane, with their workflows. */
   readonly #given = new Map<string, { readonly key: string; readonly workflowId: string }>();
-  /** Those whose end the API has taken and the watch has not shown yet. */
+  /** Tasks whose end is written, but not shown by the watch yet. */
   readonly #ended = new Set<string>();
-  /** Keys of unfinished Tasks, by the UID of their Job. */
   readonly #ofJob = new Map<string, Set<string>>();
-  /** Tasks that have no Machine, by UID, and whether it is too late for one. */
+  /** Tasks without a Machine, by UID; `late` once they must fail. */
   readonly #homeless = new Map<string, "early" | "late">();
   readonly #cancels = new Map<string, { readonly action: ActionId; readonly controller: AbortController }>();
   #changed = Promise.withResolvers<void>();
@@ -70,7 +70,7 @@ export class TaskQueue implements ActionSource, Waking {
   constructor(options: TaskQueueOptions) {
     this.#options = options;
     const { clock, log } = options;
-    this.#work = new KeyedWork({
+    this.#work = new WorkQueue({
       work: (key, signal) => this.#look(key, signal),
       onFailure: (task, { thrown, failures, waitMs }) => {
         const facts = { task, error: textOf(thrown), waitMs };
@@ -89,19 +89,19 @@ export class TaskQueue implements ActionSource, Waking {
     return true;
   }
 
-  async next(_agentId: string, signal: AbortSignal, atHand: WorkflowsAtHand = new Set()): Promise<Poll> {
+  async next(_agentId: string, signal: AbortSignal, inFlight: WorkflowSet = new Set()): Promise<Poll> {
     const { clock } = this.#options;
     const endMs = clock.monotonicMs() + HOLD_MS;
     for (;;) {
       signal.throwIfAborted();
-      this.#takeBack(atHand);
-      const action = this.#take(atHand);
+      this.#takeBack(inFlight);
+      const action = this.#take(inFlight);
       if (action) return { kind: "action", action };
-      const leftMs = endMs - clock.monotonicMs();
-      if (leftMs <= 0) return { kind: "idle", reason: "no Rufio Task is pending" };
-      // What the lane has at hand it comes back from without a word.
+      const remainingMs = endMs - clock.monotonicMs();
+      if (remainingMs <= 0) return { kind: "idle", reason: "no Rufio Task is pending" };
+      // The lane drops actions without saying so.
       const mayComeBack = this.#given.size > 0 || this.#ready.size > 0;
-      await this.#change(mayComeBack ? Math.min(leftMs, LOOK_AGAIN_MS) : leftMs, signal);
+      await this.#change(mayComeBack ? Math.min(remainingMs, LOOK_AGAIN_MS) : remainingMs, signal);
     }
   }
 
@@ -109,7 +109,7 @@ export class TaskQueue implements ActionSource, Waking {
     return agentId === RUFIO_AGENT_ID && this.#ready.size + this.#given.size > 0 ? "addressed" : undefined;
   }
 
-  /** It is told of every Task itself. */
+  /** The watch shows every Task. */
   served(): void {}
 
   async wait(agentId: string, signal: AbortSignal): Promise<Wake> {
@@ -119,7 +119,7 @@ export class TaskQueue implements ActionSource, Waking {
     return "addressed";
   }
 
-  /** Aborts when the Task of an action, or its Job, is deleted; undefined for actions that are none of Rufio's. */
+  /** Aborts when the action's Task or its Job is deleted; undefined for actions that are not from Rufio. */
   cancelOf(action: ActionId): AbortSignal | undefined {
     if (action.agentId !== RUFIO_AGENT_ID) return undefined;
     const known = this.#cancels.get(action.actionId);
@@ -130,7 +130,7 @@ export class TaskQueue implements ActionSource, Waking {
     return controller.signal;
   }
 
-  /** Whether the Task of an action is deleted, or its Job; false as long as that is not known. */
+  /** Whether the action's Task or its Job is deleted; false while that is unknown. */
   isGone(action: ActionId): boolean {
     const { objects } = this.#options;
     if (!objects.isSynced) return false;
@@ -139,19 +139,19 @@ export class TaskQueue implements ActionSource, Waking {
     return !task.finished && this.#isOrphan(task);
   }
 
-  /** Whether an action may begin now that its turn has come, which may take hours. */
+  /** Checked again after the action has its locks, which may take hours. */
   mayBegin(action: ActionId): boolean {
     const task = this.#options.objects.tasks.get(taskNameOfAction(action));
     return task?.uid === action.actionId && !task.finished && this.#standing(task).kind === "do";
   }
 
-  /** The API has taken the end of a Task. */
+  /** Call when the end of a Task is written. */
   hasEnded(uid: string): void {
     this.#ended.add(uid);
     this.#drop(uid);
   }
 
-  /** Looks at all of them: who may do them has changed, or all have been seen. */
+  /** Rechecks all Tasks, because ownership has changed or all objects are listed. */
   lookAtAll(): void {
     for (const task of this.#options.objects.tasks.values())
       if (!task.finished) this.#work.add(keyOf(task.name));
@@ -186,7 +186,7 @@ export class TaskQueue implements ActionSource, Waking {
     }
   }
 
-  /** A Task without a Job may have waited for it. */
+  /** A Task without a Job may have waited for the Machine. */
   machinesChanged(): void {
     if (this.#homeless.size === 0) return;
     for (const task of this.#options.objects.tasks.values()) {
@@ -194,7 +194,7 @@ export class TaskQueue implements ActionSource, Waking {
     }
   }
 
-  /** Brings one Task to where it belongs, and writes down what can never be done. */
+  /** Queues or drops one Task, and fails it if it can never be done. */
   async #look(key: string, signal: AbortSignal): Promise<void> {
     const { objects, clock, log } = this.#options;
     const task = objects.tasks.get(nameOfKey(key));
@@ -242,7 +242,10 @@ export class TaskQueue implements ActionSource, Waking {
     return { kind: this.#homeless.get(task.uid) === "late" ? "fail" : "wait", reason };
   }
 
-  /** Its Job is gone, or being deleted: where no garbage collector runs, as in Tinkerbell's own API server, its Tasks stay. */
+  /**
+   * Whether its Job is gone or being deleted: without a garbage collector, as in Tinkerbell's own API server, Tasks
+   * remain.
+   */
   #isOrphan(task: OpenTask): boolean {
     if (task.deleted) return true;
     return task.owner !== undefined && (this.#options.objects.jobOfTask(task)?.deleted ?? true);
@@ -259,7 +262,11 @@ export class TaskQueue implements ActionSource, Waking {
     const patched = await patchStatus(
       cluster,
       {
-        ...{ kind: KINDS.rufioTask, name, uid, schema: TaskObject, known: { resourceVersion, status } },
+        kind: KINDS.rufioTask,
+        name,
+        uid,
+        schema: TaskObject,
+        known: { resourceVersion, status },
         change: (found) => failedStatus(found, oneLine(reason), clock.now()),
       },
       signal,
@@ -267,7 +274,7 @@ export class TaskQueue implements ActionSource, Waking {
     if (patched === "written") log.warn({ task: keyOf(name), reason }, "Rufio task rejected");
   }
 
-  #take(atHand: WorkflowsAtHand): Action | undefined {
+  #take(inFlight: WorkflowSet): Action | undefined {
     const { objects, machineName, image, version } = this.#options;
     for (const [uid, key] of this.#ready) {
       const task = objects.tasks.get(nameOfKey(key));
@@ -279,25 +286,28 @@ export class TaskQueue implements ActionSource, Waking {
         continue;
       }
       const workflowId = keyOf({ ...task.name, ...(task.owner && { name: task.owner.name }) });
-      if (atHand.has(workflowId)) continue;
+      if (inFlight.has(workflowId)) continue;
       this.#ready.delete(uid);
       this.#given.set(uid, { key, workflowId });
-      const terms = {
-        ...{ workflowId, task: { name: task.name.name, uid }, machine: machineName(standing.machine) },
-        ...{ image, version, begun: task.status.startTime !== undefined },
-      };
-      return actionOf(read, terms);
+      return actionOf(read, {
+        workflowId,
+        task: { name: task.name.name, uid },
+        machine: machineName(standing.machine),
+        image,
+        version,
+        begun: task.status.startTime !== undefined,
+      });
     }
     return undefined;
   }
 
-  /** What the lane was given and no longer has at hand, although it has not ended, is to be given again. */
-  #takeBack(atHand: WorkflowsAtHand): void {
+  /** Queues Tasks again that the lane was served and no longer has in flight, although they have not ended. */
+  #takeBack(inFlight: WorkflowSet): void {
     const nowMs = this.#options.clock.monotonicMs();
     if (nowMs - this.#lookedMs < LOOK_AGAIN_MS) return;
     this.#lookedMs = nowMs;
     for (const [uid, { key, workflowId }] of this.#given) {
-      if (atHand.has(workflowId)) continue;
+      if (inFlight.has(workflowId)) continue;
       this.#given.delete(uid);
       this.#work.add(key);
     }
@@ -308,7 +318,7 @@ export class TaskQueue implements ActionSource, Waking {
     this.#given.delete(uid);
   }
 
-  /** It ended, or it is gone. */
+  /** Call when a Task has ended or is gone. */
   #forget(task: RufioTask, key: string): void {
     const { uid, owner } = task;
     this.#drop(uid);
@@ -339,26 +349,21 @@ export class TaskQueue implements ActionSource, Waking {
     this.#changed = Promise.withResolvers();
   }
 
-  /** Until something may be given, or for so long. Rejects with the signal's reason. */
+  /** Resolves when a Task may be ready, or after `withinMs`. Rejects with the signal's reason. */
   async #change(withinMs: number, signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
-    const done = new AbortController();
-    const aborted = Promise.withResolvers<never>();
-    const onAbort = () => aborted.reject(signal.reason);
-    signal.addEventListener("abort", onAbort, { once: true });
+    const timer = new AbortController();
     const slept = Number.isFinite(withinMs)
-      ? [this.#options.clock.sleep(withinMs, done.signal).catch(() => undefined)]
+      ? [this.#options.clock.sleep(withinMs, timer.signal).catch(() => undefined)]
       : [];
     try {
-      await Promise.race([this.#changed.promise, aborted.promise, ...slept]);
+      await raceAbort(Promise.race([this.#changed.promise, ...slept]), signal);
     } finally {
-      signal.removeEventListener("abort", onAbort);
-      done.abort();
+      timer.abort();
     }
   }
 }
 
-/** Of the Task that an action is. */
+/** The Task of an action. */
 export function taskNameOfAction({ workflowId, taskId }: ActionId): ObjectName {
   return { namespace: nameOfKey(workflowId).namespace, name: taskId };
 }

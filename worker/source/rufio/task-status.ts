@@ -1,7 +1,7 @@
 import { timeText, withCondition } from "./conditions.ts";
 import { isFinished, type TaskStatus } from "./objects.ts";
 
-/** What a status patch sets of a Task. Undefined where it has ended already: what has ended is left alone. */
+/** The status fields to patch. Undefined if the Task has already ended. */
 export type TaskPatch = Readonly<Record<string, unknown>> | undefined;
 
 export function completedStatus(found: TaskStatus, startedMs: number, nowMs: number): TaskPatch {
@@ -13,7 +13,7 @@ export function completedStatus(found: TaskStatus, startedMs: number, nowMs: num
   };
 }
 
-/** As in Rufio, without a completion time. */
+/** As in Rufio, there is no completion time. */
 export function failedStatus(found: TaskStatus, message: string, startedMs: number): TaskPatch {
   if (isFinished(found.conditions)) return undefined;
   return {

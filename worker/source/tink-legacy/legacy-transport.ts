@@ -3,33 +3,33 @@ import { createGrpcTransport } from "@connectrpc/connect-node";
 import { withTimeout } from "../../../shared/timeout.ts";
 import type { ActionId } from "../../action/action.ts";
 import { MalformedAction } from "../action-fields.ts";
-import type { Channel } from "../tink/channel.ts";
-import { codeName, failedPollOfError } from "../tink/errors.ts";
-import type { Acknowledgement, Poll, Transport, WorkflowsAtHand } from "../transport.ts";
+import type { Channel } from "../grpc/channel.ts";
+import { codeName, failedPollOfError } from "../grpc/errors.ts";
+import type { Acknowledgement, Poll, Transport, WorkflowSet } from "../source.ts";
 import { legacyAcknowledgementOf } from "./acknowledgement.ts";
+import { currentActionOf, currentIndexOf } from "./current-action.ts";
 import { State, type WorkflowContext, WorkflowService } from "./gen/workflow_pb.ts";
 import { actionOf, statusOf } from "./messages.ts";
-import { turnIndexOf, turnOf } from "./turn.ts";
 
-/** Nothing is held by this server: a call that takes longer is lost. */
+/** This server never holds a call: one that takes longer is lost. */
 const CALL_TIMEOUT_MS = 30_000;
 /** gRPC's usual limit. */
 const LARGEST_MESSAGE_BYTES = 4 * 1_024 * 1_024;
 
-/** Its cache may be behind; when it still says so after a few repetitions, the workflow is another one. */
+/** Its cache may be stale; if it still says so after a few retries, the workflow was recreated. */
 const NOT_BEGUN: Acknowledgement = {
   kind: "retry",
   code: codeName(Code.FailedPrecondition),
   reason: "the server has no start of the action: the workflow was recreated",
-  bounded: true,
+  perhapsGone: true,
 };
 
-/** What went wrong with one workflow, so that the others go on. */
+/** The failure of one workflow, which does not fail the poll if another one has an action. */
 type Failed = Poll & { readonly kind: "failed" };
 
 /**
- * The deprecated workflow API of tink 0.8 to 0.12. It serves a worker ID every workflow that waits for it, so that many may
- * run beside each other, and it is asked now and then, because it never holds a call. The channel is the caller's.
+ * The deprecated workflow API of tink 0.8 to 0.12. It serves a worker ID all of its pending workflows, so that several may
+ * run concurrently, and it never holds a call. The caller closes the channel.
  */
 export function legacyApi(channel: Channel): Omit<Transport, "close"> {
   const client = createClient(
@@ -40,10 +40,10 @@ export function legacyApi(channel: Channel): Omit<Transport, "close"> {
       readMaxBytes: LARGEST_MESSAGE_BYTES,
     }),
   );
-  /** The workflow each agent ID was served last: the one behind it comes first, so that none starves. */
+  /** The workflow that each agent ID was served last: the one behind it comes first, so that none starves. */
   const lastServed = new Map<string, string>();
 
-  /** Rejects when the server does not answer; what is wrong with this workflow alone is a failed poll. */
+  /** Rejects when the server does not answer; an error of this workflow alone is a failed poll. */
   async function askFor(
     context: WorkflowContext,
     agentId: string,
@@ -52,10 +52,10 @@ export function legacyApi(channel: Channel): Omit<Transport, "close"> {
     const { workflowId } = context;
     try {
       const { actionList } = await client.getWorkflowActions({ workflowId }, { signal });
-      const turn = turnOf(context, actionList, agentId);
-      if (turn === undefined) return undefined;
+      const current = currentActionOf(context, actionList, agentId);
+      if (current === undefined) return undefined;
       const begun = context.currentAction !== "" && context.currentActionState === State.RUNNING;
-      return { kind: "action", action: actionOf(workflowId, turn, begun) };
+      return { kind: "action", action: actionOf(workflowId, current, begun) };
     } catch (thrown) {
       const malformed = thrown instanceof MalformedAction;
       if (malformed) return { kind: "failed", code: "DataLoss", reason: `${workflowId}: ${thrown.message}` };
@@ -64,13 +64,13 @@ export function legacyApi(channel: Channel): Omit<Transport, "close"> {
     }
   }
 
-  async function ask(agentId: string, signal: AbortSignal, atHand: WorkflowsAtHand): Promise<Poll> {
+  async function ask(agentId: string, signal: AbortSignal, inFlight: WorkflowSet): Promise<Poll> {
     const waiting: WorkflowContext[] = [];
     for await (const context of client.getWorkflowContexts({ workerId: agentId }, { signal })) {
-      if (!atHand.has(context.workflowId) && turnIndexOf(context) !== undefined) waiting.push(context);
+      if (!inFlight.has(context.workflowId) && currentIndexOf(context) !== undefined) waiting.push(context);
     }
     let failed: Failed | undefined;
-    for (const context of inTurn(waiting, lastServed.get(agentId))) {
+    for (const context of roundRobin(waiting, lastServed.get(agentId))) {
       const poll = await askFor(context, agentId, signal);
       if (poll?.kind === "action") {
         lastServed.set(agentId, context.workflowId);
@@ -82,8 +82,8 @@ export function legacyApi(channel: Channel): Omit<Transport, "close"> {
   }
 
   /**
-   * Whether the server still waits for the start of an action. It would take an end all the same, and a workflow made anew
-   * has the names of the one before.
+   * Whether the server still waits for the start of an action. It would accept an end all the same, and a recreated workflow
+   * has the same names.
    */
   async function isToBegin(
     { workflowId, agentId, taskId, name }: ActionId,
@@ -100,10 +100,10 @@ export function legacyApi(channel: Channel): Omit<Transport, "close"> {
   return {
     servesSeveral: () => true,
 
-    async next(agentId, signal, atHand = new Set()) {
+    async next(agentId, signal, inFlight = new Set()) {
       signal.throwIfAborted();
       try {
-        return await withTimeout(CALL_TIMEOUT_MS, signal, (bound) => ask(agentId, bound, atHand));
+        return await withTimeout(CALL_TIMEOUT_MS, signal, (bound) => ask(agentId, bound, inFlight));
       } catch (thrown) {
         signal.throwIfAborted();
         return failedPollOfError(thrown);
@@ -126,14 +126,17 @@ export function legacyApi(channel: Channel): Omit<Transport, "close"> {
   };
 }
 
-/** Those behind the one served last go first, in the order of their IDs. */
-function inTurn(contexts: readonly WorkflowContext[], last: string | undefined): readonly WorkflowContext[] {
+/** Sorted by ID, beginning behind the one served last. */
+function roundRobin(
+  contexts: readonly WorkflowContext[],
+  last: string | undefined,
+): readonly WorkflowContext[] {
   const sorted = contexts.toSorted((a, b) => (a.workflowId < b.workflowId ? -1 : 1));
   const behind = last === undefined ? 0 : sorted.findIndex(({ workflowId }) => workflowId > last);
   return behind <= 0 ? sorted : [...sorted.slice(behind), ...sorted.slice(0, behind)];
 }
 
-/** Whether the server itself answered, about one workflow: it is gone, or cannot be read. */
+/** Whether the error is the server's own, about one workflow: it is deleted, or cannot be read. */
 function isAnswer(thrown: unknown): boolean {
   const { code, isWireError } = ConnectError.from(thrown);
   const aboutAll = [Code.Unavailable, Code.Unimplemented, Code.DeadlineExceeded, Code.Canceled];

@@ -1,5 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { defined } from "../../../shared/defined.ts";
 import type { Action, ActionState, ActionStatus } from "../../action/action.ts";
 import { environmentOf, required, timeoutMsOf } from "../action-fields.ts";
 import {
@@ -10,8 +11,8 @@ import {
 } from "./gen/workflow_pb.ts";
 
 /**
- * An action of a workflow's list. The API gives actions no IDs: the place in the list and the names stand for one,
- * which a workflow made anew under the same ID has as well. `begun` is whether the server has its start on record.
+ * Converts an action of a workflow's list. This API has no action IDs: the index and the names serve as one, so that a
+ * recreated workflow has the same IDs. `begun` is whether the server has recorded its start.
  * Throws `MalformedAction` when the name or the image is missing, when the timeout is negative or an environment
  * entry is not `KEY=value`.
  */
@@ -33,17 +34,19 @@ export function actionOf(
     command: given.command,
     volumes: given.volumes,
     environment: environmentOf(given.environment),
-    ...(given.onTimeout.length > 0 ? { onTimeout: given.onTimeout } : {}),
-    ...(given.onFailure.length > 0 ? { onFailure: given.onFailure } : {}),
-    ...(given.pid === "" ? {} : { pidNamespace: given.pid }),
     idMayReturn: true,
-    ...(begun ? { begun } : {}),
+    ...defined({
+      onTimeout: given.onTimeout.length > 0 ? given.onTimeout : undefined,
+      onFailure: given.onFailure.length > 0 ? given.onFailure : undefined,
+      pidNamespace: given.pid || undefined,
+      begun: begun || undefined,
+    }),
   };
 }
 
 /**
- * The report about an action. Seconds are whole ones that have passed, 0 at the start, as the worker of tink 0.12 counts
- * them. Of the servers, only that with a database keeps the message; the others have no place for it.
+ * Converts a report. Seconds are whole, and 0 at the start, as in the worker of tink 0.12. Only the server with a database
+ * keeps the message.
  */
 export function statusOf(status: ActionStatus): WorkflowActionStatus {
   const { action, state, startedAt, stoppedAt, message } = status;

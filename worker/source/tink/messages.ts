@@ -1,5 +1,6 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { defined } from "../../../shared/defined.ts";
 import { formatGoDuration } from "../../../shared/duration.ts";
 import type { Action, ActionState, ActionStatus } from "../../action/action.ts";
 import { environmentOf, MalformedAction, required, timeoutMsOf } from "../action-fields.ts";
@@ -11,7 +12,7 @@ import {
 } from "./gen/workflow_pb.ts";
 
 /**
- * The action a server answered `agentId` with.
+ * Converts the server's answer to `agentId`.
  * Throws `MalformedAction` when an ID, the name or the image is missing, when it is another agent's action,
  * when the timeout is negative or an environment entry is not `KEY=value`.
  */
@@ -19,8 +20,6 @@ export function actionOf(response: ActionResponse, agentId: string): Action {
   if (response.agentId !== agentId) {
     throw new MalformedAction(`the action is for agent ${JSON.stringify(response.agentId)}`);
   }
-  const pidNamespace = response.namespaces?.pid || response.pid;
-  const networkNamespace = response.namespaces?.network;
   return {
     workflowId: required("workflow_id", response.workflowId),
     taskId: required("task_id", response.taskId),
@@ -32,12 +31,14 @@ export function actionOf(response: ActionResponse, agentId: string): Action {
     command: response.command,
     volumes: response.volumes,
     environment: environmentOf(response.environment),
-    ...(networkNamespace ? { networkNamespace } : {}),
-    ...(pidNamespace ? { pidNamespace } : {}),
+    ...defined({
+      networkNamespace: response.namespaces?.network || undefined,
+      pidNamespace: response.namespaces?.pid || response.pid || undefined,
+    }),
   };
 }
 
-/** The report about an action; the times of its end only once it ended. */
+/** Converts a report; only one about an end has a stop time and a duration. */
 export function statusRequestOf(status: ActionStatus): ActionStatusRequest {
   const { action, startedAt, stoppedAt } = status;
   const end: MessageInitShape<typeof ActionStatusRequestSchema> =

@@ -1,51 +1,33 @@
 import { withTimeout } from "../../../shared/timeout.ts";
 import type { Action } from "../../action/action.ts";
 import { MalformedAction } from "../action-fields.ts";
-import type { Poll, Transport } from "../transport.ts";
-import { Channel } from "./channel.ts";
-import { createDialer, type ServerOptions } from "./dial.ts";
-import { acknowledgementOfError, pollOfError } from "./errors.ts";
+import { type Channel, type ChannelOptions, createChannel } from "../grpc/channel.ts";
+import { acknowledgementOfError } from "../grpc/errors.ts";
+import { callUnary } from "../grpc/unary-call.ts";
+import type { Poll, Transport } from "../source.ts";
 import { type ActionResponse, WorkflowService } from "./gen/workflow_pb.ts";
 import { actionOf, statusRequestOf } from "./messages.ts";
-import { callUnary } from "./unary-call.ts";
+import { pollOfError } from "./poll-error.ts";
 
-export interface TinkTransportOptions extends ServerOptions {
+export interface TinkTransportOptions extends ChannelOptions {
   /** Must exceed the minute for which the server holds a call. */
   readonly pollTimeoutMs?: number;
-  /** The server holds a report it cannot take for a minute, too. */
+  /** The server holds a report that it cannot write for a minute, too. */
   readonly reportTimeoutMs?: number;
-  /** How long a connection with open calls may be silent before it is probed. */
-  readonly pingIntervalMs?: number;
-  /** How long a probe may go unanswered before the connection is given up. */
-  readonly pingTimeoutMs?: number;
 }
 
 const POLL_TIMEOUT_MS = 75_000;
 const REPORT_TIMEOUT_MS = 75_000;
-/**
- * gRPC servers in Go cut a client off that pings three times without an answer to a call in between
- * (`too_many_pings`, gRPC proposal A8); a poll is answered after 60 s at the latest, so two fit.
- */
-const PING_INTERVAL_MS = 30_000;
-const PING_TIMEOUT_MS = 15_000;
 /** gRPC's usual limit. An action is a few kilobytes. */
 const LARGEST_MESSAGE_BYTES = 4 * 1_024 * 1_024;
 
-/** Throws a `TypeError` when `options.server` is no address; connects with the first call. */
-export function createChannel(options: TinkTransportOptions): Channel {
-  return new Channel(createDialer(options), {
-    pingIntervalMs: options.pingIntervalMs ?? PING_INTERVAL_MS,
-    pingTimeoutMs: options.pingTimeoutMs ?? PING_TIMEOUT_MS,
-  });
-}
-
-/** The current API on a channel of its own. Throws as `createChannel` does. */
+/** The current API on its own channel. Throws as `createChannel` does. */
 export function createTinkTransport(options: TinkTransportOptions): Transport {
   const channel = createChannel(options);
   return { ...currentApi(channel, options), close: () => channel.close() };
 }
 
-/** The tink workflow API of Tinkerbell 0.17 and later, for any number of agent IDs. The channel is the caller's. */
+/** The tink workflow API of Tinkerbell 0.17 and later, for any number of agent IDs. The caller closes the channel. */
 export function currentApi(
   channel: Channel,
   {

@@ -1,5 +1,5 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
-import type { BootDriver, BootOverride, BootRequest } from "../../provider.ts";
+import type { BootDriver, BootOverride, BootRequest } from "../../operations/boot.ts";
 import { armedOverride, BOOT_CONFIGURATION, chosenSource, isArmed, PXE_BOOT } from "./boot-override.ts";
 import { clearedSettings, setOptions } from "./boot-settings.ts";
 import { checkConsent } from "./consent.ts";

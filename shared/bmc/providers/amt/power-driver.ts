@@ -2,7 +2,7 @@ import type { Clock } from "../../../clock.ts";
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { PowerState } from "../../../contract/vocabulary.ts";
 import { FirstReading } from "../../http/first-reading.ts";
-import type { PowerCommand, PowerDriver } from "../../provider.ts";
+import type { PowerCommand, PowerDriver } from "../../operations/power.ts";
 import type { InstanceReference } from "./messages.ts";
 import { type PowerStatus, parsePowerStatus, requestFor } from "./power-states.ts";
 import { checkReturnValue, POWER_MEANINGS } from "./return-value.ts";

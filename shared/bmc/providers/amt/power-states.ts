@@ -1,6 +1,6 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { PowerState } from "../../../contract/vocabulary.ts";
-import type { PowerCommand } from "../../provider.ts";
+import type { PowerCommand } from "../../operations/power.ts";
 import { childOf, childrenOf, type XmlElement } from "./xml.ts";
 
 /** CIM_AssociatedPowerManagementService as one device reports it. */

@@ -3,7 +3,7 @@ import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Connection } from "../../../contract/connection.ts";
 import { untraced } from "../../../tracing/tracer.ts";
 import { HttpConnection } from "../../http/http-connection.ts";
-import type { Provider, ProviderContext, Session } from "../../provider.ts";
+import { defineProvider, type ProviderContext, type SessionWith } from "../../operations/provider.ts";
 import { AmtBoot } from "./boot-driver.ts";
 import type { DigestAccount } from "./digest.ts";
 import { AmtPower, readPowerStatus } from "./power-driver.ts";
@@ -17,9 +17,13 @@ const MAX_BODY_BYTES = 512_000;
 const Hint = z.object({ reading: z.enum(["get", "enumerate"]) });
 
 /** Intel Active Management Technology: WS-Management with digest authentication. */
-export const amt: Provider = { name: "amt", capabilities: new Set(), open };
+export const amt = defineProvider({ name: "amt", capabilities: [], open });
 
-async function open(connection: Connection, context: ProviderContext, signal: AbortSignal): Promise<Session> {
+async function open(
+  connection: Connection,
+  context: ProviderContext,
+  signal: AbortSignal,
+): Promise<SessionWith<never>> {
   const { host, tls, connectTimeoutMs, requestTimeoutMs, amt: options } = connection;
   const { clock, tracer = untraced } = context;
   const { scheme, port = PORTS[scheme] } = options;

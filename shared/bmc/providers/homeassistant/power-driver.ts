@@ -3,7 +3,7 @@ import { BmcError } from "../../../contract/bmc-error.ts";
 import type { HomeAssistantOptions } from "../../../contract/connection.ts";
 import type { PowerState } from "../../../contract/vocabulary.ts";
 import { FirstReading } from "../../http/first-reading.ts";
-import type { PowerCommand, PowerDriver } from "../../provider.ts";
+import type { PowerCommand, PowerDriver } from "../../operations/power.ts";
 import type { HomeAssistantApi, SwitchService } from "./api.ts";
 
 /** A machine's power through the switch that it is plugged into. */

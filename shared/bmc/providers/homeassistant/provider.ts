@@ -3,7 +3,7 @@ import type { Connection } from "../../../contract/connection.ts";
 import { untraced } from "../../../tracing/tracer.ts";
 import { HttpConnection } from "../../http/http-connection.ts";
 import { serviceEndpoint } from "../../http/service-endpoint.ts";
-import type { Provider, ProviderContext, Session } from "../../provider.ts";
+import { defineProvider, type ProviderContext, type SessionWith } from "../../operations/provider.ts";
 import { HomeAssistantApi } from "./api.ts";
 import { homeAssistantBoot } from "./boot-driver.ts";
 import { HomeAssistantPower } from "./power-driver.ts";
@@ -12,13 +12,13 @@ import { HomeAssistantPower } from "./power-driver.ts";
 const MAX_BODY_BYTES = 1_048_576;
 
 /** A switch of Home Assistant as a machine's power; the connection's password is the access token. */
-export const homeAssistant: Provider = { name: "homeassistant", capabilities: new Set(), open };
+export const homeAssistant = defineProvider({ name: "homeassistant", capabilities: [], open });
 
 async function open(
   connection: Connection,
   { clock, tracer = untraced }: ProviderContext,
   signal: AbortSignal,
-): Promise<Session> {
+): Promise<SessionWith<never>> {
   const { requestTimeoutMs, homeassistant: options, password: token } = connection;
   if (!options) throw new BmcError("usage", "homeassistant.url is missing");
   if (!token) throw new BmcError("usage", "password is missing: Home Assistant's access token");

@@ -1,6 +1,6 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { BootDevice } from "../../../contract/vocabulary.ts";
-import type { BootOverride } from "../../provider.ts";
+import type { BootOverride } from "../../operations/boot.ts";
 import { type Command, NetFn } from "./command.ts";
 
 const VALID = 0x80;

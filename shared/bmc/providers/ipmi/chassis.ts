@@ -1,6 +1,6 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { PowerState } from "../../../contract/vocabulary.ts";
-import type { PowerCommand } from "../../provider.ts";
+import type { PowerCommand } from "../../operations/power.ts";
 import { type Command, NetFn } from "./command.ts";
 
 /** Get Chassis Status (IPMI 2.0 section 28.2). */

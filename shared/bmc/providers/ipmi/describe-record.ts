@@ -1,13 +1,16 @@
-import type { SelEntry } from "../../provider.ts";
+import { defined } from "../../../defined.ts";
+import type { SelEntry } from "../../operations/sel.ts";
 import { vendorOf } from "./device-id.ts";
 import type { OemRecord, SelRecord, SystemEvent } from "./sel-record.ts";
 import {
   type EventMeaning,
   FIRMWARE_ERRORS,
   FIRMWARE_PROGRESS,
-  GENERIC_EVENTS,
+  genericEvent,
   SENSOR_SPECIFIC_EVENT,
-  SENSOR_TYPES,
+  type Severity,
+  sensorEvent,
+  sensorName,
   THRESHOLD_EVENT,
 } from "./sensor-events.ts";
 
@@ -17,19 +20,27 @@ import {
  */
 export function describeRecord(record: SelRecord): SelEntry {
   const { id, time } = record;
-  const told = record.kind === "system" ? describeEvent(record) : { text: describeOem(record) };
+  const told: DescribedEvent =
+    record.kind === "system" ? describeEvent(record) : { text: describeOem(record) };
   const early = time.kind === "since-start" ? ` (${time.seconds} s after the BMC started)` : "";
   return {
     id: String(id),
-    ...(time.kind === "since-epoch" ? { at: new Date(time.ms).toISOString() } : {}),
-    ...("severity" in told ? { severity: told.severity } : {}),
+    ...defined({
+      at: time.kind === "since-epoch" ? new Date(time.ms).toISOString() : undefined,
+      severity: told.severity,
+    }),
     message: `${told.text}${early}`,
   };
 }
 
-function describeEvent(event: SystemEvent): { text: string; severity?: EventMeaning["severity"] } {
+interface DescribedEvent {
+  readonly text: string;
+  readonly severity?: Severity;
+}
+
+function describeEvent(event: SystemEvent): DescribedEvent {
   const { sensorType, sensor, asserted } = event;
-  const name = SENSOR_TYPES[sensorType]?.name ?? `sensor type ${hex(sensorType)}`;
+  const name = sensorName(sensorType) ?? `sensor type ${hex(sensorType)}`;
   const where = `${name} sensor ${hex(sensor)}`;
   const meaning = meaningOf(event);
   const details = detailsOf(event);
@@ -45,9 +56,10 @@ function describeEvent(event: SystemEvent): { text: string; severity?: EventMean
 
 function meaningOf(event: SystemEvent): EventMeaning | undefined {
   const { eventType, sensorType } = event;
-  const meanings =
-    eventType === SENSOR_SPECIFIC_EVENT ? SENSOR_TYPES[sensorType]?.events : GENERIC_EVENTS[eventType];
-  return meanings?.[offsetOf(event)];
+  const offset = offsetOf(event);
+  return eventType === SENSOR_SPECIFIC_EVENT
+    ? sensorEvent(sensorType, offset)
+    : genericEvent(eventType, offset);
 }
 
 function offsetOf({ data }: SystemEvent): number {

@@ -1,5 +1,6 @@
 import type { Clock } from "../../../clock.ts";
-import type { Capability, Session, SessionPrivilege } from "../../provider.ts";
+import type { SessionPrivilege } from "../../operations/access.ts";
+import type { Drivers } from "../../operations/table.ts";
 import { IpmiBoot } from "./boot-driver.ts";
 import type { CommandChannel } from "./channel.ts";
 import type { IpmiHint } from "./hint.ts";
@@ -12,17 +13,10 @@ import { IpmiSol } from "./sol-driver.ts";
 import { IpmiUsers } from "./user-driver.ts";
 
 /** What IPMI has beyond power and boot. It has no command for media, time servers or screenshots. */
-export const IPMI_CAPABILITIES: ReadonlySet<Capability> = new Set([
-  "users",
-  "manager",
-  "sel",
-  "sol",
-  "nmi",
-  "inventory",
-]);
+export const IPMI_CAPABILITIES = ["users", "manager", "sel", "sol", "nmi", "inventory"] as const;
+export type IpmiCapability = (typeof IPMI_CAPABILITIES)[number];
 
-export interface IpmiDrivers
-  extends Pick<Session, "power" | "users" | "manager" | "sel" | "sol" | "nmi" | "inventory"> {
+export interface IpmiDrivers extends Pick<Drivers, "power" | IpmiCapability> {
   readonly boot: IpmiBoot;
 }
 

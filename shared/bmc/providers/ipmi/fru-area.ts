@@ -20,7 +20,7 @@ export function parseFruHeader(bytes: Buffer): FruHeader | undefined {
   if (!sumsToZero(header)) return undefined;
   const board = header.readUInt8(3) * OFFSET_BYTES;
   const product = header.readUInt8(4) * OFFSET_BYTES;
-  return { ...(board === 0 ? {} : { board }), ...(product === 0 ? {} : { product }) };
+  return defined({ board: board || undefined, product: product || undefined });
 }
 
 /** How long an area is, in bytes, out of its second byte. */

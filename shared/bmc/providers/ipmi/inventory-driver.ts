@@ -1,6 +1,6 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
 import { defined } from "../../../defined.ts";
-import type { Hardware, InventoryDriver } from "../../provider.ts";
+import type { Hardware, InventoryDriver } from "../../operations/inventory.ts";
 import { type CommandChannel, dataOf, exchange, request } from "./channel.ts";
 import {
   CANNOT_RETURN_SO_MANY,

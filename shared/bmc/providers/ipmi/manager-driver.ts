@@ -1,5 +1,5 @@
 import { defined } from "../../../defined.ts";
-import type { BmcInfo, BmcResetKind, ManagerDriver } from "../../provider.ts";
+import type { BmcInfo, BmcResetKind, ManagerDriver } from "../../operations/manager.ts";
 import { type CommandChannel, dataOf, request } from "./channel.ts";
 import { COMPLETED } from "./completion-code.ts";
 import { GET_DEVICE_ID, parseDeviceId, vendorOf } from "./device-id.ts";

@@ -1,4 +1,4 @@
-import type { BmcResetKind } from "../../provider.ts";
+import type { BmcResetKind } from "../../operations/manager.ts";
 import { type Command, NetFn } from "./command.ts";
 
 /** Cold Reset and Warm Reset (IPMI 2.0 sections 20.2 and 20.3). */

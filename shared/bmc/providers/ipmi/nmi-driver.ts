@@ -1,4 +1,4 @@
-import type { NmiDriver, Offer } from "../../provider.ts";
+import type { NmiDriver } from "../../operations/nmi.ts";
 import { type CommandChannel, request } from "./channel.ts";
 import { chassisControl, describeChassisControl } from "./chassis.ts";
 
@@ -11,8 +11,8 @@ export class IpmiNmi implements NmiDriver {
   }
 
   /** Chassis Control has no way to ask what it takes. */
-  async offer(): Promise<Offer> {
-    return "unknown";
+  async offered(): Promise<undefined> {
+    return undefined;
   }
 
   async plan(): Promise<string> {

@@ -1,5 +1,5 @@
 import type { PowerState } from "../../../contract/vocabulary.ts";
-import type { PowerCommand, PowerDriver } from "../../provider.ts";
+import type { PowerCommand, PowerDriver } from "../../operations/power.ts";
 import { type CommandChannel, request } from "./channel.ts";
 import { chassisControl, describeChassisControl, GET_CHASSIS_STATUS, parseChassisStatus } from "./chassis.ts";
 

@@ -1,10 +1,10 @@
 import type { Connection } from "../../../contract/connection.ts";
 import { defined } from "../../../defined.ts";
 import { untraced } from "../../../tracing/tracer.ts";
-import type { Provider, ProviderContext, Session } from "../../provider.ts";
+import { defineProvider, type ProviderContext, type SessionWith } from "../../operations/provider.ts";
 import { type CipherSuiteId, isDowngrade, suitePlan } from "./cipher-suite.ts";
 import { readCredentials } from "./credentials.ts";
-import { IPMI_CAPABILITIES, ipmiDrivers } from "./drivers.ts";
+import { IPMI_CAPABILITIES, type IpmiCapability, ipmiDrivers } from "./drivers.ts";
 import { shakeHands } from "./handshake.ts";
 import { type IpmiHint, parseHint } from "./hint.ts";
 import { LastingSession } from "./lasting-session.ts";
@@ -13,9 +13,13 @@ import { IpmiSession } from "./session.ts";
 import { UdpTransport } from "./transport.ts";
 
 /** IPMI 2.0 over LAN (RMCP+) with cipher suite 17 or 3, encrypted and authenticated, no program needed. */
-export const ipmi: Provider = { name: "ipmi", capabilities: IPMI_CAPABILITIES, open };
+export const ipmi = defineProvider({ name: "ipmi", capabilities: IPMI_CAPABILITIES, open });
 
-async function open(connection: Connection, context: ProviderContext, signal: AbortSignal): Promise<Session> {
+async function open(
+  connection: Connection,
+  context: ProviderContext,
+  signal: AbortSignal,
+): Promise<SessionWith<IpmiCapability>> {
   const { host, connectTimeoutMs, requestTimeoutMs, ipmi: options } = connection;
   const { clock, log, tracer = untraced } = context;
   const { privilege } = options;

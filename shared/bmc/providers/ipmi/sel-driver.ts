@@ -1,6 +1,6 @@
 import type { Clock } from "../../../clock.ts";
 import { BmcError } from "../../../contract/bmc-error.ts";
-import type { SelDriver, SelEntry } from "../../provider.ts";
+import type { SelDriver, SelEntry } from "../../operations/sel.ts";
 import { type CommandChannel, dataOf, exchange, request } from "./channel.ts";
 import {
   CANNOT_RETURN_SO_MANY,

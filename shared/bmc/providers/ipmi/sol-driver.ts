@@ -1,4 +1,4 @@
-import type { Offer, SolDriver } from "../../provider.ts";
+import type { SolDriver } from "../../operations/sol.ts";
 import { type CommandChannel, dataOf, exchange } from "./channel.ts";
 import { COMPLETED, completionError } from "./completion-code.ts";
 import { ALREADY_DEACTIVATED, deactivateSol, GET_SOL_STATUS, parseActiveInstances } from "./sol.ts";
@@ -15,9 +15,9 @@ export class IpmiSol implements SolDriver {
   }
 
   /** A BMC may have the payload and not the command that asks for its state. */
-  async offer(signal: AbortSignal): Promise<Offer> {
+  async offered(signal: AbortSignal): Promise<true | undefined> {
     const { completionCode } = await exchange(this.#channel, GET_SOL_STATUS, signal);
-    return completionCode === COMPLETED ? "offered" : "unknown";
+    return completionCode === COMPLETED || undefined;
   }
 
   async active(signal: AbortSignal): Promise<readonly number[] | undefined> {

@@ -1,14 +1,8 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Secret } from "../../../secret.ts";
+import type { SessionPrivilege } from "../../operations/access.ts";
 import { halfDone } from "../../operations/half-done.ts";
-import type {
-  BmcUser,
-  NewUser,
-  PasswordTrial,
-  SessionPrivilege,
-  UserChange,
-  UserDriver,
-} from "../../provider.ts";
+import type { BmcUser, NewUser, PasswordTrial, UserChange, UserDriver } from "../../operations/user-port.ts";
 import { type CommandChannel, dataOf, exchange, request } from "./channel.ts";
 import type { Command } from "./command.ts";
 import { COMPLETED, NODE_BUSY, tooLittlePrivilege } from "./completion-code.ts";

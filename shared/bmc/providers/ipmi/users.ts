@@ -1,6 +1,6 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Secret } from "../../../secret.ts";
-import type { BmcUser, UserRole } from "../../provider.ts";
+import type { BmcUser, UserRole } from "../../operations/user-port.ts";
 import { type Command, NetFn, type Refusal } from "./command.ts";
 import { INVALID_FIELD, REQUEST_TOO_LONG, WRONG_LENGTH } from "./completion-code.ts";
 import { passwordBytes, USERNAME_BYTES, usernameBytes } from "./credentials.ts";

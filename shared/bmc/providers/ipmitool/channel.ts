@@ -1,6 +1,5 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Connection } from "../../../contract/connection.ts";
-import { defined } from "../../../defined.ts";
 import { TimeoutReached } from "../../../timeout.ts";
 import type { Tracer } from "../../../tracing/tracer.ts";
 import { type Answer, type CommandChannel, codeOf } from "../ipmi/channel.ts";
@@ -10,7 +9,7 @@ import { COMPLETED } from "../ipmi/completion-code.ts";
 import { ipmitoolInvocation } from "./argv.ts";
 import { failureOf, refusesSuite } from "./failure.ts";
 import { hasFailed, parseRawOutput, parseRefusal } from "./output.ts";
-import { runProgram } from "./program.ts";
+import { runIpmitool } from "./run-ipmitool.ts";
 import type { IpmitoolSecrets } from "./secrets.ts";
 
 /** Commands through ipmitool: one run of the program, and so one session, for each. */
@@ -62,7 +61,7 @@ export class IpmitoolChannel implements CommandChannel {
     for (;;) {
       const suite = this.#suites[0];
       if (suite === undefined) throw new BmcError("internal", "no cipher suite to try");
-      const { ok, stdout, stderr } = await this.#runProgram(command, suite, signal);
+      const { ok, stdout, stderr } = await this.#runIpmitool(command, suite, signal);
       if (ok && !hasFailed(stderr)) {
         return { command, completionCode: COMPLETED, data: parseRawOutput(stdout) };
       }
@@ -82,21 +81,13 @@ export class IpmitoolChannel implements CommandChannel {
     return new BmcError(refusal.class, message, { cause: refusal });
   }
 
-  async #runProgram(command: Command, suite: CipherSuiteId, signal: AbortSignal) {
+  async #runIpmitool(command: Command, suite: CipherSuiteId, signal: AbortSignal) {
     const { connectTimeoutMs, requestTimeoutMs, ipmitool } = this.#connection;
     const invocation = ipmitoolInvocation(this.#connection, this.#secrets, suite, command);
     const limitMs = connectTimeoutMs + requestTimeoutMs;
     this.#runs += 1;
     try {
-      return await runProgram(
-        {
-          program: ipmitool.program,
-          ...invocation,
-          environment: environmentOf(process.env["PATH"]),
-          limitMs,
-        },
-        signal,
-      );
+      return await runIpmitool(ipmitool.program, invocation, limitMs, signal);
     } catch (thrown) {
       if (!(thrown instanceof TimeoutReached)) throw thrown;
       throw new BmcError("timeout", `${command.name}: ipmitool did not end within ${limitMs} ms`, {
@@ -105,9 +96,4 @@ export class IpmitoolChannel implements CommandChannel {
       });
     }
   }
-}
-
-/** The child's whole environment: what it needs to be found, and plain English messages. */
-function environmentOf(path: string | undefined): Readonly<Record<string, string>> {
-  return { ...defined({ PATH: path }), LC_ALL: "C" };
 }

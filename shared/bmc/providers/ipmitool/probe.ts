@@ -1,7 +1,7 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Connection } from "../../../contract/connection.ts";
 import { TimeoutReached } from "../../../timeout.ts";
-import type { ProviderContext } from "../../provider.ts";
+import type { ProviderContext } from "../../operations/provider.ts";
 import { sendUntilAnswered } from "../ipmi/retransmission.ts";
 import { UdpTransport } from "../ipmi/transport.ts";
 

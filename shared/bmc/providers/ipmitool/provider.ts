@@ -1,11 +1,11 @@
 import type { Connection } from "../../../contract/connection.ts";
 import { defined } from "../../../defined.ts";
 import { type SpanStart, untraced } from "../../../tracing/tracer.ts";
-import type { Provider, ProviderContext, Session } from "../../provider.ts";
+import { defineProvider, type ProviderContext, type SessionWith } from "../../operations/provider.ts";
 import { dataOf, exchange } from "../ipmi/channel.ts";
 import { GET_CHASSIS_STATUS } from "../ipmi/chassis.ts";
 import { isDowngrade, suitePlan } from "../ipmi/cipher-suite.ts";
-import { IPMI_CAPABILITIES, ipmiDrivers } from "../ipmi/drivers.ts";
+import { IPMI_CAPABILITIES, type IpmiCapability, ipmiDrivers } from "../ipmi/drivers.ts";
 import { type IpmiHint, parseHint } from "../ipmi/hint.ts";
 import { IpmitoolChannel } from "./channel.ts";
 import { ChannelWithFreshAnswer } from "./fresh-answer.ts";
@@ -13,12 +13,16 @@ import { probe } from "./probe.ts";
 import { ipmitoolSecrets } from "./secrets.ts";
 
 /** IPMI 2.0 over LAN through the ipmitool program, for BMCs that get along with nothing else. */
-export const ipmitool: Provider = { name: "ipmitool", capabilities: IPMI_CAPABILITIES, open };
+export const ipmitool = defineProvider({ name: "ipmitool", capabilities: IPMI_CAPABILITIES, open });
 
 const PROBE_ROUND_TRIPS = 1;
 const PROBING: SpanStart = { name: "Get Channel Authentication Capabilities", kind: "client" };
 
-async function open(connection: Connection, context: ProviderContext, signal: AbortSignal): Promise<Session> {
+async function open(
+  connection: Connection,
+  context: ProviderContext,
+  signal: AbortSignal,
+): Promise<SessionWith<IpmiCapability>> {
   const hint = parseHint(context.hint);
   const { clock, log, tracer = untraced } = context;
   const { host, ipmitool: options } = connection;

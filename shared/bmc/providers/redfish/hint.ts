@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { lenient, Path } from "./schema.ts";
+import { lenient, Path } from "./service/schema.ts";
 
 const Texts = z.array(z.string());
 

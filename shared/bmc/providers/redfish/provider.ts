@@ -1,54 +1,49 @@
 import type { Clock } from "../../../clock.ts";
 import type { Connection } from "../../../contract/connection.ts";
 import { TimeoutReached, withTimeout } from "../../../timeout.ts";
-import type { Provider, ProviderContext, Session } from "../../provider.ts";
-import { type Account, Authentication } from "./auth/authentication.ts";
-import { PasswordTrials } from "./auth/password-trials.ts";
-import { RedfishBoot } from "./boot.ts";
-import { findSystem } from "./discovery.ts";
+import { defineProvider, type ProviderContext, type SessionWith } from "../../operations/provider.ts";
+import { RedfishBoot } from "./drivers/boot.ts";
+import { RedfishInventory } from "./drivers/inventory.ts";
+import { RedfishManager } from "./drivers/manager.ts";
+import { RedfishMedia } from "./drivers/media.ts";
+import { RedfishNmi } from "./drivers/nmi.ts";
+import { RedfishNtp } from "./drivers/ntp.ts";
+import { RedfishPower } from "./drivers/power.ts";
+import { RedfishScreenshot } from "./drivers/screenshot.ts";
+import { RedfishSel } from "./drivers/sel.ts";
+import { RedfishUsers } from "./drivers/users.ts";
 import { type Hint, parseHint } from "./hint.ts";
-import { HttpClient } from "./http-client.ts";
-import { RedfishInventory } from "./inventory/driver.ts";
-import { ManagedManager } from "./managed-manager.ts";
-import { RedfishManager } from "./manager.ts";
-import { RedfishMedia } from "./media/driver.ts";
-import { Members } from "./members.ts";
-import { RedfishNmi } from "./nmi.ts";
-import { RedfishNtp } from "./ntp/driver.ts";
-import { RedfishPower } from "./power.ts";
 import { rememberedSystem } from "./remembered-system.ts";
-import { RedfishScreenshot } from "./screenshot.ts";
-import { RedfishSel } from "./sel.ts";
-import { Service } from "./service.ts";
-import { ManagedSystem } from "./system.ts";
+import { findSystem } from "./resources/discovery.ts";
+import { ManagedManager } from "./resources/managed-manager.ts";
+import { Members } from "./resources/members.ts";
+import { ManagedSystem } from "./resources/system.ts";
+import { SystemReset } from "./resources/system-reset.ts";
+import { Writer } from "./resources/writer.ts";
+import { Authentication } from "./service/authentication.ts";
+import type { Account } from "./service/basic-authorization.ts";
+import { HttpClient } from "./service/http-client.ts";
+import { PasswordTrials } from "./service/password-trials.ts";
+import { Service } from "./service/service.ts";
 import { present, systemHint } from "./system-hint.ts";
-import { SystemReset } from "./system-reset.ts";
-import { RedfishUsers } from "./users.ts";
-import { Writer } from "./writer.ts";
 
 const DEFAULT_PORTS = { https: 443, http: 80 } as const;
 const CLOSE_MS = 5_000;
+
+/** What Redfish and its vendors' extensions have beyond power and boot. */
+const CAPABILITIES = ["media", "users", "manager", "ntp", "sel", "nmi", "screenshot", "inventory"] as const;
 
 /**
  * Redfish (DMTF DSP0266) over one kept-alive connection. With a hint and basic authentication, opening sends
  * nothing: the first operation's own request proves BMC, path and password.
  */
-export const redfish: Provider = {
-  name: "redfish",
-  capabilities: new Set([
-    "media",
-    "users",
-    "manager",
-    "ntp",
-    "sel",
-    "nmi",
-    "screenshot",
-    "inventory",
-  ] as const),
-  open,
-};
+export const redfish = defineProvider({ name: "redfish", capabilities: CAPABILITIES, open });
 
-async function open(connection: Connection, context: ProviderContext, signal: AbortSignal): Promise<Session> {
+async function open(
+  connection: Connection,
+  context: ProviderContext,
+  signal: AbortSignal,
+): Promise<SessionWith<(typeof CAPABILITIES)[number]>> {
   signal.throwIfAborted();
   const options = connection.redfish;
   const hint = parseHint(context.hint);

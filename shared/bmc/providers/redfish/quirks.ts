@@ -1,6 +1,6 @@
-import { type QuirkNote, quirks } from "./behaviour-quirks.ts";
-import { etagRepairs } from "./etag.ts";
-import { messageQuirks } from "./message-quirks.ts";
+import { type QuirkNote, quirks } from "./service/behaviour-quirks.ts";
+import { etagRepairs } from "./service/etag.ts";
+import { messageQuirks } from "./service/message-quirks.ts";
 
 /** Differences that need no telling apart, because the way they call for does no harm anywhere. */
 const EVERYWHERE: readonly QuirkNote[] = [

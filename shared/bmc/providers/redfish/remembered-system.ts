@@ -1,6 +1,6 @@
 import type { Hint } from "./hint.ts";
-import type { System } from "./schema.ts";
-import type { Resource } from "./service.ts";
+import type { System } from "./service/schema.ts";
+import type { Resource } from "./service/service.ts";
 
 /** The system as a hint remembers it. What the hint does not say is absent, and read when it is needed. */
 export function rememberedSystem(hint: Hint): Resource<System> {

@@ -1,5 +1,5 @@
 import { defined } from "../../../defined.ts";
-import type { ManagedSystem } from "./system.ts";
+import type { ManagedSystem } from "./resources/system.ts";
 
 /** What of the system is worth keeping for the next call. */
 export function systemHint(selector: string | undefined, system: ManagedSystem) {

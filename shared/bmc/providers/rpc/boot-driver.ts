@@ -1,19 +1,17 @@
-import { BmcError } from "../../../contract/bmc-error.ts";
-import type { BootDriver, BootOverride, BootRequest } from "../../provider.ts";
+import type { BootDriver, BootRequest } from "../../operations/boot.ts";
 import type { RpcConsumer } from "./consumer.ts";
 import type { RpcCall } from "./request-body.ts";
 
 /** The boot override through the consumer's `setBootDevice`, which has no counterpart that reads. */
 export class RpcBoot implements BootDriver {
-  readonly unverified = "accepted";
   readonly #consumer: RpcConsumer;
 
   constructor(consumer: RpcConsumer) {
     this.#consumer = consumer;
   }
 
-  async read(): Promise<BootOverride> {
-    throw new BmcError("unsupported", "a webhook cannot report the boot device");
+  async read(): Promise<undefined> {
+    return undefined;
   }
 
   async plan(request: BootRequest): Promise<string> {

@@ -1,18 +1,16 @@
-import { BmcError } from "../../../contract/bmc-error.ts";
-import type { MediaDriver, MediaImage, MediaState } from "../../provider.ts";
+import type { MediaDriver, MediaImage } from "../../operations/media.ts";
 import type { RpcConsumer } from "./consumer.ts";
 
 /** Virtual media through the consumer's `setVirtualMedia`; as in Rufio, an empty URL ejects. */
 export class RpcMedia implements MediaDriver {
-  readonly unverified = "accepted";
   readonly #consumer: RpcConsumer;
 
   constructor(consumer: RpcConsumer) {
     this.#consumer = consumer;
   }
 
-  async read(): Promise<MediaState> {
-    throw new BmcError("unsupported", "a webhook cannot report inserted media");
+  async read(): Promise<undefined> {
+    return undefined;
   }
 
   async plan(image: MediaImage | undefined): Promise<string> {

@@ -1,6 +1,6 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { PowerState } from "../../../contract/vocabulary.ts";
-import type { PowerCommand, PowerDriver } from "../../provider.ts";
+import type { PowerCommand, PowerDriver } from "../../operations/power.ts";
 import type { RpcConsumer } from "./consumer.ts";
 
 const STATES: Readonly<Record<PowerCommand, string>> = {

@@ -3,7 +3,7 @@ import type { Connection } from "../../../contract/connection.ts";
 import { untraced } from "../../../tracing/tracer.ts";
 import { HttpConnection } from "../../http/http-connection.ts";
 import { serviceEndpoint } from "../../http/service-endpoint.ts";
-import type { Provider, ProviderContext, Session } from "../../provider.ts";
+import { defineProvider, type ProviderContext, type SessionWith } from "../../operations/provider.ts";
 import { RpcBoot } from "./boot-driver.ts";
 import { RpcConsumer } from "./consumer.ts";
 import { RpcMedia } from "./media-driver.ts";
@@ -12,13 +12,13 @@ import { RpcPower } from "./power-driver.ts";
 const MAX_BODY_BYTES = 512 * 1_024;
 
 /** A webhook that controls the machine, wire-compatible with bmclib's `rpc` provider. */
-export const rpc: Provider = { name: "rpc", capabilities: new Set(["media"]), open };
+export const rpc = defineProvider({ name: "rpc", capabilities: ["media"], open });
 
 async function open(
   connection: Connection,
   { clock, tracer = untraced }: ProviderContext,
   signal: AbortSignal,
-): Promise<Session> {
+): Promise<SessionWith<"media">> {
   const { host, requestTimeoutMs, rpc: options } = connection;
   if (!options) throw new BmcError("usage", "rpc.url is missing");
   const endpoint = serviceEndpoint(new URL(options.url), connection);

@@ -6,7 +6,7 @@ import { setSessionPrivilege } from "../../../../shared/bmc/providers/ipmi/comma
 import { completionError } from "../../../../shared/bmc/providers/ipmi/completion-code.ts";
 import { handshakeError } from "../../../../shared/bmc/providers/ipmi/handshake-status.ts";
 import { failureOf } from "../../../../shared/bmc/providers/ipmitool/failure.ts";
-import { answerError } from "../../../../shared/bmc/providers/redfish/errors.ts";
+import { answerError } from "../../../../shared/bmc/providers/redfish/service/errors.ts";
 import { BmcError } from "../../../../shared/contract/bmc-error.ts";
 
 const command = setSessionPrivilege("administrator");

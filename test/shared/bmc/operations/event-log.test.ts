@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import type { SelEntry } from "../../../../shared/bmc/operations/sel.ts";
 import { clearSel, planClearSel } from "../../../../shared/bmc/operations/sel.ts";
-import type { SelEntry } from "../../../../shared/bmc/provider.ts";
 
 const AT = "2026-01-15T18:53:25.000Z";
 const entry = (message: string, at?: string): SelEntry => ({ id: "1", message, ...(at ? { at } : {}) });

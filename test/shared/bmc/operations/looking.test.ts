@@ -35,7 +35,7 @@ describe("opening", () => {
 
     const session = await lab.client.open(signal);
 
-    expect(session).toMatchObject({ privilege: "administrator", unverified: {} });
+    expect(session).toMatchObject({ privilege: "administrator" });
     expect(lab.bmc.log).toEqual(["Open Session", "RAKP1", "RAKP3"]);
   });
 });

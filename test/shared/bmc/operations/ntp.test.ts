@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import type { NtpRequest, NtpSettings } from "../../../../shared/bmc/operations/ntp.ts";
 import { planNtp, setNtp } from "../../../../shared/bmc/operations/ntp.ts";
-import type { NtpRequest, NtpSettings } from "../../../../shared/bmc/provider.ts";
 
 const before: NtpSettings = { enabled: true, servers: ["a.example.org", "b.example.org"] };
 

@@ -8,7 +8,7 @@ export const QUICK: Timings = {
   renewIntervalMs: 400,
   requestTimeoutMs: 1_000,
   retryMs: 100,
-  joinQuietMs: 200,
-  joinLongestMs: 1_000,
+  joinDebounceMs: 200,
+  joinMaxWaitMs: 1_000,
   stopMs: 3_000,
 };

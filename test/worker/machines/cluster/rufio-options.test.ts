@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { Connection } from "../../../../shared/contract/connection.ts";
 import { connectionDocument } from "../../../../worker/machines/cluster/connection-document.ts";
 import {
-  type Connected,
+  type BmcTarget,
   describeHardware,
   describeMachine,
 } from "../../../../worker/machines/cluster/described-machine.ts";
@@ -15,13 +15,13 @@ type Fields = Readonly<Record<string, unknown>>;
 const AT = { namespace: NAMESPACE, name: "node-1" };
 const RPC = { consumerURL: "https://hooks.example/bmc" };
 
-function describedWith(connection: Fields): Connected {
+function describedWith(connection: Fields): BmcTarget {
   const described = describeMachine(machine("node-1", connection), AT);
   if (!described) throw new Error("a Machine is never of no concern");
   return described.content;
 }
 
-function usable(content: Connected | undefined) {
+function usable(content: BmcTarget | undefined) {
   if (content?.kind !== "usable") throw new Error(`cannot be used: ${content?.problems.join("; ")}`);
   return content;
 }

@@ -150,7 +150,7 @@ describe("the log of an action", () => {
     const one = action();
     const again = { ...started(one), startedAt: new Date("2026-11-21T16:20:00.000Z") };
 
-    tell(started(one), { kind: "left", action: one, at }, again, ended(one), reported(one));
+    tell(started(one), { kind: "returned", action: one, at }, again, ended(one), reported(one));
     await logs.close();
 
     expect(await files()).toHaveLength(2);

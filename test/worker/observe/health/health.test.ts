@@ -54,11 +54,11 @@ async function healthLab(given: Partial<WorkerFacts> = {}) {
     /** A lane asks, and is answered at once that there is nothing to do. */
     idle(agentId = "a") {
       observer.lane(agentId, "polling");
-      observer.asking(agentId);
+      observer.polling(agentId);
       observer.poll({ agentId, code: "OK", kind: "idle", durationMs: 0 });
     },
     fail(agentId = "a", code = "Unavailable") {
-      observer.asking(agentId);
+      observer.polling(agentId);
       observer.poll({ agentId, code, kind: "failed", durationMs: 0 });
       observer.lane(agentId, "failing");
     },
@@ -71,7 +71,7 @@ describe("the worker is alive", () => {
 
     const before = await lab.live();
     lab.observer.lane("held", "polling");
-    lab.observer.asking("held");
+    lab.observer.polling("held");
     lab.observer.lane("busy", "busy");
     lab.observer.lane("failing", "polling");
     lab.fail("failing");
@@ -154,7 +154,7 @@ describe("the tink server", () => {
 
     const nobody = await lab.ready();
     lab.observer.lane("a", "polling");
-    lab.observer.asking("a");
+    lab.observer.polling("a");
     const asked = await lab.ready();
     lab.fail();
     const refused = await lab.ready();
@@ -171,7 +171,7 @@ describe("the tink server", () => {
     let open = false;
     const lab = await healthLab({ connected: () => open });
     lab.observer.lane("a", "polling");
-    lab.observer.asking("a");
+    lab.observer.polling("a");
     lab.clock.pass(5_000);
 
     const connecting = await lab.ready();
@@ -215,7 +215,7 @@ describe("the tink server", () => {
     lab.clock.pass(20_000);
     const away = await lab.ready();
 
-    lab.observer.asking("a");
+    lab.observer.polling("a");
     lab.clock.pass(2_000);
 
     expect(away).toMatchObject({ status: 503 });
@@ -225,7 +225,7 @@ describe("the tink server", () => {
   test("is there for all lanes when one of them alone is refused for good", async () => {
     const lab = await healthLab();
     lab.observer.lane("held", "polling");
-    lab.observer.asking("held");
+    lab.observer.polling("held");
     lab.observer.lane("refused", "polling");
     for (let second = 0; second < 50; second += 1) {
       lab.fail("refused", "PermissionDenied");

@@ -6,7 +6,7 @@ import { ProviderName } from "../../../../shared/contract/vocabulary.ts";
 import type { ActionEvent, LaneState } from "../../../../worker/action/observer.ts";
 import { definitions, type MetricDefinition } from "../../../../worker/observe/metrics/definitions.ts";
 import { labels, labelValues } from "../../../../worker/observe/metrics/labels.ts";
-import { codeName } from "../../../../worker/source/tink/errors.ts";
+import { codeName } from "../../../../worker/source/grpc/errors.ts";
 import { dice } from "../../../support/dice.ts";
 import { readOpenMetricsText, readPrometheusText } from "./exposition-reader.ts";
 import { metricsLab, reported, seen, success } from "./metrics-lab.ts";
@@ -79,7 +79,7 @@ describe("an action", () => {
     for (const index of [1, 2, 3]) lab.observer.action({ kind: "taken", action: seen(index), at });
 
     lab.observer.action({ kind: "refused", action: seen(1), reason: "no such machine", at });
-    lab.observer.action({ kind: "left", action: seen(2), at });
+    lab.observer.action({ kind: "returned", action: seen(2), at });
 
     expect(await lab.value("pbnj_actions_waiting")).toBe(1);
     expect(await lab.value("pbnj_actions_refused_total")).toBe(1);

@@ -106,7 +106,7 @@ export class Storyteller {
   }
 
   left(action: SeenAction): void {
-    this.#told.action({ kind: "left", action, at: this.#at });
+    this.#told.action({ kind: "returned", action, at: this.#at });
   }
 
   /** From being taken to the acknowledged report. */

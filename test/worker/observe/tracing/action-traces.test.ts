@@ -82,7 +82,7 @@ describe("the trace of an action", () => {
   test("is none where nothing came of it, and the server serves the action again", () => {
     const { traces, spans, see } = traced();
 
-    see(taken, { kind: "left", action: action(), at });
+    see(taken, { kind: "returned", action: action(), at });
 
     expect(spans).toEqual([]);
     expect(traces.environmentOf(action())).toEqual({});

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { TRACE_PARENT } from "../../../../shared/tracing/trace-parent.ts";
 import { ACTION_TRACES } from "../../../../shared/tracing/variables.ts";
-import { LABEL } from "../../../../worker/runtime/docker/container-spec.ts";
-import { MARK_VARIABLE } from "../../../../worker/runtime/process/child-environment.ts";
+import { LABEL } from "../../../../worker/runtime/docker/spec.ts";
 import { processesWith } from "../../../../worker/runtime/process/process-table.ts";
+import { LABEL_VARIABLE } from "../../../../worker/runtime/process/spec.ts";
 import type { CollectedSpan } from "../../../simulators/otlp/read-json.ts";
 import { buildActionImages } from "../../../support/action-images.ts";
 import { describeWithDocker, dockerCli, dockerSocketPath } from "../../../support/docker.ts";
@@ -279,7 +279,7 @@ describe("what an action gets of it", () => {
     const workflow = lab.submit([WAITS_FOR_OFF]);
     await worker.untilLogged("action started");
     await lab.collector.until(() => lab.redfish.requests.length > 2, lab.said);
-    const children = await processesWith(MARK_VARIABLE.key);
+    const children = await processesWith(LABEL_VARIABLE.key);
     lab.redfish.machines[0]?.do("off");
     await lab.untilOver(workflow);
     await lab.untilTraced(1);

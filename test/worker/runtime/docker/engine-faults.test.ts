@@ -4,11 +4,11 @@ import type { LogFields, Logger } from "../../../../shared/logger.ts";
 import { silentLogger } from "../../../../shared/logger.ts";
 import { Secret } from "../../../../shared/secret.ts";
 import type { Action } from "../../../../worker/action/action.ts";
-import { actionLabels } from "../../../../worker/runtime/docker/container-spec.ts";
 import {
   DockerRuntime,
   type DockerRuntimeOptions,
 } from "../../../../worker/runtime/docker/docker-runtime.ts";
+import { actionLabels } from "../../../../worker/runtime/docker/spec.ts";
 import { canary, resultStep, scriptedRequest } from "../launch-request.ts";
 import {
   empty,

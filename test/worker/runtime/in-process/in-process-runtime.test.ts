@@ -8,10 +8,7 @@ import { actionLibrary } from "../../../../cli/action-library.ts";
 import { Connection } from "../../../../shared/contract/connection.ts";
 import { silentLogger } from "../../../../shared/logger.ts";
 import type { Action, LogLine } from "../../../../worker/action/action.ts";
-import type {
-  ActionLibrary,
-  InProcessRequest,
-} from "../../../../worker/runtime/in-process/action-library.ts";
+import type { ActionLibrary, InProcessRequest } from "../../../../worker/runtime/action-library.ts";
 import {
   InProcessRuntime,
   type InProcessRuntimeOptions,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { MARK } from "../../../../worker/runtime/kubernetes/marks.ts";
+import { LABEL } from "../../../../worker/runtime/kubernetes/labels.ts";
 import { launchName } from "../../../../worker/runtime/launch-name.ts";
 import { LaunchNotRecorded, NotLaunched } from "../../../../worker/runtime/runtime.ts";
 import { FakeCluster } from "../../../simulators/kubernetes/cluster.ts";
@@ -86,10 +86,10 @@ describe("the name of an action's Job", () => {
     await expect(ended).resolves.toMatchObject({ outcome: { ok: true } });
     expect(job.metadata.uid).not.toBe(first.job.metadata.uid);
     expect(await lab.podsMade(request)).toBe(1);
-    const letGo = expect(first.ended).rejects.toThrow(NotLaunched);
+    const detached = expect(first.ended).rejects.toThrow(NotLaunched);
     await first.runtime.close();
     first.onRecord.resolve();
-    await letGo;
+    await detached;
   });
 
   it("is free again when the worker lets go of it before it was let run", async () => {
@@ -100,7 +100,7 @@ describe("the name of an action's Job", () => {
     const notLaunched = expect(running).rejects.toThrow(NotLaunched);
     await lab.job(request);
 
-    runtime.letGo();
+    runtime.detach();
     onRecord.resolve();
 
     await notLaunched;
@@ -191,8 +191,8 @@ describe("the name of an action's Job", () => {
 });
 
 describe("the sweep of the kubernetes runtime", () => {
-  const marked = (request: Request, marks: Record<string, string>) =>
-    lab.patchJob(request, { metadata: { labels: pick(marks, isLabel), annotations: pick(marks, isNote) } });
+  const marked = (request: Request, labels: Record<string, string>) =>
+    lab.patchJob(request, { metadata: { labels: pick(labels, isLabel), annotations: pick(labels, isNote) } });
 
   async function runs(options: Parameters<RuntimeLab["runtime"]>[0] = {}) {
     const runtime = await lab.runtime(options);
@@ -204,17 +204,17 @@ describe("the sweep of the kubernetes runtime", () => {
 
   it("takes away what this owner's worker of before left, with its pod and Secret, and nothing else", async () => {
     const [left, kept, others, abandoned] = await Promise.all([
-      runs({ owner: "sweeper" }),
-      runs({ owner: "sweeper" }),
+      runs({ owner: "options" }),
+      runs({ owner: "options" }),
       runs({ owner: "another" }),
       runs({ owner: "another" }),
     ]);
-    await marked(abandoned.request, { [MARK.deadline]: LONG_AGO, [MARK.deadlineBootTime]: "" });
-    const keptKey = (await lab.job(kept.request)).metadata.labels?.[MARK.key];
+    await marked(abandoned.request, { [LABEL.deadline]: LONG_AGO, [LABEL.deadlineBootTime]: "" });
+    const keptKey = (await lab.job(kept.request)).metadata.labels?.[LABEL.key];
     for (const { runtime } of [left, kept, others, abandoned]) await runtime.close();
-    const sweeper = await lab.runtime({ owner: "sweeper" });
+    const options = await lab.runtime({ owner: "options" });
 
-    const removed = await sweeper.sweep((key) => key === keptKey, never);
+    const removed = await options.sweep((key) => key === keptKey, never);
 
     expect(removed).toBe(2);
     for (const { request } of [left, abandoned]) {
@@ -242,7 +242,7 @@ describe("the sweep of the kubernetes runtime", () => {
     const second = await lab.runtime({ owner: "fleet", shared: true });
 
     expect(await second.sweep(() => false, never)).toBe(0);
-    await marked(first.request, { [MARK.deadline]: LONG_AGO, [MARK.deadlineBootTime]: "" });
+    await marked(first.request, { [LABEL.deadline]: LONG_AGO, [LABEL.deadlineBootTime]: "" });
     expect(await second.sweep(() => false, never)).toBe(1);
   });
 
@@ -267,9 +267,9 @@ describe("the sweep of the kubernetes runtime", () => {
   });
 });
 
-const isLabel = (name: string) => name === MARK.owner;
+const isLabel = (name: string) => name === LABEL.owner;
 const isNote = (name: string) => !isLabel(name);
 
-function pick(marks: Record<string, string>, isPicked: (name: string) => boolean) {
-  return Object.fromEntries(Object.entries(marks).filter(([name]) => isPicked(name)));
+function pick(labels: Record<string, string>, isPicked: (name: string) => boolean) {
+  return Object.fromEntries(Object.entries(labels).filter(([name]) => isPicked(name)));
 }

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import {
+  Detached,
   LaunchNotRecorded,
-  type LeftAction,
-  LetGo,
   NotLaunched,
+  type ReturnedAction,
 } from "../../../../worker/runtime/runtime.ts";
 import { canary, resultStep, scriptedRequest, testConnection } from "../launch-request.ts";
 import { begin, never, type RuntimeLab } from "./runtime-lab.ts";
@@ -15,8 +15,8 @@ export function resultLine(result: Readonly<Record<string, unknown>> = {}): stri
 
 export function leftOf(
   request: ReturnType<typeof scriptedRequest>["request"],
-  left: Partial<LeftAction> = {},
-): LeftAction {
+  left: Partial<ReturnedAction> = {},
+): ReturnedAction {
   const { action, onLog, timeoutMs } = request;
   const startedAt = new Date();
   return { action, connected: true, startedAt, clockSetMs: 0, timeoutMs, onLog, ...left };
@@ -176,9 +176,9 @@ export function itRunsActionsAsJobs(create: () => Promise<RuntimeLab>): void {
     const { request } = scriptedRequest([]);
     const begun = begin(first, request);
     const pod = await lab.startPod(request);
-    const letGo = expect(begun.ended).rejects.toThrow(LetGo);
+    const detached = expect(begun.ended).rejects.toThrow(Detached);
     await first.close();
-    await letGo;
+    await detached;
 
     const second = await lab.runtime();
     const adopting = second.adopt(leftOf(request, { handle: { job: "x" } }), never);
@@ -207,7 +207,7 @@ export function itRunsActionsAsJobs(create: () => Promise<RuntimeLab>): void {
     const noHandle = await second.adopt(leftOf(request), never);
     const gone = await second.adopt(leftOf(request, { handle: { job: "x" } }), never);
     const damaged = await second.adopt(leftOf(request, { damaged: true }), never);
-    const letGo = expect(run).rejects.toThrow(NotLaunched);
+    const detached = expect(run).rejects.toThrow(NotLaunched);
     await first.close();
     stuck.resolve();
 
@@ -216,7 +216,7 @@ export function itRunsActionsAsJobs(create: () => Promise<RuntimeLab>): void {
     expect(gone).toMatchObject({ kind: "lost", idempotent: true });
     expect(damaged).toEqual(gone);
     expect(await lab.podsMade(request)).toBe(0);
-    await letGo;
+    await detached;
   });
 
   it("lets two workers of a group launch the same action at once, and one pod runs", async () => {

@@ -6,11 +6,11 @@ import { vi } from "vitest";
 import { stringify } from "yaml";
 import type { LogFields, Logger } from "../../../../shared/logger.ts";
 import { Cluster } from "../../../../worker/cluster/client/cluster.ts";
-import type { PodConfig } from "../../../../worker/runtime/kubernetes/job-manifest.ts";
 import {
   KubernetesRuntime,
   type KubernetesRuntimeOptions,
 } from "../../../../worker/runtime/kubernetes/kubernetes-runtime.ts";
+import type { PodConfig } from "../../../../worker/runtime/kubernetes/spec.ts";
 import { launchName } from "../../../../worker/runtime/launch-name.ts";
 import type { EndedAction, LaunchRequest } from "../../../../worker/runtime/runtime.ts";
 import type { ClusterAccess, KubeObject } from "../../../simulators/kubernetes/cluster.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { systemClock } from "../../../../shared/clock.ts";
-import type { PodConfig } from "../../../../worker/runtime/kubernetes/job-manifest.ts";
+import type { PodConfig } from "../../../../worker/runtime/kubernetes/spec.ts";
 import { FakeCluster, type KubeObject } from "../../../simulators/kubernetes/cluster.ts";
 import { scriptedRequest } from "../launch-request.ts";
 import { leftOf, resultLine } from "./kubernetes-cases.ts";

@@ -3,11 +3,11 @@ import { BmcClient } from "../../../../shared/bmc/client.ts";
 import { type Clock, systemClock } from "../../../../shared/clock.ts";
 import type { LogFields, Logger } from "../../../../shared/logger.ts";
 import { redactor } from "../../../../shared/secret-forms.ts";
-import { nobody, observers } from "../../../../worker/action/observer.ts";
+import { noObserver, observers } from "../../../../worker/action/observer.ts";
 import { Cluster } from "../../../../worker/cluster/client/cluster.ts";
 import { loadConfig } from "../../../../worker/config/load-config.ts";
 import { Executor } from "../../../../worker/execution/executor.ts";
-import { Reporter } from "../../../../worker/execution/reporter.ts";
+import { Reporter } from "../../../../worker/execution/report.ts";
 import { Journal } from "../../../../worker/journal/journal.ts";
 import { openStateDirectory } from "../../../../worker/journal/state-directory.ts";
 import { runLane } from "../../../../worker/lanes/lane.ts";
@@ -132,7 +132,7 @@ export async function startReplica(options: ReplicaOptions, onLog: (line: Logged
           clock,
           log,
           maxBackoffMs: 300,
-          observer: nobody,
+          observer: noObserver,
         },
         stop.signal,
       ),

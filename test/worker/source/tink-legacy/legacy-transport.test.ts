@@ -1,9 +1,9 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Action, ActionStatus } from "../../../../worker/action/action.ts";
-import { createChannel } from "../../../../worker/source/tink/tink-transport.ts";
+import { createChannel } from "../../../../worker/source/grpc/channel.ts";
+import type { Poll } from "../../../../worker/source/source.ts";
 import { legacyApi } from "../../../../worker/source/tink-legacy/legacy-transport.ts";
-import type { Poll } from "../../../../worker/source/transport.ts";
 import { exampleTemplate } from "../../../simulators/tink/example-template.ts";
 import { type LegacyTinkServer, startLegacyTinkServer } from "../../../simulators/tink-legacy/server.ts";
 
@@ -226,7 +226,7 @@ describe("a report", () => {
       kind: "retry",
       code: "InvalidArgument",
       reason: "invalid workflow id",
-      bounded: true,
+      perhapsGone: true,
     });
     expect(await transport.report(ended(action), never)).toEqual({ kind: "acknowledged" });
     expect(workflow.tasks[0]?.actions[0]?.state).toBe("SUCCESS");
@@ -247,8 +247,8 @@ describe("a report", () => {
     server.board.thaw();
 
     expect(stale).toEqual([
-      expect.objectContaining({ kind: "retry", code: "FailedPrecondition", bounded: true }),
-      expect.objectContaining({ kind: "retry", code: "InvalidArgument", bounded: true }),
+      expect.objectContaining({ kind: "retry", code: "FailedPrecondition", perhapsGone: true }),
+      expect.objectContaining({ kind: "retry", code: "InvalidArgument", perhapsGone: true }),
     ]);
     expect(await transport.report(ended(action), never)).toEqual({ kind: "acknowledged" });
   });
@@ -273,7 +273,7 @@ describe("a report", () => {
     const { server, transport, workflow, action } = await begun();
     server.board.delete(workflow);
 
-    expect(await transport.report(ended(action), never)).toMatchObject({ kind: "retry", bounded: true });
+    expect(await transport.report(ended(action), never)).toMatchObject({ kind: "retry", perhapsGone: true });
   });
 
   it("of an end is not taken to a workflow made anew, which has not begun", async () => {
@@ -285,7 +285,7 @@ describe("a report", () => {
       kind: "retry",
       code: "FailedPrecondition",
       reason: "the server has no start of the action: the workflow was recreated",
-      bounded: true,
+      perhapsGone: true,
     });
     expect(anew.tasks[0]?.actions.map(({ state }) => state)).toEqual(["PENDING", "PENDING"]);
   });
@@ -297,6 +297,6 @@ describe("a report", () => {
     const answer = await transport.report(ended(action), never);
 
     expect(answer).toMatchObject({ kind: "retry", code: "Unavailable" });
-    expect(answer).not.toHaveProperty("bounded");
+    expect(answer).not.toHaveProperty("perhapsGone");
   });
 });

@@ -3,12 +3,12 @@ import { createServer, type Http2Server, type Http2Session, type ServerHttp2Stre
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from "node:net";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { afterEach, describe, expect, it } from "vitest";
+import type { Transport } from "../../../../worker/source/source.ts";
 import { ActionResponseSchema } from "../../../../worker/source/tink/gen/workflow_pb.ts";
 import {
   createTinkTransport,
   type TinkTransportOptions,
 } from "../../../../worker/source/tink/tink-transport.ts";
-import type { Transport } from "../../../../worker/source/transport.ts";
 
 const never = new AbortController().signal;
 const cleanups: (() => Promise<void>)[] = [];

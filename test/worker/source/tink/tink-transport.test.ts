@@ -2,11 +2,11 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { afterEach, describe, expect, it } from "vitest";
 import { Secret } from "../../../../shared/secret.ts";
 import type { Action, ActionStatus } from "../../../../worker/action/action.ts";
+import type { Poll, Transport } from "../../../../worker/source/source.ts";
 import {
   createTinkTransport,
   type TinkTransportOptions,
 } from "../../../../worker/source/tink/tink-transport.ts";
-import type { Poll, Transport } from "../../../../worker/source/transport.ts";
 import { exampleTemplate } from "../../../simulators/tink/example-template.ts";
 import { startTinkServer, type TinkServer, type TinkServerOptions } from "../../../simulators/tink/server.ts";
 import { createCertificate } from "../../../support/certificate.ts";

@@ -211,7 +211,7 @@ export class Board {
       case "reported":
         this.#onReported(event);
         return;
-      case "left":
+      case "returned":
         this.#remove(key);
         return;
       default:

@@ -1,5 +1,5 @@
 import { onTestFinished } from "vitest";
-import type { Session } from "../../../../../shared/bmc/provider.ts";
+import type { Session } from "../../../../../shared/bmc/operations/provider.ts";
 import { ipmi } from "../../../../../shared/bmc/providers/ipmi/provider.ts";
 import { type Clock, systemClock } from "../../../../../shared/clock.ts";
 import { Connection } from "../../../../../shared/contract/connection.ts";

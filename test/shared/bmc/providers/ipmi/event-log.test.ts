@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { SelDriver, Session } from "../../../../../shared/bmc/provider.ts";
+import type { Session } from "../../../../../shared/bmc/operations/provider.ts";
+import type { SelDriver } from "../../../../../shared/bmc/operations/sel.ts";
 import { describeRecord } from "../../../../../shared/bmc/providers/ipmi/describe-record.ts";
 import { parseSelRecord } from "../../../../../shared/bmc/providers/ipmi/sel-record.ts";
 import { scaledClock } from "../../../../support/scaled-clock.ts";

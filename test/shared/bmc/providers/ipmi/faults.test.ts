@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Session } from "../../../../../shared/bmc/provider.ts";
+import type { Session } from "../../../../../shared/bmc/operations/provider.ts";
 import { BmcError } from "../../../../../shared/contract/bmc-error.ts";
 import { scaledClock } from "../../../../support/scaled-clock.ts";
 import { eventually, limit, openSession, startBmc } from "./bench.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Session } from "../../../../../shared/bmc/provider.ts";
+import type { Session } from "../../../../../shared/bmc/operations/provider.ts";
 import { parseDeviceId } from "../../../../../shared/bmc/providers/ipmi/device-id.ts";
 import { parseGuid } from "../../../../../shared/bmc/providers/ipmi/guid.ts";
 import { AS_ADMINISTRATOR, limit, openSession, startBmc } from "./bench.ts";

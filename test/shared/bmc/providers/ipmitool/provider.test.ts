@@ -3,7 +3,7 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { Session } from "../../../../../shared/bmc/provider.ts";
+import type { Session } from "../../../../../shared/bmc/operations/provider.ts";
 import { ipmitool } from "../../../../../shared/bmc/providers/ipmitool/provider.ts";
 import { systemClock } from "../../../../../shared/clock.ts";
 import { type Logger, silentLogger } from "../../../../../shared/logger.ts";

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
-import type { BootRequest } from "../../../../../shared/bmc/provider.ts";
+import type { BootRequest } from "../../../../../shared/bmc/operations/boot.ts";
 import type { BootDevice } from "../../../../../shared/contract/vocabulary.ts";
 import { SimulatedMachine, type SimulatedMachineOptions } from "../../../../simulators/machine.ts";
 import { type RedfishBmc, startRedfishBmc } from "../../../../simulators/redfish/bmc.ts";
@@ -387,7 +387,7 @@ describe("vendor quirks", () => {
     });
 
     expect(patches()).toHaveLength(1);
-    expect(read.device).toBe("none");
+    expect(read?.device).toBe("none");
     expect(bmc.machine.override.enabled).toBe("disabled");
   });
 
@@ -420,7 +420,7 @@ describe("vendor quirks", () => {
     });
 
     expect(sentBoot()[0]).toMatchObject({ BootSourceOverrideTarget: "UsbCd" });
-    expect(read.device).toBe("cdrom");
+    expect(read?.device).toBe("cdrom");
   });
 
   test("Supermicro AS-1015CS: the read-back shows what was quietly kept", async () => {

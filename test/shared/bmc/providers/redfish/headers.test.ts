@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { parseRetryAfterMs } from "../../../../../shared/bmc/http/retry-after.ts";
-import { otherStrength, readEtag } from "../../../../../shared/bmc/providers/redfish/etag.ts";
-import { localPath } from "../../../../../shared/bmc/providers/redfish/http-client.ts";
+import { otherStrength, readEtag } from "../../../../../shared/bmc/providers/redfish/service/etag.ts";
+import { localPath } from "../../../../../shared/bmc/providers/redfish/service/http-client.ts";
 
 describe("an entity tag", () => {
   test.each([

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
-import type { BmcResetKind, Session } from "../../../../../shared/bmc/provider.ts";
+import type { BmcResetKind } from "../../../../../shared/bmc/operations/manager.ts";
+import type { Session } from "../../../../../shared/bmc/operations/provider.ts";
 import {
   type RedfishBmc,
   type RedfishBmcOptions,

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
-import type { Session } from "../../../../../shared/bmc/provider.ts";
+import type { Session } from "../../../../../shared/bmc/operations/provider.ts";
 import { type RedfishBmc, startRedfishBmc } from "../../../../simulators/redfish/bmc.ts";
 import { type RedfishProfile, redfishProfiles } from "../../../../simulators/redfish/profiles.ts";
 import { errorOf, neverAborts, withSession } from "./open-session.ts";
@@ -89,7 +89,7 @@ describe("inserting", () => {
     });
 
     expect(inserted()).toEqual(["2"]);
-    expect(state.inserted).toBe(true);
+    expect(state?.inserted).toBe(true);
   });
 
   test("on Dell right after an ejection is busy, and taken after a while", async () => {

@@ -1,4 +1,4 @@
-import type { Session } from "../../../../../shared/bmc/provider.ts";
+import type { Session } from "../../../../../shared/bmc/operations/provider.ts";
 import { redfish } from "../../../../../shared/bmc/providers/redfish/provider.ts";
 import { systemClock } from "../../../../../shared/clock.ts";
 import { BmcError } from "../../../../../shared/contract/bmc-error.ts";

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
-import type { PowerCommand } from "../../../../../shared/bmc/provider.ts";
+import type { PowerCommand } from "../../../../../shared/bmc/operations/power.ts";
 import { SimulatedMachine, type SimulatedMachineOptions } from "../../../../simulators/machine.ts";
 import {
   type RedfishBmc,

@@ -2,21 +2,22 @@ import { createServer, type Server } from "node:http";
 import { createServer as createTcp } from "node:net";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Session } from "../../../../../shared/bmc/provider.ts";
-import { decodeBody } from "../../../../../shared/bmc/providers/redfish/body.ts";
-import { readRefusal } from "../../../../../shared/bmc/providers/redfish/errors.ts";
-import { localPath } from "../../../../../shared/bmc/providers/redfish/http-client.ts";
-import { clockMs } from "../../../../../shared/bmc/providers/redfish/manager.ts";
+import type { Session } from "../../../../../shared/bmc/operations/provider.ts";
+import { clockMs } from "../../../../../shared/bmc/providers/redfish/drivers/manager.ts";
 import { redfish } from "../../../../../shared/bmc/providers/redfish/provider.ts";
-import { redact } from "../../../../../shared/bmc/providers/redfish/secret-body.ts";
+import { decodeBody } from "../../../../../shared/bmc/providers/redfish/service/body.ts";
+import { readRefusal } from "../../../../../shared/bmc/providers/redfish/service/errors.ts";
+import { localPath } from "../../../../../shared/bmc/providers/redfish/service/http-client.ts";
+import { redact } from "../../../../../shared/bmc/providers/redfish/service/secret-body.ts";
 import type { Clock } from "../../../../../shared/clock.ts";
 import { BmcError } from "../../../../../shared/contract/bmc-error.ts";
 import { Connection } from "../../../../../shared/contract/connection.ts";
 import { silentLogger } from "../../../../../shared/logger.ts";
 import { Secret } from "../../../../../shared/secret.ts";
+import { driverCalls } from "../../../../support/driver-calls.ts";
 
 /** Failing cases print their seed; the deadline is generous, what it guards against is an endless loop. */
-const runs = { numRuns: 60, interruptAfterTimeLimit: 60_000 } as const;
+const runs = { numRuns: 40, interruptAfterTimeLimit: 60_000 } as const;
 const OVERALL_MS = 120_000;
 
 /** Waits cost nothing here and count in full. */
@@ -66,29 +67,8 @@ const connection = (to: number) =>
 
 const signal = new AbortController().signal;
 
-/** Everything a session can be asked, each on its own. */
-const operations: Readonly<Record<string, (session: Session) => Promise<unknown> | undefined>> = {
-  "power.read": ({ power }) => power.read(signal),
-  "power.send": ({ power }) => power.send("off", signal),
-  "boot.read": ({ boot }) => boot.read(signal),
-  "boot.write": ({ boot }) => boot.write({ device: "pxe", persistent: false, mode: "uefi" }, signal),
-  "media.read": ({ media }) => media?.read(signal),
-  "media.insert": ({ media }) => media?.insert({ url: "http://192.0.2.1/x.iso" }, signal),
-  "media.eject": ({ media }) => media?.eject(signal),
-  "users.list": ({ users }) => users?.list(signal),
-  "users.create": ({ users }) =>
-    users?.create({ name: "eve", password: new Secret("canary-new"), role: "operator" }, signal),
-  "manager.reset": ({ manager }) => manager?.reset("cold", signal),
-  "manager.info": ({ manager }) => manager?.info(signal),
-  "manager.clockMs": ({ manager }) => manager?.clockMs(signal),
-  "ntp.read": ({ ntp }) => ntp?.read(signal),
-  "ntp.write": ({ ntp }) => ntp?.write({ enabled: true, servers: ["a"] }, signal),
-  "sel.list": ({ sel }) => sel?.list(signal),
-  "sel.clear": ({ sel }) => sel?.clear(signal),
-  "nmi.send": ({ nmi }) => nmi?.send(signal),
-  "screenshot.take": ({ screenshot }) => screenshot?.take(signal),
-  "inventory.read": ({ inventory }) => inventory?.read(signal),
-};
+/** Everything a session can be asked, each call on its own. */
+const operations = driverCalls(["power", "boot", ...redfish.capabilities]);
 
 /** Runs one operation with and without a hint; only typed errors, and no error knows a password. */
 async function exercise(name: string, to: number): Promise<void> {
@@ -96,7 +76,7 @@ async function exercise(name: string, to: number): Promise<void> {
     let session: Session | undefined;
     try {
       session = await redfish.open(connection(to), { clock: hastyClock(), log: silentLogger, hint }, signal);
-      await operations[name]?.(session);
+      await operations.get(name)?.(session, signal);
       expect(JSON.parse(JSON.stringify(session.hint()))).toBeTypeOf("object");
     } catch (error) {
       if (!(error instanceof BmcError)) throw error;
@@ -180,7 +160,7 @@ const { redfishJson } = fc.letrec<{ redfishJson: unknown }>((tie) => ({
 }));
 const statuses = fc.constantFrom(200, 200, 200, 201, 202, 204, 400, 404, 405, 409, 412, 428, 500, 503);
 
-describe.each(Object.keys(operations))("%s", (name) => {
+describe.each([...operations.keys()])("%s", (name) => {
   test("fails with a typed error, or not at all, in few requests, whatever JSON is answered", {
     timeout: OVERALL_MS,
   }, async () => {

@@ -1,7 +1,10 @@
 import { afterEach, expect, test } from "vitest";
 import { BmcClient } from "../../../../../shared/bmc/client.ts";
-import { activeQuirks, quirks } from "../../../../../shared/bmc/providers/redfish/behaviour-quirks.ts";
 import { quirkNotes } from "../../../../../shared/bmc/providers/redfish/quirks.ts";
+import {
+  activeQuirks,
+  quirks,
+} from "../../../../../shared/bmc/providers/redfish/service/behaviour-quirks.ts";
 import { SimulatedMachine, type SimulatedMachineOptions } from "../../../../simulators/machine.ts";
 import { type RedfishBmc, startRedfishBmc } from "../../../../simulators/redfish/bmc.ts";
 import { redfishProfiles } from "../../../../simulators/redfish/profiles.ts";

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
-import type { Session } from "../../../../../shared/bmc/provider.ts";
+import type { Session } from "../../../../../shared/bmc/operations/provider.ts";
 import { SimulatedMachine } from "../../../../simulators/machine.ts";
 import {
   type RedfishBmc,

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
-import type { BmcUser, Session, UserRole } from "../../../../../shared/bmc/provider.ts";
+import type { Session } from "../../../../../shared/bmc/operations/provider.ts";
+import type { BmcUser, UserRole } from "../../../../../shared/bmc/operations/user-port.ts";
 import { Secret } from "../../../../../shared/secret.ts";
 import { type RedfishBmc, startRedfishBmc } from "../../../../simulators/redfish/bmc.ts";
 import type { RedfishProfile } from "../../../../simulators/redfish/profiles.ts";

@@ -1,0 +1,76 @@
+import type { BmcClient } from "../../shared/bmc/client.ts";
+import { type Finding, ok, unsupported, warning } from "../../shared/bmc/operations/finding.ts";
+import type { SessionDescription } from "../../shared/bmc/operations/provider.ts";
+import {
+  type Capability,
+  DRIVER_NAMES,
+  type DriverName,
+  isCapability,
+} from "../../shared/bmc/operations/table.ts";
+import type { Clock } from "../../shared/clock.ts";
+import { count } from "../../shared/count.ts";
+import { clockSkew, describeSkew, describeSpan, exceeds } from "./clock-skew.ts";
+
+/** What the checks need of one provider with an open session. */
+export interface CheckContext {
+  readonly client: BmcClient;
+  readonly session: SessionDescription;
+  readonly clock: Clock;
+  readonly maxClockSkewMs: number;
+  readonly signal: AbortSignal;
+}
+
+interface Check {
+  /** The driver it needs; absent where every provider has it. */
+  readonly capability?: Capability | undefined;
+  /** Asks the BMC, and changes nothing. Undefined where the question makes no sense. */
+  readonly run: (context: CheckContext) => Promise<Finding | undefined>;
+}
+
+/** A login, what is known then, and each set of operations. */
+export type CheckName = "login" | "certificate" | "clock" | DriverName;
+
+/** In the order in which they are run; the clock is read where the BMC itself is. */
+export const CHECK_NAMES: readonly CheckName[] = [
+  "login",
+  "certificate",
+  ...DRIVER_NAMES.flatMap((name): CheckName[] => (name === "manager" ? [name, "clock"] : [name])),
+];
+
+const DAY_MS = 86_400_000;
+/** Time enough to have a certificate signed and installed. */
+const CERTIFICATE_WARNING_DAYS = 30;
+
+export function checkNamed(name: Exclude<CheckName, "login">): Check {
+  switch (name) {
+    case "certificate":
+      return { run: checkCertificate };
+    case "clock":
+      return { capability: "manager", run: checkClock };
+    default:
+      return {
+        capability: isCapability(name) ? name : undefined,
+        run: ({ client, signal }) => client.check(name, signal),
+      };
+  }
+}
+
+async function checkCertificate({ session, clock }: CheckContext): Promise<Finding | undefined> {
+  const { certificateExpiresMs } = session;
+  if (certificateExpiresMs === undefined) return undefined;
+  const remainingMs = certificateExpiresMs - clock.now();
+  const date = new Date(certificateExpiresMs).toISOString().slice(0, 10);
+  if (remainingMs <= 0) return warning("tls", `expired ${describeSpan(-remainingMs)} ago, on ${date}`);
+  const detail = `expires in ${count(Math.floor(remainingMs / DAY_MS), "day")}, on ${date}`;
+  return remainingMs < CERTIFICATE_WARNING_DAYS * DAY_MS ? warning("tls", detail) : ok(detail);
+}
+
+async function checkClock({ client, clock, maxClockSkewMs, signal }: CheckContext): Promise<Finding> {
+  const beforeMs = clock.now();
+  const bmcMs = await client.readClock(signal);
+  if (bmcMs === undefined) return unsupported("the BMC does not know the time");
+  const skew = clockSkew({ bmcMs, beforeMs, afterMs: clock.now() });
+  return exceeds(skew, maxClockSkewMs)
+    ? warning("verify", `${describeSkew(skew)}, MAX_CLOCK_SKEW is ${describeSpan(maxClockSkewMs)}`)
+    : ok(describeSkew(skew));
+}

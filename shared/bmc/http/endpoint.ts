@@ -1,0 +1,19 @@
+import { isIP } from "node:net";
+import type { TlsOptions } from "../../contract/connection.ts";
+
+export interface Endpoint {
+  readonly scheme: "https" | "http";
+  /** A name or address, IPv6 without brackets. */
+  readonly host: string;
+  readonly port: number;
+  readonly tls: TlsOptions;
+  readonly connectTimeoutMs: number;
+  /** Called when something took the connection, whatever becomes of TLS. */
+  readonly onReached?: () => void;
+}
+
+/** `host:port` for people and URLs, IPv6 in brackets and without its zone (RFC 3986 section 3.2.2). */
+export function authority({ host, port }: Pick<Endpoint, "host" | "port">): string {
+  const bare = host.replace(/%.*$/, "");
+  return isIP(bare) === 6 ? `[${bare}]:${port}` : `${host}:${port}`;
+}

@@ -1,0 +1,79 @@
+import type { Clock } from "../../clock.ts";
+import type { Connection } from "../../contract/connection.ts";
+import type { ProviderName } from "../../contract/vocabulary.ts";
+import type { Logger } from "../../logger.ts";
+import type { Secret } from "../../secret.ts";
+import type { Finding } from "./finding.ts";
+
+/** What a session may do at most (IPMI 2.0 section 6.8). */
+export type SessionPrivilege = "user" | "operator" | "administrator";
+
+/** What every session has, whatever its BMC offers. */
+export interface SessionBase {
+  readonly provider: ProviderName;
+  /** The level that the session asks for, if the protocol has such levels. */
+  readonly privilege?: SessionPrivilege;
+  /** When the BMC's certificate expires, milliseconds since the epoch; undefined without TLS. */
+  certificateExpiresMs?(): number | undefined;
+  /** Requests (or packets) so far that waited for an answer. */
+  roundTrips(): number;
+  /** What was learned and is worth keeping for the next call; plain JSON. */
+  hint(): unknown;
+  /** Logs out and frees sockets within a few seconds, in any state. Never throws. */
+  close(): Promise<void>;
+}
+
+/**
+ * A session as an operation sees it: reads are repeated where that is harmless, writes hardly ever. `Drivers` are
+ * those that the operation uses.
+ */
+export interface Access<Drivers> {
+  readonly connection: Connection;
+  readonly clock: Clock;
+  readonly log: Logger;
+  read<T>(call: (session: SessionBase & Drivers) => Promise<T>): Promise<T>;
+  write(call: (session: SessionBase & Drivers) => Promise<void>): Promise<void>;
+  sleep(ms: number): Promise<void>;
+  /**
+   * A call on a new session, through this provider or else any. One attempt, in which silence counts as an answer,
+   * as of a BMC that restarts.
+   */
+  afresh<T>(
+    provider: ProviderName | undefined,
+    signal: AbortSignal,
+    call: (session: SessionBase & Drivers) => Promise<T>,
+  ): Promise<T>;
+  /**
+   * Closes all sessions; the next call logs in with this password, or without one with the connection's own. It
+   * uses the same provider: others may have other users.
+   */
+  logInWith(password: Secret | undefined): Promise<void>;
+}
+
+/** Runs one operation with the first provider that offers it, after those before it in the queue. */
+export type Run<Drivers> = <T>(
+  signal: AbortSignal,
+  operation: (access: Access<Drivers>) => Promise<T>,
+) => Promise<T>;
+
+/** What would be sent, and the state it would meet. */
+export interface Plan<State> {
+  readonly before: State;
+  readonly steps: readonly string[];
+}
+
+/** All operations of one driver; the driver's name is its key in the table. */
+export interface OperationSet<Drivers, Methods> {
+  /** Its row in the table of providers. */
+  readonly title: string;
+  /** The methods of the client. Their doc comments become the library's documentation. */
+  readonly methods: (run: Run<Drivers>) => Methods;
+  /** Shows whether the operations would work; changes nothing. */
+  readonly check: (access: Access<Drivers>, signal: AbortSignal) => Promise<Finding>;
+}
+
+export function defineOperations<Drivers, Methods>(
+  set: OperationSet<Drivers, Methods>,
+): OperationSet<Drivers, Methods> {
+  return set;
+}

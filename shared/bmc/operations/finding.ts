@@ -1,0 +1,35 @@
+import type { ErrorClass } from "../../contract/error-class.ts";
+
+export const CHECK_STATES = ["ok", "warning", "failed", "unsupported", "not tried"] as const;
+export type CheckState = (typeof CHECK_STATES)[number];
+
+/** The result of one check. */
+export interface Finding {
+  readonly state: CheckState;
+  /** One line for people. */
+  readonly detail: string;
+  /** The error class with which an action would fail; absent if the check is ok. */
+  readonly class?: ErrorClass;
+}
+
+export const ok = (detail: string): Finding => ({ state: "ok", detail });
+export const warning = (errorClass: ErrorClass, detail: string): Finding => ({
+  state: "warning",
+  detail,
+  class: errorClass,
+});
+export const failed = (errorClass: ErrorClass, detail: string): Finding => ({
+  state: "failed",
+  detail,
+  class: errorClass,
+});
+export const unsupported = (detail: string): Finding => ({
+  state: "unsupported",
+  detail,
+  class: "unsupported",
+});
+export const notTried = (errorClass: ErrorClass, detail: string): Finding => ({
+  state: "not tried",
+  detail,
+  class: errorClass,
+});

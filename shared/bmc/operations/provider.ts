@@ -1,0 +1,78 @@
+import type { Clock } from "../../clock.ts";
+import type { Connection } from "../../contract/connection.ts";
+import type { ProviderName } from "../../contract/vocabulary.ts";
+import { defined } from "../../defined.ts";
+import type { Logger } from "../../logger.ts";
+import type { Tracer } from "../../tracing/tracer.ts";
+import type { SessionBase, SessionPrivilege } from "./access.ts";
+import { CAPABILITIES, type Capability, type Drivers } from "./table.ts";
+
+/** A session with these drivers beyond power and boot. */
+export type SessionWith<Name extends Capability> = SessionBase &
+  Omit<Drivers, Capability> &
+  Pick<Drivers, Name>;
+
+/** A BMC that answered and accepted the credentials, or that a hint says will (see `Provider.open`). */
+export interface Session extends SessionWith<never>, Partial<Pick<Drivers, Capability>> {}
+
+export interface ProviderContext {
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** This provider's part of an earlier hint; any value, validated by the provider. */
+  readonly hint?: unknown;
+  /** Called with every request. */
+  readonly tracer?: Tracer;
+  /** Called when the BMC first answers `open` in any way: a connection, a packet. */
+  readonly onReached?: () => void;
+}
+
+/** One way to talk to a BMC. */
+export interface Provider {
+  readonly name: ProviderName;
+  /** What a session may have beyond power and boot. A session of a BMC that lacks it throws `unsupported`. */
+  readonly capabilities: ReadonlySet<Capability>;
+  /**
+   * Reaches the BMC and proves the credentials with as few round trips as the protocol allows, one attempt.
+   * With a hint that makes its first request certain, a provider without login may open without any.
+   * When it fails or the signal aborts, nothing stays open, neither here nor on the BMC.
+   */
+  open(connection: Connection, context: ProviderContext, signal: AbortSignal): Promise<Session>;
+}
+
+interface ProviderDefinition<Name extends Capability> {
+  readonly name: ProviderName;
+  readonly capabilities: readonly Name[];
+  open(
+    connection: Connection,
+    context: ProviderContext,
+    signal: AbortSignal,
+  ): Promise<SessionWith<NoInfer<Name>>>;
+}
+
+/** A provider whose sessions have the drivers that it names, which the compiler checks. */
+export function defineProvider<const Name extends Capability>({
+  name,
+  capabilities,
+  open,
+}: ProviderDefinition<Name>): Provider {
+  return { name, capabilities: new Set<Capability>(capabilities), open };
+}
+
+/** What is known of an open session and its BMC without a request. */
+export interface SessionDescription {
+  /** What the provider can do beyond power and boot; whether this BMC offers it may take a request to know. */
+  readonly capabilities: readonly Capability[];
+  /** As in `Session`. */
+  readonly privilege?: SessionPrivilege;
+  /** As in `Session`. */
+  readonly certificateExpiresMs?: number;
+}
+
+export function describeSession(session: Session): SessionDescription {
+  const { privilege } = session;
+  const certificateExpiresMs = session.certificateExpiresMs?.();
+  return {
+    capabilities: CAPABILITIES.filter((name) => session[name] !== undefined),
+    ...defined({ privilege, certificateExpiresMs }),
+  };
+}

@@ -1,0 +1,36 @@
+import { defineOperations, type Plan, type Run } from "./access.ts";
+import { describeOffer, type OfferedDriver } from "./offer.ts";
+
+export interface Screenshot {
+  /** Such as `image/png`. */
+  readonly mediaType: string;
+  readonly bytes: Uint8Array;
+}
+
+export interface ScreenshotDriver extends OfferedDriver {
+  /** What `take` would send, in one line for people. Throws as `offered` does. */
+  plan(signal: AbortSignal): Promise<string>;
+  take(signal: AbortSignal): Promise<Screenshot>;
+}
+
+interface ScreenshotDrivers {
+  readonly screenshot: ScreenshotDriver;
+}
+
+export const screenshotOperations = defineOperations({
+  title: "screenshot",
+  methods: (run: Run<ScreenshotDrivers>) => ({
+    /** Takes a picture of the machine's screen. */
+    takeScreenshot: (signal: AbortSignal): Promise<Screenshot> =>
+      run(signal, ({ read }) => read(({ screenshot }) => screenshot.take(signal))),
+
+    /** What `takeScreenshot` would send. */
+    planScreenshot: (signal: AbortSignal): Promise<Plan<undefined>> =>
+      run(signal, async ({ read }) => {
+        const step = await read(({ screenshot }) => screenshot.plan(signal));
+        return { before: undefined, steps: [step] };
+      }),
+  }),
+  check: async ({ read }, signal) =>
+    describeOffer(await read(({ screenshot }) => screenshot.offered(signal))),
+});

@@ -1,0 +1,95 @@
+import type { Access, OperationSet, Run } from "./access.ts";
+import { bootOperations } from "./boot.ts";
+import type { Finding } from "./finding.ts";
+import { inventoryOperations } from "./inventory.ts";
+import { managerOperations } from "./manager.ts";
+import { mediaOperations } from "./media.ts";
+import { nmiOperations } from "./nmi.ts";
+import { ntpOperations } from "./ntp.ts";
+import type { OfferedDriver } from "./offer.ts";
+import { powerOperations } from "./power.ts";
+import { screenshotOperations } from "./screenshot.ts";
+import { selOperations } from "./sel.ts";
+import { solOperations } from "./sol.ts";
+import { userOperations } from "./users.ts";
+
+/**
+ * All operations, by the name of their driver in a session. The methods of the client, the drivers of a session, the
+ * checks, the library's documentation and the fuzzed calls derive from it, in this order.
+ */
+export const OPERATIONS = {
+  power: powerOperations,
+  boot: bootOperations,
+  manager: managerOperations,
+  ntp: ntpOperations,
+  media: mediaOperations,
+  users: userOperations,
+  sel: selOperations,
+  inventory: inventoryOperations,
+  sol: solOperations,
+  nmi: nmiOperations,
+  screenshot: screenshotOperations,
+};
+
+type Table = typeof OPERATIONS;
+export type DriverName = keyof Table;
+
+type DriversOf<Name extends DriverName> =
+  Table[Name] extends OperationSet<infer Drivers, infer _> ? Drivers : never;
+
+/** The driver of each set of operations. */
+export type Drivers = {
+  readonly [Name in DriverName]: Name extends keyof DriversOf<Name> ? DriversOf<Name>[Name] : never;
+};
+
+/** The drivers that every provider has. */
+type Common = "power" | "boot";
+
+/** The other drivers, by which a provider says what it can do. */
+export type Capability = Exclude<DriverName, Common>;
+
+export const DRIVER_NAMES = Object.keys(OPERATIONS) as readonly DriverName[];
+export const CAPABILITIES: readonly Capability[] = DRIVER_NAMES.filter(isCapability);
+
+export function isCapability(name: DriverName): name is Capability {
+  return name !== "power" && name !== "boot";
+}
+
+/** Those whose BMC can be asked whether it has them. */
+export type OfferedCapability = {
+  [Name in Capability]: Drivers[Name] extends OfferedDriver ? Name : never;
+}[Capability];
+
+type Intersection<Union> = (Union extends unknown ? (member: Union) => void : never) extends (
+  all: infer All,
+) => void
+  ? All
+  : never;
+
+/** The methods of all operations. */
+export type OperationMethods = Intersection<ReturnType<Table[DriverName]["methods"]>>;
+
+/** Runs an operation with a provider that has this driver. */
+type RunWith = <T>(
+  name: DriverName,
+  signal: AbortSignal,
+  operation: (access: Access<Drivers>) => Promise<T>,
+) => Promise<T>;
+
+export function operationMethods(runWith: RunWith): OperationMethods {
+  const sets = DRIVER_NAMES.map((name) =>
+    methodsOf(name, (signal, operation) => runWith(name, signal, operation)),
+  );
+  return Object.assign({}, ...sets) as OperationMethods;
+}
+
+export function methodsOf(name: DriverName, run: Run<Drivers>): object {
+  const methods: (run: Run<Drivers>) => object = OPERATIONS[name].methods;
+  return methods(run);
+}
+
+export function checkOf(
+  name: DriverName,
+): (access: Access<Drivers>, signal: AbortSignal) => Promise<Finding> {
+  return OPERATIONS[name].check;
+}

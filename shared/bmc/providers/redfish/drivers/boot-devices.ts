@@ -1,0 +1,46 @@
+import type { BootDevice } from "../../../../contract/vocabulary.ts";
+
+/**
+ * DMTF `BootSource` values (DSP0268, ComputerSystem) for each device, best first. The first is sent where
+ * the BMC lists no values; the others are vendors' own words or second best, and only sent when listed.
+ */
+const TARGETS: Readonly<Record<BootDevice, readonly string[]>> = {
+  none: ["None"],
+  pxe: ["Pxe"],
+  disk: ["Hdd"],
+  bios: ["BiosSetup"],
+  cdrom: ["Cd", "UsbCd"],
+  // The enumeration has no safe mode.
+  safe: [],
+  diag: ["Diags", "Utilities"],
+  floppy: ["Floppy"],
+  usb: ["Usb"],
+  "uefi-http": ["UefiHttp"],
+};
+
+const VENDOR_TARGETS: Readonly<Partial<Record<BootDevice, readonly string[]>>> = {
+  safe: ["Safe", "SafeMode"],
+};
+
+const DEVICES = new Map<string, BootDevice>(
+  [...Object.entries(TARGETS), ...Object.entries(VENDOR_TARGETS)].flatMap(([device, targets]) =>
+    targets.map((target) => [target, device as BootDevice] as const),
+  ),
+);
+
+/** The value to send for `device`, given the values the BMC lists; undefined when none fits. */
+export function targetFor(
+  device: BootDevice,
+  listed: readonly string[] | undefined,
+  cdTargets: readonly string[],
+): string | undefined {
+  const standard = device === "cdrom" ? cdTargets : TARGETS[device];
+  if (!listed) return standard[0];
+  const candidates = [...standard, ...TARGETS[device], ...(VENDOR_TARGETS[device] ?? [])];
+  return candidates.find((target) => listed.includes(target));
+}
+
+/** The device behind a reported value; `unknown` for the many that are no device of ours. */
+export function deviceOf(target: string): BootDevice | "unknown" {
+  return DEVICES.get(target) ?? "unknown";
+}

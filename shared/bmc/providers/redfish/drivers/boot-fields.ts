@@ -1,0 +1,124 @@
+import { BmcError } from "../../../../contract/bmc-error.ts";
+import type { BootMode } from "../../../../contract/vocabulary.ts";
+import { defined } from "../../../../defined.ts";
+import type { BootOverride, BootRequest } from "../../../operations/boot.ts";
+import type { Behaviour } from "../service/behaviour-quirks.ts";
+import type { Boot } from "../service/schema.ts";
+import { deviceOf, targetFor } from "./boot-devices.ts";
+
+/** What a boot write sends inside `Boot`, and nothing else. */
+export interface BootFields {
+  readonly BootSourceOverrideTarget?: string;
+  readonly BootSourceOverrideEnabled?: string;
+  readonly BootSourceOverrideMode?: string;
+}
+
+const MODES: Readonly<Record<BootMode, string>> = { uefi: "UEFI", legacy: "Legacy" };
+
+/** The fields for a request, given what the BMC reports and lists. Throws `unsupported` for what it lacks. */
+export function bootFields(request: BootRequest, boot: Boot, behaviour: Behaviour): BootFields {
+  const mode = modeField(request, boot, behaviour);
+  const fields =
+    request.device === "none" ? clearingFields(boot, behaviour) : overrideFields(request, boot, behaviour);
+  return mode === undefined ? fields : { ...fields, BootSourceOverrideMode: mode };
+}
+
+/** A boot override as reported; a field that is not reported is absent. */
+export function bootOverride(boot: Boot): BootOverride {
+  const target = boot.BootSourceOverrideTarget;
+  const enabled = boot.BootSourceOverrideEnabled;
+  const mode = reportedMode(boot.BootSourceOverrideMode);
+  const device = enabled === "Disabled" ? "none" : target === undefined ? "unknown" : deviceOf(target);
+  const repeats = enabled === "Once" || enabled === "Continuous";
+  return {
+    device,
+    ...defined({
+      persistent: device !== "none" && repeats ? enabled === "Continuous" : undefined,
+      mode,
+    }),
+  };
+}
+
+/** Whether what is reported is what was asked, as far as it is reported. */
+export function holds(request: BootRequest, reported: BootOverride): boolean {
+  if (reported.device !== request.device) return false;
+  const repeats =
+    request.device === "none" || (reported.persistent ?? request.persistent) === request.persistent;
+  return repeats && (request.mode === "keep" || (reported.mode ?? request.mode) === request.mode);
+}
+
+function overrideFields(request: BootRequest, boot: Boot, behaviour: Behaviour): BootFields {
+  const listed = boot["BootSourceOverrideTarget@Redfish.AllowableValues"];
+  const target = targetFor(request.device, listed, behaviour.cdTargets);
+  if (target === undefined) {
+    throw new BmcError("unsupported", `the BMC does not boot from ${request.device}${only(listed)}`);
+  }
+  return {
+    BootSourceOverrideTarget: target,
+    BootSourceOverrideEnabled: enabledField(request, boot, behaviour),
+  };
+}
+
+function enabledField(request: BootRequest, boot: Boot, behaviour: Behaviour): string {
+  const listed = boot["BootSourceOverrideEnabled@Redfish.AllowableValues"];
+  const enabled = request.persistent ? "Continuous" : "Once";
+  const missing = listed
+    ? !listed.includes(enabled)
+    : request.persistent && behaviour.continuous === "listed-only";
+  if (missing) {
+    const how = request.persistent ? "permanent" : "one-time";
+    throw new BmcError("unsupported", `the BMC takes no ${how} boot override${only(listed)}`);
+  }
+  return enabled;
+}
+
+function clearingFields(boot: Boot, behaviour: Behaviour): BootFields {
+  const targets = boot["BootSourceOverrideTarget@Redfish.AllowableValues"];
+  const enabled = boot["BootSourceOverrideEnabled@Redfish.AllowableValues"];
+  const target = !targets || targets.includes(behaviour.clearTarget) ? behaviour.clearTarget : undefined;
+  const disabled = !enabled || enabled.includes("Disabled");
+  if (target !== "None" && !disabled) {
+    throw new BmcError("unsupported", `the BMC does not take a boot override back${only(enabled)}`);
+  }
+  return {
+    ...defined({ BootSourceOverrideTarget: target }),
+    ...(disabled ? { BootSourceOverrideEnabled: "Disabled" } : {}),
+  };
+}
+
+function modeField(request: BootRequest, boot: Boot, { sendMode }: Behaviour): string | undefined {
+  const current = boot.BootSourceOverrideMode;
+  const listed = boot["BootSourceOverrideMode@Redfish.AllowableValues"];
+  const asked = request.mode === "keep" ? undefined : MODES[request.mode];
+  if (asked !== undefined && listed && !listed.includes(asked)) {
+    throw new BmcError("unsupported", `the BMC does not boot in mode ${request.mode}${only(listed)}`);
+  }
+  const advertised = current !== undefined || listed !== undefined;
+  const differs = asked !== undefined && asked !== current;
+  switch (sendMode) {
+    case "always":
+      return advertised ? (asked ?? current) : undefined;
+    case "when-different":
+      return advertised && differs ? asked : undefined;
+    case "never":
+      if (differs && current !== undefined) {
+        throw new BmcError(
+          "unsupported",
+          `the boot mode is ${current} and this BMC does not let it be changed`,
+        );
+      }
+      return undefined;
+    default:
+      return sendMode satisfies never;
+  }
+}
+
+function reportedMode(text: string | undefined): BootMode | undefined {
+  if (text === "UEFI") return "uefi";
+  if (text === "Legacy") return "legacy";
+  return undefined;
+}
+
+function only(listed: readonly string[] | undefined): string {
+  return listed ? `, only ${listed.join(", ")}` : "";
+}

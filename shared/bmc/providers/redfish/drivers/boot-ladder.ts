@@ -1,0 +1,73 @@
+import type { Logger } from "../../../../logger.ts";
+import type { ManagedSystem } from "../resources/system.ts";
+import { TagLadder } from "../resources/tag-ladder.ts";
+import { FUTURE_STATE } from "../service/behaviour-quirks.ts";
+import { readRefusal } from "../service/errors.ts";
+import type { HttpAnswer } from "../service/http-client.ts";
+import type { BootFields } from "./boot-fields.ts";
+
+/** One form of a boot write. Without `etag` it carries no If-Match. */
+export interface BootAttempt {
+  readonly path: string;
+  readonly fields: BootFields;
+  readonly etag: string | undefined;
+}
+
+type Rung = "future-state" | "without-mode";
+
+/**
+ * The forms of one boot write, each tried once: what a refusal asks for decides about the next. On success
+ * it keeps what the way there has shown, so that the next write starts with the form that works.
+ */
+export class BootLadder {
+  readonly #system: ManagedSystem;
+  readonly #log: Logger;
+  readonly #tags: TagLadder;
+  readonly #taken = new Set<Rung>();
+
+  constructor(system: ManagedSystem, log: Logger) {
+    this.#system = system;
+    this.#log = log;
+    this.#tags = new TagLadder(system.service, system.behaviour.afterPreconditionFailed, log);
+  }
+
+  /** The next form after a refusal; undefined when there is none left that the refusal calls for. */
+  async next(
+    attempt: BootAttempt,
+    answer: HttpAnswer,
+    signal: AbortSignal,
+  ): Promise<BootAttempt | undefined> {
+    const tag = await this.#tags.next(attempt.path, attempt.etag, answer, signal);
+    if (tag) return { ...attempt, etag: tag.etag };
+    if (this.#leadsToFutureState(answer) && this.#take("future-state", answer)) {
+      this.#tags.startAgain();
+      return { ...attempt, path: `${this.#system.path}${FUTURE_STATE.suffix}`, etag: undefined };
+    }
+    const { BootSourceOverrideMode: mode, ...fewer } = attempt.fields;
+    const malformed = answer.status === 400 || answer.status === 422;
+    if (malformed && mode !== undefined && this.#take("without-mode", answer))
+      return { ...attempt, fields: fewer };
+    return undefined;
+  }
+
+  /** To be called when the last form was taken. */
+  climbed(): void {
+    const { behaviour } = this.#system;
+    if (this.#taken.has("without-mode") && behaviour.sendMode === "when-different")
+      this.#system.learn("mode-read-only");
+    if (this.#taken.has("future-state")) this.#system.learn("ami-future-state");
+    if (this.#tags.learned) this.#system.learn(this.#tags.learned);
+  }
+
+  #take(rung: Rung, answer: HttpAnswer): boolean {
+    if (this.#taken.has(rung)) return false;
+    this.#taken.add(rung);
+    const reason = readRefusal(answer.body).text;
+    this.#log.debug({ rung, reason }, "boot override refused, trying another form");
+    return true;
+  }
+
+  #leadsToFutureState(answer: HttpAnswer): boolean {
+    return readRefusal(answer.body).messageIds.some((id) => FUTURE_STATE.messageId.test(id));
+  }
+}

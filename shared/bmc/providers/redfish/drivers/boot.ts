@@ -1,0 +1,208 @@
+import { BmcError } from "../../../../contract/bmc-error.ts";
+import type { Logger } from "../../../../logger.ts";
+import type { BootDriver, BootOverride, BootRequest } from "../../../operations/boot.ts";
+import type { ManagedSystem } from "../resources/system.ts";
+import { awaitTask } from "../resources/task.ts";
+import { FUTURE_STATE } from "../service/behaviour-quirks.ts";
+import { BootSettings } from "../service/schema.ts";
+import { type BootFields, bootFields, bootOverride, holds } from "./boot-fields.ts";
+import { type BootAttempt, BootLadder } from "./boot-ladder.ts";
+
+/** The resource that takes the override, with the tag it was last seen with. */
+interface BootOwner {
+  readonly path: string;
+  readonly etag: string | undefined;
+}
+
+/** The settings resource of the system, and whether it takes the override; undefined until it was looked at. */
+export interface SettingsHint {
+  readonly path: string;
+  readonly takeBoot?: boolean | undefined;
+}
+
+export class RedfishBoot implements BootDriver {
+  readonly #system: ManagedSystem;
+  readonly #log: Logger;
+  #looked: SettingsHint | undefined;
+  #written = false;
+
+  constructor(system: ManagedSystem, log: Logger, settings: SettingsHint | undefined) {
+    this.#system = system;
+    this.#log = log;
+    this.#looked = settings;
+  }
+
+  get settings(): SettingsHint | undefined {
+    const path = this.#settingsPath();
+    if (path === undefined) return undefined;
+    const takeBoot = this.#settingsTakeBoot(path);
+    return takeBoot === undefined ? { path } : { path, takeBoot };
+  }
+
+  async read(signal: AbortSignal): Promise<BootOverride> {
+    const { value } = await this.#system.read(signal);
+    // What took a write and now shows nothing offers it all the same.
+    if (!value.Boot && !this.#written) throw noOverride();
+    return bootOverride(value.Boot ?? {});
+  }
+
+  async plan(request: BootRequest, signal: AbortSignal): Promise<string> {
+    const fields = await this.#fields(request, signal);
+    const { path } = await this.#owner(signal);
+    return `PATCH ${path} ${JSON.stringify({ Boot: fields })}`;
+  }
+
+  async write(request: BootRequest, signal: AbortSignal): Promise<void> {
+    let attempt = await this.#draft(request, signal);
+    this.#written = true;
+    const { behaviour } = this.#system;
+    let ladder = new BootLadder(this.#system, this.#log);
+    for (;;) {
+      const refusal = await this.#attempt(attempt, signal);
+      if (!refusal) {
+        ladder.climbed();
+        const next = await this.#afterGuess(request, attempt, signal);
+        if (next === undefined) return;
+        attempt = next;
+        continue;
+      }
+      const { error, answer } = refusal;
+      // Neither refused credentials nor "not now" becomes better by asking in another form.
+      if (error.class === "auth" || error.class === "busy") throw error;
+      if (await this.#system.refresh(signal)) {
+        if (holds(request, bootOverride(this.#system.last.value.Boot ?? {}))) return;
+        const seen = await this.#draft(request, signal);
+        if (!isSame(seen, attempt)) {
+          attempt = seen;
+          ladder = new BootLadder(this.#system, this.#log);
+          continue;
+        }
+      }
+      if (answer.status === 404) throw error;
+      if (behaviour.readBack === "each-refusal" && (await this.#holds(request, signal))) return;
+      const next = await ladder.next(attempt, answer, signal);
+      if (next === undefined) {
+        if (behaviour.readBack === "before-failing" && (await this.#holds(request, signal))) return;
+        throw error;
+      }
+      attempt = next;
+    }
+  }
+
+  async #draft(request: BootRequest, signal: AbortSignal): Promise<BootAttempt> {
+    const fields = await this.#fields(request, signal);
+    const { path, etag } = await this.#owner(signal);
+    return { path, fields, etag: this.#system.behaviour.ifMatch === "first" ? etag : undefined };
+  }
+
+  /** What to send. What a hint remembers does where a wrong guess can only be refused; else the system is read. */
+  async #fields(request: BootRequest, signal: AbortSignal): Promise<BootFields> {
+    if (this.#system.isRemembered && !this.#memoryWillDo(request)) await this.#system.refresh(signal);
+    try {
+      const boot = this.#system.last.value.Boot;
+      if (!boot) throw noOverride();
+      return bootFields(request, boot, this.#system.behaviour);
+    } catch (error) {
+      if (!(await this.#system.refresh(signal))) throw error;
+      return await this.#fields(request, signal);
+    }
+  }
+
+  #memoryWillDo({ mode }: BootRequest): boolean {
+    const { behaviour, last } = this.#system;
+    const { Boot: boot } = last.value;
+    // A tag that is needed has to be read anyway.
+    if (!boot || behaviour.ifMatch === "first") return false;
+    if (behaviour.sendMode === "always") return mode !== "keep";
+    return mode === "keep" || !isDifferent(mode, bootOverride(boot));
+  }
+
+  /**
+   * A mode that was left out because a hint has it so must be so: the read-back that follows every write is made
+   * here, where another mode can still be put right, and serves the next `read`.
+   */
+  async #afterGuess(
+    request: BootRequest,
+    { fields }: BootAttempt,
+    signal: AbortSignal,
+  ): Promise<BootAttempt | undefined> {
+    const guessed = request.mode !== "keep" && fields.BootSourceOverrideMode === undefined;
+    if (!guessed || !(await this.#system.refresh(signal))) return undefined;
+    const stored = bootOverride(this.#system.last.value.Boot ?? {});
+    return isDifferent(request.mode, stored) ? await this.#draft(request, signal) : undefined;
+  }
+
+  async #attempt(attempt: BootAttempt, signal: AbortSignal) {
+    const { service, clock } = this.#system;
+    this.#system.markChanged();
+    const request = {
+      method: "PATCH",
+      path: attempt.path,
+      body: { Boot: attempt.fields },
+      ...(attempt.etag === undefined ? {} : { headers: { "if-match": attempt.etag } }),
+    } as const;
+    const answer = await service.send(request, signal);
+    if (answer.status >= 300) return { error: service.refusal(answer, request), answer };
+    await awaitTask(service, answer, { clock }, signal);
+    return undefined;
+  }
+
+  /**
+   * Where the override is written: the resource `@Redfish.Settings` points to when it is the one that holds
+   * `Boot` (DSP0266 section 9.10), else the system itself.
+   */
+  async #owner(signal: AbortSignal): Promise<BootOwner> {
+    const { service, last, path, behaviour } = this.#system;
+    if (behaviour.bootOwner === "future-state") return await this.#futureState(signal);
+    const settingsPath = this.#settingsPath();
+    if (settingsPath === undefined || this.#settingsTakeBoot(settingsPath) === false)
+      return { path, etag: last.etag };
+    if (this.#settingsTakeBoot(settingsPath) === true && behaviour.ifMatch === "on-demand")
+      return { path: settingsPath, etag: undefined };
+    const settings = await service.find(settingsPath, BootSettings, signal);
+    const boot = settings?.value.Boot;
+    const holdsBoot = boot !== undefined && Object.values(boot).some((value) => value !== undefined);
+    const takeBoot = settings !== undefined && (behaviour.bootOwner === "settings" || holdsBoot);
+    this.#looked = { path: settingsPath, takeBoot };
+    return takeBoot ? { path: settingsPath, etag: settings?.etag } : { path, etag: last.etag };
+  }
+
+  async #futureState(signal: AbortSignal): Promise<BootOwner> {
+    const { service, behaviour } = this.#system;
+    const path = `${this.#system.path}${FUTURE_STATE.suffix}`;
+    if (behaviour.ifMatch === "on-demand") return { path, etag: undefined };
+    return { path, etag: (await service.find(path, BootSettings, signal))?.etag };
+  }
+
+  #settingsPath(): string | undefined {
+    const { service, last } = this.#system;
+    return service.localPath(last.value["@Redfish.Settings"]?.SettingsObject["@odata.id"]);
+  }
+
+  #settingsTakeBoot(path: string): boolean | undefined {
+    return this.#looked?.path === path ? this.#looked.takeBoot : undefined;
+  }
+
+  /** Some BMCs refuse and apply nevertheless: a refusal counts only when the system says the same. */
+  async #holds(request: BootRequest, signal: AbortSignal): Promise<boolean> {
+    try {
+      return holds(request, await this.read(signal));
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#log.debug({ reason: BmcError.from(error).message }, "boot override readback failed");
+      return false;
+    }
+  }
+}
+
+function isDifferent(asked: BootRequest["mode"], { mode }: BootOverride): boolean {
+  return asked !== "keep" && mode !== undefined && mode !== asked;
+}
+
+function isSame(a: BootAttempt, b: BootAttempt): boolean {
+  return a.path === b.path && a.etag === b.etag && JSON.stringify(a.fields) === JSON.stringify(b.fields);
+}
+
+function noOverride(): BmcError {
+  return new BmcError("unsupported", "the BMC offers no boot override");
+}

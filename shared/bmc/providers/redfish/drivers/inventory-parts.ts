@@ -1,0 +1,154 @@
+import * as z from "zod/mini";
+import type { Hardware } from "../../../operations/inventory.ts";
+import { Links, lenient } from "../service/schema.ts";
+
+type Processor = Hardware["processors"][number];
+type Dimm = Hardware["memory"][number];
+type Disk = Hardware["disks"][number];
+type Nic = Hardware["nics"][number];
+type Firmware = Hardware["firmware"][number];
+
+const Text = lenient(z.string());
+const Count = lenient(z.number().check(z.nonnegative()));
+const Status = lenient(z.object({ State: Text }));
+
+/** What every part of a machine has. */
+const named = { Id: Text, Name: Text, Status };
+
+/** Processor (DSP0268). */
+export const ProcessorResource = z.object({
+  ...named,
+  ProcessorType: Text,
+  Socket: Text,
+  Model: Text,
+  TotalCores: Count,
+  TotalThreads: Count,
+});
+
+/** Memory (DSP0268): one module or its empty place. */
+export const MemoryResource = z.object({
+  ...named,
+  DeviceLocator: Text,
+  CapacityMiB: Count,
+  MemoryDeviceType: Text,
+  SerialNumber: Text,
+});
+
+/** Storage (DSP0268): a subsystem that links to its drives. */
+export const StorageResource = z.object({ ...named, Drives: Links });
+
+/** Drive (DSP0268). */
+export const DriveResource = z.object({
+  ...named,
+  Model: Text,
+  SerialNumber: Text,
+  CapacityBytes: Count,
+  MediaType: Text,
+  Protocol: Text,
+});
+
+/** SimpleStorage (DSP0268): the older form, with its devices inside. */
+export const SimpleStorageResource = z.object({
+  Devices: z.catch(z.array(z.object({ Name: Text, Model: Text, CapacityBytes: Count, Status })), []),
+});
+
+/** EthernetInterface (DSP0268). */
+export const NicResource = z.object({
+  ...named,
+  MACAddress: Text,
+  PermanentMACAddress: Text,
+  SpeedMbps: Count,
+  LinkStatus: Text,
+});
+
+/** SoftwareInventory (DSP0268). */
+export const FirmwareResource = z.object({ ...named, Version: Text });
+
+export function processor(path: string, value: z.infer<typeof ProcessorResource>): Processor | undefined {
+  if (isAbsent(value)) return undefined;
+  if (value.ProcessorType !== undefined && value.ProcessorType !== "CPU") return undefined;
+  return {
+    name: text(value.Socket) ?? nameOf(path, value),
+    ...has("model", text(value.Model)),
+    ...has("cores", value.TotalCores),
+    ...has("threads", value.TotalThreads),
+  };
+}
+
+export function dimm(path: string, value: z.infer<typeof MemoryResource>): Dimm | undefined {
+  if (isAbsent(value) || value.CapacityMiB === 0) return undefined;
+  const known = value.CapacityMiB ?? text(value.MemoryDeviceType) ?? text(value.SerialNumber);
+  // A place that is empty without saying so.
+  if (known === undefined) return undefined;
+  return {
+    name: text(value.DeviceLocator) ?? nameOf(path, value),
+    ...has("bytes", value.CapacityMiB === undefined ? undefined : value.CapacityMiB * 1_048_576),
+    ...has("kind", text(value.MemoryDeviceType)),
+    ...has("serial", text(value.SerialNumber)),
+  };
+}
+
+export function disk(path: string, value: z.infer<typeof DriveResource>): Disk | undefined {
+  if (isAbsent(value)) return undefined;
+  const kind = [text(value.Protocol), text(value.MediaType)].filter(Boolean).join(" ");
+  return {
+    name: nameOf(path, value),
+    ...has("model", text(value.Model)),
+    ...has("serial", text(value.SerialNumber)),
+    ...has("bytes", value.CapacityBytes),
+    ...has("kind", kind || undefined),
+  };
+}
+
+export function simpleDisks(path: string, value: z.infer<typeof SimpleStorageResource>): Disk[] {
+  return value.Devices.filter((device) => !isAbsent(device)).map((device) => ({
+    name: nameOf(path, device),
+    ...has("model", text(device.Model)),
+    ...has("bytes", device.CapacityBytes),
+  }));
+}
+
+export function nic(path: string, value: z.infer<typeof NicResource>): Nic | undefined {
+  if (isAbsent(value)) return undefined;
+  const mac = text(value.PermanentMACAddress) ?? text(value.MACAddress);
+  return {
+    name: text(value.Id) ?? nameOf(path, value),
+    ...has("mac", mac?.toLowerCase()),
+    ...has("speedMbps", value.SpeedMbps),
+    ...has("up", value.LinkStatus === undefined ? undefined : value.LinkStatus === "LinkUp"),
+  };
+}
+
+/** Dell lists what was installed before and what could be, too, told apart by the `Id`. */
+export function firmware(path: string, value: z.infer<typeof FirmwareResource>): Firmware | undefined {
+  const version = text(value.Version);
+  if (version === undefined || isAbsent(value) || /^(Previous|Available)-/.test(value.Id ?? "")) {
+    return undefined;
+  }
+  return { name: nameOf(path, value), version };
+}
+
+function isAbsent({
+  Status: status,
+}: {
+  readonly Status?: { readonly State?: string | undefined } | undefined;
+}) {
+  return status?.State === "Absent";
+}
+
+function nameOf(
+  path: string,
+  value: { readonly Name?: string | undefined; readonly Id?: string | undefined },
+) {
+  return text(value.Name) ?? text(value.Id) ?? path.split("/").at(-1) ?? path;
+}
+
+/** BMCs fill fields that they know nothing for with blanks. */
+export function text(value: string | undefined): string | undefined {
+  return value?.trim() || undefined;
+}
+
+/** A property where there is a value for it. */
+export function has<K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } {
+  return value === undefined ? {} : ({ [key]: value } as { readonly [P in K]?: V });
+}

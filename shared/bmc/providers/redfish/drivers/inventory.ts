@@ -1,0 +1,130 @@
+import type * as z from "zod/mini";
+import { BmcError } from "../../../../contract/bmc-error.ts";
+import { defined } from "../../../../defined.ts";
+import type { Logger } from "../../../../logger.ts";
+import type { Hardware, InventoryDriver } from "../../../operations/inventory.ts";
+import type { Members, ReadLimits } from "../resources/members.ts";
+import type { ManagedSystem } from "../resources/system.ts";
+import type { Link, System } from "../service/schema.ts";
+import {
+  DriveResource,
+  dimm,
+  disk,
+  FirmwareResource,
+  firmware,
+  MemoryResource,
+  NicResource,
+  nic,
+  ProcessorResource,
+  processor,
+  SimpleStorageResource,
+  StorageResource,
+  simpleDisks,
+} from "./inventory-parts.ts";
+
+const FIRMWARE = "/redfish/v1/UpdateService/FirmwareInventory";
+/** A BMC that answers in half a second is done with these in five minutes; a machine of 60 drives needs 120. */
+const MOST_REQUESTS = 600;
+const MOST_MEMBERS = 256;
+
+export interface InventoryParts {
+  readonly system: ManagedSystem;
+  readonly members: Members;
+  readonly log: Logger;
+}
+
+/** What is built into the machine. A collection that is missing or cannot be read leaves its part empty. */
+export class RedfishInventory implements InventoryDriver {
+  readonly #parts: InventoryParts;
+
+  constructor(parts: InventoryParts) {
+    this.#parts = parts;
+  }
+
+  async read(signal: AbortSignal): Promise<Hardware> {
+    const { value: system } = await this.#parts.system.read(signal);
+    const limits: ReadLimits = { members: MOST_MEMBERS, requests: { left: MOST_REQUESTS } };
+    const collect = <T extends z.ZodMiniType, P>(
+      link: z.infer<typeof Link> | undefined,
+      schema: T,
+      part: (path: string, value: z.infer<T>) => P | undefined,
+    ) => this.#collect(link?.["@odata.id"], { schema, part, limits }, signal);
+    const hardware: Hardware = {
+      system: systemOf(system),
+      processors: await collect(system.Processors, ProcessorResource, processor),
+      memory: await collect(system.Memory, MemoryResource, dimm),
+      disks: await this.#disks(system, limits, signal),
+      nics: await collect(system.EthernetInterfaces, NicResource, nic),
+      firmware: await collect({ "@odata.id": FIRMWARE }, FirmwareResource, firmware),
+    };
+    if (limits.requests.left <= 0) {
+      this.#parts.log.warn({ requests: MOST_REQUESTS }, "inventory truncated: too many resources");
+    }
+    return hardware;
+  }
+
+  async #disks(system: System, limits: ReadLimits, signal: AbortSignal): Promise<Hardware["disks"]> {
+    const storages = await this.#collect(
+      system.Storage?.["@odata.id"],
+      { schema: StorageResource, part: (_, storage) => storage.Drives, limits },
+      signal,
+    );
+    const links = [...new Set(storages.flat().map((link) => link["@odata.id"]))];
+    const disks: Hardware["disks"][number][] = [];
+    for (const link of links.slice(0, MOST_MEMBERS)) {
+      const path = this.#parts.system.service.localPath(link);
+      if (path === undefined || limits.requests.left-- <= 0) continue;
+      const found = await this.#tolerant(path, () =>
+        this.#parts.system.service.find(path, DriveResource, signal),
+      );
+      const drive = found && disk(found.path, found.value);
+      if (drive) disks.push(drive);
+    }
+    if (disks.length > 0) return disks;
+    const simple = await this.#collect(
+      system.SimpleStorage?.["@odata.id"],
+      { schema: SimpleStorageResource, part: simpleDisks, limits },
+      signal,
+    );
+    return simple.flat();
+  }
+
+  async #collect<T extends z.ZodMiniType, P>(
+    link: string | undefined,
+    how: {
+      readonly schema: T;
+      readonly part: (path: string, value: z.infer<T>) => P | undefined;
+      readonly limits: ReadLimits;
+    },
+    signal: AbortSignal,
+  ): Promise<P[]> {
+    const { system, members } = this.#parts;
+    const path = system.service.localPath(link);
+    if (path === undefined) return [];
+    const found = await this.#tolerant(path, () => members.read(path, how.schema, signal, how.limits));
+    return (found ?? []).flatMap((resource) => how.part(resource.path, resource.value) ?? []);
+  }
+
+  /** What one resource has wrong is no reason to report nothing; a BMC that is gone or says no to us is. */
+  async #tolerant<T>(path: string, read: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await read();
+    } catch (error) {
+      const { class: errorClass, message } = BmcError.from(error);
+      if (!["protocol", "bmc", "unsupported"].includes(errorClass)) throw error;
+      this.#parts.log.debug({ path, reason: message }, "inventory part skipped");
+      return undefined;
+    }
+  }
+}
+
+function systemOf(system: System): Hardware["system"] {
+  const { Manufacturer, Model, SerialNumber, UUID, BiosVersion } = system;
+  return defined({
+    vendor: Manufacturer?.trim() || undefined,
+    model: Model?.trim() || undefined,
+    serial: SerialNumber?.trim() || undefined,
+    uuid: UUID || undefined,
+    biosVersion: BiosVersion?.trim() || undefined,
+  });
+}

@@ -1,0 +1,34 @@
+import * as z from "zod/mini";
+import type { MediaState } from "../../../operations/media.ts";
+import type { Behaviour } from "../service/behaviour-quirks.ts";
+import { lenient, Values } from "../service/schema.ts";
+import type { Resource } from "../service/service.ts";
+
+const Action = lenient(z.object({ target: lenient(z.string()) }));
+
+/** A VirtualMedia resource (DSP0268): one virtual drive. */
+export const VirtualMedia = z.object({
+  "@odata.etag": lenient(z.string()),
+  MediaTypes: lenient(Values),
+  Image: lenient(z.string()),
+  Inserted: lenient(z.boolean()),
+  ConnectedVia: lenient(z.string()),
+  Actions: lenient(z.object({ "#VirtualMedia.InsertMedia": Action, "#VirtualMedia.EjectMedia": Action })),
+});
+export type VirtualMedia = z.infer<typeof VirtualMedia>;
+
+export type Slot = Resource<VirtualMedia>;
+
+/** Whether the drive takes a CD or DVD; one that does not say is tried. */
+export function takesDisc({ value }: Slot): boolean {
+  return value.MediaTypes?.some((type) => /^(cd|dvd)$/i.test(type)) ?? true;
+}
+
+/** What is in the drive. */
+export function mediaState({ value }: Slot, { emptySlot }: Pick<Behaviour, "emptySlot">): MediaState {
+  const image = value.Image?.trim() || undefined;
+  const isEmpty =
+    value.Inserted === false || (emptySlot === "not-connected" && value.ConnectedVia === "NotConnected");
+  if (isEmpty || !(value.Inserted ?? image !== undefined)) return { inserted: false };
+  return image === undefined ? { inserted: true } : { inserted: true, image };
+}

@@ -1,0 +1,169 @@
+import { BmcError } from "../../../../contract/bmc-error.ts";
+import type { Logger } from "../../../../logger.ts";
+import type { MediaDriver, MediaImage, MediaState } from "../../../operations/media.ts";
+import type { ManagedManager } from "../resources/managed-manager.ts";
+import type { Members } from "../resources/members.ts";
+import type { ManagedSystem } from "../resources/system.ts";
+import type { WriteRequest, Writer } from "../resources/writer.ts";
+import { insertForms } from "./media-insert-forms.ts";
+import { mediaState, type Slot, takesDisc, VirtualMedia } from "./media-slot.ts";
+
+const MOST_SLOTS = 16;
+
+export interface MediaHint {
+  readonly slot: string;
+  /** Index of the body that InsertMedia took. */
+  readonly form?: number | undefined;
+}
+
+export interface MediaParts {
+  readonly system: ManagedSystem;
+  readonly manager: ManagedManager;
+  readonly members: Members;
+  readonly writer: Writer;
+  readonly log: Logger;
+}
+
+/** The virtual drives of the system and of its manager; the one used last comes first. */
+export class RedfishMedia implements MediaDriver {
+  readonly #parts: MediaParts;
+  #hint: MediaHint | undefined;
+
+  constructor(parts: MediaParts, hint: MediaHint | undefined) {
+    this.#parts = parts;
+    this.#hint = hint;
+  }
+
+  get hint(): MediaHint | undefined {
+    return this.#hint;
+  }
+
+  async read(signal: AbortSignal): Promise<MediaState> {
+    return mediaState(await this.#current(signal), this.#parts.system.behaviour);
+  }
+
+  async plan(image: MediaImage | undefined, signal: AbortSignal): Promise<string> {
+    const slot = await this.#current(signal);
+    const [insert] = image ? this.#insertRequests(slot, image) : [];
+    const { method, path, body } = insert ?? this.#ejectRequest(slot);
+    return `${method} ${path} ${JSON.stringify(body)}`;
+  }
+
+  async insert(image: MediaImage, signal: AbortSignal): Promise<void> {
+    let refused: BmcError | undefined;
+    for await (const slot of this.#slots(signal)) {
+      refused = await this.#insertInto(slot, image, signal);
+      if (!refused) return;
+      this.#parts.log.debug({ slot: slot.path, reason: refused.message }, "trying the next virtual drive");
+    }
+    throw refused ?? noDrive();
+  }
+
+  async eject(signal: AbortSignal): Promise<void> {
+    const { system, writer } = this.#parts;
+    const slot = await this.#current(signal);
+    // Nothing to take out; some BMCs refuse to try.
+    if (!mediaState(slot, system.behaviour).inserted) return;
+    await writer.write(this.#ejectRequest(slot), signal);
+  }
+
+  /** Undefined when the drive took it, the reason when another drive may do; a reason that holds for all throws. */
+  async #insertInto(slot: Slot, image: MediaImage, signal: AbortSignal): Promise<BmcError | undefined> {
+    const { system, writer } = this.#parts;
+    const requests = this.#insertRequests(slot, image);
+    const first = this.#hint?.slot === slot.path ? (this.#hint.form ?? 0) : 0;
+    let refused: BmcError | undefined;
+    for (const [form, request] of requests.entries()) {
+      if (form < first && requests.length > first) continue;
+      const answer = await writer.attempt(request, signal);
+      if (answer.status < 300) {
+        this.#hint = { slot: slot.path, form };
+        return undefined;
+      }
+      refused = system.service.refusal(answer, request);
+      if (refused.class === "busy" || refused.class === "auth") throw refused;
+      if (answer.status !== 400 && answer.status !== 422) break;
+    }
+    return refused;
+  }
+
+  #insertRequests(slot: Slot, { url }: MediaImage): readonly WriteRequest[] {
+    const forms = insertForms(url);
+    const path = this.#target(slot, "#VirtualMedia.InsertMedia");
+    if (path !== undefined) return forms.map((body) => ({ method: "POST", path, body, tagPath: slot.path }));
+    // Without the action the drive itself is written to, where an image alone would not say that it is in.
+    return forms.slice(1).map((body) => ({ method: "PATCH", path: slot.path, body, etag: slot.etag }));
+  }
+
+  #ejectRequest(slot: Slot): WriteRequest {
+    const path = this.#target(slot, "#VirtualMedia.EjectMedia");
+    if (path !== undefined) return { method: "POST", path, body: {}, tagPath: slot.path };
+    return { method: "PATCH", path: slot.path, body: { Image: null, Inserted: false }, etag: slot.etag };
+  }
+
+  #target(slot: Slot, action: keyof NonNullable<VirtualMedia["Actions"]>): string | undefined {
+    return this.#parts.system.service.localPath(slot.value.Actions?.[action]?.target);
+  }
+
+  /** The drive used last, else the first that holds something, else the first. */
+  async #current(signal: AbortSignal): Promise<Slot> {
+    const { service, behaviour } = this.#parts.system;
+    const known = this.#hint && (await service.find(this.#hint.slot, VirtualMedia, signal));
+    if (known) return known;
+    for (const owner of OWNERS) {
+      const slots = await this.#slotsOf(owner, signal);
+      const current = slots.find((slot) => mediaState(slot, behaviour).inserted) ?? slots[0];
+      if (!current) continue;
+      this.#hint = { slot: current.path };
+      return current;
+    }
+    throw noDrive();
+  }
+
+  /** Every usable drive once, the one used last first. */
+  async *#slots(signal: AbortSignal): AsyncGenerator<Slot> {
+    const seen = new Set<string>();
+    const { service } = this.#parts.system;
+    const known = this.#hint && (await service.find(this.#hint.slot, VirtualMedia, signal));
+    if (known) {
+      seen.add(known.path);
+      yield known;
+    }
+    for (const owner of OWNERS) {
+      for (const slot of await this.#slotsOf(owner, signal)) {
+        if (!seen.has(slot.path)) yield slot;
+        seen.add(slot.path);
+      }
+    }
+  }
+
+  async #slotsOf(owner: (typeof OWNERS)[number], signal: AbortSignal): Promise<readonly Slot[]> {
+    const { system, manager, members } = this.#parts;
+    await system.refresh(signal);
+    const link =
+      owner === "system"
+        ? system.last.value.VirtualMedia
+        : (await this.#managerOrNone(manager, signal))?.value.VirtualMedia;
+    const path = system.service.localPath(link?.["@odata.id"]);
+    if (path === undefined) return [];
+    const limits = { members: MOST_SLOTS, requests: { left: 2 * MOST_SLOTS } };
+    const slots = (await members.read(path, VirtualMedia, signal, limits)) ?? [];
+    return slots.filter(takesDisc);
+  }
+
+  async #managerOrNone(manager: ManagedManager, signal: AbortSignal) {
+    try {
+      return await manager.seen(signal);
+    } catch (error) {
+      if (BmcError.from(error).class !== "unsupported") throw error;
+      return undefined;
+    }
+  }
+}
+
+/** Newer services list the drives with the system, older ones with the manager. */
+const OWNERS = ["system", "manager"] as const;
+
+function noDrive(): BmcError {
+  return new BmcError("unsupported", "the BMC offers no virtual drive that takes a CD or DVD");
+}

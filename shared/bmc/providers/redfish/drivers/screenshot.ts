@@ -1,0 +1,69 @@
+import * as z from "zod/mini";
+import { BmcError } from "../../../../contract/bmc-error.ts";
+import type { Screenshot, ScreenshotDriver } from "../../../operations/screenshot.ts";
+import type { ManagedManager } from "../resources/managed-manager.ts";
+import type { ManagedSystem } from "../resources/system.ts";
+import type { Writer } from "../resources/writer.ts";
+import { lenient } from "../service/schema.ts";
+
+/** A screen of 1920 x 1200 as PNG in Base64 stays below this. */
+const MAX_BYTES = 16 * 1_048_576;
+const BODY = { FileType: "ServerScreenShot" };
+const ACTION = "#DellLCService.ExportServerScreenShot";
+
+const DellLCService = z.object({
+  Actions: lenient(z.object({ [ACTION]: lenient(z.object({ target: lenient(z.string()) })) })),
+});
+const Exported = z.object({ ServerScreenShotFile: z.string().check(z.minLength(1)) });
+
+export interface ScreenshotParts {
+  readonly system: ManagedSystem;
+  readonly manager: ManagedManager;
+  readonly writer: Writer;
+}
+
+/** iDRAC9 and later (iDRAC9 Redfish API guide, DellLCService); Redfish itself has no screenshots. */
+export class RedfishScreenshot implements ScreenshotDriver {
+  readonly #parts: ScreenshotParts;
+
+  constructor(parts: ScreenshotParts) {
+    this.#parts = parts;
+  }
+
+  async offered(signal: AbortSignal): Promise<true> {
+    await this.#target(signal);
+    return true;
+  }
+
+  async plan(signal: AbortSignal): Promise<string> {
+    return `POST ${await this.#target(signal)} ${JSON.stringify(BODY)}`;
+  }
+
+  async take(signal: AbortSignal): Promise<Screenshot> {
+    const { writer } = this.#parts;
+    const path = await this.#target(signal);
+    const answer = await writer.write({ method: "POST", path, body: BODY, maxBytes: MAX_BYTES }, signal);
+    const exported = Exported.safeParse(answer.body);
+    if (!exported.success) throw new BmcError("protocol", `POST ${path} answered without a screenshot`);
+    const bytes = Buffer.from(exported.data.ServerScreenShotFile, "base64");
+    return { mediaType: mediaTypeOf(bytes, path), bytes };
+  }
+
+  async #target(signal: AbortSignal): Promise<string> {
+    const { system, manager } = this.#parts;
+    const { service } = system;
+    const link = (await manager.seen(signal)).value.Links?.Oem?.Dell?.DellLCService?.["@odata.id"];
+    const path = service.localPath(link);
+    const found = path === undefined ? undefined : await service.find(path, DellLCService, signal);
+    const target = service.localPath(found?.value.Actions?.[ACTION]?.target);
+    if (target === undefined) throw new BmcError("unsupported", "the BMC offers no screenshot");
+    return target;
+  }
+}
+
+/** Firmware versions differ in the format. */
+function mediaTypeOf(bytes: Buffer, path: string): string {
+  if (bytes.subarray(0, 4).equals(Buffer.from([0x89, 0x50, 0x4e, 0x47]))) return "image/png";
+  if (bytes.subarray(0, 2).equals(Buffer.from([0xff, 0xd8]))) return "image/jpeg";
+  throw new BmcError("protocol", `POST ${path} answered with something else than a PNG or JPEG`);
+}

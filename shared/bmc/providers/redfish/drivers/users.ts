@@ -1,0 +1,197 @@
+import * as z from "zod/mini";
+import { BmcError } from "../../../../contract/bmc-error.ts";
+import type { Secret } from "../../../../secret.ts";
+import { halfDone } from "../../../operations/half-done.ts";
+import type {
+  BmcUser,
+  NewUser,
+  PasswordTrial,
+  UserChange,
+  UserDriver,
+  UserRole,
+} from "../../../operations/user-port.ts";
+import type { Members } from "../resources/members.ts";
+import type { ManagedSystem } from "../resources/system.ts";
+import type { WriteRequest, Writer } from "../resources/writer.ts";
+import { readRefusal } from "../service/errors.ts";
+import type { PasswordTrials } from "../service/password-trials.ts";
+import { Link, lenient } from "../service/schema.ts";
+import type { Resource } from "../service/service.ts";
+
+const SERVICE = "/redfish/v1/AccountService";
+const ACCOUNTS = `${SERVICE}/Accounts`;
+
+/** ManagerAccount (DSP0268), as far as it is read. */
+const Account = z.object({
+  "@odata.etag": lenient(z.string()),
+  Id: lenient(z.string()),
+  UserName: lenient(z.string()),
+  RoleId: lenient(z.string()),
+  Enabled: lenient(z.boolean()),
+});
+type Account = z.infer<typeof Account>;
+
+const AccountService = z.object({ Accounts: lenient(Link) });
+
+/** Roles that every service has (DSP0266 section 13.3.2). */
+const ROLE_IDS: Readonly<Record<UserRole, string>> = {
+  administrator: "Administrator",
+  operator: "Operator",
+  readonly: "ReadOnly",
+};
+
+const ROLES: Readonly<Record<string, BmcUser["role"]>> = {
+  administrator: "administrator",
+  operator: "operator",
+  readonly: "readonly",
+  readonlyuser: "readonly",
+  none: "none",
+  noaccess: "none",
+};
+
+/** Refusals that say that the method, not the account, is the problem. */
+const NOT_ALLOWED = [404, 405, 501];
+
+interface Parts {
+  readonly system: ManagedSystem;
+  readonly members: Members;
+  readonly writer: Writer;
+  readonly trial: PasswordTrials;
+}
+
+export class RedfishUsers implements UserDriver {
+  readonly #system: ManagedSystem;
+  readonly #members: Members;
+  readonly #writer: Writer;
+  readonly #trial: PasswordTrials;
+  #collection: string | undefined;
+
+  constructor({ system, members, writer, trial }: Parts, collection: string | undefined) {
+    this.#system = system;
+    this.#members = members;
+    this.#writer = writer;
+    this.#trial = trial;
+    this.#collection = collection;
+  }
+
+  /** Path of the collection of accounts where it is not the usual one. */
+  get collection(): string | undefined {
+    return this.#collection;
+  }
+
+  async list(signal: AbortSignal): Promise<readonly BmcUser[]> {
+    const accounts = await this.#accounts(signal);
+    return accounts.flatMap((account) => bmcUser(account) ?? []);
+  }
+
+  async create(user: NewUser, signal: AbortSignal): Promise<void> {
+    if (this.#system.behaviour.accounts === "slots") {
+      await this.#fillSlot(user, signal);
+      return;
+    }
+    const refused = await this.#post(user, signal);
+    if (!refused) return;
+    await this.#fillSlot(user, signal);
+    this.#system.learn("fixed-account-slots");
+  }
+
+  /** Password and role go out one by one, so that a refusal says which of them was refused. */
+  async change(user: BmcUser, { password, role }: UserChange, signal: AbortSignal): Promise<void> {
+    const path = this.#pathOf(user);
+    if (password) await this.#writer.write({ method: "PATCH", path, body: { Password: password } }, signal);
+    if (role === undefined) return;
+    // A role is in force only for an enabled user, so giving one enables.
+    const body = { RoleId: ROLE_IDS[role], ...(user.enabled ? {} : { Enabled: true }) };
+    try {
+      await this.#writer.write({ method: "PATCH", path, body }, signal);
+    } catch (thrown) {
+      throw password ? halfDone(thrown) : thrown;
+    }
+  }
+
+  async remove(user: BmcUser, signal: AbortSignal): Promise<void> {
+    const path = this.#pathOf(user);
+    if (this.#system.behaviour.accounts === "slots") {
+      await this.#clearSlot(path, signal);
+      return;
+    }
+    const request = { method: "DELETE", path } as const;
+    const answer = await this.#writer.attempt(request, signal);
+    // Gone already is what was wanted.
+    if (answer.status < 300 || answer.status === 404 || answer.status === 410) return;
+    const refused = this.#system.service.refusal(answer, request);
+    if (refused.class !== "unsupported") throw refused;
+    await this.#clearSlot(path, signal);
+  }
+
+  /** By a login as the user, which only an enabled one can have. */
+  async tryPassword(user: BmcUser, password: Secret, signal: AbortSignal): Promise<PasswordTrial> {
+    if (!user.enabled) return "unknown";
+    return await this.#trial.run({ username: user.name, password }, signal);
+  }
+
+  /** Undefined when the BMC took it, the refusal when it does not take new accounts this way; others throw. */
+  async #post(user: NewUser, signal: AbortSignal): Promise<BmcError | undefined> {
+    const { service } = this.#system;
+    const body = { UserName: user.name, Password: user.password, RoleId: ROLE_IDS[user.role] };
+    const path = this.#collection ?? ACCOUNTS;
+    let request: WriteRequest = { method: "POST", path, body: { ...body, Enabled: true } };
+    let answer = await this.#writer.attempt(request, signal);
+    if (answer.status === 404 && this.#collection === undefined) {
+      await this.#accounts(signal);
+      request = { ...request, path: this.#collection ?? path };
+      answer = await this.#writer.attempt(request, signal);
+    }
+    // New accounts are enabled by default, and some BMCs take nothing on it.
+    if (answer.status === 400 && /\bEnabled\b/.test(readRefusal(answer.body).text)) {
+      request = { ...request, body };
+      answer = await this.#writer.attempt(request, signal);
+    }
+    if (answer.status < 300) return undefined;
+    const refused = service.refusal(answer, request);
+    if (!NOT_ALLOWED.includes(answer.status)) throw refused;
+    return refused;
+  }
+
+  async #fillSlot({ name, password, role }: NewUser, signal: AbortSignal): Promise<void> {
+    const accounts = await this.#accounts(signal);
+    const empty = accounts.filter(({ value }) => !value.UserName?.trim());
+    // The first slot of 16 is IPMI's anonymous user (IPMI 2.0 section 22.26), which takes no name.
+    const slot = empty.find(({ path, value }) => (value.Id ?? path.split("/").at(-1)) !== "1");
+    if (!slot) {
+      const reason = empty.length > 0 || accounts.length > 0 ? "all its accounts are taken" : "it has none";
+      throw new BmcError("unsupported", `the BMC takes no new account: ${reason}`);
+    }
+    const body = { UserName: name, Password: password, RoleId: ROLE_IDS[role], Enabled: true };
+    await this.#writer.write({ method: "PATCH", path: slot.path, body, etag: slot.etag }, signal);
+  }
+
+  async #clearSlot(path: string, signal: AbortSignal): Promise<void> {
+    await this.#writer.write({ method: "PATCH", path, body: { UserName: "", Enabled: false } }, signal);
+  }
+
+  async #accounts(signal: AbortSignal): Promise<readonly Resource<Account>[]> {
+    const known = await this.#members.read(this.#collection ?? ACCOUNTS, Account, signal);
+    if (known) return known;
+    const { service } = this.#system;
+    const found = await service.find(SERVICE, AccountService, signal);
+    const path = service.localPath(found?.value.Accounts?.["@odata.id"]);
+    const accounts = path === undefined ? undefined : await this.#members.read(path, Account, signal);
+    if (!accounts) throw new BmcError("unsupported", "the BMC offers no accounts");
+    this.#collection = path;
+    return accounts;
+  }
+
+  #pathOf({ id, name }: BmcUser): string {
+    const path = this.#system.service.localPath(id);
+    if (path === undefined) throw new BmcError("internal", `user ${name} has no path on this BMC`);
+    return path;
+  }
+}
+
+function bmcUser({ path, value }: Resource<Account>): BmcUser | undefined {
+  const name = value.UserName?.trim();
+  if (!name) return undefined;
+  const role = ROLES[value.RoleId?.replace(/[\s_-]/g, "").toLowerCase() ?? ""] ?? "unknown";
+  return { id: path, name, role, enabled: value.Enabled ?? true };
+}

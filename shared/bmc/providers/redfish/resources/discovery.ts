@@ -1,0 +1,115 @@
+import { BmcError } from "../../../../contract/bmc-error.ts";
+import { Collection, ServiceRoot, System } from "../service/schema.ts";
+import type { Resource, Service } from "../service/service.ts";
+import { SERVICE_ROOT } from "./members.ts";
+
+const SYSTEMS = "/redfish/v1/Systems";
+/** A message names this many systems at most, and as many are read to compare their `Id`. */
+const MOST_NAMED = 16;
+const MOST_PAGES = 16;
+
+/** What the caller knows of the system: an option of the user, and a path found earlier. */
+export interface Known {
+  readonly selector: string | undefined;
+  readonly path: string | undefined;
+}
+
+/**
+ * Finds the system in as few requests as can be: a known path costs one, the only member of the collection
+ * two, without the service root (standard paths, DSP0266 section 6.3). Throws `usage` naming the systems
+ * when there are several and no selector, or none that fits it.
+ */
+export async function findSystem(
+  service: Service,
+  known: Known,
+  signal: AbortSignal,
+): Promise<Resource<System>> {
+  const { selector } = known;
+  if (known.path !== undefined) {
+    const system = await service.find(known.path, System, signal);
+    if (system) return system;
+  }
+  if (selector !== undefined) {
+    const direct = await findDirectly(service, selector, signal);
+    if (direct) return direct;
+  }
+  const members = await listSystems(service, signal);
+  if (selector !== undefined) return await selectSystem(service, members, selector, signal);
+  const [only, ...others] = members;
+  if (only === undefined) throw new BmcError("unsupported", "the BMC lists no system");
+  if (others.length > 0) {
+    throw new BmcError(
+      "usage",
+      `the BMC has several systems, set redfish.system to one of ${named(members)}`,
+    );
+  }
+  return await service.get(only, System, signal);
+}
+
+async function findDirectly(
+  service: Service,
+  selector: string,
+  signal: AbortSignal,
+): Promise<Resource<System> | undefined> {
+  if (selector.startsWith("/")) {
+    const path = service.localPath(selector);
+    return path === undefined ? undefined : await service.find(path, System, signal);
+  }
+  // Nearly every service names a member by its Id, which saves reading the collection.
+  const system = await service.find(`${SYSTEMS}/${encodeURIComponent(selector)}`, System, signal);
+  return system?.value.Id === selector ? system : undefined;
+}
+
+async function listSystems(service: Service, signal: AbortSignal): Promise<string[]> {
+  let page =
+    (await service.find(SYSTEMS, Collection, signal)) ?? (await findCollectionFromRoot(service, signal));
+  if (!page) throw new BmcError("unsupported", "the BMC offers no Redfish systems");
+  const paths: string[] = [];
+  for (let pages = 1; ; pages++) {
+    paths.push(...page.value.Members.map((member) => memberPath(service, member["@odata.id"])));
+    const next = service.localPath(page.value["Members@odata.nextLink"]);
+    if (next === undefined || pages === MOST_PAGES) return paths;
+    page = await service.get(next, Collection, signal);
+  }
+}
+
+function memberPath(service: Service, link: unknown): string {
+  const path = typeof link === "string" ? service.localPath(link) : undefined;
+  if (path !== undefined) return path;
+  const problem = typeof link === "string" ? `system ${link} is on another host` : "a system has no link";
+  throw new BmcError("protocol", problem);
+}
+
+async function findCollectionFromRoot(
+  service: Service,
+  signal: AbortSignal,
+): Promise<Resource<Collection> | undefined> {
+  const root = await service.find(SERVICE_ROOT, ServiceRoot, signal);
+  const path = service.localPath(root?.value.Systems?.["@odata.id"]);
+  return path === undefined ? undefined : await service.find(path, Collection, signal);
+}
+
+async function selectSystem(
+  service: Service,
+  members: readonly string[],
+  selector: string,
+  signal: AbortSignal,
+): Promise<Resource<System>> {
+  if (!selector.startsWith("/")) {
+    const ofThatName: Resource<System>[] = [];
+    for (const path of members.slice(0, MOST_NAMED)) {
+      const system = await service.find(path, System, signal);
+      if (system?.value.Id === selector) return system;
+      if (system?.value.Name === selector) ofThatName.push(system);
+    }
+    const [only, ...others] = ofThatName;
+    if (only && others.length === 0) return only;
+  }
+  throw new BmcError("usage", `the BMC has no system ${selector}; it has ${named(members)}`);
+}
+
+function named(members: readonly string[]): string {
+  if (members.length === 0) return "none";
+  const rest = members.length - MOST_NAMED;
+  return members.slice(0, MOST_NAMED).join(", ") + (rest > 0 ? ` and ${rest} more` : "");
+}

@@ -1,0 +1,85 @@
+import * as z from "zod/mini";
+import { BmcError } from "../../../../contract/bmc-error.ts";
+import { Link, Links, lenient, ResetAction } from "../service/schema.ts";
+import type { Resource } from "../service/service.ts";
+import type { Members } from "./members.ts";
+import type { ManagedSystem } from "./system.ts";
+
+const MANAGERS = "/redfish/v1/Managers";
+/** As many managers are looked at to find the one that is a BMC. */
+const MOST_MANAGERS = 8;
+
+/** A Manager, as far as it is read. */
+export const Manager = z.object({
+  Id: lenient(z.string()),
+  Manufacturer: lenient(z.string()),
+  Model: lenient(z.string()),
+  FirmwareVersion: lenient(z.string()),
+  SerialNumber: lenient(z.string()),
+  UUID: lenient(z.string()),
+  ManagerType: lenient(z.string()),
+  DateTime: lenient(z.string()),
+  DateTimeLocalOffset: lenient(z.string()),
+  Actions: lenient(z.object({ "#Manager.Reset": lenient(ResetAction) })),
+  NetworkProtocol: lenient(Link),
+  VirtualMedia: lenient(Link),
+  LogServices: lenient(Link),
+  Links: lenient(
+    z.object({
+      Oem: lenient(
+        z.object({ Dell: lenient(z.object({ DellAttributes: Links, DellLCService: lenient(Link) })) }),
+      ),
+    }),
+  ),
+});
+export type Manager = z.infer<typeof Manager>;
+
+/** The BMC that manages the system: found once, then remembered by its path. */
+export class ManagedManager {
+  readonly #system: ManagedSystem;
+  readonly #members: Members;
+  #path: string | undefined;
+  #last: Resource<Manager> | undefined;
+
+  constructor(system: ManagedSystem, members: Members, path: string | undefined) {
+    this.#system = system;
+    this.#members = members;
+    this.#path = path;
+  }
+
+  /** Its path; undefined until it was found. */
+  get path(): string | undefined {
+    return this.#path;
+  }
+
+  /** Reads it. Throws `unsupported` where the BMC lists none. */
+  async read(signal: AbortSignal): Promise<Resource<Manager>> {
+    const { service } = this.#system;
+    const known = this.#path === undefined ? undefined : await service.find(this.#path, Manager, signal);
+    const found = known ?? (await this.#find(signal));
+    this.#path = found.path;
+    this.#last = found;
+    return found;
+  }
+
+  /** What was read last, read now if it was not. */
+  async seen(signal: AbortSignal): Promise<Resource<Manager>> {
+    return this.#last ?? (await this.read(signal));
+  }
+
+  /** The system says who manages it; else the BMC among the managers of the service. */
+  async #find(signal: AbortSignal): Promise<Resource<Manager>> {
+    const { service } = this.#system;
+    await this.#system.refresh(signal);
+    for (const link of this.#system.last.value.Links?.ManagedBy ?? []) {
+      const path = service.localPath(link["@odata.id"]);
+      const manager = path === undefined ? undefined : await service.find(path, Manager, signal);
+      if (manager) return manager;
+    }
+    const limits = { members: MOST_MANAGERS, requests: { left: MOST_MANAGERS + 2 } };
+    const managers = (await this.#members.read(MANAGERS, Manager, signal, limits)) ?? [];
+    const found = managers.find(({ value }) => value.ManagerType === "BMC") ?? managers[0];
+    if (!found) throw new BmcError("unsupported", "the BMC lists no manager");
+    return found;
+  }
+}

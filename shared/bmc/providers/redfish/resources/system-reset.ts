@@ -1,0 +1,120 @@
+import { BmcError } from "../../../../contract/bmc-error.ts";
+import type { ResetAction } from "../service/schema.ts";
+import { listedResetTypes, noResetType } from "./reset-types.ts";
+import type { ManagedSystem } from "./system.ts";
+import type { Writer } from "./writer.ts";
+
+/** What a reset would send, and the types to try after it where the BMC lists none. */
+interface ResetPlan {
+  readonly path: string;
+  readonly types: readonly string[];
+}
+
+/** Where resets go and the types listed, as the next call may remember them. */
+export interface ResetHint {
+  readonly target: string;
+  readonly values?: readonly string[] | undefined;
+}
+
+/** ComputerSystem.Reset of one system. */
+export class SystemReset {
+  readonly #system: ManagedSystem;
+  readonly #writer: Writer;
+  /** Values from ActionInfo; undefined in it once it is known that there are none. */
+  #looked: { readonly target: string; readonly values: readonly string[] | undefined } | undefined;
+
+  constructor(system: ManagedSystem, writer: Writer) {
+    this.#system = system;
+    this.#writer = writer;
+  }
+
+  /** Undefined while an ActionInfo may list values that nobody has read. */
+  get hint(): ResetHint | undefined {
+    const action = this.#action();
+    if (!action) return undefined;
+    const target = this.#target();
+    const looked = this.#looked?.target === target ? this.#looked : undefined;
+    const values = action["ResetType@Redfish.AllowableValues"] ?? looked?.values;
+    if (!values && !looked && action["@Redfish.ActionInfo"] !== undefined) return undefined;
+    return values ? { target, values } : { target };
+  }
+
+  /**
+   * The request for the first of the `wanted` types that fits. Throws `unsupported`, with `what` in its message,
+   * when none is listed.
+   */
+  async plan(wanted: readonly string[], what: string, signal: AbortSignal): Promise<string> {
+    const { path, types } = await this.#plan(wanted, what, signal);
+    return `POST ${path} ${JSON.stringify({ ResetType: types[0] })}`;
+  }
+
+  /** Whether one of the `wanted` types is listed; undefined where the BMC lists none. Throws as `plan` does. */
+  async offered(wanted: readonly string[], what: string, signal: AbortSignal): Promise<true | undefined> {
+    await this.#plan(wanted, what, signal);
+    return (await this.#listed(signal)) ? true : undefined;
+  }
+
+  /** Sends the first of the `wanted` types that is listed; where none is listed, each until one is taken. */
+  async send(wanted: readonly string[], what: string, signal: AbortSignal): Promise<void> {
+    const plan = await this.#plan(wanted, what, signal);
+    const refused = await this.#attempt(plan, what, signal);
+    if (!refused) return;
+    // Refused as not there or not offered: where that was a hint's doing, the system itself says better.
+    if (!(await this.#system.refresh(signal))) throw refused;
+    const seen = await this.#plan(wanted, what, signal);
+    if (JSON.stringify(seen) === JSON.stringify(plan)) throw refused;
+    const refusedAgain = await this.#attempt(seen, what, signal);
+    if (refusedAgain) throw refusedAgain;
+  }
+
+  /** Undefined when the BMC took it, the error when it does not offer it; any other refusal throws. */
+  async #attempt(plan: ResetPlan, what: string, signal: AbortSignal): Promise<BmcError | undefined> {
+    let refused: BmcError | undefined;
+    for (const ResetType of plan.types) {
+      const body = { ResetType };
+      const request = { method: "POST", path: plan.path, body, tagPath: this.#system.path } as const;
+      try {
+        await this.#writer.write(request, signal);
+        return undefined;
+      } catch (error) {
+        if (!(error instanceof BmcError) || error.class !== "unsupported") throw error;
+        refused = error;
+      }
+    }
+    return refused ?? noResetType(what, undefined);
+  }
+
+  async #plan(wanted: readonly string[], what: string, signal: AbortSignal): Promise<ResetPlan> {
+    if (!this.#action()) await this.#system.refresh(signal);
+    const listed = await this.#listed(signal);
+    const { unlistedResets } = this.#system.behaviour;
+    const types = listed
+      ? wanted.filter((type) => listed.includes(type)).slice(0, 1)
+      : wanted.filter((type) => !unlistedResets.includes(type));
+    if (types.length > 0) return { path: this.#target(), types };
+    if (await this.#system.refresh(signal)) return await this.#plan(wanted, what, signal);
+    throw noResetType(what, listed);
+  }
+
+  async #listed(signal: AbortSignal): Promise<readonly string[] | undefined> {
+    const action = this.#action();
+    const advertised = action?.["ResetType@Redfish.AllowableValues"];
+    if (advertised || this.#system.isRemembered) return advertised;
+    const target = this.#target();
+    if (this.#looked?.target !== target) {
+      this.#looked = { target, values: await listedResetTypes(this.#system.service, action, signal) };
+    }
+    return this.#looked.values;
+  }
+
+  #action(): ResetAction | undefined {
+    return this.#system.last.value.Actions?.["#ComputerSystem.Reset"];
+  }
+
+  #target(): string {
+    const { service, path } = this.#system;
+    return (
+      service.localPath(this.#action()?.target) ?? `${path.replace(/\/$/, "")}/Actions/ComputerSystem.Reset`
+    );
+  }
+}

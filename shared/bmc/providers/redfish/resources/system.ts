@@ -1,0 +1,133 @@
+import type { Clock } from "../../../../clock.ts";
+import {
+  activeQuirks,
+  type Behaviour,
+  behaviourOf,
+  type Identity,
+  type LearnedQuirk,
+} from "../service/behaviour-quirks.ts";
+import { System } from "../service/schema.ts";
+import type { Resource, Service } from "../service/service.ts";
+import { findSystem } from "./discovery.ts";
+
+/** How long what was fetched on the way still passes for a fresh reading. */
+const FRESH_MS = 2_000;
+
+export interface ManagedSystemOptions {
+  readonly service: Service;
+  readonly clock: Clock;
+  /** What the user said the system is, by path or `Id`. */
+  readonly selector: string | undefined;
+  /** The system as it was just found, or as a hint remembers it. */
+  readonly first: Resource<System>;
+  readonly remembered: boolean;
+  /** Names of the quirks learned on the make and model that `first` tells. */
+  readonly learned: Iterable<string>;
+}
+
+/**
+ * The system this session is about: what is known of it, and how its BMC behaves. What a hint remembers is good
+ * enough to act on where a wrong guess is refused; it is no reason to refuse anything, and it ends with the first
+ * reading.
+ */
+export class ManagedSystem {
+  readonly service: Service;
+  readonly clock: Clock;
+  readonly #selector: string | undefined;
+  readonly #learned: Set<string>;
+  #last: Resource<System>;
+  #identity: Identity;
+  #remembered: boolean;
+  /** When the reading that no one has used yet came; undefined once it is used or out of date. */
+  #unusedSince: number | undefined;
+
+  constructor({ service, clock, selector, first, remembered, learned }: ManagedSystemOptions) {
+    this.service = service;
+    this.clock = clock;
+    this.#selector = selector;
+    this.#last = first;
+    this.#identity = identityOf(first.value);
+    this.#learned = new Set(learned);
+    this.#remembered = remembered;
+    if (!remembered) this.#unusedSince = clock.monotonicMs();
+  }
+
+  get path(): string {
+    return this.#last.path;
+  }
+
+  get identity(): Identity {
+    return this.#identity;
+  }
+
+  /** What was read last, however long ago, or what a hint remembers. */
+  get last(): Resource<System> {
+    return this.#last;
+  }
+
+  /** True until the first reading, when all that is known comes from a hint. */
+  get isRemembered(): boolean {
+    return this.#remembered;
+  }
+
+  get behaviour(): Behaviour {
+    return behaviourOf(activeQuirks(this.#identity, this.#learned));
+  }
+
+  get learned(): readonly string[] {
+    return [...this.#learned];
+  }
+
+  /** Reads the system; what was fetched on the way a moment ago is that reading, once. */
+  async read(signal: AbortSignal): Promise<Resource<System>> {
+    const since = this.#unusedSince;
+    this.#unusedSince = undefined;
+    if (since !== undefined && this.clock.monotonicMs() - since <= FRESH_MS) return this.#last;
+    return await this.#fetch(signal);
+  }
+
+  /**
+   * Replaces what is only remembered by a reading, which the next `read` may use. False, without a request, when
+   * the system was read before: then there is nothing to learn.
+   */
+  async refresh(signal: AbortSignal): Promise<boolean> {
+    if (!this.#remembered) return false;
+    await this.#fetch(signal);
+    this.#unusedSince = this.clock.monotonicMs();
+    return true;
+  }
+
+  /** To be called before a write: nothing read so far may pass for the state afterwards. */
+  markChanged(): void {
+    this.#unusedSince = undefined;
+  }
+
+  /** Keeps what an answer has shown about this BMC. */
+  learn(quirk: LearnedQuirk): void {
+    if (quirk === "if-match-refused") this.#learned.delete("if-match-required");
+    if (quirk === "if-match-required") this.#learned.delete("if-match-refused");
+    this.#learned.add(quirk);
+  }
+
+  async #fetch(signal: AbortSignal): Promise<Resource<System>> {
+    const found =
+      (await this.service.find(this.path, System, signal)) ??
+      // The path is out of date: another firmware, another board, another BMC at this address.
+      (await findSystem(this.service, { selector: this.#selector, path: undefined }, signal));
+    const identity = identityOf(found.value);
+    const { manufacturer, model } = this.#identity;
+    if (identity.manufacturer !== manufacturer || identity.model !== model) this.#learned.clear();
+    this.#identity = identity;
+    this.#last = found;
+    this.#remembered = false;
+    return found;
+  }
+}
+
+function identityOf(system: System): Identity {
+  return {
+    manufacturer: system.Manufacturer?.trim() ?? "",
+    model: system.Model?.trim() ?? "",
+    oem: Object.keys(system.Oem ?? {}),
+  };
+}

@@ -1,0 +1,83 @@
+import type { Logger } from "../../../../logger.ts";
+import type { Behaviour, LearnedQuirk } from "../service/behaviour-quirks.ts";
+import { readRefusal } from "../service/errors.ts";
+import { otherStrength } from "../service/etag.ts";
+import type { HttpAnswer } from "../service/http-client.ts";
+import { Tagged } from "../service/schema.ts";
+import type { Service } from "../service/service.ts";
+
+type Rung = "if-match" | "fresh-tag" | "other-strength" | "without-tag";
+
+/** A tag to go on with; undefined is no If-Match. */
+export interface NextTag {
+  readonly etag: string | undefined;
+}
+
+/** The forms of If-Match for one write, each tried once: what a refusal asks for decides about the next. */
+export class TagLadder {
+  readonly #service: Service;
+  readonly #afterPreconditionFailed: Behaviour["afterPreconditionFailed"];
+  readonly #log: Logger;
+  readonly #taken = new Set<Rung>();
+
+  constructor(service: Service, after: Behaviour["afterPreconditionFailed"], log: Logger) {
+    this.#service = service;
+    this.#afterPreconditionFailed = after;
+    this.#log = log;
+  }
+
+  /** What the way so far has shown; to be asked when the last form was taken. */
+  get learned(): LearnedQuirk | undefined {
+    if (this.#taken.has("without-tag")) return "if-match-refused";
+    return this.#taken.has("if-match") ? "if-match-required" : undefined;
+  }
+
+  /** To be called when another resource is written to, which has other tags. */
+  startAgain(): void {
+    this.#taken.delete("if-match");
+  }
+
+  /**
+   * The tag to go on with after a refusal, read from the resource at `path` where one is needed; undefined when
+   * the refusal is not about tags or nothing is left to try.
+   */
+  async next(
+    path: string,
+    etag: string | undefined,
+    answer: HttpAnswer,
+    signal: AbortSignal,
+  ): Promise<NextTag | undefined> {
+    if (asksForTag(answer) || (answer.status === 412 && etag === undefined)) {
+      return await this.#fetched("if-match", path, signal);
+    }
+    if (answer.status !== 412 || etag === undefined) return undefined;
+    if (this.#afterPreconditionFailed === "other-tags") {
+      const fresh = await this.#fetched("fresh-tag", path, signal);
+      if (fresh) return fresh;
+      if (this.#take("other-strength")) return { etag: otherStrength(etag) };
+    }
+    if (!this.#take("without-tag")) return undefined;
+    this.#log.warn({ path }, "BMC answered 412 to If-Match, retrying once without it");
+    return { etag: undefined };
+  }
+
+  async #fetched(rung: Rung, path: string, signal: AbortSignal): Promise<NextTag | undefined> {
+    if (!this.#take(rung)) return undefined;
+    const etag = (await this.#service.find(path, Tagged, signal))?.etag;
+    return etag === undefined ? undefined : { etag };
+  }
+
+  #take(rung: Rung): boolean {
+    if (this.#taken.has(rung)) return false;
+    this.#taken.add(rung);
+    this.#log.debug({ rung }, "write refused, trying another form of If-Match");
+    return true;
+  }
+}
+
+/** 428 (RFC 6585), or its meaning in a message: MegaRAC answers 400 on some firmware. */
+function asksForTag({ status, body }: HttpAnswer): boolean {
+  if (status === 428) return true;
+  const asked = /PreconditionHeaderMissing|PreconditionRequired/;
+  return status === 400 && readRefusal(body).messageIds.some((id) => asked.test(id));
+}

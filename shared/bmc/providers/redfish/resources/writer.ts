@@ -1,0 +1,79 @@
+import type { Clock } from "../../../../clock.ts";
+import { defined } from "../../../../defined.ts";
+import type { Logger } from "../../../../logger.ts";
+import type { HttpAnswer, HttpRequest } from "../service/http-client.ts";
+import { Tagged } from "../service/schema.ts";
+import type { ManagedSystem } from "./system.ts";
+import { TagLadder } from "./tag-ladder.ts";
+import { awaitTask } from "./task.ts";
+
+/** A write, its body with its secrets still closed. */
+export interface WriteRequest {
+  readonly method: "POST" | "PATCH" | "DELETE";
+  readonly path: string;
+  readonly body?: unknown;
+  /** Where its entity tag is read, should one be asked for; the path itself when absent. */
+  readonly tagPath?: string;
+  /** The tag that a reading a moment ago came with. */
+  readonly etag?: string | undefined;
+  /** The most that is read of the answer, in bytes. */
+  readonly maxBytes?: number;
+}
+
+/** Writes to the BMC, each one attempt: If-Match as the BMC wants it, a task followed to its end. */
+export class Writer {
+  readonly #system: ManagedSystem;
+  readonly #log: Logger;
+
+  constructor(system: ManagedSystem, log: Logger) {
+    this.#system = system;
+    this.#log = log;
+  }
+
+  get clock(): Clock {
+    return this.#system.clock;
+  }
+
+  /** Sends a write; a refusal throws. */
+  async write(request: WriteRequest, signal: AbortSignal): Promise<HttpAnswer> {
+    const answer = await this.attempt(request, signal);
+    if (answer.status >= 300) throw this.#system.service.refusal(answer, request);
+    return answer;
+  }
+
+  /** Sends a write whatever its answer. Refused credentials and a failed task throw. */
+  async attempt(request: WriteRequest, signal: AbortSignal): Promise<HttpAnswer> {
+    const { service, behaviour, clock } = this.#system;
+    const isAction = request.method === "POST";
+    const tagPath = request.tagPath ?? request.path;
+    // Actions change no resource that a tag could stand for, and iDRAC answers 412 to any.
+    const after = isAction ? "without" : behaviour.afterPreconditionFailed;
+    const ladder = new TagLadder(service, after, this.#log);
+    let etag = isAction || behaviour.ifMatch === "on-demand" ? undefined : request.etag;
+    if (!isAction && behaviour.ifMatch === "first" && etag === undefined) {
+      etag = (await service.find(tagPath, Tagged, signal))?.etag;
+    }
+    this.#system.markChanged();
+    for (;;) {
+      const answer = await service.send(httpRequest(request, etag), signal);
+      if (answer.status < 300) {
+        if (!isAction && ladder.learned) this.#system.learn(ladder.learned);
+        await awaitTask(service, answer, { clock, body: request.body }, signal);
+        return answer;
+      }
+      const next = await ladder.next(tagPath, etag, answer, signal);
+      if (!next) return answer;
+      etag = next.etag;
+    }
+  }
+}
+
+function httpRequest({ method, path, body, maxBytes }: WriteRequest, etag: string | undefined): HttpRequest {
+  return {
+    method,
+    path,
+    ...defined({ body }),
+    ...(etag === undefined ? {} : { headers: { "if-match": etag } }),
+    ...defined({ maxBytes }),
+  };
+}

@@ -1,0 +1,79 @@
+import { BmcError } from "../../../../contract/bmc-error.ts";
+import type { ErrorClass } from "../../../../contract/error-class.ts";
+import { oneLine } from "../../../../contract/result.ts";
+import { defined } from "../../../../defined.ts";
+import { parseRetryAfterMs } from "../../../http/retry-after.ts";
+import { describe, type HttpAnswer, type HttpRequest } from "./http-client.ts";
+import { messageQuirks } from "./message-quirks.ts";
+import { ErrorBody, type Message } from "./schema.ts";
+import { redact } from "./secret-body.ts";
+
+/** What a refusal says: its messages, most telling first. */
+export interface Refusal {
+  readonly text: string;
+  readonly messageIds: readonly string[];
+}
+
+/** Reads `error.@Message.ExtendedInfo` (DSP0266 section 8.6); empty when the body is something else. */
+export function readRefusal(body: unknown): Refusal {
+  const parsed = ErrorBody.safeParse(body);
+  if (!parsed.success) return { text: "", messageIds: [] };
+  const { code, message, "@Message.ExtendedInfo": extended } = parsed.data.error;
+  const detailed = describeMessages(extended);
+  if (detailed.text !== "") return detailed;
+  const ids = code === undefined ? detailed.messageIds : [...detailed.messageIds, code];
+  return { text: oneLine([message, code && `(${code})`].filter(Boolean).join(" ")), messageIds: ids };
+}
+
+/** Messages of an error or a task as one line, each with its MessageId. */
+export function describeMessages(messages: readonly Message[]): Refusal {
+  const texts = messages
+    .map(({ Message, MessageId }) => [Message, MessageId && `(${MessageId})`].filter(Boolean).join(" "))
+    .filter((text) => text !== "");
+  return {
+    text: oneLine(texts.join("; ")),
+    messageIds: messages.flatMap(({ MessageId }) => MessageId ?? []),
+  };
+}
+
+/**
+ * The only translation of an HTTP status into a class. The message says what was asked, such as
+ * `PATCH /redfish/v1/Systems/1`, then the BMC's own words and MessageIds, without the request's secrets.
+ */
+export function answerError(
+  answer: HttpAnswer,
+  request: Pick<HttpRequest, "method" | "path" | "body">,
+  nowMs: number,
+): BmcError {
+  const refusal = readRefusal(answer.body);
+  const errorClass = classOfAnswer(answer.status, refusal.messageIds);
+  const retryAfterMs = parseRetryAfterMs(answer.headers["retry-after"], nowMs);
+  const said = redact(refusal.text, request.body);
+  const message = oneLine(`${describe(request)} answered ${answer.status}${said && `: ${said}`}`);
+  return new BmcError(errorClass, message, {
+    ...defined({ retryAfterMs }),
+    refused: refusesRight(answer.status, refusal.messageIds) ? "right" : "login",
+  });
+}
+
+/** DSP0266, status codes: 403 is for credentials that are recognised and do not suffice. */
+function refusesRight(status: number, messageIds: readonly string[]): boolean {
+  return status === 403 || (status !== 401 && messageIds.some((id) => /InsufficientPrivilege/.test(id)));
+}
+
+function classOfAnswer(status: number, messageIds: readonly string[]): ErrorClass {
+  // Whatever is said beside it: a refused account must never be tried again.
+  if (status === 401 || status === 403) return "auth";
+  return classOfMessages(messageIds) ?? classOfStatus(status);
+}
+
+function classOfStatus(status: number): ErrorClass {
+  if (status === 409 || status === 429 || status === 503) return "busy";
+  if (status === 404 || status === 405 || status === 501) return "unsupported";
+  return "bmc";
+}
+
+/** A message says more than a status: BMCs answer 400 for "not now", "not yours" and "not offered" alike. */
+export function classOfMessages(messageIds: readonly string[]): ErrorClass | undefined {
+  return messageQuirks.find(({ messageId }) => messageIds.some((id) => messageId.test(id)))?.class;
+}

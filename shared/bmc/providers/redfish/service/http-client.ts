@@ -1,0 +1,189 @@
+import { BmcError } from "../../../../contract/bmc-error.ts";
+import { defined } from "../../../../defined.ts";
+import { revealJson } from "../../../../secret.ts";
+import type { Tracer } from "../../../../tracing/tracer.ts";
+import { authority, type Endpoint } from "../../../http/endpoint.ts";
+import { HttpConnection, type HttpAnswer as RawAnswer } from "../../../http/http-connection.ts";
+import { decodeBody } from "./body.ts";
+
+/** The most that is read of one answer. A System with everything a vendor adds stays below 100 kB. */
+const MAX_BODY_BYTES = 1_048_576;
+const MAX_REDIRECTS = 3;
+
+type Headers = Readonly<Record<string, string>>;
+
+export interface HttpRequest {
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  /** A path on this BMC. */
+  readonly path: string;
+  readonly headers?: Headers;
+  /** Sent as JSON; a `Secret` in it is opened on the wire only. */
+  readonly body?: unknown;
+  /** The most that is read of the answer; 1 MiB when absent. */
+  readonly maxBytes?: number;
+}
+
+/** The request in words: never its body, which may hold a password. */
+export function describe({ method, path }: Pick<HttpRequest, "method" | "path">): string {
+  return `${method} ${path}`;
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Headers;
+  /** Parsed JSON; undefined when there was none or, in a refusal or a write's answer, something else. */
+  readonly body: unknown;
+  /** Where the answer came from, after redirects. */
+  readonly path: string;
+}
+
+export interface HttpClientOptions extends Endpoint {
+  /** From the moment the request is sent to the last byte of its answer. */
+  readonly requestTimeoutMs: number;
+  /** False leaves `Accept-Encoding` out, for BMCs that refuse `identity`. */
+  readonly identityEncoding: boolean;
+  /** False takes a new connection for each request, for BMCs that close after an answer unannounced. */
+  readonly keepAlive: boolean;
+  readonly tracer?: Tracer;
+}
+
+/**
+ * HTTP/1.1 to one BMC over one kept-alive connection, one request at a time, JSON both ways. Failures are
+ * `BmcError`s; an abort rejects with the signal's reason. Statuses are left to the caller.
+ */
+export class HttpClient {
+  /** `scheme://host:port` of every request. */
+  readonly origin: string;
+  readonly #connection: HttpConnection;
+  #identityEncoding: boolean;
+
+  constructor(options: HttpClientOptions) {
+    this.#identityEncoding = options.identityEncoding;
+    this.origin = `${options.scheme}://${authority(options)}`;
+    this.#connection = new HttpConnection({ ...options, maxBodyBytes: MAX_BODY_BYTES });
+  }
+
+  /** Requests that were sent and waited for. */
+  get roundTrips(): number {
+    return this.#connection.roundTrips;
+  }
+
+  /** As in `HttpConnection`. */
+  get certificateExpiresMs(): number | undefined {
+    return this.#connection.certificateExpiresMs;
+  }
+
+  get identityEncoding(): boolean {
+    return this.#identityEncoding;
+  }
+
+  /** False once the BMC has proved to close its connections after an answer. */
+  get keepAlive(): boolean {
+    return this.#connection.keepAlive;
+  }
+
+  async exchange(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
+    let path = request.path;
+    for (let redirects = 0; ; redirects++) {
+      const raw = await this.#sendEncoded({ ...request, path }, signal);
+      const next = redirectTarget(raw, request, path, this.origin);
+      if (next === undefined) return await this.#parse(raw, request, path);
+      if (redirects === MAX_REDIRECTS) {
+        throw new BmcError(
+          "protocol",
+          `${describe(request)} was redirected more than ${MAX_REDIRECTS} times`,
+        );
+      }
+      path = next;
+    }
+  }
+
+  /** Frees the connection at once; requests under way fail. */
+  close(): Promise<void> {
+    return this.#connection.close();
+  }
+
+  async #sendEncoded(request: HttpRequest, signal: AbortSignal): Promise<RawAnswer> {
+    const answer = await this.#send(request, signal);
+    if (answer.status !== 406 || !this.#identityEncoding) return answer;
+    this.#identityEncoding = false;
+    return await this.#send(request, signal);
+  }
+
+  #send(request: HttpRequest, signal: AbortSignal): Promise<RawAnswer> {
+    const { method, path, body, maxBytes } = request;
+    return this.#connection.send(
+      {
+        method,
+        path,
+        headers: this.#headersOf(request),
+        ...(body === undefined ? {} : { body: revealJson(body) }),
+        doing: describe(request),
+        isWrite: method !== "GET",
+        ...defined({ maxBodyBytes: maxBytes }),
+      },
+      signal,
+    );
+  }
+
+  #headersOf(request: HttpRequest): Record<string, string> {
+    return {
+      accept: "application/json",
+      "odata-version": "4.0",
+      ...(this.#identityEncoding ? { "accept-encoding": "identity" } : {}),
+      ...(request.body === undefined ? {} : { "content-type": "application/json" }),
+      ...request.headers,
+    };
+  }
+
+  async #parse(raw: RawAnswer, request: HttpRequest, path: string): Promise<HttpAnswer> {
+    const { status, headers } = raw;
+    const doing = describe(request);
+    // The status alone answers a write and a refusal; what cannot be read of their bodies is only less to tell.
+    const needed = request.method === "GET" && status < 300 && status !== 202;
+    const decoded = await decodeBody(raw.body, headers, request.maxBytes ?? MAX_BODY_BYTES);
+    if (decoded.problem !== undefined && needed) {
+      throw new BmcError("protocol", `${doing} answered ${status} with ${decoded.problem}`);
+    }
+    return { status, headers, body: decoded.value, path };
+  }
+}
+
+/**
+ * The path of a Redfish link, given relative or absolute. Undefined when it is no link or leads to another
+ * host: credentials go to the BMC that was asked for, and nowhere else.
+ */
+export function localPath(link: string | undefined, origin: string, base = "/"): string | undefined {
+  if (!link) return undefined;
+  const url = URL.parse(link, origin + base);
+  if (url?.origin !== new URL(origin).origin) return undefined;
+  // Two slashes at the beginning would make the next part a host wherever the path is resolved again.
+  return url.pathname.replace(/^\/{2,}/, "/") + url.search;
+}
+
+function redirectTarget(
+  raw: RawAnswer,
+  request: HttpRequest,
+  path: string,
+  origin: string,
+): string | undefined {
+  const { status } = raw;
+  const location = raw.headers["location"];
+  if (![301, 302, 303, 307, 308].includes(status) || location === undefined) return undefined;
+  const target = localPath(location, origin, path);
+  if (target === undefined) {
+    throw new BmcError(
+      "protocol",
+      `${describe(request)} was redirected to another host or scheme: ${location}`,
+    );
+  }
+  // RFC 9110 section 15.4: only 307 and 308 keep the method and the body of a write.
+  if (request.method !== "GET" && status < 307) {
+    throw new BmcError(
+      "protocol",
+      `${describe(request)} was redirected with ${status}, which would lose the request`,
+    );
+  }
+  return target;
+}

@@ -1,0 +1,114 @@
+import type { Clock } from "../../../../clock.ts";
+import { BmcError } from "../../../../contract/bmc-error.ts";
+import type { Logger } from "../../../../logger.ts";
+import { textOf } from "../../../../text-of.ts";
+import type { Account } from "./basic-authorization.ts";
+import { answerError } from "./errors.ts";
+import { describe, type HttpAnswer, type HttpClient, localPath } from "./http-client.ts";
+import { SessionResource } from "./schema.ts";
+
+const SESSIONS = "/redfish/v1/SessionService/Sessions";
+/** For what must be tidied up after the caller has given up. */
+const CLEAN_UP_MS = 3_000;
+
+export interface LoginContext {
+  readonly http: HttpClient;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** A session on the BMC (DSP0266 section 13.3.4). Whoever logs in logs out: BMCs hold 8 to 16 of them. */
+export class LoginSession {
+  readonly #context: LoginContext;
+  readonly #path: string | undefined;
+  readonly token: string;
+
+  private constructor(context: LoginContext, token: string, path: string | undefined) {
+    this.#context = context;
+    this.token = token;
+    this.#path = path;
+  }
+
+  /**
+   * Logs in. When `signal` aborts meanwhile, the answer is still awaited for a short time, as the BMC may
+   * have made a session that only the answer names; it is then ended and the signal's reason thrown.
+   */
+  static async open(context: LoginContext, account: Account, signal: AbortSignal): Promise<LoginSession> {
+    signal.throwIfAborted();
+    const patience = new AbortController();
+    let timer: NodeJS.Timeout | undefined;
+    const onAbort = () => {
+      timer = setTimeout(() => patience.abort(signal.reason), CLEAN_UP_MS);
+    };
+    signal.addEventListener("abort", onAbort, { once: true });
+    try {
+      const session = await login(context, account, patience.signal);
+      if (signal.aborted) {
+        await session.close();
+        throw signal.reason;
+      }
+      return session;
+    } catch (error) {
+      if (error instanceof BmcError && error.uncertain) {
+        context.log.warn({}, "login response lost: BMC may keep a session until it expires");
+      }
+      // Whatever the login came to, an abort is what the caller has to hear of.
+      signal.throwIfAborted();
+      throw error;
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", onAbort);
+    }
+  }
+
+  static of(context: LoginContext, token: string, path: string | undefined): LoginSession {
+    return new LoginSession(context, token, path);
+  }
+
+  /** Logs out within a few seconds. Never throws. */
+  async close(): Promise<void> {
+    const { http, log } = this.#context;
+    if (this.#path === undefined) {
+      log.warn({}, "BMC session not closed: login response names no session");
+      return;
+    }
+    try {
+      const headers = { "x-auth-token": this.token };
+      const answer = await http.exchange(
+        { method: "DELETE", path: this.#path, headers },
+        AbortSignal.timeout(CLEAN_UP_MS),
+      );
+      // Gone already is what was wanted.
+      if (answer.status >= 300 && ![401, 404].includes(answer.status)) {
+        log.warn({ status: answer.status }, "BMC session not closed: BMC refused");
+      }
+    } catch (error) {
+      log.warn({ reason: textOf(error) }, "BMC session not closed");
+    }
+  }
+}
+
+async function login(context: LoginContext, account: Account, signal: AbortSignal): Promise<LoginSession> {
+  const body = { UserName: account.username, Password: account.password };
+  const request = { method: "POST", path: SESSIONS, body } as const;
+  const answer = await context.http.exchange(request, signal);
+  if (answer.status >= 300) {
+    const error = answerError(answer, request, context.clock.now());
+    // Whatever the status says, it answers a login.
+    throw error.class === "auth"
+      ? new BmcError("auth", error.message, { cause: error, refused: "login" })
+      : error;
+  }
+  const token = answer.headers["x-auth-token"];
+  if (!token)
+    throw new BmcError("protocol", `${describe(request)} answered ${answer.status} without X-Auth-Token`);
+  return LoginSession.of(context, token, sessionPath(answer, context.http.origin));
+}
+
+function sessionPath(answer: HttpAnswer, origin: string): string | undefined {
+  const body = SessionResource.safeParse(answer.body);
+  return (
+    localPath(answer.headers["location"], origin) ??
+    localPath(body.success ? body.data["@odata.id"] : undefined, origin)
+  );
+}

@@ -1,0 +1,107 @@
+import type * as z from "zod/mini";
+import type { Clock } from "../../../../clock.ts";
+import { BmcError } from "../../../../contract/bmc-error.ts";
+import { oneLine } from "../../../../contract/result.ts";
+import { defined } from "../../../../defined.ts";
+import type { Authentication } from "./authentication.ts";
+import { answerError } from "./errors.ts";
+import { readEtag } from "./etag.ts";
+import { type HttpAnswer, type HttpClient, type HttpRequest, localPath } from "./http-client.ts";
+
+/** A resource as it was read. */
+export interface Resource<T> {
+  readonly path: string;
+  readonly value: T;
+  readonly etag: string | undefined;
+}
+
+/** Requests to one BMC with its credentials. */
+export class Service {
+  readonly #http: HttpClient;
+  readonly #authentication: Authentication;
+  readonly #clock: Clock;
+
+  constructor(http: HttpClient, authentication: Authentication, clock: Clock) {
+    this.#http = http;
+    this.#authentication = authentication;
+    this.#clock = clock;
+  }
+
+  /** Reads a resource. Throws what the BMC answered, or `protocol` when it is not what `schema` describes. */
+  async get<T extends z.ZodMiniType>(
+    path: string,
+    schema: T,
+    signal: AbortSignal,
+  ): Promise<Resource<z.infer<T>>> {
+    const answer = await this.send({ method: "GET", path }, signal);
+    if (answer.status !== 200) throw this.refusal(answer, { method: "GET", path });
+    return this.#resource(answer, schema);
+  }
+
+  /** Like `get`, but undefined when there is no such resource. */
+  async find<T extends z.ZodMiniType>(
+    path: string,
+    schema: T,
+    signal: AbortSignal,
+    maxBytes?: number,
+  ): Promise<Resource<z.infer<T>> | undefined> {
+    const request = { method: "GET", path, ...defined({ maxBytes }) } as const;
+    const answer = await this.send(request, signal);
+    if (answer.status === 404 || answer.status === 410) return undefined;
+    if (answer.status !== 200) throw this.refusal(answer, { method: "GET", path });
+    return this.#resource(answer, schema);
+  }
+
+  /** Sends a request whatever its answer; only refused credentials throw. */
+  async send(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
+    let answer = await this.#authorised(request, signal);
+    if (await this.#authentication.renewed(answer)) {
+      answer = await this.#authorised(request, signal);
+      await this.#authentication.renewed(answer);
+    }
+    if (answer.status === 401 || answer.status === 403) throw this.refusal(answer, request);
+    return answer;
+  }
+
+  /** A refusal as a typed error. */
+  refusal(answer: HttpAnswer, request: Pick<HttpRequest, "method" | "path" | "body">): BmcError {
+    return answerError(answer, request, this.#clock.now());
+  }
+
+  /** The path of a link on this BMC; undefined when it leads elsewhere. */
+  localPath(link: string | undefined): string | undefined {
+    return localPath(link, this.#http.origin);
+  }
+
+  async #authorised(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
+    const credentials = await this.#authentication.headers(signal);
+    return await this.#http.exchange({ ...request, headers: { ...request.headers, ...credentials } }, signal);
+  }
+
+  #resource<T extends z.ZodMiniType>(answer: HttpAnswer, schema: T): Resource<z.infer<T>> {
+    return parseResource(answer.path, answer.body, schema, answer.headers["etag"]);
+  }
+}
+
+/** A resource out of an answer's body or an expanded collection. Throws `protocol` when it is something else. */
+export function parseResource<T extends z.ZodMiniType>(
+  path: string,
+  body: unknown,
+  schema: T,
+  etagHeader?: string,
+): Resource<z.infer<T>> {
+  const parsed = schema.safeParse(body);
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    const where = issue?.path.join(".") || "the answer";
+    const message = `GET ${path} answered something else than expected: ${where}: ${issue?.message}`;
+    throw new BmcError("protocol", oneLine(message));
+  }
+  return { path, value: parsed.data, etag: readEtag(etagHeader, etagProperty(body)) };
+}
+
+function etagProperty(body: unknown): string | undefined {
+  if (typeof body !== "object" || body === null || !("@odata.etag" in body)) return undefined;
+  const etag = body["@odata.etag"];
+  return typeof etag === "string" ? etag : undefined;
+}

@@ -1,0 +1,101 @@
+import type { Session } from "../../shared/bmc/operations/provider.ts";
+import type { DriverName, Drivers } from "../../shared/bmc/operations/table.ts";
+import { Secret } from "../../shared/secret.ts";
+
+type Calls<Driver> = {
+  [Method in keyof Driver as NonNullable<Driver[Method]> extends (...given: never[]) => unknown
+    ? Method
+    : never]-?: (driver: Driver, signal: AbortSignal) => unknown;
+};
+
+const BOOT = { device: "pxe", persistent: false, mode: "uefi" } as const;
+const IMAGE = { url: "http://192.0.2.1/x.iso" };
+const USER = {
+  id: "/redfish/v1/AccountService/Accounts/3",
+  name: "eve",
+  role: "operator",
+  enabled: true,
+} as const;
+const PASSWORD = new Secret("canary-new");
+const NTP = { enabled: true, servers: ["a"] };
+
+/** A call of every method of every driver. A missing one is a type error here. */
+const CALLS: { readonly [Name in DriverName]: Calls<Drivers[Name]> } = {
+  power: {
+    read: (power, signal) => power.read(signal),
+    plan: (power, signal) => power.plan("cycle", signal),
+    send: (power, signal) => power.send("off", signal),
+  },
+  boot: {
+    read: (boot, signal) => boot.read(signal),
+    plan: (boot, signal) => boot.plan(BOOT, signal),
+    write: (boot, signal) => boot.write(BOOT, signal),
+  },
+  manager: {
+    plan: (manager, signal) => manager.plan("cold", signal),
+    reset: (manager, signal) => manager.reset("cold", signal),
+    info: (manager, signal) => manager.info(signal),
+    clockMs: (manager, signal) => manager.clockMs(signal),
+  },
+  ntp: {
+    read: (ntp, signal) => ntp.read(signal),
+    plan: (ntp, signal) => ntp.plan(NTP, signal),
+    write: (ntp, signal) => ntp.write(NTP, signal),
+  },
+  media: {
+    read: (media, signal) => media.read(signal),
+    plan: (media, signal) => media.plan(IMAGE, signal),
+    insert: (media, signal) => media.insert(IMAGE, signal),
+    eject: (media, signal) => media.eject(signal),
+  },
+  users: {
+    checkUser: (users) => users.checkUser?.(USER),
+    checkRights: (users) => users.checkRights?.(),
+    list: (users, signal) => users.list(signal),
+    create: (users, signal) => users.create({ name: "eve", password: PASSWORD, role: "operator" }, signal),
+    change: (users, signal) => users.change(USER, { password: PASSWORD, role: "readonly" }, signal),
+    remove: (users, signal) => users.remove(USER, signal),
+    tryPassword: (users, signal) => users.tryPassword(USER, PASSWORD, signal),
+  },
+  sel: {
+    list: (sel, signal) => sel.list(signal),
+    count: (sel, signal) => sel.count(signal),
+    plan: (sel, signal) => sel.plan(signal),
+    clear: (sel, signal) => sel.clear(signal),
+  },
+  inventory: { read: (inventory, signal) => inventory.read(signal) },
+  sol: {
+    offered: (sol, signal) => sol.offered(signal),
+    active: (sol, signal) => sol.active(signal),
+    deactivate: (sol, signal) => sol.deactivate(signal),
+  },
+  nmi: {
+    offered: (nmi, signal) => nmi.offered(signal),
+    plan: (nmi, signal) => nmi.plan(signal),
+    send: (nmi, signal) => nmi.send(signal),
+  },
+  screenshot: {
+    offered: (screenshot, signal) => screenshot.offered(signal),
+    plan: (screenshot, signal) => screenshot.plan(signal),
+    take: (screenshot, signal) => screenshot.take(signal),
+  },
+};
+
+/** The calls of these drivers, by a name such as `power.read`. */
+export function driverCalls(
+  names: readonly DriverName[],
+): ReadonlyMap<string, (session: Session, signal: AbortSignal) => unknown> {
+  return new Map(names.flatMap((name) => callsOf(name)));
+}
+
+function callsOf<Name extends DriverName>(name: Name) {
+  const calls: Readonly<Record<string, (driver: Drivers[Name], signal: AbortSignal) => unknown>> =
+    CALLS[name];
+  return Object.entries(calls).map(([method, call]) => {
+    const onSession = (session: Session, signal: AbortSignal) => {
+      const driver: Session[Name] = session[name];
+      return driver ? call(driver as Drivers[Name], signal) : undefined;
+    };
+    return [`${name}.${method}`, onSession] as const;
+  });
+}

@@ -1,0 +1,61 @@
+import { describe, expect, it } from "vitest";
+import type { LogFields, Logger } from "../../../../shared/logger.ts";
+import { describeMachine } from "../../../../worker/machines/cluster/described-machine.ts";
+import { indexMachines } from "../../../../worker/machines/cluster/machine-index.ts";
+import { machineWarnings } from "../../../../worker/machines/cluster/machine-warnings.ts";
+import { WarningLog } from "../../../../worker/machines/cluster/warning-log.ts";
+import { machine, NAMESPACE } from "./inventory-lab.ts";
+
+/** What is said of Machines with these connections. */
+function warningsOn(connections: Readonly<Record<string, Readonly<Record<string, unknown>>>>) {
+  const machines = Object.entries(connections).flatMap(([name, connection]) => {
+    return describeMachine(machine(name, connection), { name, namespace: NAMESPACE }) ?? [];
+  });
+  const objects = {
+    ...{ machines, hardware: [], references: [] },
+    findMachine: () => undefined,
+    machinesUnseen: undefined,
+  };
+  return machineWarnings(indexMachines(objects, { sources: ["machines"], allNamespaces: false }));
+}
+
+function collector() {
+  const said: [message: string, fields: LogFields][] = [];
+  const say = (fields: LogFields, message: string) => void said.push([message, fields]);
+  const log: Logger = { debug: say, info: say, warn: say, error: say };
+  return { said, warnings: new WarningLog(log) };
+}
+
+describe("warnings on machines", () => {
+  it("are made once as long as they stay the same, and again when they come back", () => {
+    const { said, warnings } = collector();
+    const strange = { "node-1": { newcomer: true } };
+    const line = [
+      "unknown machine options ignored",
+      {
+        machine: "node-1",
+        object: "Machine tink-system/node-1",
+        options: ["spec.connection.newcomer"],
+      },
+    ];
+
+    warnings.say(warningsOn(strange));
+    warnings.say(warningsOn(strange));
+    expect(said).toEqual([line]);
+    warnings.say(warningsOn({ "node-1": {} }));
+    warnings.say(warningsOn(strange));
+    expect(said).toEqual([line, line]);
+  });
+
+  it("are made anew when the reason is another one", () => {
+    const { said, warnings } = collector();
+
+    warnings.say(warningsOn({ "node-1": { host: "a b" } }));
+    warnings.say(warningsOn({ "node-1": { host: "h", port: 70_000 } }));
+
+    expect(said.map(([, fields]) => fields["reason"])).toEqual([
+      "Machine tink-system/node-1: spec.connection.host must be only a name or address",
+      "Machine tink-system/node-1: spec.connection.port is not a port, 1 to 65535",
+    ]);
+  });
+});

@@ -1,0 +1,165 @@
+import { describe, expect, it } from "vitest";
+import { containerSpec, isContainerOf } from "../../../../worker/runtime/docker/spec.ts";
+import { launchName } from "../../../../worker/runtime/launch-name.ts";
+import type { LaunchTerms } from "../../../../worker/runtime/runtime.ts";
+import { canary, scriptedRequest } from "../launch-request.ts";
+
+const options = { worker: "w" };
+
+describe("the container of an action", () => {
+  it.each([undefined, "", "root", "0", "0:0", "root:wheel"])(
+    "is non-root when the image's user is %j",
+    (user) => {
+      expect(containerSpec(scriptedRequest([]).request, user, options).User).toBe("65532:65532");
+    },
+  );
+
+  it.each(["65532", "app", "1000:0"])("keeps the image's own user %j", (user) => {
+    expect(containerSpec(scriptedRequest([]).request, user, options).User).toBeUndefined();
+  });
+
+  it("has no privilege, whatever the action asks for", () => {
+    const { HostConfig } = containerSpec(scriptedRequest([]).request, undefined, options);
+
+    expect(HostConfig).toMatchObject({
+      Privileged: false,
+      CapDrop: ["ALL"],
+      SecurityOpt: ["no-new-privileges"],
+      ReadonlyRootfs: true,
+      AutoRemove: false,
+      RestartPolicy: { Name: "no" },
+      MemorySwap: HostConfig.Memory,
+    });
+  });
+
+  it("holds no secret and tells the action to read its stdin, which a template cannot change", () => {
+    const action = { environment: { BMC_CONNECTION_FILE: "/etc/passwd", MODE: "soft" } };
+
+    const spec = containerSpec(scriptedRequest([], { connected: true, action }).request, undefined, options);
+
+    expect(spec.Env).toEqual(["BMC_CONNECTION_FILE=-", "MODE=soft"]);
+    expect(spec).toMatchObject({ OpenStdin: true, StdinOnce: true });
+    expect(JSON.stringify(spec)).not.toContain(canary);
+  });
+
+  it("opens no stdin for an action without a connection", () => {
+    const spec = containerSpec(scriptedRequest([]).request, undefined, options);
+
+    expect(spec).toMatchObject({ OpenStdin: false, StdinOnce: false, Env: [] });
+  });
+
+  it("takes network, PID namespace, volumes and arguments from the action, and the entrypoint from the image", () => {
+    const action = {
+      networkNamespace: "host",
+      pidNamespace: "host",
+      volumes: ["/data:/data:ro"],
+      command: ["--verbose"],
+    };
+
+    const spec = containerSpec(scriptedRequest([], { action }).request, undefined, options);
+
+    expect(spec.HostConfig).toMatchObject({
+      NetworkMode: "host",
+      PidMode: "host",
+      Binds: ["/data:/data:ro"],
+    });
+    expect(spec.Cmd).toEqual(["--verbose"]);
+    expect(spec).not.toHaveProperty("Entrypoint");
+  });
+
+  it("has a log of bounded size that the engine can read back, whatever its default driver is", () => {
+    const { LogConfig } = containerSpec(scriptedRequest([]).request, undefined, options).HostConfig;
+
+    expect(LogConfig).toEqual({ Type: "json-file", Config: { "max-size": "16m", "max-file": "2" } });
+  });
+
+  it("has limits that are options", () => {
+    const limits = {
+      worker: "w",
+      memoryBytes: 1_000,
+      cpus: 0.5,
+      pids: 7,
+      network: "bmc",
+      user: "7:7",
+      init: true,
+    };
+
+    const spec = containerSpec(scriptedRequest([]).request, undefined, limits);
+
+    expect(spec.HostConfig).toMatchObject({
+      Memory: 1_000,
+      NanoCpus: 500_000_000,
+      PidsLimit: 7,
+      NetworkMode: "bmc",
+      Init: true,
+    });
+    expect(spec.User).toBe("7:7");
+  });
+});
+
+describe("the terms that the policy sets", () => {
+  const limits = { worker: "w", memoryBytes: 1_000, cpus: 0.5, pids: 7 };
+  const specOn = (terms: LaunchTerms, user?: string) =>
+    containerSpec({ ...scriptedRequest([]).request, terms }, user, limits);
+
+  it("go before the options, each by itself", () => {
+    expect(specOn({ memoryBytes: 2_000, cpus: 0.25, pids: 3 }).HostConfig).toMatchObject({
+      Memory: 2_000,
+      MemorySwap: 2_000,
+      NanoCpus: 250_000_000,
+      PidsLimit: 3,
+    });
+    expect(specOn({ pids: 3 }).HostConfig).toMatchObject({
+      Memory: 1_000,
+      NanoCpus: 500_000_000,
+      PidsLimit: 3,
+    });
+    expect(specOn({ pull: "never" })).toMatchObject({
+      User: "65532:65532",
+      HostConfig: { Privileged: false, CapDrop: ["ALL"], SecurityOpt: ["no-new-privileges"], PidsLimit: 7 },
+    });
+  });
+
+  it("alone make a container privileged, with the image's own user and within the limits", () => {
+    const spec = specOn({ privileged: true }, "root");
+
+    expect(spec.User).toBeUndefined();
+    expect(spec.HostConfig).toMatchObject({
+      Privileged: true,
+      CapDrop: [],
+      SecurityOpt: [],
+      ReadonlyRootfs: true,
+      Memory: 1_000,
+      PidsLimit: 7,
+    });
+  });
+});
+
+describe("the name of a container", () => {
+  const { action } = scriptedRequest([]).request;
+
+  it("is the same for the same workflow and action, and another for any other", () => {
+    expect(launchName({ ...action })).toBe(launchName(action));
+    expect(launchName({ ...action, actionId: "other" })).not.toBe(launchName(action));
+    expect(launchName({ ...action, workflowId: "other" })).not.toBe(launchName(action));
+  });
+
+  it.each(["Power off!", "", "ä", "-".repeat(300), "a".repeat(300)])(
+    "is one an engine takes for %j",
+    (name) => {
+      const made = launchName({ ...action, name });
+
+      expect(made).toMatch(/^[a-zA-Z0-9][a-zA-Z0-9_.-]+$/);
+      expect(made.length).toBeLessThanOrEqual(63);
+    },
+  );
+
+  it("belongs to an action by workflow, agent and action, whatever the worker's host was called", () => {
+    const { Labels } = containerSpec(scriptedRequest([], { action }).request, undefined, options);
+
+    expect(isContainerOf(action, Labels)).toBe(true);
+    expect(isContainerOf({ ...action, actionId: "other" }, Labels)).toBe(false);
+    expect(isContainerOf({ ...action, agentId: "other" }, Labels)).toBe(false);
+    expect(isContainerOf(action, {})).toBe(false);
+  });
+});

@@ -1,0 +1,23 @@
+import type { LogFields } from "../../shared/logger.ts";
+
+export interface NameChanges {
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+}
+
+/** A log line has at most so many names. */
+const MOST_NAMES = 20;
+
+export function machineFields({ added, removed }: NameChanges): LogFields {
+  return { machinesAdded: shortened(added), machinesRemoved: shortened(removed) };
+}
+
+export function laneFields({ added, removed }: NameChanges): LogFields {
+  return { lanesAdded: shortened(added), lanesRemoved: shortened(removed) };
+}
+
+function shortened(names: readonly string[]): readonly string[] {
+  return names.length <= MOST_NAMES
+    ? names
+    : [...names.slice(0, MOST_NAMES), `${names.length - MOST_NAMES} more`];
+}

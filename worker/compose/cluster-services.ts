@@ -1,0 +1,96 @@
+import type { Clock } from "../../shared/clock.ts";
+import type { Logger } from "../../shared/logger.ts";
+import type { Action, ActionId } from "../action/action.ts";
+import type { ClusterFacts, Observer } from "../action/observer.ts";
+import type { Waking } from "../action/waking.ts";
+import type { ExecutionConfig, RuntimeConfig, WorkerConfig } from "../config/worker-config.ts";
+import type { StateDirectory } from "../journal/state-directory.ts";
+import type { LaneControl } from "../lanes/worker.ts";
+import { agentIdsOf } from "../machines/agent-id.ts";
+import type { AuthGate } from "../machines/auth-gate.ts";
+import type { Inventory } from "../machines/inventory.ts";
+import type { SecretCommands } from "../machines/secret-commands.ts";
+import type { ActionLibrary } from "../runtime/action-library.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import type { ActionSource, StatusSink, Transport } from "../source/source.ts";
+import { type Locks, MachineLocks } from "../turns/machine-locks.ts";
+
+/** A cluster that the settings use. What implements this is in `cluster/`; nothing else of Kubernetes is needed here. */
+export interface OpenedCluster {
+  runtime(options: ClusterRuntimeOptions): Runtime;
+  /** For `pbnj-worker start`. */
+  services(options: ServiceOptions): ClusterServices;
+  /** For `pbnj-worker run`: the machines of the inventory file and of the cluster. */
+  inventory(config: ExecutionConfig, log: Logger, stop: AbortSignal): Promise<Inventory>;
+  close(): Promise<void>;
+}
+
+export interface ClusterRuntimeOptions {
+  readonly config: ExecutionConfig;
+  readonly pods: RuntimeConfig & { readonly kind: "kubernetes" };
+  readonly state: StateDirectory | undefined;
+  readonly library: ActionLibrary;
+  readonly log: Logger;
+}
+
+export interface ServiceOptions {
+  readonly config: WorkerConfig;
+  /** The machines of the inventory file. */
+  readonly file: Inventory;
+  readonly transport: Transport;
+  readonly state: StateDirectory;
+  readonly library: ActionLibrary;
+  readonly authGate: AuthGate;
+  readonly secretCommands: SecretCommands;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** What a worker gets from a cluster, if it uses one: machines, locks, lanes, and sources of actions. */
+export interface ClusterServices {
+  readonly inventory: Inventory;
+  readonly locks: Locks;
+  readonly observer: Partial<Observer>;
+  /** The agent IDs that this worker polls for. */
+  agentIds(): readonly string[];
+  sourceOf(agentId: string): ActionSource;
+  sinkOf(action: Pick<ActionId, "agentId">): StatusSink;
+  /** Undefined if the lane polls all the time. */
+  wakingOf(agentId: string): Waking | undefined;
+  /** As `ExecutorOptions.isOurs`. */
+  isOurs(action: Pick<Action, "agentId">): boolean;
+  /** As `ExecutorOptions.cancelOf`. */
+  cancelOf(action: ActionId): AbortSignal | undefined;
+  facts?(): ClusterFacts;
+  /** The inventory file was reloaded. */
+  machinesChanged(): void;
+  /** Runs until the signal aborts. Never rejects. */
+  run(lanes: LaneControl, stop: AbortSignal): Promise<void>;
+  /** Resolves when the lanes may start. Never rejects. */
+  ready(stop: AbortSignal): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Every agent ID of the machines in an inventory, and the fixed ones. */
+export function allAgentIds({ fixedAgentIds, agentIdPattern }: WorkerConfig, inventory: Inventory) {
+  return agentIdsOf(fixedAgentIds, agentIdPattern, inventory.machines());
+}
+
+/** Everything from the inventory file and the tink server. */
+export function withoutCluster({ config, file, transport }: ServiceOptions): ClusterServices {
+  return {
+    inventory: file,
+    locks: new MachineLocks(),
+    observer: {},
+    agentIds: () => allAgentIds(config, file),
+    sourceOf: () => transport,
+    sinkOf: () => transport,
+    wakingOf: () => undefined,
+    isOurs: () => true,
+    cancelOf: () => undefined,
+    machinesChanged: () => undefined,
+    run: async () => undefined,
+    ready: async () => undefined,
+    close: async () => undefined,
+  };
+}

@@ -1,0 +1,249 @@
+import { hostname } from "node:os";
+import type { Clock } from "../../../shared/clock.ts";
+import { defined } from "../../../shared/defined.ts";
+import type { Logger } from "../../../shared/logger.ts";
+import { version } from "../../../shared/version.ts";
+import type { ActionId } from "../../action/action.ts";
+import type { ClusterFacts, Observer } from "../../action/observer.ts";
+import type { Waking } from "../../action/waking.ts";
+import type { Cluster } from "../../cluster/client/cluster.ts";
+import type { ObjectName } from "../../cluster/client/kinds.ts";
+import { BmcLeases } from "../../cluster/sharing/bmc-leases.ts";
+import { LaneShares } from "../../cluster/sharing/lane-shares.ts";
+import { WakeUp } from "../../cluster/wake-up/wake-up.ts";
+import type { KubernetesConfig, WorkerConfig } from "../../config/worker-config.ts";
+import type { LaneControl } from "../../lanes/worker.ts";
+import { agentIdOf } from "../../machines/agent-id.ts";
+import { ClusterInventory, type MachineChanges } from "../../machines/cluster/cluster-inventory.ts";
+import { CombinedInventory } from "../../machines/combined-inventory.ts";
+import type { Inventory } from "../../machines/inventory.ts";
+import { PowerReader } from "../../observe/status/power-reader.ts";
+import { openRufio, type Rufio } from "../../source/rufio/rufio.ts";
+import type { ActionSource, Poll, StatusSink, Transport } from "../../source/source.ts";
+import { type Locks, MachineLocks } from "../../turns/machine-locks.ts";
+import { laneFields, machineFields } from "../change-fields.ts";
+import { allAgentIds, type ClusterServices, type ServiceOptions } from "../cluster-services.ts";
+
+export interface KubernetesServicesOptions extends ServiceOptions {
+  readonly cluster: Cluster;
+  readonly kubernetes: KubernetesConfig;
+}
+
+/** How long a starting worker waits for its machines, and for the list of Workflows. */
+const READY_MS = 30_000;
+const WAKE_READY_MS = 5_000;
+const LOOK_MS = 20;
+
+/** Everything that a worker uses of a cluster, apart from running actions there. */
+export class KubernetesServices implements ClusterServices {
+  readonly inventory: Inventory;
+  readonly locks: Locks;
+  readonly #config: WorkerConfig;
+  readonly #transport: Transport;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #machines: ClusterInventory | undefined;
+  readonly #wakeUp: WakeUp | undefined;
+  readonly #shares: LaneShares | undefined;
+  readonly #leases: BmcLeases | undefined;
+  readonly #power: PowerReader | undefined;
+  readonly #rufio: Rufio | undefined;
+  /** From `run` on. */
+  #lanes: LaneControl | undefined;
+
+  constructor(options: KubernetesServicesOptions) {
+    const { authGate, cluster, config, file, kubernetes, library, secretCommands, state } = options;
+    const { clock, log, transport } = options;
+    this.#config = config;
+    this.#transport = transport;
+    this.#clock = clock;
+    this.#log = log;
+    const watchNamespace = kubernetes.watchNamespace ?? cluster.namespace;
+    const allNamespaces = watchNamespace === "*";
+    const machineName = ({ namespace, name }: ObjectName) => (allNamespaces ? `${name}.${namespace}` : name);
+
+    if (kubernetes.inventory.length > 0) {
+      this.#machines = new ClusterInventory({
+        cluster,
+        sources: kubernetes.inventory,
+        watchNamespace,
+        clock,
+        log,
+        onChange: (changes) => this.#clusterMachinesChanged(changes),
+      });
+    }
+    this.inventory = this.#machines ? new CombinedInventory({ file, cluster: this.#machines, log }) : file;
+
+    if (kubernetes.wakeUp) {
+      const namespace = allNamespaces ? undefined : watchNamespace;
+      this.#wakeUp = new WakeUp({ cluster, namespace, clock, log });
+    }
+
+    if (kubernetes.sharing) {
+      this.#shares = new LaneShares({
+        cluster,
+        group: kubernetes.sharing.group,
+        // The pod's name for people; the ID of the state directory makes it unique.
+        member: `${hostname()}-${state.id.slice(0, 8)}`,
+        agentIds: () => allAgentIds(config, this.inventory),
+        onOwned: () => this.#ownershipChanged(),
+        clock,
+        log,
+      });
+      this.#leases = new BmcLeases({ cluster, shares: this.#shares, clock, log });
+    }
+    this.locks = this.#leases ?? new MachineLocks();
+
+    if (kubernetes.rufio) {
+      const { inventory, locks } = this;
+      const power = new PowerReader({ inventory, actions: library, locks, authGate, secretCommands });
+      this.#power = power;
+      this.#rufio = openRufio({
+        cluster,
+        config: kubernetes.rufio,
+        watchNamespace,
+        version,
+        clock,
+        log,
+        machineName,
+        // The replica with a Machine's lane also does Rufio's work at it.
+        owns: (key) => this.#owns(agentIdOf(config.agentIdPattern, machineName(machineOf(key)))),
+        readPower: (machine, signal) => power.read(machine, signal),
+      });
+    }
+  }
+
+  get observer(): Partial<Observer> {
+    return this.#rufio?.observer ?? {};
+  }
+
+  agentIds(): readonly string[] {
+    const owned = allAgentIds(this.#config, this.inventory).filter((agentId) => this.#owns(agentId));
+    return [...owned, ...(this.#rufio?.agentIds ?? [])];
+  }
+
+  sourceOf(agentId: string): ActionSource {
+    const rufio = this.#rufioOf(agentId);
+    if (rufio) return rufio.source;
+    return this.#shares ? this.#guarded(this.#transport) : this.#transport;
+  }
+
+  sinkOf({ agentId }: Pick<ActionId, "agentId">): StatusSink {
+    return this.#rufioOf(agentId)?.sink ?? this.#transport;
+  }
+
+  wakingOf(agentId: string): Waking | undefined {
+    return this.#rufioOf(agentId)?.waking ?? this.#wakeUp;
+  }
+
+  /** Rufio's sink decides about Rufio's actions itself. */
+  isOurs({ agentId }: Pick<ActionId, "agentId">): boolean {
+    return this.#rufioOf(agentId) !== undefined || this.#owns(agentId);
+  }
+
+  cancelOf(action: ActionId): AbortSignal | undefined {
+    return this.#rufio?.cancelOf(action) ?? this.#wakeUp?.cancelOf(action);
+  }
+
+  facts(): ClusterFacts {
+    const machines = this.#machines?.state();
+    const sources = machines?.sources ?? [];
+    const watches = Object.entries(this.#rufio?.state().watches ?? {});
+    const shares = this.#shares?.state();
+    return {
+      problems: [
+        ...sources.flatMap(({ resource, state, reason }) =>
+          state === "failing" ? [`${resource}: ${reason ?? "cannot be watched"}`] : [],
+        ),
+        ...watches.flatMap(([resource, state]) =>
+          state.kind === "failing" ? [`Rufio's ${resource}: ${state.error.message}`] : [],
+        ),
+      ],
+      unusableMachines: machines?.unusable.length ?? 0,
+      ...(shares && {
+        replicas: defined({
+          valid: shares.valid,
+          members: shares.members,
+          ownedShards: shares.ownedShards,
+          problem: shares.problem,
+        }),
+      }),
+    };
+  }
+
+  machinesChanged(): void {
+    this.#shares?.agentIdsChanged();
+  }
+
+  async run(lanes: LaneControl, stop: AbortSignal): Promise<void> {
+    this.#lanes = lanes;
+    const parts = [this.#machines, this.#wakeUp, this.#rufio, this.#shares, this.#leases];
+    await Promise.all(parts.map((part) => part?.run(stop)));
+  }
+
+  async ready(stop: AbortSignal): Promise<void> {
+    await Promise.all([this.#inventoryReady(stop), this.#wakeUpReady(stop)]);
+  }
+
+  async close(): Promise<void> {
+    await this.#power?.close();
+    await this.#leases?.close();
+  }
+
+  #clusterMachinesChanged(changes: MachineChanges): void {
+    this.machinesChanged();
+    const lanes = this.#lanes?.setAgentIds(this.agentIds());
+    const fields = { ...machineFields(changes), ...(lanes && laneFields(lanes)) };
+    this.#log.info(fields, "cluster machines updated");
+  }
+
+  /** As `LaneSharesOptions.onOwned`. */
+  async #ownershipChanged(): Promise<void> {
+    this.#lanes?.setAgentIds(this.agentIds());
+    await this.#lanes?.removedPollsEnded();
+    this.#rufio?.ownershipChanged();
+  }
+
+  #owns(agentId: string): boolean {
+    return this.#shares?.owns(agentId) ?? true;
+  }
+
+  #rufioOf(agentId: string): Rufio | undefined {
+    return this.#rufio?.agentIds.includes(agentId) ? this.#rufio : undefined;
+  }
+
+  /** Drops what another replica may own by now: this process may have been suspended for a while. */
+  #guarded(source: ActionSource): ActionSource {
+    return {
+      servesSeveral: () => source.servesSeveral(),
+      next: async (agentId, signal, inFlight) => {
+        if (!this.#owns(agentId)) return NOT_OURS;
+        const poll = await source.next(agentId, signal, inFlight);
+        return poll.kind === "action" && !this.#owns(agentId) ? NOT_OURS : poll;
+      },
+    };
+  }
+
+  async #inventoryReady(stop: AbortSignal): Promise<void> {
+    const bound = AbortSignal.any([stop, AbortSignal.timeout(READY_MS)]);
+    const synced = await this.#machines?.synced(bound);
+    if (synced?.ok === false && !stop.aborted) {
+      this.#log.warn({ reason: synced.reason }, "cluster machines not loaded yet");
+    }
+  }
+
+  async #wakeUpReady(stop: AbortSignal): Promise<void> {
+    const endMs = this.#clock.monotonicMs() + WAKE_READY_MS;
+    while (this.#wakeUp?.isStarting && !stop.aborted && this.#clock.monotonicMs() < endMs) {
+      await this.#clock.sleep(LOOK_MS, stop).catch(() => undefined);
+    }
+  }
+}
+
+const NOT_OURS: Poll = { kind: "idle", reason: "another replica has the agent ID" };
+
+/** The Machine of a key `rufio/<namespace>/<name>`. */
+function machineOf(key: string): ObjectName {
+  const [, namespace = "", name = ""] = key.split("/");
+  return { namespace, name };
+}

@@ -1,0 +1,36 @@
+import { randomUUID } from "node:crypto";
+import { parseImageReference } from "../../action/image-reference.ts";
+import { Cluster } from "../../cluster/client/cluster.ts";
+import type { KubernetesConfig } from "../../config/worker-config.ts";
+import { KubernetesRuntime } from "../../runtime/kubernetes/kubernetes-runtime.ts";
+import type { OpenedCluster } from "../cluster-services.ts";
+import { KubernetesServices } from "./kubernetes-services.ts";
+import { runInventory } from "./run-inventory.ts";
+
+/**
+ * Reads how to reach the cluster, and sends nothing yet. Rejects with a `KubernetesError`. This module is imported lazily: a
+ * worker without a cluster loads nothing of Kubernetes.
+ */
+export async function openKubernetes(kubernetes: KubernetesConfig): Promise<OpenedCluster> {
+  const cluster = await Cluster.open(kubernetes);
+  return {
+    runtime({ config, pods, state, library, log }) {
+      const group = kubernetes.sharing?.group;
+      return new KubernetesRuntime({
+        cluster,
+        pods,
+        owner: group ?? state?.id ?? randomUUID(),
+        shared: group !== undefined,
+        log,
+        stopGraceMs: config.stopGraceMs,
+        isIdempotent: async (image) => {
+          const name = parseImageReference(image)?.name;
+          return name !== undefined && ((await library.find(name))?.idempotent ?? false);
+        },
+      });
+    },
+    services: (options) => new KubernetesServices({ ...options, cluster, kubernetes }),
+    inventory: ({ inventory: file }, log, stop) => runInventory({ file, kubernetes, cluster, log }, stop),
+    close: () => cluster.close(),
+  };
+}

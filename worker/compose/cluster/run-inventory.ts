@@ -1,0 +1,46 @@
+import { systemClock } from "../../../shared/clock.ts";
+import type { Logger } from "../../../shared/logger.ts";
+import type { Cluster } from "../../cluster/client/cluster.ts";
+import type { KubernetesConfig } from "../../config/worker-config.ts";
+import { ClusterInventory } from "../../machines/cluster/cluster-inventory.ts";
+import { CombinedInventory } from "../../machines/combined-inventory.ts";
+import type { Inventory } from "../../machines/inventory.ts";
+
+export interface RunInventoryOptions {
+  /** The machines of the inventory file. */
+  readonly file: Inventory;
+  readonly kubernetes: KubernetesConfig;
+  readonly cluster: Cluster;
+  readonly log: Logger;
+}
+
+const MACHINES_MS = 30_000;
+
+/**
+ * The inventory of `pbnj-worker run`: the machines of the file and, if the settings say so, of the cluster. A run has no
+ * namespace, so that it may use the machines of all.
+ */
+export async function runInventory(
+  { file, kubernetes, cluster, log }: RunInventoryOptions,
+  stop: AbortSignal,
+): Promise<Inventory> {
+  if (kubernetes.inventory.length === 0) return file;
+  const machines = new ClusterInventory({
+    cluster,
+    log,
+    clock: systemClock,
+    sources: kubernetes.inventory,
+    watchNamespace: kubernetes.watchNamespace ?? cluster.namespace,
+    onChange: () => undefined,
+  });
+  void machines.run(stop);
+  const synced = await machines.synced(AbortSignal.any([stop, AbortSignal.timeout(MACHINES_MS)]));
+  if (!synced.ok) log.warn({ reason: synced.reason }, "cluster machines not loaded yet");
+  const all = new CombinedInventory({ file, cluster: machines, log });
+  return {
+    machines: () => all.machines(),
+    find: (name) => all.find(name),
+    resolveConnection: (machine, reading) => all.resolveConnection(machine, reading),
+    mountedConnection: (machine, namespace) => all.mountedConnection(machine, namespace),
+  };
+}

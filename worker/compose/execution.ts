@@ -1,0 +1,79 @@
+import { redactor } from "../../shared/secret-forms.ts";
+import type { Action } from "../action/action.ts";
+import { noObserver, type Observer } from "../action/observer.ts";
+import type { ExecutionConfig } from "../config/worker-config.ts";
+import type { Target } from "../execution/admit.ts";
+import { Executor, type ExecutorOptions } from "../execution/executor.ts";
+import { Reporter } from "../execution/report.ts";
+import { AuthGate } from "../machines/auth-gate.ts";
+import type { Inventory } from "../machines/inventory.ts";
+import { type ResolvedMachine, resolveMachine } from "../machines/resolve-machine.ts";
+import { SecretCommands } from "../machines/secret-commands.ts";
+import type { Catalogue } from "../policy/catalogue.ts";
+import { decide, decideMachine } from "../policy/decide.ts";
+import { launchTerms } from "../policy/launch-terms.ts";
+import type { Policy } from "../policy/policy.ts";
+import { isTrusted } from "../policy/trust-rule.ts";
+import type { StatusSink } from "../source/source.ts";
+import { ActionSlots } from "../turns/action-slots.ts";
+import { MachineLocks } from "../turns/machine-locks.ts";
+
+/** `pbnj-worker run` uses the defaults of the optional ones. */
+export interface ExecutionOptions
+  extends Pick<ExecutorOptions, "runtime" | "journal" | "log" | "clock">,
+    Partial<Pick<ExecutorOptions, "locks" | "slots" | "authGate" | "secretCommands">>,
+    Partial<Pick<ExecutorOptions, "isOurs" | "cancelOf" | "traceEnvironment">> {
+  readonly catalogue: Catalogue;
+  readonly inventory: Inventory;
+  readonly policy: () => Policy;
+  readonly sink: StatusSink;
+  readonly observer?: Observer;
+}
+
+/** Builds what takes actions from policy to report. */
+export function composeExecutor(config: ExecutionConfig, options: ExecutionOptions): Executor {
+  const { catalogue, inventory, policy, sink, observer = noObserver, ...given } = options;
+  const { clock, log, runtime, secretCommands = new SecretCommands() } = given;
+  return new Executor({
+    locks: new MachineLocks(),
+    slots: new ActionSlots(config.maxActions),
+    authGate: new AuthGate(clock),
+    isOurs: () => true,
+    traceEnvironment: () => ({}),
+    ...given,
+    observer,
+    secretCommands,
+    permit: (action) => decide(policy(), catalogue, action),
+    locate: (action) => locate(action, inventory, policy(), config.agentIdPattern),
+    reporter: new Reporter({ sink, clock, log, maxBackoffMs: config.backoffMaxIntervalMs, observer }),
+    redactorOf: async (name, signal) => {
+      const machine = inventory.find(name);
+      if (!machine) throw new Error(`the inventory no longer has ${name}`);
+      const { secretNamespace } = runtime;
+      // The worker cannot redact secrets that it never read; actions redact them themselves.
+      if (secretNamespace !== undefined && inventory.mountedConnection?.(machine, secretNamespace)) {
+        return redactor({});
+      }
+      return redactor(await inventory.resolveConnection(machine, { commands: secretCommands, signal }));
+    },
+    defaultTimeoutMs: config.defaultActionTimeoutMs,
+  });
+}
+
+/** The machine of an action. An image that the policy does not trust gets no credentials. */
+function locate(action: Action, inventory: Inventory, policy: Policy, agentIdPattern: string): Target {
+  const located = resolveMachine(action, inventory, agentIdPattern, (machine) =>
+    decideMachine(policy, action, machine),
+  );
+  if (!located.ok) return located;
+  const terms = launchTerms(policy, action.image);
+  return isTrusted(policy, action.image) ? { ...located, terms } : { ...placeOf(located), terms };
+}
+
+function placeOf(located: ResolvedMachine & { readonly ok: true }): Target & { readonly ok: true } {
+  return {
+    ok: true,
+    ...("machine" in located && { machine: located.machine }),
+    ...("lockKey" in located && { lockKey: located.lockKey }),
+  };
+}

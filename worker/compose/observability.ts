@@ -1,0 +1,77 @@
+import type { Clock } from "../../shared/clock.ts";
+import type { Logger } from "../../shared/logger.ts";
+import { textOf } from "../../shared/text-of.ts";
+import { type Observer, observers, type WorkerFacts } from "../action/observer.ts";
+import type { WatchedFile } from "../config/reload.ts";
+import type { WorkerConfig } from "../config/worker-config.ts";
+import type { TraceEnvironment } from "../execution/launch.ts";
+import { ActionLogs } from "../observe/action-log/action-logs.ts";
+import { Health, longestWaitMs } from "../observe/health/health.ts";
+import { Access } from "../observe/http/access.ts";
+import type { HttpListener } from "../observe/http/http-listener.ts";
+import type { Route } from "../observe/http/route.ts";
+import { serveHttp } from "../observe/http/serve-http.ts";
+import { Metrics } from "../observe/metrics/metrics.ts";
+import { openStatusPage } from "../observe/status/status-page.ts";
+import { openTracing } from "../observe/tracing/tracing.ts";
+
+/** Status page, metrics, health, action logs and traces. */
+export interface Observability {
+  readonly observer: Observer;
+  /** To reload when they change. */
+  readonly watchedFiles: readonly WatchedFile[];
+  readonly traceEnvironment: TraceEnvironment;
+  /** Starts the HTTP listener. Rejects when a configured address is not available. */
+  serve(facts: WorkerFacts): Promise<void>;
+  /** Flushes for a few seconds at most. Never rejects. */
+  close(): Promise<void>;
+}
+
+export interface ObservabilityOptions {
+  readonly log: Logger;
+  readonly clock: Clock;
+  readonly actionNames: readonly string[];
+}
+
+/** Opens nothing that can fail: `serve` does. */
+export function composeObservability(
+  config: Pick<WorkerConfig, "http" | "actionLog" | "server" | "backoffMaxIntervalMs">,
+  { log, clock, actionNames }: ObservabilityOptions,
+): Observability {
+  const actionLogs = config.actionLog && new ActionLogs({ ...config.actionLog, clock, log });
+  const statusPage = config.http && openStatusPage({ clock });
+  const metrics = config.http && new Metrics({ clock, actionNames });
+  const health = config.http && new Health({ clock, longestWaitMs: longestWaitMs(config) });
+  const tracing = openTracing(process.env, { log, clock });
+  const access = config.http && new Access(config.http.files);
+  let listener: HttpListener | undefined;
+  return {
+    observer: observers(
+      [statusPage, metrics, health, actionLogs, tracing].flatMap((part) => (part ? [part.observer] : [])),
+      logFailure(log),
+    ),
+    watchedFiles: access?.watchedFiles() ?? [],
+    traceEnvironment: (action) => tracing?.environmentOf(action) ?? {},
+    async serve(facts) {
+      const routes: readonly Route[] = [
+        ...(metrics && health ? [metrics.route(facts, health)] : []),
+        ...(health?.routes(facts) ?? []),
+        ...(statusPage?.routes(facts) ?? []),
+      ];
+      if (config.http) listener = await serveHttp(config.http, routes, log, access);
+      actionLogs?.start();
+      await tracing?.start();
+    },
+    async close() {
+      statusPage?.close();
+      await listener?.close();
+      metrics?.close();
+      await Promise.all([actionLogs?.close(), tracing?.close()]);
+    },
+  };
+}
+
+/** For `observers`. */
+export function logFailure(log: Logger): (thrown: unknown) => void {
+  return (thrown) => log.error({ error: textOf(thrown) }, "observer failed");
+}

@@ -1,0 +1,122 @@
+import { type Clock, systemClock } from "../../shared/clock.ts";
+import { defined } from "../../shared/defined.ts";
+import type { Logger } from "../../shared/logger.ts";
+import { noObserver, type Observer, observers } from "../action/observer.ts";
+import { reloadFiles, type WatchedFile } from "../config/reload.ts";
+import type { WorkerConfig } from "../config/worker-config.ts";
+import { readTextFile } from "../document/read-text-file.ts";
+import type { TraceEnvironment } from "../execution/launch.ts";
+import type { ActionJournal } from "../journal/journal.ts";
+import type { StateDirectory } from "../journal/state-directory.ts";
+import { type LaneControl, Worker } from "../lanes/worker.ts";
+import { AuthGate } from "../machines/auth-gate.ts";
+import { SecretCommands } from "../machines/secret-commands.ts";
+import type { SelfProgram } from "../runtime/self-program.ts";
+import { connectServer } from "../source/server/connect-server.ts";
+import { ActionSlots } from "../turns/action-slots.ts";
+import { laneFields } from "./change-fields.ts";
+import { type OpenedCluster, type ServiceOptions, withoutCluster } from "./cluster-services.ts";
+import { composeExecutor } from "./execution.ts";
+import { logFailure } from "./observability.ts";
+import { RuleFiles } from "./rule-files.ts";
+import { composeRuntime } from "./runtime.ts";
+
+export interface WorkerOptions {
+  readonly log: Logger;
+  readonly own: SelfProgram;
+  readonly state: StateDirectory;
+  readonly journal: ActionJournal;
+  readonly clock?: Clock;
+  readonly observer?: Observer;
+  readonly traceEnvironment?: TraceEnvironment;
+  /** Besides inventory and policy. */
+  readonly watchedFiles?: readonly WatchedFile[];
+  /** Set if the configuration uses a cluster. */
+  readonly cluster?: OpenedCluster | undefined;
+}
+
+/** Builds the worker of `pbnj-worker start`. Opens nothing yet. */
+export function composeWorker(config: WorkerConfig, options: WorkerOptions): Worker {
+  const { log, own, state, journal, clock = systemClock, cluster, watchedFiles = [] } = options;
+  const { library } = own;
+  const maxBackoffMs = config.backoffMaxIntervalMs;
+  const rules = new RuleFiles(config);
+  const policy = () => rules.policy;
+  const transport = connectServer({ ...config.server, clock, log, maxBackoffMs });
+  const runtime = composeRuntime(config, { log, own, state, policy, cluster });
+  const authGate = new AuthGate(clock);
+  const secretCommands = new SecretCommands();
+  const serviceOptions: ServiceOptions = {
+    config,
+    file: rules.inventory,
+    transport,
+    state,
+    library,
+    authGate,
+    secretCommands,
+    clock,
+    log,
+  };
+  const services = cluster ? cluster.services(serviceOptions) : withoutCluster(serviceOptions);
+  const { inventory, locks } = services;
+  const observer = observers([options.observer ?? noObserver, services.observer], logFailure(log));
+  const slots = new ActionSlots(config.maxActions);
+  const executor = composeExecutor(config, {
+    catalogue: library,
+    inventory,
+    policy,
+    sink: { report: (status, signal) => services.sinkOf(status.action).report(status, signal) },
+    runtime,
+    slots,
+    locks,
+    authGate,
+    secretCommands,
+    isOurs: (action) => services.isOurs(action),
+    cancelOf: (action) => services.cancelOf(action),
+    journal,
+    log,
+    clock,
+    observer,
+    ...defined({ traceEnvironment: options.traceEnvironment }),
+  });
+  const reload = async (lanes: LaneControl, stop: AbortSignal) => {
+    if (config.reloadIntervalMs === 0) return;
+    const ruleFiles = rules.watched({
+      machinesChanged() {
+        services.machinesChanged();
+        return laneFields(lanes.setAgentIds(services.agentIds()));
+      },
+      inventoryTouched() {
+        if (authGate.retryNow()) log.info({}, "inventory file touched, retrying refused credentials");
+      },
+    });
+    const files = [...ruleFiles, ...watchedFiles];
+    const intervalMs = config.reloadIntervalMs;
+    await reloadFiles({ files, intervalMs, readFile: readTextFile, clock, log, observer }, stop);
+  };
+  return new Worker({
+    agentIds: () => services.agentIds(),
+    transport,
+    sourceOf: (agentId) => services.sourceOf(agentId),
+    wakingOf: (agentId) => services.wakingOf(agentId),
+    runtime,
+    executor,
+    observer,
+    facts: {
+      machines: () => inventory.machines().map(({ name }) => name),
+      agentIds: () => services.agentIds(),
+      slots: () => slots,
+      unfinished: () => journal.unfinished().length,
+      connected: () => transport.connected(),
+      checkRuntime: (signal) => runtime.check(signal),
+      ...defined({ cluster: services.facts?.bind(services) }),
+    },
+    clock,
+    log,
+    maxBackoffMs,
+    shutdownGraceMs: config.shutdownGraceMs,
+    backgroundTasks: [(lanes, stop) => services.run(lanes, stop), reload],
+    ready: (stop) => services.ready(stop),
+    close: () => services.close(),
+  });
+}

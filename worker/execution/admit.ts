@@ -1,0 +1,178 @@
+import type { Connection } from "../../shared/contract/connection.ts";
+import { defined } from "../../shared/defined.ts";
+import { textOf } from "../../shared/text-of.ts";
+import type { Action, Outcome } from "../action/action.ts";
+import { actionKey } from "../action/action-key.ts";
+import { fieldsOf } from "../action/action-status.ts";
+import { hooksOf } from "../action/hooks.ts";
+import { type Observer, seenAction } from "../action/observer.ts";
+import { type JournalEntry, statusOf } from "../journal/entry.ts";
+import type { ConnectionReading, MountedConnection } from "../machines/inventory.ts";
+import { failedLaunch } from "../runtime/outcome.ts";
+import type { LaunchTerms } from "../runtime/runtime.ts";
+import { newEntry, notRecorded, type RecorderOptions } from "./action-recorder.ts";
+import type { Conclusion } from "./conclude.ts";
+import type { FinalReports } from "./final-reports.ts";
+import type { Reporter } from "./report.ts";
+import type { StopSignals } from "./stop-signals.ts";
+
+/** Whether an action may run, or the rule that denies it. */
+export type Permission = { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
+
+/** Which machine an action is for, if it may use it. */
+export type Target =
+  | {
+      readonly ok: true;
+      /** The machine's name; absent if the action brings its own connection or needs none. */
+      readonly machine?: string;
+      /** The BMC, whatever name it has; absent if there is none. */
+      readonly lockKey?: string;
+      readonly terms?: LaunchTerms;
+      /** Reads the credentials, anew at every launch. Rejects with a reason of one line, or the signal's. */
+      connect?(reading: ConnectionReading): Promise<Connection>;
+      /** Replaces `connect` if the action can get the secrets without the worker. */
+      mounted?(namespace: string): MountedConnection | undefined;
+    }
+  | { readonly ok: false; readonly reason: string };
+
+export type AllowedTarget = Target & { readonly ok: true };
+
+/** What to do with an action that the server serves. */
+export type Admitted =
+  | { readonly kind: "new" }
+  /** `damage` is the problem of its journal entry; `entry` is then made from what the server says. */
+  | { readonly kind: "adopt"; readonly entry: JournalEntry; readonly damage?: string }
+  | { readonly kind: "skip" };
+
+export interface AdmissionOptions {
+  readonly permit: (action: Action) => Permission;
+  readonly locate: (action: Action) => Target;
+  readonly recording: RecorderOptions;
+  readonly reports: FinalReports;
+  readonly reporter: Reporter;
+  readonly conclusion: Conclusion;
+  readonly observer: Pick<Observer, "action">;
+}
+
+type Acknowledged = JournalEntry & { phase: "acknowledged" };
+
+/** If the server still serves an action that it knows has ended, its cache is stale by seconds. */
+const STALE_PAUSE_MS = 1_000;
+/** How long a cache may serve an action whose end was acknowledged. */
+const STALE_AT_MOST_MS = 15_000;
+/** For repeating a report; it is repeated again if the server serves the action again. */
+const REPEAT_MS = 5_000;
+
+/** The first step: is the action known, and may it run? */
+export class Admission {
+  readonly #options: AdmissionOptions;
+
+  constructor(options: AdmissionOptions) {
+    this.#options = options;
+  }
+
+  /** Decides by the pending reports and the journal. */
+  async admit(action: Action, signals: StopSignals): Promise<Admitted> {
+    const { recording, reports } = this.#options;
+    const { journal } = recording;
+    const key = actionKey(action);
+    if (!(await reports.mayBegin(action, journal.find(key) === undefined))) return { kind: "skip" };
+    const known = journal.find(key);
+    if (known && known.phase !== "acknowledged") return { kind: "adopt", entry: known };
+    if (known && this.#isSameRun(known, action)) {
+      await this.#skipDuplicate(known, action, signals);
+      return { kind: "skip" };
+    }
+    if (known && !(await this.#forget(known, signals))) return { kind: "skip" };
+    const damage = journal.damageOf(key);
+    if (damage === undefined) return { kind: "new" };
+    const target = this.targetOf(action);
+    // Adopted even if it may not run now. Its machine is then unknown, and so are its secrets.
+    const entry = target.ok ? newEntry(recording, action, target) : newEntry(recording, action, {}, true);
+    return { kind: "adopt", entry, damage };
+  }
+
+  /** Decides by policy and inventory, for the action and each of its hooks. */
+  targetOf(action: Action): Target {
+    const target = this.#targetOf(action);
+    if (!target.ok) return target;
+    for (const hook of hooksOf(action)) {
+      const other = this.#targetOf(hook.action);
+      if (!other.ok) return { ok: false, reason: `${hook.name}: ${other.reason}` };
+      if (other.lockKey !== target.lockKey) {
+        return { ok: false, reason: `${hook.name}: is for another machine than the action` };
+      }
+    }
+    return target;
+  }
+
+  accepted(action: Action, { machine }: AllowedTarget): void {
+    const { observer, recording } = this.#options;
+    const at = new Date(recording.clock.now());
+    observer.action({ kind: "taken", action: seenAction(action), ...defined({ machine }), at });
+  }
+
+  /** A denied action starts and fails, as the server expects of every action. */
+  async refuse(action: Action, reason: string, signals: StopSignals): Promise<Outcome | undefined> {
+    const { conclusion, observer, recording, reporter } = this.#options;
+    recording.log.warn({ ...fieldsOf(action), image: action.image, reason }, "action refused");
+    const now = new Date(recording.clock.now());
+    observer.action({ kind: "refused", action: seenAction(action), reason, at: now });
+    const outcome = failedLaunch("usage", reason, now, now);
+    const status = { action, state: "running", startedAt: now, message: "running" } as const;
+    if ((await reporter.running(status, signals.stop)) !== "acknowledged") return undefined;
+    await conclusion.refused(action, outcome, now, signals.cancel);
+    return outcome;
+  }
+
+  #targetOf(action: Action): Target {
+    const { locate, permit } = this.#options;
+    const permission = permit(action);
+    return permission.allowed ? locate(action) : { ok: false, reason: permission.reason };
+  }
+
+  /**
+   * Whether the server serves the run whose end it acknowledged. A recreated workflow may have the same IDs: it is another run
+   * if the server has no start of it, unless it is served so soon that it may come from a stale cache.
+   */
+  #isSameRun({ key, action }: Acknowledged, { begun }: Action): boolean {
+    return !action.idMayReturn || begun === true || this.#isRecent(key);
+  }
+
+  #isRecent(key: string): boolean {
+    return this.#options.recording.journal.ageMs(key) < STALE_AT_MOST_MS;
+  }
+
+  /** Repeats the report of an action whose end the server acknowledged and which it serves again. */
+  async #skipDuplicate(entry: Acknowledged, served: Action, { stop }: StopSignals): Promise<void> {
+    const { recording, reporter } = this.#options;
+    const { clock, journal, log } = recording;
+    const fields = { ...fieldsOf(entry.action, entry.machine), state: entry.end.state };
+    if (entry.action.idMayReturn && this.#isRecent(entry.key)) {
+      log.debug(fields, "stale action skipped: server cache is behind");
+      return;
+    }
+    log.warn(fields, "duplicate action skipped: already ended");
+    // A recreated workflow that has not begun must not get the end of the previous one.
+    if (!entry.action.idMayReturn || served.begun) await reporter.within(REPEAT_MS, statusOf(entry), stop);
+    try {
+      // Renewed, so that it is not forgotten while the server serves it.
+      await journal.write({ ...entry, acknowledgedAt: new Date(clock.now()).toISOString() });
+    } catch (thrown) {
+      log.error({ ...fields, error: textOf(thrown) }, "journal write failed: action end not recorded");
+    }
+    await clock.sleep(STALE_PAUSE_MS, stop).catch(() => undefined);
+  }
+
+  /** Forgets a run before another one with the same IDs begins. Resolves to false if that cannot be written. */
+  async #forget({ key, action, machine }: Acknowledged, { stop }: StopSignals): Promise<boolean> {
+    const { recording } = this.#options;
+    try {
+      await recording.journal.remove(key);
+      return true;
+    } catch (thrown) {
+      await notRecorded(recording, thrown, fieldsOf(action, machine), stop);
+      return false;
+    }
+  }
+}

@@ -1,0 +1,200 @@
+import { defined } from "../../shared/defined.ts";
+import { type Redactor, redactor } from "../../shared/secret-forms.ts";
+import { textOf } from "../../shared/text-of.ts";
+import type { Outcome } from "../action/action.ts";
+import { fieldsOf, type LogFields } from "../action/action-status.ts";
+import { bootTime, msBetween, parseBootTime } from "../action/boot-time.ts";
+import { type Observer, seenAction } from "../action/observer.ts";
+import { type JournalEntry, statusOf } from "../journal/entry.ts";
+import { failedLaunch, nothingToRemove } from "../runtime/outcome.ts";
+import type { Adoption, EndedAction, Runtime } from "../runtime/runtime.ts";
+import type { Turns } from "../turns/turns.ts";
+import { ActionOutput } from "./action-output.ts";
+import { ActionRecorder, type RecorderOptions } from "./action-recorder.ts";
+import type { Conclusion } from "./conclude.ts";
+import type { LearnedHints } from "./learned-hints.ts";
+import type { OrphanSweep } from "./orphan-sweep.ts";
+import type { StopSignals } from "./stop-signals.ts";
+
+/** Redacts a machine's secrets. Rejects when they cannot be read, and with the signal's reason. */
+export type RedactorOf = (machine: string, signal: AbortSignal) => Promise<Redactor>;
+
+export interface AdopterOptions {
+  readonly runtime: Runtime;
+  readonly turns: Turns;
+  readonly conclusion: Conclusion;
+  readonly recording: RecorderOptions;
+  readonly sweep: Pick<OrphanSweep, "done">;
+  readonly hints: LearnedHints;
+  readonly redactorOf: RedactorOf;
+  readonly observer: Pick<Observer, "action" | "spans">;
+}
+
+interface Adopting {
+  readonly entry: JournalEntry;
+  readonly recorder: ActionRecorder;
+  readonly fields: LogFields;
+  /** The problem of the journal entry, if it is damaged. */
+  readonly damage: string | undefined;
+}
+
+const READ_SECRETS_MS = 15_000;
+const WITHHELD = "[withheld: the machine's credentials cannot be read, so they cannot be redacted]";
+
+/** Replaces all text. */
+const withheld: Redactor = Object.assign(() => WITHHELD, {
+  lines: () => ({ take: () => WITHHELD, gap: () => undefined }),
+});
+
+/** After a failure the server serves the action again. */
+const RETRY_PAUSE_MS = 5_000;
+
+/** Continues with the actions of an earlier worker, from the step that the journal has. */
+export class Adopter {
+  readonly #options: AdopterOptions;
+
+  constructor(options: AdopterOptions) {
+    this.#options = options;
+  }
+
+  /** Never rejects. With `damage`, the entry was made from what the server says. */
+  async adopt(entry: JournalEntry, signals: StopSignals, damage?: string): Promise<Outcome | undefined> {
+    const { observer, recording } = this.#options;
+    const { clock, log } = recording;
+    const fields = fieldsOf(entry.action, entry.machine);
+    const adopting = { entry, recorder: new ActionRecorder(recording, entry), fields, damage };
+    try {
+      if (entry.phase === "ended") return await this.#report(adopting, statusOf(entry), signals);
+      const inTurn = () => this.#adopt(adopting, signals.cancel);
+      return await this.#options.turns.take(entry, signals.stop, inTurn, { actionKey: entry.key });
+    } catch (thrown) {
+      observer.action({ kind: "returned", action: seenAction(entry.action), at: new Date(clock.now()) });
+      if (signals.stop.aborted) return undefined;
+      log.error({ ...fields, error: textOf(thrown) }, "action adoption failed, retrying when served");
+      await clock.sleep(RETRY_PAUSE_MS, signals.stop).catch(() => undefined);
+      return undefined;
+    }
+  }
+
+  async #report(
+    { entry, recorder, fields }: Adopting,
+    status: ReturnType<typeof statusOf>,
+    { stop, cancel }: StopSignals,
+  ): Promise<undefined> {
+    const { conclusion, recording, sweep, turns } = this.#options;
+    recording.log.info({ ...fields, state: status.state }, "report of an earlier run pending");
+    // Its hook may still run: the machine is free only after the orphan sweep.
+    const free = turns.take(entry, stop, () => sweep.done, { actionKey: entry.key });
+    await conclusion.reportEnd(entry.action, status, sweptAway, { recorder, fields }, cancel);
+    await free;
+    return undefined;
+  }
+
+  async #adopt(adopting: Adopting, cancel: AbortSignal): Promise<Outcome | undefined> {
+    const { conclusion, hints, recording, runtime } = this.#options;
+    const { clock, log } = recording;
+    const { entry, recorder, fields, damage } = adopting;
+    const startedAt = new Date(entry.startedAt);
+    const about = { startedAt, recorder, fields, ...defined({ machine: entry.machine }) };
+    const adoption = await this.#adoption(adopting, cancel);
+    switch (adoption.kind) {
+      case "ended":
+        if (entry.connected) hints.learn(entry.machine, adoption.ended.outcome.result?.hint);
+        return conclusion.conclude(entry.action, adoption.ended, about, cancel);
+      case "not-launched":
+        log.info(fields, "action of an earlier run not launched: server serves it again");
+        await this.#return(adopting);
+        return undefined;
+      case "lost": {
+        const why = damage === undefined ? "" : `the action's journal entry ${damage}; `;
+        const facts = { ...fields, runtime: runtime.name, reason: `${why}${adoption.reason}` };
+        if (adoption.idempotent) {
+          log.warn(facts, "idempotent action of an earlier run lost: server serves it again");
+          await this.#return(adopting);
+          return undefined;
+        }
+        log.warn(facts, "non-idempotent action of an earlier run lost: not run again");
+        const reason = `${facts.reason}; it may have been carried out and is not idempotent, so it is not run again`;
+        const lost = nothingToRemove(failedLaunch("internal", reason, startedAt, new Date(clock.now())));
+        return conclusion.conclude(entry.action, lost, about, cancel);
+      }
+      default:
+        return adoption satisfies never;
+    }
+  }
+
+  async #return({ entry, recorder }: Adopting): Promise<void> {
+    const { observer, recording } = this.#options;
+    await recorder.forget();
+    const at = new Date(recording.clock.now());
+    observer.action({ kind: "returned", action: seenAction(entry.action), at });
+  }
+
+  async #adoption({ entry, fields, damage }: Adopting, cancel: AbortSignal): Promise<Adoption> {
+    const { observer, recording, runtime } = this.#options;
+    const { clock, log } = recording;
+    const { connected, machine, timeoutMs } = entry;
+    const action = seenAction(entry.action);
+    const startedAt = new Date(entry.startedAt);
+    const handle = entry.phase === "launched" ? entry.handle : undefined;
+    if (entry.runtime !== runtime.name) {
+      if (connected && !handle) return { kind: "not-launched" };
+      const reason = `the worker was restarted with the runtime ${runtime.name}, it ran with ${entry.runtime}`;
+      return { kind: "lost", reason, idempotent: false };
+    }
+    observer.action({
+      kind: "started",
+      action,
+      ...defined({ machine }),
+      runtime: entry.runtime,
+      startedAt,
+      timeoutMs,
+      adopted: true,
+    });
+    const redact = await this.#redactor(entry, fields, cancel);
+    const output = new ActionOutput({ action, fields, redact, clock, log, observer });
+    const adoption = await runtime.adopt(
+      {
+        action: entry.action,
+        ...defined({ handle }),
+        ...(damage === undefined ? {} : { damaged: true }),
+        connected,
+        startedAt,
+        clockSetMs: clockSetSince(entry, clock.now()),
+        timeoutMs,
+        ...output.terms,
+      },
+      cancel,
+    );
+    if (adoption.kind !== "ended") return adoption;
+    const { ended } = adoption;
+    return { kind: "ended", ended: { ...ended, outcome: output.complete(ended.outcome) } };
+  }
+
+  /** An image of another vendor may print the connection that the earlier worker gave it. */
+  async #redactor(
+    { connected, machine }: JournalEntry,
+    fields: LogFields,
+    cancel: AbortSignal,
+  ): Promise<Redactor> {
+    if (!connected) return redactor({});
+    if (machine === undefined) return withheld;
+    try {
+      const signal = AbortSignal.any([cancel, AbortSignal.timeout(READ_SECRETS_MS)]);
+      return await this.#options.redactorOf(machine, signal);
+    } catch (thrown) {
+      const facts = { ...fields, error: textOf(thrown) };
+      this.#options.recording.log.warn(facts, "output of an adopted action withheld");
+      return withheld;
+    }
+  }
+}
+
+/** How far the wall clock was set since an action's start; 0 if the host rebooted, or its boot time is not known. */
+function clockSetSince({ startedAt, startedBootTime }: JournalEntry, nowMs: number): number {
+  const tookMs = msBetween(parseBootTime(startedBootTime), bootTime());
+  return tookMs === undefined ? 0 : nowMs - Date.parse(startedAt) - tookMs;
+}
+
+/** The orphan sweep removes what an earlier worker's ended action left. */
+const sweptAway: Pick<EndedAction, "remove"> = { remove: async () => undefined };

@@ -1,0 +1,130 @@
+import type { Clock } from "../../shared/clock.ts";
+import { oneLine } from "../../shared/contract/result.ts";
+import { defined } from "../../shared/defined.ts";
+import type { Logger } from "../../shared/logger.ts";
+import { textOf } from "../../shared/text-of.ts";
+import type { Action, ActionId, ActionStatus, Delivery, Outcome } from "../action/action.ts";
+import { endStatus, type LogFields } from "../action/action-status.ts";
+import { type Observer, seenAction } from "../action/observer.ts";
+import type { EndedAction } from "../runtime/runtime.ts";
+import type { ActionRecorder } from "./action-recorder.ts";
+import type { FinalReports } from "./final-reports.ts";
+
+type EndedId = ActionId & Pick<Action, "image">;
+
+/** What is known of an action when it ends. */
+export interface Concluding {
+  readonly startedAt: Date;
+  readonly recorder: ActionRecorder;
+  readonly fields: LogFields;
+  readonly machine?: string;
+  /**
+   * Runs once the end is recorded: if the worker dies in it, the next one reports the end and does not repeat it. Resolves to
+   * text for the status message.
+   */
+  readonly after?: () => Promise<string>;
+}
+
+export interface ConclusionOptions {
+  readonly reports: FinalReports;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** The runtime's name. */
+  readonly runtime: string;
+  readonly observer: Pick<Observer, "action">;
+}
+
+const REMOVE_TIMEOUT_MS = 30_000;
+
+/** Records an action's end, reports it, and removes its container or process, in this order. */
+export class Conclusion {
+  readonly #options: ConclusionOptions;
+
+  constructor(options: ConclusionOptions) {
+    this.#options = options;
+  }
+
+  async conclude(
+    action: EndedId,
+    ended: EndedAction,
+    { startedAt, recorder, fields, machine, after }: Concluding,
+    cancel: AbortSignal,
+  ): Promise<Outcome> {
+    const { outcome } = ended;
+    this.#logEnd(outcome, startedAt, fields);
+    this.#observeEnd(action, outcome, machine);
+    let status = endStatus(action, outcome, startedAt, machine);
+    await recorder.ended(status);
+    if (after) {
+      status = { ...status, message: oneLine(`${status.message}; ${await after()}`) };
+      await recorder.ended(status);
+    }
+    await this.reportEnd(action, status, ended, { recorder, fields }, cancel);
+    return outcome;
+  }
+
+  /** The end of an action that was not run. */
+  async refused(action: EndedId, outcome: Outcome, startedAt: Date, cancel: AbortSignal): Promise<void> {
+    this.#observeEnd(action, outcome);
+    const status = endStatus(action, outcome, startedAt);
+    const finish = async (delivery: Delivery) => this.#observeDelivery(action, status, delivery);
+    await this.#options.reports.deliver({ status, cancel, finish });
+  }
+
+  /**
+   * Reports a recorded end, and then removes the action. Resolves when that is done, or after a few seconds: the rest goes on in
+   * the background.
+   */
+  async reportEnd(
+    action: EndedId,
+    status: ActionStatus,
+    ended: Pick<EndedAction, "remove">,
+    { recorder, fields }: Pick<Concluding, "recorder" | "fields">,
+    cancel: AbortSignal,
+  ): Promise<void> {
+    const finish = async (delivery: Delivery) => {
+      this.#observeDelivery(action, status, delivery);
+      // Without an acknowledgement it is kept, so that the next worker finds it instead of running it again.
+      if (delivery === "unanswered") return;
+      if (await recorder.acknowledged()) await this.remove(ended, fields);
+    };
+    await this.#options.reports.deliver({ status, cancel, finish });
+  }
+
+  async remove(ended: Pick<EndedAction, "remove">, fields: LogFields): Promise<void> {
+    try {
+      await ended.remove(AbortSignal.timeout(REMOVE_TIMEOUT_MS));
+    } catch (thrown) {
+      this.#options.log.error({ ...fields, error: textOf(thrown) }, "cleanup failed");
+    }
+  }
+
+  #observeDelivery(action: EndedId, status: ActionStatus, delivery: Delivery): void {
+    const { clock, observer } = this.#options;
+    const at = new Date(clock.now());
+    observer.action({ kind: "reported", action: seenAction(action), delivery, status, at });
+  }
+
+  #observeEnd(action: EndedId, outcome: Outcome, machine?: string): void {
+    const { observer, runtime } = this.#options;
+    observer.action({
+      kind: "ended",
+      action: seenAction(action),
+      runtime,
+      outcome,
+      ...defined({ machine }),
+    });
+  }
+
+  #logEnd(outcome: Outcome, startedAt: Date, fields: LogFields): void {
+    const { log } = this.#options;
+    const facts = {
+      ...fields,
+      ...defined({ class: outcome.class, exitCode: outcome.exitCode }),
+      durationMs: outcome.stoppedAt.getTime() - startedAt.getTime(),
+      result: outcome.message,
+    };
+    if (outcome.ok) log.info(facts, "action succeeded");
+    else log.warn(facts, "action failed");
+  }
+}

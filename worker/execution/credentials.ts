@@ -1,0 +1,76 @@
+import { BmcError } from "../../shared/contract/bmc-error.ts";
+import type { Connection } from "../../shared/contract/connection.ts";
+import { defined } from "../../shared/defined.ts";
+import { formatSeconds } from "../../shared/duration.ts";
+import { type Redactor, redactor } from "../../shared/secret-forms.ts";
+import type { Outcome } from "../action/action.ts";
+import type { AuthGate } from "../machines/auth-gate.ts";
+import type { SecretCommands } from "../machines/secret-commands.ts";
+import type { LaunchRequest } from "../runtime/runtime.ts";
+import type { AllowedTarget } from "./admit.ts";
+import type { LearnedHints } from "./learned-hints.ts";
+
+export interface CredentialsOptions {
+  /** The namespace whose Secrets the runtime can mount, if it can. */
+  readonly secretNamespace: string | undefined;
+  readonly authGate: AuthGate;
+  readonly commands: SecretCommands;
+  readonly hints: LearnedHints;
+}
+
+/** What one launch gets, with the hint that earlier actions learned. */
+export interface LaunchCredentials extends Pick<LaunchRequest, "connection" | "mounted"> {
+  /** Redacts the secrets of the connection. */
+  readonly redact: Redactor;
+  /** Remembers whether the BMC refused the credentials. */
+  readonly learn: (outcome: Outcome) => void;
+}
+
+/** The longest time a Node timer can wait; a longer one would fire at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** Reads the credentials of launches. */
+export class Credentials {
+  readonly #options: CredentialsOptions;
+
+  constructor(options: CredentialsOptions) {
+    this.#options = options;
+  }
+
+  /** Reads them within the action's time. Throws a `BmcError`, of class `auth` if the BMC has refused them before. */
+  async read(target: AllowedTarget, timeoutMs: number, cancel: AbortSignal): Promise<LaunchCredentials> {
+    const { authGate, hints, secretNamespace } = this.#options;
+    const { machine, lockKey } = target;
+    const mounted = secretNamespace === undefined ? undefined : target.mounted?.(secretNamespace);
+    const connection = mounted ? undefined : await this.#connect(target, timeoutMs, cancel);
+    const offer = machine && lockKey && connection ? { machine, lockKey, connection } : undefined;
+    const refusal = offer && authGate.refusal(offer);
+    if (refusal !== undefined) throw new BmcError("auth", refusal);
+    const entry = connection ?? mounted?.document;
+    const hint = machine === undefined || !entry ? undefined : hints.find(machine, entry);
+    return {
+      ...defined({
+        connection: connection && { ...connection, ...defined({ hint }) },
+        mounted: mounted && { ...mounted, document: { ...mounted.document, ...defined({ hint }) } },
+      }),
+      redact: redactor(connection ?? {}),
+      learn: (outcome) => offer && authGate.learn(offer, outcome),
+    };
+  }
+
+  async #connect(
+    { connect }: AllowedTarget,
+    timeoutMs: number,
+    cancel: AbortSignal,
+  ): Promise<Connection | undefined> {
+    const deadline = AbortSignal.timeout(Math.min(timeoutMs, LONGEST_TIMER_MS));
+    const signal = AbortSignal.any([cancel, deadline]);
+    try {
+      return await connect?.({ commands: this.#options.commands, signal });
+    } catch (thrown) {
+      if (cancel.aborted) throw new BmcError("cancelled", "cancelled by the worker before it was launched");
+      if (!deadline.aborted) throw thrown;
+      throw new BmcError("timeout", `its credentials were not read within its ${formatSeconds(timeoutMs)}`);
+    }
+  }
+}

@@ -1,0 +1,162 @@
+import { BmcError } from "../../shared/contract/bmc-error.ts";
+import { defined } from "../../shared/defined.ts";
+import type { Action, Outcome } from "../action/action.ts";
+import { fieldsOf, type LogFields } from "../action/action-status.ts";
+import { type Hook, hookFor, hookReport } from "../action/hooks.ts";
+import { type Observer, type SeenAction, seenAction } from "../action/observer.ts";
+import { failedLaunch, nothingToRemove } from "../runtime/outcome.ts";
+import {
+  Detached,
+  type EndedAction,
+  LaunchNotRecorded,
+  type LaunchRequest,
+  NotLaunched,
+  type Runtime,
+} from "../runtime/runtime.ts";
+import { ActionOutput } from "./action-output.ts";
+import { ActionRecorder, newEntry, notRecorded, type RecorderOptions } from "./action-recorder.ts";
+import type { AllowedTarget } from "./admit.ts";
+import type { Conclusion } from "./conclude.ts";
+import type { Credentials, LaunchCredentials } from "./credentials.ts";
+import { LaunchPace } from "./launch-pace.ts";
+import type { LearnedHints } from "./learned-hints.ts";
+import type { Reporter } from "./report.ts";
+import type { StopSignals } from "./stop-signals.ts";
+
+/** Variables that join an action to its trace. */
+export type TraceEnvironment = (action: SeenAction) => Readonly<Record<string, string>>;
+
+export interface LauncherOptions {
+  readonly runtime: Runtime;
+  readonly reporter: Reporter;
+  readonly conclusion: Conclusion;
+  readonly credentials: Credentials;
+  readonly recording: RecorderOptions;
+  readonly hints: LearnedHints;
+  /** As `ExecutorOptions.isOurs`. */
+  readonly isOurs: (action: Action) => boolean;
+  readonly traceEnvironment: TraceEnvironment;
+  readonly observer: Pick<Observer, "action" | "spans">;
+}
+
+/** One run of an action's image: of the action itself, with `onLaunch`, or of a hook. */
+interface Run extends Pick<LaunchRequest, "onLaunch" | "timeoutMs"> {
+  readonly startedAt: Date;
+  readonly fields: LogFields;
+}
+
+/** Runs an action that has its turn, from RUNNING to its end. */
+export class Launcher {
+  readonly #options: LauncherOptions;
+  readonly #pace = new LaunchPace();
+
+  constructor(options: LauncherOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves to undefined if nothing was launched, or if another worker adopts the action. */
+  async launch(action: Action, target: AllowedTarget, signals: StopSignals): Promise<Outcome | undefined> {
+    const { conclusion, hints, observer, recording, reporter, runtime } = this.#options;
+    const { log } = recording;
+    const about = defined({ machine: target.machine });
+    const fields = fieldsOf(action, target.machine);
+    const entry = newEntry(recording, action, target);
+    const { timeoutMs } = entry;
+    const startedAt = new Date(entry.startedAt);
+    let recorder: ActionRecorder | undefined;
+    let ended: EndedAction;
+    try {
+      const begun = await ActionRecorder.begin(recording, entry);
+      recorder = begun;
+      const status = { action, ...about, state: "running", startedAt, message: "running" } as const;
+      const delivery = await reporter.running(status, signals.stop);
+      if (delivery !== "acknowledged") {
+        log.warn({ ...fields, delivery }, "action not started: start report failed");
+        await recorder.forget();
+        return undefined;
+      }
+      log.info({ ...fields, image: action.image, runtime: runtime.name }, "action started");
+      observer.action({
+        kind: "started",
+        action: seenAction(action),
+        ...about,
+        runtime: runtime.name,
+        startedAt,
+        timeoutMs,
+        adopted: false,
+      });
+      await this.#pace.next();
+      const run = { startedAt, timeoutMs, fields, onLaunch: begun.launched.bind(begun) };
+      ended = await this.#run(action, target, run, signals.cancel);
+    } catch (thrown) {
+      if (thrown instanceof Detached) {
+        log.info({ ...fields, runtime: runtime.name }, "detached from action");
+      } else if (thrown instanceof NotLaunched) {
+        await recorder?.forget();
+      } else if (thrown instanceof LaunchNotRecorded) {
+        await recorder?.forget();
+        await notRecorded(recording, thrown, fields, signals.stop);
+      } else throw thrown;
+      return undefined;
+    }
+    // Without a connection, what an image says about a BMC is not from the BMC.
+    if (target.connect) hints.learn(target.machine, ended.outcome.result?.hint);
+    const hook = hookFor(action, ended.outcome);
+    const after = hook && (() => this.#runHook(hook, target, { timeoutMs, fields }, signals.cancel));
+    const concluding = { startedAt, recorder, fields, ...about, ...defined({ after }) };
+    return conclusion.conclude(action, ended, concluding, signals.cancel);
+  }
+
+  /** Reads the credentials and runs the image to its end. */
+  async #run(action: Action, target: AllowedTarget, run: Run, cancel: AbortSignal): Promise<EndedAction> {
+    const { isOurs, observer, recording, runtime, traceEnvironment } = this.#options;
+    const { clock, log } = recording;
+    const { fields, onLaunch, startedAt, timeoutMs } = run;
+    let credentials: LaunchCredentials;
+    try {
+      credentials = await this.#options.credentials.read(target, timeoutMs, cancel);
+    } catch (thrown) {
+      const { class: errorClass, message } = BmcError.from(thrown);
+      return nothingToRemove(failedLaunch(errorClass, message, startedAt, new Date(clock.now())));
+    }
+    const { redact, learn, ...connection } = credentials;
+    // A hook runs in any case: its action was this worker's.
+    if (onLaunch && !isOurs(action)) throw new NotLaunched("another replica has its agent ID");
+    const seen = seenAction(action);
+    const output = new ActionOutput({ action: seen, fields, redact, clock, log, observer });
+    const request = {
+      action,
+      timeoutMs,
+      environment: traceEnvironment(seen),
+      ...connection,
+      ...defined({ terms: target.terms, onLaunch }),
+      ...output.terms,
+    };
+    const ended = await runtime.run(request, cancel);
+    learn(ended.outcome);
+    return { ...ended, outcome: output.complete(ended.outcome) };
+  }
+
+  /**
+   * Runs a hook between the action's end and its report, as the worker of tink 0.12 does: before the report, no other action
+   * begins at the machine. A hook has as much time as the action had; in tink 0.12 it has no limit. Resolves to the hook's part
+   * of the status message.
+   */
+  async #runHook(
+    hook: Hook,
+    target: AllowedTarget,
+    { timeoutMs, fields: actionFields }: Pick<Run, "timeoutMs" | "fields">,
+    cancel: AbortSignal,
+  ): Promise<string> {
+    const { conclusion, recording } = this.#options;
+    const { clock, log } = recording;
+    const fields = { ...actionFields, hook: hook.name };
+    log.info(fields, "hook started");
+    const startedAt = new Date(clock.now());
+    const ended = await this.#run(hook.action, target, { timeoutMs, fields, startedAt }, cancel);
+    const { ok, message } = ended.outcome;
+    log[ok ? "info" : "warn"]({ ...fields, result: message }, ok ? "hook succeeded" : "hook failed");
+    await conclusion.remove(ended, fields);
+    return hookReport(hook, ended.outcome);
+  }
+}

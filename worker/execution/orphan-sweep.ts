@@ -1,0 +1,56 @@
+import { type Backoff, backoffMs } from "../../shared/backoff.ts";
+import type { Clock } from "../../shared/clock.ts";
+import type { Logger } from "../../shared/logger.ts";
+import { textOf } from "../../shared/text-of.ts";
+import type { Need } from "../runtime/orphan.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+
+export interface OrphanSweepOptions {
+  readonly runtime: Runtime;
+  /** By action key, whether what was launched for it still runs, or is needed to know how it ended. */
+  readonly isNeeded: (key: string) => Need;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+const SWEEP_INTERVAL_MS = 60 * 60_000;
+const SWEEP_BACKOFF: Backoff = { firstMs: 1_000, maxMs: 60_000 };
+
+/** Removes orphans: what no worker will adopt. */
+export class OrphanSweep {
+  readonly #options: OrphanSweepOptions;
+  readonly #first = Promise.withResolvers<void>();
+
+  constructor(options: OrphanSweepOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves after the first successful sweep, or when the worker stops. */
+  get done(): Promise<void> {
+    return this.#first.promise;
+  }
+
+  /** Retries with backoff until a sweep succeeds, which a starting engine may delay; then sweeps rarely. Never rejects. */
+  async run(stop: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    for (let failures = 0; !stop.aborted; ) {
+      failures = (await this.#sweep(stop, failures === 0)) ? 0 : failures + 1;
+      if (failures === 0) this.#first.resolve();
+      const pauseMs = failures === 0 ? SWEEP_INTERVAL_MS : backoffMs(SWEEP_BACKOFF, failures);
+      await clock.sleep(pauseMs, stop).catch(() => undefined);
+    }
+    this.#first.resolve();
+  }
+
+  async #sweep(stop: AbortSignal, isFirst: boolean): Promise<boolean> {
+    const { log, runtime, isNeeded } = this.#options;
+    try {
+      const removed = await runtime.sweep(isNeeded, stop);
+      if (removed > 0) log.info({ removed }, "orphans of earlier workers removed");
+      return true;
+    } catch (thrown) {
+      if (isFirst && !stop.aborted) log.warn({ error: textOf(thrown) }, "orphan sweep failed, retrying");
+      return false;
+    }
+  }
+}

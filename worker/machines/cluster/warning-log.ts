@@ -1,0 +1,58 @@
+import type { Logger } from "../../../shared/logger.ts";
+
+/** A problem that the cluster's owners should fix. */
+export type MachineWarning =
+  /** Every action for the machine fails. */
+  | { readonly kind: "unusable"; readonly machine: string; readonly reason: string }
+  | {
+      readonly kind: "unknown-options";
+      readonly machine: string;
+      readonly object: string;
+      readonly options: readonly string[];
+    }
+  /** Its name is invalid or taken. */
+  | { readonly kind: "left-out"; readonly object: string; readonly problem: string }
+  | { readonly kind: "not-served"; readonly resource: string };
+
+/** At a time; a mistake may affect a whole fleet. */
+const MAX_LOGGED = 20;
+
+/** Logs each warning once, and again if it returns. */
+export class WarningLog {
+  readonly #log: Logger;
+  #logged: ReadonlySet<string> = new Set();
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  /** Call with all current warnings. */
+  say(warnings: readonly MachineWarning[]): void {
+    const now = new Map(warnings.map((warning) => [JSON.stringify(warning), warning]));
+    const fresh = [...now].filter(([text]) => !this.#logged.has(text));
+    this.#logged = new Set(now.keys());
+    for (const [, warning] of fresh.slice(0, MAX_LOGGED)) this.#logOne(warning);
+    const others = fresh.length - MAX_LOGGED;
+    if (others > 0) this.#log.warn({ others }, "more invalid Machine objects");
+  }
+
+  #logOne(warning: MachineWarning): void {
+    const { kind, ...fields } = warning;
+    switch (kind) {
+      case "unusable":
+        this.#log.warn(fields, "invalid Machine object");
+        break;
+      case "unknown-options":
+        this.#log.warn(fields, "unknown machine options ignored");
+        break;
+      case "left-out":
+        this.#log.warn(fields, "cluster object skipped");
+        break;
+      case "not-served":
+        this.#log.warn(fields, "CRD not installed");
+        break;
+      default:
+        kind satisfies never;
+    }
+  }
+}

@@ -1,0 +1,35 @@
+import type { StopSignal } from "../../shared/contract/exit-code.ts";
+import type { ActionResult } from "../../shared/contract/result.ts";
+import type { LogLine } from "../action/action.ts";
+
+/** The input of an action that runs without a process. */
+export interface InProcessRequest {
+  /** The whole environment, without the worker's own. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly argv: readonly string[];
+  readonly stdin: string;
+  readonly onLog: (line: LogLine) => void;
+  readonly signal: AbortSignal;
+  /** The signal that a cancelled action reports. */
+  readonly stoppedBy: StopSignal;
+}
+
+/** The end, as a process would report it. */
+export interface InProcessEnd {
+  readonly exitCode: number;
+  readonly result: ActionResult;
+}
+
+/** One of this project's own actions. */
+export interface InProcessAction {
+  /** Whether running it twice leaves the machine as after the first run. */
+  readonly idempotent: boolean;
+  run(request: InProcessRequest): Promise<InProcessEnd>;
+}
+
+export interface ActionLibrary {
+  names(): readonly string[];
+  /** The variables that at least one action reads. */
+  inputNames(): readonly string[];
+  find(name: string): Promise<InProcessAction | undefined>;
+}

@@ -1,0 +1,442 @@
+import type { Clock } from "../../../shared/clock.ts";
+import { ErrorClass } from "../../../shared/contract/error-class.ts";
+import { type StopReason, waitUntilDeadline } from "../../../shared/deadline.ts";
+import { formatSeconds } from "../../../shared/duration.ts";
+import type { Logger } from "../../../shared/logger.ts";
+import { textOf } from "../../../shared/text-of.ts";
+import { withTimeout } from "../../../shared/timeout.ts";
+import type { Outcome } from "../../action/action.ts";
+import type { Cluster } from "../../cluster/client/cluster.ts";
+import { FLOOD_GRACE_MS, type WrittenOutput } from "../log-stream.ts";
+import { failedLaunch } from "../outcome.ts";
+import { type OutputOptions, outputOptions } from "../runtime.ts";
+import { followLog, readTail } from "./follow-log.ts";
+import type { JobClient } from "./job-client.ts";
+import { ANNOTATION } from "./labels.ts";
+import { type ObservedJob, type ObservedPod, type StopCause, stopCauseOf } from "./objects.ts";
+import { PodOutput } from "./output.ts";
+import { concludePod, concludeVanished, terminationResult } from "./pod-outcome.ts";
+import { disruptionOf, reasonText } from "./pod-problems.ts";
+import { isPodOver, type PodState, podState } from "./pod-state.ts";
+import type { JobObservation, JobSnapshot } from "./watched-jobs.ts";
+
+/** How long the rest of the log may take after the container has ended. */
+const DRAIN_MS = 5_000;
+/** The same for an action that exceeds its budget; after that only the last lines are read. */
+const FLOOD_DRAIN_MS = 500;
+/** How long a pod may take to be gone after its grace period. */
+const STOPPED_WAIT_MS = 30_000;
+/** How long to retry stopping an action while the API is unavailable. */
+const STOP_BOUND_MS: Readonly<Record<StopCause, number>> = {
+  timeout: 600_000,
+  "not-started": 120_000,
+  cancelled: 60_000,
+};
+/** How long a Job may take to show why its pod was deleted. */
+const JOB_END_WAIT_MS = 5_000;
+/** The least time for an adopted Job whose start timeout is over. */
+const LEAST_START_MS = 5_000;
+const EVENTS_MS = 10_000;
+
+export interface FollowOptions extends OutputOptions {
+  readonly cluster: Cluster;
+  readonly client: JobClient;
+  readonly job: ObservedJob;
+  readonly observation: JobObservation;
+  readonly timeoutMs: number;
+  readonly startTimeoutMs: number;
+  readonly stopGraceMs: number;
+  /** When it was unsuspended, by the monotonic clock; absent for an adopted Job. */
+  readonly launchedMs?: number;
+  /** How far the wall clock was set forward since the start. */
+  readonly clockSetMs: number;
+  /** Why it must not run although it may have been unsuspended. */
+  readonly failure?: string;
+  /** Called if the worker has no right to read logs. */
+  readonly onLogForbidden: (reason: string) => void;
+  /** Aborts when the worker detaches from the Job, which keeps running. */
+  readonly detached: AbortSignal;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** The end of a Job's action. */
+export interface FollowedJob {
+  readonly outcome: Outcome;
+  /** Its pod, if another container in it still runs. */
+  readonly livePod: ObservedPod | undefined;
+}
+
+interface StartFailure {
+  readonly class: ErrorClass;
+  readonly text: string;
+}
+
+/**
+ * Follows an unsuspended Job to the end of its action, stops it at its start timeout, its timeout, or when `signal`
+ * aborts, and collects its output. Rejects only with the reason of `detached`.
+ */
+export async function followJob(options: FollowOptions, signal: AbortSignal): Promise<FollowedJob> {
+  return new JobFollower(options).follow(signal);
+}
+
+class JobFollower {
+  readonly #options: FollowOptions;
+  readonly #output: PodOutput;
+  readonly #reading = new AbortController();
+  #log: Promise<void> | undefined;
+  /** Why the worker stopped it. */
+  #stopped: StopCause | undefined;
+  #startFailure: StartFailure | undefined;
+  #hasRun = false;
+  /** Why the API could not stop it. */
+  #stopFailure: string | undefined;
+
+  constructor(options: FollowOptions) {
+    this.#options = options;
+    this.#output = new PodOutput(outputOptions(options));
+  }
+
+  async follow(signal: AbortSignal): Promise<FollowedJob> {
+    const { detached } = this.#options;
+    try {
+      const toStop = this.#knownStop() ?? (await this.#untilEnd(signal));
+      if (toStop !== undefined) await this.#stop(toStop);
+      const state = await this.#settle();
+      const stopReason = await this.#stopReason(state);
+      if (state.kind !== "ended") return this.#withoutEnd(stopReason);
+      const { pod, termination } = state;
+      const written = await this.#drain(termination.message);
+      // If the worker itself stopped it, the deletion is not a disruption.
+      const ownPod = this.#stopped === undefined ? pod : { ...pod, isBeingDeleted: false, isGone: false };
+      const { timeoutMs, clock } = this.#options;
+      const nowMs = clock.now();
+      const outcome = concludePod({ pod: ownPod, termination, stopReason, written, timeoutMs, nowMs });
+      return { outcome, livePod: isPodOver(pod) ? undefined : pod };
+    } finally {
+      this.#reading.abort(detached.reason);
+    }
+  }
+
+  /** What the launch or an earlier worker has decided. */
+  #knownStop(): StopCause | undefined {
+    const { job, failure } = this.#options;
+    if (failure !== undefined) {
+      this.#startFailure = { class: "internal", text: failure };
+      return "not-started";
+    }
+    const note = stopCauseOf(job);
+    if (note === "not-started") this.#startFailure = parseStartFailure(job.labels[ANNOTATION.reason]);
+    return note;
+  }
+
+  /** Resolves to why the worker must stop it; undefined if it has ended. */
+  async #untilEnd(signal: AbortSignal): Promise<StopCause | undefined> {
+    const started = await this.#untilStarted(signal);
+    if (started !== "started") return started;
+    const state = podState(this.#options.observation.snapshot);
+    if (state.kind !== "running") return undefined;
+    this.#hasRun = true;
+    this.#readLog();
+    return waitUntilDeadline(this.#remainingMs(state.startedAt), signal, (bound) =>
+      this.#until(({ kind }) => kind === "ended" || kind === "over", bound),
+    );
+  }
+
+  async #untilStarted(signal: AbortSignal): Promise<"started" | StopCause> {
+    const { startTimeoutMs } = this.#options;
+    const boundMs = this.#startBoundMs();
+    let hopeless: StartFailure | undefined;
+    const stopReason = await waitUntilDeadline(boundMs, signal, async (bound) => {
+      hopeless = await this.#untilHopelessOrStarted(bound);
+    });
+    if (stopReason === "cancelled") return "cancelled";
+    if (hopeless) {
+      this.#startFailure = { ...hopeless, text: `the pod cannot start: ${hopeless.text}` };
+      return "not-started";
+    }
+    if (stopReason === undefined) return "started";
+    const failure = await this.#describeDelay();
+    const text = `the pod did not start within ${formatSeconds(startTimeoutMs)}: ${failure.text}`;
+    this.#startFailure = { class: failure.class, text };
+    return "not-started";
+  }
+
+  async #untilHopelessOrStarted(signal: AbortSignal): Promise<StartFailure | undefined> {
+    for (;;) {
+      const found = await this.#until(isStartedOrHopeless, signal);
+      if (found.kind !== "pending" || !found.problem) return undefined;
+      const { problem } = found;
+      const patience = new AbortController();
+      const bound = AbortSignal.any([signal, patience.signal]);
+      const passed = this.#until((state) => !isStartedOrHopelessAs(state, found), bound).then(() => true);
+      const { clock } = this.#options;
+      const waited = clock.sleep(problem.patienceMs ?? 0, bound).then(() => false);
+      try {
+        if (!(await Promise.race([passed, waited]))) return problem;
+      } finally {
+        patience.abort(new Error("waited"));
+        await Promise.allSettled([passed, waited]);
+      }
+    }
+  }
+
+  #startBoundMs(): number {
+    const { startTimeoutMs, launchedMs, clock, clockSetMs, job } = this.#options;
+    if (launchedMs !== undefined) return startTimeoutMs;
+    const ageMs = clock.now() - clockSetMs - job.createdMs;
+    return Math.min(Math.max(startTimeoutMs - ageMs, LEAST_START_MS), startTimeoutMs);
+  }
+
+  /** The node's clock may differ from the worker's: an action cannot have run longer than since its launch. */
+  #remainingMs(startedAt: Date | undefined): number {
+    const { timeoutMs, launchedMs, clock, clockSetMs } = this.#options;
+    if (startedAt === undefined) return timeoutMs;
+    const ageMs = Math.max(0, clock.now() - clockSetMs - startedAt.getTime());
+    const longestMs = launchedMs === undefined ? ageMs : clock.monotonicMs() - launchedMs;
+    return timeoutMs - Math.min(ageMs, longestMs);
+  }
+
+  /** The pod's own reason, or the newest event's. */
+  async #describeDelay(): Promise<StartFailure> {
+    const { observation, client, job, clock, detached } = this.#options;
+    const { pod } = observation.snapshot;
+    const state = podState(observation.snapshot);
+    if (state.kind === "pending" && state.problem) return state.problem;
+    const bound = AbortSignal.any([AbortSignal.timeout(EVENTS_MS), detached]);
+    const warning = await client.newestWarning(pod?.uid ?? job.uid, bound);
+    detached.throwIfAborted();
+    if (warning) return { class: "internal", text: reasonText(warning) };
+    const seconds = pod ? formatSeconds(clock.now() - pod.createdMs) : "";
+    return {
+      class: "internal",
+      text: pod
+        ? `its container has not been created after ${seconds}; kubectl describe pod ${pod.name} may show why`
+        : `the cluster created no pod for it; kubectl describe job ${job.name} may show why`,
+    };
+  }
+
+  /** Records the stop in the Job, then deletes the pod, and waits until that is certain or takes too long. */
+  async #stop(note: StopCause): Promise<void> {
+    const { client, job, observation, stopGraceMs, detached } = this.#options;
+    this.#stopped = note;
+    const bound = AbortSignal.any([AbortSignal.timeout(stopGraceMs + STOP_BOUND_MS[note]), detached]);
+    const failure = this.#startFailure;
+    try {
+      await client.end(job, note, failure ? `${failure.class}: ${failure.text}` : "", bound);
+      // The watch may not show the pod's latest state yet.
+      await observation.refreshPod(bound);
+      await this.#removePod(bound);
+    } catch (thrown) {
+      detached.throwIfAborted();
+      this.#stopFailure = textOf(thrown);
+      return;
+    }
+    await this.#untilOver();
+  }
+
+  async #removePod(bound: AbortSignal): Promise<void> {
+    const { client, observation, stopGraceMs, detached, log, fields } = this.#options;
+    const { pod } = observation.snapshot;
+    if (!pod || isPodOver(pod) || podState(observation.snapshot).kind === "ended") return;
+    try {
+      const graceMs = this.#output.isFlooding ? Math.min(stopGraceMs, FLOOD_GRACE_MS) : stopGraceMs;
+      await client.removePod(pod, Math.max(1, Math.ceil(graceMs / 1_000)), bound);
+    } catch (thrown) {
+      detached.throwIfAborted();
+      // The Job has ended: its controller also deletes the pod.
+      const error = textOf(thrown);
+      log.warn({ ...fields, pod: pod.name, error }, "pod deletion failed");
+    }
+  }
+
+  /** Waits until nothing of the action runs, or for too long. */
+  async #untilOver(): Promise<void> {
+    const { stopGraceMs, detached } = this.#options;
+    const bound = AbortSignal.any([AbortSignal.timeout(stopGraceMs + STOPPED_WAIT_MS), detached]);
+    await this.#until(({ kind }, { pod }) => kind === "ended" || isCertain(kind, pod), bound).catch(
+      () => undefined,
+    );
+    detached.throwIfAborted();
+  }
+
+  /**
+   * Determines the end, as far as possible. Jobs and pods have separate watches: a Job may be shown as ended before
+   * its pod, which is then requested.
+   */
+  async #settle(): Promise<PodState> {
+    const { observation, stopGraceMs, detached } = this.#options;
+    const state = podState(observation.snapshot);
+    if (state.kind !== "over" || this.#stopFailure !== undefined) return state;
+    const bound = AbortSignal.any([AbortSignal.timeout(stopGraceMs + STOPPED_WAIT_MS), detached]);
+    await observation.refreshPod(bound).catch(() => undefined);
+    await this.#untilOver();
+    return podState(observation.snapshot);
+  }
+
+  async #stopReason(state: PodState): Promise<StopReason | undefined> {
+    const own = this.#stopped;
+    if (own === "timeout" || own === "cancelled") return own;
+    if (own === "not-started") return undefined;
+    const { observation, detached } = this.#options;
+    if (state.kind === "ended" && state.pod.isBeingDeleted && state.termination.exitCode !== 0) {
+      // The Job's deadline may have deleted it.
+      const bound = AbortSignal.any([AbortSignal.timeout(JOB_END_WAIT_MS), detached]);
+      await observation
+        .until(({ job }) => (job === "gone" || job?.end || (job && stopCauseOf(job))) as unknown, bound)
+        .catch(() => undefined);
+      detached.throwIfAborted();
+    }
+    const { job } = observation.snapshot;
+    if (job === undefined || job === "gone") return undefined;
+    const note = stopCauseOf(job);
+    if (note === "timeout" || note === "cancelled") return note;
+    return job.end?.kind === "failed" && job.end.reason === "DeadlineExceeded" ? "timeout" : undefined;
+  }
+
+  /** Concludes without the status of its container. */
+  async #withoutEnd(stopReason: StopReason | undefined): Promise<FollowedJob> {
+    const { client, clock, job, detached, observation, timeoutMs } = this.#options;
+    const { pod } = observation.snapshot;
+    const hasRun = this.#hasRun || pod?.container.kind === "running";
+    const now = new Date(clock.now());
+    const livePod = isPodOver(pod) ? undefined : pod;
+    if (!hasRun && (this.#startFailure || (pod && this.#stopped === "cancelled"))) {
+      return { outcome: this.#neverStarted(now), livePod };
+    }
+    const jobSeen = observation.snapshot.job;
+    if (jobSeen !== undefined && jobSeen !== "gone" && !jobSeen.end) {
+      // Whatever deleted the pod, no other may replace it.
+      const bound = AbortSignal.any([AbortSignal.timeout(STOPPED_WAIT_MS), detached]);
+      await client.end(job, undefined, "", bound).catch(() => undefined);
+      detached.throwIfAborted();
+    }
+    const written = pod ? await this.#drain("") : this.#output.end(undefined);
+    const startedAt =
+      pod?.container.kind === "running" ? (pod.container.startedAt ?? now) : new Date(job.createdMs || now);
+    const exitCode = this.#exitCodeOfJob();
+    const ending = { why: this.#whyUnknown(), exitCode, stopReason, written, timeoutMs, startedAt };
+    if (!hasRun && pod && isPodOver(pod) && exitCode === undefined && stopReason === undefined) {
+      const text = `it did not start: ${ending.why}`;
+      return { outcome: failedLaunch("internal", text, startedAt, now), livePod };
+    }
+    return { outcome: concludeVanished({ ...ending, nowMs: now.getTime() }), livePod };
+  }
+
+  #neverStarted(now: Date): Outcome {
+    const failure = this.#startFailure ?? { class: "cancelled", text: "cancelled before it started" };
+    const { observation, job } = this.#options;
+    const { pod } = observation.snapshot;
+    const isCertainly =
+      this.#stopFailure === undefined && isCertain(podState(observation.snapshot).kind, pod);
+    const doubt = isCertainly ? "" : `; that it does not start later is not certain: ${this.#whyUnknown()}`;
+    return failedLaunch(failure.class, failure.text + doubt, new Date(job.createdMs || now), now);
+  }
+
+  #whyUnknown(): string {
+    const { job, pod } = this.#options.observation.snapshot;
+    if (this.#stopFailure !== undefined)
+      return `the cluster could not be asked to stop it: ${this.#stopFailure}`;
+    const disruption = pod && this.#stopped === undefined ? disruptionOf(pod) : undefined;
+    if (disruption !== undefined) return disruption;
+    if (pod && !isPodOver(pod)) return `its node ${pod.node ?? ""} does not confirm that it stopped`;
+    if (job === "gone") return "its Job was deleted by somebody";
+    if (job?.end?.kind === "failed")
+      return `its pod is gone, and of its Job is known: ${reasonText(job.end)}`;
+    return "its pod is gone";
+  }
+
+  #exitCodeOfJob(): number | undefined {
+    const { job } = this.#options.observation.snapshot;
+    if (job === undefined || job === "gone") return undefined;
+    const noted = job.labels[ANNOTATION.exitCode];
+    if (noted !== undefined && /^\d{1,3}$/.test(noted)) return Number(noted);
+    return job.end?.kind === "complete" ? 0 : undefined;
+  }
+
+  #readLog(): void {
+    const { cluster, observation, clock, onLogForbidden } = this.#options;
+    const { pod } = observation.snapshot;
+    if (this.#log || !pod) return;
+    this.#log = followLog(
+      {
+        cluster,
+        pod: { namespace: cluster.namespace, name: pod.name },
+        output: this.#output,
+        isOver: () => podState(observation.snapshot).kind === "ended",
+        onForbidden: onLogForbidden,
+        clock,
+      },
+      this.#reading.signal,
+    );
+  }
+
+  /** Returns what it wrote, confirmed by its termination message. */
+  async #drain(terminationMessage: string): Promise<WrittenOutput> {
+    this.#readLog();
+    const { detached } = this.#options;
+    this.#output.hurry();
+    const isWhole = await this.#within(DRAIN_MS, async () => this.#log);
+    this.#reading.abort(new Error("the action has ended"));
+    await this.#log;
+    detached.throwIfAborted();
+    if (!isWhole) await this.#readTail();
+    detached.throwIfAborted();
+    return this.#output.end(terminationResult(terminationMessage));
+  }
+
+  /** Limits the time for reading; a flooding action gets less. */
+  async #within(ms: number, work: (signal: AbortSignal) => Promise<void>): Promise<boolean> {
+    const boundMs = this.#output.isFlooding ? FLOOD_DRAIN_MS : ms;
+    return withTimeout(boundMs, this.#options.detached, work).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  async #readTail(): Promise<void> {
+    const { cluster, observation } = this.#options;
+    const { pod } = observation.snapshot;
+    if (!pod) return;
+    const what = { cluster, pod: { namespace: cluster.namespace, name: pod.name }, output: this.#output };
+    await this.#within(DRAIN_MS, (bound) => readTail(what, bound));
+  }
+
+  #until(judge: (state: PodState, snapshot: JobSnapshot) => boolean, signal: AbortSignal): Promise<PodState> {
+    const { observation, detached } = this.#options;
+    return observation.until(
+      (snapshot) => {
+        const state = podState(snapshot);
+        return judge(state, snapshot) ? state : undefined;
+      },
+      AbortSignal.any([signal, detached]),
+    );
+  }
+}
+
+function isStartedOrHopeless(state: PodState): boolean {
+  return state.kind !== "pending" || state.problem?.patienceMs !== undefined;
+}
+
+/** Whether the container still has the same problem. */
+function isStartedOrHopelessAs(state: PodState, before: PodState): boolean {
+  return (
+    state.kind === "pending" &&
+    before.kind === "pending" &&
+    state.problem?.patienceMs !== undefined &&
+    state.problem.patienceMs === before.problem?.patienceMs
+  );
+}
+
+/** Whether nothing of it runs or will run: its pod is over, or without a pod its Job has ended. */
+function isCertain(kind: PodState["kind"], pod: JobSnapshot["pod"]): boolean {
+  return pod === undefined ? kind === "over" : isPodOver(pod);
+}
+
+function parseStartFailure(note: string | undefined): StartFailure {
+  const [, name, text] = /^([a-z]+): (.+)$/s.exec(note ?? "") ?? [];
+  const parsed = ErrorClass.safeParse(name);
+  if (parsed.success && text !== undefined) return { class: parsed.data, text };
+  return { class: "internal", text: "the pod did not start in its time" };
+}

@@ -1,0 +1,248 @@
+import * as z from "zod/mini";
+import { type Backoff, backoffMs } from "../../../shared/backoff.ts";
+import type { Clock } from "../../../shared/clock.ts";
+import { defined } from "../../../shared/defined.ts";
+import type { Cluster } from "../../cluster/client/cluster.ts";
+import { KINDS } from "../../cluster/client/kinds.ts";
+import { isKubernetesError, KubernetesError } from "../../cluster/client/kubernetes-error.ts";
+import { ANNOTATION, SELECTOR } from "./labels.ts";
+import {
+  JobObject,
+  type ObservedJob,
+  type ObservedPod,
+  observedJob,
+  observedPod,
+  PodObject,
+  type Reason,
+  type StopCause,
+} from "./objects.ts";
+import { ACKNOWLEDGED_TTL_SECONDS } from "./orphans.ts";
+
+/** Identifies a Job: another UID is another launch. */
+export type JobId = Pick<ObservedJob, "name" | "uid">;
+
+const AGAIN: Backoff = { firstMs: 250, maxMs: 5_000, jitter: 0.5 };
+const LONGEST_REASON = 500;
+/** A deadline that has always passed: the controller ends the Job and creates no more pods. */
+const AT_ONCE_SECONDS = 1;
+
+const EventObject = z.object({
+  type: z.optional(z.string()),
+  reason: z.optional(z.string()),
+  message: z.optional(z.string()),
+  metadata: z.object({ creationTimestamp: z.optional(z.string()) }),
+  lastTimestamp: z.nullish(z.string()),
+});
+
+interface PatchStep {
+  readonly op: "add" | "replace";
+  readonly path: string;
+  readonly value: unknown;
+}
+
+/** The API requests for Jobs. Rejects with a `KubernetesError`, or the signal's reason. */
+export class JobClient {
+  readonly #cluster: Cluster;
+  readonly #clock: Clock;
+
+  constructor(cluster: Cluster, clock: Clock) {
+    this.#cluster = cluster;
+    this.#clock = clock;
+  }
+
+  /** Undefined if the name is taken, possibly by this request, repeated after a lost response. */
+  async create(
+    manifest: Readonly<Record<string, unknown>>,
+    signal: AbortSignal,
+  ): Promise<ObservedJob | undefined> {
+    const { namespace } = this.#cluster;
+    try {
+      return await this.#persist(signal, async () =>
+        observedJob(await this.#cluster.create(KINDS.job, namespace, manifest, JobObject, signal)),
+      );
+    } catch (thrown) {
+      if (isKubernetesError(thrown, "already-exists")) return undefined;
+      throw thrown;
+    }
+  }
+
+  async find(name: string, signal: AbortSignal): Promise<ObservedJob | undefined> {
+    const { namespace } = this.#cluster;
+    const found = await this.#cluster.find(KINDS.job, { namespace, name }, JobObject, signal);
+    return found && observedJob(found);
+  }
+
+  async list(signal: AbortSignal): Promise<ObservedJob[]> {
+    const { namespace } = this.#cluster;
+    const selection = { namespace, labelSelector: SELECTOR };
+    return (await this.#cluster.list(KINDS.job, selection, JobObject, signal)).items.map(observedJob);
+  }
+
+  /** Starts a suspended Job. False if the Job is gone. */
+  async unsuspend(job: JobId, signal: AbortSignal): Promise<boolean> {
+    return this.#patch(job, [{ op: "replace", path: "/spec/suspend", value: false }], signal);
+  }
+
+  /** Ends the Job permanently: its controller creates no more pods. False if the Job is gone. */
+  async end(job: JobId, note: StopCause | undefined, why: string, signal: AbortSignal): Promise<boolean> {
+    const notes: PatchStep[] = note === undefined ? [] : [annotate(ANNOTATION.stopped, note)];
+    if (why !== "") notes.push(annotate(ANNOTATION.reason, why.slice(0, LONGEST_REASON)));
+    return this.#patch(job, [...notes, DEADLINE_NOW], signal);
+  }
+
+  /**
+   * Marks the report as acknowledged, after which the cluster keeps the Job for a while. `end` if something in its pod
+   * still runs.
+   */
+  async acknowledge(
+    job: JobId,
+    { exitCode, end }: { readonly exitCode: number | undefined; readonly end: boolean },
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    return this.#patch(
+      job,
+      [
+        annotate(ANNOTATION.acknowledged, new Date(this.#clock.now()).toISOString()),
+        ...(exitCode === undefined ? [] : [annotate(ANNOTATION.exitCode, String(exitCode))]),
+        { op: "add", path: "/spec/ttlSecondsAfterFinished", value: ACKNOWLEDGED_TTL_SECONDS },
+        ...(end ? [DEADLINE_NOW] : []),
+      ],
+      signal,
+    );
+  }
+
+  /** Deletes the Job after its pods. */
+  async remove({ name, uid }: JobId, signal: AbortSignal): Promise<void> {
+    const { namespace } = this.#cluster;
+    await this.#persist(signal, () =>
+      this.#cluster.remove(KINDS.job, { namespace, name }, { propagation: "Foreground", uid }, signal),
+    ).catch(ignoreAnother);
+  }
+
+  /** Deletes the Job unless it changed. False if it did. */
+  async removeAsSeen(
+    { name, uid, resourceVersion }: JobId & Pick<ObservedJob, "resourceVersion">,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { namespace } = this.#cluster;
+    try {
+      await this.#persist(signal, () =>
+        this.#cluster.remove(
+          KINDS.job,
+          { namespace, name },
+          { propagation: "Background", uid, ...defined({ resourceVersion }) },
+          signal,
+        ),
+      );
+      return true;
+    } catch (thrown) {
+      if (isKubernetesError(thrown, "conflict")) return false;
+      throw thrown;
+    }
+  }
+
+  async isRunning(pod: ObservedPod, signal: AbortSignal): Promise<boolean> {
+    const { namespace } = this.#cluster;
+    const selection = { namespace, fieldSelector: `metadata.name=${pod.name}` };
+    const { items } = await this.#persist(signal, () =>
+      this.#cluster.list(KINDS.pod, selection, PodObject, signal),
+    );
+    return items
+      .map(observedPod)
+      .some(({ uid, phase }) => uid === pod.uid && phase !== "Failed" && phase !== "Succeeded");
+  }
+
+  /** Without `graceSeconds`, the pod's own grace period applies. */
+  async removePod(
+    { name, uid }: ObservedPod,
+    graceSeconds: number | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { namespace } = this.#cluster;
+    const options = { uid, ...defined({ gracePeriodSeconds: graceSeconds }) };
+    await this.#persist(signal, () =>
+      this.#cluster.remove(KINDS.pod, { namespace, name }, options, signal),
+    ).catch(ignoreAnother);
+  }
+
+  /** An existing one was created for the same Job, because its name is unique to the launch. */
+  async createSecret(manifest: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<void> {
+    const { namespace } = this.#cluster;
+    try {
+      await this.#persist(signal, () =>
+        this.#cluster.create(KINDS.secret, namespace, manifest, z.unknown(), signal),
+      );
+    } catch (thrown) {
+      if (!isKubernetesError(thrown, "already-exists")) throw thrown;
+    }
+  }
+
+  async removeSecret(name: string, signal: AbortSignal): Promise<void> {
+    const { namespace } = this.#cluster;
+    await this.#persist(signal, () => this.#cluster.remove(KINDS.secret, { namespace, name }, {}, signal));
+  }
+
+  /** The newest warning about an object; undefined without one, or without the right to list events. */
+  async newestWarning(uid: string, signal: AbortSignal): Promise<Reason | undefined> {
+    const { namespace } = this.#cluster;
+    const selection = { namespace, fieldSelector: `involvedObject.uid=${uid}` };
+    try {
+      const { items } = await this.#cluster.list(KINDS.event, selection, EventObject, signal);
+      const at = (event: (typeof items)[number]) =>
+        Date.parse(event.lastTimestamp ?? event.metadata.creationTimestamp ?? "") || 0;
+      const newest = items
+        .filter(({ type }) => type === "Warning")
+        .reduce<(typeof items)[number] | undefined>(
+          (best, event) => (best && at(best) > at(event) ? best : event),
+          undefined,
+        );
+      return newest && { reason: newest.reason ?? "", message: newest.message ?? "" };
+    } catch {
+      return undefined;
+    }
+  }
+
+  async #patch({ name, uid }: JobId, steps: readonly PatchStep[], signal: AbortSignal): Promise<boolean> {
+    const { namespace } = this.#cluster;
+    const body = [{ op: "test", path: "/metadata/uid", value: uid }, ...steps];
+    try {
+      await this.#persist(signal, () =>
+        this.#cluster.patch(KINDS.job, { namespace, name }, { type: "json", body }, z.unknown(), signal),
+      );
+      return true;
+    } catch (thrown) {
+      if (isKubernetesError(thrown, "not-found")) return false;
+      // A failed `test` is an invalid request, too.
+      if (isKubernetesError(thrown, "invalid") && (await this.find(name, signal))?.uid !== uid) return false;
+      throw thrown;
+    }
+  }
+
+  /** Retries until the API responds; all these requests are idempotent. */
+  async #persist<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      let waitMs = backoffMs(AGAIN, attempt);
+      try {
+        return await work();
+      } catch (thrown) {
+        if (!(thrown instanceof KubernetesError) || !thrown.passing) throw thrown;
+        waitMs = Math.max(waitMs, thrown.retryAfterMs ?? 0);
+        await this.#clock.sleep(waitMs, signal).catch(() => {
+          throw thrown;
+        });
+      }
+    }
+  }
+}
+
+const DEADLINE_NOW: PatchStep = { op: "add", path: "/spec/activeDeadlineSeconds", value: AT_ONCE_SECONDS };
+
+/** RFC 6901: a slash within a name is `~1`. */
+function annotate(key: string, value: string): PatchStep {
+  return { op: "add", path: `/metadata/annotations/${key.replaceAll("/", "~1")}`, value };
+}
+
+/** Another object has the name now: the one to delete is gone. */
+function ignoreAnother(thrown: unknown): void {
+  if (!isKubernetesError(thrown, "conflict")) throw thrown;
+}

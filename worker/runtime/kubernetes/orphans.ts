@@ -1,0 +1,31 @@
+import { isOrphan, type SweepOptions } from "../orphan.ts";
+import { ANNOTATION, LABEL } from "./labels.ts";
+import type { ObservedJob } from "./objects.ts";
+
+/** How long a Job is kept after its report was acknowledged: caches may still serve its action. */
+export const ACKNOWLEDGED_TTL_SECONDS = 600;
+/** A controller that deletes such Jobs does so within this time. */
+const CONTROLLER_SLACK_MS = 60_000;
+
+/** Whether no worker will adopt a Job that `SELECTOR` found. */
+export function isOrphanJob(
+  { labels }: Pick<ObservedJob, "labels">,
+  options: SweepOptions & {
+    readonly owner: string;
+    /** This process: what it launched itself is never an orphan. */
+    readonly instance: string;
+  },
+): boolean {
+  const acknowledgedMs = Date.parse(labels[ANNOTATION.acknowledged] ?? "");
+  if (labels[LABEL.owner] === options.owner && !Number.isNaN(acknowledgedMs)) {
+    return options.nowMs - acknowledgedMs > ACKNOWLEDGED_TTL_SECONDS * 1_000 + CONTROLLER_SLACK_MS;
+  }
+  if (labels[LABEL.instance] === options.instance) return false;
+  const mark = {
+    state: labels[LABEL.owner],
+    key: labels[LABEL.key],
+    deadline: labels[LABEL.deadline],
+    deadlineBootTime: labels[LABEL.deadlineBootTime],
+  };
+  return isOrphan(mark, options);
+}

@@ -1,0 +1,62 @@
+import { WORKER_RESULT_FILE } from "../../../shared/contract/result.ts";
+import { type BootTime, bootTimeText } from "../../action/boot-time.ts";
+
+/** Variables that identify the processes of a worker after its restart. */
+export const LABEL_VARIABLE = {
+  /** The ID of the worker's state directory. */
+  state: "PBNJ_WORKER_STATE",
+  /** The action's `actionKey`. */
+  key: "PBNJ_ACTION_KEY",
+  /** Its deadline, ISO 8601: long after that it is an orphan. */
+  deadline: "PBNJ_ACTION_DEADLINE",
+  /** The same as time since boot. */
+  deadlineBootTime: "PBNJ_ACTION_DEADLINE_BOOT_TIME",
+} as const;
+
+/** What a child needs to find programs and certificates, and its language. */
+const INHERITED = [
+  "PATH",
+  "HOME",
+  "TMPDIR",
+  "TZ",
+  "LANG",
+  "LC_ALL",
+  "NODE_EXTRA_CA_CERTS",
+  "SSL_CERT_FILE",
+  "SSL_CERT_DIR",
+];
+
+export interface ChildEnvironment {
+  /** The worker's environment. Only an allow-list of it reaches the child. */
+  readonly inherited: Readonly<Record<string, string | undefined>>;
+  readonly action: Readonly<Record<string, string>>;
+  readonly connectionOnStdin: boolean;
+  /** The action's `actionKey`. */
+  readonly key: string;
+  readonly deadline: Date;
+  readonly deadlineBootTime?: BootTime | undefined;
+  /** The state directory's ID, and the file for the child's result, for a worker that adopts it. */
+  readonly state?: { readonly id: string; readonly resultFile: string };
+  readonly compileCacheDirectory?: string;
+}
+
+export function childEnvironment(from: ChildEnvironment): Record<string, string> {
+  const environment: Record<string, string> = {};
+  for (const name of INHERITED) {
+    const value = from.inherited[name];
+    if (value !== undefined) environment[name] = value;
+  }
+  if (from.compileCacheDirectory) environment["NODE_COMPILE_CACHE"] = from.compileCacheDirectory;
+  Object.assign(environment, from.action);
+  environment[LABEL_VARIABLE.key] = from.key;
+  environment[LABEL_VARIABLE.deadline] = from.deadline.toISOString();
+  if (from.deadlineBootTime) {
+    environment[LABEL_VARIABLE.deadlineBootTime] = bootTimeText(from.deadlineBootTime);
+  }
+  if (from.state) {
+    environment[LABEL_VARIABLE.state] = from.state.id;
+    environment[WORKER_RESULT_FILE] = from.state.resultFile;
+  }
+  if (from.connectionOnStdin) environment["BMC_CONNECTION_FILE"] = "-";
+  return environment;
+}

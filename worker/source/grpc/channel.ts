@@ -1,0 +1,95 @@
+import type { ClientHttp2Stream, OutgoingHttpHeaders } from "node:http2";
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { GrpcTransportOptions } from "@connectrpc/connect-node";
+import { createDialer, type Dialer, type ServerOptions } from "./dial.ts";
+import { type Http2Connection, type KeepAlive, openConnection } from "./http2-connection.ts";
+
+type SessionManager = NonNullable<GrpcTransportOptions["sessionManager"]>;
+
+export interface ChannelOptions extends ServerOptions {
+  /** How long a connection with open calls may be silent before it is probed. */
+  readonly pingIntervalMs?: number;
+  /** How long a probe may go unanswered before the connection is closed. */
+  readonly pingTimeoutMs?: number;
+}
+
+/**
+ * gRPC servers in Go disconnect a client that pings three times without an answer to a call in between
+ * (`too_many_pings`, gRPC proposal A8). A poll is answered after at most 60 s, so two pings fit.
+ */
+const PING_INTERVAL_MS = 30_000;
+const PING_TIMEOUT_MS = 15_000;
+/** Far beyond what any limit on calls needs: a server that allows one call per connection is broken. */
+const MOST_CONNECTIONS = 64;
+
+/** Throws a `TypeError` when `options.server` is not an address; connects with the first call. */
+export function createChannel(options: ChannelOptions): Channel {
+  return new Channel(createDialer(options), {
+    pingIntervalMs: options.pingIntervalMs ?? PING_INTERVAL_MS,
+    pingTimeoutMs: options.pingTimeoutMs ?? PING_TIMEOUT_MS,
+  });
+}
+
+/**
+ * The HTTP/2 connection that all calls share: opened with the first call, and again after it broke. A second connection is
+ * opened only if the server, or a proxy before it, limits the calls per connection: held polls would delay the reports.
+ */
+export class Channel implements SessionManager {
+  readonly authority: string;
+  readonly #dialer: Dialer;
+  readonly #keepAlive: KeepAlive;
+  readonly #closing = new AbortController();
+  /** In use, or ending their last calls. */
+  #connections: readonly Http2Connection[] = [];
+  #opening: Promise<Http2Connection> | undefined;
+
+  constructor(dialer: Dialer, keepAlive: KeepAlive) {
+    this.authority = dialer.url;
+    this.#dialer = dialer;
+    this.#keepAlive = keepAlive;
+  }
+
+  /** Whether the next call goes to the same server as the last one: a server is not replaced on an open connection. */
+  get connected(): boolean {
+    return this.#connections.some(({ retired }) => !retired);
+  }
+
+  async request(method: string, path: string, headers: OutgoingHttpHeaders): Promise<ClientHttp2Stream> {
+    let connection = this.#withRoom();
+    while (connection === undefined) {
+      const opened = await this.#open();
+      if (opened.room < 1 && this.#connections.length >= MOST_CONNECTIONS) {
+        throw new ConnectError("the server takes no more calls", Code.ResourceExhausted);
+      }
+      connection = this.#withRoom();
+    }
+    return connection.request({ ...headers, ":method": method, ":path": path });
+  }
+
+  notifyResponseByteRead(stream: ClientHttp2Stream): void {
+    this.#connections.find((connection) => connection.owns(stream))?.heard();
+  }
+
+  /** Ends every connection and every call; resolves when the sockets are closed. Calls after it fail. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#opening?.catch(() => undefined);
+    await Promise.all(this.#connections.map((connection) => connection.close()));
+  }
+
+  #withRoom(): Http2Connection | undefined {
+    return this.#connections.find((connection) => !connection.retired && connection.room > 0);
+  }
+
+  #open(): Promise<Http2Connection> {
+    this.#opening ??= openConnection(this.#dialer, this.#keepAlive, this.#closing.signal)
+      .then((connection) => {
+        this.#connections = [...this.#connections.filter(({ ended }) => !ended), connection];
+        return connection;
+      })
+      .finally(() => {
+        this.#opening = undefined;
+      });
+    return this.#opening;
+  }
+}

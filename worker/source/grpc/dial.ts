@@ -1,0 +1,84 @@
+import { connect as connectTcp, isIP, type Socket } from "node:net";
+import { type ConnectionOptions, connect as connectTls, getCACertificates } from "node:tls";
+import { defined } from "../../../shared/defined.ts";
+import type { Secret } from "../../../shared/secret.ts";
+
+/** Where a tink server is and how to trust it. */
+export interface ServerOptions {
+  /** `host:port`, or `host` with the API's default port 42113; IPv6 addresses in brackets. */
+  readonly server: string;
+  /** False speaks HTTP/2 in plain text, as a tink server without a certificate does. */
+  readonly tls: boolean;
+  /** Accepts any certificate. */
+  readonly insecureTls?: boolean;
+  /** PEM certificates to trust instead of Node's and the system's. */
+  readonly ca?: string;
+  /** PEM, with its chain. */
+  readonly clientCertificate?: string;
+  readonly clientKey?: Secret;
+  /** The name to ask for and to verify, where it is not the host's. */
+  readonly serverName?: string;
+  /** For the TCP connection and the TLS handshake together. */
+  readonly connectTimeoutMs?: number;
+}
+
+/** How to reach one server: its origin, and new sockets to it. */
+export interface Dialer {
+  readonly url: string;
+  dial(): Socket;
+}
+
+const DEFAULT_PORT = 42_113;
+const CONNECT_TIMEOUT_MS = 10_000;
+
+/** Throws a `TypeError` when `options.server` is not an address. Opens nothing yet. */
+export function createDialer(options: ServerOptions): Dialer {
+  const { host, port } = parseServer(options.server);
+  const address = { host, port, noDelay: true };
+  const secure = options.tls ? tlsOptions(options, host) : undefined;
+  const timeoutMs = options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS;
+  const authority = host.includes(":") ? `[${host}]` : host;
+  return {
+    url: new URL(`${secure ? "https" : "http"}://${authority}:${port}`).origin,
+    dial() {
+      const socket = secure ? connectTls({ ...address, ...secure }) : connectTcp(address);
+      boundConnecting(socket, secure ? "secureConnect" : "connect", timeoutMs);
+      return socket;
+    },
+  };
+}
+
+function parseServer(server: string): { readonly host: string; readonly port: number } {
+  const address = /^(?:\[(?<ipv6>[0-9a-f:.]+)\]|(?<name>[^\s:/?#@[\]]+))(?::(?<port>\d{1,5}))?$/i;
+  const groups = address.exec(server.trim())?.groups;
+  const host = groups?.["ipv6"] ?? groups?.["name"];
+  const port = Number(groups?.["port"] ?? DEFAULT_PORT);
+  if (host === undefined || port < 1 || port > 65_535) {
+    throw new TypeError(`${JSON.stringify(server)} is not host:port`);
+  }
+  return { host, port };
+}
+
+function tlsOptions(options: ServerOptions, host: string): ConnectionOptions {
+  const serverName = options.serverName ?? (isIP(host) ? undefined : host);
+  return {
+    ALPNProtocols: ["h2"],
+    minVersion: "TLSv1.2",
+    rejectUnauthorized: !options.insecureTls,
+    // Company roots are installed in the system's store, not in Node's.
+    ca: options.ca ?? [...getCACertificates("default"), ...getCACertificates("system")],
+    ...defined({
+      servername: serverName,
+      cert: options.clientCertificate,
+      key: options.clientKey?.reveal(),
+    }),
+  };
+}
+
+/** Without this bound, a host that drops packets holds every call for minutes, until the system times out. */
+function boundConnecting(socket: Socket, connected: "connect" | "secureConnect", ms: number): void {
+  const timer = setTimeout(() => {
+    socket.destroy(Object.assign(new Error(`no connection within ${ms} ms`), { code: "ETIMEDOUT" }));
+  }, ms);
+  for (const event of [connected, "close"]) socket.once(event, () => clearTimeout(timer));
+}

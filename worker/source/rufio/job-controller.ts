@@ -1,0 +1,292 @@
+import type { Clock } from "../../../shared/clock.ts";
+import { oneLine } from "../../../shared/contract/result.ts";
+import { logOutage } from "../../../shared/log-outage.ts";
+import type { Logger } from "../../../shared/logger.ts";
+import { textOf } from "../../../shared/text-of.ts";
+import type { Cluster } from "../../cluster/client/cluster.ts";
+import { apiVersionOf, KINDS, type ObjectName } from "../../cluster/client/kinds.ts";
+import { isKubernetesError } from "../../cluster/client/kubernetes-error.ts";
+import type { Change } from "../../cluster/client/watched-objects.ts";
+import { isTrue, timeText, withCondition } from "./conditions.ts";
+import { nextStep, taskNameOf } from "./job-step.ts";
+import {
+  ConnectionOf,
+  isFinished,
+  JobObject,
+  type JobStatus,
+  keyOf,
+  MANAGED_BY,
+  nameOfKey,
+  type OpenJob,
+  ownerOf,
+  type RufioJob,
+  type RufioMachine,
+  type RufioTask,
+  TaskObject,
+} from "./objects.ts";
+import { patchStatus } from "./patch-status.ts";
+import { LeaseHeld, type RufioLease } from "./rufio-lease.ts";
+import { type RufioObjects, shareKey } from "./rufio-objects.ts";
+import { WorkQueue } from "./work-queue.ts";
+
+export interface JobControllerOptions {
+  readonly cluster: Pick<Cluster, "get" | "find" | "create" | "patch" | "remove">;
+  readonly objects: Pick<RufioObjects, "isSynced" | "jobs" | "tasks" | "machines">;
+  readonly lease: Pick<RufioLease, "isFree" | "confirmFree">;
+  /** The watched namespace; undefined means all. */
+  readonly namespace: string | undefined;
+  readonly owns: (key: string) => boolean;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** Concurrent Jobs; each takes a few requests. */
+const MOST_JOBS = 16;
+/** A watch shows a new object within milliseconds; after this time it may have been deleted unseen. */
+const SHOWN_WITHIN_MS = 5_000;
+/** The longest label value. */
+const LONGEST_LABEL = 63;
+
+/** Advances Jobs from Task to Task, as Rufio's Job controller does. */
+export class JobController {
+  readonly #options: JobControllerOptions;
+  readonly #work: WorkQueue;
+  /** Waiting Jobs, by Machine. */
+  readonly #waiting = new Map<string, Set<string>>();
+  /** UIDs of Jobs whose waiting was logged. */
+  readonly #saidWaiting = new Set<string>();
+  /** Tasks deleted before their end, by the UID of their Job. */
+  readonly #deletedTasks = new Map<string, ObjectName>();
+  /** The last created Task, by the UID of its Job: not created again until the watch shows it. */
+  readonly #made = new Map<string, { readonly index: number; readonly atMs: number }>();
+
+  constructor(options: JobControllerOptions) {
+    this.#options = options;
+    const { clock, log } = options;
+    this.#work = new WorkQueue({
+      work: (key, signal) => this.#bringOn(nameOfKey(key), signal),
+      onFailure: (job, { thrown, failures, waitMs }) => {
+        const facts = { job, error: textOf(thrown), waitMs };
+        logOutage(log, failures === 1, facts, "Rufio job update failed, retrying");
+      },
+      clock,
+      most: MOST_JOBS,
+    });
+  }
+
+  run(signal: AbortSignal): Promise<void> {
+    return this.#work.run(signal);
+  }
+
+  /** Rechecks all Jobs, because ownership has changed. */
+  lookAtAll(): void {
+    for (const job of this.#options.objects.jobs.values()) if (!job.finished) this.#work.add(keyOf(job.name));
+  }
+
+  jobChanged(change: Change<RufioJob>): void {
+    const { before } = change;
+    if (before && (change.kind === "gone" || change.value.uid !== before.uid)) this.#forget(before.uid);
+    if (change.kind === "gone") {
+      if (!change.before.finished) this.#stopWaiting(change.before);
+      return;
+    }
+    if (change.value.finished) this.#forget(change.value.uid);
+    else this.#work.add(keyOf(change.name));
+  }
+
+  taskChanged(change: Change<RufioTask>): void {
+    const { name, before } = change;
+    if (change.kind === "gone" && before?.owner && !before.finished) {
+      const job = this.#options.objects.jobs.get({ namespace: name.namespace, name: before.owner.name });
+      if (job?.uid === before.owner.uid && !job.finished) this.#deletedTasks.set(job.uid, name);
+    }
+    for (const owner of [before?.owner, change.kind === "set" ? change.value.owner : undefined]) {
+      if (owner) this.#work.add(keyOf({ namespace: name.namespace, name: owner.name }));
+    }
+  }
+
+  machineChanged({ kind, name, before }: Change<RufioMachine>): void {
+    if (kind === "gone" || before) return;
+    const key = keyOf(name);
+    for (const job of this.#waiting.get(key) ?? []) this.#work.add(job);
+    this.#waiting.delete(key);
+  }
+
+  #stopWaiting(job: OpenJob): void {
+    const key = keyOf(job.machine);
+    const waiting = this.#waiting.get(key);
+    waiting?.delete(keyOf(job.name));
+    if (waiting?.size === 0) this.#waiting.delete(key);
+  }
+
+  #forget(uid: string): void {
+    this.#saidWaiting.delete(uid);
+    this.#deletedTasks.delete(uid);
+    this.#made.delete(uid);
+  }
+
+  async #bringOn(name: ObjectName, signal: AbortSignal): Promise<void> {
+    const { objects, lease, owns } = this.#options;
+    const job = objects.jobs.get(name);
+    if (!objects.isSynced || !job || job.finished || job.deleted) return;
+    if (!lease.isFree || !owns(shareKey(job.machine))) return;
+    try {
+      await this.#takeStep(job, signal);
+    } catch (thrown) {
+      // Rechecked once the Lease is free.
+      if (!(thrown instanceof LeaseHeld)) throw thrown;
+    }
+  }
+
+  async #takeStep(job: OpenJob, signal: AbortSignal): Promise<void> {
+    const { cluster, objects, lease, clock } = this.#options;
+    if (!objects.machines.get(job.machine)) return this.#waitForMachine(job, signal);
+    const deleted = this.#deletedTasks.get(job.uid);
+    const step = deleted
+      ? ({ kind: "fail", reason: `task ${keyOf(deleted)} was deleted before its end` } as const)
+      : nextStep(job, (task) => objects.tasks.get(task));
+    if (step.kind === "wait" && isTrue(job.status.conditions, "Running")) return;
+    const made = this.#made.get(job.uid);
+    if (step.kind === "create" && made?.index === step.index) {
+      const remainingMs = made.atMs + SHOWN_WITHIN_MS - clock.monotonicMs();
+      if (remainingMs > 0) return this.#lookAfter(remainingMs, job, signal);
+    }
+    await lease.confirmFree(signal);
+    switch (step.kind) {
+      case "create":
+        await this.#write(job, "running", signal);
+        await this.#createTask(job, step.index, signal);
+        this.#made.set(job.uid, { index: step.index, atMs: clock.monotonicMs() });
+        return;
+      case "take-away": {
+        const { log } = this.#options;
+        log.info({ job: keyOf(job.name), task: keyOf(step.task) }, "stale Rufio task deleted");
+        await cluster.remove(
+          KINDS.rufioTask,
+          step.task,
+          { uid: step.uid, propagation: "Background" },
+          signal,
+        );
+        return;
+      }
+      case "wait":
+        return this.#write(job, "running", signal);
+      case "fail":
+        return this.#write(job, { failed: step.reason }, signal);
+      case "complete":
+        return this.#write(job, "completed", signal);
+      default:
+        return step satisfies never;
+    }
+  }
+
+  #lookAfter(ms: number, { name }: OpenJob, signal: AbortSignal): void {
+    void this.#options.clock.sleep(ms, signal).then(
+      () => this.#work.add(keyOf(name)),
+      () => undefined,
+    );
+  }
+
+  async #createTask(job: OpenJob, index: number, signal: AbortSignal): Promise<void> {
+    const { cluster } = this.#options;
+    const name = taskNameOf(job.name, index);
+    try {
+      const machine = await cluster.get(KINDS.rufioMachine, job.machine, ConnectionOf, signal);
+      const task = taskObject(job, index, machine.spec.connection);
+      await cluster.create(KINDS.rufioTask, name.namespace, task, TaskObject, signal);
+    } catch (thrown) {
+      if (isKubernetesError(thrown, "invalid")) {
+        const { message } = thrown as Error;
+        return this.#write(job, { failed: `failed to create Task ${keyOf(name)}: ${message}` }, signal);
+      }
+      if (!isKubernetesError(thrown, "already-exists")) throw thrown;
+      // Our own request whose response was lost, or the watch is stale; anything else is decided once the watch shows
+      // it.
+      const found = await cluster.find(KINDS.rufioTask, name, TaskObject, signal);
+      if (found && ownerOf(found.metadata)?.uid !== job.uid && !this.#options.objects.tasks.get(name))
+        throw thrown;
+    }
+  }
+
+  /** Unlike Rufio, which retries forever, this sets a condition. */
+  async #waitForMachine(job: OpenJob, signal: AbortSignal): Promise<void> {
+    const { lease, namespace, log } = this.#options;
+    const key = keyOf(job.machine);
+    const waiting = this.#waiting.get(key) ?? new Set();
+    this.#waiting.set(key, waiting.add(keyOf(job.name)));
+    await lease.confirmFree(signal);
+    const isOutside = namespace !== undefined && namespace !== job.machine.namespace;
+    const reason = isOutside
+      ? `machine ${key} is not in ${namespace}, the namespace that is watched`
+      : `machine ${key} not found`;
+    await this.#write(job, { waits: reason }, signal);
+    if (this.#saidWaiting.has(job.uid)) return;
+    this.#saidWaiting.add(job.uid);
+    log.warn({ job: keyOf(job.name), reason }, "Rufio job waiting for its machine");
+  }
+
+  async #write(job: OpenJob, to: JobState, signal: AbortSignal): Promise<void> {
+    const { cluster, clock, log } = this.#options;
+    const { name, uid, resourceVersion, status } = job;
+    const patched = await patchStatus(
+      cluster,
+      {
+        kind: KINDS.rufioJob,
+        name,
+        uid,
+        schema: JobObject,
+        known: { resourceVersion, status },
+        change: (found: JobStatus) => jobStatus(found, to, clock.now()),
+      },
+      signal,
+    );
+    if (patched !== "written") return;
+    const facts = { job: keyOf(name), rufioMachine: keyOf(job.machine) };
+    if (to === "running") log.info({ ...facts, tasks: job.tasks.length }, "Rufio job started");
+    else if (to === "completed") log.info(facts, "Rufio job completed");
+    else if ("failed" in to) log.warn({ ...facts, reason: to.failed }, "Rufio job failed");
+  }
+}
+
+type JobState = "running" | "completed" | { readonly failed: string } | { readonly waits: string };
+
+/** The status as Rufio writes it: `Running` stays true at the end, and a failed Job has no completion time. */
+function jobStatus({ conditions, startTime }: JobStatus, to: JobState, nowMs: number) {
+  if (isFinished(conditions)) return undefined;
+  const now = timeText(nowMs);
+  if (typeof to === "object" && "waits" in to) {
+    const found = conditions.find(({ type }) => type === "Running");
+    if (found?.status === "False" && found.message === to.waits) return undefined;
+    return { conditions: withCondition(conditions, { type: "Running", status: "False", message: to.waits }) };
+  }
+  const isRunning = isTrue(conditions, "Running");
+  const running = isRunning ? conditions : withCondition(conditions, { type: "Running", status: "True" });
+  const started = isRunning && startTime ? {} : { startTime: now };
+  if (to === "running") return isRunning ? undefined : { ...started, conditions: running };
+  if (to === "completed") {
+    const completed = withCondition(running, { type: "Completed", status: "True" });
+    return { ...started, conditions: completed, completionTime: now };
+  }
+  const message = oneLine(to.failed);
+  return { ...started, conditions: withCondition(running, { type: "Failed", status: "True", message }) };
+}
+
+/** As Rufio creates it (`createTaskWithOwner`), plus this worker's label. */
+function taskObject(job: OpenJob, index: number, connection: unknown): Readonly<Record<string, unknown>> {
+  const { name, uid } = job;
+  const { kind } = KINDS.rufioJob;
+  return {
+    metadata: {
+      ...taskNameOf(name, index),
+      labels: {
+        ...MANAGED_BY,
+        // A Job's name may be longer than a label.
+        ...(name.name.length <= LONGEST_LABEL && { "owner-name": name.name }),
+      },
+      ownerReferences: [
+        { apiVersion: apiVersionOf(KINDS.rufioJob), kind, name: name.name, uid, controller: true },
+      ],
+    },
+    spec: { task: job.tasks[index], connection },
+  };
+}

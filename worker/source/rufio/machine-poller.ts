@@ -1,0 +1,342 @@
+import { z } from "zod";
+import type { Clock } from "../../../shared/clock.ts";
+import { BmcError } from "../../../shared/contract/bmc-error.ts";
+import type { PowerState } from "../../../shared/contract/vocabulary.ts";
+import { logOutage } from "../../../shared/log-outage.ts";
+import type { Logger } from "../../../shared/logger.ts";
+import { textOf } from "../../../shared/text-of.ts";
+import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
+import type { Observer } from "../../action/observer.ts";
+import type { Cluster } from "../../cluster/client/cluster.ts";
+import { KINDS, type ObjectName } from "../../cluster/client/kinds.ts";
+import { isKubernetesError } from "../../cluster/client/kubernetes-error.ts";
+import type { Change } from "../../cluster/client/watched-objects.ts";
+import { DueTimes } from "./due-times.ts";
+import { type MachineReading, machineStatus, readingOfError, readingOfOutcome } from "./machine-status.ts";
+import { keyOf, MachineObject, nameOfKey, type RufioMachine } from "./objects.ts";
+import { patchStatus } from "./patch-status.ts";
+import { LeaseHeld, type RufioLease } from "./rufio-lease.ts";
+import { type RufioObjects, shareKey } from "./rufio-objects.ts";
+
+export interface MachinePollerOptions {
+  readonly cluster: Pick<Cluster, "find" | "patch">;
+  readonly objects: Pick<RufioObjects, "isSynced" | "machines">;
+  readonly lease: Pick<RufioLease, "isFree" | "confirmFree">;
+  readonly owns: (key: string) => boolean;
+  readonly machineName: (machine: ObjectName) => string;
+  /**
+   * Reads the power state under the machine's lock, with its own timeout. Rejects with a `BmcError`, which is written
+   * to the status, or with the signal's reason if the machine was busy all the time.
+   */
+  readonly readPower: (machineName: string, signal: AbortSignal) => Promise<PowerState>;
+  /** 0 means only after actions. */
+  readonly intervalMs: number;
+  readonly mostReads: number;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly random: () => number;
+}
+
+interface Refused {
+  /** The version of the refused Secret; undefined if it cannot be read. */
+  readonly secretVersion: string | undefined;
+  readonly sinceMs: number;
+}
+
+interface Watched {
+  /** Keys of this worker's actions for the machine. */
+  readonly actions: Set<string>;
+  underWay: boolean;
+  /** Something happened during a read. */
+  again: boolean;
+  refused?: Refused;
+  /** The pending status. */
+  unwritten?: MachineReading;
+}
+
+/** Spreads the reads. */
+const JITTER = 0.1;
+/** The pause after an action, so that the next action of a Job comes first. */
+const AFTER_ACTION_MS = 2_000;
+/** Within this time, a new Machine or one with a new connection is read. */
+const NEW_WITHIN_MS = 2_000;
+/** Limits waiting for the lock and reading. */
+const READ_WITHIN_MS = 120_000;
+const WRITE_AGAIN_MS = 30_000;
+/** How often to check the Secret of a refused password, which needs no BMC. */
+const LOOK_AT_SECRET_MS = 60_000;
+/** The BMC's password may have been changed to the Secret's: one attempt per day locks no account. */
+const REFUSED_AGAIN_MS = 24 * 60 * 60_000;
+
+const Versioned = z.object({ metadata: z.object({ resourceVersion: z.string() }) });
+
+/** Updates the status of Machines: power state, and whether they are reachable. */
+export class MachinePoller {
+  readonly #options: MachinePollerOptions;
+  readonly #due = new DueTimes();
+  readonly #watched = new Map<string, Watched>();
+  /** Keys, by machine name in the inventory. */
+  readonly #keys = new Map<string, string>();
+  /** Keys of Machines in use, by action key. */
+  readonly #busy = new Map<string, string>();
+  #wake = Promise.withResolvers<void>();
+  #saidFailing = false;
+
+  constructor(options: MachinePollerOptions) {
+    this.#options = options;
+  }
+
+  /** Power states that actions read need no extra round trip. */
+  readonly observer: Partial<Observer> = {
+    action: (event) => {
+      switch (event.kind) {
+        case "started":
+          if (event.machine !== undefined) this.#actionStarted(event.action.key, event.machine);
+          return;
+        case "returned":
+          this.#actionLeft(event.action.key);
+          return;
+        case "ended": {
+          const { outcome } = event;
+          const key = this.#actionLeft(event.action.key) ?? this.#keys.get(event.machine ?? "");
+          if (key !== undefined) this.#actionEnded(key, readingOfOutcome(outcome), outcome.ok);
+        }
+      }
+    },
+  };
+
+  /** Runs until the signal aborts and no read is in flight. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, mostReads } = this.#options;
+    const wake = () => this.#wake.resolve();
+    signal.addEventListener("abort", wake, { once: true });
+    const underWay = new Set<Promise<void>>();
+    while (!signal.aborted) {
+      this.#wake = Promise.withResolvers();
+      while (underWay.size < mostReads) {
+        const key = this.#due.take(clock.monotonicMs());
+        if (key === undefined) break;
+        const one = this.#visit(key, signal).finally(() => {
+          underWay.delete(one);
+          wake();
+        });
+        underWay.add(one);
+      }
+      const firstMs = underWay.size < mostReads ? this.#due.firstMs : undefined;
+      await this.#pause(firstMs, signal);
+    }
+    signal.removeEventListener("abort", wake);
+    await Promise.all(underWay);
+  }
+
+  machineChanged(change: Change<RufioMachine>): void {
+    const key = keyOf(change.name);
+    const { intervalMs, objects, machineName, random } = this.#options;
+    const inventoryName = machineName(change.name);
+    if (change.kind === "gone" || change.value.deleted) {
+      this.#due.delete(key);
+      this.#watched.delete(key);
+      this.#keys.delete(inventoryName);
+      return;
+    }
+    const { before, value } = change;
+    const watched = this.#watched.get(key);
+    const isSame = before?.uid === value.uid && before.connection === value.connection;
+    if (watched && isSame) return;
+    this.#keys.set(inventoryName, key);
+    if (watched) {
+      delete watched.refused;
+      delete watched.unwritten;
+    } else this.#watched.set(key, { actions: new Set(), underWay: false, again: false });
+    // `lookAtAll` spreads those of the first list.
+    if (intervalMs > 0 && objects.isSynced) this.#at(key, NEW_WITHIN_MS * random());
+  }
+
+  /** Schedules unscheduled Machines over the interval, because ownership has changed or all objects are listed. */
+  lookAtAll(): void {
+    const { intervalMs, random, objects } = this.#options;
+    if (intervalMs === 0) return;
+    for (const { name, deleted } of objects.machines.values()) {
+      const key = keyOf(name);
+      if (!deleted && !this.#due.has(key) && this.#isMine(name)) this.#at(key, intervalMs * random());
+    }
+  }
+
+  #isMine(machine: ObjectName): boolean {
+    const { lease, owns } = this.#options;
+    return lease.isFree && owns(shareKey(machine));
+  }
+
+  #actionStarted(action: string, machineName: string): void {
+    const key = this.#keys.get(machineName);
+    const watched = key === undefined ? undefined : this.#watched.get(key);
+    if (key === undefined || !watched) return;
+    watched.actions.add(action);
+    this.#busy.set(action, key);
+  }
+
+  /** Returns the key of the action's Machine. */
+  #actionLeft(action: string): string | undefined {
+    const key = this.#busy.get(action);
+    this.#busy.delete(action);
+    if (key !== undefined) this.#watched.get(key)?.actions.delete(action);
+    return key;
+  }
+
+  #actionEnded(key: string, seen: MachineReading | undefined, ok: boolean): void {
+    const watched = this.#watched.get(key);
+    if (!watched) return;
+    if (ok) delete watched.refused;
+    delete watched.unwritten;
+    if (seen) watched.unwritten = seen;
+    this.#at(key, seen ? 0 : AFTER_ACTION_MS);
+  }
+
+  #at(key: string, inMs: number): void {
+    this.#due.set(key, this.#options.clock.monotonicMs() + inMs);
+    this.#wake.resolve();
+  }
+
+  /** Reads the Machine's power, or writes its pending status. Never rejects. */
+  async #visit(key: string, signal: AbortSignal): Promise<void> {
+    const watched = this.#watched.get(key);
+    if (!watched) return;
+    if (!this.#isMine(nameOfKey(key))) {
+      // The new owner knows better.
+      delete watched.unwritten;
+      return;
+    }
+    if (watched.underWay) {
+      watched.again = true;
+      return;
+    }
+    watched.underWay = true;
+    let nextMs: number;
+    try {
+      nextMs = (await this.#look(key, watched, signal)) ?? this.#usualMs();
+    } catch (thrown) {
+      if (signal.aborted) return;
+      nextMs = this.#failed(key, thrown);
+    } finally {
+      watched.underWay = false;
+    }
+    const again = this.#watched.get(key)?.again;
+    watched.again = false;
+    if (again) this.#at(key, 0);
+    else if (this.#watched.has(key) && nextMs > 0 && !this.#due.has(key)) this.#at(key, nextMs);
+  }
+
+  /** Resolves to the delay until the next read, unless it is the usual one. */
+  async #look(key: string, watched: Watched, signal: AbortSignal): Promise<number | undefined> {
+    const whenRefused = () => (watched.refused ? LOOK_AT_SECRET_MS : undefined);
+    if (watched.unwritten) {
+      await this.#writeDown(key, watched, watched.unwritten, signal);
+      return whenRefused();
+    }
+    // The action's end will show the status.
+    if (watched.actions.size > 0) return undefined;
+    if (watched.refused && !(await this.#mayTryAgain(key, watched.refused, signal))) return LOOK_AT_SECRET_MS;
+    const seen = await this.#read(key, signal);
+    // Without a reading, an action used the machine all the time; an action that started or ended meanwhile knows
+    // better.
+    if (!seen || watched.actions.size > 0 || watched.unwritten) return undefined;
+    delete watched.refused;
+    watched.unwritten = seen;
+    await this.#writeDown(key, watched, seen, signal);
+    return whenRefused();
+  }
+
+  async #writeDown(key: string, watched: Watched, seen: MachineReading, signal: AbortSignal): Promise<void> {
+    if (!seen.contactable && seen.refused && !watched.refused) await this.#remember(key, watched, signal);
+    await this.#write(key, seen, signal);
+    if (watched.unwritten === seen) delete watched.unwritten;
+  }
+
+  async #read(key: string, signal: AbortSignal): Promise<MachineReading | undefined> {
+    const { readPower, machineName } = this.#options;
+    const machine = machineName(nameOfKey(key));
+    try {
+      const power = await withTimeout(READ_WITHIN_MS, signal, (bound) => readPower(machine, bound));
+      return { contactable: true, power };
+    } catch (thrown) {
+      signal.throwIfAborted();
+      if (thrown instanceof TimeoutReached) return undefined;
+      return readingOfError(BmcError.from(thrown));
+    }
+  }
+
+  async #write(key: string, seen: MachineReading, signal: AbortSignal): Promise<void> {
+    const { cluster, objects, lease, clock, log } = this.#options;
+    const name = nameOfKey(key);
+    const machine = objects.machines.get(name);
+    if (!machine) return;
+    const { uid, resourceVersion, status } = machine;
+    if (!machineStatus(status, seen, clock.now())) return;
+    await lease.confirmFree(signal);
+    const patched = await patchStatus(
+      cluster,
+      {
+        kind: KINDS.rufioMachine,
+        name,
+        uid,
+        schema: MachineObject,
+        known: { resourceVersion, status },
+        change: (found) => machineStatus(found, seen, clock.now()),
+      },
+      signal,
+    );
+    this.#saidFailing = false;
+    if (patched !== "written") return;
+    if (seen.contactable) log.debug({ rufioMachine: key, power: seen.power }, "Rufio machine status updated");
+    else log.info({ rufioMachine: key, reason: seen.message }, "Rufio machine not contactable");
+  }
+
+  async #remember(key: string, watched: Watched, signal: AbortSignal): Promise<void> {
+    const secretVersion = await this.#secretVersion(key, signal);
+    watched.refused = { secretVersion, sinceMs: this.#options.clock.monotonicMs() };
+  }
+
+  async #mayTryAgain(key: string, refused: Refused, signal: AbortSignal): Promise<boolean> {
+    if (this.#options.clock.monotonicMs() - refused.sinceMs >= REFUSED_AGAIN_MS) return true;
+    const version = await this.#secretVersion(key, signal);
+    return version !== undefined && version !== refused.secretVersion;
+  }
+
+  /** Undefined without a Secret, or without the right to read it. */
+  async #secretVersion(key: string, signal: AbortSignal): Promise<string | undefined> {
+    const { cluster, objects } = this.#options;
+    const secret = objects.machines.get(nameOfKey(key))?.secret;
+    if (!secret) return undefined;
+    try {
+      return (await cluster.find(KINDS.secret, secret, Versioned, signal))?.metadata.resourceVersion;
+    } catch (thrown) {
+      if (isKubernetesError(thrown, "forbidden")) return undefined;
+      throw thrown;
+    }
+  }
+
+  #failed(key: string, thrown: unknown): number {
+    const { log } = this.#options;
+    if (thrown instanceof LeaseHeld) return WRITE_AGAIN_MS;
+    const error = textOf(thrown);
+    const facts = { rufioMachine: key, error, waitMs: WRITE_AGAIN_MS };
+    logOutage(log, !this.#saidFailing, facts, "Rufio machine status update failed, retrying");
+    this.#saidFailing = true;
+    return WRITE_AGAIN_MS;
+  }
+
+  #usualMs(): number {
+    const { intervalMs, random } = this.#options;
+    return intervalMs * (1 - JITTER + 2 * JITTER * random());
+  }
+
+  async #pause(untilMs: number | undefined, signal: AbortSignal): Promise<void> {
+    if (untilMs === undefined) return this.#wake.promise;
+    const { clock } = this.#options;
+    const slept = new AbortController();
+    const waitMs = Math.max(0, untilMs - clock.monotonicMs());
+    const over = clock.sleep(waitMs, AbortSignal.any([signal, slept.signal])).catch(() => undefined);
+    await Promise.race([this.#wake.promise, over]);
+    slept.abort();
+  }
+}

@@ -1,0 +1,214 @@
+import { type Backoff, backoffMs } from "../../../shared/backoff.ts";
+import type { Clock } from "../../../shared/clock.ts";
+import type { Logger } from "../../../shared/logger.ts";
+import type { Outage } from "../source.ts";
+
+export interface AvailabilityOptions {
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** The longest wait between two probes. */
+  readonly maxBackoffMs: number;
+  /** Whether a connection to the server is open. */
+  readonly connected: () => boolean;
+}
+
+/** Why a call failed; `code` is the gRPC code's name. */
+export interface Failure {
+  readonly code: string;
+  readonly reason: string;
+}
+
+interface Down {
+  readonly sinceMs: number;
+  failure: Failure;
+  /** The agent IDs whose lanes have noticed. */
+  readonly lanes: Set<string>;
+  /** Probes in flight. */
+  probing: number;
+  /** Aborted when a probe fails. */
+  probe: AbortController;
+  /** Probes so far, including those of an outage right before. */
+  probes: number;
+  isLogged: boolean;
+}
+
+const FIRST_PROBE_MS = 500;
+const CHECK_MS = 100;
+/** An available server holds a poll. An unavailable one, or a proxy in its place, refuses it faster than this. */
+const HELD_MS = 500;
+/** After an outage 10 waiting calls resume every 20 ms: 1,000 lanes within two seconds. */
+const RELEASE = { calls: 10, everyMs: 20 } as const;
+
+/**
+ * Whether one server is available. During an outage, one call at a time probes it, with growing pauses, and all others
+ * wait; afterwards they resume spread out. An outage logs one warning, however many lanes there are.
+ */
+export class Availability implements Outage {
+  readonly #options: AvailabilityOptions;
+  readonly #closing = new AbortController();
+  /** First in, first out. */
+  readonly #waiting = new Set<() => void>();
+  #down: Down | undefined;
+  /** The previous outage: one that follows at once continues its backoff. */
+  #before = { probes: 0, endedMs: Number.NEGATIVE_INFINITY };
+  #mayProbe = false;
+  #isReleasing = false;
+
+  constructor(options: AvailabilityOptions) {
+    this.#options = options;
+  }
+
+  /** Why no call may be made now; undefined if one may. */
+  refusal(agentId: string): Failure | undefined {
+    if (!this.#down || this.#mayProbe) return undefined;
+    this.#down.lanes.add(agentId);
+    return this.#down.failure;
+  }
+
+  /** Makes a call. `failureOf` returns a failure if the result means that the server is unavailable. */
+  async call<T>(
+    agentId: string,
+    work: () => Promise<T>,
+    failureOf: (result: T) => Failure | undefined,
+  ): Promise<T> {
+    const probed = this.#down;
+    if (probed) {
+      this.#mayProbe = false;
+      probed.probing += 1;
+    }
+    let result: T;
+    try {
+      result = await work();
+    } finally {
+      if (probed) probed.probing -= 1;
+    }
+    const failure = failureOf(result);
+    if (!failure) this.#available();
+    else {
+      this.#unavailable(failure, agentId);
+      if (probed && probed === this.#down) probed.probe.abort();
+    }
+    return result;
+  }
+
+  async over(withinMs: number, signal: AbortSignal): Promise<boolean> {
+    signal.throwIfAborted();
+    if (this.#mayProbe || (!this.#down && !this.#isReleasing)) return true;
+    const woken = new AbortController();
+    const wake = () => woken.abort();
+    this.#waiting.add(wake);
+    signal.addEventListener("abort", wake, { once: true });
+    try {
+      await this.#options.clock.sleep(withinMs, woken.signal);
+      return false;
+    } catch {
+      signal.throwIfAborted();
+      return true;
+    } finally {
+      this.#waiting.delete(wake);
+      signal.removeEventListener("abort", wake);
+    }
+  }
+
+  close(): void {
+    this.#closing.abort();
+  }
+
+  #unavailable(failure: Failure, agentId: string): void {
+    if (this.#closing.signal.aborted) return;
+    if (!this.#down) {
+      const { clock, maxBackoffMs } = this.#options;
+      const sinceMs = clock.monotonicMs();
+      const { probes, endedMs } = this.#before;
+      this.#down = {
+        sinceMs,
+        failure,
+        lanes: new Set(),
+        probing: 0,
+        probe: new AbortController(),
+        probes: sinceMs - endedMs < maxBackoffMs ? probes : 0,
+        isLogged: false,
+      };
+      void this.#recover(this.#down);
+    }
+    this.#down.failure = failure;
+    this.#down.lanes.add(agentId);
+  }
+
+  /** Probes until the server is available. Never rejects. */
+  async #recover(down: Down): Promise<void> {
+    const backoff: Backoff = { firstMs: FIRST_PROBE_MS, maxMs: this.#options.maxBackoffMs, jitter: 0.5 };
+    while (this.#isDown(down)) {
+      down.probes += 1;
+      await this.#sleep(backoffMs(backoff, down.probes));
+      // By now all lanes have noticed.
+      this.#logOutage(down);
+      if (this.#isDown(down)) await this.#probe(down);
+    }
+  }
+
+  /** Lets one call through, and another if it ends without a result. Resolves when one has failed, or the outage is over. */
+  async #probe(down: Down): Promise<void> {
+    down.probe = new AbortController();
+    const { signal } = down.probe;
+    for (let heldMs = 0; this.#isDown(down) && !signal.aborted; ) {
+      if (down.probing === 0) {
+        this.#mayProbe = true;
+        this.#wake(1);
+      }
+      await this.#sleep(CHECK_MS, signal);
+      const isHeld = down.probing > 0 && !signal.aborted && this.#options.connected();
+      heldMs = isHeld ? heldMs + CHECK_MS : 0;
+      if (heldMs >= HELD_MS && this.#isDown(down)) this.#available();
+    }
+    this.#mayProbe = false;
+  }
+
+  #available(): void {
+    const down = this.#down;
+    if (!down) return;
+    this.#down = undefined;
+    this.#mayProbe = false;
+    this.#logOutage(down);
+    const endedMs = this.#options.clock.monotonicMs();
+    const durationMs = Math.round(endedMs - down.sinceMs);
+    const { probes, lanes } = down;
+    this.#before = { probes, endedMs };
+    this.#options.log.info({ durationMs, probes, lanes: lanes.size }, "tink server available again");
+    if (!this.#isReleasing) void this.#release();
+  }
+
+  async #release(): Promise<void> {
+    this.#isReleasing = true;
+    while (!this.#down && this.#waiting.size > 0 && !this.#closing.signal.aborted) {
+      this.#wake(RELEASE.calls);
+      await this.#sleep(RELEASE.everyMs);
+    }
+    this.#isReleasing = false;
+  }
+
+  #wake(calls: number): void {
+    for (const wake of [...this.#waiting].slice(0, calls)) {
+      this.#waiting.delete(wake);
+      wake();
+    }
+  }
+
+  #logOutage(down: Down): void {
+    if (down.isLogged || this.#closing.signal.aborted) return;
+    down.isLogged = true;
+    const { failure, lanes } = down;
+    this.#options.log.warn({ ...failure, lanes: lanes.size }, "tink server unavailable, retrying");
+  }
+
+  #isDown(down: Down): boolean {
+    return this.#down === down && !this.#closing.signal.aborted;
+  }
+
+  async #sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    const closing = this.#closing.signal;
+    await this.#options.clock
+      .sleep(ms, signal ? AbortSignal.any([signal, closing]) : closing)
+      .catch(() => undefined);
+  }
+}

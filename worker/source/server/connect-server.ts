@@ -1,0 +1,46 @@
+import type { Clock } from "../../../shared/clock.ts";
+import type { Logger } from "../../../shared/logger.ts";
+import { createChannel } from "../grpc/channel.ts";
+import type { Transport } from "../source.ts";
+import { currentApi, type TinkTransportOptions } from "../tink/tink-transport.ts";
+import { legacyApi } from "../tink-legacy/legacy-transport.ts";
+import { speaksLegacy } from "../tink-legacy/speaks-legacy.ts";
+import { type ApiName, chooseApi } from "./choose-api.ts";
+import { withAvailability } from "./with-availability.ts";
+
+export interface ConnectOptions extends TinkTransportOptions {
+  readonly api: ApiName | "auto";
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** The longest wait between two attempts to reach a server that is unavailable. */
+  readonly maxBackoffMs: number;
+}
+
+/** A transport that knows whether it is connected. */
+export interface ConnectedTransport extends Transport {
+  /** Whether the connection that the next call takes is open. */
+  connected(): boolean;
+}
+
+/**
+ * The tink server, with the API that it speaks. Throws a `TypeError` when `options.server` is not an address; connects with the
+ * first call.
+ */
+export function connectServer(options: ConnectOptions): ConnectedTransport {
+  const { api, clock, log, maxBackoffMs } = options;
+  const channel = createChannel(options);
+  const apis = { current: currentApi(channel, options), legacy: legacyApi(channel) };
+  const close = () => channel.close();
+  const connected = () => channel.connected;
+  const transport =
+    api === "auto"
+      ? chooseApi({
+          apis,
+          ask: async (agentId) => ((await speaksLegacy(channel, agentId)) ? "legacy" : "current"),
+          stillConnected: connected,
+          close,
+          log,
+        })
+      : { ...apis[api], close };
+  return { ...withAvailability(transport, { clock, log, maxBackoffMs, connected }), connected };
+}

@@ -1,0 +1,59 @@
+import type { Action, ActionStatus } from "../action/action.ts";
+
+/** The answer to a poll. */
+export type Poll =
+  | { readonly kind: "action"; readonly action: Action }
+  /** The server has no action now; `reason` is its own message. */
+  | { readonly kind: "idle"; readonly reason: string }
+  /** `code` is the gRPC code's name. `outage` is set if the server is unavailable to all lanes. */
+  | { readonly kind: "failed"; readonly code: string; readonly reason: string; readonly outage?: Outage };
+
+/** The time for which a server is unavailable to all lanes. */
+export interface Outage {
+  /**
+   * Resolves to true when the lane may poll again, and to false when that time is over. Rejects when the signal aborts.
+   */
+  over(withinMs: number, signal: AbortSignal): Promise<boolean>;
+}
+
+/** The answer to a report. */
+export type Acknowledgement =
+  | { readonly kind: "acknowledged" }
+  /**
+   * Not accepted now; the same report may be accepted later. `missing`: the server does not find the workflow; its cache may
+   * be stale. `perhapsGone`: the server answers the same when the workflow is gone, so that the retries are limited.
+   * `outage`: it is unavailable to all lanes.
+   */
+  | {
+      readonly kind: "retry";
+      readonly code: string;
+      readonly reason: string;
+      readonly missing?: true;
+      readonly perhapsGone?: true;
+      readonly outage?: true;
+    }
+  /** Will never be accepted: the workflow or action is gone, or the report is not understood. */
+  | { readonly kind: "rejected"; readonly code: string; readonly reason: string };
+
+/** By workflow ID. */
+export type WorkflowSet = Pick<ReadonlySet<string>, "has">;
+
+/** Where actions come from. Rejects only when the signal aborts. */
+export interface ActionSource {
+  /**
+   * The next action for an agent ID, of a workflow that is not in flight. A server that serves one workflow at a time
+   * ignores `inFlight`.
+   */
+  next(agentId: string, signal: AbortSignal, inFlight?: WorkflowSet): Promise<Poll>;
+  /** Whether an agent ID may be served several workflows at a time. */
+  servesSeveral(): boolean;
+}
+
+/** Where the states of actions are reported. Rejects only when the signal aborts. */
+export interface StatusSink {
+  report(status: ActionStatus, signal: AbortSignal): Promise<Acknowledgement>;
+}
+
+export interface Transport extends ActionSource, StatusSink {
+  close(): Promise<void>;
+}
