@@ -5,10 +5,10 @@ import { refreshBetweenMarks } from "./marked-part.ts";
 
 const START = "<!-- generated from the causes: npm run docs -->";
 
-/** Causes that any check may have. */
+/** Causes of any check. */
 const ANY: readonly string[] = ["too-slow", "check-failed"];
 
-/** What a check looks at, for the manual. */
+/** What a check covers, for the manual. */
 const LOOKS_AT: Readonly<Record<CheckName, string>> = {
   settings: "Flags, environment variables and the configuration file, each where it was given.",
   inventory: "The inventory's file, every line of it; not the secrets that it names.",
@@ -25,7 +25,7 @@ const LOOKS_AT: Readonly<Record<CheckName, string>> = {
   bmc: "With `--bmc`: whether each BMC answers, lets the user in, and can do what every action needs; its clock and certificate.",
 };
 
-/** The page of the doctor: every cause with its remedy, and the schema of the report. */
+/** The doctor's page: every cause with its fix, and the schema of the report. */
 export async function refreshDoctorPage(current: string): Promise<string> {
   const parts = [
     ...CHECK_NAMES.map((check) =>
@@ -48,7 +48,7 @@ function section(title: string, looksAt: string, belongs: (name: string, cause: 
   return [title, looksAt, table.join("\n")].join("\n\n");
 }
 
-/** Facts of the case are written as they are in usage texts. */
+/** Facts appear as in usage texts. */
 function cell(text: string): string {
   return text.replace(/\{(\w+)\}/g, "`<$1>`").replaceAll("|", "\\|");
 }

@@ -74,7 +74,7 @@ async function buildAll(): Promise<void> {
   }
 
   process.stdout.write(`${sizeTable(built)}\n`);
-  // The worker holds every action and is pulled once.
+  // The worker's image contains all actions and is pulled once.
   const tooLarge = built.filter((sizes, index) => images[index]?.action && sizes.ownBytes > OWN_LIMIT_BYTES);
   if (tooLarge.length > 0) {
     say(

@@ -6,7 +6,7 @@ import { displayName } from "./display-name.ts";
 import { installText } from "./install-text.ts";
 import type { Publication } from "./publication.ts";
 
-/** Those a reader of any other action may want: what sees whether a BMC works, and many tasks in one run. */
+/** Useful to readers of any action: the check of a BMC, and many tasks in one run. */
 const RECOMMENDED = ["check", "run-tasks"];
 
 /** One action's `artifacthub-pkg.yml`. */
@@ -23,7 +23,7 @@ export function packageMetadata(
   return Schema.parse({
     version,
     name,
-    // No category of the hub is about hardware; left to itself it would guess one.
+    // No category of the hub fits, and it would guess one.
     category: "skip-prediction",
     displayName: displayName(name),
     createdAt: publication.createdAt,
@@ -48,7 +48,7 @@ export function packageMetadata(
   });
 }
 
-/** The hub knows `source` and `support` by these names. */
+/** The names that the hub recognizes. */
 function linksOf({ sourceUrl, supportUrl }: Publication): PackageMetadata["links"] & object {
   return [
     ...(sourceUrl === undefined ? [] : [{ name: "source", url: sourceUrl }]),

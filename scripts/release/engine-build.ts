@@ -14,11 +14,11 @@ const Details = z
 
 export interface EngineBuilt {
   readonly platform: string;
-  /** Known once a registry has it: an engine of one platform has no manifest before. */
+  /** Known after a push: before, the engine has no manifest. */
   readonly digest?: string;
 }
 
-/** Builds an image for the engine's own platform, and pushes it when told to. */
+/** Builds an image for the engine's own platform and, if requested, pushes it. */
 export async function buildWithEngine(
   engine: ContainerEngine,
   build: ImageBuild,

@@ -23,10 +23,10 @@ export interface ReleaseOptions {
 }
 
 export interface ReleaseTools {
-  /** Where the manifest, the changelog and the git repository are. */
+  /** The folder of the manifest, the changelog and the git repository. */
   readonly root: string;
   findEngine(): Promise<ContainerEngine>;
-  /** Progress and remarks, a line each. */
+  /** Progress and remarks, one per line. */
   say(line: string): void;
 }
 
@@ -35,7 +35,7 @@ export type ReleaseEnd =
   /** Nothing was built. */
   | { readonly ok: false; readonly problems: readonly string[] };
 
-/** Builds every image of this version, and pushes them when told to; refuses with every reason not to. */
+/** Builds every image of this version and, if requested, pushes them; reports every reason not to. */
 export async function release(options: ReleaseOptions, tools: ReleaseTools): Promise<ReleaseEnd> {
   const { root, say } = tools;
   const { version, repository } = await readManifest(root);
