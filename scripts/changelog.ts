@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { defined } from "../shared/defined.ts";
 
 /** The kinds of Keep a Changelog, which Artifact Hub also uses. */
 export const CHANGE_KINDS = ["added", "changed", "deprecated", "removed", "fixed", "security"] as const;
@@ -33,7 +34,7 @@ export function parseChangelog(text: string): readonly Release[] {
       const [, version, date] = heading ?? [];
       if (version === undefined) throw fail("not a release such as [1.2.3] - 2026-01-31");
       if (date !== undefined && !z.iso.date().safeParse(date).success) throw fail("no such date");
-      releases.push({ version, ...(date === undefined ? {} : { date }), changes: [] });
+      releases.push({ version, ...defined({ date }), changes: [] });
       kind = undefined;
     } else if (release === undefined || line.trim() === "") {
       // Text above the first release is for people.

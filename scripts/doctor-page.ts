@@ -9,29 +9,29 @@ const START = "<!-- generated from the causes: npm run docs -->";
 const ANY: readonly string[] = ["too-slow", "check-failed"];
 
 /** What a check covers, for the manual. */
-const LOOKS_AT: Readonly<Record<CheckName, string>> = {
-  settings: "Flags, environment variables and the configuration file, each where it was given.",
-  inventory: "The inventory's file, every line of it; not the secrets that it names.",
-  policy: "The policy's file, every line of it, and what the runtime cannot see to.",
-  "agent-ids": "Whether agent IDs, machines and the policy's rules about them know of each other.",
-  secrets: "Whether every machine's secrets can be read now, as for an action, and by nobody else.",
-  "state-directory": "Whether it can be made, written and locked, or is a running worker's.",
-  "tink-server": "Name, connection, TLS and both certificates, API, and the clock where the server tells it.",
+const CHECKS: Readonly<Record<CheckName, string>> = {
+  settings: "Flags, environment variables and the configuration file.",
+  inventory: "The inventory file, without the secrets that it names.",
+  policy: "The policy file, and which of its rules the runtime cannot enforce.",
+  "agent-ids": "Whether agent IDs, machines and the policy's rules about them match.",
+  secrets: "Whether the worker can read every machine's secrets now, and other users cannot.",
+  "state-directory": "Whether the worker can create, write and lock it, or a running worker uses it.",
+  "tink-server": "Name, connection, TLS, both certificates, API, and the clock if the server sends a date.",
   cluster:
-    "Where settings use a cluster: whether its API answers, knows the worker, and allows what each part needs.",
+    "If settings use a cluster: whether its API server answers, accepts the worker and grants its permissions.",
   runtime:
-    "Whether actions could be launched: the engine's socket and version, or this installation's actions.",
-  "action-image": "Whether the image of `--image` can be had, runs and ends well.",
-  bmc: "With `--bmc`: whether each BMC answers, lets the user in, and can do what every action needs; its clock and certificate.",
+    "Whether actions can be launched: the engine's socket and version, or this installation's actions.",
+  "action-image": "Whether the image of `--image` can be pulled and run.",
+  bmc: "With `--bmc`: whether each BMC answers, accepts the user, and supports what every action needs; its clock and certificate.",
 };
 
 /** The doctor's page: every cause with its fix, and the schema of the report. */
 export async function refreshDoctorPage(current: string): Promise<string> {
   const parts = [
     ...CHECK_NAMES.map((check) =>
-      section(`### ${check}`, LOOKS_AT[check], (name, cause) => cause.check === check && !ANY.includes(name)),
+      section(`### ${check}`, CHECKS[check], (name, cause) => cause.check === check && !ANY.includes(name)),
     ),
-    section("### Any check", "What may become of each of them.", (name) => ANY.includes(name)),
+    section("### Any check", "Every check can also end with these.", (name) => ANY.includes(name)),
     `## JSON\n\n\`--output json\` prints one object. Its JSON Schema:\n\n${schemaBlock()}`,
   ];
   return refreshBetweenMarks(current, START, parts.join("\n\n"));

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { Command } from "commander";
 import { catalogue } from "../actions/catalogue.ts";
+import { defined } from "../shared/defined.ts";
 import { textOf } from "../shared/text-of.ts";
 import { headCommit } from "./git.ts";
 import { provideBase } from "./images/base-image.ts";
@@ -61,8 +62,7 @@ async function buildAll(): Promise<void> {
       tag: options.version,
       version: options.version.replace(/^v(?=\d)/, ""),
       bases,
-      ...(revision === undefined ? {} : { revision }),
-      ...(manifest.repository === undefined ? {} : { source: manifest.repository }),
+      ...defined({ revision, source: manifest.repository }),
     },
     options.action,
   );

@@ -1,5 +1,6 @@
 import type { Action } from "../../actions/harness/action.ts";
 import type { ActionReference } from "../../actions/harness/input/reference.ts";
+import { defined } from "../../shared/defined.ts";
 import { imageName, RELEASE_PLATFORMS, versionTag } from "../images/image-name.ts";
 import { type PackageMetadata, PackageMetadata as Schema } from "./artifact-hub.ts";
 import { displayName } from "./display-name.ts";
@@ -29,18 +30,22 @@ export function packageMetadata(
     createdAt: publication.createdAt,
     description: action.summary,
     license: publication.license,
-    ...(homeUrl === undefined ? {} : { homeURL: homeUrl }),
+    ...defined({ homeURL: homeUrl }),
     appVersion: version,
     containersImages: [{ name, image, platforms: [...RELEASE_PLATFORMS] }],
-    ...(changes.some(({ kind }) => kind === "security") ? { containsSecurityUpdates: true } : {}),
-    ...(version.includes("-") ? { prerelease: true } : {}),
+    ...defined({
+      containsSecurityUpdates: changes.some(({ kind }) => kind === "security") || undefined,
+      prerelease: version.includes("-") || undefined,
+    }),
     keywords: [...new Set([...publication.keywords, ...reference.keywords])].sort(),
-    ...(links.length === 0 ? {} : { links }),
+    ...defined({ links: links.length === 0 ? undefined : links }),
     install: installText(name, image, reference),
     changes: changes.map(({ kind, description }) => ({ kind, description })),
-    ...(maintainers.length === 0 ? {} : { maintainers }),
-    ...(providerName === undefined ? {} : { provider: { name: providerName } }),
-    ...(recommendations.length === 0 ? {} : { recommendations }),
+    ...defined({
+      maintainers: maintainers.length === 0 ? undefined : maintainers,
+      provider: providerName === undefined ? undefined : { name: providerName },
+      recommendations: recommendations.length === 0 ? undefined : recommendations,
+    }),
     annotations: {
       "pbnj-worker/idempotent": String(action.idempotent),
       "pbnj-worker/reads-only": String(reference.readsOnly === true),

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { defined } from "../../shared/defined.ts";
 import type { Change, Release } from "../changelog.ts";
 import { registryProblem } from "../images/image-name.ts";
 import type { Manifest } from "../manifest.ts";
@@ -86,15 +87,15 @@ export function preparePublication(
   return {
     ok: true,
     publication: {
-      ...{ version, createdAt, registry, license, maintainers },
+      version,
+      createdAt,
+      registry,
+      license,
+      maintainers,
       keywords: manifest.keywords,
       changes: release.changes,
-      ...(homeUrl === undefined ? {} : { homeUrl }),
-      ...(manifest.repository === undefined ? {} : { sourceUrl: manifest.repository }),
-      ...(supportUrl === undefined ? {} : { supportUrl }),
-      ...(providerName === undefined ? {} : { providerName }),
-      ...(repositoryName === undefined ? {} : { repositoryName }),
-      ...(repositoryId === undefined ? {} : { repositoryId }),
+      ...defined({ homeUrl, supportUrl, providerName, repositoryName, repositoryId }),
+      ...defined({ sourceUrl: manifest.repository }),
     },
   };
 }

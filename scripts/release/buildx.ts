@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
+import { defined } from "../../shared/defined.ts";
 import { type ImageBuild, sourceArguments } from "../images/build-image.ts";
 import type { ContainerEngine } from "../images/container-engine.ts";
 
@@ -31,7 +32,7 @@ export async function findBuilder(engine: ContainerEngine, name?: string): Promi
   if (!hasBuildx) return undefined;
   const said = await engine.run(["buildx", "inspect", ...(name === undefined ? [] : [name])]);
   const driver = /^Driver:\s+(\S+)/m.exec(said)?.[1] ?? "unknown";
-  return { ...(name === undefined ? {} : { name }), driver };
+  return { ...defined({ name }), driver };
 }
 
 /**

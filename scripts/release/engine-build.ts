@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { defined } from "../../shared/defined.ts";
 import { buildImage, type ImageBuild } from "../images/build-image.ts";
 import type { ContainerEngine } from "../images/container-engine.ts";
 
@@ -34,6 +35,6 @@ export async function buildWithEngine(
     throw new Error(`${build.tag} was pushed, but the engine knows no digest of it`);
   return {
     platform: `${details?.Os}/${details?.Architecture}`,
-    ...(digest === undefined ? {} : { digest }),
+    ...defined({ digest }),
   };
 }
