@@ -2,7 +2,7 @@ import { catalogue, loadAction } from "../actions/catalogue.ts";
 import { inputNames } from "../actions/input-names.ts";
 import type { ActionLibrary } from "../worker/runtime/action-library.ts";
 
-/** This project's actions, each loaded when it is first asked for. */
+/** This project's actions, each loaded on first use. */
 export const actionLibrary: ActionLibrary = {
   names: () => catalogue,
   inputNames: () => inputNames,

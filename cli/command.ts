@@ -1,12 +1,12 @@
 import type { Command } from "commander";
 
-/** A command of `pbnj-worker`. What it needs is loaded when it is defined or run, not when it is listed. */
+/** A command of `pbnj-worker`. Its modules are loaded when it is defined or run, not when it is listed. */
 export interface ProgramCommand {
   readonly name: string;
-  /** What follows the name, for help. */
+  /** Follows the name in the help. */
   readonly usage: string;
   /** One line. */
   readonly summary: string;
-  /** Gives the command its options, arguments and what it does. */
+  /** Adds the command's options, arguments and action. */
   define(command: Command): Promise<void>;
 }

@@ -2,8 +2,8 @@ import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
 
 /**
- * Where Node keeps what it compiled of the program `file` between runs: most of a start is compiling. Never a folder that
- * other users can write to, as what is in it is run. Undefined for a user without a home.
+ * Where Node caches the compiled program `file` between runs, because compiling takes most of the start. Never a folder
+ * that other users can write to, because its content is executed. Undefined for a user without a home directory.
  */
 export function compileCacheDirectory(
   file: string,

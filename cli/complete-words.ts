@@ -7,11 +7,11 @@ import { completeFlags } from "./completion/complete-flags.ts";
 
 export interface CompletionContext {
   readonly own: SelfProgram;
-  /** Whether anybody sees descriptions; those of the actions mean that all of them are loaded. */
+  /** Whether the shell shows descriptions; descriptions of actions require loading all of them. */
   readonly described: boolean;
 }
 
-/** What may come after `earlier`, the words behind the program's name, where `current` stands. */
+/** The candidates for `current`; `earlier` are the words between the program's name and it. */
 export async function completeWords(
   earlier: readonly string[],
   current: string,
@@ -75,7 +75,7 @@ async function completeCommand(
   return completeDefined(command, earlier, current);
 }
 
-/** A command with commands of its own takes one of them first. */
+/** A command with subcommands takes one of them first. */
 async function completeDefined(
   command: Command,
   earlier: readonly string[],

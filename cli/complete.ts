@@ -6,9 +6,9 @@ import { readBashWords } from "./completion/bash-words.ts";
 import type { Completion } from "./completion/candidate.ts";
 
 /**
- * `pbnj-worker complete <shell> -- <words>`, for the completion scripts; the last word is the one that the cursor is in. The
- * first line says what the shell adds by itself (`files`, `folders`, `none`), each other one is a word and, for all but bash, a
- * tab and its description where it has one. Whatever goes wrong, nothing is printed: it would stand in somebody's prompt. Ends the process.
+ * `pbnj-worker complete <shell> -- <words>`, for the completion scripts; the last word is at the cursor. The first line says
+ * what the shell adds itself (`files`, `folders`, `none`). Each other line has a word and, except for bash, a tab and its
+ * description. Prints nothing on an error, because it would appear in the prompt. Ends the process.
  */
 export async function complete([shell, , ...words]: readonly string[], own: SelfProgram): Promise<never> {
   await writeText(process.stdout, await answer(shell, words, own).catch(() => ""));

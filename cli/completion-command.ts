@@ -17,7 +17,7 @@ fish: pbnj-worker completion fish | source       in ~/.config/fish/config.fish`;
 export function defineCompletion(command: Command): void {
   const shells = Object.keys(SCRIPTS);
   const argument = new Argument("[shell]", `one of ${shells.join(", ")}`);
-  // Not checked by commander, whose complaint would be unlike all others.
+  // Checked here, because commander's message would differ from all others.
   argument.argChoices = [...shells];
   command
     .addArgument(argument)

@@ -16,13 +16,13 @@ export async function loadActions(): Promise<readonly Action[]> {
   return loaded.filter((action) => action !== undefined);
 }
 
-/** One line an action: name and summary, without a head, so that every line is an action. */
+/** One line per action: name and summary, without a header. */
 export function actionsAsTable(actions: readonly Pick<Action, "name" | "summary">[]): string {
   const width = Math.max(...actions.map(({ name }) => name.length));
   return actions.map(({ name, summary }) => `${name.padEnd(width)}  ${summary}`).join("\n");
 }
 
-/** For programs: what each action is and takes, and once what all of them need to reach a BMC. */
+/** For programs: every action with its inputs, and once the common inputs for reaching a BMC. */
 export function actionsAsJson(actions: readonly Action[]): string {
   const described = actions.map((action) => ({
     name: action.name,

@@ -2,14 +2,12 @@
 import module from "node:module";
 import { compileCacheDirectory } from "./compile-cache.ts";
 
-/**
- * The program `pbnj-worker`: the worker's commands and the actions'. What each part imports is loaded when its command runs.
- */
+/** The program `pbnj-worker` with the worker's commands and the actions. Each command loads its modules when it runs. */
 const file = import.meta.filename;
 const NODE_MAJOR = 24;
 
-// At SIGUSR1 Node opens a debugger, which would show passwords to every user of the machine. SIGUSR2 is for the standing
-// worker, and must not end one that is starting, nor the actions that a service manager sends it to as well.
+// By default SIGUSR1 opens a debugger, which would show passwords to every user of the host. SIGUSR2 is for a running worker
+// and must not end one that is starting, nor actions, which a service manager signals as well.
 for (const signal of ["SIGUSR1", "SIGUSR2"] as const) process.on(signal, () => undefined);
 
 if (Number.parseInt(process.versions.node, 10) < NODE_MAJOR) {

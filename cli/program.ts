@@ -12,7 +12,7 @@ import { endWithUsage } from "./usage-problem.ts";
 const NAME = "pbnj-worker";
 const FLAGS = ["--help", "-h", "--version", "-V"];
 
-/** Runs the command that `argv` begins with. Resolves when it has ended; most commands end the process. */
+/** Runs the command in `argv`. Resolves when it has ended; most commands end the process. */
 export async function runProgram(argv: readonly string[], own: SelfProgram): Promise<void> {
   const commands = programCommands(own);
   const [word] = argv;
@@ -46,7 +46,7 @@ function createProgram(): Command {
       .configureOutput({ writeErr: (text) => process.stderr.write(printableLines(text)) })
       .showHelpAfterError("(see --help for every option)")
       .showSuggestionAfterError(false)
-      // Commander's own complaints are about usage, as exit code 2 says everywhere in this project.
+      // Commander's own errors are usage errors, which exit with 2 everywhere in this project.
       .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : exitCodeOf("usage")))
   );
 }

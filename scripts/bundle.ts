@@ -28,7 +28,7 @@ try {
 
 async function bundleAll(): Promise<void> {
   const names = actions ? (action ?? catalogue) : [];
-  // What an earlier run left must not end up in an image.
+  // Files of an earlier run must not get into an image.
   if (!action) await rm(join(output, "actions"), { recursive: true, force: true });
   if (actions) await bundleActions(names, join(output, "actions"));
   const whole = program && !action;

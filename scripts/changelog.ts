@@ -1,6 +1,7 @@
 import { z } from "zod";
+import { defined } from "../shared/defined.ts";
 
-/** The kinds of Keep a Changelog, which are Artifact Hub's too. */
+/** The kinds of Keep a Changelog, which Artifact Hub also uses. */
 export const CHANGE_KINDS = ["added", "changed", "deprecated", "removed", "fixed", "security"] as const;
 export type ChangeKind = (typeof CHANGE_KINDS)[number];
 
@@ -12,15 +13,14 @@ export interface Change {
 
 export interface Release {
   readonly version: string;
-  /** `YYYY-MM-DD`; absent while it is unreleased. */
+  /** `YYYY-MM-DD`; absent if unreleased. */
   readonly date?: string;
   readonly changes: readonly Change[];
 }
 
 /**
- * The releases of a changelog in the format of Keep a Changelog 1.1.0: `## [1.2.3] - 2026-01-31`, below it
- * `### Added` and the other kinds, below these lists. Throws on anything else, naming its line: what the
- * registry shows must not silently lack a change.
+ * Parses a changelog in the format of Keep a Changelog 1.1.0: `## [1.2.3] - 2026-01-31`, then `### Added` and the other kinds
+ * with their lists. Throws on anything else, with its line, so that no change is lost silently.
  */
 export function parseChangelog(text: string): readonly Release[] {
   const releases: { version: string; date?: string; changes: { kind: ChangeKind; description: string }[] }[] =
@@ -34,10 +34,10 @@ export function parseChangelog(text: string): readonly Release[] {
       const [, version, date] = heading ?? [];
       if (version === undefined) throw fail("not a release such as [1.2.3] - 2026-01-31");
       if (date !== undefined && !z.iso.date().safeParse(date).success) throw fail("no such date");
-      releases.push({ version, ...(date === undefined ? {} : { date }), changes: [] });
+      releases.push({ version, ...defined({ date }), changes: [] });
       kind = undefined;
     } else if (release === undefined || line.trim() === "") {
-      // What stands above the first release is for people.
+      // Text above the first release is for people.
     } else if (line.startsWith("### ")) {
       kind = CHANGE_KINDS.find((known) => known === line.slice(4).trim().toLowerCase());
       if (kind === undefined) throw fail(`not one of ${CHANGE_KINDS.join(", ")}`);
@@ -55,7 +55,7 @@ export function parseChangelog(text: string): readonly Release[] {
   return releases;
 }
 
-/** One line of Markdown as it reads: links as their text, no emphasis, no code marks. */
+/** One line of Markdown as plain text: links as their text, without emphasis and code marks. */
 function plainText(markdown: string): string {
   return markdown
     .replace(/\[([^\]]*)\]\([^)]*\)/g, "$1")

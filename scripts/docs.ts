@@ -14,7 +14,7 @@ import { refreshProviderPage, refreshProviderTable } from "./provider-pages.ts";
 
 type Render = (current: string) => string | Promise<string>;
 
-/** Files made, in whole or in part, from the code they describe: by path from the project's root, out of their present text. */
+/** Generated files, and files with a generated part, by path from the project's root; from their current text. */
 export const pages: Readonly<Record<string, Render>> = {
   "README.md": refreshActionList,
   "actions/input-names.ts": renderInputNames,
@@ -38,7 +38,7 @@ export async function loadReference(name: string): Promise<ActionReference> {
   return reference;
 }
 
-/** So that a worker knows the names without loading the actions. */
+/** Lets a worker know the names without loading the actions. */
 async function renderInputNames(): Promise<string> {
   const loaded = await Promise.all(catalogue.map(loadAction));
   const names = new Set(loaded.flatMap((action) => (action ? fieldNames(action) : [])));
@@ -50,7 +50,7 @@ ${lines.join("\n")}
 `;
 }
 
-/** The list of all actions in the project's README. */
+/** The list of all actions in the README. */
 async function refreshActionList(current: string): Promise<string> {
   const loaded = await Promise.all(catalogue.map(loadAction));
   const rows = loaded.flatMap((action) =>

@@ -10,7 +10,7 @@ const transports = join(root, "worker/source");
 const [output = transports] = process.argv.slice(2);
 
 for (const api of ["tink", "tink-legacy"]) {
-  // The plugin is found the way the program is: among this project's own packages.
+  // Finds the plugin in this project's own packages.
   await execa("buf", ["generate", "--output", join(output, api)], {
     cwd: join(transports, api),
     preferLocal: true,

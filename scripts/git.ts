@@ -6,20 +6,20 @@ export interface Commit {
   readonly date: string;
 }
 
-/** What is checked out; undefined outside a repository and before its first commit. */
+/** The checked out commit; undefined outside a repository and before its first commit. */
 export async function headCommit(directory: string): Promise<Commit | undefined> {
   const said = await git(directory, ["log", "-1", "--format=%H %cI"]);
   const [id, date] = said?.split(" ") ?? [];
   return id && date ? { id, date } : undefined;
 }
 
-/** The files that differ from the commit, untracked ones among them, as `git status` names them. */
+/** The files that differ from the commit, including untracked ones, from `git status`. */
 export async function changedFiles(directory: string): Promise<readonly string[]> {
   const said = await git(directory, ["status", "--porcelain"]);
   return said?.split("\n").filter((line) => line !== "") ?? [];
 }
 
-/** The commit that a tag leads to; undefined when there is no such tag. */
+/** The commit of a tag; undefined if there is no such tag. */
 export async function taggedCommit(directory: string, tag: string): Promise<string | undefined> {
   return git(directory, ["rev-parse", "--verify", "--quiet", `refs/tags/${tag}^{commit}`]);
 }

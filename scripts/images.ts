@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { Command } from "commander";
 import { catalogue } from "../actions/catalogue.ts";
+import { defined } from "../shared/defined.ts";
 import { textOf } from "../shared/text-of.ts";
 import { headCommit } from "./git.ts";
 import { provideBase } from "./images/base-image.ts";
@@ -61,8 +62,7 @@ async function buildAll(): Promise<void> {
       tag: options.version,
       version: options.version.replace(/^v(?=\d)/, ""),
       bases,
-      ...(revision === undefined ? {} : { revision }),
-      ...(manifest.repository === undefined ? {} : { source: manifest.repository }),
+      ...defined({ revision, source: manifest.repository }),
     },
     options.action,
   );
@@ -74,7 +74,7 @@ async function buildAll(): Promise<void> {
   }
 
   process.stdout.write(`${sizeTable(built)}\n`);
-  // The worker holds every action and is pulled once.
+  // The worker's image contains all actions and is pulled once.
   const tooLarge = built.filter((sizes, index) => images[index]?.action && sizes.ownBytes > OWN_LIMIT_BYTES);
   if (tooLarge.length > 0) {
     say(

@@ -2,8 +2,8 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 
 /**
- * Part of the images' build: uses the dependencies that the build context brought when they work here, and
- * installs them otherwise (none came, or they are for another platform). Imports built-ins only.
+ * Part of the images' build: uses the dependencies of the build context if they work here, and installs them otherwise (there
+ * are none, or they are for another platform). Imports built-in modules only.
  */
 const projectRoot = join(import.meta.dirname, "..");
 
@@ -22,7 +22,7 @@ if (await dependenciesWork()) {
   process.stderr.write("using the dependencies that came with the sources\n");
 } else {
   process.stderr.write("installing dependencies\n");
-  // No install script is needed: every package brings what it runs.
+  // No package needs its install script.
   const { status, error } = spawnSync("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], {
     cwd: projectRoot,
     stdio: "inherit",

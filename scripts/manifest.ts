@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 
-/** A person as npm writes one: `Name <address> (url)`, or the same as an object. */
+/** A person in npm's formats: `Name <address> (url)`, or the same as an object. */
 const Person = z.union([
   z.string().transform((text) => ({
     name: text.replace(/[<(].*$/s, "").trim(),
@@ -14,7 +14,7 @@ export type Person = z.infer<typeof Person>;
 
 const Address = z.union([z.string(), z.object({ url: z.string() }).transform(({ url }) => url)]);
 
-/** What scripts read of package.json. */
+/** The parts of package.json that scripts use. */
 export const Manifest = z.object({
   name: z.string(),
   version: z
@@ -34,7 +34,7 @@ export async function readManifest(root: string): Promise<Manifest> {
   return Manifest.parse(JSON.parse(await readFile(join(root, "package.json"), "utf8")));
 }
 
-/** npm's ways to write a repository, as the address of its page: `git+https://host/a/b.git`, `github:a/b`. */
+/** A repository in npm's formats as the address of its page: `git+https://host/a/b.git`, `github:a/b`. */
 function webAddress(repository: string): string {
   const hosted = /^(?:(github|gitlab|bitbucket):)?([\w.-]+\/[\w.-]+)$/.exec(repository);
   if (hosted) {

@@ -9,7 +9,7 @@ import { refreshBetweenMarks } from "./marked-part.ts";
 
 const START = "<!-- generated from the provider: npm run docs -->";
 
-/** The page of all providers: which can do what. */
+/** The page of all providers and their capabilities. */
 export async function refreshProviderTable(current: string): Promise<string> {
   const providers = await Promise.all(ProviderName.options.map(loadProvider));
   const head = ["operation", ...providers.map(({ name }) => `[${name}](${name}.md)`)];
@@ -22,7 +22,7 @@ export async function refreshProviderTable(current: string): Promise<string> {
   return refreshBetweenMarks(current, START, markdownTable(head, rows));
 }
 
-/** One provider's page: its options, and its quirks where it has any. */
+/** One provider's page: its options and quirks. */
 export async function refreshProviderPage(name: ProviderName, current: string): Promise<string> {
   const prefix = `${name.toUpperCase()}_`;
   const fields = connectionFieldTable.filter(({ env }) => env.startsWith(prefix));

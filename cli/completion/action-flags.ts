@@ -9,7 +9,7 @@ import { flagOf, type InputField } from "../../actions/harness/input/input.ts";
 import { defined } from "../../shared/defined.ts";
 import type { Flag } from "./flag.ts";
 
-/** The flags of an action, in the order of its help. Secrets are none. */
+/** The flags of an action, in the order of its help. Secrets have no flags. */
 export function actionFlags(action: Pick<Action, "input" | "table">): readonly Flag[] {
   const connection = [machineField, connectionFile, ...connectionFieldTable];
   const fields: readonly InputField[] = [

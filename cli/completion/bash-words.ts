@@ -1,15 +1,15 @@
-/** Bash ends words at these as well, though they are part of what the program is given. */
+/** Bash also splits words at these characters. */
 const GLUE = /^[=:]+$/;
 
-/** The words of a command line as bash's completion has them, put together and without their quotes. */
+/** The words of a command line in bash's completion, joined and unquoted. */
 export interface BashWords {
   readonly earlier: readonly string[];
   readonly current: string;
-  /** How much of `current` bash takes for words of its own, which a candidate must not repeat. */
+  /** The part of `current` that bash treats as separate words, which a candidate must not repeat. */
   readonly ownLength: number;
 }
 
-/** From `COMP_WORDS`: `--mode=so` comes as `--mode`, `=`, `so`. */
+/** From `COMP_WORDS`: `--mode=so` arrives as `--mode`, `=`, `so`. */
 export function readBashWords(pieces: readonly string[]): BashWords {
   const words: string[] = [];
   let glued = false;
@@ -17,7 +17,7 @@ export function readBashWords(pieces: readonly string[]): BashWords {
   for (const [index, piece] of pieces.entries()) {
     const isGlue = GLUE.test(piece);
     const isLast = index === pieces.length - 1;
-    // What comes after a blank is a word of its own; of a flag and of nothing it is known that a blank was there.
+    // A word after a blank stands alone; only a flag and an empty word are known to follow a blank.
     const joins = words.length > 0 && (isGlue || (glued && piece !== "" && !piece.startsWith("--")));
     const text = unquoted(piece);
     const before = joins ? (words.pop() ?? "") : "";
@@ -28,7 +28,7 @@ export function readBashWords(pieces: readonly string[]): BashWords {
   return { earlier: words.slice(0, -1), current: words.at(-1) ?? "", ownLength };
 }
 
-/** A word as the shell would pass it on, also when its last quote is still open. */
+/** Unquotes a word like the shell, even if its last quote is still open. */
 function unquoted(word: string): string {
   return word.replace(/\\(.)|["']/g, "$1");
 }

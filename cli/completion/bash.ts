@@ -1,4 +1,4 @@
-/** Works with bash 3.2, which macOS has, as well: what that lacks fails silently. */
+/** Also works with bash 3.2 of macOS, where missing features fail silently. */
 export const bashScript = `# bash completion of pbnj-worker, from: pbnj-worker completion bash
 _pbnj_worker() {
   local program kind= value

@@ -1,13 +1,13 @@
-/** A word that may come next. */
+/** A possible next word. */
 export interface Candidate {
   readonly value: string;
   readonly description: string;
 }
 
-/** What may come next on a command line. */
+/** Everything that can come next on a command line. */
 export interface Completion {
   readonly candidates: readonly Candidate[];
-  /** What the shell adds by itself, as it knows best how to look for paths and quote them. */
+  /** What the shell adds itself, because it finds and quotes paths best. */
   readonly paths?: "files" | "folders";
 }
 

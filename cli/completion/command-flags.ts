@@ -2,12 +2,12 @@ import type { Command, Option } from "commander";
 import { type Completion, nothing } from "./candidate.ts";
 import type { Flag } from "./flag.ts";
 
-/** The flags of a command that commander knows. What their values are is read from what help shows: `<a|b>`, `<file>`. */
+/** The flags of a commander command. Their values come from the placeholders in the help: `<a|b>`, `<file>`. */
 export function commandFlags(command: Command): readonly Flag[] {
   return command.createHelp().visibleOptions(command).map(flagOfOption);
 }
 
-/** What a command takes besides flags: one of its own commands, of its argument's choices, or a file where there are none. */
+/** What a command accepts besides flags: its subcommands, the choices of its argument, or a file. */
 export function operandOf(command: Command): Completion {
   if (command.commands.length > 0) {
     return {

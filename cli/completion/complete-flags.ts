@@ -3,8 +3,8 @@ import { type Candidate, type Completion, nothing } from "./candidate.ts";
 import type { Flag } from "./flag.ts";
 
 /**
- * What may come after the words `earlier` where `current` stands: a flag, the value of the one before, or what the command takes
- * besides flags, of which there is at most one.
+ * The candidates for `current`: a flag, the value of the flag before it, or the command's argument, of which there is at most
+ * one.
  */
 export function completeFlags(
   flags: readonly Flag[],
@@ -26,7 +26,7 @@ export function completeFlags(
   return { candidates: [...values.candidates, ...named] };
 }
 
-/** What was given so far, and the flag whose value may come now. */
+/** The flags given so far, and the flag whose value comes next. */
 function read(flags: readonly Flag[], earlier: readonly string[]) {
   const given = new Set<string>();
   let operands = 0;
@@ -43,7 +43,7 @@ function read(flags: readonly Flag[], earlier: readonly string[]) {
   return { given, operands, pending };
 }
 
-/** `--mode=soft` as flag and value; the value is undefined where there is no `=`. */
+/** Splits `--mode=soft`; the value is undefined without `=`. */
 function splitFlag(word: string): readonly [string, string | undefined] {
   const at = word.startsWith("--") ? word.indexOf("=") : -1;
   return at < 0 ? [word, undefined] : [word.slice(0, at), word.slice(at + 1)];

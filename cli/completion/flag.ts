@@ -1,17 +1,17 @@
-/** A flag of a command or an action, as much of it as completion needs. */
+/** What completion needs to know of a flag. */
 export interface Flag {
   /** Such as `--mode`. */
   readonly name: string;
   readonly description: string;
   /** Whether a value follows. */
   readonly value: "none" | "optional" | "required";
-  /** Every value there is, where that is known. */
+  /** All possible values, if known. */
   readonly choices: readonly string[];
-  /** Several of the choices may be given, with commas between them. */
+  /** Accepts several choices, separated by commas. */
   readonly list: boolean;
-  /** The choice that stands when none is given. */
+  /** The default choice. */
   readonly fallback?: string;
   readonly paths?: "files" | "folders";
-  /** It may be given more than once. */
+  /** It can be repeated. */
   readonly repeatable: boolean;
 }

@@ -1,4 +1,4 @@
-/** As a file \`_pbnj-worker\` in \`fpath\`, or read by \`source\` after \`compinit\`. */
+/** For a file `_pbnj-worker` in `fpath`, or for `source` after `compinit`. */
 export const zshScript = `#compdef pbnj-worker
 # zsh completion of pbnj-worker, from: pbnj-worker completion zsh
 _pbnj-worker() {

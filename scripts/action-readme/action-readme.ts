@@ -8,7 +8,7 @@ import { outputTable } from "./output-table.ts";
 
 const START = "<!-- generated from the action: npm run docs -->";
 
-/** What images are called where no registry is known yet. */
+/** The registry in examples. */
 export const EXAMPLE_REGISTRY = "registry.example/pbnj-worker";
 
 const RESULT = `The last line on stdout is the result, one JSON object; logs are JSON lines on stderr, readable text on a terminal.

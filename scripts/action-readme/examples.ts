@@ -16,7 +16,7 @@ export function templateExample(name: string, image: string, { environment, volu
   return stringify({ tasks }, { lineWidth: 0 });
 }
 
-/** The same by `docker run`, against one BMC. */
+/** The action with `docker run`, against one BMC. */
 export function handExample(image: string, { environment, volumes = [] }: Example): string {
   const options = [
     `-v "$PWD/bmc-password:/run/secrets/p:ro"`,

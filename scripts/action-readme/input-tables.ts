@@ -5,7 +5,7 @@ import type { InputField } from "../../actions/harness/input/input.ts";
 export const INPUT_HEAD =
   "| variable | type | default | required | description |\n| --- | --- | --- | --- | --- |";
 
-/** The environment tables that a hub action's README has: variable, type, default, required, description. */
+/** Tables of the environment as in hub actions' READMEs: variable, type, default, required, description. */
 export function inputTables(action: Pick<Action, "input" | "table">): string {
   return fieldGroups(action)
     .filter(([, fields]) => fields.length > 0)

@@ -3,7 +3,7 @@ import type { ActionReference } from "../../actions/harness/input/reference.ts";
 
 const HEAD = "| field | type | description |\n| --- | --- | --- |";
 
-/** As much of JSON Schema as the references use. */
+/** The part of JSON Schema that references use. */
 const Node = z.object({
   type: z.string().optional(),
   enum: z.array(z.unknown()).optional(),
@@ -16,7 +16,7 @@ const Node = z.object({
 });
 type Node = z.infer<typeof Node>;
 
-/** Every field of the result that is the action's own; nested ones with dots, lists with `[]`. */
+/** Every field of the action's result; nested ones with dots, lists with `[]`. */
 export function outputTable({ output, readsOnly }: Pick<ActionReference, "output" | "readsOnly">): string {
   const rows = Object.entries(output).flatMap(([name, schema]) => rowsOf(name, z.toJSONSchema(schema)));
   const changed = "| `changed` | boolean | Whether anything was sent that changes the machine |";

@@ -9,7 +9,7 @@ import { thirdPartyLicenses } from "./third-party-licenses.ts";
 export const projectRoot = join(import.meta.dirname, "../..");
 export const LICENSES_FILE = "THIRD-PARTY-LICENSES";
 
-/** CommonJS packages in an ES module still ask for these. */
+/** CommonJS packages in an ES module need these. */
 const COMMON_JS_NAMES = `import { createRequire as __createRequire } from "node:module";
 const require = __createRequire(import.meta.url);
 const __filename = import.meta.filename;
@@ -21,11 +21,11 @@ const COMMON: BuildOptions = {
   format: "esm",
   platform: "node",
   target: "node24",
-  // Readable names would be a third of the file; errors carry their own words, not their stack's.
+  // Readable names would take a third of the file, and errors are shown without a stack.
   minify: true,
   sourcemap: false,
   legalComments: "eof",
-  // undici's own switch, set when Node embeds it: leaves out a second, experimental HTTP parser.
+  // undici's switch for being embedded in Node: leaves out a second, experimental HTTP parser.
   define: { esbuildDetection: "1" },
   banner: { js: COMMON_JS_NAMES },
   metafile: true,
@@ -39,12 +39,12 @@ const SPLIT = {
   outExtension: { ".js": ".mjs" },
 } satisfies BuildOptions;
 
-/** The program of a bundled action, in the action's folder. */
+/** The program in the folder of a bundled action. */
 export const ACTION_FILE = "action.mjs";
 
 /**
- * Bundles each action into a folder of its own without dependencies, `<directory>/<name>`, and the licences of what is in
- * them beside the folders. Rejects with esbuild's own messages.
+ * Bundles each action without dependencies into `<directory>/<name>`, and the licences of its packages beside these folders.
+ * Rejects with esbuild's messages.
  */
 export async function bundleActions(
   names: readonly string[],
@@ -56,9 +56,8 @@ export async function bundleActions(
 }
 
 /**
- * Bundles one action, given by its name or as the text of an entry module at the project's root, into
- * `<folder>/action.mjs` and the parts that it loads when they are needed, `<folder>/parts/*.mjs`: a single file would
- * import at its start what all of them import.
+ * Bundles one action, given by its name or as the text of an entry module at the project's root, into `<folder>/action.mjs`
+ * and the parts that it loads on demand, `<folder>/parts/*.mjs`: a single file would load everything at its start.
  */
 export async function bundleAction(
   name: string,
@@ -79,11 +78,11 @@ export async function bundleAction(
 }
 
 /**
- * Bundles the whole command line, the worker and every action, into `<directory>/pbnj-worker.mjs` and the parts that it loads
- * when they are needed, `<directory>/parts/*.mjs`. In one file, an action would start 30 ms later.
+ * Bundles the command line with the worker and every action into `<directory>/pbnj-worker.mjs` and the parts that it loads on
+ * demand, `<directory>/parts/*.mjs`. In one file, an action would start 30 ms later.
  */
 export async function bundleProgram(directory: string): Promise<Metafile> {
-  // The names of parts are made of what is in them: those of an earlier build would stay.
+  // The names of parts depend on their content: those of an earlier build would stay.
   await rm(join(directory, "parts"), { recursive: true, force: true });
   const { metafile } = await build({
     ...COMMON,

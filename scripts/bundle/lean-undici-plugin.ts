@@ -5,8 +5,8 @@ const SLIM_ENTRY = join(import.meta.dirname, "slim-undici.mjs");
 const PROJECT_ROOT = join(import.meta.dirname, "../..");
 
 /**
- * For the program that is both worker and actions: `slim-undici.mjs` for what actions run, the whole of undici for the rest. Both
- * are made of the same files, so that nothing is in the bundle twice.
+ * For the program that is both worker and actions: `slim-undici.mjs` for what actions use, all of undici for the rest. Both
+ * import the same files, so nothing is bundled twice.
  */
 export const leanUndici: Plugin = {
   name: "lean-undici",

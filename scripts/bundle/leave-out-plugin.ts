@@ -1,19 +1,19 @@
 import { join } from "node:path";
 import type { Plugin } from "esbuild";
 
-/** A module that is imported and never used, of which a bundle gets a refusal only. */
+/** A module that is imported but never used; the bundle gets a stub that throws. */
 interface UnreachableModule {
   /** Below `node_modules`. */
   readonly file: string;
-  /** Where it would be used: when it is loaded, or when what it exports is called. */
+  /** When the stub throws: when it is loaded, or when its exports are called. */
   readonly usedBy: "load" | "call";
-  /** Why nothing gets there, for whoever does. */
+  /** Why it is not used, for the error. */
   readonly reason: string;
 }
 
 const UNREACHABLE: readonly UnreachableModule[] = [
   {
-    // The HTTP parser a second time, for engines whose WebAssembly has no SIMD.
+    // A second copy of the HTTP parser, for engines whose WebAssembly has no SIMD.
     file: "undici/lib/llhttp/llhttp-wasm.js",
     usedBy: "load",
     reason: "the HTTP parser needs WebAssembly with SIMD, as Node 24 has it on amd64 and arm64",
@@ -30,12 +30,12 @@ const UNREACHABLE: readonly UnreachableModule[] = [
   },
 ];
 
-/** What undici looks up before it takes the parser without SIMD. */
+/** undici checks this before it loads the parser without SIMD. */
 const PARSER_SWITCHES = ["process.env.JEST_WORKER_ID", "process.env.UNDICI_NO_WASM_SIMD"];
 
 /**
- * Leaves out of an action's bundle what no action reaches, and with it what only that imports. For the images, which
- * run Node 24 on amd64 and arm64; were a module used after all, its reason would be thrown there.
+ * Leaves modules that no action uses out of an action's bundle, with everything that only they import. For the images, which
+ * run Node 24 on amd64 and arm64. If such a module were used after all, its reason would be thrown.
  */
 export const leaveOutUnreachable: Plugin = {
   name: "leave-out-unreachable",

@@ -4,13 +4,13 @@ import type { Plugin } from "esbuild";
 const SLIM_ENTRY = join(import.meta.dirname, "slim-undici.mjs");
 
 /**
- * Gives `slim-undici.mjs` to whoever imports `undici`. esbuild itself fails on a name that the slim entry
- * lacks; imports in which it cannot see the names are refused, as they would fail at run time instead.
+ * Resolves `undici` to `slim-undici.mjs`. esbuild itself fails on a name that the slim entry lacks; imports whose names it
+ * cannot see are rejected, because they would fail at run time.
  */
 export const slimUndici: Plugin = {
   name: "slim-undici",
   setup(build) {
-    // `import * as undici` makes a missing name a mere warning.
+    // With `import * as undici` a missing name would only be a warning.
     build.initialOptions.logOverride = {
       ...build.initialOptions.logOverride,
       "import-is-undefined": "error",

@@ -10,8 +10,8 @@ const PackageFile = z.object({
 });
 
 /**
- * The licences of every package that went into the bundles, as one text. Parts of a package that came from
- * elsewhere have licence files of their own, in the folders of the bundled files.
+ * The licences of every bundled package, as one text. Third-party parts of a package have licence files of their own, in the
+ * folders of the bundled files.
  */
 export async function thirdPartyLicenses(metafiles: readonly Metafile[], root: string): Promise<string> {
   const inputs = metafiles.flatMap((metafile) => Object.keys(metafile.inputs));
@@ -31,7 +31,7 @@ export async function thirdPartyLicenses(metafiles: readonly Metafile[], root: s
   return entries.sort().join(`\n${"-".repeat(80)}\n\n`);
 }
 
-/** The folder of the package a file belongs to: `node_modules/name` or `node_modules/@scope/name`. */
+/** The folder of a file's package: `node_modules/name` or `node_modules/@scope/name`. */
 function packageFolderOf(input: string): string | undefined {
   return /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(input)?.[1];
 }

@@ -2,8 +2,8 @@ import { z } from "zod";
 import { CHANGE_KINDS } from "../changelog.ts";
 
 /**
- * The files of an Artifact Hub repository, as its own parser takes them: unknown keys are refused there too
- * (artifacthub/hub: docs/metadata/artifacthub-pkg.yml and artifacthub-repo.yml, internal/pkg/metadata.go).
+ * The files of an Artifact Hub repository, as strict as its own parser (artifacthub/hub:
+ * docs/metadata/artifacthub-pkg.yml and artifacthub-repo.yml, internal/pkg/metadata.go).
  */
 const text = z.string().trim().min(1);
 const Link = z.strictObject({ name: text, url: z.url({ protocol: /^https?$/ }) });
@@ -33,7 +33,7 @@ const Change = z.strictObject({
   links: z.array(Link).min(1).optional(),
 });
 
-/** `artifacthub-pkg.yml`: the keys are written in this order. */
+/** `artifacthub-pkg.yml`, with its keys in this order. */
 export const PackageMetadata = z.strictObject({
   version: z.string().regex(SEMVER),
   name: z.string().regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/i),

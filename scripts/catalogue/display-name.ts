@@ -1,4 +1,4 @@
-/** Words of action names that people write otherwise. */
+/** Words of action names with another spelling. */
 const WRITTEN: Readonly<Record<string, string>> = {
   bmc: "BMC",
   nmi: "NMI",

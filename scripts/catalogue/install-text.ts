@@ -1,7 +1,7 @@
 import type { ActionReference } from "../../actions/harness/input/reference.ts";
 import { handExample, templateExample } from "../action-readme/examples.ts";
 
-/** What the registry shows under "Install": the action in a template, and by hand. */
+/** The registry's "Install" text: the action in a template, and with `docker run`. */
 export function installText(name: string, image: string, reference: ActionReference): string {
   return [
     "In a template: the machine is named; its address and password come from pbnj-worker's inventory.",

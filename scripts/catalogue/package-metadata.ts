@@ -1,12 +1,13 @@
 import type { Action } from "../../actions/harness/action.ts";
 import type { ActionReference } from "../../actions/harness/input/reference.ts";
+import { defined } from "../../shared/defined.ts";
 import { imageName, RELEASE_PLATFORMS, versionTag } from "../images/image-name.ts";
 import { type PackageMetadata, PackageMetadata as Schema } from "./artifact-hub.ts";
 import { displayName } from "./display-name.ts";
 import { installText } from "./install-text.ts";
 import type { Publication } from "./publication.ts";
 
-/** Those a reader of any other action may want: what sees whether a BMC works, and many tasks in one run. */
+/** Useful to readers of any action: the check of a BMC, and many tasks in one run. */
 const RECOMMENDED = ["check", "run-tasks"];
 
 /** One action's `artifacthub-pkg.yml`. */
@@ -23,24 +24,28 @@ export function packageMetadata(
   return Schema.parse({
     version,
     name,
-    // No category of the hub is about hardware; left to itself it would guess one.
+    // No category of the hub fits, and it would guess one.
     category: "skip-prediction",
     displayName: displayName(name),
     createdAt: publication.createdAt,
     description: action.summary,
     license: publication.license,
-    ...(homeUrl === undefined ? {} : { homeURL: homeUrl }),
+    ...defined({ homeURL: homeUrl }),
     appVersion: version,
     containersImages: [{ name, image, platforms: [...RELEASE_PLATFORMS] }],
-    ...(changes.some(({ kind }) => kind === "security") ? { containsSecurityUpdates: true } : {}),
-    ...(version.includes("-") ? { prerelease: true } : {}),
+    ...defined({
+      containsSecurityUpdates: changes.some(({ kind }) => kind === "security") || undefined,
+      prerelease: version.includes("-") || undefined,
+    }),
     keywords: [...new Set([...publication.keywords, ...reference.keywords])].sort(),
-    ...(links.length === 0 ? {} : { links }),
+    ...defined({ links: links.length === 0 ? undefined : links }),
     install: installText(name, image, reference),
     changes: changes.map(({ kind, description }) => ({ kind, description })),
-    ...(maintainers.length === 0 ? {} : { maintainers }),
-    ...(providerName === undefined ? {} : { provider: { name: providerName } }),
-    ...(recommendations.length === 0 ? {} : { recommendations }),
+    ...defined({
+      maintainers: maintainers.length === 0 ? undefined : maintainers,
+      provider: providerName === undefined ? undefined : { name: providerName },
+      recommendations: recommendations.length === 0 ? undefined : recommendations,
+    }),
     annotations: {
       "pbnj-worker/idempotent": String(action.idempotent),
       "pbnj-worker/reads-only": String(reference.readsOnly === true),
@@ -48,7 +53,7 @@ export function packageMetadata(
   });
 }
 
-/** The hub knows `source` and `support` by these names. */
+/** The names that the hub recognizes. */
 function linksOf({ sourceUrl, supportUrl }: Publication): PackageMetadata["links"] & object {
   return [
     ...(sourceUrl === undefined ? [] : [{ name: "source", url: sourceUrl }]),

@@ -3,7 +3,7 @@ import { EXAMPLE_REGISTRY } from "../action-readme/action-readme.ts";
 import { versionTag } from "../images/image-name.ts";
 import type { Publication } from "./publication.ts";
 
-/** Where each host shows a file of a commit or tag. */
+/** The path of a file of a commit or tag on each host. */
 const FILE_PAGES: Readonly<Record<string, string>> = {
   "github.com": "blob",
   "gitlab.com": "-/blob",
@@ -11,8 +11,8 @@ const FILE_PAGES: Readonly<Record<string, string>> = {
 };
 
 /**
- * An action's README as it stands in the registry, where no other file of the project is: images are those of
- * the release; a relative link leads to the source repository, and is its text alone where no page is known.
+ * An action's README for the registry, which has no other file of the project: images are those of the release, and relative
+ * links point to the source repository or, without a known page, become plain text.
  */
 export function packageReadme(
   readme: string,

@@ -1,9 +1,10 @@
 import { z } from "zod";
+import { defined } from "../../shared/defined.ts";
 import type { Change, Release } from "../changelog.ts";
 import { registryProblem } from "../images/image-name.ts";
 import type { Manifest } from "../manifest.ts";
 
-/** What all packages of one version share. */
+/** The data that all packages of one version share. */
 export interface Publication {
   readonly version: string;
   /** RFC 3339, UTC. */
@@ -18,7 +19,7 @@ export interface Publication {
   readonly sourceUrl?: string;
   readonly supportUrl?: string;
   readonly providerName?: string;
-  /** Under which the registry knows this repository, for links between packages. */
+  /** The registry's name of this repository, for links between packages. */
   readonly repositoryName?: string;
   readonly repositoryId?: string;
 }
@@ -28,7 +29,7 @@ export interface Contact {
   readonly email: string;
 }
 
-/** What the caller says, beside what the project knows of itself. */
+/** Command-line options, which override what the project contains. */
 export interface PublicationOptions {
   readonly registry?: string | undefined;
   readonly homeUrl?: string | undefined;
@@ -47,7 +48,7 @@ export type Prepared =
   | { readonly ok: true; readonly publication: Publication }
   | { readonly ok: false; readonly problems: readonly string[] };
 
-/** Joins what is known, or says everything that is missing or wrong. What is optional and unknown stays out. */
+/** Collects the data, or reports everything that is missing or invalid. Unknown optional data is left out. */
 export function preparePublication(
   manifest: Manifest,
   releases: readonly Release[],
@@ -86,20 +87,20 @@ export function preparePublication(
   return {
     ok: true,
     publication: {
-      ...{ version, createdAt, registry, license, maintainers },
+      version,
+      createdAt,
+      registry,
+      license,
+      maintainers,
       keywords: manifest.keywords,
       changes: release.changes,
-      ...(homeUrl === undefined ? {} : { homeUrl }),
-      ...(manifest.repository === undefined ? {} : { sourceUrl: manifest.repository }),
-      ...(supportUrl === undefined ? {} : { supportUrl }),
-      ...(providerName === undefined ? {} : { providerName }),
-      ...(repositoryName === undefined ? {} : { repositoryName }),
-      ...(repositoryId === undefined ? {} : { repositoryId }),
+      ...defined({ homeUrl, supportUrl, providerName, repositoryName, repositoryId }),
+      ...defined({ sourceUrl: manifest.repository }),
     },
   };
 }
 
-/** The release's day, or a date that comes with the sources: never now, so that two runs give the same. */
+/** The release's date, or one from the sources: never the current time, so that builds are reproducible. */
 function creationDate(
   release: Release | undefined,
   { sourceDateEpoch, commitDate }: PublicationOptions,
@@ -120,7 +121,7 @@ function rfc3339(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
 }
 
-/** Those given, else those of package.json whose address it says: the registry takes none without one. */
+/** The given ones, else those of package.json with an address, which the registry requires. */
 function contacts(manifest: Manifest, options: PublicationOptions, problems: string[]): readonly Contact[] {
   if (options.maintainers !== undefined && options.maintainers.length > 0) {
     return options.maintainers.flatMap((given) => {

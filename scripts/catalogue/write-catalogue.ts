@@ -8,7 +8,7 @@ import { packageMetadata } from "./package-metadata.ts";
 import { packageReadme } from "./package-readme.ts";
 import type { Publication } from "./publication.ts";
 
-/** The files of the Artifact Hub repository of one version, by path: a folder an action and version. */
+/** The files of the Artifact Hub repository of one version, by path: one folder per action and version. */
 export async function catalogueFiles(
   root: string,
   publication: Publication,
@@ -20,7 +20,7 @@ export async function catalogueFiles(
   ]);
 }
 
-/** One action's. Rejects when it lacks its reference or its README. */
+/** The files of one action. Rejects without its reference or its README. */
 export async function packageFiles(
   root: string,
   name: string,
@@ -37,10 +37,7 @@ export async function packageFiles(
   ]);
 }
 
-/**
- * Writes them. Other versions that are there stay; an earlier attempt at this one does not, so that no file
- * outlives its reason.
- */
+/** Writes the files. Keeps other versions, and replaces an earlier attempt at this one. */
 export async function writeCatalogue(
   directory: string,
   version: string,

@@ -27,7 +27,7 @@ export function refreshValuesSchema(current: string): string {
   for (const setting of inChart) {
     const { name, chart } = setting;
     const own = schemaOf(setting);
-    // A template rejects what has a place of its own, and says where that is.
+    // A template rejects a setting with its own value, and names that value.
     config[name] = chart ? true : (own ?? { type: "string" });
     if (own && typeof chart === "object" && "value" in chart) setAt(schema, chart.value.split("."), own);
   }
@@ -35,7 +35,7 @@ export function refreshValuesSchema(current: string): string {
   return formatJson(schema);
 }
 
-/** `files/setting-places.yaml`: where the chart's values have each setting that is not for `config`. */
+/** `files/setting-places.yaml`: the values for each setting that is not in `config`. */
 export function settingPlaces(): string {
   const lines = inChart.flatMap(({ name, chart }) =>
     typeof chart === "object" ? [`${name}: ${"value" in chart ? chart.value : chart.derivedFrom}\n`] : [],

@@ -1,20 +1,20 @@
 import { parse } from "yaml";
 import { z } from "zod";
 
-/** A value of the chart, as `helm show values` explains it. */
+/** A value of the chart with its comment. */
 export interface DescribedValue {
-  /** With dots between its parts. */
+  /** Its path, with dots. */
   readonly key: string;
   readonly description: string;
   readonly default: unknown;
 }
 
-/** The key of a line, however deep, and where it begins. */
+/** A key, at any depth. */
 const KEY_LINE = /^( *)([A-Za-z]\w*):/;
 
 /**
- * The values of the chart: a key with a comment before it is one, with everything below it; a key without one holds others.
- * Throws where a key that holds nothing has no comment.
+ * The values of the chart: a key with a comment is a value with everything below it; a key without one groups others. Throws if
+ * a value has no comment.
  */
 export function describedValues(text: string): readonly DescribedValue[] {
   const all: unknown = parse(text);
@@ -55,7 +55,7 @@ const Schema = z.looseObject({
 });
 type Schema = z.infer<typeof Schema>;
 
-/** The part of a schema that a key is about; undefined where it knows none. */
+/** The schema of a value; undefined if it has none. */
 export function schemaAt(schema: unknown, key: string): Schema | undefined {
   return key.split(".").reduce<Schema | undefined>((at, part) => {
     const next = at?.properties?.[part];
@@ -63,7 +63,7 @@ export function schemaAt(schema: unknown, key: string): Schema | undefined {
   }, Schema.parse(schema));
 }
 
-/** Every key that the schema knows, as deep as the keys of its maps are given. */
+/** The path of every value in the schema. */
 export function schemaKeys(schema: unknown, before = ""): readonly string[] {
   const { properties } = Schema.parse(schema);
   if (!properties) return [before.slice(0, -1)];

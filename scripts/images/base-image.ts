@@ -2,18 +2,18 @@ import { textOf } from "../../shared/text-of.ts";
 import type { ContainerEngine } from "./container-engine.ts";
 import { buildLocalBase } from "./local-base.ts";
 
-/** The base that the Dockerfiles name. */
+/** The base in the Dockerfiles. */
 export const PRODUCTION_BASE = "node:24-slim";
 
-/** The bases of a build: one that bundles, and one that the images stand on. */
+/** The base for bundling, and the base of the images. */
 export interface BaseImages {
   readonly nodeImage: string;
   readonly baseImage: string;
 }
 
 /**
- * What to build on: the base asked for, else the production base where it is there or can be pulled, else a
- * local one tagged `localTag`. `say` is told which, and why.
+ * The base to build on: the requested one, else the production base if it is present or can be pulled, else a local one tagged
+ * `localTag`. Tells `say` which one, and why.
  */
 export async function provideBase(
   engine: ContainerEngine,

@@ -14,7 +14,7 @@ export interface ImageBuild {
   readonly source?: string;
   /** For `Dockerfile.action`. */
   readonly action?: string;
-  /** Whether running that a second time leaves the machine as after the first. */
+  /** Whether running the action twice has the same effect as once. */
   readonly idempotent?: boolean;
 }
 
@@ -22,13 +22,13 @@ export async function buildImage(engine: ContainerEngine, build: ImageBuild): Pr
   await engine.run(buildArguments(build));
 }
 
-/** The arguments of `docker build`, as `podman build` takes them too. */
+/** The arguments of `docker build`, which `podman build` accepts as well. */
 export function buildArguments(build: ImageBuild): readonly string[] {
-  // The classic builder would leave the container of a failed step behind.
+  // The classic builder would keep the container of a failed step.
   return ["build", "--force-rm", ...sourceArguments(build)];
 }
 
-/** What every builder is told alike: what to build, from what, and what it says of itself. */
+/** The arguments for every builder: what to build, and the labels. */
 export function sourceArguments(build: ImageBuild): readonly string[] {
   const values = {
     NODE_IMAGE: build.bases.nodeImage,

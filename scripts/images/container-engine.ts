@@ -4,11 +4,11 @@ import { textOf } from "../../shared/text-of.ts";
 /** A command-line client of a container engine: `docker` or `podman`. */
 export interface ContainerEngine {
   readonly program: string;
-  /** Runs it and gives back its stdout; throws with its own words when it fails. */
+  /** Runs it and returns its stdout; throws with its own message if it fails. */
   run(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<string>;
 }
 
-/** A build's own output says more about its failure than its last line. */
+/** A failed build's output explains more than its last line. */
 const KEPT_LINES = 20;
 const BUILD_TIMEOUT_MS = 20 * 60_000;
 
@@ -32,7 +32,7 @@ export function containerEngine(program: string): ContainerEngine {
   };
 }
 
-/** The engine that answers: the one asked for, else docker, else podman. */
+/** The first engine that answers: the requested one, else docker, else podman. */
 export async function findContainerEngine(wanted?: string): Promise<ContainerEngine> {
   const programs = wanted === undefined ? ["docker", "podman"] : [wanted];
   const problems: string[] = [];
@@ -48,7 +48,7 @@ export async function findContainerEngine(wanted?: string): Promise<ContainerEng
   throw new Error(`no container engine answers: ${problems.join("; ")}`);
 }
 
-/** A docker client whose buildx plugin is missing cannot build at all unless it is told to do it the old way. */
+/** Without its buildx plugin, a docker client needs this variable to build. */
 async function legacyBuilder(program: string, args: readonly string[]): Promise<Record<string, string>> {
   if (program !== "docker" || args[0] !== "build") return {};
   const buildx = await execa(program, ["buildx", "version"], { reject: false, timeout: 30_000 });

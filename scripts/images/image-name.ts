@@ -1,22 +1,22 @@
 /** The platforms of a release's images. */
 export const RELEASE_PLATFORMS = ["linux/amd64", "linux/arm64"] as const;
 
-/** The image of the worker beside those of the actions. */
+/** The name of the worker's image. */
 export const WORKER_IMAGE = "worker";
 
-/** The tag of a version's images, and of its commit. */
+/** The tag of a version's images and commit. */
 export function versionTag(version: string): string {
   return `v${version}`;
 }
 
-/** What an image is called: `registry.example/pbnj-worker/power-off:v1.2.3`. */
+/** An image's full name: `registry.example/pbnj-worker/power-off:v1.2.3`. */
 export function imageName(registry: string, name: string, tag: string): string {
   return `${registry}/${name}:${tag}`;
 }
 
 /**
- * What is wrong with the part that image names begin with, if something is. References have a host, an
- * optional port and lower-case path components (OCI distribution specification, "Pulling manifests").
+ * The problem with a prefix of image names, if any. References have a host, an optional port and lower-case path components
+ * (OCI distribution specification, "Pulling manifests").
  */
 export function registryProblem(registry: string): string | undefined {
   const host =

@@ -3,13 +3,13 @@ import type { ContainerEngine } from "./container-engine.ts";
 
 const ImageSize = z.array(z.object({ Size: z.number() })).min(1);
 
-/** The largest part that an action's image may have of its own, in bytes: a fleet pulls every action. */
+/** The maximum size of an action's own layers in bytes: a fleet pulls every action. */
 export const OWN_LIMIT_BYTES = 1_000_000;
 
 export interface ImageSizes {
   readonly image: string;
   readonly totalBytes: number;
-  /** What it shares with every other image of the same base. */
+  /** Shared with every other image of the same base. */
   readonly baseBytes: number;
   readonly ownBytes: number;
 }

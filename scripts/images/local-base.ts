@@ -11,9 +11,9 @@ const CERTIFICATES = [
   "/etc/pki/tls/certs/ca-bundle.crt",
   "/etc/ssl/cert.pem",
 ];
-/** Part of the contents' hash: to be raised when what `buildLocalBase` lays out changes. */
+/** Part of the contents' hash: increase it when `buildLocalBase` changes the layout. */
 const LAYOUT_VERSION = "2";
-/** Loaded by name at run time, so `ldd` does not tell of them: host names are looked up with these. */
+/** Loaded by name at run time for resolving host names, so `ldd` does not list them. */
 const NAME_SERVICE_LIBRARIES = ["libnss_dns.so.2", "libnss_files.so.2", "libresolv.so.2"];
 
 const DOCKERFILE = `FROM scratch
@@ -23,9 +23,8 @@ ENTRYPOINT ["/usr/local/bin/node"]
 `;
 
 /**
- * Makes a base image out of this very Node and the shared libraries it needs, where no registry can be
- * reached. It holds no shell and no package manager, as distroless images do not. Does nothing when the
- * engine already has it with the same contents.
+ * Builds a base image from this Node and its shared libraries, for use without a registry. Like distroless images it has no
+ * shell and no package manager. Does nothing if the engine already has it with the same contents.
  */
 export async function buildLocalBase(engine: ContainerEngine, tag: string): Promise<void> {
   if (process.platform !== "linux") {
@@ -43,7 +42,7 @@ export async function buildLocalBase(engine: ContainerEngine, tag: string): Prom
     }
     await mkdir(join(root, "etc"), { recursive: true });
     await mkdir(join(root, "tmp"));
-    // The engine gives a tmpfs over it the mode it finds here; mkdir alone would obey the umask.
+    // The engine uses this mode for a tmpfs over the folder; mkdir alone would apply the umask.
     await chmod(join(root, "tmp"), 0o1777);
     await writeFile(
       join(root, "etc/passwd"),
@@ -58,7 +57,7 @@ export async function buildLocalBase(engine: ContainerEngine, tag: string): Prom
   }
 }
 
-/** Where each file goes in the image, and where it comes from. */
+/** The source of each file by its path in the image. */
 async function baseFiles(): Promise<ReadonlyMap<string, string>> {
   const node = await realpath(process.execPath);
   const files = new Map([["/usr/local/bin/node", node]]);

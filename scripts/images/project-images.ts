@@ -18,7 +18,7 @@ export interface ProjectImage extends ImageBuild {
   readonly name: string;
 }
 
-/** The builds of all images, or of some actions alone: each action's, then the worker's. */
+/** The builds of all images, or of some actions: first the actions, then the worker. */
 export async function projectImages(
   set: ImageSet,
   actions?: readonly string[],

@@ -2,12 +2,13 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
+import { defined } from "../../shared/defined.ts";
 import { type ImageBuild, sourceArguments } from "../images/build-image.ts";
 import type { ContainerEngine } from "../images/container-engine.ts";
 
-/** A builder that makes images for several platforms, with attestations. */
+/** A builder for several platforms, with attestations. */
 export interface Builder {
-  /** The one asked for; the client's current one when absent. */
+  /** The requested one; absent for the client's current one. */
   readonly name?: string;
   readonly driver: string;
 }
@@ -19,10 +20,10 @@ export interface BuildxOptions {
   readonly metadataFile: string;
 }
 
-/** As much as a release records of what buildx says of a build. */
+/** The part of buildx's metadata that a release records. */
 const Metadata = z.object({ "containerimage.digest": z.string().regex(/^sha256:[0-9a-f]{64}$/) });
 
-/** The builder, or undefined where the client has no buildx. Rejects when the one asked for is not there. */
+/** The builder, or undefined without buildx. Rejects if the requested one does not exist. */
 export async function findBuilder(engine: ContainerEngine, name?: string): Promise<Builder | undefined> {
   const hasBuildx = await engine.run(["buildx", "version"]).then(
     () => true,
@@ -31,12 +32,12 @@ export async function findBuilder(engine: ContainerEngine, name?: string): Promi
   if (!hasBuildx) return undefined;
   const said = await engine.run(["buildx", "inspect", ...(name === undefined ? [] : [name])]);
   const driver = /^Driver:\s+(\S+)/m.exec(said)?.[1] ?? "unknown";
-  return { ...(name === undefined ? {} : { name }), driver };
+  return { ...defined({ name }), driver };
 }
 
 /**
- * What keeps a builder from making a release, if something does: the engine's own builder makes images for one
- * platform and without attestations, unless the engine keeps its images in containerd.
+ * Why a builder cannot build a release, if so: the engine's own builder supports one platform and no attestations, unless the
+ * engine stores images in containerd.
  */
 export async function builderProblem(
   engine: ContainerEngine,
@@ -49,8 +50,8 @@ export async function builderProblem(
 }
 
 /**
- * The arguments of `docker buildx build` for one image of a release. Without a push the image stays in the
- * builder's cache: no engine of one platform could hold it.
+ * The arguments of `docker buildx build` for one image of a release. Without a push the image stays in the builder's cache,
+ * because an engine cannot store several platforms.
  */
 export function buildxArguments(build: ImageBuild, options: BuildxOptions): readonly string[] {
   return [
@@ -64,7 +65,7 @@ export function buildxArguments(build: ImageBuild, options: BuildxOptions): read
   ];
 }
 
-/** Builds it, and pushes it when told to. Resolves with the digest of its index, which names all platforms. */
+/** Builds the image and, if requested, pushes it. Resolves with the digest of the index of all platforms. */
 export async function buildWithBuildx(
   engine: ContainerEngine,
   build: ImageBuild,

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { defined } from "../../shared/defined.ts";
 import { buildImage, type ImageBuild } from "../images/build-image.ts";
 import type { ContainerEngine } from "../images/container-engine.ts";
 
@@ -14,11 +15,11 @@ const Details = z
 
 export interface EngineBuilt {
   readonly platform: string;
-  /** Known once a registry has it: an engine of one platform has no manifest before. */
+  /** Known after a push: before, the engine has no manifest. */
   readonly digest?: string;
 }
 
-/** Builds an image for the engine's own platform, and pushes it when told to. */
+/** Builds an image for the engine's own platform and, if requested, pushes it. */
 export async function buildWithEngine(
   engine: ContainerEngine,
   build: ImageBuild,
@@ -34,6 +35,6 @@ export async function buildWithEngine(
     throw new Error(`${build.tag} was pushed, but the engine knows no digest of it`);
   return {
     platform: `${details?.Os}/${details?.Architecture}`,
-    ...(digest === undefined ? {} : { digest }),
+    ...defined({ digest }),
   };
 }

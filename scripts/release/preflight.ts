@@ -1,24 +1,24 @@
 import type { Release } from "../changelog.ts";
 import { registryProblem } from "../images/image-name.ts";
 
-/** What a release is decided by, as it was found. */
+/** The state that decides whether a release is possible. */
 export interface Findings {
   readonly version: string;
   readonly tag: string;
   readonly registry: string | undefined;
   readonly push: boolean;
   readonly releases: readonly Release[];
-  /** The commit that is checked out; undefined outside a repository. */
+  /** The checked out commit; undefined outside a repository. */
   readonly head: string | undefined;
-  /** As `git status --porcelain` names them. */
+  /** From `git status --porcelain`. */
   readonly changedFiles: readonly string[];
-  /** The commit that the version's tag leads to, when there is such a tag. */
+  /** The commit of the version's tag, if it exists. */
   readonly taggedCommit: string | undefined;
 }
 
 const SHOWN_FILES = 5;
 
-/** Every reason not to release this; nothing when it may be. */
+/** Every reason not to release; empty if there is none. */
 export function releaseProblems(found: Findings): readonly string[] {
   const { version, tag, registry, releases, head, changedFiles, taggedCommit } = found;
   const problems: string[] = [];

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { defined } from "../../shared/defined.ts";
 import { textOf } from "../../shared/text-of.ts";
 import { parseChangelog } from "../changelog.ts";
 import { changedFiles, headCommit, taggedCommit } from "../git.ts";
@@ -23,10 +24,10 @@ export interface ReleaseOptions {
 }
 
 export interface ReleaseTools {
-  /** Where the manifest, the changelog and the git repository are. */
+  /** The folder of the manifest, the changelog and the git repository. */
   readonly root: string;
   findEngine(): Promise<ContainerEngine>;
-  /** Progress and remarks, a line each. */
+  /** Progress and remarks, one per line. */
   say(line: string): void;
 }
 
@@ -35,7 +36,7 @@ export type ReleaseEnd =
   /** Nothing was built. */
   | { readonly ok: false; readonly problems: readonly string[] };
 
-/** Builds every image of this version, and pushes them when told to; refuses with every reason not to. */
+/** Builds every image of this version and, if requested, pushes them; reports every reason not to. */
 export async function release(options: ReleaseOptions, tools: ReleaseTools): Promise<ReleaseEnd> {
   const { root, say } = tools;
   const { version, repository } = await readManifest(root);
@@ -43,7 +44,10 @@ export async function release(options: ReleaseOptions, tools: ReleaseTools): Pro
   const head = await headCommit(root);
   const problems = [
     ...releaseProblems({
-      ...{ version, tag, registry: options.registry, push: options.push },
+      version,
+      tag,
+      registry: options.registry,
+      push: options.push,
       releases: parseChangelog(await readFile(join(root, "CHANGELOG.md"), "utf8")),
       head: head?.id,
       changedFiles: await changedFiles(root),
@@ -63,8 +67,12 @@ export async function release(options: ReleaseOptions, tools: ReleaseTools): Pro
     ? basesOfBuilder(options)
     : await provideBase(engine, options, `${options.registry}/base:local`, say);
   const images = await projectImages({
-    ...{ registry: options.registry, tag, version, bases, revision: head.id },
-    ...(repository === undefined ? {} : { source: repository }),
+    registry: options.registry,
+    tag,
+    version,
+    bases,
+    revision: head.id,
+    ...defined({ source: repository }),
   });
   if (!builder) {
     const missing = options.builder === undefined ? "" : ", so no builder of that name either";
@@ -77,7 +85,7 @@ export async function release(options: ReleaseOptions, tools: ReleaseTools): Pro
     say(`building ${image.tag}${options.push ? " and pushing it" : ""}`);
     if (builder) {
       const digest = await buildWithBuildx(engine, image, {
-        ...(builder.name === undefined ? {} : { builder: builder.name }),
+        ...defined({ builder: builder.name }),
         platforms: RELEASE_PLATFORMS,
         push: options.push,
         sourceDateEpoch: String(Math.floor(Date.parse(head.date) / 1000)),
@@ -86,8 +94,9 @@ export async function release(options: ReleaseOptions, tools: ReleaseTools): Pro
     } else {
       const { platform, digest } = await buildWithEngine(engine, image, options.push);
       released.push({
-        ...{ name, tag: image.tag },
-        ...(digest === undefined ? {} : { digest }),
+        name,
+        tag: image.tag,
+        ...defined({ digest }),
         platforms: [platform],
       });
     }
@@ -116,7 +125,7 @@ async function findTools(options: ReleaseOptions, tools: ReleaseTools): Promise<
   const builder = await findBuilder(engine, options.builder);
   if (!builder) return { engine };
   const problem = await builderProblem(engine, builder);
-  return { engine, builder, ...(problem === undefined ? {} : { problem }) };
+  return { engine, builder, ...defined({ problem }) };
 }
 
 /** A builder pulls its bases itself, for each platform. */

@@ -10,7 +10,7 @@ export interface RecheckLimits {
 }
 
 /** The server's certificate, whether it is trusted or not; undefined without a TLS handshake. Sends no client certificate. */
-export async function readCertificate(
+export async function fetchCertificate(
   { server, serverName }: Pick<ServerOptions, "server" | "serverName">,
   { ms, signal }: RecheckLimits,
 ): Promise<PeerCertificate | undefined> {

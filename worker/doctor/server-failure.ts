@@ -6,7 +6,7 @@ import type { ServerConfig } from "../config/worker-config.ts";
 import type { CauseName } from "./causes.ts";
 import { certificateFacts } from "./certificate-facts.ts";
 import { type Finding, findingOf } from "./finding.ts";
-import { acceptsPlaintext, type RecheckLimits, readCertificate } from "./recheck.ts";
+import { acceptsPlaintext, fetchCertificate, type RecheckLimits } from "./recheck.ts";
 import type { ServerFacts } from "./recording-channel.ts";
 
 /** Failures that the error's code explains. */
@@ -67,7 +67,7 @@ export async function serverFailure(
   const [cause, words] = await causeOf(thrown, server, seen, limits);
   const certificate =
     seen.tls?.certificate ??
-    (ABOUT_CERTIFICATE.has(cause) ? await readCertificate(server, limits) : undefined);
+    (ABOUT_CERTIFICATE.has(cause) ? await fetchCertificate(server, limits) : undefined);
   const shown = certificate && certificateFacts(certificate, Date.now());
   const about =
     shown && ABOUT_CERTIFICATE.has(cause)
@@ -107,7 +107,7 @@ async function causeOf(
     if (!seen.answer) return droppedAfterHandshake(server);
   } else if (seen.connected && !seen.answer) {
     // No answer, or an answer that is not HTTP/2.
-    if (await readCertificate(server, limits)) return ["server-with-tls", "the server uses TLS"];
+    if (await fetchCertificate(server, limits)) return ["server-with-tls", "the server uses TLS"];
     if (isSilence(thrown)) return silent(server, seen);
     return isEnd(thrown, codes)
       ? ["connection-broken", "it accepts the connection and closes it"]

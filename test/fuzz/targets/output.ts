@@ -138,7 +138,7 @@ export const outputTargets: readonly Target[] = [
       const [, html] = result as readonly [string, string];
       if (/[<>"'\u202e]/.test(html)) throw new Error("markup or a change of direction");
     },
-    covers: ["printableLines"],
+    covers: ["printableLines", "RecentLines"],
   },
   {
     name: "redaction",

@@ -67,7 +67,7 @@ describe("a worker that runs", () => {
     const bad = lab.submit("pbnj-two", { name: "power-off", environment: { MODE: "sideways" } });
     await lab.server.until(() => good.state === "SUCCESS" && bad.state === "FAILED");
     await expect
-      .poll(async () => (await pages.metrics()).of("pbnj_actions_unreported"))
+      .poll(async () => (await pages.metrics()).of("pbnj_actions_unreported"), { timeout: 20_000 })
       .toEqual([{ value: 0 }]);
 
     const metrics = await pages.metrics();

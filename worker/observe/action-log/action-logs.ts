@@ -11,7 +11,7 @@ import type { ActionLogConfig } from "../../config/worker-config.ts";
 import { appendBounded } from "./bounded-file.ts";
 import { BLOCK_BYTES, cleanUp } from "./clean-up.ts";
 import { fileName, folderName } from "./names.ts";
-import { PendingText, WaitingRoom } from "./pending-text.ts";
+import { BufferLimit, PendingText } from "./pending-text.ts";
 import { deliveryText, headerText, lineText, lostText, noteText, outcomeText } from "./text.ts";
 
 export interface ActionLogsOptions extends ActionLogConfig {
@@ -21,7 +21,7 @@ export interface ActionLogsOptions extends ActionLogConfig {
 
 type Started = ActionEvent & { readonly kind: "started" };
 
-/** One action's file, from its start to its report. */
+/** One action's file, until its report. */
 interface ActionLog {
   readonly path: string;
   readonly action: SeenAction;
@@ -30,42 +30,42 @@ interface ActionLog {
   /** For the worker's log. */
   readonly fields: LogFields;
   readonly pending: PendingText;
-  /** Nothing comes after what is pending. */
+  /** No more text will follow. */
   ended: boolean;
-  /** It was said that lines of it give way. */
-  saidLost: boolean;
-  /** Something of it is in the file. */
-  begun: boolean;
-  /** The last line in the file may be half a line. */
+  /** The worker has logged that lines were dropped. */
+  hasLoggedLoss: boolean;
+  /** The file contains something of it. */
+  hasContent: boolean;
+  /** The last line in the file may be incomplete. */
   torn: boolean;
 }
 
 const MEBIBYTE = 1024 * 1024;
-const LONGEST_FILE = MEBIBYTE;
+const MAX_FILE = MEBIBYTE;
 const SHORTEST_FILE = 256 * 1024;
-/** Of the room for all files, one may take this part at most. */
-const FILE_PART = 16;
-/** Of all files that wait to be written. */
-const MOST_WAITING = 8 * MEBIBYTE;
-const MOST_FILES_WAITING = 10_000;
+/** The largest part of the total size that one file may take. */
+const FILE_SHARE = 16;
+/** Of all text that is not written yet. */
+const MAX_BUFFERED = 8 * MEBIBYTE;
+const MAX_BUFFERED_FILES = 10_000;
 const CLEAN_UP_INTERVAL_MS = 60 * 60_000;
-/** A disk that does not take anything is not asked all the time. */
+/** Between attempts to write to a failing disk. */
 const FAILED_PAUSE_MS = 1_000;
 const CLOSE_MS = 5_000;
 
 /**
- * Keeps each action's own log in a file of its own: `<directory>/<namespace>_<workflow>/<start>-<action>-<key>.log`. Lines
- * wait in memory, within bounds, until the disk takes them; one file is written at a time and open no longer than
- * that, so that a disk that hangs holds one thread of the worker and no more.
+ * Writes each action's log to its own file: `<directory>/<namespace>_<workflow>/<start>-<action>-<key>.log`. Lines are
+ * buffered in memory, within limits, until they are written. Only one file at a time is open, so that a hanging disk blocks
+ * only one of the worker's threads.
  */
 export class ActionLogs {
-  readonly observer: Partial<Observer> = { action: (event) => this.#take(event) };
+  readonly observer: Partial<Observer> = { action: (event) => this.#onEvent(event) };
   readonly #options: ActionLogsOptions;
   readonly #fileBytes: number;
-  readonly #room = new WaitingRoom(MOST_WAITING);
+  readonly #limit = new BufferLimit(MAX_BUFFERED);
   /** By key. */
-  readonly #atHand = new Map<string, ActionLog>();
-  /** Those of actions at hand, and those whose last words are still to be written. */
+  readonly #inFlight = new Map<string, ActionLog>();
+  /** Files of running actions, and of ended ones with text to write. */
   readonly #openPaths = new Set<string>();
   /** In the order in which they are written. */
   readonly #dirty = new Set<ActionLog>();
@@ -74,31 +74,28 @@ export class ActionLogs {
   #cleaning: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #failing = false;
-  #saidUnclean = "";
+  #cleanUpError = "";
   #lost = 0;
   #writtenBytes = 0;
 
   constructor(options: ActionLogsOptions) {
     this.#options = options;
-    this.#fileBytes = Math.min(
-      LONGEST_FILE,
-      Math.max(SHORTEST_FILE, Math.floor(options.maxBytes / FILE_PART)),
-    );
+    this.#fileBytes = Math.min(MAX_FILE, Math.max(SHORTEST_FILE, Math.floor(options.maxBytes / FILE_SHARE)));
   }
 
-  /** From now on, what is too old or too much goes. */
+  /** Starts the periodic cleanup. */
   start(): void {
     if (this.#timer || this.#closing.signal.aborted) return;
     this.#timer = setInterval(() => this.#cleanUp(), CLEAN_UP_INTERVAL_MS).unref();
     this.#cleanUp();
   }
 
-  /** Writes what waits, for a few seconds at most. Never rejects. */
+  /** Writes the buffered text, within a few seconds. Never rejects. */
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return;
     clearInterval(this.#timer);
     const at = new Date(this.#options.clock.now()).toISOString();
-    for (const log of this.#atHand.values()) this.#end(log, noteText(`${at} the worker stopped`));
+    for (const log of this.#inFlight.values()) this.#end(log, noteText(`${at} the worker stopped`));
     this.#closing.abort();
     const { promise: late, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, CLOSE_MS);
@@ -111,11 +108,11 @@ export class ActionLogs {
     await this.#cleaning;
   }
 
-  #take(event: ActionEvent): void {
+  #onEvent(event: ActionEvent): void {
     if (this.#closing.signal.aborted) return;
     if (event.kind === "started") this.#open(event);
-    else if (event.kind === "line") this.#takeLine(event);
-    const log = this.#atHand.get(event.action.key);
+    else if (event.kind === "line") this.#onLine(event);
+    const log = this.#inFlight.get(event.action.key);
     if (!log) return;
     if (event.kind === "ended") this.#push(log, outcomeText(event.outcome, log.startedAt));
     else if (event.kind === "reported") this.#end(log, deliveryText(event.delivery, event.at));
@@ -126,20 +123,20 @@ export class ActionLogs {
   }
 
   /** A hook's lines go to its action's file. */
-  #takeLine({ action, line, at }: ActionEvent & { readonly kind: "line" }): void {
-    const own = this.#atHand.get(action.key);
+  #onLine({ action, line, at }: ActionEvent & { readonly kind: "line" }): void {
+    const own = this.#inFlight.get(action.key);
     const hook = own ? undefined : hookNamed(action);
-    const log = hook ? this.#atHand.get(actionKey(hook.owner)) : own;
+    const log = hook ? this.#inFlight.get(actionKey(hook.owner)) : own;
     if (log) this.#push(log, lineText(line, at, hook?.name));
   }
 
   #open(event: Started): void {
     const { action, startedAt, adopted } = event;
-    const again = this.#atHand.get(action.key);
-    if (again) this.#end(again, noteText("another run begins"));
+    const earlier = this.#inFlight.get(action.key);
+    if (earlier) this.#end(earlier, noteText("another run begins"));
     const folder = join(this.#options.directory, folderName(action.workflowId));
     const short = join(folder, fileName(action, startedAt));
-    const path = this.#isOthers(short, action)
+    const path = this.#isUsedByAnother(short, action)
       ? join(folder, fileName(action, startedAt, { wholeKey: true }))
       : short;
     const log: ActionLog = {
@@ -148,13 +145,13 @@ export class ActionLogs {
       startedAt,
       header: headerText(event),
       fields: fieldsOf(action, event.machine),
-      pending: new PendingText(this.#fileBytes / 4, this.#room),
+      pending: new PendingText(this.#fileBytes / 4, this.#limit),
       ended: false,
-      saidLost: false,
-      begun: false,
+      hasLoggedLoss: false,
+      hasContent: false,
       torn: false,
     };
-    this.#atHand.set(action.key, log);
+    this.#inFlight.set(action.key, log);
     this.#openPaths.add(path);
     if (!adopted) {
       this.#markDirty(log);
@@ -167,23 +164,23 @@ export class ActionLogs {
     );
   }
 
-  #isOthers(path: string, { key }: SeenAction): boolean {
-    const users = [...this.#atHand.values(), ...this.#dirty];
+  #isUsedByAnother(path: string, { key }: SeenAction): boolean {
+    const users = [...this.#inFlight.values(), ...this.#dirty];
     return this.#openPaths.has(path) && users.some((log) => log.path === path && log.action.key !== key);
   }
 
   #end(log: ActionLog, lastText: string): void {
     this.#push(log, lastText);
     log.ended = true;
-    this.#atHand.delete(log.action.key);
-    if (this.#dirty.size > MOST_FILES_WAITING) this.#giveUp(log);
+    this.#inFlight.delete(log.action.key);
+    if (this.#dirty.size > MAX_BUFFERED_FILES) this.#drop(log);
   }
 
   #push(log: ActionLog, text: string): void {
     const lost = log.pending.push(text);
     if (this.#failing) this.#lost += lost;
-    else if (lost > 0 && !log.saidLost) {
-      log.saidLost = true;
+    else if (lost > 0 && !log.hasLoggedLoss) {
+      log.hasLoggedLoss = true;
       this.#options.log.warn({ ...log.fields, file: log.path }, "action log incomplete: disk too slow");
     }
     this.#markDirty(log);
@@ -203,7 +200,7 @@ export class ActionLogs {
 
   /** Never rejects. */
   async #writeAll(): Promise<void> {
-    // What comes in one piece is written in one.
+    // Lets lines that arrive together be written together.
     await Promise.resolve();
     for (const log of this.#dirty) {
       if (this.#failing) await this.#pause();
@@ -219,10 +216,10 @@ export class ActionLogs {
     try {
       await appendBounded(log.path, {
         text: `${log.torn ? "\n" : ""}${gap}${text}`,
-        header: log.begun
+        header: log.hasContent
           ? `${log.header}${noteText("the file was removed, starting a new one")}`
           : log.header,
-        mostBytes: this.#fileBytes,
+        maxBytes: this.#fileBytes,
       });
     } catch (thrown) {
       log.torn = true;
@@ -232,23 +229,23 @@ export class ActionLogs {
       return;
     }
     this.#recover();
-    this.#writtenBytes += log.begun ? text.length : BLOCK_BYTES + text.length;
-    log.begun = true;
+    this.#writtenBytes += log.hasContent ? text.length : BLOCK_BYTES + text.length;
+    log.hasContent = true;
     log.torn = false;
-    if (this.#writtenBytes > this.#options.maxBytes / FILE_PART) this.#cleanUp();
+    if (this.#writtenBytes > this.#options.maxBytes / FILE_SHARE) this.#cleanUp();
   }
 
   #fail(thrown: unknown, file: string): void {
-    // Those that have ended would be tried one after the other, each for nothing.
+    // Further attempts for ended actions would fail one by one.
     for (const log of this.#dirty) {
-      if (log.ended) this.#giveUp(log);
+      if (log.ended) this.#drop(log);
     }
     if (this.#failing) return;
     this.#failing = true;
     this.#options.log.warn({ file, error: textOf(thrown) }, "action log write failed");
   }
 
-  #giveUp(log: ActionLog): void {
+  #drop(log: ActionLog): void {
     this.#dirty.delete(log);
     this.#lost += log.pending.take().lines;
     this.#forget(log);
@@ -262,11 +259,11 @@ export class ActionLogs {
   }
 
   #forget(log: ActionLog): void {
-    const stillUsed = [...this.#atHand.values(), ...this.#dirty].some(({ path }) => path === log.path);
+    const stillUsed = [...this.#inFlight.values(), ...this.#dirty].some(({ path }) => path === log.path);
     if (!stillUsed) this.#openPaths.delete(log.path);
   }
 
-  /** A while, or until the worker stops. */
+  /** Waits a moment, or until the worker stops. */
   async #pause(): Promise<void> {
     const { signal } = this.#closing;
     await sleep(FAILED_PAUSE_MS, undefined, { signal, ref: false }).catch(() => undefined);
@@ -287,18 +284,18 @@ export class ActionLogs {
       const removed = await cleanUp({
         directory,
         maxAgeMs,
-        // Leaves room for what is written until the next time.
-        mostBytes: maxBytes - Math.floor(maxBytes / FILE_PART),
+        // Leaves room for what is written until the next cleanup.
+        maxBytes: maxBytes - Math.floor(maxBytes / FILE_SHARE),
         nowMs: clock.now(),
         isOpen: (path) => this.#openPaths.has(path),
         signal: this.#closing.signal,
       });
-      this.#saidUnclean = "";
+      this.#cleanUpError = "";
       if (removed > 0) log.debug({ directory, removed }, "old action logs removed");
     } catch (thrown) {
       const error = textOf(thrown);
-      if (error !== this.#saidUnclean) log.warn({ directory, error }, "action log cleanup failed");
-      this.#saidUnclean = error;
+      if (error !== this.#cleanUpError) log.warn({ directory, error }, "action log cleanup failed");
+      this.#cleanUpError = error;
     }
   }
 }

@@ -7,25 +7,24 @@ export const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
 const CHUNK_BYTES = 64 * 1024;
 const NEWLINE = 0x0a;
-const MOST_ATTEMPTS = 3;
+const MAX_ATTEMPTS = 3;
 
-/** Nothing is followed, and a pipe that somebody put there is not waited for. Windows has neither. */
+/** Follows no links and does not block on a pipe. Windows has neither flag. */
 const { O_APPEND, O_CREAT, O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDWR, O_WRONLY } = constants;
 
 /**
- * Appends to a file of at most `mostBytes`, which the text alone must not reach. What would make it longer takes the middle
- * away: a quarter stays of the beginning and a quarter of the end, and a line between them says how many lines
- * are not there. The file is open for this alone. `header` goes before everything where the file is new.
+ * Appends text, which must be shorter than `maxBytes`, to a file of at most `maxBytes`. When the file would exceed that, the
+ * first and last quarter stay, and a line between them says how many lines were removed. The file is open only during
+ * the call. A new file starts with `header`.
  */
 export async function appendBounded(
   path: string,
-  { text, header, mostBytes }: { readonly text: string; readonly header: string; readonly mostBytes: number },
+  { text, header, maxBytes }: { readonly text: string; readonly header: string; readonly maxBytes: number },
 ): Promise<void> {
   const { file, size } = await openToAppend(path);
   try {
     const bytes = Buffer.from(size === 0 ? header + text : text);
-    if (size > 0 && size + bytes.length > mostBytes)
-      await takeMiddleAway(path, size, Math.floor(mostBytes / 4));
+    if (size > 0 && size + bytes.length > maxBytes) await removeMiddle(path, size, Math.floor(maxBytes / 4));
     await file.appendFile(bytes);
   } finally {
     await file.close();
@@ -44,32 +43,32 @@ async function openToAppend(path: string): Promise<{ readonly file: FileHandle; 
   }
 }
 
-/** A clean-up may take the folder away again before there is anything in it. */
+/** A concurrent cleanup may remove the empty folder. */
 async function openInFolder(path: string, folder: string): Promise<FileHandle> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      // A link in the folder's place would lead elsewhere.
+      // A link instead of the folder would lead elsewhere.
       if (!(await lstat(folder)).isDirectory()) throw new Error(`${folder} is not a folder`);
       return await open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, FILE_MODE);
     } catch (thrown) {
-      if (attempt > MOST_ATTEMPTS || !isMissing(thrown)) throw thrown;
+      if (attempt > MAX_ATTEMPTS || !isMissing(thrown)) throw thrown;
       await mkdir(folder, { recursive: true, mode: FOLDER_MODE });
     }
   }
 }
 
-/** In place, so that who reads it goes on reading the same file. */
-async function takeMiddleAway(path: string, size: number, keepBytes: number): Promise<void> {
-  // What was opened to append would append here, too.
+/** In place, so that programs that follow the file continue to read it. */
+async function removeMiddle(path: string, size: number, keepBytes: number): Promise<void> {
+  // The file that is open for appending cannot write elsewhere.
   const file = await open(path, O_RDWR | O_NOFOLLOW);
   try {
     const headEnd = await lineEndAfter(file, keepBytes, size);
     const tailStart = await lineEndAfter(file, size - keepBytes, size);
     if (tailStart <= headEnd) return;
-    const leftOut = await countLeftOut(file, headEnd, tailStart);
+    const removed = await countRemoved(file, headEnd, tailStart);
     const tail = Buffer.alloc(size - tailStart);
     const { bytesRead } = await file.read(tail, 0, tail.length, tailStart);
-    const rest = Buffer.concat([Buffer.from(leftOutText(leftOut)), tail.subarray(0, bytesRead)]);
+    const rest = Buffer.concat([Buffer.from(removedNote(removed)), tail.subarray(0, bytesRead)]);
     await writeAll(file, rest, headEnd);
     await file.truncate(headEnd + rest.length);
   } finally {
@@ -77,15 +76,15 @@ async function takeMiddleAway(path: string, size: number, keepBytes: number): Pr
   }
 }
 
-/** What earlier releases wrote counts as well. */
-const LEFT_OUT = /^# (\d+) lines (?:left out|removed) here/;
+/** Includes the wording of earlier releases. */
+const REMOVED_NOTE = /^# (\d+) lines (?:left out|removed) here/;
 
-function leftOutText(lines: number): string {
+function removedNote(lines: number): string {
   return noteText(`${lines} lines removed here: the log exceeded its size limit`);
 }
 
-/** Lines between two places; the note of an earlier time counts for those that it tells of. */
-async function countLeftOut(file: FileHandle, from: number, to: number): Promise<number> {
+/** The number of lines in a range, including those that an earlier note counts. */
+async function countRemoved(file: FileHandle, from: number, to: number): Promise<number> {
   const chunk = Buffer.alloc(CHUNK_BYTES);
   let lines = 0;
   for (let at = from; at < to; ) {
@@ -93,7 +92,7 @@ async function countLeftOut(file: FileHandle, from: number, to: number): Promise
     if (bytesRead === 0) break;
     const read = chunk.subarray(0, bytesRead);
     if (at === from) {
-      const told = LEFT_OUT.exec(read.toString("latin1", 0, 100))?.[1];
+      const told = REMOVED_NOTE.exec(read.toString("latin1", 0, 100))?.[1];
       if (told !== undefined) lines += Number(told) - 1;
     }
     for (const byte of read) if (byte === NEWLINE) lines += 1;
@@ -102,7 +101,7 @@ async function countLeftOut(file: FileHandle, from: number, to: number): Promise
   return lines;
 }
 
-/** Where the line that stands at `at` ends, line end included; the end of the file where none does. */
+/** The end of the line at `at`, including its line feed; the end of the file if there is none. */
 async function lineEndAfter(file: FileHandle, at: number, size: number): Promise<number> {
   const chunk = Buffer.alloc(CHUNK_BYTES);
   for (let from = at; from < size; ) {

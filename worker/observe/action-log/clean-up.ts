@@ -6,12 +6,11 @@ import { isFileName, isFolderName } from "./names.ts";
 export interface CleanUpOptions {
   readonly directory: string;
   readonly maxAgeMs: number;
-  /** What all files together may take. */
-  readonly mostBytes: number;
+  /** Of all files together. */
+  readonly maxBytes: number;
   readonly nowMs: number;
-  /** Whether it is being written, and so stays. */
+  /** Files that are being written are not removed. */
   readonly isOpen: (path: string) => boolean;
-  /** Ends it early. */
   readonly signal: AbortSignal;
 }
 
@@ -21,16 +20,16 @@ interface Found {
   readonly bytes: number;
 }
 
-/** File systems give out room in blocks of this, as good as all of them. */
+/** The usual block size of file systems. */
 export const BLOCK_BYTES = 4_096;
 
 /**
- * Removes logs that are too old, and the oldest of the others until the rest has room, with folders that are empty then.
- * Only regular files with names of ours go, in folders with names of ours; links are not followed.
- * Resolves to how many files it removed. Rejects when the directory cannot be read.
+ * Removes logs that are too old, then the oldest others until the rest fits, and folders that are empty afterwards. Only
+ * removes regular files with matching names in folders with matching names; follows no links. Resolves to the number of
+ * removed files. Rejects if the directory cannot be read.
  */
 export async function cleanUp(options: CleanUpOptions): Promise<number> {
-  const { directory, maxAgeMs, mostBytes, nowMs, isOpen, signal } = options;
+  const { directory, maxAgeMs, maxBytes, nowMs, isOpen, signal } = options;
   await mkdir(directory, { recursive: true, mode: FOLDER_MODE });
   const found: Found[] = [];
   for await (const entry of await opendir(directory)) {
@@ -43,18 +42,18 @@ export async function cleanUp(options: CleanUpOptions): Promise<number> {
   const emptied = new Set<string>();
   let removed = 0;
   for (const file of found) {
-    if (signal.aborted || (bytes <= mostBytes && nowMs - file.modifiedMs <= maxAgeMs)) break;
-    if (isOpen(file.path) || !(await isGone(unlink(file.path)))) continue;
+    if (signal.aborted || (bytes <= maxBytes && nowMs - file.modifiedMs <= maxAgeMs)) break;
+    if (isOpen(file.path) || !(await succeeds(unlink(file.path)))) continue;
     bytes -= file.bytes;
     emptied.add(dirname(file.path));
     removed += 1;
   }
-  // One with anything in it stays, and a file that is about to be made there makes it again.
-  for (const folder of emptied) await isGone(rmdir(folder));
+  // A folder with files stays; a file that is created now creates its folder again.
+  for (const folder of emptied) await succeeds(rmdir(folder));
   return removed;
 }
 
-/** Of a folder that was taken away meanwhile, or is nobody's to read, none. */
+/** None for a folder that was removed or cannot be read. */
 async function logsIn(folder: string): Promise<readonly Found[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   const found: Found[] = [];
@@ -69,7 +68,7 @@ async function logsIn(folder: string): Promise<readonly Found[]> {
   return found;
 }
 
-async function isGone(removal: Promise<void>): Promise<boolean> {
+async function succeeds(removal: Promise<void>): Promise<boolean> {
   return removal.then(
     () => true,
     () => false,

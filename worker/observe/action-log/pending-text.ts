@@ -1,49 +1,49 @@
-/** How much may wait to be written, of all files together. */
-export class WaitingRoom {
-  readonly #mostBytes: number;
+/** Limits the buffered text of all files together. */
+export class BufferLimit {
+  readonly #maxBytes: number;
   #bytes = 0;
 
-  constructor(mostBytes: number) {
-    this.#mostBytes = mostBytes;
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
   }
 
   get isFull(): boolean {
-    return this.#bytes > this.#mostBytes;
+    return this.#bytes > this.#maxBytes;
   }
 
-  /** Negative for what leaves. */
+  /** Negative when text was written or dropped. */
   add(bytes: number): void {
     this.#bytes += bytes;
   }
 }
 
-/** What is to be written next, and how many lines before it gave way. */
+/** The text to write next, and how many lines before it were dropped. */
 export interface TakenText {
   readonly text: string;
   readonly lines: number;
   readonly lost: number;
 }
 
-/** Lines of one file that wait to be written. When there are too many, the oldest give way: the end says more. */
+/** The buffered lines of one file. If there are too many, the oldest are dropped, because the last ones matter most. */
 export class PendingText {
-  readonly #mostBytes: number;
-  readonly #room: WaitingRoom;
+  readonly #maxBytes: number;
+  readonly #limit: BufferLimit;
   #lines: { readonly text: string; readonly bytes: number }[] = [];
   #bytes = 0;
   #lost = 0;
 
-  constructor(mostBytes: number, room: WaitingRoom) {
-    this.#mostBytes = mostBytes;
-    this.#room = room;
+  constructor(maxBytes: number, limit: BufferLimit) {
+    this.#maxBytes = maxBytes;
+    this.#limit = limit;
   }
 
-  /** Gives how many lines had to give way. */
+  /** Returns how many lines were dropped. */
   push(text: string): number {
     const bytes = Buffer.byteLength(text);
     this.#lines.push({ text, bytes });
     this.#add(bytes);
     const lostBefore = this.#lost;
-    while (this.#bytes > this.#mostBytes || (this.#room.isFull && this.#lines.length > 0)) {
+    while (this.#bytes > this.#maxBytes || (this.#limit.isFull && this.#lines.length > 0)) {
       const oldest = this.#lines.shift();
       if (oldest === undefined) break;
       this.#add(-oldest.bytes);
@@ -64,13 +64,13 @@ export class PendingText {
     return taken;
   }
 
-  /** Lines that were taken and could not be written. */
+  /** Counts lines that were taken but could not be written. */
   lose(lines: number): void {
     this.#lost += lines;
   }
 
   #add(bytes: number): void {
     this.#bytes += bytes;
-    this.#room.add(bytes);
+    this.#limit.add(bytes);
   }
 }

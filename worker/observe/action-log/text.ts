@@ -8,14 +8,14 @@ import { readLogLine } from "../../runtime/log-line.ts";
 
 type Started = ActionEvent & { readonly kind: "started" };
 
-/** What comes from the server may be of any length. */
-const LONGEST_VALUE = 300;
-/** An action's line is 16 KiB at most before what cannot be printed is spelled out. */
-const LONGEST_LINE = 20 * 1024;
-/** An action's clock and the worker's differ by less than this, unless the line is told again later. */
+/** Values from the server can have any length. */
+const MAX_VALUE = 300;
+/** An action's line has at most 16 KiB before control characters are escaped. */
+const MAX_LINE = 20 * 1024;
+/** Clocks of an action and the worker differ by less, unless the line is delivered again later. */
 const SAME_TIME_MS = 1_000;
 
-/** What a file begins with: what it is the log of. Lines of the worker begin with `#`, the action's with a time. */
+/** The first lines of a file. The worker's own lines start with `#`, the action's with a time. */
 export function headerText({ action, machine, runtime, startedAt, timeoutMs }: Started): string {
   const { workflowId, taskId, name, agentId, actionId, image } = action;
   const who = [
@@ -36,7 +36,7 @@ export function headerText({ action, machine, runtime, startedAt, timeoutMs }: S
   return `${noteText(pairs(who))}${noteText(pairs(how))}`;
 }
 
-/** A structured line is written as text and what it says besides as JSON; any other stays as it is. */
+/** A structured line becomes text followed by its other fields as JSON; other lines stay as they are. */
 export function lineText({ stream, line }: LogLine, at: Date, hook?: string): string {
   const { severity, message, fields, structured, time } = readLogLine(line);
   const { action: _action, machine: _machine, ...rest } = fields;
@@ -48,7 +48,7 @@ export function lineText({ stream, line }: LogLine, at: Date, hook?: string): st
       ? `${severity.padEnd(5)} ${message}${Object.keys(besides).length > 0 ? ` ${JSON.stringify(besides)}` : ""}`
       : message;
   const by = hook === undefined ? stream : `${stream} ${hook}`;
-  return `${spelledOut(`${at.toISOString()} ${by} ${told}`)}\n`;
+  return `${escaped(`${at.toISOString()} ${by} ${told}`)}\n`;
 }
 
 export function outcomeText(
@@ -76,14 +76,14 @@ export function deliveryText(delivery: Delivery, at: Date): string {
   return noteText(`${at.toISOString()} ${DELIVERIES[delivery]}`);
 }
 
-/** In the place of lines that gave way before the disk took them. */
+/** Replaces lines that were dropped because the disk was too slow. */
 export function lostText(lines: number): string {
   return noteText(`${lines === 1 ? "1 line is" : `${lines} lines are`} missing here: disk too slow`);
 }
 
-/** One line of the worker's own. */
+/** A line of the worker itself. */
 export function noteText(text: string): string {
-  return `# ${spelledOut(text)}\n`;
+  return `# ${escaped(text)}\n`;
 }
 
 function pairs(named: readonly (readonly string[])[]): string {
@@ -91,11 +91,11 @@ function pairs(named: readonly (readonly string[])[]): string {
 }
 
 function quoted(value: string): string {
-  const cut = value.length > LONGEST_VALUE ? `${value.slice(0, LONGEST_VALUE)}…` : value;
+  const cut = value.length > MAX_VALUE ? `${value.slice(0, MAX_VALUE)}…` : value;
   return /^[^\s"=]+$/.test(cut) ? cut : JSON.stringify(cut);
 }
 
-/** A file that is shown on a terminal must not command it: what cannot be printed is spelled out, but for tabs. */
-function spelledOut(text: string): string {
-  return shortened(text.split("\t").map(printable).join("\t"), LONGEST_LINE);
+/** Escapes control characters except tabs, because the file may be shown on a terminal. */
+function escaped(text: string): string {
+  return shortened(text.split("\t").map(printable).join("\t"), MAX_LINE);
 }

@@ -1,5 +1,5 @@
-/** What is checked, by the name under which it is told. */
-export const checkNames = [
+/** The names in the answers. */
+export const healthCheckNames = [
   "lanes",
   "tink_server",
   "runtime",
@@ -7,11 +7,14 @@ export const checkNames = [
   "cluster",
   "replicas",
 ] as const;
-export type CheckName = (typeof checkNames)[number];
+export type HealthCheckName = (typeof healthCheckNames)[number];
 
-/** What a check found. */
-export interface Finding {
+export interface HealthFinding {
   readonly ok: boolean;
-  /** One line: what is well, or what is not. No secrets. */
+  /** One line, without secrets. */
   readonly reason: string;
+}
+
+export interface NamedHealthFinding extends HealthFinding {
+  readonly name: HealthCheckName;
 }

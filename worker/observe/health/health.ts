@@ -2,7 +2,7 @@ import type { Clock } from "../../../shared/clock.ts";
 import type { Observer, WorkerFacts } from "../../action/observer.ts";
 import type { WorkerConfig } from "../../config/worker-config.ts";
 import type { Route } from "../http/route.ts";
-import type { CheckName, Finding } from "./check.ts";
+import type { HealthFinding, NamedHealthFinding } from "./check.ts";
 import { clusterChecks } from "./cluster-checks.ts";
 import { JournalWatch } from "./journal-watch.ts";
 import { LaneWatch } from "./lane-watch.ts";
@@ -10,23 +10,19 @@ import { RuntimeCheck } from "./runtime-check.ts";
 
 export interface HealthOptions {
   readonly clock: Clock;
-  /** The longest that a lane waits by itself. */
+  /** The longest wait of a lane. */
   readonly longestWaitMs: number;
 }
 
-export interface NamedFinding extends Finding {
-  readonly name: CheckName;
-}
-
-/** Beyond the longest wait, for a machine that is slow or was suspended. */
-const STILL_SLACK_MS = 120_000;
-/** A server that is replaced is back within seconds. */
+/** In addition to the longest wait, for a host that is slow or was suspended. */
+const STALLED_SLACK_MS = 120_000;
+/** A server that is replaced is available again within seconds. */
 const FAILING_MS = 15_000;
-/** Probes and scrapes themselves wait for some ten seconds. */
+/** Less than the usual timeout of probes and scrapes, about ten seconds. */
 const RUNTIME_TIMEOUT_MS = 5_000;
 const RUNTIME_KEEP_MS = 10_000;
 
-/** The longest that a lane waits between two steps: for an answer, before that for which API it is, and to try again. */
+/** The longest time between two steps of a lane: detecting the API, a poll, and a backoff. */
 export function longestWaitMs({
   server,
   backoffMaxIntervalMs,
@@ -36,8 +32,8 @@ export function longestWaitMs({
 }
 
 /**
- * Whether the worker is alive, which a restart mends when it is not, and whether it is ready, which a restart does not mend:
- * a tink server, an engine or a disk that is away is waited for, and actions that run must not be cut short for it.
+ * Liveness, for problems that a restart fixes, and readiness, for those that it does not: the worker waits for a tink server,
+ * an engine or a disk that is unavailable, and running actions must not be interrupted because of it.
  */
 export class Health {
   readonly #lanes: LaneWatch;
@@ -45,7 +41,7 @@ export class Health {
   readonly #runtime: RuntimeCheck;
 
   constructor({ clock, longestWaitMs: waitMs }: HealthOptions) {
-    this.#lanes = new LaneWatch({ clock, stillMs: waitMs + STILL_SLACK_MS, failingMs: FAILING_MS });
+    this.#lanes = new LaneWatch({ clock, stalledMs: waitMs + STALLED_SLACK_MS, failingMs: FAILING_MS });
     this.#journal = new JournalWatch(clock);
     this.#runtime = new RuntimeCheck({ clock, timeoutMs: RUNTIME_TIMEOUT_MS, keepMs: RUNTIME_KEEP_MS });
   }
@@ -54,12 +50,12 @@ export class Health {
     return { ...this.#lanes.observer, ...this.#journal.observer };
   }
 
-  /** That the answer comes is the event loop's part of it. */
-  live(): readonly NamedFinding[] {
+  /** The answer itself shows that the event loop works. */
+  live(): readonly NamedHealthFinding[] {
     return [{ name: "lanes", ...this.#lanes.lanes() }];
   }
 
-  async ready(facts: WorkerFacts): Promise<readonly NamedFinding[]> {
+  async ready(facts: WorkerFacts): Promise<readonly NamedHealthFinding[]> {
     return [
       { name: "tink_server", ...this.#server(facts) },
       { name: "runtime", ...(await this.#runtime.find(facts)) },
@@ -68,19 +64,19 @@ export class Health {
     ];
   }
 
-  /** Whose agent IDs come out of a cluster may have none, or none any more, and be well. */
-  #server(facts: WorkerFacts): Finding {
+  /** With agent IDs from a cluster there may be none at times. */
+  #server(facts: WorkerFacts): HealthFinding {
     if (facts.cluster && facts.agentIds().length === 0) {
       return { ok: true, reason: "no agent ID to poll with now" };
     }
     return this.#lanes.server(facts);
   }
 
-  async findings(facts: WorkerFacts): Promise<readonly NamedFinding[]> {
+  async findings(facts: WorkerFacts): Promise<readonly NamedHealthFinding[]> {
     return [...this.live(), ...(await this.ready(facts))];
   }
 
-  /** The second and third paths are PBnJ's own. */
+  /** The second and third paths are PBnJ's. */
   routes(facts: WorkerFacts): readonly Route[] {
     return [
       healthRoute(/^\/(?:healthz|healthcheck|_\/live)$/, async () => this.live()),
@@ -89,8 +85,8 @@ export class Health {
   }
 }
 
-/** 200 when all is well and 503 otherwise, with every check. Reasons name addresses and paths: they are for granted visitors. */
-function healthRoute(path: RegExp, find: () => Promise<readonly NamedFinding[]>): Route {
+/** 200 if all checks pass, else 503. Reasons contain addresses and paths, so only authenticated visitors see them. */
+function healthRoute(path: RegExp, find: () => Promise<readonly NamedHealthFinding[]>): Route {
   return {
     path,
     open: true,

@@ -1,12 +1,12 @@
 import type { Clock } from "../../../shared/clock.ts";
 import { formatSeconds } from "../../../shared/duration.ts";
 import type { JournalSeen, Observer } from "../../action/observer.ts";
-import type { Finding } from "./check.ts";
+import type { HealthFinding } from "./check.ts";
 
-/** Whether the state directory can be written, as the journal found out the last time that it had to. */
+/** Whether the state directory is writable, according to the journal's last operations. */
 export class JournalWatch {
   readonly #clock: Clock;
-  /** When each step failed that has not been made since. */
+  /** Steps that have failed since they last succeeded. */
   readonly #failedMs = new Map<JournalSeen["step"], number>();
 
   constructor(clock: Clock) {
@@ -20,7 +20,7 @@ export class JournalWatch {
     },
   };
 
-  directory(): Finding {
+  directory(): HealthFinding {
     const [failed] = this.#failedMs;
     if (failed === undefined) return { ok: true, reason: "written without an error" };
     const [step, atMs] = failed;

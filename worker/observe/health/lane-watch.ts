@@ -1,36 +1,36 @@
 import type { Clock } from "../../../shared/clock.ts";
 import { formatSeconds } from "../../../shared/duration.ts";
 import type { LaneState, Observer, WorkerFacts } from "../../action/observer.ts";
-import type { Finding } from "./check.ts";
+import type { HealthFinding } from "./check.ts";
 
 export interface LaneWatchOptions {
   readonly clock: Clock;
-  /** How long a lane may take from one step to the next while it is at no action: more than its longest wait. */
-  readonly stillMs: number;
-  /** How long polls may fail without one that is answered before the server counts as away: it may be restarted meanwhile. */
+  /** The longest time between two steps of a lane without an action. */
+  readonly stalledMs: number;
+  /** How long polls may fail before the server counts as unavailable: it may be restarting. */
   readonly failingMs: number;
 }
 
 interface Lane {
   readonly state: LaneState;
-  /** It has asked, and has no answer yet. */
+  /** It has sent a poll and has no answer yet. */
   readonly asking: boolean;
-  /** When it last made a step. */
-  readonly movedMs: number;
+  /** The time of its last step. */
+  readonly steppedMs: number;
 }
 
-/** A lane in these makes no step by itself: its action may take long, or no workflow come. */
+/** In these states a lane makes no step: its action may take long, or it waits for a workflow. */
 const RESTING: ReadonlySet<LaneState> = new Set(["busy", "waiting"]);
-/** A server that is away, or a proxy in its place, refuses faster than that. */
+/** An unavailable server, or a proxy in front of it, rejects a poll faster than this. */
 const HELD_MS = 1_000;
 
-/** How the lanes are, and by that the tink server. */
+/** The state of the lanes and, through their polls, of the tink server. */
 export class LaneWatch {
   readonly #options: LaneWatchOptions;
   readonly #lanes = new Map<string, Lane>();
   #hadLanes = false;
   #answeredMs: number | undefined;
-  /** The first failure since the last answer, and the code of the last one. */
+  /** The time of the first failure since the last answer, and the code of the last failure. */
   #failing: { readonly sinceMs: number; readonly code: string } | undefined;
 
   constructor(options: LaneWatchOptions) {
@@ -41,16 +41,16 @@ export class LaneWatch {
     lane: (agentId, state) => {
       this.#hadLanes = true;
       if (state === undefined) this.#lanes.delete(agentId);
-      else this.#lanes.set(agentId, { state, asking: false, movedMs: this.#nowMs() });
+      else this.#lanes.set(agentId, { state, asking: false, steppedMs: this.#nowMs() });
     },
     polling: (agentId) => {
       const lane = this.#lanes.get(agentId);
-      if (lane) this.#lanes.set(agentId, { ...lane, asking: true, movedMs: this.#nowMs() });
+      if (lane) this.#lanes.set(agentId, { ...lane, asking: true, steppedMs: this.#nowMs() });
     },
     poll: ({ agentId, kind, code }) => {
       const nowMs = this.#nowMs();
       const lane = this.#lanes.get(agentId);
-      if (lane) this.#lanes.set(agentId, { ...lane, asking: false, movedMs: nowMs });
+      if (lane) this.#lanes.set(agentId, { ...lane, asking: false, steppedMs: nowMs });
       if (kind === "failed") this.#failing = { sinceMs: this.#failing?.sinceMs ?? nowMs, code };
       else {
         this.#failing = undefined;
@@ -59,27 +59,27 @@ export class LaneWatch {
     },
   };
 
-  /** Whether every lane goes on. One that is at an action may take as long as the action and its machine. */
-  lanes(): Finding {
+  /** Whether every lane makes progress. A lane with an action may take as long as the action. */
+  lanes(): HealthFinding {
     const nowMs = this.#nowMs();
-    const still = [...this.#lanes].filter(
-      ([, { state, movedMs }]) => !RESTING.has(state) && nowMs - movedMs > this.#options.stillMs,
+    const stalled = [...this.#lanes].filter(
+      ([, { state, steppedMs }]) => !RESTING.has(state) && nowMs - steppedMs > this.#options.stalledMs,
     );
-    const [first] = still;
+    const [first] = stalled;
     if (first === undefined) return { ok: true, reason: `${this.#lanes.size} lanes are healthy` };
-    const [agentId, { state, movedMs }] = first;
-    const others = still.length === 1 ? "" : `, and ${still.length - 1} more`;
+    const [agentId, { state, steppedMs }] = first;
+    const others = stalled.length === 1 ? "" : `, and ${stalled.length - 1} more`;
     return {
       ok: false,
-      reason: `lane ${agentId} has been ${state} without a step for ${formatSeconds(nowMs - movedMs)}${others}`,
+      reason: `lane ${agentId} has been ${state} without a step for ${formatSeconds(nowMs - steppedMs)}${others}`,
     };
   }
 
   /**
-   * Whether the tink server answers. While there is nothing to do it holds polls for up to a minute, so that a poll that is
-   * held on an open connection counts as well as an answer; and one lane that is refused says nothing of the server.
+   * Whether the tink server answers. Without work it holds polls for up to a minute, so a held poll on an open connection
+   * counts as an answer. A rejected poll of one lane says nothing about the server.
    */
-  server({ connected }: Pick<WorkerFacts, "connected">): Finding {
+  server({ connected }: Pick<WorkerFacts, "connected">): HealthFinding {
     if (this.#lanes.size === 0) {
       return { ok: false, reason: this.#hadLanes ? "no lane polls any more" : "no lane polls yet" };
     }
@@ -99,7 +99,7 @@ export class LaneWatch {
   }
 
   #holds(nowMs: number): boolean {
-    return [...this.#lanes.values()].some(({ asking, movedMs }) => asking && nowMs - movedMs >= HELD_MS);
+    return [...this.#lanes.values()].some(({ asking, steppedMs }) => asking && nowMs - steppedMs >= HELD_MS);
   }
 
   #nowMs(): number {

@@ -3,26 +3,26 @@ import { oneLine } from "../../../shared/contract/result.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
 import type { WorkerFacts } from "../../action/observer.ts";
-import type { Finding } from "./check.ts";
+import type { HealthFinding } from "./check.ts";
 
 export interface RuntimeCheckOptions {
   readonly clock: Clock;
   readonly timeoutMs: number;
-  /** How long a finding stands, so that many who ask do not keep the engine busy. */
+  /** How long a finding is cached, so that frequent probes do not load the engine. */
   readonly keepMs: number;
 }
 
-/** Whether the runtime can be reached; asked once at a time, and not again and again. */
+/** Whether the runtime can be reached. Checks once at a time and caches the finding. */
 export class RuntimeCheck {
   readonly #options: RuntimeCheckOptions;
-  #asking: Promise<Finding> | undefined;
-  #found: { readonly finding: Finding; readonly atMs: number } | undefined;
+  #asking: Promise<HealthFinding> | undefined;
+  #found: { readonly finding: HealthFinding; readonly atMs: number } | undefined;
 
   constructor(options: RuntimeCheckOptions) {
     this.#options = options;
   }
 
-  async find(facts: Pick<WorkerFacts, "checkRuntime">): Promise<Finding> {
+  async find(facts: Pick<WorkerFacts, "checkRuntime">): Promise<HealthFinding> {
     const { clock, keepMs } = this.#options;
     if (this.#found && clock.monotonicMs() - this.#found.atMs < keepMs) return this.#found.finding;
     this.#asking ??= this.#ask(facts).then((finding) => {
@@ -34,7 +34,7 @@ export class RuntimeCheck {
   }
 
   /** Never rejects. */
-  async #ask({ checkRuntime }: Pick<WorkerFacts, "checkRuntime">): Promise<Finding> {
+  async #ask({ checkRuntime }: Pick<WorkerFacts, "checkRuntime">): Promise<HealthFinding> {
     const { timeoutMs } = this.#options;
     try {
       const reason = await withTimeout(timeoutMs, new AbortController().signal, checkRuntime);

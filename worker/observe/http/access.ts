@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { type SecureContextOptions, TLSSocket } from "node:tls";
+import { defined } from "../../../shared/defined.ts";
 import type { Checked } from "../../../shared/document/problem.ts";
 import type { LogFields } from "../../../shared/logger.ts";
 import type { HttpFiles } from "../../config/named-files.ts";
@@ -13,20 +14,20 @@ import {
   readTextFile,
 } from "../../document/read-text-file.ts";
 
-/** Whether the visitor of a request that is being answered may still read the answer. */
+/** Whether a visitor may still read the answer in progress. */
 export type Grant = () => boolean;
 
-/** Who may read what the worker serves, and with which certificate it serves it. The files behind both may change. */
+/** Authentication and TLS of the worker's pages. Both reload their files. */
 export class Access {
   readonly #files: HttpFiles;
   readonly #readFile: ReadTextFile;
   readonly #onChange = new Set<() => void>();
   #tokens: Tokens | undefined;
   #tls: SecureContextOptions | undefined;
-  /** A new object for each new authority: certificates of an earlier one grant nothing. */
+  /** A new object for each new CA: certificates of an earlier one are no longer accepted. */
   #authority: object = {};
 
-  /** The files' content has been checked. */
+  /** Expects files with valid content. */
   constructor(files: HttpFiles, readFile: ReadTextFile = readTextFile) {
     this.#files = files;
     this.#readFile = readFile;
@@ -36,12 +37,12 @@ export class Access {
       key && {
         cert: certificate.text,
         key: key.text.reveal(),
-        ...(clientCa && { ca: clientCa.text }),
+        ...defined({ ca: clientCa?.text }),
         minVersion: "TLSv1.2",
       };
   }
 
-  /** What a TLS server is made of; undefined serves plain HTTP. */
+  /** Undefined for plain HTTP. */
   get tls(): SecureContextOptions | undefined {
     return this.#tls;
   }
@@ -54,7 +55,7 @@ export class Access {
     return this.#files.token !== undefined;
   }
 
-  /** Differs after each change that ends connections whose certificate was accepted before. */
+  /** Changes when connections with accepted client certificates must end. */
   get authority(): object {
     return this.#authority;
   }
@@ -63,7 +64,7 @@ export class Access {
     this.#onChange.add(listener);
   }
 
-  /** Undefined for a visitor who may read nothing but health. */
+  /** Undefined for a visitor who may read only health. */
   grantFor({ socket, headers }: IncomingMessage): Grant | undefined {
     if (!this.takesTokens && !this.asksForCertificates) return () => true;
     if (this.asksForCertificates && socket instanceof TLSSocket && socket.authorized) {
@@ -75,7 +76,6 @@ export class Access {
     return grant() ? grant : undefined;
   }
 
-  /** The files, each taken over when it changes. */
   watchedFiles(): readonly WatchedFile[] {
     const { token, certificate, key, clientCa } = this.#files;
     const watched: WatchedFile[] = [];
@@ -86,7 +86,7 @@ export class Access {
       watched.push(this.#watched("http-token-file", token.path, token.text.reveal(), take));
     }
     if (certificate && key) {
-      // The other one of the pair may have changed as well, and is looked at later.
+      // The other file of the pair may have changed as well and is reloaded next.
       const takeCertificate = (text: string) => this.#takePair(text, this.#readFile(key.path), key.path);
       const takeKey = (text: string) =>
         this.#takePair(this.#readFile(certificate.path), text, certificate.path);

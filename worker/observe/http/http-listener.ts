@@ -11,21 +11,21 @@ import type { Route } from "./route.ts";
 export interface HttpListenerOptions {
   readonly routes: readonly Route[];
   readonly log: Logger;
-  /** Plain HTTP for every visitor when absent. */
+  /** Absent: plain HTTP for everyone. */
   readonly access?: Access;
   readonly limits?: Partial<HttpLimits>;
 }
 
-/** What one client may take of the worker. */
+/** Limits per client and connection. */
 export interface HttpLimits {
-  /** One more, and the oldest is closed: a probe gets in however many pages are open. */
+  /** Above this the oldest connection is closed, so that probes get through however many pages are open. */
   readonly connections: number;
   readonly headerBytes: number;
-  /** From the first byte of a request to the end of its headers; and for the TLS handshake. */
+  /** For the headers of a request, and for the TLS handshake. */
   readonly headersTimeoutMs: number;
   /** How long a connection is kept without a request. */
   readonly keepAliveMs: number;
-  /** How long nothing may move on a connection whose request is being answered: a client that does not read, or a stream that says nothing. */
+  /** For a connection with an answer in progress: the client does not read, or a stream is silent. */
   readonly silenceMs: number;
 }
 
@@ -36,12 +36,12 @@ const LIMITS: HttpLimits = {
   keepAliveMs: 5_000,
   silenceMs: 60_000,
 };
-/** Node looks for headers that are late this often. */
+/** How often Node checks for late headers. */
 const CHECK_INTERVAL_MS = 1_000;
-/** Of a connection, before it is made anew. */
+/** Per connection. */
 const MOST_REQUESTS = 1_000;
 
-/** For every answer; a route may say otherwise of its own. */
+/** Defaults that a route may override. */
 const HEADERS: readonly (readonly [name: string, value: string])[] = [
   ["Cache-Control", "no-store"],
   ["Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"],
@@ -52,8 +52,8 @@ const HEADERS: readonly (readonly [name: string, value: string])[] = [
 ];
 
 /**
- * Serves routes to clients that may be slow or hostile: what they can take of the worker is bounded, and what goes wrong
- * with one of them stays with it. Everything is read-only.
+ * Serves read-only routes to clients that may be slow or hostile: limits what each can use, and keeps errors of one client
+ * from affecting others.
  */
 export class HttpListener {
   readonly #routes: readonly Route[];
@@ -61,9 +61,9 @@ export class HttpListener {
   readonly #access: Access;
   readonly #server: Server | TlsServer;
   readonly #limits: HttpLimits;
-  /** In the order in which they came. */
+  /** In order of arrival. */
   readonly #sockets = new Set<Socket>();
-  /** Those with an answer under way, and whether its visitor may still read it. */
+  /** Connections with an answer in progress. */
   readonly #answering = new Map<Socket, Grant>();
   #address: ListenAddress = { host: "", port: 0 };
   #loopback = false;
@@ -89,7 +89,7 @@ export class HttpListener {
             ...options,
             ...access.tls,
             handshakeTimeout: headersTimeoutMs,
-            // Visitors without a certificate may have a token, and probes need neither: each request is judged by itself.
+            // Checked per request: visitors without a certificate may have a token, and probes need neither.
             requestCert: access.asksForCertificates,
             rejectUnauthorized: false,
           },
@@ -108,7 +108,7 @@ export class HttpListener {
     });
   }
 
-  /** Where it listens, with the real port. */
+  /** With the actual port. */
   get address(): ListenAddress {
     return this.#address;
   }
@@ -127,7 +127,7 @@ export class HttpListener {
         resolve();
       });
     });
-    // One that nobody listens to would end the worker, as where no more files may be open.
+    // An unhandled error, for example when no more files can be opened, would end the worker.
     this.#server.on("error", (error) => this.#log.warn({ error: error.message }, "connection not accepted"));
     const bound = this.#server.address();
     if (bound === null || typeof bound === "string") throw new TypeError("no address of an internet socket");
@@ -135,14 +135,14 @@ export class HttpListener {
     this.#loopback = isLoopback(bound.address);
   }
 
-  /** Takes no more connections, and ends those there are, answers under way included. */
+  /** Closes all connections, including those with answers in progress. */
   async close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     for (const socket of this.#sockets) socket.destroy();
     await closed;
   }
 
-  /** Ends answers whose visitor may no longer read them, and with another authority every connection. */
+  /** Ends answers whose visitor has lost access and, with another CA, every connection. */
   #revoke(sameAuthority: boolean): void {
     for (const [socket, grant] of this.#answering) if (!grant()) socket.destroy();
     if (!sameAuthority) for (const socket of this.#sockets) socket.destroy();
@@ -158,9 +158,9 @@ export class HttpListener {
   #onRequest(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request;
     for (const [name, value] of HEADERS) response.setHeader(name, value);
-    // What is written after a client has gone is nobody's.
+    // The client may disconnect while an answer is written.
     response.on("error", () => undefined);
-    // Answers that wait for those before them would be as many as fit into one packet.
+    // Pipelined requests would queue as many answers as requests fit into one packet.
     if (this.#answering.has(socket)) {
       refuse(response, 503, "one request at a time");
       return;
@@ -202,14 +202,14 @@ export class HttpListener {
     }
     try {
       await route.handle(request, response, url, granted);
-      // A stream has no end by itself, and HEAD wants no more of it than the beginning.
+      // A stream does not end by itself, and HEAD needs only its headers.
       if (method === "HEAD" && !response.writableEnded) response.end();
     } catch (thrown) {
       this.#onFailure(thrown, route, response);
     }
   }
 
-  /** A browser asks for a password when it is offered Basic, and sends it with every request, event streams included. */
+  /** Browsers show a password prompt for Basic and then send the password with every request, including event streams. */
   #askForCredentials(response: ServerResponse): void {
     if (!this.#access.takesTokens) {
       refuse(response, 403, "a client certificate is required");
@@ -223,7 +223,7 @@ export class HttpListener {
   }
 
   #onFailure(thrown: unknown, { path }: Route, response: ServerResponse): void {
-    // A client that goes away in the middle is no failure of the page.
+    // The client disconnected.
     if (response.destroyed) return;
     const error = textOf(thrown);
     this.#log.error({ path: String(path), error }, "page rendering failed");
@@ -241,7 +241,7 @@ function fits(path: Route["path"], pathname: string): boolean {
   return new RegExp(path.source, path.flags.replace(/[gy]/g, "")).test(pathname);
 }
 
-/** The target as a path or, as proxies send it, a whole URL (RFC 9112 section 3.2); the host in it means nothing here. */
+/** A path or, from proxies, a whole URL (RFC 9112 section 3.2), whose host is ignored. */
 function urlOf({ url: target = "" }: IncomingMessage): URL | undefined {
   return (target.startsWith("/") ? URL.parse(`http://localhost${target}`) : URL.parse(target)) ?? undefined;
 }
@@ -252,7 +252,7 @@ function sendText(response: ServerResponse, status: number, text: string): void 
   response.end(`${text}\n`);
 }
 
-/** Ends the connection as well: what comes after such a request is not to be trusted. */
+/** Also closes the connection, because what follows such a request cannot be trusted. */
 function refuse(response: ServerResponse, status: number, text: string): void {
   response.setHeader("Connection", "close");
   sendText(response, status, text);

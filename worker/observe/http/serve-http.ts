@@ -1,3 +1,4 @@
+import { defined } from "../../../shared/defined.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import type { HttpConfig } from "../../config/worker-config.ts";
 import type { Access } from "./access.ts";
@@ -5,8 +6,8 @@ import { HttpListener } from "./http-listener.ts";
 import type { Route } from "./route.ts";
 
 /**
- * Listens where the settings say. A configured address that is not available rejects with one line; without the default one
- * the worker runs on and serves nothing: undefined.
+ * Listens on the configured address. Rejects with one line if a configured address is not available; undefined if the
+ * default one is not.
  */
 export async function serveHttp(
   { host, port, required }: Pick<HttpConfig, "host" | "port" | "required">,
@@ -14,7 +15,7 @@ export async function serveHttp(
   log: Logger,
   access?: Access,
 ): Promise<HttpListener | undefined> {
-  const listener = new HttpListener({ routes, log, ...(access && { access }) });
+  const listener = new HttpListener({ routes, log, ...defined({ access }) });
   try {
     await listener.listen({ host, port });
   } catch (thrown) {

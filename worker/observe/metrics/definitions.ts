@@ -3,28 +3,28 @@ import type { LabelName } from "./labels.ts";
 export interface MetricDefinition {
   readonly type: "counter" | "gauge" | "histogram";
   readonly name: string;
-  /** One sentence, without its full stop. */
+  /** One sentence without a full stop. */
   readonly help: string;
   readonly labels: readonly LabelName[];
-  /** Upper bounds, in the metric's unit; of histograms. */
+  /** Upper bounds of a histogram, in the metric's unit. */
   readonly buckets?: readonly number[];
-  /** Stand at 0 from the start, so that the first time is an increase. */
+  /** Starts at 0, so that the first event is an increase. */
   readonly fromStart?: true;
 }
 
-/** From an in-band answer to a machine whose firmware takes ten minutes to boot. */
+/** From a fast in-band answer to firmware that takes ten minutes to boot. */
 const ACTION_SECONDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600];
-/** An action waits for the one before it at the machine, or for a slot. */
+/** Actions wait for the previous one on the machine, or for a slot. */
 const WAIT_SECONDS = [0.01, 0.1, 0.5, 1, 5, 15, 60, 300, 900, 3_600];
-/** A server that has nothing to do holds a poll for a minute. */
+/** The server holds a poll for a minute if it has no action. */
 const POLL_SECONDS = [0.005, 0.025, 0.1, 0.5, 1, 5, 15, 30, 59, 61, 75];
 const REPORT_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 15, 75];
-/** A file, and what makes it last. */
+/** Writing and syncing a file. */
 const JOURNAL_SECONDS = [0.000_1, 0.000_5, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5];
 
 /**
- * Everything the worker exports, in the order in which it is documented. How many series there can be is bounded by the
- * values of the labels, whatever templates, machines and servers say.
+ * All metrics, in the order of their documentation. Label values are limited, so the number of series is bounded whatever
+ * templates, machines and servers send.
  */
 export const definitions = {
   tasks: {

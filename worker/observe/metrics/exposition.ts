@@ -1,4 +1,4 @@
-/** A way to write metrics down, by its media type. */
+/** A text format of metrics, by media type. */
 export type ExpositionFormat = keyof typeof CONTENT_TYPES;
 
 export const CONTENT_TYPES = {
@@ -6,7 +6,7 @@ export const CONTENT_TYPES = {
   "application/openmetrics-text": "application/openmetrics-text; version=1.0.0; charset=utf-8",
 } as const;
 
-/** What an Accept header (RFC 9110 section 12.5.1) prefers; the older format where it says nothing of either. */
+/** The format that an Accept header (RFC 9110 section 12.5.1) prefers; the older one by default. */
 export function preferredFormat(accept = ""): ExpositionFormat {
   const weights = new Map(accept.split(",").map(weightOf).toReversed());
   const open = weights.get("application/openmetrics-text") ?? 0;
@@ -22,8 +22,8 @@ function weightOf(range: string): readonly [type: string, weight: number] {
 }
 
 /**
- * The Prometheus text format 0.0.4 as OpenMetrics 1.0, which are the same but for blank lines, the end, and the names of
- * counters: their description is that of the name without `_total`. The client library's own way renames its metrics for good.
+ * Converts the Prometheus text format 0.0.4 to OpenMetrics 1.0. They differ in blank lines, the end, and the names of
+ * counters, which lack `_total` in descriptions. The client library would rename its metrics permanently.
  */
 export function openMetricsText(text: string): string {
   const lines = text.split("\n").filter((line) => line !== "");

@@ -1,11 +1,11 @@
 import { ErrorClass } from "../../../shared/contract/error-class.ts";
 import { ProviderName } from "../../../shared/contract/vocabulary.ts";
 import { watchedFileNames } from "../../action/observer.ts";
-import { checkNames } from "../health/check.ts";
+import { healthCheckNames } from "../health/check.ts";
 
-/** What stands for every value that is not one of a label's own: a foreign image, a code that no specification knows. */
+/** Replaces unexpected values: a foreign image, an unknown code. */
 export const OTHER = "other";
-/** What stands for the absence of a value. */
+/** Replaces an absent value. */
 export const NONE = "none";
 
 /** The names of gRPC's status codes (gRPC, statuscodes.md), as the transport spells them. */
@@ -30,14 +30,14 @@ const GRPC_CODES = [
 ] as const;
 
 interface LabelDefinition {
-  /** As it stands in the metrics, where that is not its key. */
+  /** In the metrics, if not the key. */
   readonly name?: string;
   readonly help: string;
-  /** All that it can be; absent where the worker has but one, or they are the catalogue's. */
+  /** All possible values; absent if there is only one per worker, or if they are the action names. */
   readonly values?: readonly string[];
 }
 
-/** Every label there is. None of them names a machine, a workflow or an agent ID: those have no end. */
+/** All labels. None contains a machine, workflow or agent ID, because their number is unlimited. */
 export const labels = {
   action: {
     help: `the action's name in the catalogue, by the last part of its image's path; \`${OTHER}\` for every other image`,
@@ -83,7 +83,7 @@ export const labels = {
     help: "`refused` keeps the last valid one",
     values: ["taken", "refused"],
   },
-  check: { help: "as the bodies of /healthz and /readyz name them", values: checkNames },
+  check: { help: "as the bodies of /healthz and /readyz name them", values: healthCheckNames },
   version: { help: "of this project" },
   node_version: { help: "of Node" },
 } as const satisfies Readonly<Record<string, LabelDefinition>>;
@@ -92,12 +92,12 @@ export type LabelName = keyof typeof labels;
 
 const definitions: ReadonlyMap<string, LabelDefinition> = new Map(Object.entries(labels));
 
-/** A label's name as it stands in the metrics. */
+/** A label's name in the metrics. */
 export function labelText(label: string): string {
   return definitions.get(label)?.name ?? label;
 }
 
-/** All values that a label can have, where they do not depend on the worker. */
+/** All possible values of a label, if they do not depend on the worker. */
 export function labelValues(label: string): readonly string[] | undefined {
   return definitions.get(label)?.values;
 }

@@ -6,12 +6,12 @@ type KeyOf<Type extends MetricDefinition["type"]> = {
   [Key in MetricKey]: (typeof definitions)[Key]["type"] extends Type ? Key : never;
 }[MetricKey];
 
-/** A value for each of the metric's labels; undefined is `none`. */
+/** A value per label of the metric; undefined becomes `none`. */
 export type LabelsOf<Key extends MetricKey> = Readonly<
   Record<(typeof definitions)[Key]["labels"][number], string | undefined>
 >;
 
-/** The metrics of one worker, on a registry of their own. No label gets a value but those that its definition lists. */
+/** The metrics of one worker, in a registry of their own. Labels only get values that their definition lists. */
 export class MetricSet {
   readonly #registry = new Registry();
   readonly #counters = new Map<string, Counter>();
@@ -78,7 +78,7 @@ export class MetricSet {
   }
 }
 
-/** Every combination of the values that the labels can have. */
+/** Every combination of label values. */
 function combinations(names: readonly string[]): readonly Record<string, string>[] {
   return names.reduce<readonly Record<string, string>[]>(
     (known, label) =>

@@ -10,11 +10,11 @@ import { type WorkerWatch, watchWorker } from "./watch-worker.ts";
 
 export interface MetricsOptions {
   readonly clock: Clock;
-  /** The names that an action may be counted by. */
+  /** The values of the label `action`. */
   readonly actionNames: readonly string[];
 }
 
-/** What the worker exports: it counts from the start, and tells once there is a worker to ask. */
+/** The worker's metrics: counts from the start, and reads the worker's state once it runs. */
 export class Metrics {
   readonly #set: MetricSet;
   readonly #worker: WorkerWatch;
@@ -36,7 +36,7 @@ export class Metrics {
     return {
       path: "/metrics",
       handle: async ({ headers }, response) => {
-        // Whoever asks meanwhile gets the same.
+        // Concurrent requests share one result.
         rendering ??= this.#render(facts, health).finally(() => {
           rendering = undefined;
         });

@@ -2,7 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { monitorEventLoopDelay, performance } from "node:perf_hooks";
 import type { MetricSet } from "./metric-set.ts";
 
-/** How often the event loop is looked at: often enough for what people notice, and a worker that idles stays idle. */
+/** Often enough for noticeable delays, and rare enough to keep an idle worker idle. */
 const LOOK_MS = 100;
 const NANOSECONDS = 1_000_000_000;
 const MICROSECONDS = 1_000_000;
@@ -12,14 +12,14 @@ export interface ProcessWatch {
   close(): void;
 }
 
-/** Measures this process, by the names that every exporter has for it. */
+/** Measures this process under the standard metric names. */
 export function watchProcess(metrics: MetricSet): ProcessWatch {
   const delay = monitorEventLoopDelay({ resolution: LOOK_MS });
   delay.enable();
   metrics.set("startTime", {}, performance.timeOrigin / 1_000);
   let countedCpu = 0;
 
-  /** Seconds that anything waited at the most; each look is late by that much. */
+  /** The longest delay in seconds; each measurement is late by that much. */
   function takeLag(): number {
     const longest = delay.count === 0 ? 0 : delay.max / NANOSECONDS - LOOK_MS / 1_000;
     delay.reset();
@@ -43,14 +43,14 @@ export function watchProcess(metrics: MetricSet): ProcessWatch {
   };
 }
 
-/** Undefined where the system does not tell (proc_pid_fd(5)). */
+/** Undefined if the system does not report it (proc_pid_fd(5)). */
 async function openFiles(): Promise<number | undefined> {
   const names = await readdir("/proc/self/fd").catch(() => undefined);
-  // One of them is the folder itself, which is open for this.
+  // One of them is the folder itself, open for this.
   return names && names.length - 1;
 }
 
-/** Undefined where the system does not tell, or sets none (proc_pid_limits(5)). */
+/** Undefined if the system does not report it or has no limit (proc_pid_limits(5)). */
 async function mostFiles(): Promise<number | undefined> {
   const limits = await readFile("/proc/self/limits", "utf8").catch(() => "");
   const [, most] = /^Max open files +(\d+)/m.exec(limits) ?? [];

@@ -7,7 +7,7 @@ import type { MetricSet } from "./metric-set.ts";
 const SECOND_MS = 1_000;
 const LANE_STATES: readonly LaneState[] = ["waiting", "polling", "busy", "failing"];
 
-/** What an action is at, as long as it is not done with. */
+/** The state of an action in flight. */
 type Stage =
   | { readonly kind: "waiting"; readonly sinceMs: number }
   | { readonly kind: "running" }
@@ -15,14 +15,14 @@ type Stage =
 
 export interface WorkerWatch {
   readonly observer: Partial<Observer>;
-  /** Sets what is counted at the time it is asked for. */
+  /** Sets the gauges that are read on request. */
   sample(): void;
 }
 
-/** Counts and measures what the worker tells of. */
+/** Counts and measures the worker's events. */
 export function watchWorker(metrics: MetricSet, clock: Clock): WorkerWatch {
   const lanes = new Map<string, LaneState>();
-  /** By the action's key. Whatever becomes of an action, its last event takes it away. */
+  /** By key, until the action's last event. */
   const stages = new Map<string, Stage>();
   let lastAnswer = 0;
 
@@ -43,13 +43,13 @@ export function watchWorker(metrics: MetricSet, clock: Clock): WorkerWatch {
     metrics.add("tasks", { ...about, class: failure });
     if (failure !== undefined) metrics.add("failures", { failure_class: failure });
     if (stages.get(action.key)?.kind === "running") {
-      // A wall clock that is set back in between must not make a negative duration.
+      // The wall clock may be set back in between.
       const seconds = Math.max(0, stoppedAt.getTime() - startedAt.getTime()) / SECOND_MS;
       metrics.observe("duration", about, seconds);
     }
     stages.set(action.key, { kind: "unreported" });
     const roundTrips = result?.roundTrips ?? 0;
-    // Where an image of somebody else says something else than a count, nothing is counted.
+    // A foreign image may report something that is not a count.
     if (Number.isFinite(roundTrips) && roundTrips > 0) metrics.add("roundTrips", { provider }, roundTrips);
   }
 
@@ -61,7 +61,7 @@ export function watchWorker(metrics: MetricSet, clock: Clock): WorkerWatch {
         return;
       case "refused":
         metrics.add("refused", {});
-        // It waits for no turn any more; `ended` or `left` follows.
+        // No longer waits for the lock; `ended` or `left` follows.
         stages.delete(key);
         return;
       case "started":

@@ -4,7 +4,7 @@ import { clientScript } from "./client-script.ts";
 import { PAGE_HEADERS } from "./headers.ts";
 import { style } from "./style.ts";
 
-/** A file of the page's that never changes under its name, which says what is in it. */
+/** A file that never changes under its name, which contains a hash of its content. */
 interface Asset {
   readonly path: string;
   readonly type: string;

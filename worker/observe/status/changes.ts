@@ -1,9 +1,10 @@
+import { defined } from "../../../shared/defined.ts";
 import type { Section, View } from "./views/view.ts";
 
-/** What a reader's page has: of each section the rows in their order, with their versions. */
+/** The rows and versions that a reader's page has, in order, per section. */
 export type Known = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
-/** What has to be done to one section: rows that are new or other, and all IDs in order where that has changed. */
+/** An update of one section: new or changed rows, and all IDs in order if the order has changed. */
 export interface SectionChange {
   readonly rows?: Readonly<Record<string, string>>;
   readonly order?: readonly string[];
@@ -15,7 +16,7 @@ export function knownOf({ sections }: View): Known {
   return new Map(sections.map(({ id, rows }) => [id, new Map(rows.map((row) => [row.id, row.version]))]));
 }
 
-/** What makes a page that has `known` one that shows the view; undefined where it does already. */
+/** The update from `known` to the view; undefined if there is none. */
 export function changesTo({ sections }: View, known: Known): Changes | undefined {
   const changes = sections.flatMap((section) => {
     const change = sectionChange(section, known.get(section.id));
@@ -34,10 +35,9 @@ function sectionChange(
   const reordered =
     !before || before.length !== order.length || order.some((id, index) => id !== before[index]);
   if (changed.length === 0 && !reordered) return undefined;
-  return {
-    ...(changed.length > 0 && {
-      rows: Object.fromEntries(changed.map((row) => [row.id, row.render().text])),
-    }),
-    ...(reordered && { order }),
-  };
+  const rendered = changed.map((row) => [row.id, row.render().text] as const);
+  return defined({
+    rows: rendered.length > 0 ? Object.fromEntries(rendered) : undefined,
+    order: reordered ? order : undefined,
+  });
 }

@@ -1,6 +1,6 @@
 /**
- * What makes the pages live where scripts run: time goes on, and rows are replaced as the worker sends them. Plain text, because
- * the worker is not built; the pages say everything without it. `elapsedText` is that of `elapsed.ts`.
+ * Updates pages in browsers with scripts: times advance, and rows are replaced as the worker sends them. Plain text, because
+ * the worker has no build step; pages are complete without it. `elapsedText` is the same as in `elapsed.ts`.
  */
 export const clientScript = `
 const SILENCE_MS = 45_000;

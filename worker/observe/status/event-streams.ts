@@ -9,41 +9,41 @@ export interface EventStreamsOptions {
   readonly board: Board;
   readonly clock: Clock;
   readonly viewAt: (url: URL) => View;
-  /** Different for each start of the worker: what a reader has seen of another one says nothing. */
+  /** Unique per start of the worker, because revisions start again. */
   readonly boot: string;
   readonly mostReaders?: number;
 }
 
-const MOST_READERS = 32;
-/** So far apart are two looks at what has changed, however much that is. */
-const PAUSE_MS = 500;
-/** Changes come in bursts: the first one waits for those that come with it. */
+const MAX_READERS = 32;
+/** The shortest time between two updates. */
+const MIN_INTERVAL_MS = 500;
+/** Changes come in bursts: the first one waits for the others. */
 const BURST_MS = 50;
-const BEAT_MS = 15_000;
-/** A reader that takes nothing for so long is let go. */
+const HEARTBEAT_MS = 15_000;
+/** A reader that does not read for this long is disconnected. */
 const STALLED_MS = 30_000;
-/** How soon a browser comes back. */
+/** When a browser reconnects. */
 const RETRY_MS = 3_000;
 
 export const STREAM_HEADERS: Readonly<Record<string, string>> = {
   ...MOMENTARY_HEADERS,
   "Content-Type": "text/event-stream; charset=utf-8",
-  // nginx would collect what it passes on.
+  // nginx would buffer the stream.
   "X-Accel-Buffering": "no",
 };
 
 interface Reader {
   readonly response: ServerResponse;
   readonly url: URL;
-  /** What it has been sent. */
+  /** What it was sent. */
   known: Known;
-  /** Since when it has not taken what it was sent; nothing more is sent meanwhile, and so nothing piles up. */
+  /** Since when its buffer is full. Nothing more is sent meanwhile, so that memory stays bounded. */
   fullSinceMs?: number | undefined;
 }
 
 /**
- * Sends readers of pages what changes in them, as server-sent events (HTML standard, section 9.2). What a reader has is
- * compared with what there is at most twice a second, so that neither many changes nor a slow reader cost more than one page.
+ * Sends page changes to readers as server-sent events (HTML standard, section 9.2). Compares each reader's page with the
+ * current one at most twice a second, so that many changes or a slow reader cost no more than one page.
  */
 export class EventStreams {
   readonly #options: EventStreamsOptions;
@@ -51,29 +51,29 @@ export class EventStreams {
   readonly #readers = new Set<Reader>();
   readonly #closed = new AbortController();
   readonly #unsubscribe: () => void;
-  #lookIsDue = false;
-  #beats = false;
-  #lookedMs = Number.NEGATIVE_INFINITY;
+  #isUpdateDue = false;
+  #isBeating = false;
+  #updatedMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: EventStreamsOptions) {
     this.#options = options;
-    this.#mostReaders = options.mostReaders ?? MOST_READERS;
-    this.#unsubscribe = options.board.onChange(() => this.#scheduleLook());
+    this.#mostReaders = options.mostReaders ?? MAX_READERS;
+    this.#unsubscribe = options.board.onChange(() => this.#scheduleUpdate());
   }
 
   get readers(): number {
     return this.#readers.size;
   }
 
-  /** Names what a page that is made now shows. */
+  /** Identifies the content of a page that is rendered now. */
   get seen(): string {
     const { board, boot } = this.#options;
     return `${boot}-${board.revision}`;
   }
 
   /**
-   * Begins a stream about the page at `url`. A reader that has seen what there is gets what changes from now on; any
-   * other gets all of the page first.
+   * Starts a stream for the page at `url`. A reader that has seen the current content gets later changes; any other first gets
+   * the whole page.
    */
   open(response: ServerResponse, url: URL, seen: string | undefined): void {
     if (this.#closed.signal.aborted || this.#readers.size >= this.#mostReaders) {
@@ -90,35 +90,35 @@ export class EventStreams {
     response.on("error", () => this.#readers.delete(reader));
     response.on("drain", () => {
       reader.fullSinceMs = undefined;
-      this.#scheduleLook();
+      this.#scheduleUpdate();
     });
     this.#write(reader, `retry: ${RETRY_MS}\n\n`);
     this.#send(reader, view);
     void this.#beat();
   }
 
-  /** Ends all streams; readers come back by themselves. */
+  /** Ends all streams; browsers reconnect. */
   close(): void {
     this.#unsubscribe();
     this.#closed.abort();
     for (const { response } of this.#readers) response.end();
   }
 
-  #scheduleLook(): void {
-    if (this.#lookIsDue || this.#readers.size === 0) return;
+  #scheduleUpdate(): void {
+    if (this.#isUpdateDue || this.#readers.size === 0) return;
     const { clock } = this.#options;
-    const waitMs = Math.max(BURST_MS, this.#lookedMs + PAUSE_MS - clock.monotonicMs());
-    this.#lookIsDue = true;
+    const waitMs = Math.max(BURST_MS, this.#updatedMs + MIN_INTERVAL_MS - clock.monotonicMs());
+    this.#isUpdateDue = true;
     clock.sleep(waitMs, this.#closed.signal).then(
-      () => this.#look(),
+      () => this.#update(),
       () => undefined,
     );
   }
 
-  #look(): void {
-    this.#lookIsDue = false;
-    this.#lookedMs = this.#options.clock.monotonicMs();
-    /** Readers of the same page share what was made for it. */
+  #update(): void {
+    this.#isUpdateDue = false;
+    this.#updatedMs = this.#options.clock.monotonicMs();
+    /** Readers of the same page share its view. */
     const views = new Map<string, View>();
     for (const reader of this.#readers) {
       if (reader.fullSinceMs !== undefined) continue;
@@ -145,12 +145,12 @@ export class EventStreams {
   }
 
   async #beat(): Promise<void> {
-    if (this.#beats) return;
-    this.#beats = true;
+    if (this.#isBeating) return;
+    this.#isBeating = true;
     const { clock } = this.#options;
     while (this.#readers.size > 0) {
       try {
-        await clock.sleep(BEAT_MS, this.#closed.signal);
+        await clock.sleep(HEARTBEAT_MS, this.#closed.signal);
       } catch {
         return;
       }
@@ -160,6 +160,6 @@ export class EventStreams {
         else if (clock.monotonicMs() - fullSinceMs >= STALLED_MS) response.destroy();
       }
     }
-    this.#beats = false;
+    this.#isBeating = false;
   }
 }

@@ -1,4 +1,4 @@
-/** Nothing but what the worker itself serves is loaded, run, or sent to; no other page may show these in a frame. */
+/** Pages only load and run what the worker serves, and cannot be framed. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -10,7 +10,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** Of every answer of the status page. */
+/** For every answer of the status page. */
 export const PAGE_HEADERS: Readonly<Record<string, string>> = {
   "Content-Security-Policy": POLICY,
   "Cross-Origin-Resource-Policy": "same-origin",
@@ -18,7 +18,7 @@ export const PAGE_HEADERS: Readonly<Record<string, string>> = {
   "Referrer-Policy": "no-referrer",
 };
 
-/** What is true now and not later. */
+/** For content that changes. */
 export const MOMENTARY_HEADERS: Readonly<Record<string, string>> = {
   ...PAGE_HEADERS,
   "Cache-Control": "no-store",

@@ -5,7 +5,7 @@ import { type Html, html } from "./views/html.ts";
 import { tickingTime } from "./views/times.ts";
 import type { View } from "./views/view.ts";
 
-/** Without scripts the page is asked for again so often. */
+/** Without scripts the page reloads at this interval. */
 const RELOAD_SECONDS = 15;
 
 const PLACES = [
@@ -14,7 +14,7 @@ const PLACES = [
   ["/lanes", "Lanes"],
 ] as const;
 
-/** A whole page around a view. `seen` says to the stream of changes what the reader has. */
+/** A whole page around a view. `seen` tells the event stream which content the reader has. */
 export function renderPage(
   view: View,
   url: URL,

@@ -14,7 +14,7 @@ import { keysOf } from "../../turns/turns.ts";
 export interface PowerReaderOptions {
   readonly inventory: Inventory;
   readonly actions: ActionLibrary;
-  /** Those of the worker's actions: one of both at a BMC at a time, and what it refused to one it refused to all. */
+  /** Shared with the worker's actions, so that they take turns at a BMC and a rejected password is not tried again. */
   readonly locks: Locks;
   readonly authGate: AuthGate;
   readonly secretCommands: SecretCommands;
@@ -22,10 +22,10 @@ export interface PowerReaderOptions {
 
 const READ = "power-status";
 const TIMEOUT_MS = 60_000;
-/** To log out after the time is over. */
+/** For logging out after a timeout. */
 const STOP_GRACE_MS = 5_000;
 
-/** Reads power states for the worker itself, with the action that reads them, inside this process. */
+/** Reads power states for the worker itself, with the action `power-status` inside this process. */
 export class PowerReader {
   readonly #options: PowerReaderOptions;
   readonly #runtime: InProcessRuntime;
@@ -42,8 +42,8 @@ export class PowerReader {
   }
 
   /**
-   * In its turn at the machine. Rejects with a `BmcError`, of class `auth` where the BMC refused the credentials, now or before,
-   * and with the signal's reason.
+   * Waits for the machine's lock. Rejects with a `BmcError`, of class `auth` if the BMC rejects the credentials or did so
+   * before, and with the signal's reason.
    */
   async read(name: string, signal: AbortSignal): Promise<PowerState> {
     const { inventory, locks } = this.#options;

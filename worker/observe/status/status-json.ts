@@ -2,7 +2,7 @@ import { version } from "../../../shared/version.ts";
 import { type ActionRecord, isEnded } from "./board/action-record.ts";
 import type { PageOptions } from "./board/page-options.ts";
 
-/** What the pages show, for scripts; what is not known is left out. */
+/** The content of the pages for scripts; unknown values are omitted. */
 export function statusJson({ board, facts, clock, begunMs, begunAt }: PageOptions) {
   const nowMs = clock.monotonicMs();
   return {
@@ -12,12 +12,17 @@ export function statusJson({ board, facts, clock, begunMs, begunAt }: PageOption
     slots: { limit: facts.slots().limit, taken: facts.slots().taken },
     unfinishedReports: facts.unfinished(),
     lanes: board.lanes().map(({ agentId, state, sinceMs, code }) => ({
-      ...{ agentId, state, sinceMs: elapsedMs(sinceMs, nowMs), code },
+      agentId,
+      state,
+      sinceMs: elapsedMs(sinceMs, nowMs),
+      code,
     })),
     machines: facts.machines().map((name) => {
-      const { power, atHand = [], last } = board.machine(name) ?? {};
+      const { power, inFlight = [], last } = board.machine(name) ?? {};
       return {
-        ...{ name, atHand, last },
+        name,
+        atHand: inFlight,
+        last,
         power: power && {
           state: power.state,
           at: power.at,
@@ -32,15 +37,29 @@ export function statusJson({ board, facts, clock, begunMs, begunAt }: PageOption
 }
 
 function actionJson(record: ActionRecord, nowMs: number) {
-  const { action, machine, phase, sinceMs, takenAt, startedAt, stoppedAt, runtime, timeoutMs } = record;
-  const { adopted, durationMs, reason, exitCode, provider, delivery } = record;
-  const ended = isEnded(record);
+  const { action, sinceMs, durationMs, delivery } = record;
+  const ms = elapsedMs(sinceMs, nowMs);
   return {
-    ...{ key: action.key, name: action.name, machine, phase, class: record.class, reason, adopted },
-    ...{ workflow: action.workflowId, task: action.taskId, action: action.actionId, agentId: action.agentId },
-    ...{ image: action.image, runtime, provider, exitCode, takenAt, startedAt, stoppedAt, timeoutMs },
-    ...(ended ? { durationMs, endedMsAgo: elapsedMs(sinceMs, nowMs), report: delivery ?? "pending" } : {}),
-    ...(ended ? {} : { elapsedMs: elapsedMs(sinceMs, nowMs) }),
+    key: action.key,
+    name: action.name,
+    machine: record.machine,
+    phase: record.phase,
+    class: record.class,
+    reason: record.reason,
+    adopted: record.adopted,
+    workflow: action.workflowId,
+    task: action.taskId,
+    action: action.actionId,
+    agentId: action.agentId,
+    image: action.image,
+    runtime: record.runtime,
+    provider: record.provider,
+    exitCode: record.exitCode,
+    takenAt: record.takenAt,
+    startedAt: record.startedAt,
+    stoppedAt: record.stoppedAt,
+    timeoutMs: record.timeoutMs,
+    ...(isEnded(record) ? { durationMs, endedMsAgo: ms, report: delivery ?? "pending" } : { elapsedMs: ms }),
   };
 }
 

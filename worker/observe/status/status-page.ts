@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import type { Clock } from "../../../shared/clock.ts";
+import { defined } from "../../../shared/defined.ts";
 import type { Observer } from "../../action/observer.ts";
 import type { Route } from "../http/route.ts";
 import { assetRoutes } from "./assets.ts";
@@ -15,19 +16,19 @@ import { viewAt } from "./views/view-at.ts";
 export interface StatusPage {
   readonly board: Board;
   readonly observer: Partial<Observer>;
-  /** What serves it, once there is a worker to ask. */
+  /** Needs the running worker. */
   routes(facts: PageOptions["facts"]): readonly Route[];
-  /** Ends what is live. */
+  /** Ends event streams. */
   close(): void;
 }
 
 export interface StatusPageOptions extends Pick<BoardOptions, "mostEnded" | "logBounds"> {
   readonly clock: Clock;
-  /** How many pages may be live at a time. */
+  /** The most event streams at a time. */
   readonly mostReaders?: number;
 }
 
-/** The pages, and the worker's onlooker that they are made from. Read-only: nothing here can change anything. */
+/** The status pages with their observer. Read-only. */
 export function openStatusPage({ clock, mostReaders, ...bounds }: StatusPageOptions): StatusPage {
   const board = new Board({ clock, ...bounds });
   const begun = { begunMs: clock.monotonicMs(), begunAt: new Date(clock.now()) };
@@ -40,8 +41,11 @@ export function openStatusPage({ clock, mostReaders, ...bounds }: StatusPageOpti
       board.know(() => facts.machines());
       const options: PageOptions = { board, facts, clock, ...begun };
       const streams = new EventStreams({
-        ...{ board, clock, boot, viewAt: (url) => viewAt(url, options) },
-        ...(mostReaders !== undefined && { mostReaders }),
+        board,
+        clock,
+        boot,
+        viewAt: (url) => viewAt(url, options),
+        ...defined({ mostReaders }),
       });
       opened.push(streams);
       return [...assetRoutes, ...pageRoutes(options, streams)];
@@ -52,7 +56,7 @@ export function openStatusPage({ clock, mostReaders, ...bounds }: StatusPageOpti
   };
 }
 
-/** Every page of people's. */
+/** The pages for people. */
 const PAGES = /^\/(?:actions|lanes|(?:actions|machines)\/[^/]+)?$/;
 
 function pageRoutes(options: PageOptions, streams: EventStreams): readonly Route[] {
@@ -92,7 +96,7 @@ function pageRoutes(options: PageOptions, streams: EventStreams): readonly Route
   ];
 }
 
-/** The page that a stream is about; undefined where there is none. */
+/** The page that a stream updates; undefined if there is no such page. */
 function pageOf({ searchParams }: URL): URL | undefined {
   const address = searchParams.get("of") ?? "/";
   const page = address.startsWith("/") ? URL.parse(`http://localhost${address}`) : null;

@@ -1,4 +1,4 @@
-/** The pages' style sheet: light and dark as the reader's system has it, tables as cards on narrow screens. */
+/** The style sheet: light or dark as the system setting, tables as cards on narrow screens. */
 export const style = `
 :root {
   color-scheme: light dark;

@@ -12,11 +12,11 @@ import type { ActionEvent, Observer, ReportSeen, SeenAction, SpansSeen } from ".
 import { readSpans } from "./read-spans.ts";
 import { type TraceIds, traceIds } from "./trace-ids.ts";
 
-/** Where finished spans go; never waited for. */
+/** Receives finished spans; never awaited. */
 export interface SpanSink {
-  /** Whether a trace is kept; the same answer for the same trace, whoever asks and when. */
+  /** Whether a trace is sampled; always the same for the same trace. */
   isSampled(traceId: string): boolean;
-  /** `from` is who did what the span is about. */
+  /** `from` is the service of the span. */
   add(span: FinishedSpan, from: "worker" | "action"): void;
 }
 
@@ -24,31 +24,31 @@ interface TimedReport extends ReportSeen {
   readonly endMs: number;
 }
 
-/** One action at hand. */
+/** An action in flight. */
 interface Run {
   readonly action: SeenAction;
   readonly takenMs?: number;
   machine?: string | undefined;
-  begun?: Begun;
+  started?: StartedRun;
   outcome?: Outcome;
-  /** Made before the trace had its ID. */
+  /** Created before the trace had its ID. */
   readonly early: TimedReport[];
   reports: number;
-  foreign: number;
+  ownSpans: number;
 }
 
-/** What is known once an action has its start, and with it its trace. */
-interface Begun {
+/** Known once the action has started. */
+interface StartedRun {
   readonly ids: TraceIds;
   readonly isSampled: boolean;
   readonly startedMs: number;
-  /** When the run itself began. */
+  /** When the run itself started. */
   readonly runMs: number;
   readonly runtime?: string;
   readonly adopted?: boolean;
 }
 
-interface Written {
+interface WorkerSpan {
   readonly name: string;
   readonly kind: SpanKind;
   readonly startMs: number;
@@ -59,13 +59,12 @@ interface Written {
 
 type ReportedEvent = Extract<ActionEvent, { kind: "reported" }>;
 
-/** As many of an action's own spans are taken. */
-const MOST_FOREIGN = 2_000;
+/** The most spans of one action. */
+const MAX_OWN_SPANS = 2_000;
 
 /**
- * One trace for each run of an action: from the poll that brought it to the last word of its report, with its wait, its
- * run and its reports below, and what the action itself traced below its run. What comes to nothing, and is served
- * again, leaves no trace.
+ * One trace per run of an action, from its poll to its final report, with spans for waiting, running and reporting and, below
+ * the run, those of the action itself. An action that is released and served again leaves no trace.
  */
 export class ActionTraces {
   readonly #sink: SpanSink;
@@ -86,14 +85,14 @@ export class ActionTraces {
     };
   }
 
-  /** Variables that join what an action traces to its run, or a hook's to the whole. */
+  /** Variables that connect an action's spans to its run, or a hook's spans to the whole trace. */
   environmentOf(action: SeenAction): Readonly<Record<string, string>> {
-    const begun = this.#runOf(action)?.begun;
-    if (!begun) return {};
-    const { traceId, rootId, runId } = begun.ids;
+    const started = this.#runOf(action)?.started;
+    if (!started) return {};
+    const { traceId, rootId, runId } = started.ids;
     const spanId = this.#runs.has(action.key) ? runId : rootId;
-    const parent = formatTraceParent({ traceId, spanId, sampled: begun.isSampled });
-    return { [TRACE_PARENT]: parent, ...(begun.isSampled ? { [ACTION_TRACES]: ON_STDOUT } : {}) };
+    const parent = formatTraceParent({ traceId, spanId, sampled: started.isSampled });
+    return { [TRACE_PARENT]: parent, ...(started.isSampled ? { [ACTION_TRACES]: ON_STDOUT } : {}) };
   }
 
   #action(event: ActionEvent): void {
@@ -104,20 +103,20 @@ export class ActionTraces {
         this.#runs.set(key, { ...newRun(action), takenMs: event.at.getTime(), machine: event.machine });
         break;
       case "refused":
-        this.#begin(this.#runs.get(key) ?? this.#newRun(action), { startedAt: event.at });
+        this.#start(this.#runs.get(key) ?? this.#newRun(action), { startedAt: event.at });
         break;
       case "started": {
         const { startedAt, runtime, adopted, machine } = event;
         const run = (!adopted && this.#runs.get(key)) || this.#newRun(action);
         run.machine = machine;
-        this.#begin(run, { startedAt, runtime, adopted });
+        this.#start(run, { startedAt, runtime, adopted });
         break;
       }
       case "ended":
         this.#end(this.#runs.get(key), event.outcome);
         break;
       case "reported":
-        // Whoever comes back reports it, and ends the trace.
+        // The next worker reports the action and ends the trace.
         if (event.delivery !== "unanswered") this.#finish(event, event.status);
         this.#runs.delete(key);
         break;
@@ -131,14 +130,14 @@ export class ActionTraces {
     }
   }
 
-  #begin(
+  #start(
     run: Run,
-    { startedAt, ...about }: { readonly startedAt: Date } & Pick<Begun, "runtime" | "adopted">,
+    { startedAt, ...about }: { readonly startedAt: Date } & Pick<StartedRun, "runtime" | "adopted">,
   ): void {
     const ids = traceIds(run.action.key, startedAt);
     const startedMs = startedAt.getTime();
     const runMs = about.adopted ? startedMs : Math.max(startedMs, this.#clock.now());
-    run.begun = { ids, isSampled: this.#sink.isSampled(ids.traceId), startedMs, runMs, ...about };
+    run.started = { ids, isSampled: this.#sink.isSampled(ids.traceId), startedMs, runMs, ...about };
     if (run.takenMs !== undefined && about.runtime !== undefined) {
       const wait = { startMs: run.takenMs, endMs: startedMs };
       this.#write(run, { name: "wait for turn", kind: "internal", ...wait, attributes: {} });
@@ -150,14 +149,17 @@ export class ActionTraces {
     const run = this.#runs.get(actionKey(report.action));
     if (!run) return;
     const timed = { ...report, endMs: this.#clock.now() };
-    if (run.begun) this.#writeReport(run, timed);
+    if (run.started) this.#writeReport(run, timed);
     else run.early.push(timed);
   }
 
   #writeReport(run: Run, { state, code, durationMs, endMs }: TimedReport): void {
     run.reports += 1;
     this.#write(run, {
-      ...{ name: `report ${state}`, kind: "client", startMs: endMs - durationMs, endMs },
+      name: `report ${state}`,
+      kind: "client",
+      startMs: endMs - durationMs,
+      endMs,
       attributes: {
         "rpc.system.name": "grpc",
         "rpc.method": "ReportActionStatus",
@@ -170,26 +172,29 @@ export class ActionTraces {
 
   #spans({ action, text }: SpansSeen): void {
     const run = this.#runOf(action);
-    const begun = run?.begun;
-    if (!run || !begun?.isSampled) return;
+    const started = run?.started;
+    if (!run || !started?.isSampled) return;
     for (const span of readSpans(text) ?? []) {
-      // An image of anybody's could name another trace.
-      if (span.traceId !== begun.ids.traceId || run.foreign >= MOST_FOREIGN) continue;
-      run.foreign += 1;
+      // A foreign image could name another trace.
+      if (span.traceId !== started.ids.traceId || run.ownSpans >= MAX_OWN_SPANS) continue;
+      run.ownSpans += 1;
       this.#sink.add(span, "action");
     }
   }
 
   #end(run: Run | undefined, outcome: Outcome): void {
-    if (!run?.begun) return;
+    if (!run?.started) return;
     run.outcome = outcome;
-    const { runtime, runMs } = run.begun;
+    const { runtime, runMs } = run.started;
     if (runtime === undefined) return;
     const { ok, message, exitCode, timedOut, killed } = outcome;
     this.#write(
       run,
       {
-        ...{ name: "run", kind: "internal", startMs: runMs, endMs: Math.max(runMs, this.#clock.now()) },
+        name: "run",
+        kind: "internal",
+        startMs: runMs,
+        endMs: Math.max(runMs, this.#clock.now()),
         attributes: {
           "container.image.name": run.action.image,
           "process.exit.code": exitCode,
@@ -200,20 +205,24 @@ export class ActionTraces {
         },
         failure: ok ? undefined : message,
       },
-      run.begun.ids.runId,
+      run.started.ids.runId,
     );
   }
 
-  /** Also for one of an earlier worker, whose end alone was still to be reported. */
+  /** Also for an action of an earlier worker of which only the report was pending. */
   #finish({ action, delivery, at }: ReportedEvent, status: ReportedEvent["status"]): void {
     const run = this.#runs.get(action.key) ?? newRun(action);
-    if (!run.begun && status) this.#begin(run, { startedAt: status.startedAt, adopted: true });
-    if (!run.begun?.isSampled) return;
-    const { ids, startedMs, runtime, adopted } = run.begun;
+    if (!run.started && status) this.#start(run, { startedAt: status.startedAt, adopted: true });
+    if (!run.started?.isSampled) return;
+    const { ids, startedMs, runtime, adopted } = run.started;
     this.#sink.add(
       {
-        ...{ traceId: ids.traceId, spanId: ids.rootId, name: action.name, kind: "consumer" },
-        ...{ startMs: run.takenMs ?? startedMs, endMs: Math.max(startedMs, at.getTime()) },
+        traceId: ids.traceId,
+        spanId: ids.rootId,
+        name: action.name,
+        kind: "consumer",
+        startMs: run.takenMs ?? startedMs,
+        endMs: Math.max(startedMs, at.getTime()),
         attributes: definedOnly({
           "pbnj.workflow": action.workflowId,
           "pbnj.task": action.taskId,
@@ -234,9 +243,9 @@ export class ActionTraces {
     );
   }
 
-  #write(run: Run, { attributes, failure, ...span }: Written, spanId = newSpanId()): void {
-    if (!run.begun?.isSampled) return;
-    const { traceId, rootId } = run.begun.ids;
+  #write(run: Run, { attributes, failure, ...span }: WorkerSpan, spanId = newSpanId()): void {
+    if (!run.started?.isSampled) return;
+    const { traceId, rootId } = run.started.ids;
     const about = { traceId, spanId, parentSpanId: rootId, attributes: definedOnly(attributes) };
     this.#sink.add({ ...span, ...about, ...defined({ failure }) }, "worker");
   }
@@ -247,7 +256,7 @@ export class ActionTraces {
     return run;
   }
 
-  /** That of the action itself, or of the one whose hook it is. */
+  /** Of the action itself or, for a hook, of its action. */
   #runOf(action: SeenAction): Run | undefined {
     const hooked = () => actionKey({ ...action, actionId: hookedActionId(action.actionId) });
     return this.#runs.get(action.key) ?? this.#runs.get(hooked());
@@ -255,7 +264,7 @@ export class ActionTraces {
 }
 
 function newRun(action: SeenAction): Run {
-  return { action, early: [], reports: 0, foreign: 0 };
+  return { action, early: [], reports: 0, ownSpans: 0 };
 }
 
 function outcomeAttributes({ class: errorClass, result }: Outcome): SpanAttributes {

@@ -61,7 +61,7 @@ const Request = z.object({
   resourceSpans: z.array(z.object({ scopeSpans: z.array(z.object({ spans: z.array(Span) })) })),
 });
 
-/** The spans of one line that an action wrote, which may be anybody's: what is too long is cut. Undefined when they are none. */
+/** The spans in one line of an action, which is untrusted: long values are shortened. Undefined if there are none. */
 export function readSpans(line: string): readonly FinishedSpan[] | undefined {
   let value: unknown;
   try {

@@ -24,6 +24,7 @@ import {
   type SpanExporter,
   TraceIdRatioBasedSampler,
 } from "@opentelemetry/sdk-trace";
+import { defined } from "../../../shared/defined.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import type { FinishedSpan } from "../../../shared/tracing/finished-span.ts";
 import { version } from "../../../shared/version.ts";
@@ -31,7 +32,7 @@ import type { SpanSink } from "./action-traces.ts";
 import type { TraceSettings } from "./trace-settings.ts";
 
 export interface SpanExport extends SpanSink {
-  /** Sends what is left, for a few seconds at most. Never rejects. */
+  /** Sends the queued spans, within a few seconds. Never rejects. */
   close(): Promise<void>;
 }
 
@@ -40,9 +41,9 @@ const SERVICE_NAME = "pbnj-worker";
 const KINDS = { internal: SpanKind.INTERNAL, client: SpanKind.CLIENT, consumer: SpanKind.CONSUMER };
 
 /**
- * Sends spans to a collector in batches, with OpenTelemetry's SDK, which reads the exporter's variables itself: endpoint,
- * headers, timeout, compression, certificates. A collector that does not take them is said once, and again only after it
- * has; what it does not take is dropped, and so is what the queue does not hold.
+ * Sends spans to a collector in batches with OpenTelemetry's SDK, which reads the exporter's variables itself: endpoint,
+ * headers, timeout, compression, certificates. Logs the first failure and the recovery; spans that the collector rejects
+ * or that exceed the queue are dropped.
  */
 export function openSpanExport({ protocol, ratio, batch }: TraceSettings, log: Logger): SpanExport {
   const exporter = openExporter(protocol);
@@ -62,7 +63,7 @@ export function openSpanExport({ protocol, ratio, batch }: TraceSettings, log: L
   };
 }
 
-/** As `@opentelemetry/exporter-trace-otlp-http` and `-proto` are made, which differ in the serializer alone. */
+/** As in `@opentelemetry/exporter-trace-otlp-http` and `-proto`, which differ only in the serializer. */
 function openExporter(protocol: TraceSettings["protocol"]): SpanExporter {
   const [serializer, mediaType] =
     protocol === "http/json"
@@ -80,7 +81,7 @@ function openExporter(protocol: TraceSettings["protocol"]): SpanExporter {
   );
 }
 
-/** The same exporter, which says when it begins and when it ceases to fail. */
+/** Wraps an exporter to report when it starts and stops failing. */
 function told(exporter: SpanExporter, log: Logger): SpanExporter {
   let failing = false;
   return {
@@ -99,7 +100,7 @@ function told(exporter: SpanExporter, log: Logger): SpanExporter {
   };
 }
 
-/** The worker's, and that of the actions, which are another service on the same terms. */
+/** The worker and the actions are two services with the same attributes. */
 function describeResources(): Readonly<Record<"worker" | "action", Resource>> {
   const given = detectResources({ detectors: [resourceAttributesEnvDetector, serviceNameEnvDetector] });
   const worker = resourceFromAttributes({
@@ -131,7 +132,7 @@ function readable(span: FinishedSpan, resource: Resource, scope: string): Readab
     status:
       failure === undefined
         ? { code: SpanStatusCode.UNSET }
-        : { code: SpanStatusCode.ERROR, ...(failure && { message: failure }) },
+        : { code: SpanStatusCode.ERROR, ...defined({ message: failure || undefined }) },
     attributes: { ...attributes },
     links: [],
     events: [],

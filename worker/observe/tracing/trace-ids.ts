@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** The trace of one run of an action, and those of its spans that others join. */
+/** The IDs of one run's trace and of the spans that others refer to. */
 export interface TraceIds {
   readonly traceId: string;
   readonly rootId: string;
@@ -8,8 +8,8 @@ export interface TraceIds {
 }
 
 /**
- * Made of the action's key and its start, which the journal keeps, and of nothing else: a worker that comes back goes on with
- * the same trace, and a workflow that is made anew has another one.
+ * Derived from the action's key and start, which the journal keeps, so that an adopting worker continues the same trace and
+ * a workflow that is created again gets another one.
  */
 export function traceIds(key: string, startedAt: Date): TraceIds {
   const hash = createHash("sha256").update(`${key}\0${startedAt.toISOString()}`).digest("hex");

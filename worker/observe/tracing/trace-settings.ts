@@ -1,9 +1,9 @@
 import { type Environment, tracesEndpoint, tracesProtocol } from "../../../shared/tracing/variables.ts";
 
-/** What the SDK of OpenTelemetry leaves to whoever uses it; the exporter reads its own variables. */
+/** What OpenTelemetry's SDK leaves to its user; the exporter reads its own variables. */
 export interface TraceSettings {
   readonly protocol: "http/protobuf" | "http/json";
-  /** The share of the traces that are kept, 0 to 1. */
+  /** The share of sampled traces, 0 to 1. */
   readonly ratio: number;
   readonly batch: {
     readonly scheduledDelayMillis: number;
@@ -15,11 +15,11 @@ export interface TraceSettings {
 
 export type TraceChoice =
   | { readonly kind: "off" }
-  /** Asked for, and not to be had: one line that says what to use. */
+  /** Requested but not supported: one line that says what to use. */
   | { readonly kind: "refused"; readonly reason: string }
   | { readonly kind: "on"; readonly settings: TraceSettings; readonly warnings: readonly string[] };
 
-/** What OpenTelemetry's environment variables ask for. Everything that cannot be understood has its default, as they want it. */
+/** Reads OpenTelemetry's environment variables. Invalid values have their default, as its specification requires. */
 export function traceSettings(env: Environment): TraceChoice {
   const endpoint = tracesEndpoint(env);
   if (endpoint === undefined) return { kind: "off" };
@@ -47,7 +47,7 @@ export function traceSettings(env: Environment): TraceChoice {
   return { kind: "on", settings: { protocol, ratio, batch }, warnings: warning ? [warning] : [] };
 }
 
-/** A trace begins here, so that what a parent-based sampler makes of a parent does not count. */
+/** Traces start here, so a parent-based sampler has no parent to follow. */
 function samplingOf(env: Environment): { readonly ratio: number; readonly warning?: string } {
   const sampler = env["OTEL_TRACES_SAMPLER"]?.trim() || "parentbased_always_on";
   switch (sampler.replace(/^parentbased_/, "")) {

@@ -7,38 +7,38 @@ import type { ActionTraces } from "./action-traces.ts";
 import type { SpanExport } from "./span-export.ts";
 import { type TraceSettings, traceSettings } from "./trace-settings.ts";
 
-export interface TracingParts {
+export interface TracingOptions {
   readonly log: Logger;
   readonly clock: Clock;
 }
 
-/** Undefined where OpenTelemetry's variables ask for no traces, or for what is not offered, which is said. */
-export function openTracing(env: Environment, parts: TracingParts): Tracing | undefined {
+/** Undefined if the variables request no traces, or something unsupported, which is logged. */
+export function openTracing(env: Environment, options: TracingOptions): Tracing | undefined {
   const choice = traceSettings(env);
   switch (choice.kind) {
     case "off":
       return undefined;
     case "refused":
-      parts.log.warn({ reason: choice.reason }, "tracing disabled: unsupported setting");
+      options.log.warn({ reason: choice.reason }, "tracing disabled: unsupported setting");
       return undefined;
     case "on":
-      for (const warning of choice.warnings) parts.log.warn({ warning }, "tracing setting adjusted");
-      return new Tracing(choice.settings, parts);
+      for (const warning of choice.warnings) options.log.warn({ warning }, "tracing setting adjusted");
+      return new Tracing(choice.settings, options);
     default:
       return choice satisfies never;
   }
 }
 
-/** Traces of actions to a collector. What that takes is loaded by `start`; before, nothing is seen. */
+/** Exports traces of actions. Loads the exporter only when it is needed. */
 export class Tracing {
   readonly #settings: TraceSettings;
-  readonly #parts: TracingParts;
+  readonly #options: TracingOptions;
   #export: SpanExport | undefined;
   #traces: ActionTraces | undefined;
 
-  constructor(settings: TraceSettings, parts: TracingParts) {
+  constructor(settings: TraceSettings, options: TracingOptions) {
     this.#settings = settings;
-    this.#parts = parts;
+    this.#options = options;
   }
 
   get observer(): Pick<Observer, "action" | "report" | "spans"> {
@@ -53,21 +53,20 @@ export class Tracing {
     return this.#traces?.environmentOf(action) ?? {};
   }
 
-  /** Never rejects: without traces a worker works as well. */
+  /** Never rejects: the worker also works without traces. */
   async start(): Promise<void> {
-    const { log, clock } = this.#parts;
+    const { log, clock } = this.#options;
     try {
       const { openSpanExport } = await import("./span-export.ts");
       const { ActionTraces } = await import("./action-traces.ts");
       this.#export = openSpanExport(this.#settings, log);
       this.#traces = new ActionTraces(this.#export, clock);
     } catch (thrown) {
-      const error = textOf(thrown);
-      log.error({ error }, "tracing disabled: setup failed");
+      log.error({ error: textOf(thrown) }, "tracing disabled: setup failed");
     }
   }
 
-  /** Never rejects, and takes a few seconds at most. */
+  /** Never rejects; takes a few seconds at most. */
   async close(): Promise<void> {
     await this.#export?.close();
   }

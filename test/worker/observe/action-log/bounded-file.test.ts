@@ -12,14 +12,14 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const header = "# header\n";
-const MOST_BYTES = 64 * 1024;
+const MAX_BYTES = 64 * 1024;
 
 describe("a file of bounded size", () => {
   it("is made with its folder for its owner alone, and begins with the header", async () => {
     const path = join(folder, "logs", "ns_wf", "one.log");
 
-    await appendBounded(path, { text: "one\n", header, mostBytes: MOST_BYTES });
-    await appendBounded(path, { text: "two\n", header, mostBytes: MOST_BYTES });
+    await appendBounded(path, { text: "one\n", header, maxBytes: MAX_BYTES });
+    await appendBounded(path, { text: "two\n", header, maxBytes: MAX_BYTES });
 
     expect(await readFile(path, "utf8")).toBe("# header\none\ntwo\n");
     expect((await stat(path)).mode & 0o777).toBe(0o600);
@@ -34,8 +34,8 @@ describe("a file of bounded size", () => {
     for (let from = 0; from < LINES; from += 100) {
       const numbers = Array.from({ length: 100 }, (_, index) => from + index);
       const text = numbers.map((number) => `line ${number} ${"ä".repeat(number % 40)}\n`).join("");
-      await appendBounded(path, { text, header, mostBytes: MOST_BYTES });
-      expect((await stat(path)).size).toBeLessThanOrEqual(MOST_BYTES);
+      await appendBounded(path, { text, header, maxBytes: MAX_BYTES });
+      expect((await stat(path)).size).toBeLessThanOrEqual(MAX_BYTES);
     }
 
     const lines = (await readFile(path, "utf8")).trimEnd().split("\n");
@@ -57,7 +57,7 @@ describe("a file of bounded size", () => {
     await symlink(join(elsewhere, "precious"), join(folder, "one.log"));
     await symlink(elsewhere, join(folder, "ns_wf"));
 
-    const append = (path: string) => appendBounded(path, { text: "x\n", header, mostBytes: MOST_BYTES });
+    const append = (path: string) => appendBounded(path, { text: "x\n", header, maxBytes: MAX_BYTES });
 
     await expect(append(join(folder, "one.log"))).rejects.toThrow("ELOOP");
     await expect(append(join(folder, "ns_wf", "two.log"))).rejects.toThrow("is not a folder");
@@ -70,7 +70,7 @@ describe("a file of bounded size", () => {
     const path = join(folder, "one.log");
     await execa("mkfifo", [path]);
 
-    await expect(appendBounded(path, { text: "x\n", header, mostBytes: MOST_BYTES })).rejects.toThrow();
+    await expect(appendBounded(path, { text: "x\n", header, maxBytes: MAX_BYTES })).rejects.toThrow();
 
     expect(await readdir(folder)).toEqual(["one.log"]);
   });

@@ -31,7 +31,7 @@ async function setDaysAgo(path: string, daysAgo: number): Promise<void> {
 
 function clean(options: Partial<CleanUpOptions> = {}): Promise<number> {
   const { signal } = new AbortController();
-  const limits = { maxAgeMs: 14 * DAY_MS, mostBytes: 1024 ** 3 };
+  const limits = { maxAgeMs: 14 * DAY_MS, maxBytes: 1024 ** 3 };
   return cleanUp({ directory, ...limits, nowMs, isOpen: () => false, signal, ...options });
 }
 
@@ -55,7 +55,7 @@ describe("cleaning up", () => {
     await logFile("ns_a", "oldest", 3, 10);
     const middle = await logFile("ns_a", "middle", 2, 4_097);
 
-    expect(await clean({ mostBytes: 3 * 4_096 })).toBe(1);
+    expect(await clean({ maxBytes: 3 * 4_096 })).toBe(1);
 
     expect(await left()).toBe(2);
     expect(await Promise.all([lstat(newest), lstat(middle)])).toHaveLength(2);
@@ -65,7 +65,7 @@ describe("cleaning up", () => {
     const open = await logFile("ns_a", "a", 100);
     await logFile("ns_a", "b", 99);
 
-    expect(await clean({ mostBytes: 0, isOpen: (path) => path === open })).toBe(1);
+    expect(await clean({ maxBytes: 0, isOpen: (path) => path === open })).toBe(1);
 
     expect(await left()).toBe(1);
   });
@@ -90,7 +90,7 @@ describe("cleaning up", () => {
       join(directory, "ns_a", fileName({ name: "link", key: "2".repeat(32) }, new Date(0))),
     );
 
-    expect(await clean({ mostBytes: 0, maxAgeMs: 0 })).toBe(1);
+    expect(await clean({ maxBytes: 0, maxAgeMs: 0 })).toBe(1);
 
     await expect(lstat(ours)).rejects.toThrow("ENOENT");
     expect(await readFile(target, "utf8")).toBe("precious");

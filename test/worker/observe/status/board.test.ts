@@ -96,7 +96,7 @@ describe("an action", () => {
     tell.left(action);
 
     expect(board.find(action.key)).toBeUndefined();
-    expect(board.machine("node-01")?.atHand).toEqual([]);
+    expect(board.machine("node-01")?.inFlight).toEqual([]);
     expect(board.keptLogCharacters).toBe(0);
   });
 
@@ -109,7 +109,7 @@ describe("an action", () => {
 
     expect(board.find(action.key)?.phase).toBe("waiting");
     expect(board.ended()).toEqual([]);
-    expect(board.machine("node-01")).toMatchObject({ atHand: [action.key] });
+    expect(board.machine("node-01")).toMatchObject({ inFlight: [action.key] });
     expect(board.machine("node-01")).not.toHaveProperty("last");
   });
 

@@ -2,23 +2,23 @@ import type { ErrorClass } from "../../../../shared/contract/error-class.ts";
 import type { Delivery } from "../../../action/action.ts";
 import type { SeenAction } from "../../../action/observer.ts";
 
-/** `waiting` for its turn at the machine, or for a slot. */
+/** `waiting` for the machine's lock or for a slot. */
 export type ActionPhase = "waiting" | "running" | "succeeded" | "failed";
 
-/** What is known of an action; a new one replaces it with everything that happens. */
+/** The state of an action. Immutable: every event creates a new record. */
 export interface ActionRecord {
   readonly action: SeenAction;
   readonly machine?: string;
   readonly phase: ActionPhase;
-  /** Since when it is in its phase, on the clock that never goes backwards; in milliseconds. */
+  /** Start of the phase, on the monotonic clock. */
   readonly sinceMs: number;
-  /** Of the wall clock, which may jump: only shown, never calculated with. */
+  /** Wall clock times are only shown, because the clock can jump. */
   readonly takenAt?: Date;
   readonly startedAt?: Date;
   readonly stoppedAt?: Date;
   readonly runtime?: string;
   readonly timeoutMs?: number;
-  /** An earlier worker started it. */
+  /** Started by an earlier worker. */
   readonly adopted: boolean;
   /** Once it has ended; never negative. */
   readonly durationMs?: number;
@@ -27,11 +27,11 @@ export interface ActionRecord {
   readonly reason?: string;
   readonly exitCode?: number;
   readonly provider?: string;
-  /** What became of its final report; absent while that is still to be made. */
+  /** The delivery of its final report; absent while it is pending. */
   readonly delivery?: Delivery;
-  /** What that says. */
+  /** The text of that report. */
   readonly reported?: string;
-  /** Of the board, when this was written. */
+  /** The board's revision when the record was created. */
   readonly revision: number;
 }
 

@@ -1,5 +1,6 @@
 import type { Clock } from "../../../../shared/clock.ts";
 import type { PowerState } from "../../../../shared/contract/vocabulary.ts";
+import { defined } from "../../../../shared/defined.ts";
 import { shortened } from "../../../../shared/printable.ts";
 import { actionKey } from "../../../action/action-key.ts";
 import type {
@@ -14,23 +15,23 @@ import { powerSeen } from "../../../action/power-seen.ts";
 import { type ActionRecord, isEnded } from "./action-record.ts";
 import { LOG_BOUNDS, type LogBounds, RecentLines } from "./recent-lines.ts";
 
-/** A machine's power as an action read it; what happened since is not known. */
+/** A machine's power state when an action last read it. */
 export interface PowerReading {
   readonly state: PowerState;
   readonly at: Date;
-  /** On the clock that never goes backwards. */
+  /** On the monotonic clock. */
   readonly sinceMs: number;
   /** The action that read it. */
   readonly by: string;
 }
 
-/** What is known of a machine; a new one replaces it with everything that happens. */
+/** The state of a machine. Immutable: every event creates a new record. */
 export interface MachineRecord {
   readonly name: string;
   readonly power?: PowerReading;
-  /** Keys of the actions that wait or run, in the order in which they came. */
-  readonly atHand: readonly string[];
-  /** Key of the one that ended last. */
+  /** Keys of its waiting and running actions, in order of arrival. */
+  readonly inFlight: readonly string[];
+  /** Key of the action that ended last. */
   readonly last?: string;
   readonly revision: number;
 }
@@ -39,30 +40,30 @@ export interface LaneRecord {
   readonly agentId: string;
   readonly state: LaneState;
   readonly sinceMs: number;
-  /** gRPC's name for why its last poll failed, while it is failing. */
+  /** gRPC code of the last failed poll, while polls fail. */
   readonly code?: string;
   readonly revision: number;
 }
 
 export interface BoardOptions {
   readonly clock: Clock;
-  /** How many ended actions are kept beside the last one of each machine. */
+  /** How many ended actions are kept in addition to the last one of each machine. */
   readonly mostEnded?: number;
   readonly logBounds?: LogBounds;
 }
 
-const MOST_ENDED = 200;
-/** Names come from the server, which may make them as long as it likes. */
-const NAME_CHARACTERS = 300;
+const MAX_ENDED = 200;
+/** Names from the server can have any length. */
+const MAX_NAME_CHARACTERS = 300;
 
-/** What the status page shows, kept up to date by what the worker says, in bounded memory. */
+/** The content of the status page, from the worker's events, in bounded memory. */
 export class Board {
   readonly #clock: Clock;
   readonly #mostEnded: number;
   readonly #logs: RecentLines;
   readonly #active = new Map<string, ActionRecord>();
   readonly #ended = new Map<string, ActionRecord>();
-  /** Of those in `#ended` that are kept because they are new; in the order in which they ended. */
+  /** Ended actions that are kept because they are recent, in the order in which they ended. */
   readonly #newest = new Set<string>();
   readonly #machines = new Map<string, MachineRecord>();
   readonly #lanes = new Map<string, LaneRecord>();
@@ -71,13 +72,13 @@ export class Board {
   #known: () => readonly string[] = () => [];
   #revision = 0;
 
-  constructor({ clock, mostEnded = MOST_ENDED, logBounds = LOG_BOUNDS }: BoardOptions) {
+  constructor({ clock, mostEnded = MAX_ENDED, logBounds = LOG_BOUNDS }: BoardOptions) {
     this.#clock = clock;
     this.#mostEnded = mostEnded;
     this.#logs = new RecentLines(logBounds);
   }
 
-  /** Goes up with every change. */
+  /** Increases with every change. */
   get revision(): number {
     return this.#revision;
   }
@@ -94,20 +95,19 @@ export class Board {
     return this.#logs.characters;
   }
 
-  /** The board's side that the worker tells. */
   readonly observer: Pick<Observer, "lane" | "poll" | "action" | "file"> = {
-    lane: (agentId, state) => this.#takeLane(agentId, state),
-    poll: (poll) => this.#takePoll(poll),
-    action: (event) => this.#takeEvent(event),
-    file: (file) => this.#takeFile(file),
+    lane: (agentId, state) => this.#onLane(agentId, state),
+    poll: (poll) => this.#onPoll(poll),
+    action: (event) => this.#onAction(event),
+    file: (file) => this.#onFile(file),
   };
 
-  /** Which machines the inventory has; others are forgotten when it changes. */
+  /** Sets the source of machine names. Other machines are removed when the inventory changes. */
   know(machines: () => readonly string[]): void {
     this.#known = machines;
   }
 
-  /** Calls `listener` after every change, until what is returned is called. */
+  /** Calls `listener` after every change, until the returned function is called. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -117,12 +117,12 @@ export class Board {
     return this.#active.get(key) ?? this.#ended.get(key);
   }
 
-  /** Those that wait or run, in the order in which they came. */
+  /** Waiting and running actions, in order of arrival. */
   active(): readonly ActionRecord[] {
     return [...this.#active.values()];
   }
 
-  /** Those that have ended, the newest first. */
+  /** Ended actions, newest first. */
   ended(): readonly ActionRecord[] {
     return [...this.#ended.values()].reverse();
   }
@@ -139,7 +139,7 @@ export class Board {
     return this.#logs.of(key);
   }
 
-  /** What failed and was not made good since: the last action of a machine, or of an agent ID, the newest first. */
+  /** Unresolved failures, newest first: the last action of a machine, or of an agent ID, has failed. */
   failures(): readonly ActionRecord[] {
     const subjects = new Set<string>();
     return this.ended().filter(({ action, machine, phase }) => {
@@ -150,7 +150,7 @@ export class Board {
     });
   }
 
-  #takeLane(agentId: string, state: LaneState | undefined): void {
+  #onLane(agentId: string, state: LaneState | undefined): void {
     if (state === undefined) {
       this.#failureCodes.delete(agentId);
       if (this.#lanes.delete(agentId)) this.#changed();
@@ -161,90 +161,101 @@ export class Board {
     if (before?.state === state && before.code === code) return;
     const sinceMs = before?.state === state ? before.sinceMs : this.#clock.monotonicMs();
     const revision = this.#changed();
-    this.#lanes.set(agentId, { agentId, state, sinceMs, ...(code && { code }), revision });
+    this.#lanes.set(agentId, { agentId, state, sinceMs, ...defined({ code }), revision });
   }
 
-  #takePoll({ agentId, kind, code }: PollSeen): void {
-    if (kind === "failed") this.#failureCodes.set(agentId, shortened(code, NAME_CHARACTERS));
+  #onPoll({ agentId, kind, code }: PollSeen): void {
+    if (kind === "failed") this.#failureCodes.set(agentId, shortened(code, MAX_NAME_CHARACTERS));
     else this.#failureCodes.delete(agentId);
   }
 
-  #takeFile({ name, taken }: FileSeen): void {
+  #onFile({ name, taken }: FileSeen): void {
     if (name !== "inventory" || !taken) return;
     const known = new Set(this.#known());
-    for (const { name: machine, atHand } of [...this.#machines.values()]) {
-      if (!known.has(machine) && atHand.length === 0) this.#forgetMachine(machine);
+    for (const { name: machine, inFlight } of [...this.#machines.values()]) {
+      if (!known.has(machine) && inFlight.length === 0) this.#forgetMachine(machine);
     }
     this.#changed();
   }
 
-  #takeEvent(event: ActionEvent): void {
+  #onAction(event: ActionEvent): void {
     const { key } = event.action;
     switch (event.kind) {
       case "taken": {
         const { machine, at: takenAt } = event;
         const sinceMs = this.#clock.monotonicMs();
-        this.#begin({ ...about(event.action, machine), phase: "waiting", sinceMs, takenAt, adopted: false });
+        this.#begin({
+          ...identityOf(event.action, machine),
+          phase: "waiting",
+          sinceMs,
+          takenAt,
+          adopted: false,
+        });
         return;
       }
       case "refused": {
         const before = this.#active.get(key);
-        const record = before ?? { ...about(event.action), adopted: false, takenAt: event.at };
+        const record = before ?? { ...identityOf(event.action), adopted: false, takenAt: event.at };
         this.#begin({ ...record, phase: "waiting", sinceMs: this.#clock.monotonicMs() });
         return;
       }
       case "started":
-        this.#takeStart(event);
+        this.#onStarted(event);
         return;
       case "line":
-        this.#takeLine(event);
+        this.#onLine(event);
         return;
       case "ended":
-        this.#takeEnd(event);
+        this.#onEnded(event);
         return;
       case "reported":
-        this.#takeReport(event);
+        this.#onReported(event);
         return;
       case "returned":
-        this.#leave(key);
+        this.#remove(key);
         return;
       default:
         event satisfies never;
     }
   }
 
-  #takeStart(event: ActionEvent & { kind: "started" }): void {
+  #onStarted(event: ActionEvent & { kind: "started" }): void {
     const { action, machine, runtime, startedAt, timeoutMs, adopted } = event;
     const before = this.#active.get(action.key);
-    // What an earlier worker started has run for a time that only the wall clock tells.
+    // Only the wall clock tells how long an adopted action has run.
     const ranMs = adopted ? Math.max(0, this.#clock.now() - startedAt.getTime()) : 0;
     const sinceMs = this.#clock.monotonicMs() - ranMs;
     this.#begin({
-      ...about(action, machine ?? before?.machine),
-      ...(before?.takenAt && { takenAt: before.takenAt }),
-      ...{ phase: "running", sinceMs, startedAt, runtime, timeoutMs, adopted },
+      ...identityOf(action, machine ?? before?.machine),
+      phase: "running",
+      sinceMs,
+      startedAt,
+      runtime,
+      timeoutMs,
+      adopted,
+      ...defined({ takenAt: before?.takenAt }),
     });
   }
 
-  #takeLine({ action, line, at }: ActionEvent & { kind: "line" }): void {
-    const key = this.find(action.key) ? action.key : hookedKey(action);
+  #onLine({ action, line, at }: ActionEvent & { kind: "line" }): void {
+    const key = this.find(action.key) ? action.key : hookOwnerKey(action);
     if (key === undefined || !this.find(key)) return;
     this.#logs.add(key, line, at);
     this.#changed();
   }
 
-  #takeEnd({ action, machine, runtime, outcome }: ActionEvent & { kind: "ended" }): void {
+  #onEnded({ action, machine, runtime, outcome }: ActionEvent & { kind: "ended" }): void {
     const { key } = action;
     const nowMs = this.#clock.monotonicMs();
     const before = this.#active.get(key) ?? {
-      ...about(action, machine),
+      ...identityOf(action, machine),
       adopted: false,
       sinceMs: nowMs,
       phase: "waiting",
     };
     const ran = before.phase === "running";
     const { ok, message, exitCode, result, startedAt, stoppedAt } = outcome;
-    // An adopted one may have ended while nobody looked on, which only the wall clock tells.
+    // An adopted action may have ended before this worker started, so only the wall clock tells its duration.
     const told = Math.max(0, stoppedAt.getTime() - startedAt.getTime());
     const durationMs = before.adopted ? told : nowMs - before.sinceMs;
     this.#active.delete(key);
@@ -252,31 +263,35 @@ export class Board {
     const name = machine ?? before.machine;
     const record: ActionRecord = {
       ...before,
-      ...{ phase: ok ? "succeeded" : "failed", sinceMs: nowMs, reason: message, revision: this.#changed() },
-      ...(name !== undefined && { machine: name }),
-      ...(ran && { runtime, startedAt, stoppedAt, durationMs }),
-      ...(!ran && { stoppedAt }),
-      ...(outcome.class && { class: outcome.class }),
-      ...(exitCode !== undefined && { exitCode }),
-      ...(result?.provider && { provider: result.provider }),
+      phase: ok ? "succeeded" : "failed",
+      sinceMs: nowMs,
+      stoppedAt,
+      reason: message,
+      revision: this.#changed(),
+      ...(ran && { runtime, startedAt, durationMs }),
+      ...defined({ machine: name, class: outcome.class, exitCode, provider: result?.provider }),
     };
     this.#keepEnded(record);
     if (name !== undefined) this.#endAtMachine(name, record, result && powerSeen(result));
   }
 
-  #takeReport({ action, delivery, status }: ActionEvent & { kind: "reported" }): void {
+  #onReported({ action, delivery, status }: ActionEvent & { kind: "reported" }): void {
     const record = this.#ended.get(action.key);
     if (record) {
-      const told = { delivery, ...(status && { reported: status.message }), revision: this.#changed() };
-      this.#ended.set(action.key, { ...record, ...told });
+      const reported = defined({ reported: status?.message });
+      this.#ended.set(action.key, { ...record, delivery, ...reported, revision: this.#changed() });
       this.#touchMachine(record.machine);
     } else if (status && !this.#active.has(action.key)) {
-      // Its end is one that an earlier worker wrote down and did not get reported.
+      // Ended under an earlier worker, which did not deliver the report.
       this.#keepEnded({
-        ...about(action),
-        ...{ phase: status.state === "success" ? "succeeded" : "failed", adopted: true, delivery },
-        ...{ sinceMs: this.#clock.monotonicMs(), startedAt: status.startedAt },
-        ...{ reason: status.message, revision: this.#changed() },
+        ...identityOf(action),
+        phase: status.state === "success" ? "succeeded" : "failed",
+        adopted: true,
+        delivery,
+        sinceMs: this.#clock.monotonicMs(),
+        startedAt: status.startedAt,
+        reason: status.message,
+        revision: this.#changed(),
       });
     }
   }
@@ -294,15 +309,15 @@ export class Board {
 
   #begin(record: Omit<ActionRecord, "revision">): void {
     const { key } = record.action;
-    // A workflow that was made anew may have the IDs of the one before.
+    // A workflow that was created again may have the same IDs.
     if (this.#ended.has(key)) this.#forgetEnded(key);
     this.#active.set(key, { ...record, revision: this.#changed() });
     if (record.machine === undefined) return;
-    const { atHand = [] } = this.#machines.get(record.machine) ?? {};
-    this.#setMachine(record.machine, { atHand: atHand.includes(key) ? atHand : [...atHand, key] });
+    const { inFlight = [] } = this.#machines.get(record.machine) ?? {};
+    this.#setMachine(record.machine, { inFlight: inFlight.includes(key) ? inFlight : [...inFlight, key] });
   }
 
-  #leave(key: string): void {
+  #remove(key: string): void {
     const record = this.#active.get(key);
     if (!record) return;
     this.#active.delete(key);
@@ -317,18 +332,18 @@ export class Board {
     this.#setMachine(name, {
       ...this.#without(name, action.key),
       last: action.key,
-      ...(state && { power: { state, at, sinceMs, by: action.name } }),
+      ...defined({ power: state && { state, at, sinceMs, by: action.name } }),
     });
     if (before?.last !== undefined) this.#release(before.last);
   }
 
-  #without(name: string, key: string): Pick<MachineRecord, "atHand"> {
-    const { atHand = [] } = this.#machines.get(name) ?? {};
-    return { atHand: atHand.filter((other) => other !== key) };
+  #without(name: string, key: string): Pick<MachineRecord, "inFlight"> {
+    const { inFlight = [] } = this.#machines.get(name) ?? {};
+    return { inFlight: inFlight.filter((other) => other !== key) };
   }
 
   #setMachine(name: string, change: Partial<MachineRecord>): void {
-    const before = this.#machines.get(name) ?? { atHand: [] };
+    const before = this.#machines.get(name) ?? { inFlight: [] };
     this.#machines.set(name, { ...before, ...change, name, revision: this.#revision });
   }
 
@@ -353,7 +368,7 @@ export class Board {
     this.#machines.set(record.name, { ...rest, revision: this.#changed() });
   }
 
-  /** Forgets an ended action that is kept for no reason any more. */
+  /** Removes an ended action that is neither recent nor its machine's last one. */
   #release(key: string): void {
     const record = this.#ended.get(key);
     if (!record || !isEnded(record) || this.#newest.has(key)) return;
@@ -369,20 +384,24 @@ export class Board {
   }
 }
 
-function about(action: SeenAction, machine?: string): Pick<ActionRecord, "action" | "machine"> {
-  const { key, workflowId, taskId, agentId, actionId, name, image } = action;
-  const short = (text: string) => shortened(text, NAME_CHARACTERS);
+function identityOf(action: SeenAction, machine?: string): Pick<ActionRecord, "action" | "machine"> {
+  const short = (text: string) => shortened(text, MAX_NAME_CHARACTERS);
   return {
     action: {
-      ...{ key, workflowId: short(workflowId), taskId: short(taskId), agentId: short(agentId) },
-      ...{ actionId: short(actionId), name: short(name), image: short(image) },
+      key: action.key,
+      workflowId: short(action.workflowId),
+      taskId: short(action.taskId),
+      agentId: short(action.agentId),
+      actionId: short(action.actionId),
+      name: short(action.name),
+      image: short(action.image),
     },
-    ...(machine !== undefined && { machine }),
+    ...defined({ machine }),
   };
 }
 
-/** The action that a hook belongs to: `hooksOf` makes its ID out of the action's. */
-function hookedKey({ workflowId, actionId }: SeenAction): string | undefined {
+/** The action that a hook belongs to: `hooksOf` derives the hook's ID from the action's. */
+function hookOwnerKey({ workflowId, actionId }: SeenAction): string | undefined {
   const [, hooked] = /^(.+)\/on-(?:timeout|failure)$/s.exec(actionId) ?? [];
   return hooked === undefined ? undefined : actionKey({ workflowId, actionId: hooked });
 }

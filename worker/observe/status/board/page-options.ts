@@ -2,12 +2,11 @@ import type { Clock } from "../../../../shared/clock.ts";
 import type { WorkerFacts } from "../../../action/observer.ts";
 import type { Board } from "./board.ts";
 
-/** Everything pages are made of. */
 export interface PageOptions {
   readonly board: Board;
   readonly facts: Pick<WorkerFacts, "machines" | "slots" | "unfinished">;
   readonly clock: Clock;
-  /** When the worker began, on the clock that never goes backwards. */
+  /** Start of the worker, on the monotonic clock. */
   readonly begunMs: number;
   readonly begunAt: Date;
 }

@@ -3,9 +3,9 @@ import type { LogLine } from "../../../action/action.ts";
 import { readLogLine, type Severity } from "../../../runtime/log-line.ts";
 
 export interface LogBounds {
-  /** Of one action; the last ones are kept. */
+  /** Per action; the last ones are kept. */
   readonly lines: number;
-  /** Of one line. */
+  /** Per line. */
   readonly lineCharacters: number;
   /** Of all actions together. */
   readonly characters: number;
@@ -13,9 +13,9 @@ export interface LogBounds {
 
 export const LOG_BOUNDS: LogBounds = { lines: 200, lineCharacters: 1_000, characters: 4 * 1024 * 1024 };
 
-/** One line as it is shown. */
+/** One line as shown on the page. */
 export interface ShownLine {
-  /** From 0 for the first line of the action. */
+  /** Counts all lines of the action from 0. */
   readonly number: number;
   readonly at: Date;
   readonly severity: Severity;
@@ -24,11 +24,11 @@ export interface ShownLine {
 
 interface Kept {
   readonly lines: ShownLine[];
-  /** Lines it has written, with those that are gone. */
+  /** Number of all lines, including dropped ones. */
   written: number;
 }
 
-/** The last lines of each action's log, within a bound on all of them together: ended actions lose theirs first. */
+/** The last lines of each action's log, in bounded memory: lines of ended actions are dropped first. */
 export class RecentLines {
   readonly #bounds: LogBounds;
   readonly #running = new Map<string, Kept>();
@@ -54,7 +54,7 @@ export class RecentLines {
     while (this.#characters > this.#bounds.characters) this.#makeRoom();
   }
 
-  /** Oldest first, and how many lines before them are gone. */
+  /** Oldest line first, and the number of dropped lines before it. */
   of(key: string): { readonly lines: readonly ShownLine[]; readonly dropped: number } {
     const kept = this.#running.get(key) ?? this.#ended.get(key);
     return kept
@@ -93,7 +93,7 @@ export class RecentLines {
     if (!first) return;
     const [key, kept] = first;
     this.#drop(kept, Math.ceil(kept.lines.length / 2));
-    // Each loses some in its turn.
+    // The next time another action loses lines.
     this.#running.delete(key);
     this.#running.set(key, kept);
   }

@@ -3,26 +3,17 @@ import type { PageOptions } from "../board/page-options.ts";
 import type { ShownLine } from "../board/recent-lines.ts";
 import { type Html, type HtmlValue, html } from "./html.ts";
 import { renderTable, sectionsOf, tablePart } from "./parts.ts";
-import {
-  ACTION_COLUMNS,
-  actionRow,
-  badge,
-  deliveryText,
-  machineLink,
-  noRow,
-  powerText,
-  timeText,
-} from "./rows.ts";
+import { ACTION_COLUMNS, actionRow, badge, deliveryText, machineLink, powerText, timeText } from "./rows.ts";
 import { isoText, moment } from "./times.ts";
 import { orNone, type Row, renderRows, type Section, type View } from "./view.ts";
 
-/** One machine: its power, what is done at it and what was done. Undefined where nothing is known of it. */
+/** One machine: its power, its current actions and its earlier ones. Undefined for an unknown machine. */
 export function machineView(name: string, { board, facts, clock }: PageOptions): View | undefined {
   const machine = board.machine(name);
   const known = facts.machines().includes(name);
   if (!machine && !known) return undefined;
   const nowMs = clock.monotonicMs();
-  const atHand = (machine?.atHand ?? []).flatMap((key) => board.find(key) ?? []);
+  const inFlight = (machine?.inFlight ?? []).flatMap((key) => board.find(key) ?? []);
   const ended = board.ended().filter((record) => record.machine === name);
   const version = `${machine?.revision ?? 0} ${known}`;
   const power = machine?.power;
@@ -33,14 +24,15 @@ export function machineView(name: string, { board, facts, clock }: PageOptions):
   ]);
   const table = (id: string, heading: string, records: readonly ActionRecord[], none: string) =>
     tablePart({
-      ...{ id, heading, columns: ACTION_COLUMNS, count: records.length },
-      rows: orNone(
-        records.map((record) => actionRow(record, nowMs)),
-        noRow(ACTION_COLUMNS.length, none),
-      ),
+      id,
+      heading,
+      columns: ACTION_COLUMNS,
+      count: records.length,
+      rows: records.map((record) => actionRow(record, nowMs)),
+      none,
     });
   const parts = [
-    table("at-hand", "Running and waiting", atHand, "No action is running."),
+    table("at-hand", "Running and waiting", inFlight, "No action is running."),
     table("ended", "Ended", ended, "None that the worker still has on record."),
   ];
   return {
@@ -53,7 +45,7 @@ ${parts.map(renderTable)}`,
   };
 }
 
-/** One action with its log. Undefined where nothing is known of it. */
+/** One action with its log. Undefined for an unknown action. */
 export function actionView(key: string, { board, clock }: PageOptions): View | undefined {
   const record = board.find(key);
   if (!record) return undefined;
@@ -110,7 +102,7 @@ export function notFound(what: string): View {
 
 type Fact = readonly [name: string, value: HtmlValue];
 
-/** A list of facts that changes as a whole. */
+/** A list of facts that is updated as a whole. */
 function detailSection(
   id: string,
   version: string,

@@ -1,6 +1,6 @@
 import { printableLine } from "../../../../shared/printable.ts";
 
-/** Markup that is safe as it stands; whatever else goes into a page is escaped. */
+/** Safe markup; other values are escaped. */
 export class Html {
   readonly text: string;
 
@@ -11,7 +11,7 @@ export class Html {
 
 export type HtmlValue = Html | string | number | false | undefined | readonly HtmlValue[];
 
-/** Markup with values in it. Attributes must be quoted; `false` and `undefined` are nothing. */
+/** Markup with values in it. Attributes must be quoted; `false` and `undefined` render as nothing. */
 export function html(strings: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
   return new Html(strings.reduce((before, string, index) => before + textOf(values[index - 1]) + string));
 }

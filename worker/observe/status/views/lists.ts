@@ -3,14 +3,14 @@ import type { PageOptions } from "../board/page-options.ts";
 import { html } from "./html.ts";
 import { pager, renderTable, searchForm, sectionsOf, stateLinks, tablePart } from "./parts.ts";
 import { actionMatches, matches, pageOf, type Query } from "./query.ts";
-import { ACTION_COLUMNS, actionRow, LANE_COLUMNS, laneRow, noRow } from "./rows.ts";
-import { orNone, type View } from "./view.ts";
+import { ACTION_COLUMNS, actionRow, LANE_COLUMNS, laneRow } from "./rows.ts";
+import type { View } from "./view.ts";
 
 const ROWS_A_PAGE = 100;
 const ACTION_STATES = ["waiting", "running", "ended", "succeeded", "failed"];
 const LANE_STATES = ["failing", "busy", "polling", "waiting"];
 
-/** Every action that is kept: those at hand first, then those that ended, the newest first. */
+/** All kept actions: those in flight first, then ended ones, newest first. */
 export function actionList(query: Query, { board, clock }: PageOptions): View {
   const { state } = query;
   const records = [...board.active(), ...board.ended()].filter(
@@ -21,11 +21,12 @@ export function actionList(query: Query, { board, clock }: PageOptions): View {
   const page = pageOf(records, ROWS_A_PAGE, query);
   const nowMs = clock.monotonicMs();
   const table = tablePart({
-    ...{ id: "actions", heading: "Actions", columns: ACTION_COLUMNS, count: page.all },
-    rows: orNone(
-      page.items.map((record) => actionRow(record, nowMs)),
-      noRow(ACTION_COLUMNS.length, "None."),
-    ),
+    id: "actions",
+    heading: "Actions",
+    columns: ACTION_COLUMNS,
+    count: page.all,
+    rows: page.items.map((record) => actionRow(record, nowMs)),
+    none: "None.",
     more: pager("/actions", query, page),
   });
   return {
@@ -39,7 +40,7 @@ ${renderTable(table)}`,
   };
 }
 
-/** Every lane, those without an answer first. */
+/** All lanes, failing ones first. */
 export function laneList(query: Query, { board, clock }: PageOptions): View {
   const rank = (state: string) => LANE_STATES.indexOf(state);
   const lanes = board
@@ -49,11 +50,12 @@ export function laneList(query: Query, { board, clock }: PageOptions): View {
   const page = pageOf(lanes, ROWS_A_PAGE, query);
   const nowMs = clock.monotonicMs();
   const table = tablePart({
-    ...{ id: "lanes", heading: "Lanes", columns: LANE_COLUMNS, count: page.all },
-    rows: orNone(
-      page.items.map((lane) => laneRow(lane, nowMs)),
-      noRow(LANE_COLUMNS.length, "None."),
-    ),
+    id: "lanes",
+    heading: "Lanes",
+    columns: LANE_COLUMNS,
+    count: page.all,
+    rows: page.items.map((lane) => laneRow(lane, nowMs)),
+    none: "None.",
     more: pager("/lanes", query, page),
   });
   return {

@@ -20,10 +20,9 @@ import {
   laneRow,
   MACHINE_COLUMNS,
   machineRow,
-  noRow,
   tile,
 } from "./rows.ts";
-import { orNone, renderRows, type Section, type View } from "./view.ts";
+import { renderRows, type Section, type View } from "./view.ts";
 
 const MACHINES_A_PAGE = 100;
 const MOST_URGENT = 25;
@@ -31,7 +30,7 @@ const MOST_AT_HAND = 50;
 const MOST_RECENT = 25;
 const POWER_STATES = ["on", "off", "unknown"];
 
-/** The first page: what needs somebody first, then what goes on, then everything. */
+/** The first page: problems first, then current actions, then everything. */
 export function overview(query: Query, { board, facts, clock }: PageOptions): View {
   const nowMs = clock.monotonicMs();
   const active = board.active();
@@ -63,19 +62,20 @@ export function overview(query: Query, { board, facts, clock }: PageOptions): Vi
     state: string,
   ) =>
     tablePart({
-      ...{ id, heading, columns: ACTION_COLUMNS, count: records.length },
-      rows: orNone(
-        records.slice(0, most).map((record) => actionRow(record, nowMs)),
-        noRow(ACTION_COLUMNS.length, none),
-      ),
+      id,
+      heading,
+      columns: ACTION_COLUMNS,
+      count: records.length,
+      rows: records.slice(0, most).map((record) => actionRow(record, nowMs)),
+      none,
       more: allLink(records.length, most, list(state), "actions"),
     });
   const failing = tablePart({
-    ...{ id: "lanes-failing", heading: "Lanes without an answer", columns: LANE_COLUMNS },
-    rows: orNone(
-      found.failing.slice(0, MOST_URGENT).map((lane) => laneRow(lane, nowMs)),
-      noRow(LANE_COLUMNS.length, "The server answers every lane."),
-    ),
+    id: "lanes-failing",
+    heading: "Lanes without an answer",
+    columns: LANE_COLUMNS,
+    rows: found.failing.slice(0, MOST_URGENT).map((lane) => laneRow(lane, nowMs)),
+    none: "The server answers every lane.",
     count: found.failing.length,
     more: allLink(
       found.failing.length,
@@ -86,11 +86,12 @@ export function overview(query: Query, { board, facts, clock }: PageOptions): Vi
   });
   const page = pageOf(found.machines, MACHINES_A_PAGE, query);
   const machineTable = tablePart({
-    ...{ id: "machines", heading: "Machines", columns: MACHINE_COLUMNS, count: page.all },
-    rows: orNone(
-      page.items.map(({ name, record }) => machineRow(name, record, (key) => board.find(key), nowMs)),
-      noRow(MACHINE_COLUMNS.length, machines.length === 0 ? "The inventory has none." : "No matches."),
-    ),
+    id: "machines",
+    heading: "Machines",
+    columns: MACHINE_COLUMNS,
+    count: page.all,
+    rows: page.items.map(({ name, record }) => machineRow(name, record, (key) => board.find(key), nowMs)),
+    none: machines.length === 0 ? "The inventory has none." : "No matches.",
     more: pager("/", query, page, "#machines"),
   });
   const attention = actions(
@@ -118,7 +119,7 @@ ${parts.map((part) =>
   };
 }
 
-/** What was never seen is not known either. */
+/** A power state that was never read counts as unknown. */
 function isPower(wanted: string, state: string | undefined): boolean {
   return wanted === "" || (state ?? "unknown") === wanted;
 }

@@ -1,6 +1,6 @@
 import { type Html, html } from "./html.ts";
 import { addressOf, type Page, type Query } from "./query.ts";
-import { countSection, renderRows, type Section, textRow } from "./view.ts";
+import { countSection, orNone, renderRows, type Section, textRow } from "./view.ts";
 
 /** A table whose rows change, under a heading with their number. */
 export interface TablePart {
@@ -8,9 +8,9 @@ export interface TablePart {
   readonly heading: string;
   readonly columns: readonly string[];
   readonly section: Section;
-  /** How many there are, shown or not. */
+  /** How many there are, including those on other pages. */
   readonly count: Section;
-  /** Below the table: other pages, or where the rest is. */
+  /** Below the table: links to other pages, or to the rest. */
   readonly more: Section;
 }
 
@@ -19,18 +19,28 @@ export function tablePart(facts: {
   readonly heading: string;
   readonly columns: readonly string[];
   readonly rows: Section["rows"];
+  /** Shown if there are no rows. */
+  readonly none: string;
   readonly count: number;
   readonly more?: Html | undefined;
 }): TablePart {
-  const { id, heading, columns, rows, count, more } = facts;
+  const { id, heading, columns, none, count, more } = facts;
+  const rows = orNone(facts.rows, (rowId) => emptyRow(rowId, columns.length, none));
   return {
-    ...{ id, heading, columns, section: { id, rows } },
+    id,
+    heading,
+    columns,
+    section: { id, rows },
     count: countSection(`${id}-count`, count),
     more: {
       id: `${id}-more`,
       rows: more ? [textRow("more", html`<div data-row="more">${more}</div>`)] : [],
     },
   };
+}
+
+function emptyRow(id: string, columns: number, text: string): Html {
+  return html`<tr data-row="${id}"><td class="dim" colspan="${columns}">${text}</td></tr>`;
 }
 
 export function sectionsOf(parts: readonly TablePart[]): readonly Section[] {
@@ -49,7 +59,7 @@ export function renderTable({ id, heading, columns, section, count, more }: Tabl
 </section>`;
 }
 
-/** Links to the other pages; nothing where there is one. */
+/** Links to the other pages, if any. */
 export function pager<T>(path: string, query: Query, page: Page<T>, anchor = ""): Html | undefined {
   const { number, pages, all } = page;
   if (pages === 1) return undefined;
@@ -62,12 +72,12 @@ ${number < pages && link(number + 1, "Next →", "next")}
 </nav>`;
 }
 
-/** Where the rest of a list is. */
+/** A link to the rest of a list. */
 export function allLink(count: number, shown: number, href: string, what: string): Html | undefined {
   return count > shown ? html`<p><a href="${href}">All ${count} ${what}</a></p>` : undefined;
 }
 
-/** Finds by a name, with the return key alone. */
+/** A search form that works without scripts. */
 export function searchForm(path: string, { text, state }: Query, label: string): Html {
   return html`<form class="search" role="search" action="${path}" method="get">
 <label for="q">${label}</label>
@@ -78,7 +88,7 @@ ${(text !== "" || state !== "") && html`<a href="${path}">Show all</a>`}
 </form>`;
 }
 
-/** Links that narrow a list down to one state. */
+/** Links that filter a list by state. */
 export function stateLinks(path: string, query: Query, states: readonly string[]): Html {
   const links = ["", ...states].map((state) => {
     const current = state === query.state && html` aria-current="true"`;

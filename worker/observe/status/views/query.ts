@@ -1,12 +1,12 @@
 import type { ActionRecord } from "../board/action-record.ts";
 
-/** What the reader of a page is looking for. */
+/** The reader's filter of a list. */
 export interface Query {
   /** Lower case; empty for everything. */
   readonly text: string;
   /** From 1. */
   readonly page: number;
-  /** Of actions, lanes or the power of machines, whatever the page is about; empty for any. */
+  /** The state of actions, lanes or power, depending on the page; empty for any. */
   readonly state: string;
 }
 
@@ -21,7 +21,7 @@ export function queryOf({ searchParams }: URL): Query {
   };
 }
 
-/** The address of a page with this query; what says nothing is left out. */
+/** The address of a page with this query, without its defaults. */
 export function addressOf(path: string, { text, page, state }: Query): string {
   const parameters = new URLSearchParams();
   if (text !== "") parameters.set("q", text);
@@ -38,7 +38,7 @@ export function actionMatches(query: Query, { action, machine }: ActionRecord): 
   return matches(query, machine, action.name, action.workflowId, action.agentId);
 }
 
-/** Some of many. */
+/** One page of a list. */
 export interface Page<T> {
   readonly items: readonly T[];
   readonly number: number;

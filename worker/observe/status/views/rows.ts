@@ -6,7 +6,7 @@ import { type Html, html } from "./html.ts";
 import { tickingTime } from "./times.ts";
 import { type Row, rowId, textRow } from "./view.ts";
 
-/** A symbol beside each word, so that colour is not needed to tell them apart. */
+/** A symbol for each state, so that colour is not the only difference. */
 const SYMBOLS: Readonly<Record<string, string>> = {
   waiting: "◷",
   running: "▶",
@@ -41,7 +41,7 @@ export function machineRow(
   find: (key: string) => ActionRecord | undefined,
   nowMs: number,
 ): Row {
-  const atHand = (machine?.atHand ?? []).flatMap((key) => find(key) ?? []);
+  const inFlight = (machine?.inFlight ?? []).flatMap((key) => find(key) ?? []);
   const last = machine?.last === undefined ? undefined : find(machine.last);
   const id = rowId(name);
   return {
@@ -50,7 +50,7 @@ export function machineRow(
     render: () => html`<tr data-row="${id}">
 <th scope="row" data-label="Machine">${machineLink(name)}</th>
 <td data-label="Power">${powerText(machine, nowMs)}</td>
-<td data-label="Now">${nowText(atHand, nowMs)}</td>
+<td data-label="Now">${nowText(inFlight, nowMs)}</td>
 <td data-label="Last action">${last ? html`${actionLink(last)} ${agoText(last, nowMs)}` : NOTHING}</td>
 <td data-label="Result" class="reason">${last ? endText(last) : NOTHING}</td>
 </tr>`,
@@ -65,11 +65,11 @@ export function powerText(machine: MachineRecord | undefined, nowMs: number): Ht
   return html`${badge(power.state)} <span class="dim">${tickingTime(power.sinceMs, nowMs, power.at, " ago")}</span>`;
 }
 
-/** What is done at a machine now; more than the first is a number. */
-function nowText(atHand: readonly ActionRecord[], nowMs: number): Html {
-  const first = atHand.find(({ phase }) => phase === "running") ?? atHand[0];
+/** The running or first waiting action, and the number of further ones. */
+function nowText(inFlight: readonly ActionRecord[], nowMs: number): Html {
+  const first = inFlight.find(({ phase }) => phase === "running") ?? inFlight[0];
   if (!first) return NOTHING;
-  const more = atHand.length > 1 && html` <span class="dim">and ${atHand.length - 1} more</span>`;
+  const more = inFlight.length > 1 && html` <span class="dim">and ${inFlight.length - 1} more</span>`;
   return html`${badge(first.phase)} ${actionLink(first)} ${sinceText(first, nowMs)}${more}`;
 }
 
@@ -78,7 +78,7 @@ function endText(record: ActionRecord): Html {
   return html`${badge(record.phase, label)} ${record.reason ?? ""}${deliveryText(record)}`;
 }
 
-/** What the reader must know of the final report; nothing where all is well. */
+/** A note about the final report, unless it was acknowledged. */
 export function deliveryText(record: ActionRecord): Html | undefined {
   if (!isEnded(record)) return undefined;
   switch (record.delivery) {
@@ -99,7 +99,7 @@ function agoText({ sinceMs, stoppedAt }: ActionRecord, nowMs: number): Html {
   return html`<span class="dim">${tickingTime(sinceMs, nowMs, stoppedAt, " ago")}</span>`;
 }
 
-/** How long it waits or runs, of how long it may. */
+/** How long it has waited or run, and its timeout. */
 export function sinceText(record: ActionRecord, nowMs: number): Html {
   const { phase, sinceMs, startedAt, takenAt, timeoutMs } = record;
   const running = phase === "running";
@@ -108,7 +108,7 @@ export function sinceText(record: ActionRecord, nowMs: number): Html {
   return html`${tickingTime(sinceMs, nowMs, running ? startedAt : takenAt)}${most}`;
 }
 
-/** How long it has waited or run, or ran. */
+/** How long it has waited, has run, or ran. */
 export function timeText(record: ActionRecord, nowMs: number): Html {
   if (!isEnded(record)) return sinceText(record, nowMs);
   const notRun = record.startedAt ? "ended" : "not run";
@@ -120,7 +120,7 @@ export const ACTION_COLUMNS = ["Action", "Machine", "State", "Time", "Workflow",
 
 export function actionRow(record: ActionRecord, nowMs: number): Row {
   const { action, machine, phase, adopted, reason } = record;
-  // Without a machine it is the agent ID that says whose action it was.
+  // Without a machine the agent ID identifies the target.
   const agent = machine === undefined && html` <span class="dim">as ${action.agentId}</span>`;
   const label = record.class ? `${phase}: ${record.class}` : phase;
   return {
@@ -153,12 +153,7 @@ export function laneRow({ agentId, state, sinceMs, code, revision }: LaneRecord,
   };
 }
 
-/** In place of a table's rows. */
-export function noRow(columns: number, text: string): (id: string) => Html {
-  return (id) => html`<tr data-row="${id}"><td class="dim" colspan="${columns}">${text}</td></tr>`;
-}
-
-/** One number of the overview, which leads to what it counts. */
+/** A number of the overview that links to what it counts. */
 export function tile(id: string, facts: { label: string; value: string; href: string; tone?: string }): Row {
   const { label, value, href, tone = "" } = facts;
   return textRow(

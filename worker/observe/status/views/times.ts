@@ -1,7 +1,7 @@
 import { elapsedText } from "./elapsed.ts";
 import { type Html, html } from "./html.ts";
 
-/** Time since a moment, which goes on where scripts run. Never negative. */
+/** Time since a moment, which advances in browsers with scripts. Never negative. */
 export function tickingTime(sinceMs: number, nowMs: number, at: Date | undefined, suffix = ""): Html {
   const ms = Math.max(0, Math.round(nowMs - sinceMs));
   const moment = at && html` datetime="${isoText(at)}" title="${isoText(at)}"`;
@@ -14,7 +14,7 @@ export function moment(at: Date): Html {
   return html`<time datetime="${isoText(at)}">${text}</time>`;
 }
 
-/** UTC to the second: 2026-11-21T03:12:45Z. A date that is none is said to be so. */
+/** UTC to the second: 2026-11-21T03:12:45Z; `unknown` for an invalid date. */
 export function isoText(at: Date): string {
   return Number.isNaN(at.getTime()) ? "unknown" : at.toISOString().replace(/\.\d+Z$/, "Z");
 }

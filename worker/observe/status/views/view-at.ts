@@ -5,7 +5,7 @@ import { overview } from "./overview.ts";
 import { queryOf } from "./query.ts";
 import type { View } from "./view.ts";
 
-/** What is at an address of the status page. */
+/** The view at an address of the status page. */
 export function viewAt(url: URL, options: PageOptions): View {
   const query = queryOf(url);
   const [, kind = "", name, ...rest] = url.pathname.split("/").map(decoded);
@@ -36,7 +36,7 @@ export function viewAt(url: URL, options: PageOptions): View {
   }
 }
 
-/** A part of a path as it was before it was put into an address; what is none stays as it is. */
+/** Decodes a part of a path; invalid encoding stays as it is. */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
