@@ -3,7 +3,7 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     // Real servers and child processes: slow machines need room, a hang must still end.
-    testTimeout: 30_000,
+    testTimeout: 120_000,
     hookTimeout: 120_000,
     // Most tests wait for processes and timers: more of them run than there are processors.
     maxWorkers: 3,

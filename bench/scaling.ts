@@ -4,7 +4,7 @@ import { scalingTables } from "./scaling/tables.ts";
 
 /**
  * `npm run bench:scaling`: replicas that share the lanes of many machines, with the worker's own code over an API in
- * memory, in time that is simulated: the same figures for the same seed, whatever the machine. docs/scaling.md has them.
+ * memory, in time that is simulated: the same figures for the same seed, whatever the machine. docs/explanation/scaling.md has them.
  */
 const { values } = parseArgs({
   options: {

@@ -18,14 +18,14 @@ type Render = (current: string) => string | Promise<string>;
 export const pages: Readonly<Record<string, Render>> = {
   "README.md": refreshActionList,
   "actions/input-names.ts": renderInputNames,
-  "docs/bmc.md": refreshLibraryPage,
-  "docs/configuration.md": renderConfigurationPage,
-  "docs/doctor.md": refreshDoctorPage,
-  "docs/metrics.md": renderMetricsPage,
-  "docs/providers/README.md": refreshProviderTable,
+  "docs/reference/bmc-library.md": refreshLibraryPage,
+  "docs/reference/configuration.md": renderConfigurationPage,
+  "docs/reference/doctor.md": refreshDoctorPage,
+  "docs/reference/metrics.md": renderMetricsPage,
+  "docs/reference/providers/README.md": refreshProviderTable,
   ...Object.fromEntries(
     ProviderName.options.map((name) => [
-      `docs/providers/${name}.md`,
+      `docs/reference/providers/${name}.md`,
       (current: string) => refreshProviderPage(name, current),
     ]),
   ),

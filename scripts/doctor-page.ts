@@ -8,30 +8,29 @@ const START = "<!-- generated from the causes: npm run docs -->";
 /** Causes that any check may have. */
 const ANY: readonly string[] = ["too-slow", "check-failed"];
 
-/** What a check looks at, for the manual. */
-const LOOKS_AT: Readonly<Record<CheckName, string>> = {
-  settings: "Flags, environment variables and the configuration file, each where it was given.",
-  inventory: "The inventory's file, every line of it; not the secrets that it names.",
-  policy: "The policy's file, every line of it, and what the runtime cannot see to.",
-  "agent-ids": "Whether agent IDs, machines and the policy's rules about them know of each other.",
-  secrets: "Whether every machine's secrets can be read now, as for an action, and by nobody else.",
-  "state-directory": "Whether it can be made, written and locked, or is a running worker's.",
-  "tink-server": "Name, connection, TLS and both certificates, API, and the clock where the server tells it.",
-  cluster:
-    "Where settings use a cluster: whether its API answers, knows the worker, and allows what each part needs.",
+/** What each check examines. */
+const EXAMINES: Readonly<Record<CheckName, string>> = {
+  settings: "Flags, environment variables and the configuration file.",
+  inventory: "The inventory file, without the secrets that it names.",
+  policy: "The policy file, and rules that the runtime cannot enforce.",
+  "agent-ids": "Whether agent IDs, machines and the policy's rules about them match.",
+  secrets: "Whether each machine's secrets can be read now, and only by the worker's user.",
+  "state-directory": "Whether it can be created, written and locked, or a running worker uses it.",
+  "tink-server": "Name, connection, TLS, certificates, API, and clock.",
+  cluster: "If settings use a cluster: whether its API answers, knows the worker, and grants the rights.",
   runtime:
-    "Whether actions could be launched: the engine's socket and version, or this installation's actions.",
-  "action-image": "Whether the image of `--image` can be had, runs and ends well.",
-  bmc: "With `--bmc`: whether each BMC answers, lets the user in, and can do what every action needs; its clock and certificate.",
+    "Whether actions can be launched: the engine's socket and version, or this installation's actions.",
+  "action-image": "Whether the image of `--image` is available, runs and exits with 0.",
+  bmc: "With `--bmc`: whether each BMC answers, accepts the login, and supports what actions need; its clock and certificate.",
 };
 
-/** The page of the doctor: every cause with its remedy, and the schema of the report. */
+/** The page of the doctor: every cause with its fix, and the schema of the report. */
 export async function refreshDoctorPage(current: string): Promise<string> {
   const parts = [
     ...CHECK_NAMES.map((check) =>
-      section(`### ${check}`, LOOKS_AT[check], (name, cause) => cause.check === check && !ANY.includes(name)),
+      section(`### ${check}`, EXAMINES[check], (name, cause) => cause.check === check && !ANY.includes(name)),
     ),
-    section("### Any check", "What may become of each of them.", (name) => ANY.includes(name)),
+    section("### Any check", "What can happen to every check.", (name) => ANY.includes(name)),
     `## JSON\n\n\`--output json\` prints one object. Its JSON Schema:\n\n${schemaBlock()}`,
   ];
   return refreshBetweenMarks(current, START, parts.join("\n\n"));
@@ -44,7 +43,7 @@ function section(title: string, looksAt: string, belongs: (name: string, cause: 
       const kind = errorClass === undefined ? state : `${state}, \`${errorClass}\``;
       return `| \`${name}\` | ${kind} | ${cell(means)} | ${cell(fix)} |`;
     });
-  const table = ["| cause | is a | means | fix |", "| --- | --- | --- | --- |", ...rows];
+  const table = ["| cause | state | meaning | fix |", "| --- | --- | --- | --- |", ...rows];
   return [title, looksAt, table.join("\n")].join("\n\n");
 }
 

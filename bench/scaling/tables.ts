@@ -5,23 +5,23 @@ export function scalingTables({ machines, replicas, seed }: ScalingOptions, figu
   const { agentIds, shards, rest, startMs, startRequests, startPeak, handOvers, doubles } = figures;
   const rows: readonly (readonly [string, string])[] = [
     [
-      "agent IDs a replica, least / median / most",
+      "agent IDs per replica, least / median / most",
       `${agentIds.least} / ${agentIds.median} / ${agentIds.most}`,
     ],
-    ["shards a replica, least / most", `${shards.least} / ${shards.most}`],
-    ["updates a second at rest", rest.update.toFixed(1)],
-    ["other requests a second at rest", rest.otherRequests.toFixed(1)],
-    ["events of watches a second at rest, all replicas", rest.watchEvents.toFixed(0)],
-    ["bytes of watches a second at rest, all replicas", `${(rest.watchBytes / 1_024).toFixed(0)} KiB`],
+    ["shards per replica, least / most", `${shards.least} / ${shards.most}`],
+    ["idle updates per second", rest.update.toFixed(1)],
+    ["other idle requests per second", rest.otherRequests.toFixed(1)],
+    ["idle watch events per second, all replicas", rest.watchEvents.toFixed(0)],
+    ["idle watch bytes per second, all replicas", `${(rest.watchBytes / 1_024).toFixed(0)} KiB`],
     ["all started within 5 s: every agent ID is polled after", seconds(startMs)],
-    ["requests until then; most in a second", `${startRequests}; ${startPeak}`],
-    ["instants at which two replicas polled for an agent ID", String(doubles)],
+    ["requests until then; peak per second", `${startRequests}; ${startPeak}`],
+    ["times at which two replicas polled for one agent ID", String(doubles)],
   ];
   const head = `${machines.toLocaleString("en")} machines, ${replicas} replicas, seed ${seed}`;
   return [
     table([head, "figure"], rows),
     table(
-      ["what happens", "agent IDs moved", "without a poll, 50 / 99 / 100 %", "writes", "most in a second"],
+      ["event", "agent IDs moved", "without a poll, 50 / 99 / 100 %", "writes", "peak per second"],
       handOvers.map(handOverRow),
     ),
   ].join("\n\n");

@@ -89,7 +89,7 @@ export const TlsOptions = z.strictObject({
       z.transform((text: string) => text.replaceAll(":", "").toLowerCase()),
     ),
   ),
-  /** True lets another provider serve after TLS with this one has failed: see docs/decisions/0002-provider-race.md. */
+  /** True lets another provider serve after TLS with this one has failed: see docs/explanation/decisions/0002-provider-race.md. */
   fallback: z._default(z.boolean(), false),
 });
 export type TlsOptions = z.infer<typeof TlsOptions>;

@@ -139,7 +139,7 @@ describe("the alert rules", () => {
       );
 
       expect(has).toEqual(expect.arrayContaining(named));
-      expect(annotations.runbook).toBe(`docs/operating.md#alert-${alert.toLowerCase()}`);
+      expect(annotations.runbook).toBe(`docs/how-to/respond-to-alerts.md#alert-${alert.toLowerCase()}`);
     },
   );
 

@@ -22,6 +22,7 @@ const OTHERS = [
     "install",
     "jq",
     "kubectl",
+    "mkdir",
     "openssl",
     "rm",
   ],

@@ -1,6 +1,6 @@
 /** A fenced block of a page. */
 export interface CodeBlock {
-  /** Where it begins, for people: `docs/templates.md:12`. */
+  /** Where it begins, for people: `docs/how-to/write-templates.md:12`. */
   readonly at: string;
   readonly language: string;
   readonly text: string;

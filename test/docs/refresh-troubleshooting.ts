@@ -1,5 +1,5 @@
 /**
- * Provokes every failure of docs/troubleshooting.md and writes its output into the page:
+ * Provokes every failure of docs/reference/troubleshooting.md and writes its output into the page:
  * `node test/docs/refresh-troubleshooting.ts`, or with the names of some.
  */
 import { readFile, writeFile } from "node:fs/promises";

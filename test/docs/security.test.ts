@@ -2,7 +2,7 @@ import { access, readdir, readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 
 test("the threat model names a proof for every guarantee, and every attack is one of them", async () => {
-  const page = await readFile("docs/security.md", "utf8");
+  const page = await readFile("docs/explanation/security.md", "utf8");
   const attacks = (await readdir("test/attack/attacks")).map((file) => file.replace(/\.ts$/, ""));
   const rows = page.split("\n").filter((line) => /^\| (?!---|attempt)/.test(line));
   const proofs = rows.map((row) => row.split("|").at(-2)?.trim().split(", ") ?? []);

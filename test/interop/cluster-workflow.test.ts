@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, it } from "vitest";
-import { clusterLab } from "../worker/cluster-lab.ts";
-import { itWorksInACluster } from "../worker/cluster-scenarios.ts";
+import { clusterLab } from "../system/worker/cluster-lab.ts";
+import { itWorksInACluster } from "../system/worker/cluster-scenarios.ts";
 
 const kubeconfig = process.env["KUBECONFIG"];
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it, test, vi } from "vitest";
-import { clusterLab } from "../worker/cluster-lab.ts";
+import { clusterLab } from "../system/worker/cluster-lab.ts";
 
 /**
  * The worker beside a whole Tinkerbell, in Rufio's place. `TINK_SERVER` holds the address of its tink server, `KUBECONFIG` the

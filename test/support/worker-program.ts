@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { bundledProgram } from "./bundled-program.ts";
 
 const worker = await bundledProgram();
-const WAIT_MS = 25_000;
+const WAIT_MS = 60_000;
 
 type LogRecord = Readonly<Record<string, unknown>>;
 

@@ -19,8 +19,6 @@ import { SecretCommands } from "../../worker/machines/secret-commands.ts";
 import { DockerRuntime } from "../../worker/runtime/docker/docker-runtime.ts";
 import { actionLabels } from "../../worker/runtime/docker/spec.ts";
 import { LogStream } from "../../worker/runtime/log-stream.ts";
-import { ActionFolder } from "../../worker/runtime/process/action-program.ts";
-import { ProcessRuntime } from "../../worker/runtime/process/process-runtime.ts";
 import {
   type Adoption,
   outputOptions,
@@ -35,11 +33,31 @@ import { journalLab } from "./journal/journal-lab.ts";
 import { empty, FakeEngine, inTurn, json } from "./runtime/docker/fake-engine.ts";
 import { scriptedRequest, testConnection } from "./runtime/launch-request.ts";
 
-const programs = new ActionFolder(join(import.meta.dirname, "../support/fixtures/actions"));
-
 const CANARY = "canary-5512";
 const NOW_ENDED = { startedAt: new Date(), stoppedAt: new Date() };
 const WITHHELD = "[withheld: the machine's credentials cannot be read, so they cannot be redacted]";
+
+/** A runtime whose actions end at once, unless they run until they are cancelled. */
+function briefRuntime({ untilCancelled = false } = {}): Runtime {
+  return {
+    name: "process",
+    async run({ onLaunch, onLog }, signal) {
+      const startedAt = new Date();
+      await onLaunch?.({ pid: 1 });
+      onLog({ stream: "stderr", line: "begun" });
+      if (untilCancelled) await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      const ended = untilCancelled
+        ? { ok: false, class: "cancelled" as const, message: "cancelled", killed: true }
+        : { ok: true, message: "done", killed: false };
+      const outcome = { ...ended, timedOut: false, startedAt, stoppedAt: new Date() } as const;
+      return { outcome, remove: async () => undefined };
+    },
+    adopt: () => Promise.reject(new Error("nothing is adopted")),
+    sweep: async () => 0,
+    check: async () => "it is there",
+    close: async () => undefined,
+  };
+}
 
 /** An executor at a server that takes every report, fifty times as fast. */
 function lab(
@@ -125,7 +143,7 @@ describe("an action whose step cannot be written down", () => {
     ["launching", []],
     ["launched", ["running"]],
   ] as const)("%s is not run and not failed, and runs when it is served again", async (phase, before) => {
-    const runtime = new ProcessRuntime({ programs });
+    const runtime = briefRuntime();
     const journal = new FullJournal(phase);
     const { executor, reports, signals } = lab(runtime, journal);
     const { action } = scriptedRequest(["host"]).request;
@@ -139,12 +157,12 @@ describe("an action whose step cannot be written down", () => {
     expect(first).toBeUndefined();
     expect(told).toEqual(before);
     expect(known).toBeUndefined();
-    expect(second).toMatchObject({ ok: true, message: "reached bmc.example" });
+    expect(second).toMatchObject({ ok: true, message: "done" });
     expect(journal.find(actionKey(action))).toMatchObject({ phase: "acknowledged" });
   });
 
   it.each(["ended", "acknowledged"] as const)("%s is reported all the same", async (phase) => {
-    const runtime = new ProcessRuntime({ programs });
+    const runtime = briefRuntime();
     const journal = new FullJournal(phase);
     const { executor, reports, signals } = lab(runtime, journal);
 
@@ -157,8 +175,8 @@ describe("an action whose step cannot be written down", () => {
   });
 });
 
-test("an action whose workflow is deleted is stopped, and its end is reported to nobody", async () => {
-  const runtime = new ProcessRuntime({ programs, stopGraceMs: 1_000 });
+test("an action whose workflow is deleted is stopped, and its end is not reported", async () => {
+  const runtime = briefRuntime({ untilCancelled: true });
   const journal = new MemoryJournal();
   const deleted = new AbortController();
   const started = Promise.withResolvers<void>();
@@ -292,6 +310,25 @@ describe("an action of an earlier run", () => {
 
     // A minute of room for slow machines.
     expect(Math.abs((adopted[0]?.clockSetMs ?? Number.NaN) - setMs)).toBeLessThan(60_000);
+  });
+
+  it("fails where another runtime launched it, and is not run again", async () => {
+    const runtime = briefRuntime();
+    const entry = { ...entryOf("a1", "launched", { name: "power-cycle" }), runtime: "docker" };
+    const { executor, reports, stop, signals } = lab(runtime, new LeftJournal([entry]));
+
+    const recovered = executor.recover(signals);
+    await expect.poll(() => reports.length).toBe(1);
+    stop.abort();
+    await recovered;
+    await runtime.close();
+
+    expect(reports[0]).toMatchObject({
+      state: "failed",
+      message:
+        "power-cycle failed (internal): the worker was restarted with the runtime process, it ran with docker; " +
+        "it may have been carried out and is not idempotent, so it is not run again",
+    });
   });
 
   it.each([

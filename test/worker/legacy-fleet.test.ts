@@ -45,7 +45,7 @@ test("a hundred workflows on one worker ID go on beside each other, one action a
   setLatency(1_000);
 
   await using _worker = await standingWorker(lab);
-  await server.until(() => workflows.every(({ workflow }) => workflow.state === "SUCCESS"), 25_000);
+  await server.until(() => workflows.every(({ workflow }) => workflow.state === "SUCCESS"), 100_000);
   const calls = server.calls.length;
 
   expect(most.atOneMachine).toBe(1);

@@ -5,13 +5,17 @@ import { type LogMessage, logMessages } from "../support/log-messages.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-const MANUAL = readFileSync(join(ROOT, "docs/logs.md"), "utf8");
+const MANUAL = readFileSync(join(ROOT, "docs/reference/logs.md"), "utf8");
 
 /** Files that pass on what others log. */
 const sources: readonly LogMessage[] = [
-  ...logMessages(join(ROOT, "worker"), ["logger.ts"]),
-  ...logMessages(join(ROOT, "shared")),
-  ...logMessages(join(ROOT, "actions"), ["harness/result/changed-logger.ts", "harness/run/main.ts"]),
+  ...logMessages(join(ROOT, "worker"), ["commands/logger.ts"]),
+  ...logMessages(join(ROOT, "shared"), ["log-outage.ts"]),
+  ...logMessages(join(ROOT, "actions"), [
+    "harness/result/changed-logger.ts",
+    "harness/main.ts",
+    "harness/run/main.ts",
+  ]),
 ];
 
 /** Rows that begin with a message: its levels and what is said of it. */

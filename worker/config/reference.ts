@@ -11,7 +11,7 @@ This page is made from the schema in \`worker/config/schema.ts\` by \`npm run do
 2. the environment variable of this project (\`PBNJ_…\`),
 3. the environment variables of other Tinkerbell workers, from left to right as the tables name them, so that
    an existing deployment's settings carry over,
-4. the YAML file that \`--config\` or \`PBNJ_CONFIG\` names ([an example](../examples/worker.yaml)),
+4. the YAML file that \`--config\` or \`PBNJ_CONFIG\` names ([an example](../../examples/worker.yaml)),
 5. the default.
 
 An empty environment variable counts as not set. Paths in a configuration file are relative to that file. All
@@ -22,10 +22,10 @@ Durations are written as \`90\` (seconds), \`500ms\`, \`45s\`, \`1m30s\` or \`2h
 always in units of 1024; true and false also as \`1\`, \`0\`, \`yes\`, \`no\`, \`on\`, \`off\`. Lists are separated by
 commas in the environment.
 
-The [inventory](../examples/inventory.yaml) and the [policy](../examples/policy.yaml) are files of their own.
+The [inventory](../../examples/inventory.yaml) and the [policy](../../examples/policy.yaml) are files of their own.
 `;
 
-/** The page `docs/configuration.md`. */
+/** The page `docs/reference/configuration.md`. */
 export function renderConfigurationPage(): string {
   const groups = Map.groupBy(settings, ({ group }) => group);
   const sections = [...groups].map(([group, members]) =>

@@ -1,6 +1,6 @@
 import type { Seen } from "./failure.ts";
 
-export const TROUBLESHOOTING_PAGE = "docs/troubleshooting.md";
+export const TROUBLESHOOTING_PAGE = "docs/reference/troubleshooting.md";
 
 /** The output of a failure as the manual shows it. */
 export function renderSeen({ status, log, terminal }: Seen): string {

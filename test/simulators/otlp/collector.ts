@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type CollectedSpan, spansOfJson } from "./read-json.ts";
 import { spansOfProtobuf } from "./read-protobuf.ts";
 
-const WAIT_MS = 30_000;
+const WAIT_MS = 60_000;
 
 export interface SeenExport {
   readonly path: string;

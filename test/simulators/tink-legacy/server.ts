@@ -54,7 +54,7 @@ export interface LegacyTinkServer {
   close(): Promise<void>;
 }
 
-const UNTIL_TIMEOUT_MS = 20_000;
+const UNTIL_TIMEOUT_MS = 60_000;
 
 export async function startLegacyTinkServer(
   options: LegacyTinkServerOptions = {},

@@ -66,7 +66,7 @@ export interface TinkServer {
 }
 
 const HOLD_MS = 60_000;
-const UNTIL_TIMEOUT_MS = 20_000;
+const UNTIL_TIMEOUT_MS = 60_000;
 
 export async function startTinkServer(options: TinkServerOptions = {}): Promise<TinkServer> {
   const host = options.host ?? "127.0.0.1";

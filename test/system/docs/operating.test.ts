@@ -12,52 +12,53 @@ import { REFUSING } from "../../docs/failures/machines.ts";
 import { Stage } from "../../docs/failures/stage.ts";
 import { codeBlocks, headingAnchors } from "../../docs/markdown.ts";
 
-const PAGE = "docs/operating.md";
-const page = await readFile(PAGE, "utf8");
-const anchors = headingAnchors(page);
+const BACK_UP_PAGE = "docs/how-to/back-up-and-restore.md";
+const alertPage = await readFile("docs/how-to/respond-to-alerts.md", "utf8");
+const classPage = await readFile("docs/reference/error-classes.md", "utf8");
+const backUpPage = await readFile(BACK_UP_PAGE, "utf8");
 
 const Rules = z.object({
   groups: z.array(z.object({ rules: z.array(z.object({ alert: z.string().optional() }).loose()) }).loose()),
 });
 
-/** The text below a heading, as far as the next one. */
-function section(heading: string): string {
+/** The text below a heading, up to the next heading. */
+function section(page: string, heading: string): string {
   const [, rest = ""] = page.split(`\n### ${heading}\n`);
   return rest.split(/^#/m)[0] ?? "";
 }
 
-describe("the manual for operators", () => {
-  it("says what to do for each alert, and for no other", async () => {
+describe("the pages for operators", () => {
+  it("have a section for each alert and for no other", async () => {
     const rules = Rules.parse(parse(await readFile("deploy/prometheus/alerts.yaml", "utf8")));
     const alerts = rules.groups.flatMap(({ rules: all }) => all.flatMap(({ alert }) => alert ?? []));
 
     expect(alerts.length).toBeGreaterThan(0);
-    expect(anchors.filter((anchor) => anchor.startsWith("alert-"))).toEqual(
+    expect(headingAnchors(alertPage).filter((anchor) => anchor.startsWith("alert-"))).toEqual(
       alerts.map((alert) => `alert-${alert.toLowerCase()}`),
     );
-    for (const alert of alerts) expect(section(`Alert ${alert}`).trim()).toMatch(/\w.*\./s);
+    for (const alert of alerts) expect(section(alertPage, `Alert ${alert}`).trim()).toMatch(/\w.*\./s);
   });
 
-  it("says what to do for each class of error, with its exit code", () => {
+  it("have a section for each error class, with its exit code", () => {
     for (const errorClass of ErrorClass.options) {
-      expect(section(errorClass), errorClass).toMatch(
+      expect(section(classPage, errorClass), errorClass).toMatch(
         new RegExp(`^\nExit code ${exitCodeOf(errorClass, "SIGINT")}\\b`),
       );
     }
-    const [, classes = ""] = page.split("\n## Error classes\n");
-    const headings = (classes.split(/^## /m)[0] ?? "").match(/^### .+$/gm);
-    expect(headings).toEqual(ErrorClass.options.map((name) => `### ${name}`));
+    expect(classPage.match(/^### .+$/gm)).toEqual(ErrorClass.options.map((name) => `### ${name}`));
   });
 
-  it("names metrics that exist", () => {
+  it("name metrics that exist", () => {
     const known = Object.values(definitions).map(({ name }) => String(name));
-    const named = [...page.matchAll(/\b(?:pbnj|process|nodejs)_[a-z_]+\b/g)].map(([name]) => name);
+    const named = [...`${alertPage}${classPage}`.matchAll(/\b(?:pbnj|process|nodejs)_[a-z_]+\b/g)].map(
+      ([name]) => name,
+    );
 
     expect(named.length).toBeGreaterThan(0);
     expect(named.filter((name) => !known.includes(name))).toEqual([]);
   });
 
-  it("names each file of a state directory that a worker makes", { timeout: 120_000 }, async () => {
+  it("name each file of a state directory", { timeout: 120_000 }, async () => {
     await using stage = await Stage.open();
     const server = await stage.tink();
     const bmc = await stage.redfish();
@@ -69,26 +70,26 @@ describe("the manual for operators", () => {
     await worker.ended;
 
     const made = (await readdir(stage.state)).filter((name) => name !== "lock-journal");
-    const [, table = ""] = page.split("What is in the state directory:");
+    const [, table = ""] = backUpPage.split("What is in the state directory:");
     const named = [...(table.split("\n\n")[1] ?? "").matchAll(/^\| `([\w.]+)\/?`/gm)].map(([, name]) => name);
 
     expect(named).toEqual(expect.arrayContaining(made));
   });
 });
 
-describe("the back-up in the manual", () => {
+describe("the backup commands", () => {
   /** The marked commands, with the root of the file system in another place. */
   async function runBlock(index: number, root: string, folder: string): Promise<void> {
-    const marked = codeBlocks(PAGE, page).filter(({ exitCode }) => exitCode !== undefined);
+    const marked = codeBlocks(BACK_UP_PAGE, backUpPage).filter(({ exitCode }) => exitCode !== undefined);
     const text = marked[index]?.text;
-    if (text === undefined) throw new Error(`${PAGE} has no such command`);
+    if (text === undefined) throw new Error(`${BACK_UP_PAGE} has no such command`);
     const script = text
       .replaceAll("--directory /", `--directory ${root}`)
       .replaceAll(" /var/lib/", ` ${root}/var/lib/`);
     await promisify(execFile)("bash", ["-euc", script], { cwd: folder });
   }
 
-  it("brings back the directory's ID, and nothing of what was under way", { timeout: 120_000 }, async () => {
+  it("restore the directory's ID, and no action in flight", { timeout: 120_000 }, async () => {
     await using stage = await Stage.open();
     const server = await stage.tink();
     const inventory = await stage.inventory(REFUSING);
@@ -105,7 +106,7 @@ describe("the back-up in the manual", () => {
     const before = await readFile(join(state, "state.json"), "utf8");
 
     await runBlock(0, root, stage.folder);
-    // What a week brings: another journal, and settings that somebody spoiled.
+    // The journal and the settings change after the backup.
     await writeFile(join(state, "journal", "0123456789abcdef0123456789abcdef.json"), "{}");
     await writeFile(join(state, "state.json"), "{}");
     await writeFile(settings, "");

@@ -47,7 +47,10 @@ describe("the unit", () => {
   });
 
   it("has settings that the worker takes, with the files of the manual", async () => {
-    const blocks = codeBlocks("docs/operating.md", await readFile("docs/operating.md", "utf8"));
+    const blocks = codeBlocks(
+      "docs/how-to/install-with-systemd.md",
+      await readFile("docs/how-to/install-with-systemd.md", "utf8"),
+    );
     const files = new Map(
       blocks.flatMap(({ file, text }) => (file ? [[`/etc/pbnj-worker/${file}`, text]] : [])),
     );
@@ -82,7 +85,7 @@ describe("the unit", () => {
   });
 
   it("hands over each password under the name that the manual's inventory reads", async () => {
-    const manual = await readFile("docs/operating.md", "utf8");
+    const manual = await readFile("docs/how-to/install-with-systemd.md", "utf8");
     const [credential = ""] = valuesOf(unit, "LoadCredential");
     const [name, folder] = credential.split(":");
 
@@ -135,7 +138,7 @@ describe("the unit", () => {
   });
 
   itWith(["systemd-analyze"], "is as exposed as the manual says", async () => {
-    const manual = await readFile("docs/operating.md", "utf8");
+    const manual = await readFile("docs/how-to/install-with-systemd.md", "utf8");
     const path = `${FOLDER}/pbnj-worker.service`;
 
     const { stdout } = await run("systemd-analyze", ["security", "--offline=yes", "--no-pager", path]);

@@ -9,7 +9,7 @@ import { type CodeBlock, codeBlocks } from "../../docs/markdown.ts";
 import { SimulatedMachine } from "../../simulators/machine.ts";
 import { type RedfishBmc, startRedfishBmc } from "../../simulators/redfish/bmc.ts";
 
-const PAGE = "docs/templates.md";
+const PAGE = "docs/how-to/write-templates.md";
 const TIMEOUT_MS = 120_000;
 
 const page = await readFile(PAGE, "utf8");
@@ -68,7 +68,7 @@ describe("the manual for templates", () => {
     const unrepeatable = actions.flatMap((action) => (action && !action.idempotent ? [action.name] : []));
 
     const [, said = ""] =
-      /^(.*?)They are never sent a second time/s.exec(page.split("Five are not like this")[1] ?? "") ?? [];
+      /^(.*?)The worker never runs them/s.exec(page.split("Five actions are not idempotent")[1] ?? "") ?? [];
 
     expect([...said.matchAll(/`([\w-]+)`/g)].map(([, name]) => name).sort()).toEqual(unrepeatable.sort());
   });

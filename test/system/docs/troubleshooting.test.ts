@@ -52,7 +52,7 @@ describe.concurrent("the manual shows what really happens when it provokes", () 
   }
 });
 
-it("shows the output of every failure that is provoked, and of no other", () => {
+it("shows the output of every provoked failure, and of no other", () => {
   const names = failures.map(({ name }) => name);
 
   expect([...shown.keys()].sort()).toEqual(names.toSorted());
@@ -60,9 +60,9 @@ it("shows the output of every failure that is provoked, and of no other", () => 
   expect(page.match(/<!-- output of /g)?.length).toBe(names.length);
 });
 
-it("says why it happens and what to do, for each", () => {
+it("has a fix for each", () => {
   const sections = page.split(/^## .*$/m).flatMap((part) => part.split(/^### /m).slice(1));
-  const silent = sections.filter((text) => text.includes("<!-- output of ") && !/^\*\*Do:\*\* /m.test(text));
+  const silent = sections.filter((text) => text.includes("<!-- output of ") && !/^\*\*Fix:\*\* /m.test(text));
 
   expect(silent.map((text) => text.split("\n")[0])).toEqual([]);
   expect(page.split("<!-- output of ").length - 1).toBe(
@@ -70,7 +70,7 @@ it("says why it happens and what to do, for each", () => {
   );
 });
 
-it("leads every link in it to a heading or a file that is there", async () => {
+it("links only to headings that exist", async () => {
   const headings = headingAnchors(page);
   const anchors = [...page.matchAll(/\]\(#([\w-]+)\)/g)].map(([, anchor]) => anchor);
 

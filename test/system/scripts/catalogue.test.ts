@@ -181,7 +181,7 @@ describe("a package", () => {
 
 describe("a README in the registry", () => {
   const readme =
-    "[a](../power-on/README.md), [b](../../docs/bmc.md#power), [c](https://c.example), [d](#input)\nregistry.example/pbnj-worker/x:v1\n";
+    "[a](../power-on/README.md), [b](../../docs/reference/bmc-library.md#power), [c](https://c.example), [d](#input)\nregistry.example/pbnj-worker/x:v1\n";
   const render = (sourceUrl?: string) =>
     packageReadme(readme, "power-off", { registry, version: "1.0.0", ...(sourceUrl ? { sourceUrl } : {}) });
 
@@ -189,7 +189,7 @@ describe("a README in the registry", () => {
     expect(render("https://github.com/o/r")).toBe(
       [
         "[a](https://github.com/o/r/blob/v1.0.0/actions/power-on/README.md)",
-        "[b](https://github.com/o/r/blob/v1.0.0/docs/bmc.md#power)",
+        "[b](https://github.com/o/r/blob/v1.0.0/docs/reference/bmc-library.md#power)",
         "[c](https://c.example)",
         `[d](#input)\n${registry}/x:v1\n`,
       ].join(", "),

@@ -34,7 +34,7 @@ describe("the settings", () => {
     expect(report.of("tink-server")).toMatchObject([{ state: "skipped" }]);
     expect(report.of("runtime")).toMatchObject([{ state: "skipped" }]);
     expect(report.of("state-directory")).toMatchObject([{ state: "ok" }]);
-    expect(report).toMatchObject({ ok: false, exitCode: 2, endedWith: 2 });
+    expect(report).toMatchObject({ ok: false, exitCode: 2 });
   });
 
   it("leave everything open when their file cannot be read", async () => {
@@ -95,7 +95,7 @@ describe("the inventory and the policy", () => {
     expect(report.of("agent-ids")).toMatchObject([{ state: "skipped" }]);
     expect(report.of("secrets")).toMatchObject([{ state: "skipped" }]);
     expect(report.of("tink-server")).toMatchObject([{ cause: "server-refuses-connections" }]);
-    expect(report.endedWith).toBe(2);
+    expect(report.exitCode).toBe(2);
   });
 
   it("are well, and say what is doubtful", async () => {
@@ -231,7 +231,7 @@ describe("secrets", () => {
     ]);
     expect(report.of("secrets")[0]?.remedy).toContain(`readable by ${userInfo().username}, the user `);
     expect(report.of("inventory")).toMatchObject([{ state: "ok" }]);
-    expect(report.endedWith).toBe(2);
+    expect(report.exitCode).toBe(2);
   });
 
   it("from commands are not asked for, only whether the command is there", async () => {

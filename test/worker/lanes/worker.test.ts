@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";
-import { fleetLab } from "../../system/worker/fleet-lab.ts";
+import { fleetLab } from "../fleet-lab.ts";
 
 const status = { name: "power-status" };
 const RELOADED = "inventory reloaded";
@@ -24,7 +24,7 @@ describe("lanes follow the inventory", () => {
     await lab.server.until(() => workflow.state === "SUCCESS");
 
     expect(lab.machine("two").count("on")).toBe(1);
-    expect(await lab.program.untilLogged(RELOADED)).toMatchObject({
+    expect(await lab.worker.untilLogged(RELOADED)).toMatchObject({
       machines: 2,
       lanesAdded: ["pbnj-two"],
       lanesRemoved: [],
@@ -38,7 +38,7 @@ describe("lanes follow the inventory", () => {
     await poweringOn;
 
     await lab.writeInventory("two");
-    const reloaded = await lab.program.untilLogged(RELOADED);
+    const reloaded = await lab.worker.untilLogged(RELOADED);
     expect(workflow.tasks[0]?.actions[0]?.state).toBe("RUNNING");
     lab.machine("one").finishPowerOn();
     await lab.server.until(() => workflow.tasks[0]?.actions[0]?.state === "SUCCESS");
@@ -55,7 +55,7 @@ describe("lanes follow the inventory", () => {
     await lab.server.until(() => lab.server.polls.includes("pbnj-one"));
 
     await lab.writeInventory("two");
-    await lab.program.untilLogged(RELOADED);
+    await lab.worker.untilLogged(RELOADED);
     const workflow = lab.submit("pbnj-one", { name: "power-off" });
     await workElsewhere(lab, "pbnj-two");
 
@@ -68,7 +68,7 @@ describe("lanes follow the inventory", () => {
     await lab.server.until(() => lab.server.polls.includes("pbnj-one"));
 
     await lab.writeInventory("first=one");
-    const reloaded = await lab.program.untilLogged(RELOADED);
+    const reloaded = await lab.worker.untilLogged(RELOADED);
     const old = lab.submit("pbnj-one", { name: "power-off" });
     const workflow = lab.submit("pbnj-first", status);
     await lab.server.until(() => workflow.state === "SUCCESS");
@@ -82,10 +82,10 @@ describe("lanes follow the inventory", () => {
   test("a machine renamed during its action waits for its turn under the new name", async () => {
     await using lab = await fleetLab({ machines: { one: { power: "off", powerOnMs: 1_500 } } });
     const first = lab.submit("pbnj-one", { name: "power-on" });
-    await lab.program.untilLogged("action started");
+    await lab.worker.untilLogged("action started");
 
     await lab.writeInventory("first=one");
-    await lab.program.untilLogged(RELOADED);
+    await lab.worker.untilLogged(RELOADED);
     const second = lab.submit("pbnj-first", { name: "power-off", environment: { MODE: "hard" } });
     await lab.server.until(() => second.state === "SUCCESS");
 
@@ -118,7 +118,7 @@ describe("lanes follow the inventory", () => {
     await lab.server.until(() => lab.server.polls.includes("pbnj"));
 
     await lab.writeInventory("two");
-    await lab.program.untilLogged(RELOADED);
+    await lab.worker.untilLogged(RELOADED);
     const workflow = lab.submit("pbnj", { name: "power-status", environment: { MACHINE: "two" } });
     await lab.server.until(() => workflow.state === "SUCCESS");
 
@@ -132,10 +132,10 @@ describe("a broken file", () => {
     await lab.server.until(() => lab.server.polls.includes("pbnj-one"));
 
     await lab.writeInventoryText("machines:\n- name: one\n- {name: Two, host: 192.0.2.1}\n");
-    await lab.program.untilLogged("inventory reload failed, keeping the last valid one");
+    await lab.worker.untilLogged("inventory reload failed, keeping the last valid one");
     await workElsewhere(lab, "pbnj-one");
 
-    const errors = lab.program.log.filter(({ level }) => level === 50);
+    const errors = lab.worker.log.filter(({ level }) => level === 50);
     expect(errors.map(({ source }) => source)).toEqual(
       expect.arrayContaining(["inventory.yaml:2", "inventory.yaml:3"]),
     );
@@ -148,10 +148,10 @@ describe("a broken file", () => {
     await workElsewhere(lab, "pbnj-one");
 
     await lab.writePolicy("images: 3\n");
-    await lab.program.untilLogged("policy reload failed, keeping the last valid one");
+    await lab.worker.untilLogged("policy reload failed, keeping the last valid one");
     await workElsewhere(lab, "pbnj-one");
     await lab.writePolicy('images: ["**/power-off"]\n');
-    await lab.program.untilLogged("policy reloaded");
+    await lab.worker.untilLogged("policy reloaded");
     const refused = lab.submit("pbnj-one", status);
     await lab.server.until(() => refused.state === "FAILED");
 

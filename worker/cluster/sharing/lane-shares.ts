@@ -60,7 +60,7 @@ const PLAN_PAUSE_MS = 50;
 /**
  * Distributes the agent IDs among the replicas of a group, so that each has one owner. Each member renews one Lease.
  * Each shard has a Lease that is written when its owner changes and is valid as long as that owner is a member. See
- * docs/scaling.md.
+ * docs/explanation/scaling.md.
  */
 export class LaneShares {
   readonly #options: LaneSharesOptions;

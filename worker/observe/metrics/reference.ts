@@ -10,7 +10,7 @@ where the Accept header prefers it, as OpenMetrics. Times are in seconds, sizes 
 
 No label names a machine, a workflow or an agent ID, and every label has a closed set of values, so that the number of
 series is bounded whatever templates and inventories say. Actions are counted by the names of this project's
-[catalogue](../README.md); an image of another name counts as \`other\`. Which machine it was is in the log and on the
+[catalogue](../../README.md); an image of another name counts as \`other\`. Which machine it was is in the log and on the
 status page.
 
 \`pbnj_tasks_total\`, \`pbnj_tasks_active\` and \`pbnj_action_duration_seconds\` have PBnJ's names and mean what they mean there,
@@ -18,7 +18,7 @@ one BMC task being one action here; the labels are this project's own.
 
 ## Scraping
 
-On loopback the metrics need no authentication. On [any other address](status-page.md#on-the-network) Prometheus sends the token:
+On loopback the metrics need no authentication. On [any other address](../how-to/serve-the-status-page.md) Prometheus sends the token:
 
 \`\`\`yaml
 scrape_configs:
@@ -33,11 +33,11 @@ scrape_configs:
 Or it identifies itself with \`cert_file\` and \`key_file\` in \`tls_config\`. The chart's ServiceMonitor uses
 \`http.tokenSecret\` and \`http.tlsSecret\`.
 
-A dashboard for Grafana is [\`deploy/grafana/pbnj-worker.json\`](../deploy/grafana/pbnj-worker.json), alert rules for
-Prometheus are [\`deploy/prometheus/alerts.yaml\`](../deploy/prometheus/alerts.yaml).
+A dashboard for Grafana is [\`deploy/grafana/pbnj-worker.json\`](../../deploy/grafana/pbnj-worker.json), alert rules for
+Prometheus are [\`deploy/prometheus/alerts.yaml\`](../../deploy/prometheus/alerts.yaml).
 `;
 
-/** The page `docs/metrics.md`: every metric with its labels, from the definitions. */
+/** The page `docs/reference/metrics.md`: every metric with its labels, from the definitions. */
 export function renderMetricsPage(): string {
   const all: readonly MetricDefinition[] = Object.values(definitions);
   const histograms = all.filter(({ type }) => type === "histogram");

@@ -13,7 +13,7 @@ import { GROUP, QUICK } from "./replica-settings.ts";
 
 export const LEASE_API = "coordination.k8s.io/v1";
 export const NAMESPACE = "tink-system";
-export const WAIT = { timeout: 20_000, interval: 25 } as const;
+export const WAIT = { timeout: 60_000, interval: 25 } as const;
 export interface Replica {
   readonly name: string;
   readonly shares: LaneShares;
@@ -91,7 +91,7 @@ export async function startLab({ agentIds: given = agentIdsTo(40) }: LabOptions 
 
   /** A process of its own, of which nothing is left when it is killed. It writes what it owns, line by line. */
   async function startProcess(name: string) {
-    const program = join(import.meta.dirname, "replica-program.ts");
+    const program = join(import.meta.dirname, "../../../system/worker/sharing-replica-program.ts");
     const child = execa(process.execPath, [program, name, await kubeconfig(), agentIds.join(",")], {
       reject: false,
     });

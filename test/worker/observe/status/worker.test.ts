@@ -1,7 +1,6 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { fleetLab } from "../../../system/worker/fleet-lab.ts";
-import { crashLab } from "../../crash-lab.ts";
+import { fleetLab } from "../../fleet-lab.ts";
 import { StreamReader } from "./status-lab.ts";
 
 const SLOW_TEST_MS = 120_000;
@@ -17,7 +16,7 @@ const Status = z.object({
 const said = ({ updates }: StreamReader, section: string) =>
   updates.flatMap((update) => Object.values(update[section]?.rows ?? {})).join("\n");
 
-async function follow(program: Awaited<ReturnType<typeof fleetLab>>["program"], path: string) {
+async function follow(program: Awaited<ReturnType<typeof fleetLab>>["worker"], path: string) {
   const { address } = await program.untilLogged(SERVING);
   const reader = new StreamReader(`${address}/events?of=${encodeURIComponent(path)}`);
   onTestFinished(() => reader[Symbol.asyncDispose]());
@@ -33,7 +32,7 @@ describe("the status page of a worker", () => {
       machines: { "node-01": { power: "on", softOffMs: "never" }, "node-02": { power: "off" } },
       argv: anywhere,
     });
-    const { url, reader } = await follow(lab.program, "/");
+    const { url, reader } = await follow(lab.worker, "/");
 
     const workflow = lab.submit("pbnj-node-01", {
       name: "power-off",
@@ -60,11 +59,11 @@ describe("the status page of a worker", () => {
 
   test("says why an action failed, and which lanes get no answer", { timeout: SLOW_TEST_MS }, async () => {
     await using lab = await fleetLab({ machines: { "node-01": { power: "on" } }, argv: anywhere });
-    const { reader } = await follow(lab.program, "/");
+    const { reader } = await follow(lab.worker, "/");
 
     lab.submit("pbnj-node-01", { name: "set-boot-device", environment: { DEVICE: "tape" } });
     // A lane that has still to report is busy, whether the server answers or not.
-    await lab.program.untilLogged("report acknowledged", { state: "failed" });
+    await lab.worker.untilLogged("report acknowledged", { state: "failed" });
     await reader.until(() => said(reader, "failures").includes("tape"));
     await lab.server.stop();
     await reader.until(() => said(reader, "lanes-failing").includes("Unavailable"));
@@ -81,29 +80,12 @@ describe("the status page of a worker", () => {
       known: ["node-01"],
       argv: anywhere,
     });
-    const { url, reader } = await follow(lab.program, "/");
+    const { url, reader } = await follow(lab.worker, "/");
 
     await lab.writeInventory("node-02");
     await reader.until(() => reader.updates.at(-1)?.["machines"]?.order?.join() === "node-02");
 
     expect((await fetch(`${url}/machines/node-01`)).status).toBe(404);
     expect((await fetch(`${url}/machines/node-02`)).status).toBe(200);
-  });
-
-  test("has an action that an earlier worker started, with the time since then", {
-    timeout: SLOW_TEST_MS,
-  }, async () => {
-    await using lab = await crashLab({ machine: { softOffMs: "never" }, argv: anywhere });
-    const first = lab.start();
-    const commanded = new Promise<void>((resolve) => lab.machine.once("command", () => resolve()));
-    lab.submit([{ name: "power-off", environment: { MODE: "soft" } }]);
-    await commanded;
-    first.kill("SIGKILL");
-    await first.ended;
-
-    const { reader } = await follow(lab.start(), "/");
-    await reader.until(() => said(reader, "running").includes("adopted"));
-
-    expect(said(reader, "machines")).toContain("power-off");
   });
 });

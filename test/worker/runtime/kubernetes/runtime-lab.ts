@@ -18,7 +18,7 @@ import { ClusterClient } from "../../../simulators/kubernetes/node/cluster-clien
 import { Kubelet } from "../../../simulators/kubernetes/node/kubelet.ts";
 
 export const never = new AbortController().signal;
-const WAIT = { timeout: 20_000, interval: 20 };
+const WAIT = { timeout: 60_000, interval: 20 };
 
 export const podConfig: PodConfig = {
   pullPolicy: "if-missing",

@@ -8,7 +8,7 @@ import { resultLine } from "./kubernetes-cases.ts";
 import { begin, never, RuntimeLab } from "./runtime-lab.ts";
 
 const namespace = "actions";
-const WAIT = { timeout: 20_000, interval: 20 };
+const WAIT = { timeout: 60_000, interval: 20 };
 
 let cluster: FakeCluster;
 let lab: RuntimeLab;

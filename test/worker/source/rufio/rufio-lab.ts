@@ -14,7 +14,7 @@ import { type Logged, type ReplicaOptions, startReplica } from "./replica.ts";
 
 export const BMC_API = "bmc.tinkerbell.org/v1alpha1";
 export const LEASE_NAME = "e74dec1a.bmc.tinkerbell.org";
-const WAIT_MS = 20_000;
+const WAIT_MS = 60_000;
 
 export interface RufioLabOptions {
   /** By name; `node-01` alone when absent. */

@@ -129,7 +129,7 @@ describe.each(["current", "legacy", "auto"] as const)("an outage of a server (AP
 
     expect(perSecond).toBeLessThan(0.5);
     expect(server.attempts).toBeGreaterThan(2);
-    expect(lanes.count("failing")).toBe(1_000);
+    await vi.waitFor(() => expect(lanes.count("failing")).toBe(1_000), WITHIN);
     expect(said).toEqual([
       {
         ...{ level: "warn", message: "tink server unavailable, retrying" },

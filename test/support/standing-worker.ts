@@ -1,0 +1,108 @@
+import { EventEmitter } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Command } from "commander";
+import { catalogue } from "../../actions/catalogue.ts";
+import { actionLibrary } from "../../cli/action-library.ts";
+import { type Clock, systemClock } from "../../shared/clock.ts";
+import type { LogFields, Logger } from "../../shared/logger.ts";
+import { composeObservability } from "../../worker/compose/observability.ts";
+import { composeWorker } from "../../worker/compose/worker.ts";
+import { loadConfig } from "../../worker/config/load-config.ts";
+import { addConfigOptions } from "../../worker/config/options.ts";
+import { Journal } from "../../worker/journal/journal.ts";
+import { openStateDirectory } from "../../worker/journal/state-directory.ts";
+import type { Worker } from "../../worker/lanes/worker.ts";
+import { PROGRAM } from "../cli/program.ts";
+
+const WAIT_MS = 60_000;
+/** As pino numbers them. */
+const LEVELS = { debug: 20, info: 30, warn: 40, error: 50 } as const;
+
+export interface Logged extends LogFields {
+  readonly level: number;
+  readonly msg: string;
+}
+
+export type StandingWorker = Awaited<ReturnType<typeof standingWorker>>;
+
+/**
+ * A whole worker inside this process, with the arguments of `pbnj-worker start`. Actions run inside this process, too,
+ * unless the arguments choose another runtime. Cancelled when disposed.
+ */
+export async function standingWorker(
+  argv: readonly string[],
+  { clock = systemClock }: { readonly clock?: Clock } = {},
+) {
+  const stateHome = await mkdtemp(join(tmpdir(), "pbnj-state-"));
+  const command = addConfigOptions(new Command()).exitOverride();
+  command.parse(["--runtime", "in-process", ...argv.filter((word) => word !== "start")], { from: "user" });
+  const env = { XDG_STATE_HOME: stateHome, PBNJ_HTTP_ADDRESS: "off" };
+  const loaded = loadConfig({ flags: command.opts(), env });
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems));
+  const { config } = loaded;
+  const logged: Logged[] = [];
+  const events = new EventEmitter<{ logged: [] }>().setMaxListeners(0);
+  const keeper = (level: number) => (fields: LogFields, msg: string) => {
+    logged.push({ ...fields, level, msg });
+    events.emit("logged");
+  };
+  const log: Logger = {
+    debug: keeper(LEVELS.debug),
+    info: keeper(LEVELS.info),
+    warn: keeper(LEVELS.warn),
+    error: keeper(LEVELS.error),
+  };
+  const operating = composeObservability(config, { log, clock, actionNames: catalogue });
+  const { observer, traceEnvironment, watchedFiles } = operating;
+  const state = await openStateDirectory(config.stateDirectory);
+  const journal = await Journal.open({ directory: state.journal, clock, log, observer });
+  const own = { file: PROGRAM, actions: catalogue, library: actionLibrary };
+  const worker: Worker = composeWorker(config, {
+    log,
+    own,
+    state,
+    journal,
+    clock,
+    observer,
+    traceEnvironment,
+    watchedFiles,
+  });
+  await operating.serve(worker.facts);
+  const ended = worker.run();
+  return {
+    journal,
+    log: logged,
+    ended,
+    /** As the first SIGTERM does. */
+    stop: () => worker.stop(),
+    /** As the second one does. */
+    cancel: () => worker.cancel(),
+    async untilLogged(message: string, fields: LogFields = {}): Promise<Logged> {
+      const fits = (record: Logged) =>
+        record.msg === message && Object.entries(fields).every(([name, value]) => record[name] === value);
+      const signal = AbortSignal.timeout(WAIT_MS);
+      for (;;) {
+        const found = logged.find(fits);
+        if (found) return found;
+        await new Promise<void>((resolve, reject) => {
+          const told = logged.map((record) => JSON.stringify(record)).join("\n");
+          const giveUp = () => reject(new Error(`never logged ${message}:\n${told}`));
+          signal.addEventListener("abort", giveUp, { once: true });
+          events.once("logged", () => {
+            signal.removeEventListener("abort", giveUp);
+            resolve();
+          });
+        });
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      worker.cancel();
+      await ended;
+      await state.close();
+      await operating.close();
+      await rm(stateHome, { recursive: true, force: true });
+    },
+  };
+}

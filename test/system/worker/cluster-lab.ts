@@ -1,0 +1,175 @@
+import { randomUUID } from "node:crypto";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { KubeObject } from "../../simulators/kubernetes/api/object.ts";
+import type { RbacRule } from "../../simulators/kubernetes/api/rbac.ts";
+import { FakeCluster } from "../../simulators/kubernetes/cluster.ts";
+import { accessFromKubeconfig, ClusterClient } from "../../simulators/kubernetes/node/cluster-client.ts";
+import { JobController } from "../../simulators/kubernetes/node/job-controller.ts";
+import { RunningKubelet } from "../../simulators/kubernetes/node/running-kubelet.ts";
+import { SimulatedMachine } from "../../simulators/machine.ts";
+import { type RedfishBmc, startRedfishBmc } from "../../simulators/redfish/bmc.ts";
+import { startTinkServer } from "../../simulators/tink/server.ts";
+import type { Workflow } from "../../simulators/tink/workflow.ts";
+import { bundledProgram } from "../../support/bundled-program.ts";
+import { WorkerProgram } from "../../support/worker-program.ts";
+
+const program = await bundledProgram();
+const NAMESPACE = "tink-system";
+const REGISTRY = "registry.example/pbnj-worker";
+/** Looked for wherever it must not be. */
+export const PASSWORD = "canary-5b2e9f";
+
+export interface ClusterLabOptions {
+  readonly machines?: number;
+  readonly softOffMs?: number;
+  /** What the workers' account may do in a fake cluster; everything without them. */
+  readonly rules?: readonly RbacRule[];
+  /** A real API server in the fake's place. */
+  readonly real?: RealCluster;
+}
+
+/** An API server with Tinkerbell's definitions and no node. */
+export interface RealCluster {
+  /** The text of a file. */
+  readonly kubeconfig: string;
+  /** Whether it makes the pods of Jobs itself. */
+  readonly hasJobController: boolean;
+}
+
+interface Step {
+  readonly name: string;
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+/** Machines behind BMCs, a tink server, and a cluster with the machines' objects and one node that runs pods. */
+export async function clusterLab({
+  machines: count = 1,
+  softOffMs = 100,
+  rules,
+  real,
+}: ClusterLabOptions = {}) {
+  const folder = await mkdtemp(join(tmpdir(), "pbnj-cluster-"));
+  const server = await startTinkServer({ holdMs: 1_000 });
+  const fake = real ? undefined : await FakeCluster.start({ namespaces: ["default"] });
+  const access = real ? accessFromKubeconfig(real.kubeconfig) : required(fake).controlPlane;
+  const client = new ClusterClient(access);
+  const namespace = real ? `pbnj-${randomUUID().slice(0, 8)}` : NAMESPACE;
+  const labels = { "pod-security.kubernetes.io/enforce": "restricted" };
+  await client.create("/api/v1/namespaces", { metadata: { name: namespace, labels } });
+  const controller = real && !real.hasJobController ? JobController.start(access) : undefined;
+  const node = await RunningKubelet.run(access, {
+    commandOf: (image, args) => {
+      const name = image.slice(image.lastIndexOf("/") + 1).replace(/:.*$/, "");
+      return [process.execPath, program.file, "action", name, ...args];
+    },
+  });
+  const kubeconfig = join(folder, "kubeconfig");
+  const token = rules && fake?.addUser(`system:serviceaccount:${namespace}:pbnj-worker`, rules);
+  await writeFile(kubeconfig, real?.kubeconfig ?? required(fake).kubeconfig(token ? { token } : {}));
+  const policy = join(folder, "policy.yaml");
+  await writeFile(policy, `trustedImages:\n  - ${REGISTRY}/*\n`);
+  const times = { powerOnMs: 200, powerOffMs: 50, softOffMs };
+  const machines = Array.from(
+    { length: count },
+    (_, index) => new SimulatedMachine({ name: `node-${String(index + 1).padStart(2, "0")}`, ...times }),
+  );
+  const bmcs: RedfishBmc[] = [];
+  for (const machine of machines) {
+    const bmc = await startRedfishBmc({ machines: [machine], username: "admin", password: PASSWORD });
+    bmcs.push(bmc);
+    const { name } = machine;
+    const secret = `${name}-bmc`;
+    await client.create(`/api/v1/namespaces/${namespace}/secrets`, {
+      metadata: { name: secret },
+      stringData: { username: "admin", password: PASSWORD },
+    });
+    await client.create(`/apis/bmc.tinkerbell.org/v1alpha1/namespaces/${namespace}/machines`, {
+      apiVersion: "bmc.tinkerbell.org/v1alpha1",
+      kind: "Machine",
+      metadata: { name },
+      spec: {
+        connection: {
+          host: "127.0.0.1",
+          insecureTLS: true,
+          authSecretRef: { name: secret, namespace },
+          providerOptions: { preferredOrder: ["gofish"], redfish: { port: bmc.port } },
+        },
+      },
+    });
+  }
+  const workers: WorkerProgram[] = [];
+  let states = 0;
+
+  const lab = {
+    ...{ server, client, machines, bmcs, folder, kubeconfig, policy, node, namespace },
+
+    /** Throws for a real one. */
+    get fake(): FakeCluster {
+      return required(fake);
+    },
+
+    /** A worker with a state directory of its own, as a pod has it, unless it is given one. */
+    start(argv: readonly string[] = [], state = join(folder, `state-${states++}`)): WorkerProgram {
+      const worker = new WorkerProgram([
+        ...["start", "--grpc-server", server.address, "--kubeconfig", kubeconfig],
+        ...["--kubernetes-namespace", namespace],
+        ...["--runtime", "kubernetes", "--kubernetes-inventory", "machines", "--state-directory", state],
+        ...["--policy", policy],
+        ...["--backoff-max-interval", "300ms", "--log-level", "debug", "--shutdown-grace", "1s", ...argv],
+      ]);
+      workers.push(worker);
+      return worker;
+    },
+
+    /** At the tink server and, as its controller does, in the cluster. */
+    submit(machine: string, steps: readonly Step[]): Workflow {
+      const actions = steps.map(({ name, environment = {} }) => ({
+        ...{ name, image: `${REGISTRY}/${name}:test`, timeout: 60, environment },
+      }));
+      const tasks = [{ name: "bmc", worker: `pbnj-${machine}`, actions }];
+      const template = { version: "0.1", name: "t", global_timeout: 600, tasks };
+      return server.submit({ template: JSON.stringify(template), namespace });
+    },
+
+    async jobs(): Promise<readonly KubeObject[]> {
+      return (await client.list(`/apis/batch/v1/namespaces/${namespace}/jobs`)).items;
+    },
+
+    /** A Job of Rufio's kind. */
+    async submitToRufio(
+      name: string,
+      machine: string,
+      tasks: readonly object[],
+    ): Promise<() => Promise<KubeObject>> {
+      const jobs = `/apis/bmc.tinkerbell.org/v1alpha1/namespaces/${namespace}/jobs`;
+      await client.create(jobs, {
+        apiVersion: "bmc.tinkerbell.org/v1alpha1",
+        kind: "Job",
+        metadata: { name },
+        spec: { machineRef: { name: machine, namespace }, tasks },
+      });
+      return () => client.get(`${jobs}/${name}`);
+    },
+
+    async close(): Promise<void> {
+      await Promise.all(workers.map((worker) => worker[Symbol.asyncDispose]()));
+      await node.close();
+      await controller?.close();
+      if (real) await client.delete(`/api/v1/namespaces/${namespace}`);
+      await client.close();
+      await fake?.close();
+      await Promise.all(bmcs.map((bmc) => bmc.stop()));
+      await server.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+    [Symbol.asyncDispose]: () => lab.close(),
+  };
+  return lab;
+}
+
+function required<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error("this is a fake cluster's");
+  return value;
+}

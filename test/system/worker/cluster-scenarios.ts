@@ -1,0 +1,164 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test, vi } from "vitest";
+import { isOver } from "../../simulators/tink/workflow.ts";
+import { WorkerProgram } from "../../support/worker-program.ts";
+import type { ClusterLabOptions, clusterLab } from "./cluster-lab.ts";
+
+type Lab = Awaited<ReturnType<typeof clusterLab>>;
+
+export const REBOOT = [{ name: "power-off" }, { name: "set-pxe-once" }, { name: "power-on" }] as const;
+export const WITHIN_MS = 90_000;
+export const TEST = { timeout: 150_000 };
+export const IN_TIME = { timeout: 60_000, interval: 20 };
+
+const commandsOf = (lab: Lab) => lab.machines.map(({ commands }) => commands.map(({ action }) => action));
+const ONCE = ["soft-off", "on"];
+
+/** What a worker does in a cluster, whoever plays that. */
+export function itWorksInACluster(open: (options: ClusterLabOptions) => Promise<Lab>): void {
+  test("runs a workflow as Jobs", TEST, async () => {
+    await using lab = await open({});
+    const worker = lab.start();
+
+    const workflow = lab.submit("node-01", REBOOT);
+    await lab.server.until(() => isOver(workflow), WITHIN_MS);
+    worker.kill("SIGTERM");
+    const { code } = await worker.ended;
+
+    expect(workflow.state).toBe("SUCCESS");
+    expect(workflow.tasks[0]?.actions.map(({ message }) => message)).toEqual([
+      expect.stringMatching(/^off after .* via redfish$/),
+      expect.stringMatching(/^boot pxe once .* via redfish$/),
+      expect.stringMatching(/^on after .* via redfish$/),
+    ]);
+    expect(commandsOf(lab)).toEqual([ONCE]);
+    expect(code).toBe(0);
+    expect(await lab.jobs()).toHaveLength(3);
+  });
+
+  test(
+    "takes over the Job of a worker that died with all that it knew, and does nothing twice",
+    TEST,
+    async () => {
+      await using lab = await open({ softOffMs: 2_500 });
+      const first = lab.start();
+      const workflow = lab.submit("node-01", REBOOT);
+      await vi.waitFor(() => expect(lab.machines[0]?.commands).toHaveLength(1), IN_TIME);
+
+      first.kill("SIGKILL");
+      await first.ended;
+      const second = lab.start();
+      await lab.server.until(() => isOver(workflow), WITHIN_MS);
+
+      expect(workflow.state).toBe("SUCCESS");
+      expect(commandsOf(lab)).toEqual([ONCE]);
+      expect(await lab.jobs()).toHaveLength(3);
+      await second.untilLogged("action adopted");
+    },
+  );
+
+  test(
+    "lets go of the action that runs when it is rolled, and the next one reports its end",
+    TEST,
+    async () => {
+      await using lab = await open({ softOffMs: 4_000 });
+      const first = lab.start();
+      const workflow = lab.submit("node-01", REBOOT);
+      await vi.waitFor(() => expect(lab.machines[0]?.commands).toHaveLength(1), IN_TIME);
+
+      first.kill("SIGTERM");
+      const { code } = await first.ended;
+      const reported = workflow.tasks[0]?.actions[0]?.state;
+      lab.start();
+      await lab.server.until(() => isOver(workflow), WITHIN_MS);
+
+      expect(code).toBe(0);
+      expect(first.log.map(({ msg }) => msg)).toContain("detached from action");
+      expect(reported).toBe("RUNNING");
+      expect(workflow.state).toBe("SUCCESS");
+      expect(commandsOf(lab)).toEqual([ONCE]);
+    },
+  );
+
+  test("shares the lanes with a replica, which goes on with what it was at when it died", TEST, async () => {
+    await using lab = await open({ machines: 4, softOffMs: 3_000 });
+    const replicas = [lab.start(["--share-lanes"]), lab.start(["--share-lanes"])];
+    const workflows = lab.machines.map(({ name }) =>
+      lab.submit(name, [{ name: "power-off" }, { name: "power-on" }]),
+    );
+    await vi.waitFor(() => expect(commandsOf(lab).every(({ length }) => length > 0)).toBe(true), IN_TIME);
+
+    replicas[0]?.kill("SIGKILL");
+    await lab.server.until(() => workflows.every(isOver), WITHIN_MS);
+
+    expect(workflows.map(({ state }) => state)).toEqual(workflows.map(() => "SUCCESS"));
+    expect(commandsOf(lab)).toEqual(workflows.map(() => ONCE));
+    for (const replica of replicas) {
+      expect(replica.log.map(({ msg }) => msg)).toContain("action started");
+    }
+  });
+
+  test("gives its lanes up at once when it is rolled", TEST, async () => {
+    await using lab = await open({ machines: 4 });
+    const first = lab.start(["--share-lanes"]);
+    await first.untilLogged("lanes distributed", { members: 1 });
+    const second = lab.start(["--share-lanes"]);
+    await second.untilLogged("lanes distributed", { members: 2 });
+
+    first.kill("SIGTERM");
+    expect((await first.ended).code).toBe(0);
+    await second.untilLogged("lanes distributed", { members: 1, shards: 4 });
+    const workflows = lab.machines.map(({ name }) => lab.submit(name, [{ name: "power-status" }]));
+    await lab.server.until(() => workflows.every(isOver), WITHIN_MS);
+
+    expect(workflows.map(({ state }) => state)).toEqual(workflows.map(() => "SUCCESS"));
+  });
+
+  test("runs a template by hand, with machine and Jobs of the cluster", TEST, async () => {
+    await using lab = await open({});
+    const path = join(lab.folder, "template.yaml");
+    const image = "registry.example/pbnj-worker/power-off:test";
+    const tasks = [{ name: "bmc", worker: "pbnj-node-01", actions: [{ name: "off", image, timeout: 60 }] }];
+    await writeFile(path, JSON.stringify({ version: "0.1", name: "t", global_timeout: 600, tasks }));
+    await using program = new WorkerProgram([
+      ...["run", path, "--runtime", "kubernetes", "--kubernetes-inventory", "machines"],
+      ...["--kubeconfig", lab.kubeconfig, "--kubernetes-namespace", lab.namespace, "--policy", lab.policy],
+    ]);
+
+    const { code } = await program.ended;
+
+    expect(program.stdout).toMatch(/off after .* via redfish/);
+    expect(code).toBe(0);
+    expect(commandsOf(lab)).toEqual([["soft-off"]]);
+  });
+
+  test("does a Job of Rufio's, and keeps the status of its Machine", TEST, async () => {
+    await using lab = await open({});
+    const worker = lab.start(["--rufio", "--rufio-image", "registry.example/pbnj-worker/{action}:{version}"]);
+    await worker.untilLogged("Rufio lease is free, taking over");
+
+    const job = await lab.submitToRufio("netboot", "node-01", [
+      { powerAction: "off" },
+      { bootDevice: { device: "pxe", efiBoot: true } },
+      { powerAction: "on" },
+    ]);
+
+    await vi.waitFor(async () => {
+      expect((await job()).status).toMatchObject({
+        conditions: expect.arrayContaining([expect.objectContaining({ type: "Completed", status: "True" })]),
+        completionTime: expect.any(String),
+      });
+    }, IN_TIME);
+    const [machine] = lab.machines;
+    expect(machine?.commands.map(({ action }) => action)).toEqual(["off", "on"]);
+    expect(machine?.lastBoot).toMatchObject({ device: "pxe", overridden: true });
+    const machinePath = `/apis/bmc.tinkerbell.org/v1alpha1/namespaces/${lab.namespace}/machines/node-01`;
+    await vi.waitFor(async () => {
+      expect((await lab.client.get(machinePath)).status).toMatchObject({
+        powerState: "on",
+        conditions: [expect.objectContaining({ type: "Contactable", status: "True" })],
+      });
+    }, IN_TIME);
+  });
+}

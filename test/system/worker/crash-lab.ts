@@ -1,0 +1,198 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, vi } from "vitest";
+import type { JournalEntry } from "../../../worker/journal/entry.ts";
+import { decodeEntry } from "../../../worker/journal/entry-text.ts";
+import { processesWith } from "../../../worker/runtime/process/process-table.ts";
+import { LABEL_VARIABLE } from "../../../worker/runtime/process/spec.ts";
+import { SimulatedMachine, type SimulatedMachineOptions } from "../../simulators/machine.ts";
+import { startRedfishBmc } from "../../simulators/redfish/bmc.ts";
+import { startTinkServer } from "../../simulators/tink/server.ts";
+import { isOver, type Workflow } from "../../simulators/tink/workflow.ts";
+import { WorkerProgram } from "../../support/worker-program.ts";
+
+const KILLER = join(import.meta.dirname, "../../support/kill-at-step.ts");
+const OVER_WITHIN_MS = 60_000;
+
+export interface Step {
+  readonly name: string;
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly timeout?: number;
+}
+
+/** The last one is the one that must not be repeated: it is not idempotent. */
+export const steps: readonly Step[] = [
+  { name: "power-off", environment: { MODE: "hard" } },
+  { name: "set-pxe-once" },
+  { name: "power-on" },
+  { name: "power-cycle" },
+];
+
+/** A machine behind a Redfish BMC, a tink server, and a state directory on which workers are started and killed. */
+export async function crashLab(
+  options: {
+    readonly machine?: SimulatedMachineOptions;
+    readonly argv?: readonly string[];
+    readonly registry?: string;
+  } = {},
+) {
+  const server = await startTinkServer({ holdMs: 1_000 });
+  const machine = new SimulatedMachine({ name: "node-01", ...options.machine });
+  const bmc = await startRedfishBmc({ machines: [machine], tls: "http" });
+  const folder = await mkdtemp(join(tmpdir(), "pbnj-crash-"));
+  const marks = join(folder, "marks");
+  await mkdir(marks);
+  const state = join(folder, "state");
+  const inventoryFile = join(folder, "inventory.yaml");
+  await writeFile(join(folder, "password"), "calvin\n");
+  const inventory = {
+    defaults: {
+      credentials: { username: "admin", passwordFile: join(folder, "password") },
+      providers: ["redfish"],
+    },
+    machines: [{ name: "node-01", host: "127.0.0.1", redfish: { port: bmc.port, scheme: "http" } }],
+  };
+  await writeFile(inventoryFile, JSON.stringify(inventory));
+  const workers: WorkerProgram[] = [];
+
+  const lab = {
+    server,
+    machine,
+    bmc,
+    folder,
+    state,
+    marks,
+
+    submit(wanted: readonly Step[], name?: string): Workflow {
+      const actions = wanted.map(({ name, environment = {}, timeout = 60 }) => ({
+        name,
+        image: `${options.registry ?? "registry.example/pbnj-worker"}/${name}:test`,
+        timeout,
+        environment,
+      }));
+      const tasks = [{ name: "bmc", worker: "pbnj-node-01", actions }];
+      const template = { version: "0.1", name: "t", global_timeout: 600, tasks };
+      return server.submit({ ...(name === undefined ? {} : { name }), template: JSON.stringify(template) });
+    },
+
+    /** Starts a worker on the state directory, by itself or `by` another program. */
+    start(env: Readonly<Record<string, string>> = {}, by: readonly string[] = []): WorkerProgram {
+      const worker = new WorkerProgram(lab.argv(), env, by);
+      workers.push(worker);
+      return worker;
+    },
+
+    /** The arguments of `start`, for another state directory, too. */
+    argv: (directory = state): readonly string[] => [
+      ...["start", "--grpc-server", server.address, "--inventory", inventoryFile],
+      ...["--state-directory", directory, "--stop-grace", "2s", "--backoff-max-interval", "300ms"],
+      ...["--log-level", "debug", ...(options.argv ?? [])],
+    ],
+
+    /** One that kills itself at these points of the journal, once each: see support/kill-at-step.ts. */
+    startToDie(...points: readonly string[]): WorkerProgram {
+      return lab.start({ NODE_OPTIONS: `--import=${KILLER}`, KILL_AT: points.join(","), KILL_MARKS: marks });
+    },
+
+    /**
+     * Starts workers one after the other, as a service manager would, until the workflow is over and `deaths` of them
+     * were killed; resolves to the one that lives.
+     */
+    async keepRunning(
+      workflow: Workflow,
+      deaths: number,
+      start: () => WorkerProgram,
+    ): Promise<WorkerProgram> {
+      const giveUpAt = performance.now() + OVER_WITHIN_MS;
+      let worker = start();
+      for (let died = 0; died < deaths || !isOver(workflow); ) {
+        const pause = new Promise<undefined>((resolve) => setTimeout(resolve, 20, undefined));
+        const end = await Promise.race([worker.ended, pause]);
+        if (end !== undefined) {
+          expect(end, worker.stderr).toEqual({ code: null, signal: "SIGKILL" });
+          died += 1;
+          worker = start();
+        }
+        const failed = isOver(workflow) && workflow.state !== "SUCCESS";
+        if (failed || performance.now() > giveUpAt) {
+          throw new Error(`the workflow is ${workflow.state} after ${died} deaths:\n${worker.stderr}`);
+        }
+      }
+      return worker;
+    },
+
+    /** The entries of the journal, with what is no entry by its name alone. */
+    async journal(): Promise<readonly (JournalEntry | string)[]> {
+      const directory = join(state, "journal");
+      const names = (await readdir(directory)).filter((name) => name !== "set-aside");
+      return Promise.all(
+        names.map(async (name) => {
+          if (!name.endsWith(".json")) return name;
+          const decoded = decodeEntry(await readFile(join(directory, name), "utf8"));
+          return decoded.ok ? decoded.entry : `${name} ${decoded.problem}`;
+        }),
+      );
+    },
+
+    results: (): Promise<readonly string[]> => readdir(join(state, "results")),
+
+    async stateId(): Promise<string> {
+      return JSON.parse(await readFile(join(state, "state.json"), "utf8")).id;
+    },
+
+    /** The processes launched from this state directory that still run. */
+    async processes(): Promise<readonly number[]> {
+      const marked = await processesWith(LABEL_VARIABLE.key);
+      const id = await lab.stateId();
+      return marked
+        .filter(({ environment }) => environment[LABEL_VARIABLE.state] === id)
+        .map(({ pid }) => pid);
+    },
+
+    /** Asserts that nothing is left but what is remembered, and that the worker stops as it should. */
+    async expectNothingLeft(worker: WorkerProgram): Promise<void> {
+      await worker.untilLogged("worker started");
+      await eventuallyEmpty(lab.results);
+      await eventuallyEmpty(lab.processes);
+      worker.kill("SIGTERM");
+      expect(await worker.ended, worker.stderr).toEqual({ code: 0, signal: null });
+      const left = (await lab.journal()).filter(
+        (entry) => typeof entry === "string" || entry.phase !== "acknowledged",
+      );
+      expect(left).toEqual([]);
+    },
+
+    async [Symbol.asyncDispose]() {
+      for (const worker of workers) await worker[Symbol.asyncDispose]();
+      await server.close();
+      await bmc.close();
+      machine.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+  return lab;
+}
+
+/** Like `expect.poll`, which tests that run beside each other cannot use. */
+export async function eventuallyEmpty(look: () => Promise<readonly unknown[]>): Promise<void> {
+  await vi.waitFor(async () => expect(await look()).toEqual([]), { timeout: 15_000, interval: 50 });
+}
+
+export type CrashLab = Awaited<ReturnType<typeof crashLab>>;
+
+/** Asserts that every action of the workflow was done, each once, and told the server once in effect. */
+export function expectDoneOnce({ machine, server }: CrashLab, workflow: Workflow): void {
+  expect(workflow.tasks[0]?.actions.map(({ state, message }) => ({ state, message }))).toEqual(
+    workflow.tasks[0]?.actions.map(() => ({ state: "SUCCESS", message: expect.any(String) })),
+  );
+  expect(workflow.state).toBe("SUCCESS");
+  expect(machine.commands.map(({ action }) => action)).toEqual(["off", "on", "cycle"]);
+  expect(machine.boots.map(({ device }) => device)).toEqual(["pxe", "disk"]);
+  for (const { id } of workflow.tasks[0]?.actions ?? []) {
+    const reports = server.reports.filter(({ actionId }) => actionId === id);
+    const end = reports.findIndex(({ state }) => state !== "RUNNING");
+    const ends = reports.slice(end).map(({ state, message }) => ({ state, message }));
+    expect(new Set(ends.map((each) => JSON.stringify(each))).size).toBe(1);
+  }
+}

@@ -1,0 +1,125 @@
+import { describe, expect, test, vi } from "vitest";
+import { isOver } from "../../simulators/tink/workflow.ts";
+import { type CrashLab, crashLab, eventuallyEmpty, expectDoneOnce, type Step, steps } from "./crash-lab.ts";
+
+// test/worker/execution/crash-points.test.ts kills workers at every step there is; here real ones die at a few.
+const RUN_MS = 90_000;
+const hardOff: Step = { name: "power-off", environment: { MODE: "hard" } };
+
+describe.concurrent("a worker that is killed", () => {
+  test("at one journal step or another of each action does each action once", {
+    timeout: RUN_MS,
+  }, async () => {
+    await using lab = await crashLab();
+    const points = [
+      "power-off before launched",
+      "set-pxe-once after launched",
+      "power-on after ended",
+      "power-cycle before acknowledged",
+    ];
+    const workflow = lab.submit(steps);
+
+    const worker = await lab.keepRunning(workflow, points.length, () => lab.startToDie(...points));
+
+    expectDoneOnce(lab, workflow);
+    await lab.expectNothingLeft(worker);
+  });
+
+  test("while the machine obeys adopts the process and reports its result", { timeout: RUN_MS }, async () => {
+    await using lab = await crashLab({ machine: { powerOffMs: 1_500 } });
+    let worker = lab.start();
+    lab.machine.on("command", () => worker.kill("SIGKILL"));
+    const workflow = lab.submit([hardOff]);
+
+    const last = await lab.keepRunning(workflow, 1, () => {
+      worker = worker.child.signalCode === null ? worker : lab.start();
+      return worker;
+    });
+
+    expect(workflow.tasks[0]?.actions[0]?.message).toMatch(/^off after \d+\.\d s \(forced\) via redfish$/);
+    expect(lab.machine.commands.map(({ action }) => action)).toEqual(["off"]);
+    await lab.expectNothingLeft(last);
+  });
+
+  test.each([
+    {
+      runtime: "process",
+      reason: "the worker was restarted, and the action's process is gone without a result",
+    },
+    { runtime: "in-process", reason: "the worker that ran it inside itself was restarted" },
+  ])(
+    "together with the action that it runs with the $runtime runtime does not repeat what is not idempotent",
+    { timeout: RUN_MS },
+    async ({ runtime, reason }) => {
+      await using lab = await crashLab({
+        machine: { powerOnMs: 1_000, powerOffMs: 1_000 },
+        argv: ["--runtime", runtime],
+      });
+      const first = lab.start();
+      const killed = killAtCommand(lab, first);
+      const workflow = lab.submit([{ name: "power-cycle" }]);
+      await killed;
+
+      const second = lab.start();
+      await lab.server.until(() => isOver(workflow));
+
+      expect(workflow.state).toBe("FAILED");
+      expect(workflow.tasks[0]?.actions[0]?.message).toBe(
+        `power-cycle failed (internal): ${reason}; ` +
+          "it may have been carried out and is not idempotent, so it is not run again",
+      );
+      expect(lab.machine.count("cycle")).toBe(1);
+      await lab.expectNothingLeft(second);
+    },
+  );
+
+  test("together with the action that it runs repeats what is idempotent", { timeout: RUN_MS }, async () => {
+    await using lab = await crashLab({ machine: { powerOffMs: 300 } });
+    const first = lab.start();
+    const killed = killAtCommand(lab, first);
+    const workflow = lab.submit([hardOff]);
+    await killed;
+    await vi.waitFor(() => expect(lab.machine.power).toBe("off"), { timeout: 10_000 });
+
+    const second = lab.start();
+    await lab.server.until(() => isOver(workflow));
+
+    expect(workflow.state).toBe("SUCCESS");
+    expect(workflow.tasks[0]?.actions[0]?.message).toBe("already off via redfish");
+    expect(lab.machine.commands.map(({ action }) => action)).toEqual(["off"]);
+    await lab.expectNothingLeft(second);
+  });
+
+  test("starts again after the action's time is over and stops what still runs", {
+    timeout: RUN_MS,
+  }, async () => {
+    await using lab = await crashLab({ machine: { softOffMs: "never" } });
+    const first = lab.start();
+    const commanded = new Promise<void>((resolve) => lab.machine.once("command", () => resolve()));
+    const workflow = lab.submit([{ name: "power-off", environment: { MODE: "soft" }, timeout: 2 }]);
+    await commanded;
+    first.kill("SIGKILL");
+    await first.ended;
+    const startedAt = workflow.tasks[0]?.actions[0]?.startedAt?.getTime() ?? 0;
+    await vi.waitFor(() => expect(Date.now() - startedAt).toBeGreaterThan(2_000), { timeout: 10_000 });
+    const running = await lab.processes();
+
+    const second = lab.start();
+    await lab.server.until(() => isOver(workflow));
+
+    expect(running).toHaveLength(1);
+    expect(workflow.state).toBe("TIMEOUT");
+    expect(workflow.tasks[0]?.actions[0]?.message).toMatch(/timed out, stopped after its 2\.0 s/);
+    expect(lab.machine.commands.map(({ action }) => action)).toEqual(["soft-off"]);
+    await lab.expectNothingLeft(second);
+  });
+});
+
+/** Resolves when the worker and all that it launched are dead, killed at the machine's first command. */
+async function killAtCommand(lab: CrashLab, worker: ReturnType<CrashLab["start"]>): Promise<void> {
+  await new Promise<void>((resolve) => lab.machine.once("command", () => resolve()));
+  worker.kill("SIGKILL");
+  await worker.ended;
+  for (const pid of await lab.processes()) process.kill(-pid, "SIGKILL");
+  await eventuallyEmpty(lab.processes);
+}

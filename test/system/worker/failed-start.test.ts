@@ -1,0 +1,94 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { execa } from "execa";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { isTemporary } from "../../../worker/commands/temporary-failure.ts";
+import { WorkerProgram } from "../../support/worker-program.ts";
+
+/** Whether this user may make namespaces and mount in them, as root outside a container may. */
+const mayMount = await execa("unshare", ["--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"], {
+  reject: false,
+}).then(({ exitCode }) => exitCode === 0);
+if (!mayMount)
+  process.stderr.write(
+    "skipped, no right to mount: tests of worker/failed-start with full and read-only disks\n",
+  );
+
+/** How a worker ends that cannot start. */
+async function startOf(
+  more: (folder: string) => readonly string[],
+  by: (folder: string) => readonly string[] = () => [],
+) {
+  const folder = await mkdtemp(join(tmpdir(), "pbnj-failed-start-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  await mkdir(join(folder, "state"));
+  await writeFile(join(folder, "file"), "");
+  await using program = new WorkerProgram(
+    ["start", "--grpc-server", "127.0.0.1:1", "--agent-id", "a", ...more(folder)],
+    {},
+    by(folder),
+  );
+  const { code } = await program.ended;
+  return { code, said: program.stderr, folder };
+}
+
+const onState = (folder: string) => ["--state-directory", join(folder, "state")];
+const withDisk = (options: string) => (folder: string) => [
+  ...["unshare", "--mount", "sh", "-c", `mount -t tmpfs -o ${options} tmpfs "$0" && exec "$@"`],
+  join(folder, "state"),
+];
+
+describe("a start that fails for now ends with 75, which a service manager tries again", () => {
+  test.skipIf(!mayMount).each([
+    ["full disk", "nr_inodes=1", /ENOSPC/],
+    ["disk without room for its ID", "size=4k,nr_inodes=4", /ENOSPC/],
+    ["read-only disk", "ro", /EROFS/],
+  ])("on a %s", async (_, options, reason) => {
+    const { code, said } = await startOf(onState, withDisk(options));
+
+    expect(said).toMatch(/^pbnj-worker start: .*\n$/);
+    expect(said).toMatch(reason);
+    expect(code).toBe(75);
+  });
+
+  test("on a disk that fails while it is read", async () => {
+    const { code, said } = await startOf(() => ["--inventory", "/proc/self/mem"]);
+
+    expect(said).toContain("/proc/self/mem cannot be read (EIO)");
+    expect(code).toBe(75);
+  });
+});
+
+test("a start that fails by its settings ends with 2, which needs a hand", async () => {
+  const { code, said, folder } = await startOf((path) => ["--state-directory", join(path, "file")]);
+
+  expect(said).toContain(`${folder}/file cannot be used: `);
+  expect(code).toBe(2);
+});
+
+describe("an error is temporary", () => {
+  const withCode = (code: string, cause?: unknown) => Object.assign(new Error("x", { cause }), { code });
+
+  test.each([
+    "ENOSPC",
+    "EDQUOT",
+    "EIO",
+    "EROFS",
+    "EMFILE",
+    "ENFILE",
+    "ENOMEM",
+    "EADDRINUSE",
+    "EADDRNOTAVAIL",
+  ])("with %s, also as a cause", (code) => {
+    expect(isTemporary(withCode(code))).toBe(true);
+    expect(isTemporary(new Error("y", { cause: withCode(code) }))).toBe(true);
+  });
+
+  test.each(["EACCES", "EPERM", "ENOENT", "ENOTDIR", "EEXIST", "ELOOP", "ENAMETOOLONG"])(
+    "never with %s",
+    (code) => {
+      expect(isTemporary(withCode(code))).toBe(false);
+    },
+  );
+});

@@ -1,0 +1,54 @@
+import { beforeAll, expect, test } from "vitest";
+import { actionKey } from "../../../worker/action/action-key.ts";
+import { LABEL } from "../../../worker/runtime/docker/spec.ts";
+import { buildActionImages } from "../../support/action-images.ts";
+import { describeWithDocker, dockerCli, dockerSocketPath } from "../../support/docker.ts";
+import { legacyLab, standingWorker, templateOf } from "../../worker/legacy-lab.ts";
+
+const REGISTRY = "localhost/pbnj-worker-legacy-test";
+
+describeWithDocker("a hook with the docker runtime", () => {
+  beforeAll(() => buildActionImages(REGISTRY, ["power-reset"]), 300_000);
+
+  test("is a container of the same image, of which nothing is left", { timeout: 60_000 }, async () => {
+    await using lab = await legacyLab({ machines: { "node-01": { power: "off" } } });
+    await using worker = await standingWorker(lab, {
+      // The simulators listen on loopback, which is the host's.
+      flags: {
+        runtime: "docker",
+        unsafeAnyImage: true,
+        dockerSocket: dockerSocketPath,
+        pullPolicy: "never",
+        dockerNetwork: "host",
+      },
+    });
+    const workflow = lab.server.submit({
+      name: lab.folder.slice(lab.folder.lastIndexOf("/") + 1).toLowerCase(),
+      template: templateOf([
+        {
+          name: "power-reset",
+          image: `${REGISTRY}/power-reset:test`,
+          environment: { MACHINE: "node-01" },
+          onFailure: ["--on-if-off"],
+        },
+      ]),
+    });
+    await lab.server.until(() => workflow.state === "FAILED", 40_000);
+    const keys = ["0/task-1/power-reset", "0/task-1/power-reset/on-failure"].map((actionId) =>
+      actionKey({ workflowId: workflow.id, actionId }),
+    );
+    const left = () =>
+      Promise.all(
+        keys.map((key) => dockerCli("ps", "--all", "--quiet", "--filter", `label=${LABEL.key}=${key}`)),
+      );
+
+    expect(workflow.tasks[0]?.actions[0]?.message).toMatch(/\(state, exit 17\): .*; on-failure succeeded: /);
+    expect(lab.machines[0]?.commands.map(({ action }) => action)).toEqual(["on"]);
+    expect(worker.logged.filter(({ msg }) => msg.startsWith("hook ")).map(({ msg }) => msg)).toEqual([
+      "hook started",
+      "hook succeeded",
+    ]);
+    // The action's own container goes once its report is acknowledged.
+    await expect.poll(left, { timeout: 10_000 }).toEqual(["", ""]);
+  });
+});

@@ -1,0 +1,274 @@
+import { mkdir, readdir, realpath, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { execa } from "execa";
+import { beforeAll, describe, expect, test, vi } from "vitest";
+import { isOver, type Workflow } from "../../simulators/tink/workflow.ts";
+import { buildTestBase, describeWithDocker, removeContainers, testBaseImage } from "../../support/docker.ts";
+import { WorkerProgram } from "../../support/worker-program.ts";
+import { type CrashLab, crashLab, eventuallyEmpty, type Step } from "./crash-lab.ts";
+
+const RUN_MS = 90_000;
+const projectRoot = join(import.meta.dirname, "../../..");
+const refusal = (state: string) =>
+  `pbnj-worker start: another worker uses the state directory ${state}: stop it, or give this one a directory of its own\n`;
+
+/** Whether this user may make namespaces and mount in them, as root outside a container may. */
+const mayMount = await execa("unshare", ["--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"], {
+  reject: false,
+}).then(({ exitCode }) => exitCode === 0);
+const testWithMounts = test.skipIf(!mayMount);
+if (!mayMount) process.stderr.write("skipped, no right to mount: the test of a full disk\n");
+
+async function commanded({ machine }: CrashLab): Promise<void> {
+  await new Promise<void>((resolve) => machine.once("command", () => resolve()));
+}
+
+const hardOff: Step = { name: "power-off", environment: { MODE: "hard" } };
+
+function messagesOf(workflow: Workflow): readonly (string | undefined)[] {
+  return workflow.tasks.flatMap(({ actions }) => actions.map(({ message }) => message));
+}
+
+test("a second worker on one state directory exits with 75 while the first runs on", {
+  timeout: RUN_MS,
+}, async () => {
+  await using lab = await crashLab();
+  const first = lab.start();
+  await first.untilLogged("worker started");
+
+  const others = [lab.start()];
+  // From other namespaces of the same machine, too.
+  if (mayMount) others.push(lab.start({}, ["unshare", "--mount", "--pid", "--ipc", "--uts", "--fork"]));
+  const refused = await Promise.all(others.map(({ ended }) => ended));
+  const workflow = lab.submit([{ name: "power-status" }]);
+  await lab.server.until(() => isOver(workflow));
+  first.kill("SIGKILL");
+  await first.ended;
+  await lab.start().untilLogged("worker started");
+
+  expect(refused.map(({ code }) => code)).toEqual(others.map(() => 75));
+  expect(others.map(({ stderr }) => stderr)).toEqual(others.map(() => refusal(lab.state)));
+  expect(workflow.state).toBe("SUCCESS");
+});
+
+describeWithDocker("a second worker on one state directory", () => {
+  beforeAll(buildTestBase, 300_000);
+
+  test("refuses in a container that shares it, and one in a container keeps it from the host's", {
+    timeout: RUN_MS,
+  }, async () => {
+    await using lab = await crashLab();
+    const first = lab.start();
+    await first.untilLogged("worker started");
+    const modules = await realpath(join(projectRoot, "node_modules"));
+    const container = (...how: readonly string[]) =>
+      execa(
+        "docker",
+        [
+          ...["run", ...how, "--network", "host", "--user", "0:0", "--volume", `${lab.folder}:${lab.folder}`],
+          ...["--volume", `${projectRoot}:${projectRoot}:ro`, "--volume", `${modules}:${modules}:ro`],
+          ...["--entrypoint", "node", testBaseImage, join(projectRoot, "cli/main.ts"), ...lab.argv()],
+        ],
+        { reject: false, timeout: 30_000 },
+      );
+
+    const second = await container("--rm");
+    first.kill("SIGKILL");
+    await first.ended;
+    const { stdout: id } = await container("--detach");
+    await vi.waitFor(
+      async () => expect((await execa("docker", ["logs", id])).stderr).toContain("worker started"),
+      {
+        timeout: 30_000,
+      },
+    );
+    const third = lab.start();
+    const { code } = await third.ended;
+    await removeContainers(id);
+
+    expect(second.exitCode).toBe(75);
+    expect(`${second.stderr}\n`).toBe(refusal(lab.state));
+    expect(code).toBe(75);
+    expect(third.stderr).toBe(refusal(lab.state));
+  });
+});
+
+describe("a run that is killed", () => {
+  test("leaves an action that ends by itself, and that no worker stops before its deadline", {
+    timeout: RUN_MS,
+  }, async () => {
+    await using lab = await crashLab({ machine: { powerOffMs: 2_000 } });
+    const template = join(lab.folder, "template.yaml");
+    await writeFile(template, runTemplateOf([hardOff]));
+    const obeyed = commanded(lab);
+    await using run = new WorkerProgram(["run", template, "--inventory", join(lab.folder, "inventory.yaml")]);
+    await obeyed;
+
+    run.kill("SIGKILL");
+    await run.ended;
+    const worker = lab.start();
+    await worker.untilLogged("worker started");
+    await lab.expectNothingLeft(worker);
+
+    await expect.poll(() => lab.machine.power, { timeout: 10_000 }).toBe("off");
+    expect(lab.machine.commands.map(({ action }) => action)).toEqual(["off"]);
+    expect(worker.stderr).not.toContain("orphans of earlier workers removed");
+  });
+});
+
+test("an action whose journal entry is damaged, and that left no result, fails and is not repeated", {
+  timeout: RUN_MS,
+}, async () => {
+  await using lab = await crashLab();
+  const first = lab.start();
+  const obeyed = commanded(lab);
+  const workflow = lab.submit([{ name: "power-reset" }]);
+  await obeyed;
+  first.kill("SIGKILL");
+  await first.ended;
+  await eventuallyEmpty(lab.processes);
+  for (const name of await lab.results()) await rm(join(lab.state, "results", name));
+  const directory = join(lab.state, "journal");
+  const [name = ""] = (await readdir(directory)).filter((each) => each.endsWith(".json"));
+  await writeFile(join(directory, name), "");
+
+  const second = lab.start();
+  await lab.server.until(() => isOver(workflow));
+
+  expect(lab.machine.count("reset")).toBe(1);
+  expect(workflow.state).toBe("FAILED");
+  expect(messagesOf(workflow)).toEqual([
+    expect.stringMatching(
+      /^power-reset failed \(internal\): the action's journal entry .*; the worker was restarted, and the action's process is gone without a result; it may have been carried out and is not idempotent, so it is not run again$/,
+    ),
+  ]);
+  await lab.expectNothingLeft(second);
+});
+
+describe("a worker whose state directory another one has got", () => {
+  test("exits at once, and what it launched goes on", { timeout: RUN_MS }, async () => {
+    await using lab = await crashLab({ machine: { softOffMs: "never" } });
+    const worker = lab.start();
+    const obeyed = commanded(lab);
+    lab.submit([{ name: "power-off", environment: { MODE: "soft" } }]);
+    await obeyed;
+    const lock = join(lab.state, "lock");
+
+    await rm(lock);
+    using database = new DatabaseSync(lock);
+    database.exec("BEGIN EXCLUSIVE");
+    const { code } = await worker.ended;
+
+    expect(code).toBe(75);
+    expect(worker.log.at(-1)).toMatchObject({ level: 50, msg: "state directory lost, exiting" });
+    expect(await lab.processes()).toHaveLength(1);
+    for (const pid of await lab.processes()) process.kill(-pid, "SIGKILL");
+  });
+});
+
+describe("a state directory", () => {
+  testWithMounts(
+    "that is full: what runs is reported, nothing new runs until there is room",
+    {
+      timeout: RUN_MS,
+    },
+    async () => {
+      await using lab = await crashLab({ machine: { powerOffMs: 1_000 } });
+      await mkdir(lab.state);
+      const mount = 'mount -t tmpfs -o size=512k tmpfs "$0" && exec "$@"';
+      const worker = lab.start({}, ["unshare", "--mount", "sh", "-c", mount, lab.state]);
+      await worker.untilLogged("worker started");
+      // Its file system is seen by nobody else.
+      const seen = `/proc/${worker.child.pid}/root${lab.state}`;
+      const filler = join(seen, "filler");
+      lab.machine.once("command", () => void fill(filler));
+
+      const first = lab.submit([hardOff]);
+      await lab.server.until(() => isOver(first));
+      await worker.untilLogged("journal write failed: action step not recorded", { phase: "ended" });
+      await expect.poll(async () => (await readdir(join(seen, "journal"))).length).toBe(1);
+      const left = [await readdir(join(seen, "journal")), await readdir(join(seen, "results"))];
+      lab.server.board.delete(first);
+      const second = lab.submit([{ name: "power-on" }]);
+      await worker.untilLogged("action not started: journal write failed");
+      const before = lab.machine.commands.map(({ action }) => action);
+      await rm(filler);
+      await lab.server.until(() => isOver(second));
+
+      expect([first.state, second.state]).toEqual(["SUCCESS", "SUCCESS"]);
+      expect(left).toEqual([["set-aside"], []]);
+      expect(before).toEqual(["off"]);
+      expect(lab.machine.commands.map(({ action }) => action)).toEqual(["off", "on"]);
+      worker.kill("SIGTERM");
+      expect((await worker.ended).code).toBe(0);
+    },
+  );
+});
+
+test("a worker that is killed while the server is gone reports the end when both are back", {
+  timeout: RUN_MS,
+}, async () => {
+  await using lab = await crashLab({ machine: { powerOffMs: 500 } });
+  const first = lab.start();
+  const obeyed = commanded(lab);
+  const workflow = lab.submit([hardOff]);
+  await obeyed;
+  await lab.server.stop();
+  first.kill("SIGKILL");
+  await first.ended;
+  const second = lab.start();
+  await second.untilLogged("tink server unavailable, retrying");
+
+  await lab.server.start();
+  await lab.server.until(() => isOver(workflow));
+
+  expect(workflow.state).toBe("SUCCESS");
+  expect(lab.machine.commands.map(({ action }) => action)).toEqual(["off"]);
+  await lab.expectNothingLeft(second);
+});
+
+test("a worker that is killed does not repeat an acknowledged action that a stale cache serves again", {
+  timeout: RUN_MS,
+}, async () => {
+  await using lab = await crashLab();
+  const first = lab.startToDie("after acknowledged");
+  const workflow = lab.submit([{ name: "power-cycle" }]);
+  await first.untilLogged("action started");
+  lab.server.faults.serveStale(2);
+  await first.ended;
+
+  const second = lab.start();
+  lab.submit([{ name: "power-status" }], "next");
+  await lab.server.until(() => lab.server.workflows().every(isOver));
+
+  expect(second.log.filter(({ msg }) => msg === "duplicate action skipped: already ended")).toHaveLength(2);
+  expect(workflow.state).toBe("SUCCESS");
+  expect(lab.machine.commands.map(({ action }) => action)).toEqual(["cycle"]);
+  await lab.expectNothingLeft(second);
+});
+
+function runTemplateOf(steps: readonly Step[]): string {
+  const wanted = steps.length > 0 ? steps : [{ name: "power-status" }];
+  const actions = wanted.map(({ name, environment }) => ({
+    name,
+    image: `registry.example/pbnj-worker/${name}:test`,
+    timeout: 60,
+    environment: { MACHINE: "node-01", ...environment },
+  }));
+  const tasks = [{ name: "bmc", worker: "pbnj", actions }];
+  return JSON.stringify({ version: "0.1", name: "t", global_timeout: 600, tasks });
+}
+
+/** Writes until there is no room left. */
+async function fill(path: string): Promise<void> {
+  for (const size of [16 * 1024, 256]) {
+    for (;;) {
+      try {
+        await writeFile(path, Buffer.alloc(size), { flag: "a" });
+      } catch {
+        break;
+      }
+    }
+  }
+}

@@ -1,0 +1,83 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { eventually, isTrue, type RufioLab, rufioLab } from "../../worker/source/rufio/rufio-lab.ts";
+
+const PROGRAM = join(import.meta.dirname, "rufio-replica-program.ts");
+const KILLER = join(import.meta.dirname, "../../support/kill-at-step.ts");
+const RUN_MS = 120_000;
+/** A process that loads a worker from its sources, beside others. */
+const START_MS = 60_000;
+
+interface Replica {
+  readonly child: ChildProcess;
+  readonly ended: Promise<unknown>;
+  stderr: string;
+}
+
+/** Replicas as processes, one after the other on the same state. */
+async function replicas(lab: RufioLab) {
+  const options = JSON.stringify({ ...(await lab.replicaOptions()), runtime: "process" });
+  const all: Replica[] = [];
+  return {
+    start(env: Readonly<Record<string, string>> = {}): Replica {
+      const child = spawn(process.execPath, [PROGRAM, options], {
+        env: { PATH: process.env["PATH"] ?? "", ...env },
+        stdio: ["ignore", "ignore", "pipe"],
+      });
+      const replica: Replica = { child, ended: once(child, "close"), stderr: "" };
+      child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+        replica.stderr += text;
+      });
+      all.push(replica);
+      return replica;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const { child, ended } of all) {
+        if (child.exitCode === null && child.signalCode === null) child.kill("SIGKILL");
+        await ended;
+      }
+    },
+  };
+}
+
+it.concurrent("does the cycle of a Job once although the worker is killed after the launch", {
+  timeout: RUN_MS,
+}, async () => {
+  await using lab = await rufioLab();
+  await using runs = await replicas(lab);
+  const marks = join(lab.folder, "marks");
+  await mkdir(marks);
+  lab.addMachine();
+  lab.addJob("j1", [{ powerAction: "cycle" }]);
+
+  const first = runs.start({
+    NODE_OPTIONS: `--import=${KILLER}`,
+    KILL_AT: "after launched",
+    KILL_MARKS: marks,
+  });
+  await first.ended;
+  expect(first.child.signalCode, first.stderr).toBe("SIGKILL");
+  const second = runs.start();
+  await eventually(() => expect(isTrue(lab.job("j1"), "Completed"), second.stderr).toBe(true), START_MS);
+
+  expect(lab.machine().commands.map(({ action }) => action)).toEqual(["cycle"]);
+});
+
+it.concurrent("takes over an action that runs on while the worker is away", { timeout: RUN_MS }, async () => {
+  await using lab = await rufioLab({ machines: { "node-01": { powerOffMs: 1_500 } } });
+  await using runs = await replicas(lab);
+  lab.addMachine();
+  const first = runs.start();
+  lab.addJob("j1", [{ powerAction: "off" }, { bootDevice: { device: "pxe" } }]);
+  await eventually(() => expect(lab.machine().commands, first.stderr).toHaveLength(1), START_MS);
+
+  first.child.kill("SIGKILL");
+  await first.ended;
+  const second = runs.start();
+  await eventually(() => expect(isTrue(lab.job("j1"), "Completed"), second.stderr).toBe(true), START_MS);
+
+  expect(lab.machine().commands.map(({ action }) => action)).toEqual(["off"]);
+});

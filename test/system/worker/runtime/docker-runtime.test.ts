@@ -1,0 +1,336 @@
+import { readFile } from "node:fs/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { silentLogger } from "../../../../shared/logger.ts";
+import { DockerRuntime } from "../../../../worker/runtime/docker/docker-runtime.ts";
+import { launchName } from "../../../../worker/runtime/launch-name.ts";
+import type { LaunchRequest } from "../../../../worker/runtime/runtime.ts";
+import {
+  buildScriptedImage,
+  describeWithDocker,
+  dockerCli,
+  dockerSocketPath,
+  removeContainers,
+  scriptedImage,
+} from "../../../support/docker.ts";
+import { canary, resultStep, scriptedRequest } from "../../../worker/runtime/launch-request.ts";
+import { itKeepsTheRuntimeContract } from "../../../worker/runtime/runtime-contract.ts";
+
+const never = new AbortController().signal;
+const worker = "docker-runtime-test";
+
+function newRuntime(options: Partial<ConstructorParameters<typeof DockerRuntime>[0]> = {}): DockerRuntime {
+  return new DockerRuntime({
+    log: silentLogger,
+    socketPath: dockerSocketPath,
+    container: { worker },
+    stopGraceMs: 1_000,
+    ...options,
+  });
+}
+
+/** Resolves once the action logged its first line; the request given back is the one to run. */
+function untilFirstLine(request: LaunchRequest): { request: LaunchRequest; up: Promise<string> } {
+  const { promise: up, resolve } = Promise.withResolvers<string>();
+  return {
+    up,
+    request: {
+      ...request,
+      onLog: (line) => {
+        request.onLog(line);
+        resolve(line.line);
+      },
+    },
+  };
+}
+
+async function containers(...filters: readonly string[]): Promise<string[]> {
+  const args = filters.flatMap((filter) => ["--filter", filter]);
+  const text = await dockerCli("ps", "--all", "--quiet", "--no-trunc", ...args);
+  return text.split("\n").filter((line) => line !== "");
+}
+
+describeWithDocker("the docker runtime", () => {
+  beforeAll(buildScriptedImage, 300_000);
+  afterAll(async () => {
+    await removeContainers(...(await containers(`label=pbnj-worker.worker=${worker}`)));
+  });
+
+  itKeepsTheRuntimeContract(async () => newRuntime());
+
+  it("runs the action as non-root, with a read-only root, a writable /tmp and no capability", async () => {
+    const runtime = newRuntime();
+    const { request, lines } = scriptedRequest(["user", "write:/x", "write:/tmp/x", "sleep:60000"]);
+    const controller = new AbortController();
+    const running = runtime.run(
+      {
+        ...request,
+        onLog: (line) => {
+          lines.push(line);
+          if (line.line.includes("/tmp/x")) controller.abort();
+        },
+      },
+      controller.signal,
+    );
+
+    const ended = await running;
+    const [inspected] = JSON.parse(await dockerCli("inspect", launchName(request.action)));
+    await ended.remove(never);
+    await runtime.close();
+
+    expect(lines.map(({ line }) => line)).toEqual(["user 65532", "EROFS /x", "wrote /tmp/x"]);
+    expect(inspected.HostConfig).toMatchObject({
+      CapDrop: ["ALL"],
+      SecurityOpt: ["no-new-privileges"],
+      ReadonlyRootfs: true,
+      Privileged: false,
+      Memory: 256 * 1024 * 1024,
+      PidsLimit: 128,
+    });
+    expect(inspected.Config.Labels).toMatchObject({
+      "pbnj-worker.workflow": request.action.workflowId,
+      "pbnj-worker.action": request.action.actionId,
+    });
+  });
+
+  it("holds a container to the policy's terms", async () => {
+    const runtime = newRuntime();
+    const { request, lines } = scriptedRequest(["user"]);
+    const terms = { memoryBytes: 96 * 1024 * 1024, cpus: 0.5, pids: 40, pull: "never" } as const;
+
+    const ended = await runtime.run({ ...request, terms }, never);
+    const [inspected] = JSON.parse(await dockerCli("inspect", launchName(request.action)));
+    await ended.remove(never);
+    await runtime.close();
+
+    expect(lines.map(({ line }) => line)).toEqual(["user 65532"]);
+    expect(inspected.HostConfig).toMatchObject({
+      Memory: terms.memoryBytes,
+      MemorySwap: terms.memoryBytes,
+      NanoCpus: 500_000_000,
+      PidsLimit: 40,
+      Privileged: false,
+    });
+  });
+
+  it("shows the password nowhere: not in inspect, not in /proc", async () => {
+    const runtime = newRuntime();
+    const controller = new AbortController();
+    const scripted = scriptedRequest(["host", "err:up\\n", "sleep:60000"], { connected: true });
+    const { request, up } = untilFirstLine(scripted.request);
+    const running = runtime.run(request, controller.signal);
+    await up;
+
+    const inspected = await dockerCli("inspect", launchName(request.action));
+    const pids = await dockerCli("top", launchName(request.action), "-eo", "pid");
+    const texts = await Promise.all(
+      pids
+        .split("\n")
+        .filter((line) => /^\s*\d+\s*$/.test(line))
+        .flatMap((pid) => [`/proc/${pid.trim()}/environ`, `/proc/${pid.trim()}/cmdline`])
+        .map((file) => readFile(file, "utf8")),
+    );
+    controller.abort();
+    await (await running).remove(never);
+    await runtime.close();
+
+    expect(inspected).toContain("BMC_CONNECTION_FILE=-");
+    expect(texts.some((text) => text.includes("BMC_CONNECTION_FILE=-"))).toBe(true);
+    for (const text of [inspected, ...texts]) expect(text).not.toContain(canary);
+  });
+
+  it("names the exit code when the action was killed by another", async () => {
+    const runtime = newRuntime();
+    const { request, up } = untilFirstLine(scriptedRequest(["err:working\\n", "sleep:60000"]).request);
+    const running = runtime.run(request, never);
+    await up;
+
+    await dockerCli("kill", "--signal", "KILL", launchName(request.action));
+    const { outcome, remove } = await running;
+    await remove(never);
+    await runtime.close();
+
+    expect(outcome).toMatchObject({ ok: false, class: "internal", killed: true, timedOut: false });
+    expect(outcome.message).toBe("exited 137: working");
+  });
+
+  it("keeps an ended container until it is removed, and removing it again is no error", async () => {
+    const runtime = newRuntime();
+    const { request } = scriptedRequest([resultStep({})]);
+
+    const ended = await runtime.run(request, never);
+    const kept = await containers(`name=${launchName(request.action)}`);
+    await ended.remove(never);
+    await ended.remove(never);
+    const left = await containers(`name=${launchName(request.action)}`);
+    await runtime.close();
+
+    expect(kept).toHaveLength(1);
+    expect(left).toEqual([]);
+  });
+
+  it("adopts a running action after a restart: the same container, its log from the start, its outcome", async () => {
+    const first = newRuntime();
+    const scripted = scriptedRequest(["out:begun\\n", "sleep:3000", "host"], { connected: true });
+    const { request, up } = untilFirstLine(scripted.request);
+    const lost = first.run(request, never);
+    await up;
+    const [before] = await containers(`name=${launchName(request.action)}`);
+
+    // As a crash would: every connection breaks, nothing is told to the engine.
+    await first.close();
+    const second = newRuntime();
+    const again = { ...request, onLog: scripted.request.onLog };
+    scripted.lines.length = 0;
+    const ended = await second.run(again, never);
+    const [after] = await containers(`name=${launchName(request.action)}`);
+    await ended.remove(never);
+    await second.close();
+
+    expect((await lost).outcome).toMatchObject({ ok: false, class: "cancelled" });
+    expect(after).toBe(before);
+    expect(ended.outcome).toMatchObject({ ok: true, message: "reached bmc.example" });
+    expect(scripted.lines).toEqual([{ stream: "stdout", line: "begun" }]);
+  });
+
+  it("adopts an action that ended while no worker was there", async () => {
+    const runtime = newRuntime();
+    const failure = { ok: false, class: "busy", message: "the BMC is in POST" };
+    const { request, lines } = scriptedRequest(["err:trying\\n", resultStep(failure), "exit:14"]);
+    await runtime.run(request, never);
+
+    const ended = await runtime.run(request, never);
+    await ended.remove(never);
+    await runtime.close();
+
+    expect(ended.outcome).toMatchObject({ ok: false, class: "busy", message: failure.message, exitCode: 14 });
+    expect(lines.map(({ line }) => line)).toEqual(["trying", "trying"]);
+  });
+
+  it("stops an adopted action once its time since the start is over", async () => {
+    const first = newRuntime();
+    const scripted = scriptedRequest(["ignore-sigterm", "out:up\\n", "sleep:60000"], { timeoutMs: 5_000 });
+    const { request, up } = untilFirstLine(scripted.request);
+    const lost = first.run(request, never);
+    await up;
+    await first.close();
+    const second = newRuntime();
+
+    const { outcome, remove } = await second.run(scripted.request, never);
+    await remove(never);
+    await second.close();
+    await lost;
+
+    expect(outcome).toMatchObject({ ok: false, class: "timeout", timedOut: true, killed: true });
+    const ranMs = outcome.stoppedAt.getTime() - outcome.startedAt.getTime();
+    expect(ranMs).toBeLessThan(60_000);
+  });
+
+  it("launches anew what was created and never started", async () => {
+    const runtime = newRuntime();
+    const { request } = scriptedRequest(["host"], { connected: true });
+    const { action } = request;
+    await dockerCli(
+      "create",
+      ...["--name", launchName(action), "--label", `pbnj-worker.worker=${worker}`],
+      ...["--label", `pbnj-worker.workflow=${action.workflowId}`],
+      ...[
+        "--label",
+        `pbnj-worker.action=${action.actionId}`,
+        "--label",
+        `pbnj-worker.agent=${action.agentId}`,
+      ],
+      ...[scriptedImage, "exit:9"],
+    );
+
+    const ended = await runtime.run(request, never);
+    await ended.remove(never);
+    await runtime.close();
+
+    expect(ended.outcome).toMatchObject({ ok: true, message: "reached bmc.example" });
+  });
+
+  it("does not touch a container of that name that is not its own", async () => {
+    const runtime = newRuntime();
+    const { request } = scriptedRequest([]);
+    const name = launchName(request.action);
+    await dockerCli("create", "--name", name, scriptedImage);
+
+    const ended = await runtime.run(request, never);
+    await ended.remove(never);
+    const left = await containers(`name=${name}`);
+    await removeContainers(name);
+    await runtime.close();
+
+    expect(ended.outcome).toMatchObject({ ok: false, class: "state" });
+    expect(ended.outcome.message).toContain(name);
+    expect(left).toHaveLength(1);
+  });
+
+  it("leaves no container when the start fails, and says why", async () => {
+    const runtime = newRuntime();
+    const { request } = scriptedRequest([], {
+      action: { networkNamespace: "container:no-such-container-for-test" },
+    });
+
+    const ended = await runtime.run(request, never);
+    const left = await containers(`name=${launchName(request.action)}`);
+    await runtime.close();
+
+    expect(ended.outcome).toMatchObject({ ok: false });
+    expect(ended.outcome.message).toContain("no-such-container-for-test");
+    expect(left).toEqual([]);
+  });
+
+  it("names running out of memory as such", async () => {
+    const runtime = newRuntime({ container: { worker, memoryBytes: 96 * 1024 * 1024 } });
+
+    const ended = await runtime.run(scriptedRequest(["memory:400", "sleep:60000"]).request, never);
+    await ended.remove(never);
+    await runtime.close();
+
+    expect(ended.outcome).toMatchObject({ ok: false, class: "internal", killed: true, exitCode: 137 });
+    expect(ended.outcome.message).toMatch(/^killed, out of memory/);
+  });
+
+  it("fails with the reason when an image is not there and cannot be pulled", async () => {
+    const runtime = newRuntime();
+    const image = "127.0.0.1:1/pbnj/power-off:v1";
+
+    const { outcome } = await runtime.run(scriptedRequest([], { action: { image } }).request, never);
+    await runtime.close();
+
+    expect(outcome).toMatchObject({ ok: false, class: "unreachable" });
+    expect(outcome.message).toContain(`the image ${image} could not be pulled`);
+    expect(outcome.message).toContain("connection refused");
+  });
+
+  it("uses the image that is there when the registry does not answer", async () => {
+    const runtime = newRuntime({ pullPolicy: "always" });
+    const image = "127.0.0.1:1/pbnj/scripted:v1";
+    await dockerCli("tag", scriptedImage, image);
+
+    const { request } = scriptedRequest([resultStep({})], { action: { image } });
+    const ended = await runtime.run(request, never);
+    await ended.remove(never);
+    await dockerCli("rmi", image);
+    await runtime.close();
+
+    expect(ended.outcome).toMatchObject({ ok: true, message: "done" });
+  });
+});
+
+describe("the docker runtime without an engine", () => {
+  it("names the socket that is missing, and lives on", async () => {
+    const runtime = newRuntime({ socketPath: "/nonexistent/engine.sock" });
+
+    const ended = await runtime.run(scriptedRequest([]).request, never);
+    await ended.remove(never);
+    await runtime.close();
+
+    expect(ended.outcome).toMatchObject({
+      ok: false,
+      class: "unreachable",
+      message: "no container engine: /nonexistent/engine.sock does not exist",
+    });
+  });
+});

@@ -1,0 +1,155 @@
+import { mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { stringify } from "yaml";
+import { SimulatedMachine } from "../../../../simulators/machine.ts";
+import { type RedfishBmc, startRedfishBmc } from "../../../../simulators/redfish/bmc.ts";
+import { WorkerProgram } from "../../../../support/worker-program.ts";
+
+let folder = "";
+let bmc: RedfishBmc;
+beforeEach(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), "pbnj-permitted-")));
+  await mkdir(join(folder, "allowed"));
+  await mkdir(join(folder, "elsewhere"));
+  bmc = await startRedfishBmc({ machines: [new SimulatedMachine()], tls: "http" });
+  await writeFile(join(folder, "bmc-password"), bmc.password);
+  await writeYaml("policy.yaml", { volumes: [{ path: join(folder, "allowed"), access: "rw" }] });
+  const credentials = { username: bmc.username, passwordFile: "bmc-password" };
+  const redfish = { port: bmc.port, scheme: "http" };
+  await writeYaml("inventory.yaml", {
+    machines: [{ name: "m1", host: bmc.host, providers: ["redfish"], redfish, credentials }],
+  });
+});
+afterEach(async () => {
+  await bmc.close();
+  await rm(folder, { recursive: true });
+});
+
+async function writeYaml(name: string, value: unknown): Promise<string> {
+  const path = join(folder, name);
+  await writeFile(path, stringify(value));
+  return path;
+}
+
+/** One action on the machine, through a worker with a policy that allows the folder `allowed`. */
+async function run(image: string, asked: Readonly<Record<string, unknown>>) {
+  const action = { name: "only", image: `registry.example/${image}:v1`, timeout: 60, ...asked };
+  const task = { name: "task", worker: "pbnj-m1", actions: [action] };
+  const template = { version: "0.1", name: "files", global_timeout: 60, tasks: [task] };
+  await using program = new WorkerProgram([
+    ...["run", await writeYaml("template.yaml", template), "--log-level", "warn"],
+    ...["--inventory", join(folder, "inventory.yaml"), "--policy", join(folder, "policy.yaml")],
+  ]);
+  const { code } = await program.ended;
+  return { code, stdout: program.stdout };
+}
+
+it("an action writes the password it makes to an allowed file that a flag names", async () => {
+  const file = join(folder, "allowed/password");
+  const environment = { USER_NAME: "deploy", ROLE: "operator" };
+
+  const { code, stdout } = await run("create-user", {
+    environment,
+    command: ["--password-generate", "--password-generate-file", file],
+    volumes: [`${join(folder, "allowed")}:${join(folder, "allowed")}`],
+  });
+
+  expect(stdout).toMatch(/success in .*user deploy created as operator/);
+  expect(code).toBe(0);
+  expect(bmc.accounts.accepts("deploy", (await readFile(file, "utf8")).trim())).toBe(true);
+});
+
+it("an action reads a password from an allowed file", async () => {
+  const file = join(folder, "allowed/password");
+  await writeFile(file, "chosen-password\n");
+
+  const { stdout } = await run("create-user", {
+    environment: { USER_NAME: "deploy", ROLE: "readonly", PASSWORD_FILE: file },
+  });
+
+  expect(stdout).toMatch(/success/);
+  expect(bmc.accounts.accepts("deploy", "chosen-password")).toBe(true);
+});
+
+it("an action writes its result to an allowed file", async () => {
+  const file = join(folder, "allowed/result.json");
+
+  const { code } = await run("power-status", { environment: { RESULT_FILE: file } });
+
+  expect(code).toBe(0);
+  expect(JSON.parse(await readFile(file, "utf8"))).toMatchObject({ action: "power-status", ok: true });
+});
+
+it("an action writes its result to no link that was put where it writes first", async () => {
+  const file = join(folder, "allowed/result.json");
+  const other = join(folder, "elsewhere/other");
+  await writeFile(other, "kept");
+  await symlink(other, `${file}.part`);
+
+  const { code } = await run("power-status", { environment: { RESULT_FILE: file } });
+
+  expect(code).toBe(0);
+  expect(await readFile(other, "utf8")).toBe("kept");
+  expect(JSON.parse(await readFile(file, "utf8"))).toMatchObject({ ok: true });
+});
+
+it("an action takes no password from a link that was put where it keeps a new one", async () => {
+  const file = join(folder, "allowed/password");
+  const other = join(folder, "elsewhere/other");
+  await writeFile(other, "other-secret");
+  await symlink(other, `${file}.new`);
+  const environment = { USER_NAME: "deploy", ROLE: "operator", PASSWORD_GENERATE: "true" };
+
+  const { code, stdout } = await run("create-user", {
+    environment: { ...environment, PASSWORD_GENERATE_FILE: file },
+  });
+
+  expect(code).toBe(2);
+  expect(stdout).toContain(`${file}.new is there and is not a file`);
+  expect(await readFile(other, "utf8")).toBe("other-secret");
+  expect(bmc.accounts.find("deploy")).toBeUndefined();
+});
+
+it.each([
+  ["elsewhere/x", "no volume may be mounted from there"],
+  ["allowed/link/x", "a link leads out of the folder"],
+  ["allowed/dangling", "it is a link that leads nowhere"],
+])("nothing is sent for an action that names the file %s", async (path, reason) => {
+  await symlink(join(folder, "elsewhere"), join(folder, "allowed/link"));
+  await symlink(join(folder, "elsewhere/new"), join(folder, "allowed/dangling"));
+  const file = join(folder, path);
+
+  const byVariable = await run("power-status", { environment: { RESULT_FILE: file } });
+  const byFlag = await run("power-status", { command: [`--result-file=${file}`] });
+
+  expect(byVariable.code).toBe(2);
+  expect(byVariable.stdout).toContain(
+    `(usage): policy volumes: RESULT_FILE ${file} is not allowed: ${reason}`,
+  );
+  expect(byFlag.stdout).toContain(`policy volumes: --result-file ${file} is not allowed: ${reason}`);
+  expect(await readdir(join(folder, "elsewhere"))).toEqual([]);
+  expect(bmc.requests).toEqual([]);
+});
+
+it.each([
+  [{ environment: { BMC_CONNECTION_FILE: "ALLOWED/x" } }, "BMC_CONNECTION_FILE"],
+  [{ environment: { BMC_PASSWORD_FILE: "ALLOWED/x" } }, "BMC_PASSWORD_FILE"],
+  [{ command: ["--ipmitool-program", "ALLOWED/x"] }, "IPMITOOL_PROGRAM"],
+  [{ environment: { NODE_OPTIONS: "--require=ALLOWED/x" } }, "NODE_OPTIONS"],
+])(
+  "what loads code or replaces the connection is refused in an allowed folder, too: %j",
+  async (asked, name) => {
+    const moved: Record<string, unknown> = JSON.parse(
+      JSON.stringify(asked).replaceAll("ALLOWED", join(folder, "allowed")),
+    );
+
+    const { code, stdout } = await run("power-status", moved);
+
+    expect(code).not.toBe(0);
+    expect(stdout).toMatch(/failed/);
+    expect(stdout).toContain(name);
+    expect(bmc.requests).toEqual([]);
+  },
+);

@@ -1,0 +1,79 @@
+import { describe, expect, test } from "vitest";
+import { WorkerProgram } from "../../support/worker-program.ts";
+import { crashLab, type Step, steps } from "./crash-lab.ts";
+
+const PASSWORD = "calvin";
+const softOff: Step = { name: "power-off", environment: { MODE: "soft" } };
+
+describe.concurrent("pbnj-worker start", () => {
+  test("runs a workflow, and writes the password to no log and no report, in success and in failure", async () => {
+    await using lab = await crashLab();
+    const worker = lab.start();
+    const good = lab.submit(steps);
+    await lab.server.until(() => good.state === "SUCCESS");
+    lab.bmc.fail({ kind: "refuse", status: 500, times: 50 });
+    lab.server.board.delete(good);
+    const bad = lab.submit([softOff]);
+    await lab.server.until(() => bad.state === "FAILED");
+
+    const everything = [worker.stdout, worker.stderr, JSON.stringify(lab.server.reports)].join("\n");
+
+    expect(everything).toMatch(/power-off/);
+    expect(everything).not.toContain(PASSWORD);
+    expect(everything).not.toContain(Buffer.from(`admin:${PASSWORD}`).toString("base64"));
+    worker.kill("SIGTERM");
+    expect(await worker.ended).toEqual({ code: 0, signal: null });
+  });
+
+  test("cancels the running action at the second signal, reports that and exits with its code", async () => {
+    await using lab = await crashLab({ machine: { softOffMs: "never" } });
+    const worker = lab.start();
+    const workflow = lab.submit([softOff]);
+    await worker.untilLogged("action started");
+
+    worker.kill("SIGINT");
+    await worker.untilLogged("stopping: draining running actions");
+    worker.kill("SIGINT");
+    const { code } = await worker.ended;
+
+    expect(code).toBe(130);
+    expect(workflow.state).toBe("FAILED");
+    expect(workflow.tasks[0]?.actions[0]?.message).toMatch(/\(cancelled.*cancelled by the worker/);
+    expect(lab.machine.count("off")).toBe(0);
+  });
+
+  test("exits with 143 when the running action outlasts the grace period", async () => {
+    await using lab = await crashLab({
+      machine: { softOffMs: "never" },
+      argv: ["--shutdown-grace", "500ms"],
+    });
+    const worker = lab.start();
+    const workflow = lab.submit([softOff]);
+    await worker.untilLogged("action started");
+
+    worker.kill("SIGTERM");
+    const { code } = await worker.ended;
+
+    expect(code).toBe(143);
+    expect(workflow.state).toBe("FAILED");
+  });
+
+  test("names every problem of its configuration, exits with 2 and starts nothing", async () => {
+    await using program = new WorkerProgram([
+      ...["start", "--runtime", "dokcer", "--grpc-sever", "x", "--stop-grace", "1d"],
+    ]);
+
+    const { code } = await program.ended;
+
+    expect(code).toBe(2);
+    expect(program.stdout).toBe("");
+    for (const problem of [
+      /unknown flag --grpc-sever, did you mean --grpc-server/,
+      /--runtime: .*did you mean docker/,
+      /--stop-grace/,
+      /--grpc-server: is missing/,
+    ]) {
+      expect(program.stderr).toMatch(problem);
+    }
+  });
+});

@@ -1,0 +1,286 @@
+import { chmod, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Agent, request } from "undici";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { definitions } from "../../../worker/observe/metrics/definitions.ts";
+import { createCertificate } from "../../support/certificate.ts";
+import { WorkerProgram } from "../../support/worker-program.ts";
+import { type FleetOptions, openRack } from "../../worker/fleet-lab.ts";
+import { RawClient } from "../../worker/observe/http/raw-client.ts";
+import { readPrometheusText } from "../../worker/observe/metrics/exposition-reader.ts";
+import { StreamReader } from "../../worker/observe/status/status-lab.ts";
+import { crashLab } from "./crash-lab.ts";
+
+const SERVING = "serving the status page, metrics and health";
+const ANY_PORT = ["--http-address", "127.0.0.1:0"];
+
+async function pagesOf(program: WorkerProgram) {
+  const url = z.string().parse((await program.untilLogged(SERVING))["address"]);
+  const status = async (path: string) => (await fetch(`${url}${path}`)).status;
+  return {
+    url,
+    status,
+    json: async (path: string) => (await fetch(`${url}${path}`)).json(),
+    async metrics() {
+      const text = await (await fetch(`${url}/metrics`)).text();
+      const families = readPrometheusText(text);
+      return {
+        text,
+        names: [...families.keys()],
+        /** Every sample of the metric, by its labels. */
+        of: (name: string) =>
+          (families.get(name)?.samples ?? []).map(({ labels, value }) => ({ ...labels, value })),
+      };
+    },
+  };
+}
+
+/** A rack, and a program that serves it. */
+async function rackLab(options: FleetOptions) {
+  const rack = await openRack(options);
+  const program = new WorkerProgram([
+    ...rack.argv.slice(0, 1),
+    "--runtime",
+    "in-process",
+    ...rack.argv.slice(1),
+  ]);
+  return {
+    ...rack,
+    program,
+    async [Symbol.asyncDispose]() {
+      await program[Symbol.asyncDispose]();
+      await rack[Symbol.asyncDispose]();
+    },
+  };
+}
+
+describe("a worker that runs", () => {
+  test("exports what it does, and is alive and ready", { timeout: 60_000 }, async () => {
+    await using lab = await rackLab({
+      machines: { one: {}, two: {} },
+      argv: [...ANY_PORT, "--runtime", "process"],
+    });
+    const pages = await pagesOf(lab.program);
+    const good = lab.submit("pbnj-one", { name: "power-off", environment: { MODE: "hard" } });
+    const bad = lab.submit("pbnj-two", { name: "power-off", environment: { MODE: "sideways" } });
+    await lab.server.until(() => good.state === "SUCCESS" && bad.state === "FAILED");
+    await expect
+      .poll(async () => (await pages.metrics()).of("pbnj_actions_unreported"))
+      .toEqual([{ value: 0 }]);
+
+    const metrics = await pages.metrics();
+
+    expect(metrics.names).toEqual(Object.values(definitions).map(({ name }) => name));
+    expect(metrics.of("pbnj_tasks_total")).toEqual(
+      expect.arrayContaining([
+        { action: "power-off", provider: "redfish", class: "none", value: 1 },
+        { action: "power-off", provider: "none", class: "usage", value: 1 },
+      ]),
+    );
+    expect(metrics.of("pbnj_launches_total")).toEqual([{ runtime: "process", value: 2 }]);
+    expect(metrics.of("pbnj_bmc_round_trips_total")).toEqual([
+      { provider: "redfish", value: expect.toSatisfy((count: number) => count >= 3 && count < 30) },
+    ]);
+    expect(metrics.of("pbnj_lanes").reduce((sum, { value }) => sum + value, 0)).toBe(2);
+    expect(metrics.of("pbnj_machines")).toEqual([{ value: 2 }]);
+    expect(metrics.of("pbnj_tink_server_connected")).toEqual([{ value: 1 }]);
+    expect(metrics.of("pbnj_final_reports_total")).toContainEqual({ delivery: "acknowledged", value: 2 });
+    expect(metrics.of("pbnj_journal_operations_total")).toContainEqual({
+      step: "write",
+      result: "failed",
+      value: 0,
+    });
+    expect(metrics.of("pbnj_check_passing").map(({ value }) => value)).toEqual([1, 1, 1, 1]);
+    expect(await pages.status("/healthz")).toBe(200);
+    expect(await pages.json("/readyz")).toMatchObject({ ok: true });
+  });
+
+  test("is alive and no longer ready when the tink server is gone", { timeout: 90_000 }, async () => {
+    await using lab = await rackLab({
+      machines: { one: {} },
+      argv: [...ANY_PORT, "--backoff-max-interval", "1s"],
+    });
+    const pages = await pagesOf(lab.program);
+    await expect.poll(() => pages.status("/readyz"), { timeout: 15_000 }).toBe(200);
+
+    await lab.server.close();
+    await expect.poll(() => pages.status("/readyz"), { timeout: 60_000, interval: 250 }).toBe(503);
+
+    expect(await pages.json("/readyz")).toMatchObject({
+      ok: false,
+      checks: [
+        {
+          name: "tink_server",
+          ok: false,
+          reason: expect.stringMatching(/^polls have failed for .*Unavailable/),
+        },
+        { name: "runtime", ok: true },
+        { name: "state_directory", ok: true },
+      ],
+    });
+    expect(await pages.status("/healthz")).toBe(200);
+    await expect
+      .poll(async () => (await pages.metrics()).of("pbnj_lanes"), { timeout: 15_000 })
+      .toContainEqual({ state: "failing", value: 1 });
+  });
+
+  test("is not ready where its engine is away, and alive", async () => {
+    await using lab = await rackLab({
+      machines: { one: {} },
+      argv: [
+        ...ANY_PORT,
+        ...["--runtime", "docker", "--docker-socket", "/nonexistent/docker.sock", "--unsafe-any-image"],
+      ],
+    });
+    const pages = await pagesOf(lab.program);
+
+    const readiness = await pages.json("/readyz");
+
+    expect(readiness).toMatchObject({
+      ok: false,
+      checks: expect.arrayContaining([
+        { name: "runtime", ok: false, reason: expect.stringContaining("/nonexistent/docker.sock") },
+      ]),
+    });
+    expect(await pages.status("/healthz")).toBe(200);
+  });
+
+  test("goes on with its work, and answers probes, under a flood of clients that mean harm", async () => {
+    await using lab = await rackLab({ machines: { one: {} }, argv: ANY_PORT });
+    const pages = await pagesOf(lab.program);
+    const { hostname: host, port } = new URL(pages.url);
+    const flood = (text: string) => async () => {
+      const client = await RawClient.open({ host, port: Number(port) });
+      client.say(text);
+      return client;
+    };
+    const halves = Array.from({ length: 200 }, flood("GET /metrics HTTP/1.1\r\nHost: localhost\r\nX-Slow: "));
+    const pipelines = Array.from(
+      { length: 20 },
+      flood("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(200)),
+    );
+    const noise = Array.from({ length: 20 }, flood("\x00\xff".repeat(10_000)));
+
+    const clients = await Promise.all([...halves, ...pipelines, ...noise]);
+    const workflow = lab.submit("pbnj-one", { name: "power-off", environment: { MODE: "hard" } });
+    await lab.server.until(() => workflow.state === "SUCCESS");
+
+    expect(await pages.status("/healthz")).toBe(200);
+    expect(await pages.status("/readyz")).toBe(200);
+    expect((await pages.metrics()).of("process_open_fds")[0]?.value).toBeLessThan(250);
+    for (const client of clients) await client[Symbol.asyncDispose]();
+  });
+
+  test("stops at once, whoever still reads its pages", async () => {
+    await using lab = await rackLab({ machines: { one: {} }, argv: ANY_PORT });
+    const pages = await pagesOf(lab.program);
+    await lab.program.untilLogged("worker started");
+    await pages.metrics();
+
+    lab.program.kill("SIGTERM");
+
+    expect(await lab.program.ended).toEqual({ code: 0, signal: null });
+    await expect(fetch(pages.url)).rejects.toThrow("fetch failed");
+  });
+});
+
+describe("a worker whose address is taken", () => {
+  test("ends with one line and exit code 75 where it was asked for", async () => {
+    await using first = await rackLab({ machines: { one: {} }, argv: ANY_PORT });
+    const { host } = new URL((await pagesOf(first.program)).url);
+
+    await using second = new WorkerProgram([
+      ...["start", "--grpc-server", "127.0.0.1:1", "--agent-id", "a", "--http-address", host],
+    ]);
+
+    expect(await second.ended).toEqual({ code: 75, signal: null });
+    expect(second.stderr).toBe(
+      `pbnj-worker start: cannot listen on ${host} (http-address): it is in use, by another worker or program\n`,
+    );
+  });
+});
+
+describe("a worker on an address that others can reach", () => {
+  test("does not start without authentication, and says how to add it", async () => {
+    await using worker = new WorkerProgram([
+      ...["start", "--grpc-server", "127.0.0.1:1", "--agent-id", "a", "--http-address", "0.0.0.0:0"],
+    ]);
+
+    expect(await worker.ended).toEqual({ code: 2, signal: null });
+    expect(worker.stderr).toContain("Fix: set --http-token-file or --http-client-ca-file");
+  });
+
+  test("serves probes to all and pages to those with the token of now, over TLS", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "pbnj-http-"));
+    const [tokenFile, certFile, keyFile] = ["token", "tls.crt", "tls.key"].map((name) => join(folder, name));
+    const { cert, key } = createCertificate({ commonName: "worker", altNames: ["127.0.0.1"] });
+    const [first, second] = ["first-0123456789", "second-0123456789"];
+    for (const [file, text] of [
+      [tokenFile, first],
+      [certFile, cert],
+      [keyFile, key],
+    ]) {
+      await writeFile(file ?? "", text ?? "", { mode: file === tokenFile ? 0o644 : 0o600 });
+    }
+    await chmod(folder, 0o755);
+    await using lab = await rackLab({
+      machines: { one: {} },
+      argv: [
+        ...["--http-address", "0.0.0.0:0", "--http-token-file", tokenFile ?? ""],
+        ...["--http-cert-file", certFile ?? "", "--http-key-file", keyFile ?? ""],
+      ],
+    });
+    const address = z.string().parse((await lab.program.untilLogged(SERVING))["address"]);
+    const url = address.replace("0.0.0.0", "127.0.0.1");
+    const dispatcher = new Agent({ connect: { ca: cert } });
+    const status = async (path: string, token = "") =>
+      (await request(`${url}${path}`, { dispatcher, headers: { authorization: `Bearer ${token}` } }))
+        .statusCode;
+
+    expect(await status("/healthz")).toBe(200);
+    expect([await status("/metrics"), await status("/status.json")]).toEqual([401, 401]);
+    expect([await status("/metrics", first), await status("/", first)]).toEqual([200, 200]);
+    await lab.program.untilLogged("secret file is readable by every user of this host", { file: tokenFile });
+
+    await writeFile(`${tokenFile}.new`, second);
+    await rename(`${tokenFile}.new`, tokenFile ?? "");
+
+    await lab.program.untilLogged("http-token-file reloaded");
+    expect([await status("/", first), await status("/", second)]).toEqual([401, 200]);
+    expect(lab.program.stderr).not.toContain(second);
+    await dispatcher.destroy();
+    await rm(folder, { recursive: true });
+  });
+});
+
+describe("a worker that is told to serve nothing", () => {
+  test("serves nothing", async () => {
+    await using lab = await rackLab({ machines: { one: {} } });
+
+    await lab.program.untilLogged("worker started");
+
+    expect(lab.program.log.map(({ msg }) => msg)).not.toContain(SERVING);
+  });
+});
+
+test("the status page has an action that an earlier worker started, with the time since then", {
+  timeout: 60_000,
+}, async () => {
+  await using lab = await crashLab({ machine: { softOffMs: "never" }, argv: ANY_PORT });
+  const first = lab.start();
+  const commanded = new Promise<void>((resolve) => lab.machine.once("command", () => resolve()));
+  lab.submit([{ name: "power-off", environment: { MODE: "soft" } }]);
+  await commanded;
+  first.kill("SIGKILL");
+  await first.ended;
+
+  const { address } = await lab.start().untilLogged(SERVING);
+  await using reader = new StreamReader(`${address}/events?of=%2F`);
+  const said = (section: string) =>
+    reader.updates.flatMap((update) => Object.values(update[section]?.rows ?? {})).join("\n");
+  await reader.until(() => said("running").includes("adopted"));
+
+  expect(said("machines")).toContain("power-off");
+});

@@ -1,0 +1,322 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { SimulatedMachine, type SimulatedMachineOptions } from "../../simulators/machine.ts";
+import { type RedfishBmcOptions, startRedfishBmc } from "../../simulators/redfish/bmc.ts";
+import { startTinkServer, type TinkServerOptions } from "../../simulators/tink/server.ts";
+import { standingWorker } from "../../support/standing-worker.ts";
+import { type Step, template } from "../fleet-lab.ts";
+
+const CANARY = "canary-4f1e9";
+
+let folder = "";
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "pbnj-start-"));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+/** A tink server, machines behind Redfish BMCs, and the worker that serves them. */
+async function standing(options: {
+  readonly machines?: Readonly<Record<string, SimulatedMachineOptions>>;
+  readonly bmc?: RedfishBmcOptions;
+  readonly server?: TinkServerOptions;
+  readonly argv?: readonly string[];
+}) {
+  const server = await startTinkServer({ holdMs: 2_000, ...options.server });
+  const directory = await mkdtemp(join(folder, "lab-"));
+  const passwordFile = join(directory, "password");
+  await writeFile(passwordFile, `${CANARY}\n`);
+  const labs = await Promise.all(
+    Object.entries(options.machines ?? { "node-01": {} }).map(async ([name, machineOptions]) => {
+      // On at once where a test needs no wait: an action looks again after half a second only.
+      const machine = new SimulatedMachine({ name, powerOnMs: 0, ...machineOptions });
+      const bmc = await startRedfishBmc({
+        machines: [machine],
+        tls: "http",
+        password: CANARY,
+        ...options.bmc,
+      });
+      return { name, machine, bmc };
+    }),
+  );
+  const inventory = {
+    defaults: { credentials: { username: "admin", passwordFile }, providers: ["redfish"] },
+    machines: labs.map(({ name, bmc }) => ({
+      name,
+      host: "127.0.0.1",
+      redfish: { port: bmc.port, scheme: "http" },
+    })),
+  };
+  const inventoryFile = join(directory, "inventory.yaml");
+  await writeFile(inventoryFile, JSON.stringify(inventory));
+  const worker = await standingWorker([
+    ...["--grpc-server", server.address, "--inventory", inventoryFile, "--backoff-max-interval", "300ms"],
+    ...["--stop-grace", "2s", ...(options.argv ?? [])],
+  ]);
+  const first = labs[0];
+  if (!first) throw new Error("a lab has a machine");
+  return {
+    server,
+    worker,
+    passwordFile,
+    machines: labs.map(({ machine }) => machine),
+    machine: first.machine,
+    bmc: first.bmc,
+    async [Symbol.asyncDispose]() {
+      await worker[Symbol.asyncDispose]();
+      await server.close();
+      for (const { bmc } of labs) await bmc.close();
+    },
+  };
+}
+
+const reprovision: readonly Step[] = [
+  { name: "power-off", environment: { MODE: "hard" } },
+  { name: "set-pxe-once" },
+  { name: "power-on" },
+];
+
+describe("a workflow", () => {
+  test("runs end to end and its status messages carry the actions' own reasons", async () => {
+    await using lab = await standing({});
+
+    const workflow = lab.server.submit({ template: template("pbnj-node-01", reprovision) });
+    await lab.server.until(() => workflow.state === "SUCCESS");
+
+    expect(workflow.tasks[0]?.actions.map(({ message }) => message)).toEqual([
+      expect.stringMatching(/^off after \d+\.\d s \(forced\) via redfish$/),
+      "boot pxe once (uefi) via redfish",
+      expect.stringMatching(/^on after \d+\.\d s via redfish$/),
+    ]);
+    expect(lab.machine.commands.map(({ action }) => action)).toEqual(["off", "on"]);
+    expect(lab.machine.lastBoot).toMatchObject({ device: "pxe", overridden: true });
+  });
+
+  test("reports RUNNING with the real start before, and the duration after", async () => {
+    await using lab = await standing({});
+    const before = Date.now();
+
+    const workflow = lab.server.submit({ template: template("pbnj-node-01", [{ name: "power-status" }]) });
+    await lab.server.until(() => workflow.state === "SUCCESS");
+
+    expect(lab.server.reports.map(({ state }) => state)).toEqual(["RUNNING", "SUCCESS"]);
+    const [running, success] = lab.server.reports;
+    expect(running?.startedAt?.getTime()).toBeGreaterThanOrEqual(before);
+    expect(success?.startedAt).toEqual(running?.startedAt);
+    expect(success?.duration).toMatch(/^\d+(\.\d+)?s$/);
+  });
+
+  test("of each machine runs at once over one connection", async () => {
+    const names = ["node-01", "node-02", "node-03", "node-04"];
+    await using lab = await standing({ machines: Object.fromEntries(names.map((name) => [name, {}])) });
+
+    const workflows = names.map((name) =>
+      lab.server.submit({ template: template(`pbnj-${name}`, reprovision) }),
+    );
+    await lab.server.until(() => workflows.every(({ state }) => state === "SUCCESS"));
+
+    expect(lab.machines.map((machine) => machine.count("on"))).toEqual([1, 1, 1, 1]);
+    expect(lab.server.connections.accepted).toBe(1);
+  });
+
+  test("on one agent ID for any machine names it with MACHINE", async () => {
+    await using lab = await standing({ argv: ["--agent-id", "pbnj"] });
+
+    const steps = [{ name: "power-status", environment: { MACHINE: "node-01" } }];
+    const workflow = lab.server.submit({ template: template("pbnj", steps) });
+    await lab.server.until(() => workflow.state === "SUCCESS");
+
+    expect(workflow.tasks[0]?.actions[0]?.message).toBe("on via redfish");
+  });
+
+  test("two on one machine through different agent IDs take turns", async () => {
+    await using lab = await standing({
+      machines: { "node-01": { power: "on", powerOffMs: 300 } },
+      argv: ["--agent-id", "other"],
+    });
+
+    const off = { name: "power-off", environment: { MODE: "hard", MACHINE: "node-01" } };
+    const workflows = ["pbnj-node-01", "other"].map((worker) =>
+      lab.server.submit({ template: template(worker, [off]) }),
+    );
+    await lab.server.until(() => workflows.every(({ state }) => state === "SUCCESS"));
+
+    expect(lab.machine.count("off")).toBe(1);
+    const [first, second] = workflows
+      .map(({ tasks }) => tasks[0]?.actions[0])
+      .toSorted((a, b) => (a?.startedAt?.getTime() ?? 0) - (b?.startedAt?.getTime() ?? 0));
+    expect(second?.startedAt?.getTime()).toBeGreaterThanOrEqual((first?.stoppedAt?.getTime() ?? 0) - 5);
+    expect(second?.message).toBe("already off via redfish");
+  });
+});
+
+describe("an action fails with its reason, and the worker lives", () => {
+  const cases: readonly (readonly [string, Step, RegExp, string])[] = [
+    [
+      "unknown machine",
+      { name: "power-on", environment: { MACHINE: "node-1" } },
+      /MACHINE is node-1, which the inventory does not have/,
+      "other",
+    ],
+    ["unknown image", { name: "power-on", image: "registry.example/strange:v1" }, /strange/, "pbnj-node-01"],
+    [
+      "bad input",
+      { name: "power-off", environment: { MODE: "gently" } },
+      /\(usage, exit 2\): .*MODE "gently" is not one of/,
+      "pbnj-node-01",
+    ],
+    [
+      "own connection beside the machine's",
+      { name: "power-on", environment: { BMC_HOST: "192.0.2.1" } },
+      /brings BMC_HOST/,
+      "pbnj-node-01",
+    ],
+  ];
+
+  test.each(cases)("%s", async (_, step, reason, worker) => {
+    await using lab = await standing({ argv: ["--agent-id", "other"] });
+
+    const workflow = lab.server.submit({ template: template(worker, [step]) });
+    await lab.server.until(() => workflow.state === "FAILED");
+    const next = lab.server.submit({ template: template("pbnj-node-01", [{ name: "power-status" }]) });
+    // The server looks at the first workflow of an agent ID only; a person would delete the failed one.
+    lab.server.board.delete(workflow);
+    await lab.server.until(() => next.state === "SUCCESS");
+
+    expect(workflow.tasks[0]?.actions[0]?.message).toMatch(reason);
+    expect(lab.machine.commands).toEqual([]);
+  });
+
+  test("missing secret file", async () => {
+    await using lab = await standing({});
+    await rm(lab.passwordFile);
+
+    const workflow = lab.server.submit({ template: template("pbnj-node-01", [{ name: "power-on" }]) });
+    await lab.server.until(() => workflow.state === "FAILED");
+
+    expect(workflow.tasks[0]?.actions[0]?.message).toMatch(/\(usage\): .*node-01.*password.*does not exist/);
+    expect(lab.bmc.log).toEqual([]);
+  });
+
+  test("refused password, tried once, and a rotated one works without a restart", async () => {
+    await using lab = await standing({});
+    await writeFile(lab.passwordFile, "wrong");
+
+    const workflow = lab.server.submit({ template: template("pbnj-node-01", [{ name: "power-on" }]) });
+    await lab.server.until(() => workflow.state === "FAILED");
+    const refused = lab.bmc.refusedCredentials;
+    await writeFile(lab.passwordFile, CANARY);
+    lab.server.board.delete(workflow);
+    const next = lab.server.submit({ template: template("pbnj-node-01", [{ name: "power-status" }]) });
+    await lab.server.until(() => next.state === "SUCCESS");
+
+    expect(refused).toBe(1);
+    expect(workflow.tasks[0]?.actions[0]?.message).toMatch(/^power-on node-01 failed \(auth, exit 10\): /);
+  });
+
+  test("out of time: TIMEOUT with the machine's action stopped", async () => {
+    await using lab = await standing({ machines: { "node-01": { power: "on", softOffMs: "never" } } });
+
+    const steps = [{ name: "power-off", environment: { MODE: "soft" }, timeout: 1 }];
+    const workflow = lab.server.submit({ template: template("pbnj-node-01", steps) });
+    await lab.server.until(() => workflow.state === "TIMEOUT");
+
+    expect(workflow.tasks[0]?.actions[0]?.message).toMatch(
+      /\(timeout, exit 143\): timed out, stopped after its 1.0 s/,
+    );
+  });
+});
+
+describe("a server that", () => {
+  test("loses an acknowledgement gets the report again, and nothing is done twice", async () => {
+    await using lab = await standing({});
+    lab.server.faults.loseAcknowledgement(2);
+
+    const workflow = lab.server.submit({ template: template("pbnj-node-01", reprovision) });
+    await lab.server.until(() => workflow.state === "SUCCESS");
+
+    expect(lab.machine.commands.map(({ action }) => action)).toEqual(["off", "on"]);
+    expect(lab.server.reports.length).toBeGreaterThan(6);
+  });
+
+  test("goes away in the middle of an action gets its end when it is back", async () => {
+    await using lab = await standing({ machines: { "node-01": { power: "off", powerOnMs: 800 } } });
+    const workflow = lab.server.submit({ template: template("pbnj-node-01", [{ name: "power-on" }]) });
+    await lab.worker.untilLogged("action started");
+
+    await lab.server.stop();
+    await lab.worker.untilLogged("tink server unavailable, retrying");
+    await lab.server.start();
+    await lab.server.until(() => workflow.state === "SUCCESS");
+
+    expect(lab.machine.count("on")).toBe(1);
+  });
+
+  test("goes away while lanes wait is found again by themselves", async () => {
+    await using lab = await standing({});
+    await lab.server.until(() => lab.server.polls.length > 0);
+
+    await lab.server.stop();
+    await lab.worker.untilLogged("tink server unavailable, retrying");
+    await lab.server.start();
+    const workflow = lab.server.submit({ template: template("pbnj-node-01", [{ name: "power-status" }]) });
+    await lab.server.until(() => workflow.state === "SUCCESS");
+
+    expect(workflow.tasks[0]?.actions[0]?.message).toBe("on via redfish");
+  });
+
+  test("refuses a report for good is logged, and the lane goes on", async () => {
+    await using lab = await standing({ machines: { "node-01": { power: "off", powerOnMs: 500 } } });
+    const workflow = lab.server.submit({ template: template("pbnj-node-01", [{ name: "power-on" }]) });
+    await lab.worker.untilLogged("action started");
+
+    lab.server.faults.fail("ReportActionStatus", new ConnectError("action not found", Code.NotFound));
+    await lab.worker.untilLogged("report rejected");
+    lab.server.board.delete(workflow);
+    const next = lab.server.submit({ template: template("pbnj-node-01", [{ name: "power-status" }]) });
+    await lab.server.until(() => next.state === "SUCCESS");
+
+    expect(lab.machine.count("on")).toBe(1);
+  });
+});
+
+describe("a worker that is told to stop", () => {
+  const soft = { name: "power-off", environment: { MODE: "soft" } };
+
+  test("waits for the running action, whose end is reported, and takes no other", async () => {
+    await using lab = await standing({ machines: { "node-01": { power: "off", powerOnMs: 800 } } });
+    const steps = [{ name: "power-on" }, { name: "power-off" }];
+    const workflow = lab.server.submit({ template: template("pbnj-node-01", steps) });
+    await lab.worker.untilLogged("action started");
+
+    lab.worker.stop();
+
+    expect(await lab.worker.ended).toBe("drained");
+    expect(workflow.tasks[0]?.actions.map(({ state }) => state)).toEqual(["SUCCESS", "PENDING"]);
+  });
+
+  test("ends what is still running after the grace period", async () => {
+    await using lab = await standing({
+      machines: { "node-01": { power: "on", softOffMs: "never" } },
+      argv: ["--shutdown-grace", "500ms"],
+    });
+    const workflow = lab.server.submit({ template: template("pbnj-node-01", [soft]) });
+    await lab.worker.untilLogged("action started");
+
+    lab.worker.stop();
+
+    expect(await lab.worker.ended).toBe("cancelled");
+    expect(workflow.state).toBe("FAILED");
+  });
+
+  test("stops at once when it is idle", async () => {
+    await using lab = await standing({ server: { holdMs: 60_000 } });
+    await lab.server.until(() => lab.server.polls.length > 0);
+
+    lab.worker.stop();
+
+    expect(await lab.worker.ended).toBe("drained");
+  });
+});
