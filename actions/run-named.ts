@@ -5,8 +5,7 @@ import { writeText } from "./harness/result/write-text.ts";
 import { main } from "./harness/run/main.ts";
 
 /**
- * The program of the action that `argv` names first, with the rest of `argv`. Ends the process. `program` is what
- * comes before
+ * The program of the action that `argv` names first, with the rest of `argv`. Ends the process. `program` precedes
  * the name on the command line.
  */
 export async function runNamed(program: string, [name = "", ...argv]: readonly string[]): Promise<never> {

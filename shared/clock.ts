@@ -1,8 +1,8 @@
-/** Time as an argument, so that tests decide how it passes. */
+/** Time as an argument, so that tests control it. */
 export interface Clock {
   /** Wall-clock time, milliseconds since the epoch. */
   now(): number;
-  /** A reading that never goes backwards, in milliseconds; only differences mean something. */
+  /** A monotonic reading in milliseconds; only differences are meaningful. */
   monotonicMs(): number;
   /** Resolves after `ms`; rejects with the signal's reason as soon as it aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;

@@ -25,7 +25,7 @@ export class LineSplitter {
     this.#take(this.#decoder.write(chunk));
   }
 
-  /** Gives out what stands after the last line end, if anything. */
+  /** Emits the text after the last line end, if any. */
   end(): void {
     this.#take(this.#decoder.end());
     if (this.#pending !== "" || this.#lost > 0) this.#finishLine();

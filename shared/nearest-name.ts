@@ -1,4 +1,4 @@
-/** Names longer than this are not compared: nobody mistypes so much, and the work grows with the square. */
+/** Names longer than this are not compared: a typo is never that long, and the work grows with the square. */
 const LONGEST_NAME = 128;
 
 /**

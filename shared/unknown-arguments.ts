@@ -1,7 +1,7 @@
 import { suggestion } from "./nearest-name.ts";
 
 /**
- * What is wrong with the arguments that a command line did not understand, given as commander leaves them over.
+ * The problems with unknown arguments, in the form in which commander returns them.
  * What follows an unknown flag is most likely its value and may be a secret, as may any stray word: neither is
  * repeated.
  */

@@ -25,7 +25,7 @@ export default defineAction({
     }),
   },
   run: async ({ providers, tlsFallback, clientFor, input, signal }) => {
-    // In the order of the checks, as what comes first is why the rest fails.
+    // In the order of the checks: the first failure causes the others.
     const required = CHECK_NAMES.filter((name) => name === "login" || input.require.includes(name));
     const options = { clock: systemClock, maxClockSkewMs: input.maxClockSkew, required };
     const checked: ProviderChecks[] = [];

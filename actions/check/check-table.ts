@@ -1,7 +1,7 @@
 import { formatTable } from "../../shared/table.ts";
 import type { CheckRow } from "./check-row.ts";
 
-/** One line per check, grouped by provider, whose name is on the first line of its group. */
+/** One line per check, grouped by provider; the first line of a group has its name. */
 export function checkTable(rows: readonly CheckRow[]): string {
   return formatTable(
     ["provider", "check", "state", "ms", "detail"],

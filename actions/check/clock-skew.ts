@@ -1,7 +1,7 @@
 /** How far a BMC's clock is ahead of this host's, in milliseconds; negative is behind. */
 export interface ClockSkew {
   readonly skewMs: number;
-  /** The truth is at most this far away on either side. */
+  /** The largest error of `skewMs`, in either direction. */
   readonly uncertaintyMs: number;
 }
 
@@ -18,7 +18,7 @@ const UNITS: readonly (readonly [string, number])[] = [
   ["m", 60_000],
 ];
 
-/** The BMC read its clock at some time in between, and most report whole seconds. */
+/** The BMC read its clock between the two times; most BMCs report whole seconds. */
 export function clockSkew({ bmcMs, beforeMs, afterMs }: ClockReading): ClockSkew {
   const halfSecondMs = bmcMs % 1_000 === 0 ? 500 : 0;
   return {

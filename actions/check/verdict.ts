@@ -16,7 +16,7 @@ export async function unmet(
   tlsFallback: boolean,
 ): Promise<BmcError | undefined> {
   const rows = providers.flatMap((checked) => checked.rows);
-  // The check of the certificate is about its last day, and comes after TLS has succeeded.
+  // The check of the certificate is about its expiry, and runs after TLS has succeeded.
   const untrusted = rows.find(
     (row) => row.state === "failed" && row.class === "tls" && row.check !== "certificate",
   );

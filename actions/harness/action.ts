@@ -6,7 +6,7 @@ import type { ActionDescription, InputFields, InputOf } from "./input/input.ts";
 
 export interface ActionContext<Fields extends InputFields> {
   readonly bmc: BmcClient;
-  /** The ways to the BMC that are configured, in order of preference. */
+  /** The configured providers, in order of preference. */
   readonly providers: readonly ProviderName[];
   /** Whether another provider may be used after TLS with one has failed (`tls.fallback`). */
   readonly tlsFallback: boolean;
@@ -16,15 +16,15 @@ export interface ActionContext<Fields extends InputFields> {
    */
   clientFor(provider: ProviderName): BmcClient;
   readonly input: InputOf<Fields>;
-  /** Read, and say what would be sent; send nothing that changes the machine. */
+  /** Read and report what would be sent; change nothing. */
   readonly dryRun: boolean;
   readonly signal: AbortSignal;
   readonly log: Logger;
-  /** Notes how far the action is, which its result says when it is cancelled or its time is over. */
+  /** Records the progress, for the result of an action that is cancelled or times out. */
   progress(report: ActionReport): void;
 }
 
-/** What an action says when it succeeded; failures are thrown as `BmcError`s. */
+/** The report of a success; failures are thrown as `BmcError`s. */
 export interface ActionReport<Data = unknown> {
   /** For people, one line, without the provider: `off after 6.2 s (graceful)`. */
   readonly summary: string;
@@ -34,7 +34,7 @@ export interface ActionReport<Data = unknown> {
   readonly data?: Data;
 }
 
-/** A failure that has something to show all the same, such as what was found or done before it. */
+/** A failure with a report of what was found or done before it. */
 export class ActionFailure extends BmcError {
   readonly report: Omit<ActionReport, "summary">;
 
@@ -49,11 +49,11 @@ export interface Action<Fields extends InputFields = InputFields, Data = unknown
   /** Whether running it a second time leaves the machine as after the first. */
   readonly idempotent: boolean;
   run(context: ActionContext<NoInfer<Fields>>): Promise<ActionReport<Data>>;
-  /** The data for people, where a table says more than a line; see `OUTPUT`. */
+  /** The data as a table, for people; see `OUTPUT`. */
   table?(data: NoInfer<Data>): string;
 }
 
-/** Gives `run` the types of its own input. */
+/** Infers the types of the input of `run`. */
 export function defineAction<const Fields extends InputFields, Data = unknown>(
   action: Action<Fields, Data>,
 ): Action<Fields, Data> {

@@ -2,8 +2,8 @@ import type { Hardware } from "../../shared/bmc/operations/inventory.ts";
 import { gibibytes } from "./sizes.ts";
 
 /**
- * One line: `Contoso 3500 437XR1138R2: 2 processors, 128 GiB memory, 4 disks, 2 NICs`. Parts that
- * the BMC does not report are left out, rather than counted as none.
+ * One line: `Contoso 3500 437XR1138R2: 2 processors, 128 GiB memory, 4 disks, 2 NICs`. Leaves out kinds of
+ * parts that the BMC does not report.
  */
 export function describeHardware({ system, processors, memory, disks, nics }: Hardware): string {
   const named = [system.vendor, system.model, system.serial].filter((part) => part !== undefined).join(" ");
@@ -16,7 +16,7 @@ export function describeHardware({ system, processors, memory, disks, nics }: Ha
   return `${named || "machine"}: ${parts.length > 0 ? parts.join(", ") : "the BMC reports no parts"}`;
 }
 
-/** The sum is a minimum if a module does not report its size. */
+/** The sum is a lower bound if the size of a module is unknown. */
 function describeMemory(modules: Hardware["memory"]): string | undefined {
   const sizes = modules.flatMap(({ bytes }) => (bytes === undefined ? [] : [bytes]));
   if (sizes.length === 0) return count(modules.length, "memory module");

@@ -9,7 +9,7 @@ interface Table {
   readonly numbers?: readonly number[];
 }
 
-/** A table for each kind of part that the BMC reports; a field that it does not report is empty. */
+/** One table per kind of part that the BMC reports; a field that it does not report is empty. */
 export function hardwareTables(hardware: Hardware): string {
   const tables = tablesOf(hardware)
     .map((table) => ({ ...table, rows: table.rows.filter((row) => row.some((cell) => cell !== undefined)) }))

@@ -2,7 +2,7 @@ const GIB = 1024 ** 3;
 const GB = 1_000 ** 3;
 const TB = 1_000 ** 4;
 
-/** Memory comes in powers of two: `32 GiB`. Undefined where nothing is known. */
+/** Memory is sized in powers of two: `32 GiB`. Undefined if the size is unknown. */
 export function gibibytes(bytes: number | undefined): string | undefined {
   return bytes === undefined ? undefined : `${rounded(bytes / GIB)} GiB`;
 }

@@ -6,11 +6,11 @@ import { formatTable } from "../../shared/table.ts";
 export const SEVERITIES = ["ok", "warning", "critical"] as const;
 type Severity = (typeof SEVERITIES)[number];
 
-/** What of a log is listed, and how much there is. */
+/** The listed entries of a log, with counts of all of it. */
 export interface Selection {
   readonly total: number;
   readonly critical: number;
-  /** As severe as was asked for. */
+  /** At least as severe as requested. */
   readonly matching: number;
   /** The newest of those, oldest first. */
   readonly entries: readonly SelEntry[];

@@ -10,7 +10,7 @@ const LARGEST_CHARACTERS = 65_536;
 
 const SHAPE = "must be a list of tasks, or a document whose tasks or spec.tasks is such a list";
 
-/** What a document may be, and where in it the list is. */
+/** The forms of a document, and where each has the list. */
 interface Form {
   readonly listPath: readonly string[];
   readonly schema: z.ZodMiniType<readonly Task[]>;
@@ -45,7 +45,7 @@ const refused: RefusedKeys = {
   operations: "belongs to Rufio's v1alpha2: name the list tasks, with the fields of v1alpha1",
 };
 
-/** Reads a list of tasks, YAML or JSON. Every problem comes with its line after `source`, and its task. */
+/** Reads a list of tasks, YAML or JSON. Every problem names `source`, its line and its task. */
 export function parseTasks(source: string, text: string): Checked<readonly Task[]> {
   if (text.length > LARGEST_CHARACTERS) {
     return { ok: false, problems: [{ source, message: `is longer than ${LARGEST_CHARACTERS} characters` }] };

@@ -33,7 +33,7 @@ export async function performTask(
   }
 }
 
-/** As in Rufio `off` forces, `soft` only asks; a cycle is the BMC's own, and what is off is not reset. */
+/** As in Rufio, `off` forces and `soft` asks; the BMC itself cycles; a machine that is off is not reset. */
 export function powerRequest(verb: PowerVerb, { softTimeoutMs, timeoutMs }: PowerTimeouts): PowerRequest {
   switch (verb) {
     case "on":

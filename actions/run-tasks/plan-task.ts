@@ -7,7 +7,7 @@ import type { PowerState } from "../../shared/contract/vocabulary.ts";
 import { type PowerTimeouts, powerRequest } from "./perform-task.ts";
 import type { Task } from "./task.ts";
 
-/** What a machine is taken to be like; what is absent is as it is now. */
+/** The assumed state of a machine; absent fields are as they are now. */
 export interface Assumed {
   readonly power?: PowerState;
   readonly boot?: BootOverride;
@@ -48,7 +48,7 @@ export async function planTask(
   }
 }
 
-/** What is assumed once a task is done, too. */
+/** The assumed state after a task. */
 export function afterTask(task: Task, assumed: Assumed): Assumed {
   switch (task.kind) {
     case "status":
@@ -66,7 +66,7 @@ export function afterTask(task: Task, assumed: Assumed): Assumed {
   }
 }
 
-/** A machine on which the task has something to do, whatever it is like now. */
+/** A machine on which the task has something to do. */
 export function undone(task: Task): Assumed {
   switch (task.kind) {
     case "status":

@@ -35,7 +35,7 @@ export async function runTasks(
 ): Promise<ActionReport<DoneTasks>> {
   const done: DoneTask[] = [];
   const hasChanged = () => done.some(({ changed }) => changed);
-  // Whether the task in progress has changed anything is unknown.
+  // Whether the running task has changed anything is unknown.
   const soFar = () => ({ ...defined({ changed: hasChanged() || undefined }), data: { tasks: [...done] } });
   await refuseImpossible({ bmc, signal }, tasks, timeouts);
   for (const [index, task] of tasks.entries()) {

@@ -204,13 +204,13 @@ const RpcSecrets = z.pipe(
 
 export const RpcSignature = z.strictObject({
   secrets: z.prefault(RpcSecrets, {}),
-  /** The signature's header; `naming` gives the default. */
+  /** The signature's header; the default depends on `naming`. */
   header: z.optional(HeaderName),
   /** Whether `-256` or `-512` is added to the header's name. */
   algorithmInHeader: z._default(z.boolean(), true),
   /** Whether `sha256=` or `sha512=` goes before the signature. */
   algorithmInValue: z._default(z.boolean(), true),
-  /** Headers whose values are signed after the body, in this order; `naming` gives the default. */
+  /** Headers whose values are signed after the body, in this order; the default depends on `naming`. */
   includedHeaders: z.optional(z.array(HeaderName)),
 });
 export type RpcSignature = z.infer<typeof RpcSignature>;
@@ -232,7 +232,7 @@ export const RpcOptions = z.strictObject({
     }),
     {},
   ),
-  /** `naming` gives the default. */
+  /** The default depends on `naming`. */
   timestampHeader: z.optional(HeaderName),
   /** A layout as Go's time package has it: how 2006-01-02 15:04:05 would be written. */
   timestampFormat: z._default(
@@ -251,7 +251,7 @@ export const RpcOptions = z.strictObject({
 export type RpcOptions = z.infer<typeof RpcOptions>;
 
 export const HomeAssistantOptions = z.strictObject({
-  /** Where Home Assistant is, without `/api`. */
+  /** The URL of Home Assistant, without `/api`. */
   url: HttpUrl.check(z.regex(/^[^?]*$/, { error: "must not have a query" })),
   /** The switch that is the machine's power. */
   entity: z
@@ -310,7 +310,7 @@ interface Ways {
 }
 
 const DEFAULT_PROVIDERS: readonly ProviderName[] = ["redfish", "ipmi"];
-/** What reaches a machine through a service instead of its BMC; where one is configured nothing else is tried. */
+/** Providers that reach a machine through a service instead of its BMC; if one is configured, no other is tried. */
 const SERVICES = ["rpc", "homeassistant"] as const;
 
 const serviceOf = (ways: Ways) => SERVICES.find((name) => ways[name] !== undefined);
@@ -328,7 +328,7 @@ export function requiredCredentials(ways: Ways): readonly ("username" | "passwor
   return service === "homeassistant" ? ["password"] : ["username", "password"];
 }
 
-/** What holds between the fields of a connection, for whatever is built on `connectionFields`. */
+/** Rules between the fields of a connection, for every schema that is built on `connectionFields`. */
 export const connectionRules = z.superRefine<Ways>(
   (ways, context) => {
     const refuse = (path: string[], message: string) =>

@@ -21,12 +21,12 @@ const EXIT_CODES: Readonly<Record<Exclude<ErrorClass, "cancelled">, number>> = {
 const SIGNAL_EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const;
 export type StopSignal = keyof typeof SIGNAL_EXIT_CODES;
 
-/** The exit code of an action that failed with `errorClass`; `signal` says what cancelled it. */
+/** The exit code of an action that failed with `errorClass`; `signal` is what cancelled it. */
 export function exitCodeOf(errorClass: ErrorClass, signal: StopSignal = "SIGTERM"): number {
   return errorClass === "cancelled" ? SIGNAL_EXIT_CODES[signal] : EXIT_CODES[errorClass];
 }
 
-/** The class behind an exit code, for an action that left no result; undefined when the code says nothing. */
+/** The error class of an exit code, for an action without a result; undefined for other codes. */
 export function errorClassOf(exitCode: number): ErrorClass | undefined {
   if (exitCode === SIGNAL_EXIT_CODES.SIGINT || exitCode === SIGNAL_EXIT_CODES.SIGTERM) return "cancelled";
   const found = Object.entries(EXIT_CODES).find(([, code]) => code === exitCode);

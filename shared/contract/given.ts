@@ -16,7 +16,7 @@ export function isVariableName(name: string): boolean {
   return VARIABLE_NAME.test(name);
 }
 
-/** Whether a variable says where a BMC is or how to log in. */
+/** Whether a variable is part of a connection: the address or the login. */
 export function isConnectionVariable(name: string): boolean {
   return CONNECTION_VARIABLE.test(name);
 }
@@ -37,7 +37,7 @@ export interface GivenFlag {
 
 export interface ParsedArguments {
   readonly flags: readonly GivenFlag[];
-  /** What is neither a flag nor the value of one. */
+  /** Neither a flag nor the value of one. */
   readonly strays: readonly string[];
 }
 

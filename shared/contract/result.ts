@@ -8,8 +8,8 @@ import { ProviderName } from "./vocabulary.ts";
 export const MESSAGE_LIMIT = 1_000;
 
 /**
- * The variable by which a worker tells an action that it runs as a process where to leave its result, too: a worker that
- * comes back after its end finds it there.
+ * The variable with which a worker names a file for the result of an action that runs as a process. A worker that was
+ * restarted reads it there.
  */
 export const WORKER_RESULT_FILE = "PBNJ_ACTION_RESULT_FILE";
 
@@ -25,7 +25,7 @@ export const ActionResult = z.object({
   class: z.optional(ErrorClass),
   /** With class `auth`: what was refused. */
   refused: z.optional(AuthRefusal),
-  /** One line a person understands, such as `off after 6.2 s (graceful) via redfish`. */
+  /** One line for people, such as `off after 6.2 s (graceful) via redfish`. */
   message: z.string(),
   provider: z.optional(ProviderName),
   /** The machine's state (power or boot override) as read before and after. */

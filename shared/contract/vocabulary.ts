@@ -8,7 +8,7 @@ export type ProviderName = z.infer<typeof ProviderName>;
 export const PowerState = z.enum(["on", "off", "unknown"]);
 export type PowerState = z.infer<typeof PowerState>;
 
-/** What a machine may be told to boot from; `none` is no override. */
+/** The devices of a boot override; `none` is no override. */
 export const BootDevice = z.enum([
   "none",
   "pxe",

@@ -95,7 +95,7 @@ function oneOf(values: readonly util.Primitive[], value: unknown): string {
 export function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   let current = value;
   for (const key of path) {
-    // A list that was given as one text.
+    // A list as one text.
     if (typeof current === "string" && typeof key === "number") return current;
     if (typeof current !== "object" || current === null || !Object.hasOwn(current, key)) return undefined;
     current = Reflect.get(current, key);

@@ -1,4 +1,4 @@
-/** Something wrong with what somebody wrote, and where: `--grpc-server`, `PBNJ_RUNTIME`, `worker.yaml:12`. */
+/** A problem in the configuration and its place: `--grpc-server`, `PBNJ_RUNTIME`, `worker.yaml:12`. */
 export interface Problem {
   readonly source: string;
   /** One line. */

@@ -4,7 +4,7 @@ import { textOf } from "../text-of.ts";
 import { type ComposedYaml, composeYaml } from "./compose-yaml.ts";
 import { byLine, type Checked, type Problem } from "./problem.ts";
 
-/** A YAML file's value, and where in the file each part of it stands. */
+/** The value of a YAML file, with the line of each part. */
 export interface YamlDocument {
   readonly path: string;
   readonly value: unknown;
@@ -58,7 +58,7 @@ export function parseYaml(path: string, text: string): Checked<YamlDocument> {
   return { ok: true, value: { path, value, sourceOf }, warnings: [] };
 }
 
-/** Follows `keys` as far as they lead; a map's entry stands where its key does. `known` keeps the pairs of maps by key. */
+/** Follows `keys` as far as they exist; the place of a map's entry is that of its key. `known` caches the pairs of maps by key. */
 function offsetOf(
   root: Node | null,
   keys: readonly PropertyKey[],
@@ -87,7 +87,7 @@ function pairsOf(map: YAMLMap): ReadonlyMap<string, Pair> {
   return new Map(map.items.map((pair) => [isScalar(pair.key) ? String(pair.key.value) : "", pair]));
 }
 
-/** What the parser quotes out of the file, and what is to be said in its place. */
+/** Messages in which the parser quotes the file, with their replacements. */
 const QUOTING: readonly (readonly [pattern: RegExp, message: string])[] = [
   [/^Unresolved alias/, "unresolved alias: put text that begins with * in quotes"],
   [/\btags?\b/, "unresolved tag: put text that begins with ! in quotes"],

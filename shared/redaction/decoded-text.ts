@@ -143,7 +143,7 @@ function ofPoint(point: number, length: number): Decoded | undefined {
   return text.length === 1 ? { code, length } : { code, length, second: text.charCodeAt(1) };
 }
 
-/** The number that is written from `from` up to `to`; undefined where that is none. */
+/** The number between `from` and `to`; undefined if there is none. */
 function number(codes: Uint16Array, from: number, to: number, base: 10 | 16): number | undefined {
   if (from >= to || to > codes.length) return undefined;
   let value = 0;

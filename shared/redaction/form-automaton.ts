@@ -42,7 +42,7 @@ export class FormAutomaton {
     return this.#code.length === 1;
   }
 
-  /** Gives the state at the end. `isCut` tells whether a code stands for text that was left out. */
+  /** Returns the state at the end. `isCut` marks codes that replace omitted text. */
   scan(codes: Uint16Array, state: number, isCut: (index: number) => boolean, onFound: OnFound): number {
     let at = state;
     for (let index = 0; index < codes.length; index += 1) {
@@ -50,7 +50,7 @@ export class FormAutomaton {
       if (at === ROOT && this.#mayBegin[code & 0xff] === 0) continue;
       let next = this.#child(at, code);
       if (next === ROOT && at !== ROOT) {
-        // The longest part that ends here is given up.
+        // Fall back to a shorter part that ends here.
         const length = this.#depth[at] ?? 0;
         if (this.#tellingPart[at] || (length >= TELLING_CUT && isCut(index))) onFound(index - 1, length);
         while (next === ROOT && at !== ROOT) {

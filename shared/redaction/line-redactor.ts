@@ -69,7 +69,7 @@ export class SecretLineRedactor implements LineRedactor {
     return found.redacted();
   }
 
-  /** Gives the states at the end of the line, whose end is a space. */
+  /** Returns the states at the end of the line, whose end is a space. */
   #scan(text: DecodedText, states: States, wasCut: boolean, found: Intervals): States {
     if (hasEscapes(text)) this.#scanVisible(visibleText(text, false), states, wasCut, found);
     return this.#scanVisible(visibleText(text), states, wasCut, found);
@@ -202,7 +202,7 @@ class Intervals {
     );
   }
 
-  /** A backslash that escapes what is taken out goes, too: what stays is JSON where it was. */
+  /** Also removes a backslash that escapes the removed text, so that JSON stays JSON. */
   #escapeStart(start: number): number {
     let first = start;
     while (this.#text.charCodeAt(first - 1) === 0x5c) first -= 1;

@@ -4,7 +4,7 @@ import { packedText, visibleText } from "./visible-text.ts";
 
 /** Shorter text is everywhere, and no secret. */
 const SHORTEST = 4;
-/** Shorter text may stand across two words. */
+/** Shorter text may occur across two words by chance. */
 const SHORTEST_PACKED = 8;
 const TELLING_CODE = { tellingPart: 8, tellingEnd: 4 };
 

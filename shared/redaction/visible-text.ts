@@ -14,7 +14,7 @@ export function hasEscapes({ codes }: DecodedText): boolean {
 }
 
 /**
- * What is read of a text: white space and control characters are one space, what nobody sees is left out. Escape sequences are
+ * What is read of a text: white space and control characters are one space, invisible characters are left out. Escape sequences are
  * invisible where a terminal obeys them, and text where they are spelled out (`obeyed` is false).
  */
 export function visibleText(
@@ -49,7 +49,7 @@ export function visibleText(
   return { codes: codes.subarray(0, size), starts: starts.subarray(0, size), ends: ends.subarray(0, size) };
 }
 
-/** The same without any space, as where a text is wrapped. */
+/** The same without spaces, for wrapped text. */
 export function packedText({ codes: from, starts: fromStarts, ends: fromEnds }: DecodedText): DecodedText {
   const codes = new Uint16Array(from.length);
   const starts = new Uint32Array(from.length);
@@ -66,7 +66,7 @@ export function packedText({ codes: from, starts: fromStarts, ends: fromEnds }: 
   return { codes: codes.subarray(0, size), starts: starts.subarray(0, size), ends: ends.subarray(0, size) };
 }
 
-/** The last code of an escape sequence of which `at` is the second one; undefined where it has no end. */
+/** The last code of an escape sequence whose second code is at `at`; undefined if the sequence has no end. */
 function escapeSequenceEnd(codes: Uint16Array, at: number): number | undefined {
   let end = at + 1;
   if (codes[at] === CONTROL_SEQUENCE) {

@@ -12,7 +12,7 @@ export interface SpanSource {
 export const KIND_NUMBERS: Readonly<Record<SpanKind, number>> = { internal: 1, client: 3, consumer: 5 };
 export const STATUS_ERROR = 2;
 
-/** An `ExportTraceServiceRequest` as OTLP has it in JSON, on one line: IDs in hexadecimal, times as text. */
+/** An `ExportTraceServiceRequest` in OTLP/JSON, on one line: IDs in hexadecimal, times as text. */
 export function otlpJson({ resource, scope }: SpanSource, spans: readonly FinishedSpan[]): string {
   return JSON.stringify({
     resourceSpans: [
@@ -32,7 +32,7 @@ function spanJson({ startMs, endMs, kind, attributes, failure, ...rest }: Finish
   };
 }
 
-/** Exact to the microsecond, as far as a number reaches. */
+/** With microsecond precision. */
 function nanoseconds(ms: number): string {
   return `${Math.round(ms * 1_000)}000`;
 }

@@ -4,7 +4,7 @@ import { BmcError } from "../contract/bmc-error.ts";
 import type { FinishedSpan } from "./finished-span.ts";
 import type { OpenSpan, SpanAttributes, SpanStart, SpanValue, Tracer } from "./tracer.ts";
 
-/** An action that polls a BMC for an hour stays below. */
+/** More than an action that polls a BMC for an hour records. */
 const MOST_SPANS = 1_000;
 
 interface Open {
@@ -15,10 +15,7 @@ interface Open {
   readonly noted: Record<string, SpanValue | undefined>;
 }
 
-/**
- * Keeps the spans of one trace below one span, in memory. What runs beside each other is kept apart by the calls that lead
- * to it.
- */
+/** Keeps the spans of one trace in memory, below one root span. Concurrent work is separated by its call chain. */
 export class SpanRecorder implements Tracer {
   readonly #traceId: string;
   readonly #rootId: string;
@@ -34,7 +31,7 @@ export class SpanRecorder implements Tracer {
     this.#rootId = rootId;
   }
 
-  /** Milliseconds since the epoch; between two readings as much as has passed, whatever becomes of the clock. */
+  /** Milliseconds since the epoch, monotonic. */
   nowMs(): number {
     return this.#originMs + performance.now();
   }
@@ -58,7 +55,7 @@ export class SpanRecorder implements Tracer {
     }
   }
 
-  /** All spans so far; what is still open ends here. Whatever follows is not kept. */
+  /** All spans so far; open ones end now. Later spans are dropped. */
   finish(): { readonly spans: readonly FinishedSpan[]; readonly left: number } {
     for (const open of this.#open) {
       open.noted["pbnj.unfinished"] = true;
@@ -77,8 +74,14 @@ export class SpanRecorder implements Tracer {
       return;
     }
     this.#finished.push({
-      ...{ traceId: this.#traceId, spanId, parentSpanId, name: start.name, kind: start.kind },
-      ...{ startMs, endMs: this.nowMs(), attributes: definedOnly(noted) },
+      traceId: this.#traceId,
+      spanId,
+      parentSpanId,
+      name: start.name,
+      kind: start.kind,
+      startMs,
+      endMs: this.nowMs(),
+      attributes: definedOnly(noted),
       ...(noted["error.type"] === undefined ? {} : { failure: "" }),
     });
   }

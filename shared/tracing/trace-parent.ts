@@ -1,10 +1,10 @@
-/** The place in a trace that something new goes below (W3C Trace Context, `traceparent`). */
+/** The parent of a new span (W3C Trace Context, `traceparent`). */
 export interface TraceParent {
   /** 32 hexadecimal digits. */
   readonly traceId: string;
   /** 16 hexadecimal digits. */
   readonly spanId: string;
-  /** False asks whoever gets it to record nothing. */
+  /** False asks the receiver to record nothing. */
   readonly sampled: boolean;
 }
 
@@ -13,7 +13,7 @@ export const TRACE_PARENT = "TRACEPARENT";
 
 const FORM = /^(?!ff)[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-([\da-f]{2})(-.*)?$/;
 
-/** Undefined for what is none: the standard has it ignored. */
+/** Undefined if it is invalid: the standard says to ignore it. */
 export function parseTraceParent(text: string | undefined): TraceParent | undefined {
   const [, traceId, spanId, flags] = FORM.exec(text?.trim() ?? "") ?? [];
   if (traceId === undefined || spanId === undefined || flags === undefined) return undefined;

@@ -1,8 +1,8 @@
 export type SpanValue = string | number | boolean;
-/** By OpenTelemetry's names where it has one, below `pbnj.` otherwise. What is undefined is left out. */
+/** Named as in OpenTelemetry, else below `pbnj.`. Undefined ones are left out. */
 export type SpanAttributes = Readonly<Record<string, SpanValue | undefined>>;
 
-/** OpenTelemetry's words for which side of a call a span is. */
+/** Span kinds of OpenTelemetry. */
 export type SpanKind = "internal" | "client" | "consumer";
 
 export interface SpanStart {
@@ -12,19 +12,19 @@ export interface SpanStart {
   readonly attributes?: SpanAttributes;
 }
 
-/** A span that goes on. */
+/** A span in progress. */
 export interface OpenSpan {
   /** With an `error.type` it has failed, also where its work does not reject. */
   note(attributes: SpanAttributes): void;
 }
 
-/** What work tells of itself, for a trace. Who does not trace gives `untraced`. */
+/** Records spans; `untraced` records nothing. */
 export interface Tracer {
-  /** Runs `work` as a span below the one it is called in. Where it rejects, the span has failed with the error's class. */
+  /** Runs `work` as a span below the one it is called in. If it rejects, the span fails with the class of the error. */
   span<T>(start: SpanStart, work: (span: OpenSpan) => Promise<T>): Promise<T>;
 }
 
 const unseen: OpenSpan = { note: () => undefined };
 
-/** Nobody traces. */
+/** Records nothing. */
 export const untraced: Tracer = { span: (_, work) => work(unseen) };

@@ -21,7 +21,7 @@ export function tracesEndpoint(env: Environment): string | undefined {
   return base ? `${base.replace(/\/$/, "")}/v1/traces` : undefined;
 }
 
-/** As the standard wants it, `http/protobuf` where nothing is said. */
+/** Default `http/protobuf`, as in the standard. */
 export function tracesProtocol(env: Environment): string {
   const own = env["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"]?.trim();
   return own || env["OTEL_EXPORTER_OTLP_PROTOCOL"]?.trim() || "http/protobuf";

@@ -5,7 +5,7 @@ import { actionLab, eventually, TESTED_PROVIDERS } from "./lab.ts";
 /** Far below the waits that are cut short, far above what a slow machine needs to clean up. */
 const SOON_MS = 8_000;
 /** Keeps an action waiting for a shutdown that never comes. */
-const waitForEver = { MODE: "soft", SOFT_TIMEOUT: "5m", REDFISH_AUTH: "session" };
+const waitForever = { MODE: "soft", SOFT_TIMEOUT: "5m", REDFISH_AUTH: "session" };
 const stubborn = { power: "on", softOffMs: "never" } as const;
 
 const openSessions = ({ redfish, ipmi }: Awaited<ReturnType<typeof actionLab>>) =>
@@ -17,7 +17,7 @@ describe.concurrent.each(TESTED_PROVIDERS)("via %s", (provider) => {
     ["SIGINT", 130],
   ] as const)("%s in the middle of a wait ends the action and its session", async (signal, code) => {
     await using lab = await actionLab({ machine: stubborn });
-    const action = new ActionRun("power-off", { env: { ...lab.env(provider), ...waitForEver } });
+    const action = new ActionRun("power-off", { env: { ...lab.env(provider), ...waitForever } });
     await eventually(() => lab.done().length === 1);
     expect(openSessions(lab)).toBe(1);
 
@@ -55,7 +55,7 @@ describe.concurrent.each(TESTED_PROVIDERS)("via %s", (provider) => {
     await using lab = await actionLab({ machine: stubborn });
 
     const ended = await runAction("power-off", {
-      env: { ...lab.env(provider), ...waitForEver, TIMEOUT: "1500ms" },
+      env: { ...lab.env(provider), ...waitForever, TIMEOUT: "1500ms" },
     });
 
     expect(resultOf(ended)).toMatchObject({

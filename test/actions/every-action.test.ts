@@ -15,7 +15,7 @@ const runs = subjects.flatMap((subject) => subject.able.map((provider) => ({ ...
 /** Actions that need no more than every provider has, and of that no more than the power as it is. */
 const NEED_NOTHING = ["power-status", "wait-for-power-state", "check"];
 
-it("the matrix takes in every action of the catalogue", () => {
+it("the matrix has every action of the catalogue", () => {
   expect(subjects.map(({ name }) => name)).toEqual(catalogue);
 });
 
@@ -37,7 +37,7 @@ describe.concurrent("a refused password", () => {
 });
 
 describe.concurrent("a BMC that cannot be reached", () => {
-  it.each(subjects)("is told soon by $name", async (subject) => {
+  it.each(subjects)("is reported by $name without waiting", async (subject) => {
     await using lab = await subjectLab(subject);
     const port = String(REFUSING_PORT);
 

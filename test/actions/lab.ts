@@ -67,8 +67,10 @@ export async function actionLab(options: LabOptions = {}) {
     ],
     /** Requests and packets that either BMC has seen. */
     traffic: () => redfish.requests.length + ipmi.received,
-    /** How often either BMC was offered credentials that it refused. */
-    refusals: () => redfish.refusedCredentials + ipmi.log.filter((name) => name === "RAKP1").length,
+    /** How often either BMC refused credentials; a message that was sent again is the same attempt. */
+    refusals: () =>
+      redfish.refusedCredentials +
+      ipmi.log.filter((name, index) => name === "RAKP1" && ipmi.log[index - 1] !== "RAKP1").length,
     async [Symbol.asyncDispose]() {
       await Promise.all([redfish.close(), ipmi.close(), rm(folder, { recursive: true })]);
     },

@@ -5,9 +5,9 @@ import { actionLab, type LabOptions, type TestedProvider } from "./lab.ts";
 import { sampleInput } from "./sample-input.ts";
 import type { Subject } from "./subject.ts";
 
-/** The BMC's password in every run, which nobody must find anywhere; IPMI takes 20 bytes. */
+/** The BMC's password in every run, which must not be found anywhere; IPMI takes 20 bytes. */
 export const CANARY = "calvin-canary-83d1c2";
-/** How long a BMC that is reset is away: over IPMI, longer than one attempt to connect, or nobody would notice. */
+/** How long a BMC that is reset is away: over IPMI, longer than one attempt to connect, or the outage would be invisible. */
 const AWAY_MS = { redfish: 1_500, ipmi: 8_000 };
 
 type Environment = Readonly<Record<string, string>>;

@@ -5,7 +5,7 @@ import { BOOLEAN_PROBLEM, type InputField } from "./input.ts";
 
 type Issue = z.core.$ZodIssue;
 
-/** What is wrong with a value, in one line that names where it came from. Never holds a secret. */
+/** Describes an invalid value in one line that names its source. Never contains a secret. */
 export function wrongValue(field: InputField, { from, text }: GivenValue, issues: readonly Issue[]): string {
   return `${from} ${shown(field, text)}${issues.map((issue) => reasonOf(field, text, issue)).join(", ")}`;
 }

@@ -5,7 +5,7 @@ import { commonFields } from "./common-input.ts";
 import { connectionFieldTable, connectionFile, machineField } from "./connection-input.ts";
 import { type ActionDescription, flagOf, type InputField } from "./input.ts";
 
-/** What the command line said, by environment name. */
+/** The values of flags, by environment name. */
 export interface ParsedFlags {
   readonly values: Readonly<Record<string, string>>;
   readonly help: boolean;
@@ -25,7 +25,7 @@ export function fieldGroups(
 
 const HELP = "--help";
 
-/** Every problem, not just the first. Of a flag given twice the last one counts. */
+/** Returns all problems. The last one of repeated flags counts. */
 export function parseFlags(action: ActionDescription, argv: readonly string[]): ParsedFlags {
   const fields = new Map(
     fieldGroups(action).flatMap(([, group]) => group.map((field) => [field.env, field])),

@@ -3,7 +3,7 @@ import { Secret } from "../../../shared/secret.ts";
 
 // IPMI 1.5 keeps 16 bytes of a password (IPMI 2.0 section 22.30), and some BMCs still do.
 const LENGTH = 16;
-/** Without what is misread, and with the special characters that no BMC's web page or shell trips over. */
+/** No characters that look alike; only special characters that BMC web pages and shells accept. */
 const KINDS = ["abcdefghijkmnopqrstuvwxyz", "ABCDEFGHJKLMNPQRSTUVWXYZ", "23456789", "-_.+"] as const;
 
 /** A random password with a character of each kind, which is what BMCs' rules ask for. */

@@ -19,13 +19,13 @@ export interface InputField<T = unknown> {
   readonly choices?: readonly string[];
   /** A secret is never offered as a flag: command lines are public. */
   readonly secret?: boolean;
-  /** The value is a file that holds what is meant; `secret` is kept closed, in `text` it may be quoted. */
+  /** The value names a file with the content; `secret` is never shown, `text` may be quoted. */
   readonly fromFile?: "secret" | "text";
 }
 
 export type InputFields = Readonly<Record<string, InputField>>;
 
-/** The parsed values: those with a default or required are always there. */
+/** The parsed values; required fields and those with a default are always present. */
 export type InputOf<Fields extends InputFields> = {
   readonly [Name in keyof Fields]: Fields[Name] extends { default: string } | { required: true }
     ? z.output<Fields[Name]["schema"]>

@@ -3,13 +3,13 @@ import { access, lstat, open, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { Secret } from "../../../shared/secret.ts";
 
-/** The end of a whole candidate: one without it was cut off while it was written, before it was used. */
+/** Ends a complete candidate. One without it was cut off during the write, before it was sent to a BMC. */
 const END = "\n";
 const WRITABLE_BY_OTHERS = 0o022;
-/** What filesystems answer that cannot, or may not, make a folder's entries durable. */
+/** Errors of filesystems that cannot, or may not, sync a folder. */
 const UNSYNCABLE = new Set(["EACCES", "EINVAL", "EISDIR", "ENOTSUP", "EPERM"]);
 
-/** Where the candidate for a password file waits until the BMC has taken it. */
+/** Holds the new password until the BMC accepts it. */
 export function candidateOf(file: string): string {
   return `${file}.new`;
 }
@@ -23,19 +23,19 @@ export async function checkPlace(file: string): Promise<void> {
   if (there.isSymbolicLink()) throw new Error(`${file} is a symbolic link, which is not followed`);
   if (!there.isFile()) throw new Error(`${file} is there and is not a file`);
   const { dev } = await stat(folder, { bigint: true });
-  // As when a container has the file, not its folder, as a volume: what is beside it would go with the container.
+  // A container may have the file, not its folder, as a volume: a file beside it would be lost with the container.
   if (there.dev !== dev) throw new Error(`${file} is a separate mount: mount its folder instead`);
 }
 
 /**
- * The candidate that an earlier run left; undefined when there is none, or only the beginning of one. Rejects where
- * another user wrote the one that exists, and so would know the password.
+ * The candidate of an earlier run; undefined if there is none or it is incomplete. Rejects if another user may have
+ * written it and so knows the password.
  */
 export async function readCandidate(path: string): Promise<Secret | undefined> {
   const there = await statOf(path);
   if (!there) return undefined;
   if (!there.isFile()) throw new Error(`${path} is there and is not a file`);
-  // O_NOFOLLOW and the checks on what was opened, because it may have been exchanged since.
+  // The file may have been replaced since `lstat`: check what was opened.
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     const { uid, mode } = await file.stat();
@@ -51,7 +51,7 @@ export async function readCandidate(path: string): Promise<Secret | undefined> {
   }
 }
 
-/** Writes the candidate so that it outlives a crash: a new file, which only its owner may read. */
+/** Writes the candidate to a new file that only its owner may read, and syncs it. */
 export async function writeCandidate(path: string, password: Secret): Promise<void> {
   await rm(path, { force: true });
   const file = await open(path, "wx", 0o600);

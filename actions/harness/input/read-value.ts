@@ -2,7 +2,7 @@ import type { GivenValue } from "../../../shared/contract/given.ts";
 import type { InputField } from "./input.ts";
 import { readText, type TextSources } from "./read-text.ts";
 
-/** The text of a field: what was given, or the content of the file that was given. Undefined with a problem. */
+/** The text of a field: its value, or the content of the file that it names. Undefined with a problem. */
 export async function readValue(
   { fromFile }: Pick<InputField, "fromFile">,
   { text, from }: GivenValue,

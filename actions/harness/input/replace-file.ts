@@ -1,6 +1,6 @@
 import { lstat, open, rename, rm } from "node:fs/promises";
 
-/** Replaces a file atomically; only its owner can read it. Returns what went wrong. */
+/** Replaces a file atomically; only its owner may read it. Returns why it failed. */
 export async function replaceFile(path: string, content: string | Uint8Array): Promise<string | undefined> {
   const part = partOf(path);
   try {
@@ -13,7 +13,7 @@ export async function replaceFile(path: string, content: string | Uint8Array): P
   }
 }
 
-/** Tries out, as far as that goes, whether `replaceFile` will succeed. Returns what is wrong. */
+/** Checks, as far as possible, whether `replaceFile` will succeed. Returns why not. */
 export async function probeReplace(path: string): Promise<string | undefined> {
   const part = partOf(path);
   try {
@@ -30,7 +30,7 @@ function partOf(path: string): string {
   return `${path}.part`;
 }
 
-/** The file in the way is a remainder, or another user's link to another file. */
+/** An existing file is a leftover, or a link that another user made. */
 async function createAnew(path: string, content: string | Uint8Array): Promise<void> {
   await rm(path, { force: true });
   const file = await open(path, "wx", 0o600);

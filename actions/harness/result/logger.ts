@@ -16,7 +16,7 @@ interface Line {
   readonly message: string;
 }
 
-/** JSON lines on stderr, readable text when that is a terminal. `context` goes with every line. */
+/** JSON lines on stderr, readable text if that is a terminal. Every line has `context`. */
 export function createActionLogger(least: Level, context: LogFields): ActionLogger {
   let sink: Promise<{ readonly logger: Logger }> | undefined;
   let last: Promise<void> = Promise.resolve();
@@ -46,9 +46,7 @@ export function createLineLogger(least: Level, context: LogFields, onLine: (line
   return { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
 }
 
-/**
- * Undefined for what JSON cannot say; a line of the log is no reason to fail. Errors are written as pino writes them.
- */
+/** Undefined if JSON cannot express it: a log line must not fail the action. Errors are written as pino writes them. */
 function asJson(line: LogFields): string | undefined {
   try {
     return JSON.stringify(line, (_, value: unknown) =>

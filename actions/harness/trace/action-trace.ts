@@ -15,7 +15,7 @@ import {
 import { version } from "../../../shared/version.ts";
 import { tracedClient } from "./traced-client.ts";
 
-/** Readers of results accept lines of this length. */
+/** A line of this length is within what readers of results accept. */
 const SPANS_A_LINE = 200;
 const SERVICE_NAME = "pbnj-worker-action";
 
@@ -23,7 +23,7 @@ const SERVICE_NAME = "pbnj-worker-action";
 export interface TraceStart {
   readonly action: string;
   readonly env: Environment;
-  /** When the action began, milliseconds since the epoch; now where nothing is said. */
+  /** When the action began, milliseconds since the epoch (default: now). */
   readonly startedMs?: number;
   /** Takes what goes to stdout, with its line end. */
   readonly write: (text: string) => Promise<void>;
@@ -34,9 +34,9 @@ export interface ActionTrace {
   readonly tracer: Tracer;
   /** The same client, whose operations are spans. */
   watch(client: BmcClient): BmcClient;
-  /** What spans must not show: takes texts and gives them without it. */
+  /** Redacts the texts of spans. */
   hide(redact: (text: string) => string, username: string | undefined): void;
-  /** Ends the action's own span and hands all of them over. Never rejects; gives why that failed, in one line. */
+  /** Ends the action's own span and sends all spans. Never rejects; returns why sending failed, in one line. */
   finish(result: ActionResult): Promise<string | undefined>;
 }
 
@@ -99,10 +99,7 @@ async function writeLines(
   }
 }
 
-/**
- * As a parent-based sampler has it; of what else `OTEL_TRACES_SAMPLER` may say only "never" counts for a single
- * action.
- */
+/** As a parent-based sampler decides. Of the values of `OTEL_TRACES_SAMPLER`, only "never" applies to a single action. */
 function isSampled(parent: TraceParent | undefined, env: Environment): boolean {
   if (parent) return parent.sampled;
   return !/^(parentbased_)?always_off$/.test(env["OTEL_TRACES_SAMPLER"]?.trim() ?? "");
@@ -114,7 +111,7 @@ function resourceOf(env: Environment): Readonly<Record<string, string>> {
   return { "service.version": version, ...given, "service.name": name };
 }
 
-/** A user's name is not a secret, but private. Only whole words are replaced. */
+/** A user name is not a secret, but private. Matches it as a whole word only. */
 function hiding(redact: (text: string) => string, username: string | undefined): (text: string) => string {
   if (!username) return redact;
   const name = new RegExp(`(?<!\\w)${username.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")}(?!\\w)`, "g");

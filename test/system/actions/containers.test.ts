@@ -46,7 +46,7 @@ async function runContainer(image: string, { env, volumes = [], options = [] }: 
   return { exitCode, stdout, stderr, result: parseResultLine(stdout.trimEnd().split("\n").at(-1) ?? "") };
 }
 
-/** Puts the BMC's password where a container's own user can read it, and nobody else is told it. */
+/** Puts the BMC's password where only the container's user reads it. */
 async function mountPassword(folder: string): Promise<string> {
   const file = join(folder, "bmc-password");
   await writeFile(file, `${CANARY}\n`, { mode: 0o644 });
@@ -62,7 +62,7 @@ describeWithDocker("the image of every action", () => {
     imageOf = await provideActionImages();
   }, 300_000);
 
-  it("is there, and runs as nobody in particular", async () => {
+  it("exists, and runs as a user without a name", async () => {
     const format = "{{.Config.User}} {{json .Config.Entrypoint}}";
 
     const inspected = await dockerCli("image", "inspect", "--format", format, ...catalogue.map(imageOf));
@@ -72,7 +72,7 @@ describeWithDocker("the image of every action", () => {
     expect(subjects.map(({ name }) => name)).toEqual(catalogue);
   });
 
-  describe.concurrent("as a container that may do nothing else", () => {
+  describe.concurrent("as a confined container", () => {
     it.each(
       subjects.flatMap((subject) =>
         REPRESENTATIVE.includes(subject.name)

@@ -54,7 +54,7 @@ describe.concurrent("when the answer to a write is lost", () => {
 
   test.each(LOST)("a cycle is not repeated, the machine's state tells: %o", async (fault, carriedOut) => {
     // Off for long enough that a poll after the lost answer still sees it.
-    await using lab = await impatientLab({ machine: { power: "on", cycleOffMs: 3_000 } });
+    await using lab = await impatientLab({ machine: { power: "on", cycleOffMs: 1_000 } });
     lab.proxy.fail({ ...fault, method: "POST" });
 
     const run = (signal: AbortSignal) => lab.client.setPower(CYCLE, signal);
