@@ -18,7 +18,7 @@ const TARGET_MS = 60;
 const GIVE_UP_MS = 60_000;
 
 /** One kind of container that is timed. */
-export interface TimedContainer {
+interface TimedContainer {
   readonly title: string;
   /** Of `docker run`. */
   readonly args: readonly string[];

@@ -3,7 +3,7 @@ import { defined } from "../shared/defined.ts";
 
 /** The kinds of Keep a Changelog, which Artifact Hub also uses. */
 export const CHANGE_KINDS = ["added", "changed", "deprecated", "removed", "fixed", "security"] as const;
-export type ChangeKind = (typeof CHANGE_KINDS)[number];
+type ChangeKind = (typeof CHANGE_KINDS)[number];
 
 export interface Change {
   readonly kind: ChangeKind;

@@ -10,7 +10,6 @@ const Person = z.union([
   })),
   z.object({ name: z.string(), email: z.string().optional() }),
 ]);
-export type Person = z.infer<typeof Person>;
 
 const Address = z.union([z.string(), z.object({ url: z.string() }).transform(({ url }) => url)]);
 

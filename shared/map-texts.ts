@@ -2,7 +2,7 @@
 const DEEPEST = 20;
 
 /** The same value with every text in it changed. Errors become what loggers write of them. */
-export function mapTexts(value: unknown, change: (text: string) => string, depth = 0): unknown {
+function mapTexts(value: unknown, change: (text: string) => string, depth = 0): unknown {
   if (typeof value === "string") return change(value);
   if (typeof value !== "object" || value === null) return value;
   if (depth > DEEPEST) return "…";

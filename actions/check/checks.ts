@@ -12,7 +12,7 @@ import { count } from "../../shared/count.ts";
 import { clockSkew, describeSkew, describeSpan, exceeds } from "./clock-skew.ts";
 
 /** What the checks need of one provider with an open session. */
-export interface CheckContext {
+interface CheckContext {
   readonly client: BmcClient;
   readonly session: SessionDescription;
   readonly clock: Clock;

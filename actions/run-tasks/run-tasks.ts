@@ -10,7 +10,7 @@ import { nameOf, type Task } from "./task.ts";
 type TasksContext = Pick<ActionContext<InputFields>, "bmc" | "signal" | "log" | "progress">;
 
 /** A completed task. */
-export interface DoneTask {
+interface DoneTask {
   readonly task: string;
   readonly message: string;
   readonly before?: unknown;

@@ -25,7 +25,7 @@ export interface LabOptions {
   readonly host?: { readonly program: string; readonly argv: readonly string[] };
 }
 
-export interface Batch {
+interface Batch {
   readonly name: string;
   readonly template: string;
   readonly machines: readonly number[];
@@ -138,7 +138,7 @@ function disposeOnSignals(owned: AsyncDisposableStack): void {
   }
 }
 
-export function machineName(index: number): string {
+function machineName(index: number): string {
   return `node-${String(index).padStart(4, "0")}`;
 }
 

@@ -137,7 +137,7 @@ export class Simulation {
 }
 
 /** A cluster's network on a good day: one way in 1 to 10 ms, with the time that the API takes. */
-export function fair(random: () => number): Weather {
+function fair(random: () => number): Weather {
   return {
     latencyMs: () => 1 + 9 * random() ** 2,
     losesRequest: () => false,

@@ -24,7 +24,7 @@ export interface Publication {
   readonly repositoryId?: string;
 }
 
-export interface Contact {
+interface Contact {
   readonly name: string;
   readonly email: string;
 }

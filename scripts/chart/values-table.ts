@@ -56,7 +56,7 @@ const Schema = z.looseObject({
 type Schema = z.infer<typeof Schema>;
 
 /** The schema of a value; undefined if it has none. */
-export function schemaAt(schema: unknown, key: string): Schema | undefined {
+function schemaAt(schema: unknown, key: string): Schema | undefined {
   return key.split(".").reduce<Schema | undefined>((at, part) => {
     const next = at?.properties?.[part];
     return next === undefined ? undefined : Schema.parse(next);

@@ -51,10 +51,10 @@ function hostProblem(host: string): string | undefined {
 }
 
 const PORT_PROBLEM = { error: "is not a port, 1 to 65535" };
-export const Port = z.int(PORT_PROBLEM).check(z.minimum(1, PORT_PROBLEM), z.maximum(65_535, PORT_PROBLEM));
+const Port = z.int(PORT_PROBLEM).check(z.minimum(1, PORT_PROBLEM), z.maximum(65_535, PORT_PROBLEM));
 
 /** Text that stays closed from the moment it is parsed. */
-export const SecretText = z.pipe(
+const SecretText = z.pipe(
   z.string(),
   z.transform((text: string) => new Secret(text)),
 );
@@ -94,7 +94,7 @@ export const TlsOptions = z.strictObject({
 });
 export type TlsOptions = z.infer<typeof TlsOptions>;
 
-export const RedfishOptions = z.strictObject({
+const RedfishOptions = z.strictObject({
   port: z.optional(Port),
   /** `http` is for simulators and lab BMCs that serve no TLS. */
   scheme: z._default(z.enum(["https", "http"]), "https"),
@@ -103,7 +103,6 @@ export const RedfishOptions = z.strictObject({
   /** `basic` costs one round trip fewer; `session` logs in and out; `auto` is basic for one-shot runs. */
   auth: z._default(z.enum(["auto", "basic", "session"]), "auto"),
 });
-export type RedfishOptions = z.infer<typeof RedfishOptions>;
 
 const IpmiPrivilege = z.enum(["user", "operator", "administrator"]);
 const CipherSuite = z.union([z.literal(3), z.literal(17)]);
@@ -142,13 +141,12 @@ export const IpmitoolOptions = z.strictObject({
 });
 export type IpmitoolOptions = z.infer<typeof IpmitoolOptions>;
 
-export const AmtOptions = z.strictObject({
+const AmtOptions = z.strictObject({
   /** 16992, or 16993 with TLS, when absent. */
   port: z.optional(Port),
   /** Most AMT devices are set up without TLS; digest authentication keeps the password off the wire either way. */
   scheme: z._default(z.enum(["https", "http"]), "http"),
 });
-export type AmtOptions = z.infer<typeof AmtOptions>;
 
 /** An absolute `http` or `https` URL without credentials, which would show in logs. */
 const HttpUrl = z.string().check(

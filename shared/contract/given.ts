@@ -12,7 +12,7 @@ const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const FLAG_NAME = /^--[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
 const CONNECTION_VARIABLE = /^(BMC|REDFISH|IPMI|IPMITOOL|AMT|RPC|HOMEASSISTANT)_/;
 
-export function isVariableName(name: string): boolean {
+function isVariableName(name: string): boolean {
   return VARIABLE_NAME.test(name);
 }
 

@@ -9,7 +9,7 @@ export const ACTION_TRACES = "PBNJ_ACTION_TRACES";
 export const ON_STDOUT = "stdout";
 
 /** How a line of spans begins. */
-export const SPANS_LINE = '{"resourceSpans":[';
+const SPANS_LINE = '{"resourceSpans":[';
 
 /** Where traces go, if anywhere; an empty variable counts as not set (OpenTelemetry's environment variables). */
 export function tracesEndpoint(env: Environment): string | undefined {

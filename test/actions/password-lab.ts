@@ -10,8 +10,9 @@ export type PasswordLab = Awaited<ReturnType<typeof actionLab>>;
 export const BMC_PASSWORD = "canary-bmc-41d8";
 export const OLD = "canary-old-90ab";
 export const ACCOUNTS = /Accounts/;
-/** Of Set User Password. */
-export const [SET, TEST] = [2, 3];
+/** Operations of Set User Password (IPMI 2.0 §22.30). */
+const SET = 2;
+export const TEST = 3;
 export const GENERATED = /^[\w.+-]{16}\n$/;
 
 export const passwordLab = async () => {

@@ -232,7 +232,6 @@ export async function openLab(options: LabOptions) {
   };
   return lab;
 }
-export type Lab = Awaited<ReturnType<typeof openLab>>;
 
 export interface Ended {
   /** `STUCK` when it had not ended in time. */

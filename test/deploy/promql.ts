@@ -1,5 +1,5 @@
 /** A metric that an expression selects. */
-export interface Selector {
+interface Selector {
   readonly name: string;
   readonly matchers: readonly { readonly label: string; readonly operator: string; readonly value: string }[];
 }

@@ -5,7 +5,7 @@ import { WorkerProgram } from "../support/worker-program.ts";
 import { commandOf, type ExampleFile } from "./example-files.ts";
 
 /** Where the examples keep what actions write; a test has a folder of its own in its place. */
-export const STATE_FOLDER = "/var/lib/pbnj";
+const STATE_FOLDER = "/var/lib/pbnj";
 
 /** What takes the place of a machine's entries in an inventory, by keys with dots between: `redfish.port`. */
 export type MachineEdits = Readonly<Record<string, unknown>>;

@@ -11,7 +11,7 @@ export interface Scenario {
   start(folder: string): Promise<StartedScenario>;
 }
 
-export interface StartedScenario {
+interface StartedScenario {
   /** Where the machines of the inventory are simulated. */
   readonly machines: Readonly<Record<string, MachineEdits>>;
   /** Nothing of this may be in what the worker says. */

@@ -16,7 +16,7 @@ export type PlannedFault = { readonly atMs: number } & (
   | { readonly kind: "machine changed"; readonly machine: string }
   | { readonly kind: "inventory broken"; readonly worker: string; readonly forMs: number }
 );
-export type FaultKind = PlannedFault["kind"];
+type FaultKind = PlannedFault["kind"];
 
 export interface FaultTargets {
   /** Workers that may be killed and stopped. */

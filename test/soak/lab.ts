@@ -39,7 +39,7 @@ export interface LabWorker {
   readonly machines: readonly SoakMachine[];
 }
 
-export interface Counts {
+interface Counts {
   readonly submitted: number;
   readonly over: number;
 }

@@ -4,8 +4,7 @@ import { z } from "zod";
 const At = z.number();
 
 /** One end of an action, as the server took it. */
-export const ReportedEnd = z.object({ at: At, state: z.string(), message: z.string() });
-export type ReportedEnd = z.infer<typeof ReportedEnd>;
+const ReportedEnd = z.object({ at: At, state: z.string(), message: z.string() });
 
 /** What the server knows of one action. */
 export const ActionRecord = z.object({

@@ -25,8 +25,6 @@ export interface Logged extends LogFields {
   readonly msg: string;
 }
 
-export type StandingWorker = Awaited<ReturnType<typeof standingWorker>>;
-
 /**
  * A whole worker inside this process, with the arguments of `pbnj-worker start`. Actions run inside this process, too,
  * unless the arguments choose another runtime. Cancelled when disposed.

@@ -99,7 +99,7 @@ export function templateOf(steps: readonly Step[]): string {
   return JSON.stringify({ version: "0.1", name: "t", global_timeout: 600, tasks });
 }
 
-export interface Logged extends LogFields {
+interface Logged extends LogFields {
   readonly msg: string;
 }
 

@@ -153,7 +153,7 @@ export interface ClusterFacts {
   readonly replicas?: ReplicaFacts;
 }
 
-export interface ReplicaFacts {
+interface ReplicaFacts {
   /** Certainly a member now; otherwise it has no lanes. */
   readonly valid: boolean;
   /** Including this one, as far as it knows. */

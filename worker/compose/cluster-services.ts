@@ -24,7 +24,7 @@ export interface OpenedCluster {
   close(): Promise<void>;
 }
 
-export interface ClusterRuntimeOptions {
+interface ClusterRuntimeOptions {
   readonly config: ExecutionConfig;
   readonly pods: RuntimeConfig & { readonly kind: "kubernetes" };
   readonly state: StateDirectory | undefined;

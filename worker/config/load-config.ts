@@ -140,13 +140,13 @@ function readAll(input: LoadConfigInput, command: "start" | "run"): ReadAll {
   return { ok: true, parts: { settings, files, inventory, policy }, watched, stateDirectory, warnings };
 }
 
-export interface AreaFindings {
+interface AreaFindings {
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
 }
 
 /** `trust` covers what settings and policy together say about trusted images. */
-export type ConfigArea = "settings" | "inventory" | "policy" | "trust";
+type ConfigArea = "settings" | "inventory" | "policy" | "trust";
 
 /** Everything that could be read, whatever is wrong with the rest. */
 export interface ExaminedConfig {

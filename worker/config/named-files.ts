@@ -15,7 +15,7 @@ export interface NamedText {
 }
 
 /** A file whose content is secret. */
-export interface SecretFile {
+interface SecretFile {
   readonly path: string;
   readonly text: Secret;
 }

@@ -24,7 +24,7 @@ export interface SettingMeta {
   readonly chart?: ChartPlace;
 }
 
-export type ChartPlace =
+type ChartPlace =
   | "none"
   /** The value has the setting's format. */
   | { readonly value: string }

@@ -27,7 +27,7 @@ export interface ServerConfig {
 }
 
 /** Credentials of one image registry. */
-export interface RegistryLogin {
+interface RegistryLogin {
   /** `docker.io` or `host[:port]`. */
   readonly registry: string;
   readonly username: string;

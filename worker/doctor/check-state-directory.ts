@@ -123,21 +123,25 @@ async function lockOf(path: string, signal: AbortSignal, second: string): Promis
  * that another one is running.
  */
 function isTaken(file: string): boolean {
+  let database: DatabaseSync | undefined;
   try {
-    using database = new DatabaseSync(file, { readOnly: true, timeout: 0 });
+    database = new DatabaseSync(file, { readOnly: true, timeout: 0 });
     database.exec("SELECT count(*) FROM sqlite_schema");
     return false;
   } catch (thrown) {
     // Without a file there is no worker; `tryLocks` reports other errors.
     return isLocked(thrown);
+  } finally {
+    database?.close();
   }
 }
 
 /** Locks a file there and lets a second process try to acquire the same lock. */
 async function tryLocks(path: string, signal: AbortSignal, program: string): Promise<Finding> {
   const file = join(path, `doctor-${randomUUID()}`);
+  let database: DatabaseSync | undefined;
   try {
-    using database = new DatabaseSync(file, { timeout: 0 });
+    database = new DatabaseSync(file, { timeout: 0 });
     database.exec("PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE");
     const { exit } = await runProgram(
       {
@@ -163,6 +167,7 @@ async function tryLocks(path: string, signal: AbortSignal, program: string): Pro
     const reason = textOf(thrown);
     return findingOf("locks-fail", `${path} cannot be locked: ${reason}`);
   } finally {
+    database?.close();
     await rm(file, { force: true });
   }
 }

@@ -24,7 +24,7 @@ export interface SecretReading {
 }
 
 /** A certificate bundle of some hundred authorities. */
-export const LARGEST_BUNDLE_BYTES = 1_024 * 1_024;
+const LARGEST_BUNDLE_BYTES = 1_024 * 1_024;
 /** A hanging network file system must not block a lane for longer. */
 const READ_TIMEOUT_MS = 10_000;
 
@@ -113,9 +113,13 @@ async function readSecretFile(path: string, signal: AbortSignal): Promise<string
 
 /** Only regular files: reading a pipe would block until the timeout. */
 async function readSmallFile(path: string, largestBytes: number, signal: AbortSignal): Promise<string> {
-  await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  checkFile(await file.stat(), largestBytes);
-  return decodeText(await file.readFile({ signal }));
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    checkFile(await file.stat(), largestBytes);
+    return decodeText(await file.readFile({ signal }));
+  } finally {
+    await file.close();
+  }
 }
 
 function isMissing(thrown: unknown): boolean {

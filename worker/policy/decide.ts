@@ -8,7 +8,7 @@ import { agentProblem, type TenantAction, tenantMachineProblem, tenantProblem } 
 import { trustProblem } from "./trust-rule.ts";
 import { holdsFor, volumeProblem } from "./volume-rule.ts";
 
-export type PolicyRule = keyof Policy;
+type PolicyRule = keyof Policy;
 
 /** `reason` is one line that names the rule, such as `policy volumes: /etc:/host is not allowed`. */
 export interface Refusal {

@@ -72,7 +72,7 @@ export function ownConnectionProblem(
 }
 
 /** With tenants, an action with an address of its own could reach every tenant's BMCs. */
-export function ownConnectionsAllowed({
+function ownConnectionsAllowed({
   ownConnections,
   tenants,
 }: Pick<Policy, "ownConnections" | "tenants">): boolean {

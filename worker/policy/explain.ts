@@ -31,14 +31,14 @@ export interface ExplainOptions {
 }
 
 /** `rule` is a key of the policy, `machine` for the inventory, or `runtime`. */
-export interface RuleFinding {
+interface RuleFinding {
   readonly rule: string;
   /** One line. */
   readonly reason: string;
 }
 
 /** A value and its origin: an entry of the policy, such as `containers.0`, or `settings`. */
-export interface Chosen<Value> {
+interface Chosen<Value> {
   readonly value: Value;
   readonly by: string;
 }

@@ -3,7 +3,7 @@ import type { ErrorClass } from "../../contract/error-class.ts";
 import type { ProviderName } from "../../contract/vocabulary.ts";
 
 /** What a candidate says of itself while it opens. */
-export interface RaceProgress {
+interface RaceProgress {
   /** Something answered, if only to a connection attempt: this one is worth its whole head start. */
   reached(): void;
   /** An attempt failed, also when another one follows: there is nothing to wait for any more. */

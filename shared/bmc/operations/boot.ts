@@ -113,7 +113,7 @@ const READ_BACK_DELAYS_MS = [0, 500, 2_000] as const;
  * Sets the override and reads it back. What the BMC says about the write does not decide: some apply it and
  * answer 400, some answer 200 and keep something else (bmclib issue 459).
  */
-export async function setBoot(port: BootPort, request: BootRequest): Promise<BootReport> {
+async function setBoot(port: BootPort, request: BootRequest): Promise<BootReport> {
   const asked = `boot ${describeRequest(request)}`;
   if (await port.ignored()) {
     return { after: UNREAD_OVERRIDE, changed: false, summary: `${asked} ignored, there is nothing to set` };

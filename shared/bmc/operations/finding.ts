@@ -1,7 +1,7 @@
 import type { ErrorClass } from "../../contract/error-class.ts";
 
 export const CHECK_STATES = ["ok", "warning", "failed", "unsupported", "not tried"] as const;
-export type CheckState = (typeof CHECK_STATES)[number];
+type CheckState = (typeof CHECK_STATES)[number];
 
 /** The result of one check. */
 export interface Finding {

@@ -103,7 +103,7 @@ const ATTEMPTS = 3;
 const PAUSE_MS = 3_000;
 
 /** Inserts an image: ejects what is there, inserts, and reads back that this image is in. */
-export async function insertMedia(port: MediaPort, image: MediaImage): Promise<MediaReport> {
+async function insertMedia(port: MediaPort, image: MediaImage): Promise<MediaReport> {
   const before = await port.read();
   if (!before) {
     await port.insert(image);
@@ -126,7 +126,7 @@ export async function insertMedia(port: MediaPort, image: MediaImage): Promise<M
 }
 
 /** Ejects; an empty drive is success. */
-export async function ejectMedia(port: MediaPort): Promise<MediaReport> {
+async function ejectMedia(port: MediaPort): Promise<MediaReport> {
   const before = await port.read();
   if (!before) {
     await port.eject();
@@ -138,7 +138,7 @@ export async function ejectMedia(port: MediaPort): Promise<MediaReport> {
 }
 
 /** What inserting, or without an image ejecting, would send. Reads the drive and changes nothing. */
-export async function planMedia(
+async function planMedia(
   port: MediaPort,
   image: MediaImage | undefined,
 ): Promise<Plan<MediaState | undefined>> {

@@ -128,7 +128,7 @@ const CYCLE_WATCH_MS = 10_000;
 const COMPOSED_OFF_MS = 5_000;
 
 /** Sets power as the request says, verified. Nothing is sent if it is already so. */
-export async function setPower(port: PowerPort, request: PowerRequest): Promise<PowerReport> {
+async function setPower(port: PowerPort, request: PowerRequest): Promise<PowerReport> {
   const startedMs = port.clock.monotonicMs();
   const took = () => formatSeconds(port.clock.monotonicMs() - startedMs);
   const before = await settle(port, request.timeoutMs);
@@ -195,7 +195,7 @@ export async function waitForPower(
 }
 
 /** The port as it would be in a state that something before brings about, for a plan. */
-export function assuming(port: PowerPort, state: PowerState): PowerPort {
+function assuming(port: PowerPort, state: PowerState): PowerPort {
   return {
     ...port,
     read: async () => state,
@@ -212,7 +212,7 @@ export function assuming(port: PowerPort, state: PowerState): PowerPort {
 }
 
 /** What `setPower` would send, in order, for people. Reads the state and changes nothing. */
-export async function planPower(port: PowerPort, request: PowerRequest): Promise<Plan<PowerState>> {
+async function planPower(port: PowerPort, request: PowerRequest): Promise<Plan<PowerState>> {
   const before = await port.read();
   const steps: string[] = [];
   const add = async (name: PowerCommand) => steps.push(await port.plan(name));

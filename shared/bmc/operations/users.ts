@@ -86,7 +86,7 @@ function judge(
 }
 
 /** Deletes the user and sees that it is gone; that there is none is success. */
-export async function deleteUser(port: UserPort, name: string): Promise<UserReport> {
+async function deleteUser(port: UserPort, name: string): Promise<UserReport> {
   const before = await userToDelete(port, name);
   if (!before) return { changed: false, summary: `user ${name} already absent` };
   let left: BmcUser | undefined = before;
@@ -102,7 +102,7 @@ export async function deleteUser(port: UserPort, name: string): Promise<UserRepo
 }
 
 /** What `deleteUser` would do, for people. Reads the users and changes nothing. */
-export async function planDeleteUser(
+async function planDeleteUser(
   port: Pick<UserPort, "checkRights" | "checkUser" | "list" | "ownName">,
   name: string,
 ): Promise<Plan<BmcUser | undefined>> {

@@ -9,7 +9,7 @@ import { z } from "zod";
 import { type Manifest, manifestOf } from "./manifest.ts";
 import type { Values } from "./values.ts";
 
-export const CHART = join(import.meta.dirname, "../../../deploy/chart");
+const CHART = join(import.meta.dirname, "../../../deploy/chart");
 export const RELEASE = "demo";
 export const NAMESPACE = "tink";
 /** A Helm that comes as a Go module was told of no version of Kubernetes, and takes one that is long gone. */
@@ -115,7 +115,7 @@ function byCase<Name extends string>(
 }
 
 /** As Kubernetes reads them: YAML 1.1, where a key that stands twice is an error. */
-export function manifestsOf(text: string): readonly Manifest[] {
+function manifestsOf(text: string): readonly Manifest[] {
   return parseAllDocuments(text, { version: "1.1" }).flatMap((document) => {
     const [problem] = [...document.errors, ...document.warnings];
     if (problem) throw problem;

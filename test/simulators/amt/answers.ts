@@ -13,7 +13,7 @@ const NAMESPACES = [
 export type Fields = Readonly<Record<string, string | number | readonly number[] | Reference>>;
 
 /** A reference to an instance of a class by its keys. */
-export interface Reference {
+interface Reference {
   readonly of: string;
   readonly keys: Readonly<Record<string, string>>;
 }

@@ -50,7 +50,7 @@ export interface IpmiBmcOptions {
 }
 
 /** Faults that a test switches on and off. Names are those of the messages, such as `RAKP1` or `Chassis Control`. */
-export interface IpmiFaults {
+interface IpmiFaults {
   /** True drops the request as if it had never come. */
   ignores?: (name: string, payload: Buffer) => boolean;
   /** True carries the request out and drops its answer. */

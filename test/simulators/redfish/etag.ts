@@ -3,7 +3,7 @@ import { type Answer, refusal } from "./answer.ts";
 import type { RedfishProfile } from "./profiles.ts";
 
 /** The entity tag of a resource as it now is: strong, quoted. */
-export function tagOf(resource: unknown): string {
+function tagOf(resource: unknown): string {
   return `"${createHash("sha1").update(JSON.stringify(resource)).digest("hex").slice(0, 12)}"`;
 }
 

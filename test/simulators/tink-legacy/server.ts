@@ -25,7 +25,7 @@ export interface LegacyTinkServerOptions {
 }
 
 /** A call as it came in; `about` is the worker ID or the workflow ID it named. */
-export interface Call {
+interface Call {
   readonly method: Method;
   readonly about: string;
 }

@@ -3,7 +3,7 @@ import { actionsOfTask, type PlannedAction } from "../../../worker/template/acti
 import type { Template, TemplateAction } from "../../../worker/template/template.ts";
 
 export type ActionState = "UNSPECIFIED" | "PENDING" | "RUNNING" | "FAILED" | "TIMEOUT" | "SUCCESS";
-export type WorkflowState = ActionState | "PREPARING" | "POST";
+type WorkflowState = ActionState | "PREPARING" | "POST";
 
 /** One action of a workflow, with what was reported about it. */
 export interface WorkflowAction extends PlannedAction {

@@ -1,7 +1,7 @@
 import type { PassedRequest } from "./request-reader.ts";
 
 /** What becomes of a request or its answer on the way. */
-export type TcpFaultKind =
+type TcpFaultKind =
   /** Resets the connection; the request never arrives. */
   | "reset-before"
   /** Lets the request arrive and be carried out, then resets the connection without an answer. */

@@ -30,7 +30,7 @@ export interface ClusterLabOptions {
 }
 
 /** An API server with Tinkerbell's definitions and no node. */
-export interface RealCluster {
+interface RealCluster {
   /** The text of a file. */
   readonly kubeconfig: string;
   /** Whether it makes the pods of Jobs itself. */

@@ -18,7 +18,7 @@ export interface ClusterAccess {
   close(): Promise<void>;
 }
 
-export interface AccessCredentials {
+interface AccessCredentials {
   readonly headers: Readonly<Record<string, string>>;
   readonly dispatcher: Dispatcher;
 }

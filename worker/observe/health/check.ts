@@ -7,7 +7,7 @@ export const healthCheckNames = [
   "cluster",
   "replicas",
 ] as const;
-export type HealthCheckName = (typeof healthCheckNames)[number];
+type HealthCheckName = (typeof healthCheckNames)[number];
 
 export interface HealthFinding {
   readonly ok: boolean;

@@ -5,7 +5,7 @@ import type { Section, View } from "./views/view.ts";
 export type Known = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
 /** An update of one section: new or changed rows, and all IDs in order if the order has changed. */
-export interface SectionChange {
+interface SectionChange {
   readonly rows?: Readonly<Record<string, string>>;
   readonly order?: readonly string[];
 }

@@ -82,7 +82,7 @@ export interface ObservedJob {
   readonly end: { readonly kind: "complete" } | ({ readonly kind: "failed" } & Reason) | undefined;
 }
 
-export type ContainerState =
+type ContainerState =
   | { readonly kind: "waiting"; readonly why: Reason | undefined }
   | { readonly kind: "running"; readonly startedAt: Date | undefined }
   | ({ readonly kind: "terminated" } & Termination);

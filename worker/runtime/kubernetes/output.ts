@@ -103,7 +103,7 @@ export class PodOutput {
 }
 
 /** Whether two results report the same end; one of them may lack its data. */
-export function isSame(one: ActionResult | undefined, other: ActionResult): boolean {
+function isSame(one: ActionResult | undefined, other: ActionResult): boolean {
   return (
     one !== undefined &&
     one.action === other.action &&

@@ -208,7 +208,7 @@ export function nameOfKey(key: string): ObjectName {
 }
 
 /** Equal for equal connections, whatever the order of their keys. */
-export function connectionDigest(connection: unknown): string {
+function connectionDigest(connection: unknown): string {
   return createHash("sha256").update(canonical(connection)).digest("base64").slice(0, 22);
 }
 

@@ -10,7 +10,7 @@ import { KubernetesError } from "../../cluster/client/kubernetes-error.ts";
 import { WatchedObjects } from "../../cluster/client/watched-objects.ts";
 
 /** `LeaderElectionID` of Rufio (rufio.go). */
-export const RUFIO_LEASE = "e74dec1a.bmc.tinkerbell.org";
+const RUFIO_LEASE = "e74dec1a.bmc.tinkerbell.org";
 
 export interface RufioLeaseOptions {
   readonly cluster: Pick<Cluster, "find" | "list" | "watch">;

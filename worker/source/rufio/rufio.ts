@@ -54,7 +54,7 @@ export interface Rufio {
   state(): RufioState;
 }
 
-export interface RufioState {
+interface RufioState {
   /** Also false while it is unknown. */
   readonly leaseFree: boolean;
   readonly synced: boolean;

@@ -2,7 +2,7 @@ import { type Backoff, backoffMs } from "../../../shared/backoff.ts";
 import type { Clock } from "../../../shared/clock.ts";
 import { Notifier } from "../../../shared/notifier.ts";
 
-export interface Failure {
+interface Failure {
   readonly thrown: unknown;
   readonly failures: number;
   readonly waitMs: number;

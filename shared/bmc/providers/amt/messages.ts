@@ -62,7 +62,7 @@ export function invokeMessage(
   return envelope(`${uri}/${method}`, resource, {}, body);
 }
 
-export function uriOf(resource: ResourceClass): string {
+function uriOf(resource: ResourceClass): string {
   const schema = { CIM, AMT, IPS }[resource.slice(0, 3)];
   return `${schema}/${resource}`;
 }

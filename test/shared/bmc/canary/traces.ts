@@ -29,7 +29,7 @@ export function everythingOf(error: unknown): string {
 }
 
 /** A secret as it may be met: as it is, in hex, in base64, alone and as HTTP carries it. */
-export function formsOf(secret: string): string[] {
+function formsOf(secret: string): string[] {
   const whole = [secret, `admin:${secret}`];
   return whole.flatMap((text) => {
     const bytes = Buffer.from(text);

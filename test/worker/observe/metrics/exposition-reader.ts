@@ -1,5 +1,5 @@
 /** One sample as it is written down. */
-export interface Sample {
+interface Sample {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;

@@ -3,7 +3,7 @@ import type { Delivery } from "../../../action/action.ts";
 import type { SeenAction } from "../../../action/observer.ts";
 
 /** `waiting` for the machine's lock or for a slot. */
-export type ActionPhase = "waiting" | "running" | "succeeded" | "failed";
+type ActionPhase = "waiting" | "running" | "succeeded" | "failed";
 
 /** The state of an action. Immutable: every event creates a new record. */
 export interface ActionRecord {

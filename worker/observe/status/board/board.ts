@@ -16,7 +16,7 @@ import { type ActionRecord, isEnded } from "./action-record.ts";
 import { LOG_BOUNDS, type LogBounds, RecentLines } from "./recent-lines.ts";
 
 /** A machine's power state when an action last read it. */
-export interface PowerReading {
+interface PowerReading {
   readonly state: PowerState;
   readonly at: Date;
   /** On the monotonic clock. */

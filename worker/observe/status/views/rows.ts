@@ -29,7 +29,7 @@ export function machineLink(name: string): Html {
   return html`<a href="/machines/${encodeURIComponent(name)}">${name}</a>`;
 }
 
-export function actionLink({ action }: ActionRecord): Html {
+function actionLink({ action }: ActionRecord): Html {
   return html`<a href="/actions/${action.key}">${action.name}</a>`;
 }
 
@@ -100,7 +100,7 @@ function agoText({ sinceMs, stoppedAt }: ActionRecord, nowMs: number): Html {
 }
 
 /** How long it has waited or run, and its timeout. */
-export function sinceText(record: ActionRecord, nowMs: number): Html {
+function sinceText(record: ActionRecord, nowMs: number): Html {
   const { phase, sinceMs, startedAt, takenAt, timeoutMs } = record;
   const running = phase === "running";
   const most =

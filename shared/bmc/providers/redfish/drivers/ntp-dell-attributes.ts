@@ -6,7 +6,7 @@ import type { NtpOptions, NtpPlace } from "./ntp-place.ts";
 const SERVER_ATTRIBUTES = ["NTPConfigGroup.1.NTP1", "NTPConfigGroup.1.NTP2", "NTPConfigGroup.1.NTP3"];
 const ENABLE_ATTRIBUTE = "NTPConfigGroup.1.NTPEnable";
 
-export const DellAttributes = z.object({
+const DellAttributes = z.object({
   "@odata.etag": lenient(z.string()),
   Attributes: z.record(z.string(), z.unknown()),
 });

@@ -4,7 +4,7 @@ import { Link, lenient, Values } from "../service/schema.ts";
 import type { NtpOptions, NtpPlace } from "./ntp-place.ts";
 
 /** ManagerNetworkProtocol (DSP0268), as far as NTP needs it. */
-export const NetworkProtocol = z.object({
+const NetworkProtocol = z.object({
   "@odata.etag": lenient(z.string()),
   "@Redfish.Settings": lenient(z.object({ SettingsObject: Link })),
   NTP: lenient(z.object({ ProtocolEnabled: lenient(z.boolean()), NTPServers: lenient(Values) })),

@@ -45,7 +45,7 @@ export interface Behaviour {
   readonly managerReset: "typed" | "empty";
 }
 
-export const STANDARD: Behaviour = {
+const STANDARD: Behaviour = {
   sendMode: "when-different",
   ifMatch: "on-demand",
   afterPreconditionFailed: "other-tags",

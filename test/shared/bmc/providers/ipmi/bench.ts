@@ -8,8 +8,8 @@ import { silentLogger } from "../../../../../shared/logger.ts";
 import { type IpmiBmc, type IpmiBmcOptions, startIpmiBmc } from "../../../../simulators/ipmi/bmc.ts";
 import { SimulatedMachine, type SimulatedMachineOptions } from "../../../../simulators/machine.ts";
 
-export const USERNAME = "admin";
-export const PASSWORD = "calvin";
+const USERNAME = "admin";
+const PASSWORD = "calvin";
 
 /** A simulated BMC that goes away with the test. */
 export async function startBmc(
