@@ -45,6 +45,12 @@ describe("the folder table of docs/architecture.md", () => {
   });
 });
 
+it("worker/ itself holds at most six files", async () => {
+  const entries = await readdir("worker", { withFileTypes: true });
+
+  expect(entries.filter((entry) => entry.isFile()).length).toBeLessThanOrEqual(6);
+});
+
 describe("the walk through one action", () => {
   it("names files that exist, each below the folder of its step", async () => {
     const steps = section("One action, from poll to report").split(/^\d+\. /m);
