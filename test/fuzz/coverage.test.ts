@@ -37,6 +37,8 @@ const OTHERS: Readonly<Record<string, string>> = {
   readTextFile: "reads a file, bounded, for decodeText",
   readUserTable: "sends requests, whose answers go to parseUserAccess and parseUserName",
   readValue: "reads a variable or a file",
+  readingOfError: "turns an error of the BMC client into a status",
+  readingOfOutcome: "turns the outcome of an action into a status",
   readWholeDirectory: "reads files for readSecretText",
 };
 
