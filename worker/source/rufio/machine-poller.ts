@@ -150,7 +150,9 @@ export class MachinePoller {
     if (intervalMs === 0) return;
     for (const { name, deleted } of objects.machines.values()) {
       const key = keyOf(name);
-      if (!deleted && !this.#due.has(key) && this.#isMine(name)) this.#schedule(key, intervalMs * random());
+      // One in flight schedules its next read itself.
+      if (deleted || this.#due.has(key) || this.#watched.get(key)?.inFlight) continue;
+      if (this.#isMine(name)) this.#schedule(key, intervalMs * random());
     }
   }
 
