@@ -6,7 +6,7 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 120_000,
     // Most tests wait for processes and timers: more of them run than there are processors.
-    maxWorkers: 3,
+    maxWorkers: 4,
     projects: [
       // No child processes; real sockets and files.
       {
