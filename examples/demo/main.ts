@@ -43,7 +43,7 @@ out.write(`${text}\n\n`);
 const succeeded = [...workflows.values()].every(({ state }) => state === "SUCCESS");
 const ok = succeeded && allTrue && reason === undefined;
 out.write(
-  `${ok ? "All of it is true" : `Not all of it is true${reason ? `: ${reason}` : ""}`}, after ${took()}.\n`,
+  `${ok ? "Every report agrees with its machine" : `Failed${reason ? `: ${reason}` : ""}`} (${took()}).\n`,
 );
 await stopAll(ok ? 0 : 1);
 

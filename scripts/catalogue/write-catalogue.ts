@@ -2,6 +2,7 @@ import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { stringify } from "yaml";
 import { catalogue, loadAction } from "../../actions/catalogue.ts";
+import { defined } from "../../shared/defined.ts";
 import { loadReference } from "../docs.ts";
 import { RepositoryMetadata } from "./artifact-hub.ts";
 import { packageMetadata } from "./package-metadata.ts";
@@ -57,7 +58,7 @@ export function yamlText(value: unknown): string {
 
 function repositoryMetadata({ repositoryId, maintainers }: Publication): RepositoryMetadata {
   return RepositoryMetadata.parse({
-    ...(repositoryId === undefined ? {} : { repositoryID: repositoryId }),
+    ...defined({ repositoryID: repositoryId }),
     ...(maintainers.length === 0 ? {} : { owners: maintainers }),
   });
 }

@@ -1,3 +1,4 @@
+import { defined } from "../../shared/defined.ts";
 import { textOf } from "../../shared/text-of.ts";
 import { TimeoutReached, withTimeout } from "../../shared/timeout.ts";
 import { Cluster } from "../cluster/client/cluster.ts";
@@ -82,7 +83,7 @@ const CAUSES_OF: Partial<Readonly<Record<KubernetesReason, CauseName>>> = {
 };
 
 function failure(thrown: unknown, server: string | undefined, timeoutMs: number): Finding {
-  const subject = server === undefined ? {} : { subject: server };
+  const subject = defined({ subject: server });
   if (thrown instanceof TimeoutReached) {
     return findingOf("cluster-unreachable", `no answer within ${timeoutMs} ms`, subject);
   }

@@ -4,7 +4,6 @@ import {
   parseBootFlags,
 } from "../../../shared/bmc/providers/ipmi/boot-options.ts";
 import { GET_CHASSIS_STATUS, parseChassisStatus } from "../../../shared/bmc/providers/ipmi/chassis.ts";
-import { suitePlan } from "../../../shared/bmc/providers/ipmi/cipher-suite.ts";
 import { describeRecord } from "../../../shared/bmc/providers/ipmi/describe-record.ts";
 import { parseDeviceId, parseManufacturer } from "../../../shared/bmc/providers/ipmi/device-id.ts";
 import { parseFruAreaInfo, parseFruData } from "../../../shared/bmc/providers/ipmi/fru.ts";
@@ -24,8 +23,7 @@ import {
 } from "../../../shared/bmc/providers/ipmi/open-session.ts";
 import { parseRakp2, provesKeys } from "../../../shared/bmc/providers/ipmi/rakp.ts";
 import { parseHandshakePacket, parseRmcp } from "../../../shared/bmc/providers/ipmi/rmcp.ts";
-import { bridged } from "../../../shared/bmc/providers/ipmi/route.ts";
-import { openMessage, type Seal, sealMessage } from "../../../shared/bmc/providers/ipmi/sealed-packet.ts";
+import { openMessage, sealMessage } from "../../../shared/bmc/providers/ipmi/sealed-packet.ts";
 import {
   parseErasure,
   parseReservation,
@@ -37,30 +35,13 @@ import { parseSelRecord } from "../../../shared/bmc/providers/ipmi/sel-record.ts
 import { parseActiveInstances } from "../../../shared/bmc/providers/ipmi/sol.ts";
 import { parseUserAccess, parseUserName } from "../../../shared/bmc/providers/ipmi/users.ts";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
+import { EXCHANGE, ROUTE, SEAL, SUITES } from "../../support/ipmi-samples.ts";
 import { bytesOf, latin, type Target } from "../target.ts";
 import { JSON_TOKENS, jsonOf } from "./json.ts";
 
 /** The largest UDP datagram. */
 const DATAGRAM = 65_507;
 const isBmcError = (thrown: unknown) => thrown instanceof BmcError;
-const SUITES = suitePlan({ allowSuite3: true }).asked;
-const [SUITE] = SUITES;
-if (!SUITE) throw new Error("there is no cipher suite");
-const SEAL: Seal = {
-  suite: SUITE,
-  keys: { sik: Buffer.alloc(32, 1), integrity: Buffer.alloc(32, 2), encryption: Buffer.alloc(16, 3) },
-  sessionId: 0x01020304,
-};
-const EXCHANGE = {
-  consoleId: 1,
-  bmcId: 2,
-  consoleRandom: Buffer.alloc(16),
-  bmcRandom: Buffer.alloc(16),
-  guid: Buffer.alloc(16),
-  role: 0x14,
-  username: Buffer.alloc(0),
-};
-const ROUTE = bridged({ channel: 7, address: 0x72 });
 const RMCP = [6, 0, 255, 7, 6, 0x11, 0, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 4, 0, 1, 0, 0, 0];
 const SEALED = sealMessage(SEAL, 1, Buffer.from([0x81, 0x1c, 0x63, 0x20, 0, 1, 0, 0]), Buffer.alloc(16, 9));
 const LAN = [0x81, 0x1c, 0x63, 0x20, 0x04, 0x01, 0x00, 0x21, 0x10];

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Connection } from "../../../contract/connection.ts";
+import { defined } from "../../../defined.ts";
 import { untraced } from "../../../tracing/tracer.ts";
 import { HttpConnection } from "../../http/http-connection.ts";
 import { defineProvider, type ProviderContext, type SessionWith } from "../../operations/provider.ts";
@@ -30,7 +31,7 @@ async function open(
   const account = accountOf(connection);
   const hint = Hint.safeParse(context.hint);
   const limits = { connectTimeoutMs, requestTimeoutMs, maxBodyBytes: MAX_BODY_BYTES };
-  const reached = context.onReached === undefined ? {} : { onReached: context.onReached };
+  const reached = defined({ onReached: context.onReached });
   const http = new HttpConnection({ scheme, host, port, tls, ...limits, ...reached, tracer });
   const wsman = new WsmanClient(http, account, clock);
   try {

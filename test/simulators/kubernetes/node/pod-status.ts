@@ -85,7 +85,7 @@ export function phaseOf(statuses: readonly Status[]): string {
   return statuses.some(({ state }) => state?.running ?? state?.terminated) ? "Running" : "Pending";
 }
 
-/** The pod's conditions with these set. Go writes times that nobody set as null. */
+/** The pod's conditions with these set. Go writes unset times as null. */
 export function withConditions(
   pod: KubeObject,
   set: readonly Pick<Condition, "type" | "status" | "reason" | "message">[],

@@ -16,7 +16,7 @@ type Run = (signal: AbortSignal) => Promise<void>;
 
 const actions: Readonly<Record<string, Run>> = {
   "rejects-unheard": async (signal) => {
-    void Promise.reject(new Error("nobody waited for this"));
+    void Promise.reject(new Error("an unhandled rejection"));
     await untilTold(signal);
   },
   "throws-in-a-timer": async (signal) => {

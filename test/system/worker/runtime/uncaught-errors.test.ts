@@ -26,7 +26,7 @@ test("an error that escapes an action fails it and nothing else", async () => {
   expect(outcomes.get("rejects-unheard")).toEqual({
     ok: false,
     class: "internal",
-    message: "uncaught error: nobody waited for this",
+    message: "uncaught error: an unhandled rejection",
   });
   expect(outcomes.get("throws-in-a-timer")).toMatchObject({
     class: "internal",
@@ -39,7 +39,7 @@ test("an error that escapes an action fails it and nothing else", async () => {
   expect(outcomes.get("throws-after-its-end")).toMatchObject({ ok: true, message: "done" });
   expect(outcomes.get("sound")).toMatchObject({ ok: true, message: "done" });
   expect(lines.at(-1)?.["errors"]).toEqual(
-    expect.arrayContaining(["nobody waited for this", "thrown in a timer", "too late"]),
+    expect.arrayContaining(["an unhandled rejection", "thrown in a timer", "too late"]),
   );
   expect(code).toBe(0);
 });

@@ -6,7 +6,6 @@ import {
   parseBootFlags,
 } from "../../../../../shared/bmc/providers/ipmi/boot-options.ts";
 import { GET_CHASSIS_STATUS, parseChassisStatus } from "../../../../../shared/bmc/providers/ipmi/chassis.ts";
-import { suitePlan } from "../../../../../shared/bmc/providers/ipmi/cipher-suite.ts";
 import { completionError } from "../../../../../shared/bmc/providers/ipmi/completion-code.ts";
 import { describeRecord } from "../../../../../shared/bmc/providers/ipmi/describe-record.ts";
 import { parseDeviceId, parseManufacturer } from "../../../../../shared/bmc/providers/ipmi/device-id.ts";
@@ -28,12 +27,7 @@ import {
 } from "../../../../../shared/bmc/providers/ipmi/open-session.ts";
 import { parseRakp2, provesKeys } from "../../../../../shared/bmc/providers/ipmi/rakp.ts";
 import { parseHandshakePacket, parseRmcp } from "../../../../../shared/bmc/providers/ipmi/rmcp.ts";
-import { bridged } from "../../../../../shared/bmc/providers/ipmi/route.ts";
-import {
-  openMessage,
-  type Seal,
-  sealMessage,
-} from "../../../../../shared/bmc/providers/ipmi/sealed-packet.ts";
+import { openMessage, sealMessage } from "../../../../../shared/bmc/providers/ipmi/sealed-packet.ts";
 import {
   parseErasure,
   parseReservation,
@@ -51,25 +45,7 @@ import {
   parseRefusal,
 } from "../../../../../shared/bmc/providers/ipmitool/output.ts";
 import { BmcError } from "../../../../../shared/contract/bmc-error.ts";
-
-const SUITES = suitePlan({ allowSuite3: true }).asked;
-const [SHA256] = SUITES;
-if (!SHA256) throw new Error("there is no cipher suite");
-const SEAL: Seal = {
-  suite: SHA256,
-  keys: { sik: Buffer.alloc(32, 1), integrity: Buffer.alloc(32, 2), encryption: Buffer.alloc(16, 3) },
-  sessionId: 0x01020304,
-};
-const EXCHANGE = {
-  consoleId: 1,
-  bmcId: 2,
-  consoleRandom: Buffer.alloc(16),
-  bmcRandom: Buffer.alloc(16),
-  guid: Buffer.alloc(16),
-  role: 0x14,
-  username: Buffer.alloc(0),
-};
-const ROUTE = bridged({ channel: 7, address: 0x72 });
+import { EXCHANGE, ROUTE, SEAL, SUITES } from "../../../../support/ipmi-samples.ts";
 
 /** Everything that makes sense of bytes off the wire. */
 const PARSERS: Readonly<Record<string, (bytes: Buffer) => unknown>> = {
