@@ -1,12 +1,16 @@
 import { defineConfig } from "vitest/config";
 
+const mocked = "test/worker/execution/crash-points.test.ts";
+
 export default defineConfig({
   test: {
     // Real servers and child processes: slow machines need room, a hang must still end.
     testTimeout: 120_000,
     hookTimeout: 120_000,
-    // Most tests wait for processes and timers: more of them run than there are processors.
-    maxWorkers: 4,
+    // Most tests wait for sockets, processes and timers: more of them run than there are processors.
+    maxWorkers: 8,
+    // Loading every file's modules anew takes as long as the tests do.
+    isolate: false,
     projects: [
       // No child processes; real sockets and files.
       {
@@ -14,9 +18,14 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/system/**", "test/interop/**"],
+          exclude: ["test/system/**", "test/interop/**", mocked],
           sequence: { groupOrder: 0 },
         },
+      },
+      // Replaces a module of Node, which the tests of the same process must not see.
+      {
+        extends: true,
+        test: { name: "unit-mocked", include: [mocked], isolate: true, sequence: { groupOrder: 0 } },
       },
       // Real processes, containers, Chromium, Helm.
       {
