@@ -54,7 +54,7 @@ describeWithProgram("fakebmc", "the ipmi provider talks to pyghmi's fake BMC", (
   it("reads and changes power", async () => {
     const bmc = await startFakeBmc();
 
-    const session = await openSession(bmc, { overrides: SUITE_3 });
+    await using session = await openSession(bmc, { overrides: SUITE_3 });
     expect(await session.power.read(limit())).toBe("off");
     await session.power.send("on", limit());
     expect(await session.power.read(limit())).toBe("on");
@@ -66,10 +66,10 @@ describeWithProgram("fakebmc", "the ipmi provider talks to pyghmi's fake BMC", (
 
   it("finds the suite that it has, and remembers it", async () => {
     const bmc = await startFakeBmc();
-    const session = await openSession(bmc, { overrides: ALLOWING_SUITE_3 });
+    await using session = await openSession(bmc, { overrides: ALLOWING_SUITE_3 });
 
     expect(await session.power.read(limit())).toBe("off");
-    const next = await openSession(bmc, { overrides: ALLOWING_SUITE_3, hint: session.hint() });
+    await using next = await openSession(bmc, { overrides: ALLOWING_SUITE_3, hint: session.hint() });
 
     expect(await next.power.read(limit())).toBe("off");
     expect(next.roundTrips()).toBe(4);
@@ -77,7 +77,7 @@ describeWithProgram("fakebmc", "the ipmi provider talks to pyghmi's fake BMC", (
 
   it("sets the boot device, which reads back without the mode that this BMC does not keep", async () => {
     const bmc = await startFakeBmc();
-    const session = await openSession(bmc, { overrides: SUITE_3 });
+    await using session = await openSession(bmc, { overrides: SUITE_3 });
 
     await session.boot.write({ device: "pxe", persistent: false, mode: "legacy" }, limit());
 
@@ -94,7 +94,7 @@ describeWithProgram("fakebmc", "the ipmi provider talks to pyghmi's fake BMC", (
 
   it("says what this BMC does not offer", async () => {
     const bmc = await startFakeBmc();
-    const session = await openSession(bmc, { overrides: AS_ADMINISTRATOR });
+    await using session = await openSession(bmc, { overrides: AS_ADMINISTRATOR });
 
     await expect(session.nmi?.send(limit())).rejects.toMatchObject({ class: "unsupported" });
     await expect(session.sel?.list(limit())).rejects.toMatchObject({ class: "unsupported" });
@@ -103,7 +103,9 @@ describeWithProgram("fakebmc", "the ipmi provider talks to pyghmi's fake BMC", (
 
   it("says who it is, ends serial over LAN that nobody uses, and resets it", async () => {
     const bmc = await startFakeBmc();
-    const session = await openSession(bmc, { overrides: { ...AS_ADMINISTRATOR, requestTimeoutMs: 2_000 } });
+    await using session = await openSession(bmc, {
+      overrides: { ...AS_ADMINISTRATOR, requestTimeoutMs: 2_000 },
+    });
 
     expect(await session.manager?.info(limit())).toMatchObject({ protocolVersion: "2.0" });
     await session.sol?.deactivate(limit());

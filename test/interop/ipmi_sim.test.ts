@@ -51,7 +51,7 @@ describeWithProgram("ipmi_sim", "the ipmi provider talks to OpenIPMI's ipmi_sim"
       class: "unsupported",
       message: expect.stringContaining("the BMC offers cipher suite 3 and not 17"),
     });
-    const session = await openSession(sim, { overrides: USER });
+    await using session = await openSession(sim, { overrides: USER });
     expect(await session.power.read(limit())).toBe("off");
     await session.power.send("on", limit());
     expect(await session.power.read(limit())).toBe("on");
@@ -66,7 +66,7 @@ describeWithProgram("ipmi_sim", "the ipmi provider talks to OpenIPMI's ipmi_sim"
   it("stays within the packet budget with a remembered suite", async () => {
     const sim = await startIpmiSim();
 
-    const session = await openSession(sim, { overrides: USER, hint: { cipherSuite: 3 } });
+    await using session = await openSession(sim, { overrides: USER, hint: { cipherSuite: 3 } });
     await session.power.read(limit());
 
     expect(session.roundTrips()).toBe(4);
@@ -74,7 +74,7 @@ describeWithProgram("ipmi_sim", "the ipmi provider talks to OpenIPMI's ipmi_sim"
 
   it("sets the boot device although this BMC knows no expiry", async () => {
     const sim = await startIpmiSim();
-    const session = await openSession(sim, { overrides: USER });
+    await using session = await openSession(sim, { overrides: USER });
 
     await session.boot.write({ device: "pxe", persistent: false, mode: "uefi" }, limit());
 
@@ -83,7 +83,8 @@ describeWithProgram("ipmi_sim", "the ipmi provider talks to OpenIPMI's ipmi_sim"
 
   it("says who it is, and lists and clears its event log", async () => {
     const sim = await startIpmiSim();
-    const { manager, sel } = await openSession(sim, { overrides: AS_ADMINISTRATOR });
+    await using session = await openSession(sim, { overrides: AS_ADMINISTRATOR });
+    const { manager, sel } = session;
     if (!manager || !sel) throw new Error("a driver is missing");
 
     expect(await manager.info(limit())).toMatchObject({ firmware: "9.08", protocolVersion: "2.0" });
@@ -95,7 +96,8 @@ describeWithProgram("ipmi_sim", "the ipmi provider talks to OpenIPMI's ipmi_sim"
 
   it("makes, changes and removes a user", async () => {
     const sim = await startIpmiSim();
-    const { users } = await openSession(sim, { overrides: AS_ADMINISTRATOR });
+    await using administrator = await openSession(sim, { overrides: AS_ADMINISTRATOR });
+    const { users } = administrator;
     if (!users) throw new Error("the session has no users");
 
     await users.create(
@@ -105,7 +107,7 @@ describeWithProgram("ipmi_sim", "the ipmi provider talks to OpenIPMI's ipmi_sim"
     const worker = (await users.list(limit())).find(({ name }) => name === "worker");
     expect(worker).toMatchObject({ role: "operator", enabled: true });
     const overrides = { ...USER, username: "worker", password: "worker-password" };
-    const session = await openSession(sim, { overrides });
+    await using session = await openSession(sim, { overrides });
     expect(await session.power.read(limit())).toBe("off");
 
     if (worker) await users.remove(worker, limit());
@@ -115,7 +117,7 @@ describeWithProgram("ipmi_sim", "the ipmi provider talks to OpenIPMI's ipmi_sim"
   it("says that no controller answers behind it", async () => {
     const sim = await startIpmiSim();
     const ipmi = { ...USER.ipmi, bridge: { channel: 0, address: 0x72 } };
-    const session = await openSession(sim, { overrides: { ...USER, ipmi, requestTimeoutMs: 2_000 } });
+    await using session = await openSession(sim, { overrides: { ...USER, ipmi, requestTimeoutMs: 2_000 } });
 
     await expect(session.power.read(limit())).rejects.toMatchObject({ name: "BmcError" });
   });
@@ -145,7 +147,7 @@ describeWithProgram("ipmi_sim", "the ipmi provider talks to OpenIPMI's ipmi_sim"
         const overrides = { ...USER, password: "wrong" };
         await expect(openSession(sim, { overrides })).rejects.toMatchObject({ class: "auth" });
       }
-      const session = await openSession(sim, { overrides: USER, hint: { cipherSuite: 3 } });
+      await using session = await openSession(sim, { overrides: USER, hint: { cipherSuite: 3 } });
       expect(await session.power.read(limit())).toBe("off");
       await session.close();
     }

@@ -30,7 +30,7 @@ async function tool(bmc: IpmiBmc, command: string, options: ToolOptions = {}) {
 describeWithProgram("ipmitool", "ipmitool talks to the simulated BMC", () => {
   describe.each([3, 17])("with cipher suite %i", (suite) => {
     it("reads and changes power", async () => {
-      const bmc = await startBmc();
+      await using bmc = await startBmc();
 
       expect((await tool(bmc, "chassis power status", { suite })).stdout).toBe("Chassis Power is off");
       expect((await tool(bmc, "chassis power on", { suite })).exitCode).toBe(0);
@@ -45,7 +45,7 @@ describeWithProgram("ipmitool", "ipmitool talks to the simulated BMC", () => {
     });
 
     it("switches off hard, and is refused in the wrong state", async () => {
-      const bmc = await startBmc({ machine: { power: "on" } });
+      await using bmc = await startBmc({ machine: { power: "on" } });
 
       expect((await tool(bmc, "chassis power off", { suite })).exitCode).toBe(0);
       await eventually(() => bmc.machine.power === "off");
@@ -55,7 +55,7 @@ describeWithProgram("ipmitool", "ipmitool talks to the simulated BMC", () => {
     });
 
     it("sets and reads boot flags", async () => {
-      const bmc = await startBmc();
+      await using bmc = await startBmc();
 
       const set = await tool(bmc, "chassis bootdev pxe options=efiboot", { suite });
       const read = await tool(bmc, "chassis bootparam get 5", { suite });
@@ -69,7 +69,7 @@ describeWithProgram("ipmitool", "ipmitool talks to the simulated BMC", () => {
     });
 
     it("reads who the BMC is", async () => {
-      const bmc = await startBmc();
+      await using bmc = await startBmc();
 
       const info = await tool(bmc, "mc info", { suite });
       const guid = await tool(bmc, "mc guid", { suite });
@@ -80,7 +80,7 @@ describeWithProgram("ipmitool", "ipmitool talks to the simulated BMC", () => {
     });
 
     it("is refused with a wrong password, before it has a session", async () => {
-      const bmc = await startBmc();
+      await using bmc = await startBmc();
 
       const refused = await tool(bmc, "chassis power status", { suite, password: "wrong" });
 
@@ -89,7 +89,7 @@ describeWithProgram("ipmitool", "ipmitool talks to the simulated BMC", () => {
     });
 
     it("leaves no session behind", async () => {
-      const bmc = await startBmc();
+      await using bmc = await startBmc();
 
       await tool(bmc, "chassis power status", { suite });
 
@@ -98,14 +98,14 @@ describeWithProgram("ipmitool", "ipmitool talks to the simulated BMC", () => {
   });
 
   it("needs the BMC key where there is one", async () => {
-    const bmc = await startBmc({ kg: "bmc key" });
+    await using bmc = await startBmc({ kg: "bmc key" });
 
     expect((await tool(bmc, "chassis power status", { kg: "bmc key" })).exitCode).toBe(0);
     expect((await tool(bmc, "chassis power status")).stderr).toContain("invalid integrity check value");
   });
 
   it("is held to the user's level", async () => {
-    const bmc = await startBmc({ users: [{ name: "low", password: "calvin", privilege: "user" }] });
+    await using bmc = await startBmc({ users: [{ name: "low", password: "calvin", privilege: "user" }] });
 
     const asUser = { user: "low", level: "USER" };
     expect((await tool(bmc, "chassis power status", asUser)).stdout).toBe("Chassis Power is off");
@@ -115,7 +115,7 @@ describeWithProgram("ipmitool", "ipmitool talks to the simulated BMC", () => {
   });
 
   it("is refused a cipher suite that the BMC does not have, 0 among them", async () => {
-    const bmc = await startBmc({ cipherSuites: [3] });
+    await using bmc = await startBmc({ cipherSuites: [3] });
 
     expect((await tool(bmc, "chassis power status", { suite: 17 })).stderr).toContain(
       "no matching cipher suite",
@@ -125,7 +125,7 @@ describeWithProgram("ipmitool", "ipmitool talks to the simulated BMC", () => {
   });
 
   it("finds no free slot where all are taken", async () => {
-    const bmc = await startBmc({ sessionSlots: 1 });
+    await using bmc = await startBmc({ sessionSlots: 1 });
     bmc.faults.ignores = (name) => name === "Close Session";
     await tool(bmc, "chassis power status");
 
@@ -135,7 +135,7 @@ describeWithProgram("ipmitool", "ipmitool talks to the simulated BMC", () => {
 
 describeWithProgram("ipmipower", "freeipmi's ipmipower talks to the simulated BMC", () => {
   it.each([3, 17])("reads the power state with cipher suite %i", async (suite) => {
-    const bmc = await startBmc({ machine: { power: "on" } });
+    await using bmc = await startBmc({ machine: { power: "on" } });
     const program = findProgram("ipmipower") ?? "";
     const argv = ["-D", "LAN_2_0", "-h", `127.0.0.1:${bmc.port}`, "-u", "admin", "-p", "calvin"];
 
@@ -150,7 +150,7 @@ describeWithProgram("ipmipower", "freeipmi's ipmipower talks to the simulated BM
 
 describe("the simulated BMC", () => {
   it("answers an ASF presence ping", async () => {
-    const bmc = await startBmc();
+    await using bmc = await startBmc();
     const socket = createSocket("udp4");
 
     socket.send(Buffer.from("0600ff06000011be80aa0000", "hex"), bmc.port, "127.0.0.1");
@@ -181,13 +181,13 @@ describe("the simulated BMC", () => {
     const { port } = Facts.parse(JSON.parse(String(line)));
 
     const overrides = { username: "root", password: "a password", ipmi: { kg: "bmc key" } };
-    const session = await openSession({ port }, { overrides });
+    await using session = await openSession({ port }, { overrides });
 
     expect(await session.power.read(limit())).toBe("off");
   });
 
   it("forgets a session that nobody uses", async () => {
-    const bmc = await startBmc({ sessionIdleMs: 50 });
+    await using bmc = await startBmc({ sessionIdleMs: 50 });
     bmc.faults.ignores = (name) => name === "RAKP3";
     const socket = createSocket("udp4");
     const request =

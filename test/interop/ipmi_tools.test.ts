@@ -29,7 +29,7 @@ async function ipmitool(bmc: IpmiBmc, suite: number, command: string) {
 describeWithProgram("ipmitool", "ipmitool's other commands with the simulated BMC", () => {
   describe.each(SUITES)("and cipher suite %i", (suite) => {
     it("lists and clears the event log", async () => {
-      const bmc = await startBmc({ log: { records: [RECORD], erasureMs: 100 } });
+      await using bmc = await startBmc({ log: { records: [RECORD], erasureMs: 100 } });
 
       const listed = await ipmitool(bmc, suite, "sel list");
       const cleared = await ipmitool(bmc, suite, "sel clear");
@@ -42,7 +42,7 @@ describeWithProgram("ipmitool", "ipmitool's other commands with the simulated BM
     });
 
     it("makes a user, which our client can log in as, and disables it", async () => {
-      const bmc = await startBmc();
+      await using bmc = await startBmc();
 
       for (const command of [
         "user set name 3 worker",
@@ -63,8 +63,9 @@ describeWithProgram("ipmitool", "ipmitool's other commands with the simulated BM
     });
 
     it("sees the user that our client has made", async () => {
-      const bmc = await startBmc();
-      const { users } = await openSession(bmc, { overrides: AS_ADMINISTRATOR });
+      await using bmc = await startBmc();
+      await using session = await openSession(bmc, { overrides: AS_ADMINISTRATOR });
+      const { users } = session;
       if (!users) throw new Error("the session has no users");
       const { Secret } = await import("../../shared/secret.ts");
       await users.create(
@@ -80,7 +81,7 @@ describeWithProgram("ipmitool", "ipmitool's other commands with the simulated BM
     });
 
     it("resets the BMC, ends serial over LAN and raises an NMI", async () => {
-      const bmc = await startBmc({ machine: { power: "on" }, sol: [1] });
+      await using bmc = await startBmc({ machine: { power: "on" }, sol: [1] });
 
       expect((await ipmitool(bmc, suite, "sol deactivate")).exitCode).toBe(0);
       expect(bmc.sol.size).toBe(0);
@@ -91,7 +92,7 @@ describeWithProgram("ipmitool", "ipmitool's other commands with the simulated BM
     });
 
     it("reads the FRU", async () => {
-      const bmc = await startBmc({ fru: { vendor: "Example Corp", serial: "SYS-9" } });
+      await using bmc = await startBmc({ fru: { vendor: "Example Corp", serial: "SYS-9" } });
 
       const { stdout } = await ipmitool(bmc, suite, "fru print 0");
 
@@ -105,7 +106,7 @@ describeWithProgram("ipmitool", "ipmitool's other commands with the simulated BM
         const machine = new SimulatedMachine({ power: "off" });
         onTestFinished(() => machine.close());
         const satellites = [{ channel: 7, address: 0x72, machine, answer }];
-        const bmc = await startBmc({ machine: { power: "on" }, satellites });
+        await using bmc = await startBmc({ machine: { power: "on" }, satellites });
 
         const status = await ipmitool(bmc, suite, "-b 7 -t 0x72 chassis power status");
 
@@ -129,7 +130,7 @@ async function freeipmi(program: string, bmc: IpmiBmc, suite: number, ...argv: s
 describeWithProgram("ipmi-chassis", "freeipmi talks to the simulated BMC", () => {
   describe.each(SUITES)("with cipher suite %i", (suite) => {
     it("reads and changes power (ipmipower)", async () => {
-      const bmc = await startBmc();
+      await using bmc = await startBmc();
 
       expect((await freeipmi("ipmipower", bmc, suite, "--on")).stdout).toContain(": ok");
       await eventually(() => bmc.machine.power === "on");
@@ -139,7 +140,7 @@ describeWithProgram("ipmi-chassis", "freeipmi talks to the simulated BMC", () =>
     });
 
     it("reads the chassis and controls it (ipmi-chassis)", async () => {
-      const bmc = await startBmc({ machine: { power: "on" } });
+      await using bmc = await startBmc({ machine: { power: "on" } });
 
       const status = await freeipmi("ipmi-chassis", bmc, suite, "--get-chassis-status");
       const control = await freeipmi("ipmi-chassis", bmc, suite, "--chassis-control=DIAGNOSTIC-INTERRUPT");
@@ -150,7 +151,7 @@ describeWithProgram("ipmi-chassis", "freeipmi talks to the simulated BMC", () =>
     });
 
     it("reads who the BMC is (bmc-info)", async () => {
-      const bmc = await startBmc();
+      await using bmc = await startBmc();
 
       const { stdout } = await freeipmi("bmc-info", bmc, suite);
 
@@ -160,7 +161,7 @@ describeWithProgram("ipmi-chassis", "freeipmi talks to the simulated BMC", () =>
     });
 
     it("lists and clears the event log (ipmi-sel)", async () => {
-      const bmc = await startBmc({ log: { records: [RECORD] } });
+      await using bmc = await startBmc({ log: { records: [RECORD] } });
 
       const listed = await freeipmi("ipmi-sel", bmc, suite, "--ignore-sdr-cache");
       const cleared = await freeipmi("ipmi-sel", bmc, suite, "--clear");

@@ -61,7 +61,7 @@ interface IpmiFaults {
   rewrites?: (name: string, datagram: Buffer) => readonly Buffer[];
 }
 
-export interface IpmiBmc {
+export interface IpmiBmc extends AsyncDisposable {
   readonly host: string;
   readonly port: number;
   readonly machine: SimulatedMachine;
@@ -215,6 +215,10 @@ class UdpBmc implements IpmiBmc {
   async listen(host: string, port: number): Promise<void> {
     this.#socket.bind(port, host);
     await once(this.#socket, "listening");
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
   }
 
   async close(): Promise<void> {

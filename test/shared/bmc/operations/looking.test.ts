@@ -14,7 +14,11 @@ const RECORD = Buffer.from("000002a53769692000040c216f31ff03", "hex");
 async function ipmiLab(options: Parameters<typeof startBmc>[0], overrides: Record<string, unknown> = {}) {
   const bmc = await startBmc(options);
   const client = new BmcClient(connectionTo(bmc, { providers: ["ipmi"], ...overrides }));
-  return { bmc, client, [Symbol.asyncDispose]: () => client.close() };
+  const close = async () => {
+    await client.close();
+    await bmc.close();
+  };
+  return { bmc, client, [Symbol.asyncDispose]: close };
 }
 
 describe("opening", () => {

@@ -1,4 +1,3 @@
-import { onTestFinished } from "vitest";
 import type { Session } from "../../../../../shared/bmc/operations/provider.ts";
 import { ipmi } from "../../../../../shared/bmc/providers/ipmi/provider.ts";
 import { type Clock, systemClock } from "../../../../../shared/clock.ts";
@@ -11,14 +10,12 @@ import { SimulatedMachine, type SimulatedMachineOptions } from "../../../../simu
 const USERNAME = "admin";
 const PASSWORD = "calvin";
 
-/** A simulated BMC that goes away with the test. */
-export async function startBmc(
+/** A simulated BMC with one machine. */
+export function startBmc(
   options: Omit<IpmiBmcOptions, "machine"> & { machine?: SimulatedMachineOptions } = {},
 ): Promise<IpmiBmc> {
   const machine = new SimulatedMachine(options.machine ?? { power: "off" });
-  const bmc = await startIpmiBmc({ ...options, machine });
-  onTestFinished(() => bmc.close());
-  return bmc;
+  return startIpmiBmc({ ...options, machine });
 }
 
 /** The connection to it, with `overrides` as in an inventory. */
@@ -46,15 +43,17 @@ export interface OpenOptions {
   readonly signal?: AbortSignal;
 }
 
-/** A session with it that is closed after the test. */
-export async function openSession(bmc: { port: number }, options: OpenOptions = {}): Promise<Session> {
+/** A session with it, closed by `await using`. */
+export async function openSession(
+  bmc: { port: number },
+  options: OpenOptions = {},
+): Promise<Session & AsyncDisposable> {
   const session = await ipmi.open(
     connectionTo(bmc, options.overrides),
     { clock: options.clock ?? systemClock, log: options.log ?? silentLogger, hint: options.hint },
     options.signal ?? limit(),
   );
-  onTestFinished(() => session.close());
-  return session;
+  return Object.assign(session, { [Symbol.asyncDispose]: () => session.close() });
 }
 
 /** For calls that are not what the test is about. */

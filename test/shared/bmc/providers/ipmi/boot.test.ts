@@ -33,9 +33,9 @@ describe("boot flags", () => {
     ["floppy", false, "legacy", "05803c000000"],
     ["none", true, "uefi", "05a000000000"],
   ] as const)("for %s, persistent %s, %s are %4$s", async (device, persistent, mode, bytes) => {
-    const bmc = await startBmc();
+    await using bmc = await startBmc();
     const sent = flagsSentTo(bmc);
-    const session = await openSession(bmc);
+    await using session = await openSession(bmc);
     const plan = await session.boot.plan({ device, persistent, mode }, limit());
     expect(sent).toEqual([]);
 
@@ -49,8 +49,8 @@ describe("boot flags", () => {
   });
 
   it.each(["usb", "uefi-http"] as const)("have no word for %s, and nothing is sent", async (device) => {
-    const bmc = await startBmc();
-    const session = await openSession(bmc);
+    await using bmc = await startBmc();
+    await using session = await openSession(bmc);
     const request = { device, persistent: false, mode: "uefi" } as const;
     const before = bmc.received;
 
@@ -97,10 +97,10 @@ describe("boot flags", () => {
 
 describe("mode keep", () => {
   it.each(["uefi", "legacy"] as const)("repeats the mode %s that the BMC holds", async (mode) => {
-    const bmc = await startBmc();
-    const session = await openSession(bmc);
+    await using bmc = await startBmc();
+    await using session = await openSession(bmc);
     await session.boot.write({ device: "disk", persistent: true, mode }, limit());
-    const other = await openSession(bmc);
+    await using other = await openSession(bmc);
 
     await other.boot.write({ device: "pxe", persistent: false, mode: "keep" }, limit());
 
@@ -108,8 +108,8 @@ describe("mode keep", () => {
   });
 
   it("does not ask again for what this session has read", async () => {
-    const bmc = await startBmc();
-    const session = await openSession(bmc);
+    await using bmc = await startBmc();
+    await using session = await openSession(bmc);
     await session.boot.read(limit());
     const before = session.roundTrips();
 
@@ -121,8 +121,8 @@ describe("mode keep", () => {
 
 describe("the expiry of boot flags", () => {
   it("is stopped", async () => {
-    const bmc = await startBmc({ bootFlagExpiryMs: 30 });
-    const session = await openSession(bmc);
+    await using bmc = await startBmc({ bootFlagExpiryMs: 30 });
+    await using session = await openSession(bmc);
 
     await session.boot.write(PXE_ONCE_UEFI, limit());
     await new Promise((resolve) => setTimeout(resolve, 100));
@@ -131,8 +131,8 @@ describe("the expiry of boot flags", () => {
   });
 
   it("is left to a BMC that does not let it be stopped, and shows when read", async () => {
-    const bmc = await startBmc({ bootFlagExpiryMs: 200, bootFlagExpiryCanBeStopped: false });
-    const session = await openSession(bmc);
+    await using bmc = await startBmc({ bootFlagExpiryMs: 200, bootFlagExpiryCanBeStopped: false });
+    await using session = await openSession(bmc);
 
     await session.boot.write(PXE_ONCE_UEFI, limit());
     expect(bmc.machine.override).toMatchObject({ device: "pxe", enabled: "once" });
@@ -142,8 +142,8 @@ describe("the expiry of boot flags", () => {
   });
 
   it("does not matter where nothing is overridden", async () => {
-    const bmc = await startBmc();
-    const session = await openSession(bmc);
+    await using bmc = await startBmc();
+    await using session = await openSession(bmc);
     await session.boot.write(PXE_ONCE_UEFI, limit());
     const before = bmc.log.length;
 
@@ -156,8 +156,8 @@ describe("the expiry of boot flags", () => {
 
 describe("a boot", () => {
   it("uses an override up that was for once, and keeps a persistent one", async () => {
-    const bmc = await startBmc({ machine: { power: "on" } });
-    const session = await openSession(bmc);
+    await using bmc = await startBmc({ machine: { power: "on" } });
+    await using session = await openSession(bmc);
     await session.boot.write(PXE_ONCE_UEFI, limit());
 
     await session.power.send("reset", limit());
@@ -172,10 +172,10 @@ describe("a boot", () => {
 
 describe("refusals", () => {
   it("of the flags are errors", async () => {
-    const bmc = await startBmc();
+    await using bmc = await startBmc();
     bmc.faults.refuses = (name, data) =>
       name === "Set System Boot Options" && data[0] === 5 ? 0x81 : undefined;
-    const session = await openSession(bmc);
+    await using session = await openSession(bmc);
 
     await expect(session.boot.write(PXE_ONCE_UEFI, limit())).rejects.toMatchObject({
       class: "busy",
@@ -184,9 +184,9 @@ describe("refusals", () => {
   });
 
   it("to tell the flags are unsupported", async () => {
-    const bmc = await startBmc();
+    await using bmc = await startBmc();
     bmc.faults.refuses = (name) => (name === "Get System Boot Options" ? 0x80 : undefined);
-    const session = await openSession(bmc);
+    await using session = await openSession(bmc);
 
     await expect(session.boot.read(limit())).rejects.toMatchObject({ class: "unsupported" });
   });
@@ -196,23 +196,23 @@ describe("a Supermicro BMC", () => {
   const disk = { device: "disk" as BootDevice, persistent: false, mode: "uefi" } as const;
 
   it("gets its own selector for a UEFI disk, which reads back as disk, and is remembered", async () => {
-    const bmc = await startBmc({ manufacturer: 10_876 });
+    await using bmc = await startBmc({ manufacturer: 10_876 });
     const sent = flagsSentTo(bmc);
-    const session = await openSession(bmc);
+    await using session = await openSession(bmc);
 
     await session.boot.write(disk, limit());
     expect(sent).toEqual(["05a024000000"]);
     expect(session.hint()).toEqual({ cipherSuite: 17, manufacturer: 10_876 });
 
-    const next = await openSession(bmc, { hint: session.hint() });
+    await using next = await openSession(bmc, { hint: session.hint() });
     expect(await next.boot.read(limit())).toEqual(disk);
     expect(bmc.log.filter((name) => name === "Get Device ID")).toHaveLength(1);
   });
 
   it("gets the standard selector for a legacy disk, without being asked who it is", async () => {
-    const bmc = await startBmc({ manufacturer: 10_876 });
+    await using bmc = await startBmc({ manufacturer: 10_876 });
     const sent = flagsSentTo(bmc);
-    const session = await openSession(bmc);
+    await using session = await openSession(bmc);
 
     await session.boot.write({ ...disk, mode: "legacy" }, limit());
 

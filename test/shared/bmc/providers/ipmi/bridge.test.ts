@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { GET_CHASSIS_STATUS } from "../../../../../shared/bmc/providers/ipmi/chassis.ts";
 import { parseLanResponse } from "../../../../../shared/bmc/providers/ipmi/message.ts";
 import { bridged, DIRECT, routeTo } from "../../../../../shared/bmc/providers/ipmi/route.ts";
@@ -9,9 +9,12 @@ const BRIDGE = { channel: 7, address: 0x72 };
 
 async function startWithSatellite(answer: "after" | "within") {
   const machine = new SimulatedMachine({ power: "off" });
-  onTestFinished(() => machine.close());
   const bmc = await startBmc({ machine: { power: "on" }, satellites: [{ ...BRIDGE, machine, answer }] });
-  return { bmc, machine };
+  const close = async () => {
+    await bmc.close();
+    machine.close();
+  };
+  return { bmc, machine, [Symbol.asyncDispose]: close };
 }
 
 describe("a bridged request", () => {
@@ -61,8 +64,9 @@ describe("the answer to a bridged request", () => {
 
 describe.each(["after", "within"] as const)("a controller whose answer comes %s the BMC's", (answer) => {
   it("is what power and boot are about, and the BMC's own machine is left alone", async () => {
-    const { bmc, machine } = await startWithSatellite(answer);
-    const session = await openSession(bmc, { overrides: { ipmi: { bridge: BRIDGE } } });
+    await using lab = await startWithSatellite(answer);
+    const { bmc, machine } = lab;
+    await using session = await openSession(bmc, { overrides: { ipmi: { bridge: BRIDGE } } });
 
     expect(await session.power.read(limit())).toBe("off");
     await session.power.send("on", limit());
@@ -74,17 +78,19 @@ describe.each(["after", "within"] as const)("a controller whose answer comes %s 
   });
 
   it("costs no round trip more than the BMC itself", async () => {
-    const { bmc } = await startWithSatellite(answer);
+    await using lab = await startWithSatellite(answer);
+    const { bmc } = lab;
 
-    const session = await openSession(bmc, { overrides: { ipmi: { bridge: BRIDGE } } });
+    await using session = await openSession(bmc, { overrides: { ipmi: { bridge: BRIDGE } } });
     await session.power.send("on", limit());
 
     expect(session.roundTrips()).toBe(4);
   });
 
   it("gets a repeated read when a packet is lost", async () => {
-    const { bmc } = await startWithSatellite(answer);
-    const session = await openSession(bmc, { overrides: { ipmi: { bridge: BRIDGE } } });
+    await using lab = await startWithSatellite(answer);
+    const { bmc } = lab;
+    await using session = await openSession(bmc, { overrides: { ipmi: { bridge: BRIDGE } } });
     let losses = 0;
     bmc.faults.ignores = (name) => name === "Get Chassis Status" && losses++ === 0;
 
@@ -94,8 +100,8 @@ describe.each(["after", "within"] as const)("a controller whose answer comes %s 
 
 describe("a controller that is not there", () => {
   it("is unreachable, with its address and channel", async () => {
-    const bmc = await startBmc();
-    const session = await openSession(bmc, { overrides: { ipmi: { bridge: BRIDGE } } });
+    await using bmc = await startBmc();
+    await using session = await openSession(bmc, { overrides: { ipmi: { bridge: BRIDGE } } });
 
     await expect(session.power.read(limit())).rejects.toMatchObject({
       class: "unreachable",

@@ -96,8 +96,8 @@ describe("a record of the event log", () => {
 
 describe("the event log", () => {
   it("is listed oldest first, with one round trip a record", async () => {
-    const bmc = await startBmc({ log: { records: [UNCORRECTABLE, TOO_HOT, UNCORRECTABLE] } });
-    const session = await openSession(bmc);
+    await using bmc = await startBmc({ log: { records: [UNCORRECTABLE, TOO_HOT, UNCORRECTABLE] } });
+    await using session = await openSession(bmc);
     const before = session.roundTrips();
 
     const entries = await sel(session).list(limit());
@@ -108,8 +108,8 @@ describe("the event log", () => {
   });
 
   it("costs one round trip when it is empty", async () => {
-    const bmc = await startBmc();
-    const session = await openSession(bmc);
+    await using bmc = await startBmc();
+    await using session = await openSession(bmc);
     const before = session.roundTrips();
 
     expect(await sel(session).list(limit())).toEqual([]);
@@ -118,18 +118,21 @@ describe("the event log", () => {
 
   it("is read in parts from a BMC whose messages are too small for a record", async () => {
     const records = [UNCORRECTABLE, TOO_HOT];
-    const whole = await startBmc({ log: { records } });
-    const inParts = await startBmc({ log: { records, partBytes: 8 } });
+    await using whole = await startBmc({ log: { records } });
+    await using inParts = await startBmc({ log: { records, partBytes: 8 } });
 
-    const expected = await sel(await openSession(whole)).list(limit());
+    await using first = await openSession(whole);
+    await using second = await openSession(inParts);
 
-    expect(await sel(await openSession(inParts)).list(limit())).toEqual(expected);
+    const expected = await sel(first).list(limit());
+
+    expect(await sel(second).list(limit())).toEqual(expected);
     expect(inParts.log.filter((name) => name === "Reserve SEL")).toHaveLength(1);
   });
 
   it("is read on under another reservation when an event arrives in the middle", async () => {
-    const bmc = await startBmc({ log: { records: [UNCORRECTABLE, TOO_HOT], partBytes: 8 } });
-    const session = await openSession(bmc);
+    await using bmc = await startBmc({ log: { records: [UNCORRECTABLE, TOO_HOT], partBytes: 8 } });
+    await using session = await openSession(bmc);
     let parts = 0;
     bmc.faults.refuses = (name) => {
       if (name === "Get SEL Entry" && ++parts === 3) bmc.events.add(TOO_HOT);
@@ -143,16 +146,16 @@ describe("the event log", () => {
   });
 
   it("is busy when somebody else takes every reservation away", async () => {
-    const bmc = await startBmc({ log: { records: [UNCORRECTABLE], partBytes: 8 } });
-    const session = await openSession(bmc);
+    await using bmc = await startBmc({ log: { records: [UNCORRECTABLE], partBytes: 8 } });
+    await using session = await openSession(bmc);
     bmc.faults.refuses = (name, data) => (name === "Get SEL Entry" && data[5] !== 0xff ? 0xc5 : undefined);
 
     await expect(sel(session).list(limit())).rejects.toMatchObject({ class: "busy" });
   });
 
   it("ends where it was cleared in the middle", async () => {
-    const bmc = await startBmc({ log: { records: [UNCORRECTABLE, TOO_HOT] } });
-    const session = await openSession(bmc);
+    await using bmc = await startBmc({ log: { records: [UNCORRECTABLE, TOO_HOT] } });
+    await using session = await openSession(bmc);
     let entries = 0;
     bmc.faults.refuses = (name) => (name === "Get SEL Entry" && ++entries === 2 ? 0xcb : undefined);
 
@@ -180,8 +183,8 @@ describe("the event log", () => {
   });
 
   it("is unsupported where the BMC has none", async () => {
-    const bmc = await startBmc();
-    const session = await openSession(bmc);
+    await using bmc = await startBmc();
+    await using session = await openSession(bmc);
     bmc.faults.refuses = (name) => (name === "Get SEL Info" ? 0xc1 : undefined);
 
     await expect(sel(session).list(limit())).rejects.toMatchObject({ class: "unsupported" });
@@ -190,8 +193,8 @@ describe("the event log", () => {
 
 describe("clearing the event log", () => {
   it("waits until the erasure is complete", async () => {
-    const bmc = await startBmc({ log: { records: [UNCORRECTABLE], erasureMs: 300 } });
-    const session = await openSession(bmc);
+    await using bmc = await startBmc({ log: { records: [UNCORRECTABLE], erasureMs: 300 } });
+    await using session = await openSession(bmc);
     const startedMs = Date.now();
 
     await sel(session).clear(limit());
@@ -202,8 +205,8 @@ describe("clearing the event log", () => {
   });
 
   it("takes another reservation when an event came in between", async () => {
-    const bmc = await startBmc({ log: { records: [UNCORRECTABLE] } });
-    const session = await openSession(bmc);
+    await using bmc = await startBmc({ log: { records: [UNCORRECTABLE] } });
+    await using session = await openSession(bmc);
     let asked = 0;
     bmc.faults.refuses = (name) => {
       if (name === "Clear SEL" && ++asked === 1) bmc.events.add(TOO_HOT);
@@ -217,8 +220,8 @@ describe("clearing the event log", () => {
   });
 
   it("needs no reservation where the BMC has none", async () => {
-    const bmc = await startBmc({ log: { records: [UNCORRECTABLE], reservations: false } });
-    const session = await openSession(bmc);
+    await using bmc = await startBmc({ log: { records: [UNCORRECTABLE], reservations: false } });
+    await using session = await openSession(bmc);
 
     await sel(session).clear(limit());
 
@@ -226,8 +229,8 @@ describe("clearing the event log", () => {
   });
 
   it("is a time-out when the erasure never ends", async () => {
-    const bmc = await startBmc({ log: { records: [UNCORRECTABLE], erasureMs: 600_000 } });
-    const session = await openSession(bmc, {
+    await using bmc = await startBmc({ log: { records: [UNCORRECTABLE], erasureMs: 600_000 } });
+    await using session = await openSession(bmc, {
       clock: scaledClock(200),
       overrides: { connectTimeoutMs: 600_000, requestTimeoutMs: 600_000 },
     });

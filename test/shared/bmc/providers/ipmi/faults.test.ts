@@ -23,7 +23,7 @@ async function timed(call: () => Promise<unknown>): Promise<{ tookMs: number; er
   }
 }
 
-async function openOver(bmc: { port: number }): Promise<Session> {
+function openOver(bmc: { port: number }): Promise<Session & AsyncDisposable> {
   return openSession(bmc, { clock: scaledClock(PACE), overrides: OVERRIDES });
 }
 
@@ -42,10 +42,10 @@ const LINES = {
   },
 } as const;
 
-describe.each(Object.entries(LINES))("over a line that %s", (_, line) => {
+describe.concurrent.each(Object.entries(LINES))("over a line that %s", (_, line) => {
   it.each([1, 2, 3])("what may be repeated succeeds and is done once (seed %i)", async (seed) => {
-    const bmc = await startBmc({ network: { ...line, seed } });
-    const session = await openOver(bmc);
+    await using bmc = await startBmc({ network: { ...line, seed } });
+    await using session = await openOver(bmc);
 
     await session.boot.write(PXE_ONCE, limit());
     await session.power.send("on", limit());
@@ -59,12 +59,12 @@ describe.each(Object.entries(LINES))("over a line that %s", (_, line) => {
   it.each([4, 5, 8])(
     "a cycle is done at most once, and a lost answer is uncertain in time (seed %i)",
     async (seed) => {
-      const bmc = await startBmc({
+      await using bmc = await startBmc({
         machine: { power: "on" },
         duplicates: "execute",
         network: { ...line, seed },
       });
-      const session = await openOver(bmc);
+      await using session = await openOver(bmc);
 
       const { tookMs, error } = await timed(() => session.power.send("cycle", limit()));
 
@@ -77,8 +77,8 @@ describe.each(Object.entries(LINES))("over a line that %s", (_, line) => {
   );
 
   it("leaves no session behind", async () => {
-    const bmc = await startBmc({ sessionIdleMs: 500, network: { ...line, seed: 7 } });
-    const session = await openOver(bmc);
+    await using bmc = await startBmc({ sessionIdleMs: 500, network: { ...line, seed: 7 } });
+    await using session = await openOver(bmc);
     await session.power.read(limit());
 
     await session.close();
@@ -87,12 +87,12 @@ describe.each(Object.entries(LINES))("over a line that %s", (_, line) => {
   });
 });
 
-describe("a BMC that restarts in the middle", () => {
+describe.concurrent("a BMC that restarts in the middle", () => {
   it.each(["on", "off"] as const)(
     "of power %s has done it once, and leaves the rest to the state",
     async (command) => {
-      const bmc = await startBmc({ machine: { power: command === "on" ? "off" : "on" } });
-      const session = await openOver(bmc);
+      await using bmc = await startBmc({ machine: { power: command === "on" ? "off" : "on" } });
+      await using session = await openOver(bmc);
       let asked = 0;
       bmc.faults.losesAnswer = (name) => {
         if (name !== "Chassis Control" || ++asked > 1) return false;
@@ -108,7 +108,7 @@ describe("a BMC that restarts in the middle", () => {
   );
 
   it("of a handshake gets another one", async () => {
-    const bmc = await startBmc();
+    await using bmc = await startBmc();
     let challenges = 0;
     bmc.faults.losesAnswer = (name) => {
       if (name !== "RAKP1" || ++challenges > 1) return false;
@@ -116,14 +116,14 @@ describe("a BMC that restarts in the middle", () => {
       return true;
     };
 
-    const session = await openOver(bmc);
+    await using session = await openOver(bmc);
 
     expect(await session.power.read(limit())).toBe("off");
   });
 
   it("and never comes back is a time-out, not a hang, and an uncertain one for a write", async () => {
-    const bmc = await startBmc();
-    const session = await openOver(bmc);
+    await using bmc = await startBmc();
+    await using session = await openOver(bmc);
     bmc.restart(600_000);
 
     const read = await timed(() => session.power.read(limit()));
@@ -135,11 +135,11 @@ describe("a BMC that restarts in the middle", () => {
   });
 });
 
-describe("a BMC without a free slot", () => {
+describe.concurrent("a BMC without a free slot", () => {
   it("is busy at once, and has the slot again when its owner is gone", async () => {
-    const bmc = await startBmc({ sessionSlots: 2 });
-    const first = await openSession(bmc);
-    await openSession(bmc);
+    await using bmc = await startBmc({ sessionSlots: 2 });
+    await using first = await openSession(bmc);
+    await using _second = await openSession(bmc);
 
     await expect(openSession(bmc)).rejects.toMatchObject({ class: "busy" });
     expect(bmc.sessions()).toBe(2);
@@ -150,9 +150,9 @@ describe("a BMC without a free slot", () => {
   });
 });
 
-describe("a BMC key that does not fit", () => {
+describe.concurrent("a BMC key that does not fit", () => {
   it("leaves no slot taken at a BMC that has none", async () => {
-    const bmc = await startBmc();
+    await using bmc = await startBmc();
 
     await expect(openSession(bmc, { overrides: { ipmi: { kg: "a key" } } })).rejects.toMatchObject({
       class: "auth",

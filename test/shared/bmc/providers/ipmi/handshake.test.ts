@@ -1,24 +1,24 @@
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { eventually, limit, openSession, recordingLogger, startBmc } from "./bench.ts";
 
 const ALLOWED = { ipmi: { allowSuite3: true } };
 /** Byte 12 of Open Session is the authentication algorithm; 3 is HMAC-SHA256. */
 const isSuite17 = (name: string, payload: Buffer) => name === "Open Session" && payload[12] === 3;
 
-describe("cipher suites", () => {
+describe.concurrent("cipher suites", () => {
   it("begins with 17 and remembers it", async () => {
-    const bmc = await startBmc();
+    await using bmc = await startBmc();
 
-    const session = await openSession(bmc);
+    await using session = await openSession(bmc);
 
     expect(session.hint()).toEqual({ cipherSuite: 17 });
     expect(session.roundTrips()).toBe(3);
   });
 
   it("does not fall back to 3 unless the entry allows it: the error names what the BMC offers, and the option", async () => {
-    const bmc = await startBmc({ cipherSuites: [3] });
+    await using bmc = await startBmc({ cipherSuites: [3] });
 
     const opening = openSession(bmc, { hint: { cipherSuite: 3 } });
 
@@ -33,7 +33,7 @@ describe("cipher suites", () => {
   });
 
   it("says the same of a BMC that drops suite 17 without a word", async () => {
-    const bmc = await startBmc();
+    await using bmc = await startBmc();
     bmc.faults.ignores = isSuite17;
 
     const opening = openSession(bmc, { overrides: { connectTimeoutMs: 900 } });
@@ -47,22 +47,22 @@ describe("cipher suites", () => {
   });
 
   it("uses 17 where its answer was only lost, although the BMC offered 3 meanwhile", async () => {
-    const bmc = await startBmc();
+    await using bmc = await startBmc();
     let lost = 0;
     bmc.faults.ignores = (name, payload) => isSuite17(name, payload) && lost++ === 0;
 
-    const session = await openSession(bmc);
+    await using session = await openSession(bmc);
 
     expect(session.hint()).toEqual({ cipherSuite: 17 });
     await eventually(() => bmc.sessions() === 1);
   });
 
   it("falls back to 3 where the entry allows it, logs that each time, and begins with 3 the next time", async () => {
-    const bmc = await startBmc({ cipherSuites: [3] });
+    await using bmc = await startBmc({ cipherSuites: [3] });
     const log = recordingLogger();
 
-    const first = await openSession(bmc, { overrides: ALLOWED, log });
-    const second = await openSession(bmc, { overrides: ALLOWED, log, hint: first.hint() });
+    await using first = await openSession(bmc, { overrides: ALLOWED, log });
+    await using second = await openSession(bmc, { overrides: ALLOWED, log, hint: first.hint() });
 
     expect(first.hint()).toEqual({ cipherSuite: 3 });
     expect(first.roundTrips()).toBe(4);
@@ -74,33 +74,33 @@ describe("cipher suites", () => {
   });
 
   it("goes back to 17 when a remembered 3 is refused", async () => {
-    const bmc = await startBmc({ cipherSuites: [17] });
+    await using bmc = await startBmc({ cipherSuites: [17] });
 
-    const session = await openSession(bmc, { overrides: ALLOWED, hint: { cipherSuite: 3 } });
+    await using session = await openSession(bmc, { overrides: ALLOWED, hint: { cipherSuite: 3 } });
 
     expect(session.hint()).toEqual({ cipherSuite: 17 });
   });
 
   it("ignores a hint that is none", async () => {
-    const bmc = await startBmc();
+    await using bmc = await startBmc();
 
-    const session = await openSession(bmc, { hint: { cipherSuite: "0", manufacturer: [] } });
+    await using session = await openSession(bmc, { hint: { cipherSuite: "0", manufacturer: [] } });
 
     expect(session.hint()).toEqual({ cipherSuite: 17 });
   });
 
   it("falls back after the first silence, and does not remember what may have been a lost packet", async () => {
-    const bmc = await startBmc();
+    await using bmc = await startBmc();
     bmc.faults.ignores = isSuite17;
 
-    const session = await openSession(bmc, { overrides: ALLOWED });
+    await using session = await openSession(bmc, { overrides: ALLOWED });
 
     expect(await session.power.read(limit())).toBe("off");
     expect(session.hint()).toEqual({});
   });
 
   it("uses the operator's choice alone", async () => {
-    const bmc = await startBmc({ cipherSuites: [3] });
+    await using bmc = await startBmc({ cipherSuites: [3] });
 
     await expect(openSession(bmc, { overrides: { ipmi: { cipherSuite: 17 } } })).rejects.toMatchObject({
       class: "unsupported",
@@ -109,13 +109,13 @@ describe("cipher suites", () => {
   });
 
   it("is unsupported when the BMC has neither", async () => {
-    const bmc = await startBmc({ cipherSuites: [] });
+    await using bmc = await startBmc({ cipherSuites: [] });
 
     await expect(openSession(bmc)).rejects.toMatchObject({ class: "unsupported" });
   });
 
   it("asks for the other suite when the BMC names that one in its answer, and takes no other's word for it", async () => {
-    const bmc = await startBmc();
+    await using bmc = await startBmc();
     let answers = 0;
     bmc.faults.rewrites = (name, datagram) => {
       if (name !== "Open Session" || ++answers > 1) return [datagram];
@@ -124,7 +124,7 @@ describe("cipher suites", () => {
       return [named];
     };
 
-    const session = await openSession(bmc, { overrides: ALLOWED });
+    await using session = await openSession(bmc, { overrides: ALLOWED });
 
     expect(await session.power.read(limit())).toBe("off");
     expect(session.hint()).toEqual({ cipherSuite: 3 });
@@ -132,7 +132,7 @@ describe("cipher suites", () => {
   });
 
   it("refuses an answer with weaker algorithms than asked for", async () => {
-    const bmc = await startBmc();
+    await using bmc = await startBmc();
     bmc.faults.rewrites = (name, datagram) => {
       const weaker = Buffer.from(datagram);
       if (name === "Open Session") weaker.writeUInt8(0, 16 + 16);
@@ -147,9 +147,9 @@ describe("cipher suites", () => {
   });
 });
 
-describe("credentials", () => {
+describe.concurrent("credentials", () => {
   it.each([3, 17] as const)("names a wrong password as such under cipher suite %i", async (cipherSuite) => {
-    const bmc = await startBmc();
+    await using bmc = await startBmc();
     const overrides = { password: "Calvin", ipmi: { cipherSuite } };
 
     await expect(openSession(bmc, { overrides })).rejects.toMatchObject({
@@ -162,7 +162,7 @@ describe("credentials", () => {
   });
 
   it("names an unknown user as such", async () => {
-    const bmc = await startBmc();
+    await using bmc = await startBmc();
 
     await expect(openSession(bmc, { overrides: { username: "nobody" } })).rejects.toMatchObject({
       class: "auth",
@@ -171,7 +171,7 @@ describe("credentials", () => {
   });
 
   it("says that the user may not reach the privilege level", async () => {
-    const bmc = await startBmc({ users: [{ name: "admin", password: "calvin", privilege: "user" }] });
+    await using bmc = await startBmc({ users: [{ name: "admin", password: "calvin", privilege: "user" }] });
 
     await expect(openSession(bmc)).rejects.toMatchObject({
       class: "auth",
@@ -180,9 +180,9 @@ describe("credentials", () => {
   });
 
   it("takes the null user with an empty password", async () => {
-    const bmc = await startBmc({ users: [{ name: "", password: "" }] });
+    await using bmc = await startBmc({ users: [{ name: "", password: "" }] });
 
-    const session = await openSession(bmc, { overrides: { username: undefined, password: undefined } });
+    await using session = await openSession(bmc, { overrides: { username: undefined, password: undefined } });
 
     expect(await session.power.read(limit())).toBe("off");
   });
@@ -191,9 +191,9 @@ describe("credentials", () => {
     ["text", "bmc key"],
     ["hex", `0x${Buffer.from("bmc key").toString("hex")}`],
   ])("takes the BMC key as %s", async (_, kg) => {
-    const bmc = await startBmc({ kg: "bmc key" });
+    await using bmc = await startBmc({ kg: "bmc key" });
 
-    const session = await openSession(bmc, { overrides: { ipmi: { kg } } });
+    await using session = await openSession(bmc, { overrides: { ipmi: { kg } } });
 
     expect(await session.power.read(limit())).toBe("off");
   });
@@ -202,7 +202,7 @@ describe("credentials", () => {
     ["wrong", { kg: "another key" }, "wrong BMC key Kg"],
     ["missing", {}, "the BMC has a key Kg of its own"],
   ])("tells a %s BMC key from a wrong password", async (_, ipmi, message) => {
-    const bmc = await startBmc({ kg: "bmc key" });
+    await using bmc = await startBmc({ kg: "bmc key" });
 
     await expect(openSession(bmc, { overrides: { ipmi } })).rejects.toMatchObject({
       class: "auth",
@@ -212,10 +212,10 @@ describe("credentials", () => {
 
   it("logs in at a BMC that cut the password to 16 bytes, and says so", async () => {
     const password = "seventeen-bytes-!";
-    const bmc = await startBmc({ passwordBytes: 16, users: [{ name: "admin", password }] });
+    await using bmc = await startBmc({ passwordBytes: 16, users: [{ name: "admin", password }] });
     const log = recordingLogger();
 
-    const session = await openSession(bmc, { log, overrides: { password } });
+    await using session = await openSession(bmc, { log, overrides: { password } });
 
     expect(await session.power.read(limit())).toBe("off");
     expect(log.lines.map(({ fields }) => fields["quirk"])).toContain("password-cut-to-16-bytes");
@@ -230,14 +230,14 @@ describe("credentials", () => {
     ["BMC key of 21 bytes", { ipmi: { kg: "twenty-one-bytes-long" } }],
     ["BMC key that is only nearly hex", { ipmi: { kg: "0x123" } }],
   ])("refuses a %s before anything is sent", async (_, overrides) => {
-    const bmc = await startBmc();
+    await using bmc = await startBmc();
 
     await expect(openSession(bmc, { overrides })).rejects.toMatchObject({ class: "usage" });
     expect(bmc.received).toBe(0);
   });
 });
 
-describe("reaching the BMC", () => {
+describe.concurrent("reaching the BMC", () => {
   it("fails at once where the port is closed", async () => {
     const socket = createSocket("udp4").bind(0, "127.0.0.1");
     await once(socket, "listening");
@@ -253,7 +253,7 @@ describe("reaching the BMC", () => {
   });
 
   it("is unreachable when nothing ever answers, and not later than asked", async () => {
-    const bmc = await startBmc();
+    await using bmc = await startBmc();
     bmc.faults.ignores = () => true;
 
     await expect(openSession(bmc, { overrides: { connectTimeoutMs: 700 } })).rejects.toMatchObject({
@@ -264,7 +264,7 @@ describe("reaching the BMC", () => {
   });
 
   it("is a time-out when the BMC falls silent after its first answer", async () => {
-    const bmc = await startBmc();
+    await using bmc = await startBmc();
     bmc.faults.ignores = (name) => name === "RAKP1";
 
     await expect(openSession(bmc, { overrides: { connectTimeoutMs: 700 } })).rejects.toMatchObject({
@@ -280,24 +280,24 @@ describe("reaching the BMC", () => {
   });
 
   it("is busy when the BMC has no session slot left", async () => {
-    const bmc = await startBmc({ sessionSlots: 1 });
-    const first = await openSession(bmc);
+    await using bmc = await startBmc({ sessionSlots: 1 });
+    await using first = await openSession(bmc);
 
     await expect(openSession(bmc)).rejects.toMatchObject({ class: "busy" });
     await first.close();
     await eventually(() => bmc.sessions() === 0);
-    const second = await openSession(bmc);
+    await using second = await openSession(bmc);
     expect(await second.power.read(limit())).toBe("off");
   });
 });
 
-describe("a handshake that loses a message", () => {
+describe.concurrent("a handshake that loses a message", () => {
   it.each(["Open Session", "RAKP1", "RAKP3"])("starts again when the answer to %s is lost", async (lost) => {
-    const bmc = await startBmc();
+    await using bmc = await startBmc();
     let losses = 0;
     bmc.faults.losesAnswer = (name) => name === lost && losses++ === 0;
 
-    const session = await openSession(bmc);
+    await using session = await openSession(bmc);
 
     expect(await session.power.read(limit())).toBe("off");
     // A lost RAKP leaves nothing behind: the half-open session was given up or closed.
@@ -305,7 +305,7 @@ describe("a handshake that loses a message", () => {
   });
 
   it("starts again when the BMC has forgotten the session in between", async () => {
-    const bmc = await startBmc();
+    await using bmc = await startBmc();
     let forgotten = 0;
     bmc.faults.rewrites = (name, datagram) => {
       if (name !== "RAKP1" || forgotten++ > 0) return [datagram];
@@ -316,13 +316,13 @@ describe("a handshake that loses a message", () => {
       return [answer];
     };
 
-    const session = await openSession(bmc);
+    await using session = await openSession(bmc);
 
     expect(await session.power.read(limit())).toBe("off");
   });
 
   it("takes no answer that belongs to another handshake", async () => {
-    const bmc = await startBmc();
+    await using bmc = await startBmc();
     bmc.faults.rewrites = (name, datagram) => {
       if (!["Open Session", "RAKP1", "RAKP3"].includes(name)) return [datagram];
       const otherTag = Buffer.from(datagram);
@@ -334,16 +334,16 @@ describe("a handshake that loses a message", () => {
       return [otherTag, otherConsole, refusal, Buffer.from("0600ff07"), datagram];
     };
 
-    const session = await openSession(bmc);
+    await using session = await openSession(bmc);
 
     expect(session.roundTrips()).toBe(3);
     expect(await session.power.read(limit())).toBe("off");
   });
 
   it("gives a slow BMC the time that it needs", async () => {
-    const bmc = await startBmc({ network: { latencyMs: 700 } });
+    await using bmc = await startBmc({ network: { latencyMs: 700 } });
 
-    const session = await openSession(bmc, { overrides: { connectTimeoutMs: 15_000 } });
+    await using session = await openSession(bmc, { overrides: { connectTimeoutMs: 15_000 } });
 
     expect(session.hint()).toEqual({ cipherSuite: 17 });
     expect(bmc.log.filter((name) => name === "RAKP1")).toHaveLength(1);
@@ -353,13 +353,12 @@ describe("a handshake that loses a message", () => {
   });
 });
 
-describe("an aborted handshake", () => {
+describe.concurrent("an aborted handshake", () => {
   it.each(["Open Session", "RAKP1", "RAKP3"])(
     "leaves no session behind while it waits for %s",
     async (silent) => {
-      const bmc = await startBmc();
+      await using bmc = await startBmc();
       const abort = new AbortController();
-      onTestFinished(() => abort.abort());
       bmc.faults.losesAnswer = (name) => name === silent;
       if (silent === "Open Session") bmc.faults.ignores = () => true;
 

@@ -8,10 +8,10 @@ const PATIENT = { requestTimeoutMs: 50_000, connectTimeoutMs: 20_000 };
 /** Twice as fast as the real one: silence is 3.5 s. */
 const brisk = () => scaledClock(2);
 
-describe("a session that the BMC has forgotten", () => {
+describe.concurrent("a session that the BMC has forgotten", () => {
   it("is replaced long before the request's time is over, and the read answered", async () => {
-    const bmc = await startBmc();
-    const session = await openSession(bmc, { clock: brisk(), overrides: PATIENT });
+    await using bmc = await startBmc();
+    await using session = await openSession(bmc, { clock: brisk(), overrides: PATIENT });
     await session.power.read(limit());
     const startedMs = Date.now();
     bmc.restart();
@@ -23,8 +23,8 @@ describe("a session that the BMC has forgotten", () => {
   });
 
   it("leaves it to the state whether a lost write is sent again, which then works", async () => {
-    const bmc = await startBmc();
-    const session = await openSession(bmc, { clock: brisk(), overrides: PATIENT });
+    await using bmc = await startBmc();
+    await using session = await openSession(bmc, { clock: brisk(), overrides: PATIENT });
     await session.boot.read(limit());
     bmc.restart();
 
@@ -39,8 +39,8 @@ describe("a session that the BMC has forgotten", () => {
   });
 
   it("is a time-out at once for what must not be repeated, and the next call works", async () => {
-    const bmc = await startBmc({ machine: { power: "on" } });
-    const session = await openSession(bmc, { clock: brisk(), overrides: PATIENT });
+    await using bmc = await startBmc({ machine: { power: "on" } });
+    await using session = await openSession(bmc, { clock: brisk(), overrides: PATIENT });
     await session.power.read(limit());
     bmc.restart();
     const startedMs = Date.now();
@@ -57,8 +57,8 @@ describe("a session that the BMC has forgotten", () => {
   });
 
   it("counts the round trips of both handshakes", async () => {
-    const bmc = await startBmc();
-    const session = await openSession(bmc, { clock: brisk(), overrides: PATIENT });
+    await using bmc = await startBmc();
+    await using session = await openSession(bmc, { clock: brisk(), overrides: PATIENT });
     bmc.restart();
 
     await session.power.read(limit());
@@ -68,8 +68,8 @@ describe("a session that the BMC has forgotten", () => {
   });
 
   it("is an error of the credentials when these have changed meanwhile", async () => {
-    const bmc = await startBmc();
-    const session = await openSession(bmc, { clock: brisk(), overrides: PATIENT });
+    await using bmc = await startBmc();
+    await using session = await openSession(bmc, { clock: brisk(), overrides: PATIENT });
     const admin = bmc.users.find("admin");
     if (admin) admin.key = Buffer.alloc(20, 1);
     bmc.restart();
@@ -78,8 +78,8 @@ describe("a session that the BMC has forgotten", () => {
   });
 
   it("frees its new slot when it is closed", async () => {
-    const bmc = await startBmc();
-    const session = await openSession(bmc, { clock: brisk(), overrides: PATIENT });
+    await using bmc = await startBmc();
+    await using session = await openSession(bmc, { clock: brisk(), overrides: PATIENT });
     bmc.restart();
     await session.power.read(limit());
 
@@ -89,8 +89,8 @@ describe("a session that the BMC has forgotten", () => {
   });
 
   it("leaves no half-open slot when it is closed in the middle of the other handshake", async () => {
-    const bmc = await startBmc();
-    const session = await openSession(bmc, { clock: brisk(), overrides: PATIENT });
+    await using bmc = await startBmc();
+    await using session = await openSession(bmc, { clock: brisk(), overrides: PATIENT });
     bmc.restart();
     bmc.faults.ignores = (name) => name === "RAKP1";
 
@@ -102,10 +102,10 @@ describe("a session that the BMC has forgotten", () => {
   });
 });
 
-describe("a session that is only slow", () => {
+describe.concurrent("a session that is only slow", () => {
   it("goes on for a command that must not be repeated, whatever another handshake would say", async () => {
-    const bmc = await startBmc({ machine: { power: "on" } });
-    const session = await openSession(bmc, { overrides: { requestTimeoutMs: 6_000 } });
+    await using bmc = await startBmc({ machine: { power: "on" } });
+    await using session = await openSession(bmc, { overrides: { requestTimeoutMs: 6_000 } });
     await session.boot.read(limit());
     bmc.faults.losesAnswer = (name) => name === "Chassis Control";
     const opened = bmc.log.filter((name) => name === "Open Session").length;
@@ -122,8 +122,8 @@ describe("a session that is only slow", () => {
   });
 
   it("is kept when there is no slot for another", async () => {
-    const bmc = await startBmc({ sessionSlots: 1 });
-    const session = await openSession(bmc, { clock: brisk(), overrides: PATIENT });
+    await using bmc = await startBmc({ sessionSlots: 1 });
+    await using session = await openSession(bmc, { clock: brisk(), overrides: PATIENT });
     let copies = 0;
     bmc.faults.ignores = (name) => name === "Get Chassis Status" && ++copies < 5;
 
@@ -132,10 +132,10 @@ describe("a session that is only slow", () => {
   });
 });
 
-describe("a BMC that restarts after a cold reset", () => {
+describe.concurrent("a BMC that restarts after a cold reset", () => {
   it("is waited for within the request's time", async () => {
-    const bmc = await startBmc({ restartMs: 2_000 });
-    const session = await openSession(bmc, {
+    await using bmc = await startBmc({ restartMs: 2_000 });
+    await using session = await openSession(bmc, {
       clock: brisk(),
       overrides: { ...AS_ADMINISTRATOR, ...PATIENT },
     });

@@ -10,10 +10,10 @@ function driver<K extends "manager" | "sol" | "nmi" | "inventory">(session: Sess
   return found;
 }
 
-describe("what the BMC says of itself", () => {
+describe.concurrent("what the BMC says of itself", () => {
   it("is vendor, product, firmware, version and UUID, in one round trip", async () => {
-    const bmc = await startBmc({ manufacturer: 674 });
-    const session = await openSession(bmc);
+    await using bmc = await startBmc({ manufacturer: 674 });
+    await using session = await openSession(bmc);
     const before = session.roundTrips();
 
     expect(await driver(session, "manager").info(limit())).toEqual({
@@ -27,8 +27,8 @@ describe("what the BMC says of itself", () => {
   });
 
   it("has no UUID where the BMC has none", async () => {
-    const bmc = await startBmc();
-    const session = await openSession(bmc);
+    await using bmc = await startBmc();
+    await using session = await openSession(bmc);
     bmc.faults.refuses = (name) => (name === "Get System GUID" ? 0xc1 : undefined);
 
     expect((await driver(session, "manager").info(limit())).uuid).toBeUndefined();
@@ -39,7 +39,7 @@ describe("what the BMC says of itself", () => {
   });
 });
 
-describe("a GUID", () => {
+describe.concurrent("a GUID", () => {
   const uuid = "12345678-9abc-4def-8123-456789abcdef";
 
   it.each([
@@ -57,23 +57,25 @@ describe("a GUID", () => {
   });
 });
 
-describe("the BMC's clock", () => {
+describe.concurrent("the BMC's clock", () => {
   it.each([
     ["the time since 1970", 1_700_000_000, 1_700_000_000_000],
     ["none before it was set", 77, undefined],
     ["none where the BMC has none", 0xffff_ffff, undefined],
   ])("tells %s", async (_, clockSeconds, expected) => {
-    const bmc = await startBmc({ clockSeconds });
-    const session = await openSession(bmc);
+    await using bmc = await startBmc({ clockSeconds });
+    await using session = await openSession(bmc);
 
     expect(await driver(session, "manager").clockMs(limit())).toBe(expected);
   });
 });
 
-describe("resetting the BMC", () => {
+describe.concurrent("resetting the BMC", () => {
   it.each(["cold", "warm"] as const)("%s restarts it, and the session lives on", async (kind) => {
-    const bmc = await startBmc();
-    const session = await openSession(bmc, { overrides: { ...AS_ADMINISTRATOR, requestTimeoutMs: 20_000 } });
+    await using bmc = await startBmc();
+    await using session = await openSession(bmc, {
+      overrides: { ...AS_ADMINISTRATOR, requestTimeoutMs: 20_000 },
+    });
 
     await driver(session, "manager").reset(kind, limit());
 
@@ -82,8 +84,8 @@ describe("resetting the BMC", () => {
   });
 
   it("needs administrator", async () => {
-    const bmc = await startBmc();
-    const session = await openSession(bmc);
+    await using bmc = await startBmc();
+    await using session = await openSession(bmc);
 
     await expect(driver(session, "manager").reset("cold", limit())).rejects.toMatchObject({
       class: "auth",
@@ -93,8 +95,10 @@ describe("resetting the BMC", () => {
   });
 
   it("is asked for once, and uncertain when the answer is lost", async () => {
-    const bmc = await startBmc();
-    const session = await openSession(bmc, { overrides: { ...AS_ADMINISTRATOR, requestTimeoutMs: 1_500 } });
+    await using bmc = await startBmc();
+    await using session = await openSession(bmc, {
+      overrides: { ...AS_ADMINISTRATOR, requestTimeoutMs: 1_500 },
+    });
     bmc.faults.losesAnswer = (name) => name === "Cold Reset";
 
     await expect(driver(session, "manager").reset("cold", limit())).rejects.toMatchObject({
@@ -105,10 +109,10 @@ describe("resetting the BMC", () => {
   });
 });
 
-describe("serial over LAN", () => {
+describe.concurrent("serial over LAN", () => {
   it("is ended for every instance that is active", async () => {
-    const bmc = await startBmc({ sol: [1, 3] });
-    const session = await openSession(bmc);
+    await using bmc = await startBmc({ sol: [1, 3] });
+    await using session = await openSession(bmc);
 
     await driver(session, "sol").deactivate(limit());
 
@@ -117,8 +121,8 @@ describe("serial over LAN", () => {
   });
 
   it("that nobody left open costs one read", async () => {
-    const bmc = await startBmc();
-    const session = await openSession(bmc);
+    await using bmc = await startBmc();
+    await using session = await openSession(bmc);
 
     await driver(session, "sol").deactivate(limit());
 
@@ -126,8 +130,8 @@ describe("serial over LAN", () => {
   });
 
   it("is ended blindly where the BMC cannot say, and that there was none is success", async () => {
-    const bmc = await startBmc();
-    const session = await openSession(bmc);
+    await using bmc = await startBmc();
+    await using session = await openSession(bmc);
     bmc.faults.refuses = (name) => (name === "Get Payload Activation Status" ? 0xc1 : undefined);
 
     await driver(session, "sol").deactivate(limit());
@@ -136,8 +140,8 @@ describe("serial over LAN", () => {
   });
 
   it("is told apart from what a BMC cannot say, and from one that is busy", async () => {
-    const bmc = await startBmc({ sol: [2, 16] });
-    const session = await openSession(bmc);
+    await using bmc = await startBmc({ sol: [2, 16] });
+    await using session = await openSession(bmc);
     const active = () => driver(session, "sol").active(limit());
 
     const said = await active();
@@ -151,8 +155,8 @@ describe("serial over LAN", () => {
   });
 
   it("is ended for the instances that are named, without a question", async () => {
-    const bmc = await startBmc({ sol: [1, 3] });
-    const session = await openSession(bmc);
+    await using bmc = await startBmc({ sol: [1, 3] });
+    await using session = await openSession(bmc);
 
     await driver(session, "sol").deactivate(limit(), [3]);
 
@@ -161,18 +165,18 @@ describe("serial over LAN", () => {
   });
 
   it("is unsupported where it is disabled", async () => {
-    const bmc = await startBmc({ sol: [1] });
-    const session = await openSession(bmc);
+    await using bmc = await startBmc({ sol: [1] });
+    await using session = await openSession(bmc);
     bmc.faults.refuses = (name) => (name === "Deactivate Payload" ? 0x81 : undefined);
 
     await expect(driver(session, "sol").deactivate(limit())).rejects.toMatchObject({ class: "unsupported" });
   });
 });
 
-describe("the diagnostic interrupt", () => {
+describe.concurrent("the diagnostic interrupt", () => {
   it("is raised once", async () => {
-    const bmc = await startBmc({ machine: { power: "on" } });
-    const session = await openSession(bmc);
+    await using bmc = await startBmc({ machine: { power: "on" } });
+    await using session = await openSession(bmc);
 
     await driver(session, "nmi").send(limit());
 
@@ -180,8 +184,8 @@ describe("the diagnostic interrupt", () => {
   });
 
   it("is never repeated, and uncertain when its answer is lost", async () => {
-    const bmc = await startBmc({ machine: { power: "on" }, duplicates: "execute" });
-    const session = await openSession(bmc, { overrides: { requestTimeoutMs: 1_500 } });
+    await using bmc = await startBmc({ machine: { power: "on" }, duplicates: "execute" });
+    await using session = await openSession(bmc, { overrides: { requestTimeoutMs: 1_500 } });
     bmc.faults.losesAnswer = (name) => name === "Chassis Control";
 
     await expect(driver(session, "nmi").send(limit())).rejects.toMatchObject({
@@ -192,19 +196,19 @@ describe("the diagnostic interrupt", () => {
   });
 
   it("is an error of state on a machine that is off", async () => {
-    const bmc = await startBmc();
-    const session = await openSession(bmc);
+    await using bmc = await startBmc();
+    await using session = await openSession(bmc);
 
     await expect(driver(session, "nmi").send(limit())).rejects.toMatchObject({ class: "state" });
   });
 });
 
-describe("the inventory", () => {
+describe.concurrent("the inventory", () => {
   const fru = { vendor: "Example Corp", model: "R1", serial: "SYS-7", boardSerial: "BRD-7" };
 
   it.each([255, 32, 8])("comes from the FRU, %i bytes at a time", async (fruPartBytes) => {
-    const bmc = await startBmc({ fru, fruPartBytes });
-    const session = await openSession(bmc);
+    await using bmc = await startBmc({ fru, fruPartBytes });
+    await using session = await openSession(bmc);
 
     expect(await driver(session, "inventory").read(limit())).toEqual({
       system: {
@@ -222,16 +226,16 @@ describe("the inventory", () => {
   });
 
   it("is unsupported where the BMC has no FRU", async () => {
-    const bmc = await startBmc();
-    const session = await openSession(bmc);
+    await using bmc = await startBmc();
+    await using session = await openSession(bmc);
     bmc.faults.refuses = (name) => (name === "Get FRU Inventory Area Info" ? 0xcb : undefined);
 
     await expect(driver(session, "inventory").read(limit())).rejects.toMatchObject({ class: "unsupported" });
   });
 
   it("is a protocol error from a BMC that gives nothing at all", async () => {
-    const bmc = await startBmc({ fruPartBytes: 4 });
-    const session = await openSession(bmc);
+    await using bmc = await startBmc({ fruPartBytes: 4 });
+    await using session = await openSession(bmc);
 
     await expect(driver(session, "inventory").read(limit())).rejects.toMatchObject({ class: "protocol" });
   });

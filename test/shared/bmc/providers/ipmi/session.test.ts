@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { ipmi } from "../../../../../shared/bmc/providers/ipmi/provider.ts";
 import { systemClock } from "../../../../../shared/clock.ts";
 import { silentLogger } from "../../../../../shared/logger.ts";
@@ -11,11 +11,11 @@ function countFrom(bmc: { log: readonly string[] }) {
   return (name: string) => bmc.log.slice(start).filter((logged) => logged === name).length;
 }
 
-describe("the packet budget", () => {
+describe.concurrent("the packet budget", () => {
   it("reads the power state with four round trips, and one more each time", async () => {
-    const bmc = await startBmc();
+    await using bmc = await startBmc();
 
-    const session = await openSession(bmc);
+    await using session = await openSession(bmc);
     expect(await session.power.read(limit())).toBe("off");
     expect(session.roundTrips()).toBe(4);
     expect(bmc.received).toBe(4);
@@ -27,9 +27,9 @@ describe("the packet budget", () => {
   });
 
   it("powers on with four round trips in five packets, and one when the session is warm", async () => {
-    const bmc = await startBmc();
+    await using bmc = await startBmc();
 
-    const session = await openSession(bmc);
+    await using session = await openSession(bmc);
     await session.power.send("on", limit());
     expect(session.roundTrips()).toBe(4);
     expect(bmc.received).toBe(5);
@@ -41,8 +41,8 @@ describe("the packet budget", () => {
   });
 
   it("switches off and verifies it with two round trips when the session is warm", async () => {
-    const bmc = await startBmc({ machine: { power: "on", powerOffMs: 0 } });
-    const session = await openSession(bmc);
+    await using bmc = await startBmc({ machine: { power: "on", powerOffMs: 0 } });
+    await using session = await openSession(bmc);
     await session.boot.read(limit());
     const before = session.roundTrips();
 
@@ -54,9 +54,9 @@ describe("the packet budget", () => {
   });
 
   it("switches off and verifies it with five round trips in six packets when it begins cold", async () => {
-    const bmc = await startBmc({ machine: { power: "on", powerOffMs: 0 } });
+    await using bmc = await startBmc({ machine: { power: "on", powerOffMs: 0 } });
 
-    const session = await openSession(bmc);
+    await using session = await openSession(bmc);
     await session.power.send("off", limit());
     await eventually(() => bmc.machine.power === "off");
 
@@ -66,9 +66,9 @@ describe("the packet budget", () => {
   });
 
   it("switches off after it has seen the machine on, and verifies that, with six round trips", async () => {
-    const bmc = await startBmc({ machine: { power: "on", powerOffMs: 0 } });
+    await using bmc = await startBmc({ machine: { power: "on", powerOffMs: 0 } });
 
-    const session = await openSession(bmc);
+    await using session = await openSession(bmc);
     expect(await session.power.read(limit())).toBe("on");
     await session.power.send("off", limit());
     await eventually(() => bmc.machine.power === "off");
@@ -78,10 +78,10 @@ describe("the packet budget", () => {
   });
 
   it("sets PXE once with UEFI and reads it back with five round trips, two when the session is warm", async () => {
-    const bmc = await startBmc();
+    await using bmc = await startBmc();
     const request = { device: "pxe", persistent: false, mode: "uefi" } as const;
 
-    const session = await openSession(bmc);
+    await using session = await openSession(bmc);
     await session.boot.write(request, limit());
     expect(session.roundTrips()).toBe(4);
     expect(await session.boot.read(limit())).toEqual(request);
@@ -93,8 +93,8 @@ describe("the packet budget", () => {
   });
 
   it("closes the session with one packet that nobody waits for", async () => {
-    const bmc = await startBmc();
-    const session = await openSession(bmc);
+    await using bmc = await startBmc();
+    await using session = await openSession(bmc);
     await session.power.read(limit());
 
     await session.close();
@@ -105,8 +105,8 @@ describe("the packet budget", () => {
   });
 
   it("has no packet more than needed with a user who may only look", async () => {
-    const bmc = await startBmc({ users: [{ name: "admin", password: "calvin", privilege: "user" }] });
-    const session = await openSession(bmc, { overrides: { ipmi: { privilege: "user" } } });
+    await using bmc = await startBmc({ users: [{ name: "admin", password: "calvin", privilege: "user" }] });
+    await using session = await openSession(bmc, { overrides: { ipmi: { privilege: "user" } } });
 
     expect(await session.power.read(limit())).toBe("off");
     await expect(session.power.send("on", limit())).rejects.toMatchObject({
@@ -117,12 +117,12 @@ describe("the packet budget", () => {
   });
 });
 
-describe("rising to the privilege level", () => {
+describe.concurrent("rising to the privilege level", () => {
   it("sends the command again when the BMC handled it first", async () => {
-    const bmc = await startBmc();
+    await using bmc = await startBmc();
     let losses = 0;
     bmc.faults.ignores = (name) => name === "Set Session Privilege Level" && losses++ === 0;
-    const session = await openSession(bmc);
+    await using session = await openSession(bmc);
 
     await session.power.send("on", limit());
 
@@ -132,10 +132,10 @@ describe("rising to the privilege level", () => {
   });
 
   it("sends the command again when the BMC was busy with the first packet", async () => {
-    const bmc = await startBmc();
+    await using bmc = await startBmc();
     let refusals = 0;
     bmc.faults.refuses = (name) => (name === "Chassis Control" && refusals++ === 0 ? 0xc0 : undefined);
-    const session = await openSession(bmc);
+    await using session = await openSession(bmc);
 
     await session.power.send("on", limit());
 
@@ -143,9 +143,9 @@ describe("rising to the privilege level", () => {
   });
 
   it("says so when the BMC does not let the session rise", async () => {
-    const bmc = await startBmc();
+    await using bmc = await startBmc();
     bmc.faults.refuses = (name) => (name === "Set Session Privilege Level" ? 0x81 : undefined);
-    const session = await openSession(bmc);
+    await using session = await openSession(bmc);
 
     await expect(session.power.send("on", limit())).rejects.toMatchObject({
       class: "auth",
@@ -155,7 +155,7 @@ describe("rising to the privilege level", () => {
   });
 });
 
-describe("completion codes", () => {
+describe.concurrent("completion codes", () => {
   it.each([
     [0xc0, "busy"],
     [0xc1, "unsupported"],
@@ -165,9 +165,9 @@ describe("completion codes", () => {
     [0xd5, "state"],
     [0xff, "bmc"],
   ])("turns 0x%x into its class", async (code, errorClass) => {
-    const bmc = await startBmc();
+    await using bmc = await startBmc();
     bmc.faults.refuses = (name) => (name === "Chassis Control" ? code : undefined);
-    const session = await openSession(bmc);
+    await using session = await openSession(bmc);
 
     await expect(session.power.send("on", limit())).rejects.toMatchObject({
       class: errorClass,
@@ -177,10 +177,10 @@ describe("completion codes", () => {
   });
 });
 
-describe("lost packets", () => {
+describe.concurrent("lost packets", () => {
   it("repeats a read under a new session sequence number", async () => {
-    const bmc = await startBmc({ duplicates: "execute" });
-    const session = await openSession(bmc);
+    await using bmc = await startBmc({ duplicates: "execute" });
+    await using session = await openSession(bmc);
     let losses = 0;
     bmc.faults.losesAnswer = (name) => name === "Get Chassis Status" && losses++ < 2;
 
@@ -191,8 +191,8 @@ describe("lost packets", () => {
   });
 
   it.each(["on", "soft-off"] as const)("repeats %s, which does nothing twice", async (command) => {
-    const bmc = await startBmc({ machine: { power: command === "on" ? "off" : "on" } });
-    const session = await openSession(bmc);
+    await using bmc = await startBmc({ machine: { power: command === "on" ? "off" : "on" } });
+    await using session = await openSession(bmc);
     let losses = 0;
     bmc.faults.losesAnswer = (name) => name === "Chassis Control" && losses++ === 0;
 
@@ -204,8 +204,8 @@ describe("lost packets", () => {
   it.each(["cycle", "reset"] as const)(
     "never repeats %s, and says that it may have been done",
     async (command) => {
-      const bmc = await startBmc({ machine: { power: "on" }, duplicates: "execute" });
-      const session = await openSession(bmc, { overrides: { requestTimeoutMs: 1_500 } });
+      await using bmc = await startBmc({ machine: { power: "on" }, duplicates: "execute" });
+      await using session = await openSession(bmc, { overrides: { requestTimeoutMs: 1_500 } });
       bmc.faults.losesAnswer = (name) => name === "Chassis Control";
       const count = countFrom(bmc);
 
@@ -220,8 +220,8 @@ describe("lost packets", () => {
   );
 
   it("is uncertain about a write and not about a read that nothing answers", async () => {
-    const bmc = await startBmc();
-    const session = await openSession(bmc, { overrides: { requestTimeoutMs: 300 } });
+    await using bmc = await startBmc();
+    await using session = await openSession(bmc, { overrides: { requestTimeoutMs: 300 } });
     bmc.faults.ignores = () => true;
 
     await expect(session.power.read(limit())).rejects.toMatchObject({ class: "timeout", uncertain: false });
@@ -232,8 +232,8 @@ describe("lost packets", () => {
   });
 
   it("asks under a new number when the BMC only says that it was asked before", async () => {
-    const bmc = await startBmc({ duplicates: "refuse" });
-    const session = await openSession(bmc);
+    await using bmc = await startBmc({ duplicates: "refuse" });
+    await using session = await openSession(bmc);
     let losses = 0;
     bmc.faults.losesAnswer = (name) => name === "Get Chassis Status" && losses++ === 0;
 
@@ -242,8 +242,8 @@ describe("lost packets", () => {
   });
 
   it("backs off: five copies within eight seconds of silence", async () => {
-    const bmc = await startBmc();
-    const session = await openSession(bmc, {
+    await using bmc = await startBmc();
+    await using session = await openSession(bmc, {
       clock: scaledClock(10),
       overrides: { requestTimeoutMs: 8_000, connectTimeoutMs: 60_000 },
     });
@@ -256,8 +256,8 @@ describe("lost packets", () => {
   });
 
   it("ends at once when the BMC's service goes away", async () => {
-    const bmc = await startBmc();
-    const session = await openSession(bmc, { overrides: { requestTimeoutMs: 60_000 } });
+    await using bmc = await startBmc();
+    await using session = await openSession(bmc, { overrides: { requestTimeoutMs: 60_000 } });
     await bmc.close();
     bmc.close = async () => undefined;
 
@@ -267,10 +267,10 @@ describe("lost packets", () => {
   it("gets everything done over a line that loses, doubles and reorders packets", async () => {
     const network = { loss: 0.12, duplication: 0.2, reordering: 0.2 };
     for (const seed of [1, 2, 3, 4]) {
-      const bmc = await startBmc({ network: { ...network, seed } });
+      await using bmc = await startBmc({ network: { ...network, seed } });
       const clock = scaledClock(5);
       const overrides = { connectTimeoutMs: 120_000, requestTimeoutMs: 120_000 };
-      const session = await openSession(bmc, { clock, overrides });
+      await using session = await openSession(bmc, { clock, overrides });
 
       await session.boot.write({ device: "pxe", persistent: true, mode: "legacy" }, limit());
       await session.power.send("on", limit());
@@ -285,10 +285,10 @@ describe("lost packets", () => {
   });
 });
 
-describe("packets that are not what they seem", () => {
+describe.concurrent("packets that are not what they seem", () => {
   it("drops forged, damaged, foreign and repeated ones without a word", async () => {
-    const bmc = await startBmc();
-    const session = await openSession(bmc);
+    await using bmc = await startBmc();
+    await using session = await openSession(bmc);
     let earlier: Buffer | undefined;
     bmc.faults.rewrites = (name, datagram) => {
       if (name !== "Get Chassis Status") return [datagram];
@@ -311,10 +311,10 @@ describe("packets that are not what they seem", () => {
   });
 });
 
-describe("a session", () => {
+describe.concurrent("a session", () => {
   it("has one flight on the way at a time, whatever is asked at once", async () => {
-    const bmc = await startBmc({ network: { latencyMs: 30 } });
-    const session = await openSession(bmc);
+    await using bmc = await startBmc({ network: { latencyMs: 30 } });
+    await using session = await openSession(bmc);
     const count = countFrom(bmc);
 
     const reads = [session.power.read(limit()), session.power.read(limit()), session.power.read(limit())];
@@ -325,8 +325,8 @@ describe("a session", () => {
   });
 
   it("goes on after an aborted request", async () => {
-    const bmc = await startBmc();
-    const session = await openSession(bmc);
+    await using bmc = await startBmc();
+    await using session = await openSession(bmc);
     const abort = new AbortController();
     bmc.faults.ignores = () => true;
 
@@ -339,8 +339,8 @@ describe("a session", () => {
   });
 
   it("frees the BMC's slot when it is closed in the middle of a request", async () => {
-    const bmc = await startBmc();
-    const session = await openSession(bmc);
+    await using bmc = await startBmc();
+    await using session = await openSession(bmc);
     bmc.faults.ignores = (name) => name === "Get Chassis Status";
 
     const read = session.power.read(limit());
@@ -351,15 +351,15 @@ describe("a session", () => {
   });
 
   it("may be closed twice", async () => {
-    const bmc = await startBmc();
-    const session = await openSession(bmc);
+    await using bmc = await startBmc();
+    await using session = await openSession(bmc);
 
     await session.close();
     await expect(session.close()).resolves.toBeUndefined();
   });
 
   it("never has more than its own slot, over fifty runs with random ends", async () => {
-    const bmc = await startBmc({ sessionSlots: 4 });
+    await using bmc = await startBmc({ sessionSlots: 4 });
     for (let run = 0; run < 50; run += 1) {
       const abort = new AbortController();
       const opening = ipmi
@@ -375,11 +375,10 @@ describe("a session", () => {
       await eventually(() => bmc.sessions() < 3);
     }
     expect(bmc.log.filter((name) => name === "Open Session").length).toBeGreaterThanOrEqual(25);
-    onTestFinished(() => expect(bmc.sessions()).toBeLessThan(3));
   });
 });
 
-describe("power", () => {
+describe.concurrent("power", () => {
   it.each([
     ["on", "off", 0x01, "power up"],
     ["off", "on", 0x00, "power down"],
@@ -387,8 +386,8 @@ describe("power", () => {
     ["reset", "on", 0x03, "hard reset"],
     ["soft-off", "on", 0x05, "soft shutdown"],
   ] as const)("%s is the chassis control it plans", async (command, power, code, title) => {
-    const bmc = await startBmc({ machine: { power } });
-    const session = await openSession(bmc);
+    await using bmc = await startBmc({ machine: { power } });
+    await using session = await openSession(bmc);
     const sent: number[] = [];
     bmc.faults.refuses = (name, data) => {
       if (name === "Chassis Control") sent.push(...data);

@@ -15,13 +15,17 @@ function users(session: Session): UserDriver {
 async function start(options: Omit<IpmiBmcOptions, "machine"> = {}) {
   const bmc = await startBmc(options);
   const session = await openSession(bmc, { overrides: AS_ADMINISTRATOR });
-  return { bmc, session, users: users(session) };
+  const close = async () => {
+    await session.close();
+    await bmc.close();
+  };
+  return { bmc, session, users: users(session), [Symbol.asyncDispose]: close };
 }
 
 /** The error of a login with this password; undefined when it worked. */
 async function login(bmc: { port: number }, username: string, password: string): Promise<unknown> {
   try {
-    await openSession(bmc, { overrides: { username, password } });
+    await using _session = await openSession(bmc, { overrides: { username, password } });
     return undefined;
   } catch (thrown) {
     return thrown;
@@ -30,13 +34,14 @@ async function login(bmc: { port: number }, username: string, password: string):
 
 describe("listing users", () => {
   it("leaves empty slots out, and costs one round trip a slot", async () => {
-    const { session, users } = await start({
+    await using lab = await start({
       users: [
         { name: "admin", password: "calvin" },
         { name: "low", password: "x", privilege: "user" },
         { name: "mid", password: "x", privilege: "operator" },
       ],
     });
+    const { session, users } = lab;
     const before = session.roundTrips();
 
     expect(await users.list(limit())).toEqual([
@@ -48,7 +53,8 @@ describe("listing users", () => {
   });
 
   it("takes a refused name for an empty slot", async () => {
-    const { users } = await start({ userQuirks: { refusesEmptySlots: true } });
+    await using lab = await start({ userQuirks: { refusesEmptySlots: true } });
+    const { users } = lab;
 
     expect(await users.list(limit())).toHaveLength(1);
   });
@@ -56,7 +62,8 @@ describe("listing users", () => {
 
 describe("creating a user", () => {
   it.each(["administrator", "operator", "readonly"] as const)("gives it the role %s", async (role) => {
-    const { bmc, users } = await start();
+    await using lab = await start();
+    const { bmc, users } = lab;
 
     await users.create({ ...NEW, role }, limit());
 
@@ -67,7 +74,8 @@ describe("creating a user", () => {
   });
 
   it("takes passwords of up to 20 bytes", async () => {
-    const { bmc, users } = await start();
+    await using lab = await start();
+    const { bmc, users } = lab;
     const password = "twenty-bytes-long-ok";
 
     await users.create({ ...NEW, password: new Secret(password) }, limit());
@@ -81,7 +89,8 @@ describe("creating a user", () => {
     ["a name of 17 bytes", { name: "seventeen-bytes-!" }, "user name has 17 bytes"],
     ["an empty name", { name: "" }, "empty"],
   ])("refuses %s before anything is sent", async (_, wrong, message) => {
-    const { bmc, users } = await start();
+    await using lab = await start();
+    const { bmc, users } = lab;
     const before = bmc.received;
 
     await expect(users.create({ ...NEW, ...wrong }, limit())).rejects.toMatchObject({
@@ -92,7 +101,8 @@ describe("creating a user", () => {
   });
 
   it("says that the name is taken", async () => {
-    const { users } = await start();
+    await using lab = await start();
+    const { users } = lab;
 
     await expect(users.create({ ...NEW, name: "admin" }, limit())).rejects.toMatchObject({
       class: "bmc",
@@ -101,7 +111,8 @@ describe("creating a user", () => {
   });
 
   it("says that there is no free slot, and leaves user ID 1 alone", async () => {
-    const { bmc, users } = await start({ userSlots: 2 });
+    await using lab = await start({ userSlots: 2 });
+    const { bmc, users } = lab;
 
     await expect(users.create(NEW, limit())).rejects.toMatchObject({
       class: "bmc",
@@ -111,7 +122,8 @@ describe("creating a user", () => {
   });
 
   it("leaves no half of a user when the BMC refuses the password", async () => {
-    const { bmc, users } = await start();
+    await using lab = await start();
+    const { bmc, users } = lab;
     bmc.faults.refuses = (name, data) => (name === "Set User Password" && data[1] === 2 ? 0xff : undefined);
 
     await expect(users.create(NEW, limit())).rejects.toMatchObject({ class: "bmc" });
@@ -120,7 +132,8 @@ describe("creating a user", () => {
   });
 
   it("never has the password in an error", async () => {
-    const { bmc, users } = await start();
+    await using lab = await start();
+    const { bmc, users } = lab;
     bmc.faults.refuses = (name) => (name === "Set User Password" ? 0xff : undefined);
 
     const error = await users
@@ -134,7 +147,8 @@ describe("creating a user", () => {
 
 describe("changing a user", () => {
   it("changes the password and leaves the role", async () => {
-    const { bmc, users } = await start();
+    await using lab = await start();
+    const { bmc, users } = lab;
     await users.create(NEW, limit());
     const [, worker] = await users.list(limit());
     if (!worker) throw new Error("the user is not listed");
@@ -147,7 +161,8 @@ describe("changing a user", () => {
   });
 
   it("changes the role and leaves the password, and enables who was disabled", async () => {
-    const { bmc, users } = await start();
+    await using lab = await start();
+    const { bmc, users } = lab;
     await users.create(NEW, limit());
     const row = bmc.users.rows[2];
     if (row) row.enabled = false;
@@ -176,7 +191,8 @@ describe("trying a password", () => {
   it.each(["short", "sixteen-bytes-ok", "twenty-bytes-long-ok"])(
     "tells %s from another one",
     async (right) => {
-      const { bmc, trial } = await withWorker({}, new Secret(right));
+      await using lab = await withWorker({}, new Secret(right));
+      const { bmc, trial } = lab;
 
       expect([await trial(right), await trial(`${right.slice(1)}x`)]).toEqual(["accepted", "refused"]);
       // A test is no login, and no change.
@@ -185,7 +201,8 @@ describe("trying a password", () => {
   );
 
   it("asks in 20 bytes where the BMC says that the size is another one", async () => {
-    const { bmc, trial } = await withWorker();
+    await using lab = await withWorker();
+    const { bmc, trial } = lab;
     const isShort = (data: Buffer) => data[1] === 3 && data.length === 18;
     bmc.faults.refuses = (name, data) => (name === "Set User Password" && isShort(data) ? 0x81 : undefined);
 
@@ -196,7 +213,8 @@ describe("trying a password", () => {
   });
 
   it("takes a password that the BMC has cut for another one", async () => {
-    const { bmc, trial } = await withWorker();
+    await using lab = await withWorker();
+    const { bmc, trial } = lab;
     bmc.faults.refuses = (name, data) =>
       name === "Set User Password" && data.length > 18 ? 0x81 : undefined;
 
@@ -204,14 +222,16 @@ describe("trying a password", () => {
   });
 
   it.each([0xc1, 0xcc, 0xd4, 0xff])("is no evidence where the BMC answers %i", async (code) => {
-    const { bmc, trial } = await withWorker();
+    await using lab = await withWorker();
+    const { bmc, trial } = lab;
     bmc.faults.refuses = (name) => (name === "Set User Password" ? code : undefined);
 
     expect(await trial("sixteen-bytes-ok")).toBe("unknown");
   });
 
   it("is to be repeated where the BMC is busy", async () => {
-    const { bmc, trial } = await withWorker();
+    await using lab = await withWorker();
+    const { bmc, trial } = lab;
     bmc.faults.refuses = (name) => (name === "Set User Password" ? 0xc0 : undefined);
 
     await expect(trial("sixteen-bytes-ok")).rejects.toMatchObject({ class: "busy" });
@@ -220,7 +240,8 @@ describe("trying a password", () => {
 
 describe("a BMC that keeps 16 bytes", () => {
   it("is named as such when it refuses more, and keeps no half of a user", async () => {
-    const { bmc, users } = await start({ passwordBytes: 16 });
+    await using lab = await start({ passwordBytes: 16 });
+    const { bmc, users } = lab;
     const password = new Secret("seventeen-bytes-x");
 
     await expect(users.create({ ...NEW, password }, limit())).rejects.toMatchObject({
@@ -233,7 +254,8 @@ describe("a BMC that keeps 16 bytes", () => {
 
 describe("removing a user", () => {
   it("frees its slot", async () => {
-    const { bmc, users } = await start();
+    await using lab = await start();
+    const { bmc, users } = lab;
     await users.create(NEW, limit());
     const [, worker] = await users.list(limit());
     if (!worker) throw new Error("the user is not listed");
@@ -246,7 +268,8 @@ describe("removing a user", () => {
   });
 
   it("leaves a name without access at a BMC that keeps names", async () => {
-    const { bmc, users } = await start({ userQuirks: { keepsNames: true } });
+    await using lab = await start({ userQuirks: { keepsNames: true } });
+    const { bmc, users } = lab;
     await users.create(NEW, limit());
     const [, worker] = await users.list(limit());
     if (!worker) throw new Error("the user is not listed");
@@ -263,7 +286,8 @@ describe("removing a user", () => {
   });
 
   it("is refused for user ID 1, and when the BMC refuses every part of it", async () => {
-    const { bmc, users } = await start();
+    await using lab = await start();
+    const { bmc, users } = lab;
     const user = { id: "2", name: "admin", role: "administrator", enabled: true } as const;
 
     await expect(users.remove({ ...user, id: "1" }, limit())).rejects.toMatchObject({ class: "unsupported" });
@@ -274,8 +298,9 @@ describe("removing a user", () => {
 
 describe("a session with less than administrator", () => {
   it("may list users at operator level and is told the option when it wants to change them", async () => {
-    const bmc = await startBmc();
-    const operator = users(await openSession(bmc));
+    await using bmc = await startBmc();
+    await using session = await openSession(bmc);
+    const operator = users(session);
 
     expect(await operator.list(limit())).toHaveLength(1);
     await expect(operator.create(NEW, limit())).rejects.toMatchObject({

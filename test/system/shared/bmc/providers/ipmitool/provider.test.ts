@@ -26,12 +26,11 @@ interface OpenOptions {
   readonly signal?: AbortSignal;
 }
 
-async function open(bmc: { port: number }, options: OpenOptions = {}): Promise<Session> {
+async function open(bmc: { port: number }, options: OpenOptions = {}): Promise<Session & AsyncDisposable> {
   const overrides = { ...options.overrides, ipmitool: { port: bmc.port, ...options.ipmitool } };
   const context = { clock: systemClock, log: options.log ?? silentLogger, hint: options.hint };
   const session = await ipmitool.open(connectionTo(bmc, overrides), context, options.signal ?? limit());
-  onTestFinished(() => session.close());
-  return session;
+  return Object.assign(session, { [Symbol.asyncDispose]: () => session.close() });
 }
 
 /** A program in ipmitool's place; `$RECORD` in its script is a file for it to write to. */
@@ -48,9 +47,9 @@ async function programThat(script: string): Promise<{ program: string; record():
 
 describeWithProgram("ipmitool", "the ipmitool provider, with the real program", () => {
   it.each([3, 17])("reads and changes power with cipher suite %i", async (cipherSuite) => {
-    const bmc = await startBmc();
+    await using bmc = await startBmc();
 
-    const session = await open(bmc, { ipmitool: { cipherSuite } });
+    await using session = await open(bmc, { ipmitool: { cipherSuite } });
     expect(await session.power.read(limit())).toBe("off");
     await session.power.send("on", limit());
     await eventually(() => bmc.machine.power === "on");
@@ -65,8 +64,8 @@ describeWithProgram("ipmitool", "the ipmitool provider, with the real program", 
   });
 
   it("sets and reads the boot override, and stops its expiry", async () => {
-    const bmc = await startBmc({ bootFlagExpiryMs: 30 });
-    const session = await open(bmc);
+    await using bmc = await startBmc({ bootFlagExpiryMs: 30 });
+    await using session = await open(bmc);
     const request = { device: "pxe", persistent: false, mode: "uefi" } as const;
 
     expect(await session.boot.plan(request, limit())).toBe(
@@ -79,7 +78,7 @@ describeWithProgram("ipmitool", "the ipmitool provider, with the real program", 
   });
 
   it("does not fall back to cipher suite 3 unless the entry allows it, whatever worked before", async () => {
-    const bmc = await startBmc({ cipherSuites: [3] });
+    await using bmc = await startBmc({ cipherSuites: [3] });
 
     await expect(open(bmc, { hint: { cipherSuite: 3 } })).rejects.toMatchObject({
       class: "unsupported",
@@ -91,11 +90,11 @@ describeWithProgram("ipmitool", "the ipmitool provider, with the real program", 
   });
 
   it("falls back to cipher suite 3 where the entry allows it, logs that and remembers it", async () => {
-    const bmc = await startBmc({ cipherSuites: [3] });
+    await using bmc = await startBmc({ cipherSuites: [3] });
     const log = recordingLogger();
 
-    const first = await open(bmc, { ipmitool: { allowSuite3: true }, log });
-    const second = await open(bmc, { ipmitool: { allowSuite3: true }, hint: first.hint() });
+    await using first = await open(bmc, { ipmitool: { allowSuite3: true }, log });
+    await using second = await open(bmc, { ipmitool: { allowSuite3: true }, hint: first.hint() });
 
     expect(log.lines.map(({ message }) => message)).toContainEqual(
       expect.stringContaining("downgraded to 3"),
@@ -106,7 +105,7 @@ describeWithProgram("ipmitool", "the ipmitool provider, with the real program", 
 
   it("does everything else that IPMI has", async () => {
     const records = [Buffer.from("000002a5376969200004" + "0c216f31ff03", "hex")];
-    const bmc = await startBmc({ machine: { power: "on" }, log: { records }, sol: [1], userSlots: 4 });
+    await using bmc = await startBmc({ machine: { power: "on" }, log: { records }, sol: [1], userSlots: 4 });
     const { sel, users, sol, nmi, manager, inventory } = await open(bmc, {
       ipmitool: { privilege: "administrator" },
     });
@@ -142,7 +141,7 @@ describeWithProgram("ipmitool", "the ipmitool provider, with the real program", 
   });
 
   it("names the refusal of a password, and never the password", async () => {
-    const bmc = await startBmc({ passwordBytes: 16 });
+    await using bmc = await startBmc({ passwordBytes: 16 });
     const { users } = await open(bmc, { ipmitool: { privilege: "administrator" } });
     const password = new Secret("canary-of-18-bytes");
 
@@ -156,8 +155,8 @@ describeWithProgram("ipmitool", "the ipmitool provider, with the real program", 
   });
 
   it("names the option where administrator is needed", async () => {
-    const bmc = await startBmc();
-    const session = await open(bmc);
+    await using bmc = await startBmc();
+    await using session = await open(bmc);
 
     await expect(session.manager?.reset("warm", limit())).rejects.toMatchObject({
       class: "auth",
@@ -171,9 +170,12 @@ describeWithProgram("ipmitool", "the ipmitool provider, with the real program", 
       const machine = new SimulatedMachine({ power: "off" });
       onTestFinished(() => machine.close());
       const bridge = { channel: 7, address: 0x72 };
-      const bmc = await startBmc({ machine: { power: "on" }, satellites: [{ ...bridge, machine, answer }] });
+      await using bmc = await startBmc({
+        machine: { power: "on" },
+        satellites: [{ ...bridge, machine, answer }],
+      });
 
-      const session = await open(bmc, { ipmitool: { bridge } });
+      await using session = await open(bmc, { ipmitool: { bridge } });
       expect(await session.power.read(limit())).toBe("off");
       await session.power.send("on", limit());
 
@@ -183,8 +185,8 @@ describeWithProgram("ipmitool", "the ipmitool provider, with the real program", 
   );
 
   it("needs no second run for the power state that opening has read", async () => {
-    const bmc = await startBmc();
-    const session = await open(bmc, { ipmitool: { cipherSuite: 17 } });
+    await using bmc = await startBmc();
+    await using session = await open(bmc, { ipmitool: { cipherSuite: 17 } });
 
     expect(await session.power.read(limit())).toBe("off");
 
@@ -197,7 +199,7 @@ describeWithProgram("ipmitool", "the ipmitool provider, with the real program", 
     ["an unknown user", { overrides: { username: "nobody" } }, "unknown user name"],
     ["a missing BMC key", {}, "BMC key"],
   ])("names %s as such", async (_, options, reason) => {
-    const bmc = await startBmc(reason === "BMC key" ? { kg: "bmc key" } : {});
+    await using bmc = await startBmc(reason === "BMC key" ? { kg: "bmc key" } : {});
 
     await expect(open(bmc, options)).rejects.toMatchObject({
       class: "auth",
@@ -206,9 +208,9 @@ describeWithProgram("ipmitool", "the ipmitool provider, with the real program", 
   });
 
   it("takes the BMC key", async () => {
-    const bmc = await startBmc({ kg: "bmc key" });
+    await using bmc = await startBmc({ kg: "bmc key" });
 
-    const session = await open(bmc, { ipmitool: { kg: "bmc key" } });
+    await using session = await open(bmc, { ipmitool: { kg: "bmc key" } });
 
     expect(await session.power.read(limit())).toBe("off");
   });
@@ -216,9 +218,9 @@ describeWithProgram("ipmitool", "the ipmitool provider, with the real program", 
   it("logs in with a password of 20 bytes and a BMC key beside it, and sets another password", async () => {
     const password = "twenty bytes: pass$'";
     const users = [{ name: "admin", password, privilege: "administrator" as const }];
-    const bmc = await startBmc({ kg: "bmc key", users });
+    await using bmc = await startBmc({ kg: "bmc key", users });
 
-    const session = await open(bmc, {
+    await using session = await open(bmc, {
       overrides: { password },
       ipmitool: { kg: "bmc key", privilege: "administrator" },
     });
@@ -231,15 +233,15 @@ describeWithProgram("ipmitool", "the ipmitool provider, with the real program", 
   });
 
   it("turns the BMC's refusal into its class", async () => {
-    const bmc = await startBmc({ machine: { power: "on" } });
-    const session = await open(bmc);
+    await using bmc = await startBmc({ machine: { power: "on" } });
+    await using session = await open(bmc);
 
     await expect(session.power.send("on", limit())).rejects.toMatchObject({ class: "state" });
   });
 
   it("lets cycle be sent once, and says that it may have been done", async () => {
-    const bmc = await startBmc({ machine: { power: "on" }, duplicates: "execute" });
-    const session = await open(bmc, { overrides: { requestTimeoutMs: 20_000 } });
+    await using bmc = await startBmc({ machine: { power: "on" }, duplicates: "execute" });
+    await using session = await open(bmc, { overrides: { requestTimeoutMs: 20_000 } });
     bmc.faults.losesAnswer = (name) => name === "Chassis Control";
 
     await expect(session.power.send("cycle", limit())).rejects.toMatchObject({
@@ -251,7 +253,7 @@ describeWithProgram("ipmitool", "the ipmitool provider, with the real program", 
 
   it("fails at once where the port is closed, without running the program", async () => {
     const { program, record } = await programThat(`echo ran > $RECORD`);
-    const bmc = await startBmc();
+    await using bmc = await startBmc();
     const { port } = bmc;
     await bmc.close();
     bmc.close = async () => undefined;
@@ -261,7 +263,7 @@ describeWithProgram("ipmitool", "the ipmitool provider, with the real program", 
   });
 
   it("is unreachable within the connect time-out where nothing answers", async () => {
-    const bmc = await startBmc();
+    await using bmc = await startBmc();
     bmc.faults.ignores = () => true;
 
     await expect(open(bmc, { overrides: { connectTimeoutMs: 300 } })).rejects.toMatchObject({
@@ -273,7 +275,7 @@ describeWithProgram("ipmitool", "the ipmitool provider, with the real program", 
 
 describe("the program", () => {
   it("is unsupported where it is not installed", async () => {
-    const bmc = await startBmc();
+    await using bmc = await startBmc();
 
     await expect(open(bmc, { ipmitool: { program: "no-such-ipmitool" } })).rejects.toMatchObject({
       class: "unsupported",
@@ -289,10 +291,10 @@ tr '\\0' '\\n' < /proc/$$/environ
 echo "fd 3: $(cat /dev/fd/3); $(readlink /proc/$$/fd/3); $(stat -Lc %a /dev/fd/3)"
 echo "stdin: $(cat)"
 } > $RECORD; echo " 00"`);
-    const bmc = await startBmc();
+    await using bmc = await startBmc();
     const before = temporaryFiles();
 
-    const session = await open(bmc, {
+    await using session = await open(bmc, {
       overrides: { password: "canary-password" },
       ipmitool: { program, kg: "canary-kg" },
     });
@@ -312,7 +314,7 @@ echo "stdin: $(cat)"
 
   it("never has the password in an error", async () => {
     const { program } = await programThat(`echo "cannot do that" >&2; exit 1`);
-    const bmc = await startBmc();
+    await using bmc = await startBmc();
 
     const error = await open(bmc, {
       overrides: { password: "canary-password" },
@@ -329,7 +331,7 @@ sleep 300 &
 echo "$$ $!" > $RECORD
 wait
 sleep 300`);
-    const bmc = await startBmc();
+    await using bmc = await startBmc();
     const overrides = { connectTimeoutMs: 500, requestTimeoutMs: 500 };
 
     await expect(open(bmc, { overrides, ipmitool: { program } })).rejects.toMatchObject({
@@ -344,7 +346,7 @@ sleep 300`);
 
   it("is ended with all its children when the call is aborted", async () => {
     const { program, record } = await programThat(`sleep 300 & echo "$$ $!" > $RECORD; wait`);
-    const bmc = await startBmc();
+    await using bmc = await startBmc();
     const abort = new AbortController();
 
     const opening = open(bmc, { ipmitool: { program }, signal: abort.signal });
@@ -363,7 +365,7 @@ sleep 300`);
     const { program, record } = await programThat(
       `sleep 300 >/dev/null 2>&1 & echo "$!" > $RECORD; echo " 01 00 00"`,
     );
-    const bmc = await startBmc();
+    await using bmc = await startBmc();
 
     await open(bmc, { ipmitool: { program } });
 
@@ -374,7 +376,7 @@ sleep 300`);
 
   it("may not print without end", async () => {
     const { program } = await programThat(`exec yes " 00"`);
-    const bmc = await startBmc();
+    await using bmc = await startBmc();
 
     await expect(open(bmc, { ipmitool: { program } })).rejects.toMatchObject({
       class: "protocol",
