@@ -125,21 +125,35 @@ test("a refused password ends the search", async () => {
 });
 
 test("a final failure ends the search also where another one has opened and waits", async () => {
-  const { record, answersAfter, openFirst } = field();
+  const { record, openFirst } = field();
+  const started = Promise.withResolvers<void>();
+  const preferred = Promise.withResolvers<void>();
+  const opened = Promise.withResolvers<void>();
   const untrusted: Candidate<string> = {
     name: "redfish",
     open: async (_, { reached }) => {
-      await systemClock.sleep(20);
+      await started.promise;
       reached();
-      await systemClock.sleep(50);
+      preferred.resolve();
+      await opened.promise;
+      await systemClock.sleep(20);
       throw new BmcError("auth", "refused");
     },
   };
+  const waiting: Candidate<string> = {
+    name: "ipmi",
+    open: async () => {
+      started.resolve();
+      await preferred.promise;
+      opened.resolve();
+      return "ipmi";
+    },
+  };
 
-  const running = openFirst([untrusted, answersAfter("ipmi", 20)], 30_000);
+  const running = openFirst([untrusted, waiting], 30_000);
 
   await expect(running).rejects.toMatchObject({ class: "auth", message: "redfish: refused" });
-  expect(record).toEqual(["ipmi started", "ipmi discarded"]);
+  expect(record).toEqual(["ipmi discarded"]);
 });
 
 test("what opens after another has won is discarded before the race is over", async () => {
