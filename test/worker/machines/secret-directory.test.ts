@@ -105,23 +105,21 @@ describe("credentials in a directory", () => {
     });
     await mountSecret(directory, files(0));
     const { read } = resolver("credentials: {directory: mounted}");
-    let generation = 0;
+    const seen = new Set<string>();
     const swapping = (async () => {
-      while (generation < 50) {
-        generation += 1;
+      for (let generation = 1; seen.size < 10; generation += 1) {
         await swapSecret(directory, generation, files(generation));
       }
     })();
 
-    const seen: (readonly [string | undefined, string | undefined])[] = [];
-    while (generation < 50) {
+    while (seen.size < 10) {
       const { username, password } = await read();
-      seen.push([username, password?.reveal()]);
+      seen.add(`${username} ${password?.reveal()}`);
     }
     await swapping;
 
-    expect(seen.filter(([username, password]) => username !== password)).toEqual([]);
-    expect(new Set(seen.map(([username]) => username)).size).toBeGreaterThan(1);
+    const mixed = [...seen].filter((pair) => !/^(\S+) \1$/.test(pair));
+    expect(mixed).toEqual([]);
   });
 
   it("of a directory that is itself a link are those of one generation as well", async () => {
