@@ -5,7 +5,7 @@ pbnj-worker
 
 {{/* Short enough for what Kubernetes puts behind a StatefulSet's name (a hash, in a label of 63 characters). */}}
 {{- define "pbnj-worker.fullname" -}}
-{{- $name := include "pbnj-worker.name" . -}}
+{{- $name := .Values.nameOverride | default (include "pbnj-worker.name" .) -}}
 {{- $default := ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) -}}
 {{- .Values.fullnameOverride | default $default | trunc 40 | trimSuffix "-" -}}
 {{- end }}
@@ -20,6 +20,10 @@ pbnj-worker
 {{- end }}
 
 {{- define "pbnj-worker.labels" -}}
+{{- include "pbnj-worker.labelsWith" (dict "root" . "extra" dict) -}}
+{{- end }}
+
+{{- define "pbnj-worker.ownLabels" -}}
 helm.sh/chart: {{ include "pbnj-worker.chart" . }}
 {{ include "pbnj-worker.selectorLabels" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
@@ -27,15 +31,20 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 app.kubernetes.io/part-of: tinkerbell
 {{- end }}
 
-{{/* Labels of {root, extra}; the chart's own go before those of the values. */}}
+{{/* Labels of {root, extra}. The chart's own take precedence over those of the values. */}}
 {{- define "pbnj-worker.labelsWith" -}}
-{{- toYaml (merge (include "pbnj-worker.labels" .root | fromYaml) (deepCopy .extra)) -}}
+{{- toYaml (merge (include "pbnj-worker.ownLabels" .root | fromYaml) (deepCopy .extra) (deepCopy .root.Values.commonLabels)) -}}
 {{- end }}
 
 {{- define "pbnj-worker.selectorLabels" -}}
 app.kubernetes.io/name: {{ include "pbnj-worker.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/component: worker
+{{- end }}
+
+{{/* Not the worker's: the Service must not select the pod of `helm test`. */}}
+{{- define "pbnj-worker.testLabels" -}}
+{{- toYaml (merge (dict "app.kubernetes.io/component" "test") (include "pbnj-worker.labels" . | fromYaml)) -}}
 {{- end }}
 
 {{/* What the pods of this release's actions have, and nothing else: their NetworkPolicy selects by it. */}}
@@ -61,7 +70,7 @@ app.kubernetes.io/component: bmc-action
 {{- end -}}
 {{- end }}
 
-{{/* A release puts the images of worker and actions beside each other. */}}
+{{/* A release publishes the images of worker and actions in the same place. */}}
 {{- define "pbnj-worker.rufioImage" -}}
 {{- .Values.rufio.image | default (printf "%s{action}:v{version}" (regexReplaceAll "[^/]*$" .Values.image.repository "")) -}}
 {{- end }}

@@ -2,8 +2,8 @@
 {{- define "pbnj-worker.pod" -}}
 metadata:
   labels:
-    # Without the chart's version, which is no reason for other pods.
-    {{- toYaml (merge (include "pbnj-worker.selectorLabels" . | fromYaml) (deepCopy .Values.podLabels)) | nindent 4 }}
+    # Not the chart's version: a new chart alone must not replace the pods.
+    {{- toYaml (merge (include "pbnj-worker.selectorLabels" . | fromYaml) (deepCopy .Values.podLabels) (deepCopy .Values.commonLabels)) | nindent 4 }}
   annotations:
     {{- with .Values.podAnnotations }}
     {{- toYaml . | nindent 4 }}
@@ -22,13 +22,30 @@ spec:
   # The variables of Services would look like misspelt settings.
   enableServiceLinks: false
   {{- if eq .Values.runtime.kind "process" }}
-  # The pod's pause process reaps what actions leave behind, as docker run --init does.
+  # The pod's pause process reaps orphans of actions, as docker run --init does.
   shareProcessNamespace: true
   {{- end }}
-  # shutdownGrace, stopGrace and a minute in which what was cancelled is reported.
+  # shutdownGrace, stopGrace and a minute to report cancelled actions.
   terminationGracePeriodSeconds: {{ include "pbnj-worker.terminationSeconds" . }}
   securityContext:
     {{- toYaml .Values.podSecurityContext | nindent 4 }}
+  {{- if .Values.hostNetwork }}
+  hostNetwork: true
+  # Without it such a pod cannot resolve the cluster's Services.
+  dnsPolicy: ClusterFirstWithHostNet
+  {{- end }}
+  {{- with .Values.dnsConfig }}
+  dnsConfig:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with .Values.hostAliases }}
+  hostAliases:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with .Values.initContainers }}
+  initContainers:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
   containers:
     - name: worker
       image: {{ include "pbnj-worker.image" . | quote }}
@@ -50,13 +67,13 @@ spec:
         periodSeconds: 5
         timeoutSeconds: 10
         failureThreshold: 60
-      # Lanes that stand still, which a restart mends.
+      # Blocked lanes, which a restart fixes.
       livenessProbe:
         httpGet: { path: /healthz, port: http, scheme: {{ ternary "HTTPS" "HTTP" (not (empty .Values.http.tlsSecret)) }} }
         periodSeconds: 30
         timeoutSeconds: 10
         failureThreshold: 3
-      # Tink server, API server and state directory, which a restart does not mend. An update that cannot reach them stops.
+      # Tink server, API server and state directory, which a restart does not fix. An update that cannot reach them stops.
       readinessProbe:
         httpGet: { path: /readyz, port: http, scheme: {{ ternary "HTTPS" "HTTP" (not (empty .Values.http.tlsSecret)) }} }
         periodSeconds: 15
@@ -82,6 +99,9 @@ spec:
         {{- with .Values.extraVolumeMounts }}
         {{- toYaml . | nindent 8 }}
         {{- end }}
+    {{- with .Values.extraContainers }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
   volumes:
     - name: settings
       projected:
@@ -138,7 +158,7 @@ spec:
         claimName: {{ .Values.state.persistence.existingClaim }}
     {{- end }}
     {{- range $index, $each := .Values.inventory.credentials }}
-    # A Secret that is missing is that machine's trouble alone: the worker says so, and serves the others.
+    # A missing Secret affects only that machine: the worker reports it and serves the others.
     - name: bmc-{{ $index }}
       secret:
         secretName: {{ $each.secret }}

@@ -41,6 +41,12 @@ export const present: Readonly<Record<string, string>> = {
   ),
 };
 
+const restricted = (name: string) => ({
+  name,
+  image: "registry.example/sidecar:v1",
+  securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } },
+});
+
 /** Every value of the chart takes part, most with more than one option. */
 export const dimensions: Dimensions<Values> = {
   runtime: {
@@ -182,7 +188,14 @@ export const dimensions: Dimensions<Values> = {
     none: {},
     all: {
       metrics: {
-        serviceMonitor: { enabled: true, interval: "15s", labels: { release: "prometheus" } },
+        serviceMonitor: {
+          enabled: true,
+          interval: "15s",
+          labels: { release: "prometheus" },
+          scrapeTimeout: "10s",
+          relabelings: [{ targetLabel: "site", replacement: "north" }],
+          metricRelabelings: [{ action: "labeldrop", regex: "pod" }],
+        },
         prometheusRule: { enabled: true, labels: { release: "prometheus" } },
         dashboards: {
           enabled: true,
@@ -240,8 +253,13 @@ export const dimensions: Dimensions<Values> = {
       ],
       extraVolumes: [{ name: "authorities", configMap: { name: "authorities" } }],
       extraVolumeMounts: [{ name: "authorities", mountPath: "/etc/bmc-authorities", readOnly: true }],
+      initContainers: [restricted("wait-for-vault")],
+      extraContainers: [restricted("proxy")],
+      hostAliases: [{ ip: "192.0.2.7", hostnames: ["bmc-7"] }],
+      dnsConfig: { nameservers: ["192.0.2.53"], options: [{ name: "ndots", value: "1" }] },
     },
   },
+  hostNetwork: { off: {}, on: { hostNetwork: true } },
   config: {
     none: {},
     set: {
@@ -263,7 +281,11 @@ export const dimensions: Dimensions<Values> = {
     default: {},
   },
   service: { default: {}, set: { service: { host: "::", port: 80, annotations: { "example.org/a": "b" } } } },
-  name: { default: {}, set: { fullnameOverride: "bmc" } },
+  name: {
+    default: {},
+    set: { fullnameOverride: "bmc" },
+    part: { nameOverride: "power", commonLabels: { team: "metal", "app.kubernetes.io/component": "mine" } },
+  },
 };
 
 export function valuesOf(row: Row): Values {

@@ -14,7 +14,7 @@ export const RELEASE = "demo";
 export const NAMESPACE = "tink";
 /** A Helm that comes as a Go module was told of no version of Kubernetes, and takes one that is long gone. */
 const SURROUNDINGS = ["--namespace", NAMESPACE, "--kube-version", "1.33.0"];
-const TIMEOUT_MS = 60_000;
+const TIMEOUT_MS = 100_000;
 
 const helm = process.env["HELM"] || findHelm();
 

@@ -16,7 +16,7 @@ export function manifestOf(value: unknown): Manifest {
   return Manifest.parse(value);
 }
 
-const Labels = z.record(z.string(), z.string());
+export const Labels = z.record(z.string(), z.string());
 const Item = z.object({ key: z.string(), path: z.string() });
 const Source = z.object({ name: z.string(), items: z.array(Item).optional() });
 const Probe = z.object({ httpGet: z.object({ path: z.string(), port: z.string(), scheme: z.string() }) });
@@ -52,7 +52,7 @@ export const PodTemplate = z.object({
     automountServiceAccountToken: z.boolean(),
     shareProcessNamespace: z.boolean().optional(),
     terminationGracePeriodSeconds: z.number(),
-    containers: z.tuple([Container]),
+    containers: z.tuple([Container]).rest(z.looseObject({ name: z.string() })),
     volumes: z.array(Volume),
   }),
 });

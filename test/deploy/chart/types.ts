@@ -4,7 +4,7 @@ import type { Manifest } from "./manifest.ts";
 
 /** Everything of Kubernetes itself that the chart makes, in the version that serves it. */
 const BUILT_IN: Readonly<Record<string, readonly string[]>> = {
-  v1: ["ConfigMap", "Service", "ServiceAccount"],
+  v1: ["ConfigMap", "Pod", "Service", "ServiceAccount"],
   "apps/v1": ["Deployment", "StatefulSet"],
   "networking.k8s.io/v1": ["NetworkPolicy"],
   "policy/v1": ["PodDisruptionBudget"],
@@ -34,6 +34,14 @@ const OPERATOR: Readonly<Record<string, z.ZodType>> = {
       endpoints: z.tuple([
         z.strictObject({
           ...{ port: z.string(), path: z.string(), interval: z.string().regex(/^\d+(ms|s|m|h)$/) },
+          scrapeTimeout: z
+            .string()
+            .regex(/^\d+s$/)
+            .optional(),
+          relabelings: z
+            .array(z.strictObject({ targetLabel: z.string(), replacement: z.string() }))
+            .optional(),
+          metricRelabelings: z.array(z.strictObject({ action: z.string(), regex: z.string() })).optional(),
           authorization: z.strictObject({ credentials: SecretKey }).optional(),
           scheme: z.literal("https").optional(),
           tlsConfig: z

@@ -1,12 +1,13 @@
 import type { V1PodSpec } from "@kubernetes/client-node";
 import { beforeAll, expect, it } from "vitest";
+import { z } from "zod";
 import { systemClock } from "../../../../shared/clock.ts";
 import type { WorkerFacts } from "../../../../worker/action/observer.ts";
 import { Health } from "../../../../worker/observe/health/health.ts";
 import type { Route } from "../../../../worker/observe/http/route.ts";
 import { dimensions, isAllowed, present, valuesOf } from "../../../deploy/chart/cases.ts";
 import { describeWithHelm, NAMESPACE, renderAll } from "../../../deploy/chart/helm.ts";
-import { allOf, Binding, Manifest, selects, workloadOf } from "../../../deploy/chart/manifest.ts";
+import { allOf, Binding, Labels, Manifest, selects, workloadOf } from "../../../deploy/chart/manifest.ts";
 import { mountedFiles } from "../../../deploy/chart/mounted-files.ts";
 import { pairwise } from "../../../deploy/chart/pairwise.ts";
 import { typeProblems } from "../../../deploy/chart/types.ts";
@@ -92,6 +93,7 @@ describeWithHelm("what the chart makes, for each pair of features", () => {
         "ConfigMap",
         "Deployment",
         "NetworkPolicy",
+        "Pod",
         "PodDisruptionBudget",
       ],
       ...[
@@ -106,11 +108,40 @@ describeWithHelm("what the chart makes, for each pair of features", () => {
     ]);
   });
 
-  it("runs a pod that the restricted Pod Security Standard admits", () => {
+  it("runs pods that the restricted Pod Security Standard admits, except for the node's network", () => {
     for (const manifests of Object.values(rendered)) {
       const { spec } = workloadOf(manifests).spec.template;
+      const test = manifests.find(({ kind }) => kind === "Pod");
+      const violations = violationsOfRestricted(spec as unknown as V1PodSpec);
 
-      expect(violationsOfRestricted(spec as unknown as V1PodSpec)).toEqual([]);
+      expect(violations).toEqual(spec["hostNetwork"] ? ["hostNetwork"] : []);
+      expect(violationsOfRestricted(test?.["spec"] as V1PodSpec)).toEqual([]);
+    }
+  });
+
+  it("gives every object and pod the common labels, which do not replace the chart's own", () => {
+    const labelled = rows.flatMap((row, index) =>
+      row["name"] === "part" ? [rendered[`row ${index}`] ?? []] : [],
+    );
+
+    expect(labelled.length).toBeGreaterThan(0);
+    for (const manifests of labelled) {
+      for (const { metadata } of manifests) expect(metadata.labels["team"]).toBe("metal");
+      const { labels } = workloadOf(manifests).spec.template.metadata;
+      expect(labels).toMatchObject({ team: "metal", "app.kubernetes.io/component": "worker" });
+      expect(workloadOf(manifests).metadata.name).toBe("demo-power");
+    }
+  });
+
+  it("tests a release through the Service, with a pod that the Service does not select", () => {
+    for (const manifests of Object.values(rendered)) {
+      const pod = manifests.find(({ kind }) => kind === "Pod");
+      const service = manifests.find(({ kind }) => kind === "Service");
+      const { selector } = z.looseObject({ selector: Labels }).parse(service?.["spec"]);
+
+      expect(JSON.stringify(pod?.["spec"])).toContain(`://${service?.metadata.name}:`);
+      expect(pod?.metadata).toMatchObject({ annotations: { "helm.sh/hook": "test" } });
+      expect(selects(selector, pod?.metadata.labels ?? {})).toBe(false);
     }
   });
 

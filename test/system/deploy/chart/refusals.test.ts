@@ -162,6 +162,6 @@ describeWithHelm("helm", () => {
     expect(alone[2]).toMatch(/^WARNING: without state.persistence.enabled/);
     expect(shared[0]).toContain("with 2 replicas that share its agent IDs");
     expect(shared[1]).toContain("exec deployment/demo-pbnj-worker");
-    expect(shared[2]).toMatch(/^Inventory and policy are taken in/);
+    expect(shared[2]).toMatch(/^Changes of inventory and policy need no restart/);
   });
 });
