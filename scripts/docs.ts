@@ -5,6 +5,7 @@ import type { ActionReference } from "../actions/harness/input/reference.ts";
 import { ProviderName } from "../shared/contract/vocabulary.ts";
 import { renderConfigurationPage } from "../worker/config/reference.ts";
 import { renderMetricsPage } from "../worker/observe/metrics/reference.ts";
+import { refreshInputPage, refreshResultPage } from "./action-readme/action-pages.ts";
 import { refreshActionReadme } from "./action-readme/action-readme.ts";
 import { chartFiles } from "./chart/chart-files.ts";
 import { refreshDoctorPage } from "./doctor-page.ts";
@@ -18,6 +19,8 @@ type Render = (current: string) => string | Promise<string>;
 export const pages: Readonly<Record<string, Render>> = {
   "README.md": refreshActionList,
   "actions/input-names.ts": renderInputNames,
+  "docs/reference/action-input.md": refreshInputPage,
+  "docs/reference/action-results.md": (current) => refreshResultPage(current, loadReference),
   "docs/reference/bmc-library.md": refreshLibraryPage,
   "docs/reference/configuration.md": renderConfigurationPage,
   "docs/reference/doctor.md": refreshDoctorPage,

@@ -3,7 +3,7 @@ import { DRIVER_NAMES, isCapability, OPERATIONS } from "../shared/bmc/operations
 import { loadProvider } from "../shared/bmc/providers/load.ts";
 import { quirkNotes } from "../shared/bmc/providers/redfish/quirks.ts";
 import { ProviderName } from "../shared/contract/vocabulary.ts";
-import { fieldRow, INPUT_HEAD } from "./action-readme/input-tables.ts";
+import { fieldTable } from "./action-readme/input-table.ts";
 import { markdownTable } from "./markdown-table.ts";
 import { refreshBetweenMarks } from "./marked-part.ts";
 
@@ -26,9 +26,8 @@ export async function refreshProviderTable(current: string): Promise<string> {
 export async function refreshProviderPage(name: ProviderName, current: string): Promise<string> {
   const prefix = `${name.toUpperCase()}_`;
   const fields = connectionFieldTable.filter(({ env }) => env.startsWith(prefix));
-  const options = [INPUT_HEAD, ...fields.map(fieldRow)].join("\n");
   const quirks = name === "redfish" ? `\n\n## Vendors and quirks\n\n${quirkTable()}` : "";
-  return refreshBetweenMarks(current, START, `## Options\n\n${options}${quirks}`);
+  return refreshBetweenMarks(current, START, `## Options\n\n${fieldTable(fields)}${quirks}`);
 }
 
 function quirkTable(): string {

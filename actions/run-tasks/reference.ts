@@ -6,13 +6,7 @@ const state = z.union([powerState, bootOverride, mediaState]);
 
 export const reference: ActionReference = {
   environment: {
-    TASKS: [
-      '- powerAction: "off"',
-      "- bootDevice:",
-      "    device: pxe",
-      "    efiBoot: true",
-      '- powerAction: "on"',
-    ].join("\n"),
+    TASKS: "[{powerAction: off}, {bootDevice: {device: pxe, efiBoot: true}}, {powerAction: on}]",
   },
   keywords: ["power", "boot", "pxe", "virtual media", "rufio"],
   output: {

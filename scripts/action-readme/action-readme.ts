@@ -1,46 +1,53 @@
+import stringify from "json-stringify-pretty-compact";
 import type { Action } from "../../actions/harness/action.ts";
 import type { ActionReference } from "../../actions/harness/input/reference.ts";
 import { version } from "../../shared/version.ts";
 import { END, refreshBetweenMarks } from "../marked-part.ts";
 import { handExample, templateExample } from "./examples.ts";
-import { inputTables } from "./input-tables.ts";
-import { outputTable } from "./output-table.ts";
+import { fieldTable } from "./input-table.ts";
 
 const START = "<!-- generated from the action: npm run docs -->";
 
 /** The registry in examples. */
 export const EXAMPLE_REGISTRY = "registry.example/pbnj-worker";
 
-const RESULT = `The last line on stdout is the result, one JSON object; logs are JSON lines on stderr, readable text on a terminal.
-\`DRY_RUN=true\` reads the state and says what would be sent. Exit codes: 0 success, 2 usage, 10 auth, 11 unreachable, 12 tls,
-13 unsupported, 14 busy, 15 verify, 16 timeout, 17 state, 18 protocol, 19 bmc, 70 internal, 130 and 143 cancelled.`;
-
-const INPUT = `Every variable is also a flag (\`BMC_HOST\` is \`--bmc-host\`), except those that hold a secret. An empty variable counts as not
-given. Under pbnj-worker the connection comes from its inventory; by hand it is given here.`;
-
-const OUTPUT = `Beside what every result has: \`action\`, \`machine\`, \`ok\`, on failure its \`class\`, \`message\`, \`provider\`, \`durationMs\`,
-\`roundTrips\`, and \`hint\`, what was learned about the BMC.`;
+const INPUT_PAGE = "../../docs/reference/action-input.md";
+const RESULT_PAGE = "../../docs/reference/action-results.md";
 
 /** An action's README with its generated part replaced; a missing one is created. */
 export function refreshActionReadme(readme: string, action: Action, reference: ActionReference): string {
   const image = `${EXAMPLE_REGISTRY}/${action.name}:v${version}`;
   const parts = [
     "## In a template",
-    "The task goes to pbnj-worker; the machine is named, its password is not.",
     fenced("yaml", templateExample(action.name, image, reference)),
     "## By hand",
     fenced("sh", handExample(image, reference)),
-    RESULT,
     "## Input",
-    INPUT,
-    inputTables(action),
-    "## Output",
-    OUTPUT,
-    outputTable(reference),
-    fenced("json", JSON.stringify(reference.result, undefined, 2)),
+    ownTable(action),
+    `Each variable is also a flag (\`BMC_HOST\` is \`--bmc-host\`), except secrets. [Variables of every action](${INPUT_PAGE}) has the others.`,
+    "## Result",
+    fenced("json", shortened(reference.result)),
+    `The last line on stdout has these fields and others: [Results](${RESULT_PAGE}#${action.name}).`,
   ];
   const page = readme === "" ? `# ${action.name}\n\n${action.summary}.\n\n${START}\n\n${END}\n` : readme;
   return refreshBetweenMarks(page, START, parts.filter((part) => part !== "").join("\n\n"));
+}
+
+function ownTable(action: Action): string {
+  const fields = Object.values(action.input);
+  return fields.length > 0 ? fieldTable(fields) : "The action has no variables of its own.";
+}
+
+const EXAMPLE_LINES = 5;
+
+/** What the action itself adds to an example result, as far as it fits. */
+function shortened({ ok, message, before, after, changed, data }: ActionReference["result"]): string {
+  const candidates = [
+    { ok, message, before, after, changed, data },
+    { ok, message, before, after, changed },
+    { ok, message, changed },
+  ].map((result) => stringify(result, { maxLength: 150 }));
+  return candidates.find((text) => text.split("\n").length <= EXAMPLE_LINES) ?? candidates.at(-1) ?? "";
 }
 
 function fenced(language: string, text: string): string {

@@ -1,7 +1,9 @@
-import { stringify } from "yaml";
+import { Document, isMap } from "yaml";
 import type { ActionReference } from "../../actions/harness/input/reference.ts";
 
 type Example = Pick<ActionReference, "environment" | "volumes">;
+
+const LINE_WIDTH = 150;
 
 /** A task with the action in a Tinkerbell template. */
 export function templateExample(name: string, image: string, { environment, volumes }: Example): string {
@@ -13,18 +15,29 @@ export function templateExample(name: string, image: string, { environment, volu
     environment: { MACHINE: "{{ .machine }}", ...environment },
   };
   const tasks = [{ name: "bmc", worker: "pbnj-{{ .machine }}", actions: [action] }];
-  return stringify({ tasks }, { lineWidth: 0 });
+  const document = new Document({ tasks });
+  const variables = document.getIn(["tasks", 0, "actions", 0, "environment"]);
+  const length = JSON.stringify(action.environment).length;
+  if (isMap(variables)) variables.flow = length < LINE_WIDTH && !/\\n/.test(JSON.stringify(environment));
+  return document.toString({ lineWidth: 0, flowCollectionPadding: false });
 }
 
 /** The action with `docker run`, against one BMC. */
 export function handExample(image: string, { environment, volumes = [] }: Example): string {
   const options = [
-    `-v "$PWD/bmc-password:/run/secrets/p:ro"`,
     ...volumes.map((volume) => `-v ${volume}`),
     "-e BMC_HOST=192.0.2.11 -e BMC_USERNAME=admin -e BMC_PASSWORD_FILE=/run/secrets/p",
-    ...Object.entries(environment).map(([name, value]) => `-e ${name}=${quoted(value)}`),
+    ...inOneLine(Object.entries(environment).map(([name, value]) => `-e ${name}=${quoted(value)}`)),
   ];
-  return [...["docker run --rm", ...options].map((line) => `${line} \\`), image].join("\n  ");
+  return [
+    ...[`docker run --rm -v "$PWD/bmc-password:/run/secrets/p:ro"`, ...options].map((line) => `${line} \\`),
+    image,
+  ].join("\n  ");
+}
+
+function inOneLine(options: readonly string[]): readonly string[] {
+  const line = options.join(" ");
+  return line !== "" && line.length <= LINE_WIDTH && !line.includes("\n") ? [line] : options;
 }
 
 function quoted(value: string): string {

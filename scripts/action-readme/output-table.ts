@@ -1,7 +1,8 @@
 import { z } from "zod";
 import type { ActionReference } from "../../actions/harness/input/reference.ts";
+import { markdownTable } from "../markdown-table.ts";
 
-const HEAD = "| field | type | description |\n| --- | --- | --- |";
+const HEAD = ["field", "type", "description"];
 
 /** The part of JSON Schema that references use. */
 const Node = z.object({
@@ -15,17 +16,21 @@ const Node = z.object({
   anyOf: z.array(z.unknown()).optional(),
 });
 type Node = z.infer<typeof Node>;
+type Row = readonly string[];
 
 /** Every field of the action's result; nested ones with dots, lists with `[]`. */
 export function outputTable({ output, readsOnly }: Pick<ActionReference, "output" | "readsOnly">): string {
   const rows = Object.entries(output).flatMap(([name, schema]) => rowsOf(name, z.toJSONSchema(schema)));
-  const changed = "| `changed` | boolean | Whether anything was sent that changes the machine |";
-  const dryRun =
-    "| `data.wouldSend[]` | string | In a dry run, in place of other data: what would be sent, in order |";
-  return [HEAD, ...rows, changed, ...(readsOnly ? [] : [dryRun])].join("\n");
+  const changed = ["`changed`", "boolean", "Whether the action sent anything that changes the machine"];
+  const dryRun = [
+    "`data.wouldSend[]`",
+    "string",
+    "In a dry run, instead of other data: what it would send, in order",
+  ];
+  return markdownTable(HEAD, [...rows, changed, ...(readsOnly ? [] : [dryRun])]);
 }
 
-function rowsOf(name: string, schema: unknown, optional = false): readonly string[] {
+function rowsOf(name: string, schema: unknown, optional = false): readonly Row[] {
   const node = Node.parse(schema);
   const own = node.properties && name === "data" && !node.description ? [] : [row(name, node, optional)];
   const required = node.required ?? [];
@@ -36,9 +41,9 @@ function rowsOf(name: string, schema: unknown, optional = false): readonly strin
   return [...own, ...members, ...items];
 }
 
-function row(name: string, node: Node, optional: boolean): string {
+function row(name: string, node: Node, optional: boolean): Row {
   const type = `${typeOf(node)}${optional ? ", optional" : ""}`;
-  return `| \`${name}\` | ${type} | ${node.description ?? ""} |`;
+  return [`\`${name}\``, type, node.description ?? ""];
 }
 
 function typeOf({ type, enum: values, const: only, anyOf }: Node): string {

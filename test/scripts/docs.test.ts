@@ -35,17 +35,27 @@ describe("the pages made from the code", () => {
 });
 
 describe("the README of an action", () => {
-  it.each(catalogue)("%s names every variable with its default once", async (name) => {
+  it.each(catalogue)("%s and the page of common variables have each variable once", async (name) => {
     const action = await loadAction(name);
     if (!action) throw new Error(`no action ${name}`);
-    const fields = fieldGroups(action).flatMap(([, members]) => members);
+    const fields = fieldGroups({ ...action, table: () => "" }).flatMap(([, members]) => members);
+    const [readme, shared] = await Promise.all([
+      committed(`actions/${name}/README.md`),
+      committed("docs/reference/action-input.md"),
+    ]);
 
-    const rows = (await committed(`actions/${name}/README.md`)).match(/^\| `[A-Z0-9_]+` \|.*$/gm) ?? [];
+    const rows = `${readme}\n${shared}`.match(/^\| `[A-Z0-9_]+` \|.*$/gm) ?? [];
 
     expect(rows.map((row) => row.split("`")[1])).toEqual(fields.map(({ env }) => env));
     for (const [index, field] of fields.entries()) {
       if (field.default !== undefined) expect(rows[index]).toContain(`| \`${field.default}\` |`);
     }
+  });
+
+  it.each(catalogue)("%s has at most 60 lines", async (name) => {
+    expect((await committed(`actions/${name}/README.md`)).trimEnd().split("\n").length).toBeLessThanOrEqual(
+      60,
+    );
   });
 
   it.each(catalogue)(
@@ -58,7 +68,7 @@ describe("the README of an action", () => {
       const [, example = ""] = /```yaml\n(.*?)```/s.exec(await committed(`actions/${name}/README.md`)) ?? [];
 
       expect(example).toContain(`/${name}:`);
-      const used = [...example.matchAll(/^ +([A-Z0-9_]+):/gm)].map(([, variable]) => variable);
+      const used = [...example.matchAll(/[ {]([A-Z0-9_]{2,}): /g)].map(([, variable]) => variable);
       expect(used).toContain("MACHINE");
       expect(known).toEqual(expect.arrayContaining(used));
     },

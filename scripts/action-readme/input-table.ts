@@ -1,0 +1,15 @@
+import type { InputField } from "../../actions/harness/input/input.ts";
+import { markdownTable } from "../markdown-table.ts";
+
+const HEAD = ["variable", "type", "default", "required", "description"];
+
+/** A table of the environment as in hub actions' READMEs. */
+export function fieldTable(fields: readonly InputField[]): string {
+  return markdownTable(HEAD, fields.map(fieldRow));
+}
+
+function fieldRow(field: InputField): readonly string[] {
+  const type = field.choices ? field.choices.map((choice) => `\`${choice}\``).join(", ") : field.type;
+  const shown = field.default === undefined ? "" : `\`${field.default}\``;
+  return [`\`${field.env}\``, type, shown, field.required ? "yes" : "no", field.description];
+}
