@@ -3,6 +3,7 @@ import { catalogue, loadAction } from "../actions/catalogue.ts";
 import { fieldNames } from "../actions/harness/input/environment.ts";
 import type { ActionReference } from "../actions/harness/input/reference.ts";
 import { ProviderName } from "../shared/contract/vocabulary.ts";
+import { textOf } from "../shared/text-of.ts";
 import { renderConfigurationPage } from "../worker/config/reference.ts";
 import { renderMetricsPage } from "../worker/observe/metrics/reference.ts";
 import { refreshInputPage, refreshResultPage } from "./action-readme/action-pages.ts";
@@ -74,6 +75,11 @@ function actionReadme(name: string): Render {
 if (import.meta.main) {
   for (const [path, render] of Object.entries(pages)) {
     const file = new URL(`../${path}`, import.meta.url);
-    await writeFile(file, await render(await readFile(file, "utf8").catch(() => "")));
+    const current = await readFile(file, "utf8").catch(() => "");
+    try {
+      await writeFile(file, await render(current));
+    } catch (thrown) {
+      throw new Error(`${path}: ${textOf(thrown)}`, { cause: thrown });
+    }
   }
 }
