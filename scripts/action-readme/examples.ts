@@ -30,7 +30,9 @@ export function handExample(image: string, { environment, volumes = [] }: Exampl
     ...inOneLine(Object.entries(environment).map(([name, value]) => `-e ${name}=${quoted(value)}`)),
   ];
   return [
-    ...[`docker run --rm --user "$(id -u)" -v "$PWD/bmc-password:/run/secrets/p:ro"`, ...options].map((line) => `${line} \\`),
+    ...[`docker run --rm --user "$(id -u)" -v "$PWD/bmc-password:/run/secrets/p:ro"`, ...options].map(
+      (line) => `${line} \\`,
+    ),
     image,
   ].join("\n  ");
 }
