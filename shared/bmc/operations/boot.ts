@@ -38,16 +38,6 @@ export interface BootReport {
   readonly summary: string;
 }
 
-/** The boot override of one machine with retries in place; what `setBoot` needs and no more. */
-export interface BootPort {
-  /** Whether a request succeeds without effect. */
-  ignored(): Promise<boolean>;
-  /** Undefined where it cannot be read back. */
-  read(): Promise<BootOverride | undefined>;
-  write(request: BootRequest): Promise<void>;
-  sleep(ms: number): Promise<void>;
-}
-
 type BootDrivers = {
   readonly boot: BootDriver;
 };
@@ -83,11 +73,14 @@ export const bootOperations = defineOperations({
   },
 });
 
-function portOf({ log, read, write, sleep }: Access<BootDrivers>, signal: AbortSignal): BootPort {
+/** The boot override of one machine with retries in place; what `setBoot` needs and no more. */
+type BootPort = ReturnType<typeof portOf>;
+
+function portOf({ log, read, write, sleep }: Access<BootDrivers>, signal: AbortSignal) {
   return {
     ignored: () => read(async ({ boot }) => boot.ignored ?? false),
     read: () => read(({ boot }) => boot.read(signal)),
-    write: (request) =>
+    write: (request: BootRequest) =>
       write(async ({ boot, provider }) => {
         await boot.write(request, signal);
         log.debug({ ...request, provider }, "boot override sent");

@@ -1,4 +1,3 @@
-import type { Clock } from "../../clock.ts";
 import { BmcError } from "../../contract/bmc-error.ts";
 import type { ProviderName } from "../../contract/vocabulary.ts";
 import { formatSeconds } from "../../duration.ts";
@@ -34,20 +33,6 @@ export interface ManagerDriver {
 export interface ManagerResetReport {
   readonly changed: true;
   readonly summary: string;
-}
-
-/** The BMC itself; what `resetManager` needs and no more. */
-export interface ManagerPort {
-  readonly clock: Clock;
-  reset(): Promise<void>;
-  /**
-   * Resolves when the BMC answers on a new session through the provider that took the reset, within `limitMs`. One
-   * attempt, in which silence is an answer.
-   */
-  probe(limitMs: number): Promise<unknown>;
-  sleep(ms: number): Promise<void>;
-  /** The reset is on its way. */
-  onSent(): void;
 }
 
 type ManagerDrivers = {
@@ -88,12 +73,15 @@ export const managerOperations = defineOperations({
   check: async ({ read }, signal) => ok(describeInfo(await read(({ manager }) => manager.info(signal)))),
 });
 
+/** The BMC itself; what `resetManager` needs and no more. */
+type ManagerPort = ReturnType<typeof portOf>;
+
 function portOf(
   { clock, write, afresh, sleep }: Access<ManagerDrivers>,
   kind: BmcResetKind,
   signal: AbortSignal,
   onSent: () => void,
-): ManagerPort {
+) {
   let through: ProviderName | undefined;
   return {
     clock,
@@ -102,7 +90,8 @@ function portOf(
         through = provider;
         return manager.reset(kind, signal);
       }),
-    probe: (limitMs) =>
+    /** One attempt on a new session through the provider that took the reset, in which silence is an answer. */
+    probe: (limitMs: number): Promise<unknown> =>
       withTimeout(limitMs, signal, (limit) => afresh(through, limit, ({ power }) => power.read(limit))),
     sleep,
     onSent,

@@ -33,17 +33,6 @@ export interface MediaReport {
   readonly summary: string;
 }
 
-/** The virtual drive with retries in place; what the operations need and no more. */
-export interface MediaPort {
-  /** Undefined where it cannot be read back. */
-  read(): Promise<MediaState | undefined>;
-  /** What `insert`, or without an image `eject`, would put on the wire, for people. */
-  plan(image: MediaImage | undefined): Promise<string>;
-  insert(image: MediaImage): Promise<void>;
-  eject(): Promise<void>;
-  sleep(ms: number): Promise<void>;
-}
-
 const MEDIA = "inserted media";
 
 type MediaDrivers = {
@@ -88,11 +77,14 @@ export const mediaOperations = defineOperations({
   },
 });
 
-function portOf({ read, write, sleep }: Access<MediaDrivers>, signal: AbortSignal): MediaPort {
+/** The virtual drive with retries in place; what the operations need and no more. */
+type MediaPort = ReturnType<typeof portOf>;
+
+function portOf({ read, write, sleep }: Access<MediaDrivers>, signal: AbortSignal) {
   return {
     read: () => read(({ media }) => media.read(signal)),
-    plan: (image) => read(({ media }) => media.plan(image, signal)),
-    insert: (image) => write(({ media }) => media.insert(image, signal)),
+    plan: (image: MediaImage | undefined) => read(({ media }) => media.plan(image, signal)),
+    insert: (image: MediaImage) => write(({ media }) => media.insert(image, signal)),
     eject: () => write(({ media }) => media.eject(signal)),
     sleep,
   };

@@ -18,14 +18,6 @@ export interface NmiReport {
   readonly summary: string;
 }
 
-/** The diagnostic interrupt with retries in place; what `sendNmi` needs and no more. */
-export interface NmiPort {
-  readPower(): Promise<PowerState>;
-  /** Throws `unsupported` where the BMC is known not to offer it. */
-  plan(): Promise<string>;
-  send(): Promise<void>;
-}
-
 type NmiDrivers = {
   readonly power: PowerDriver;
   readonly nmi: NmiDriver;
@@ -45,7 +37,10 @@ export const nmiOperations = defineOperations({
   check: async ({ read }, signal) => describeOffer(await read(({ nmi }) => nmi.offered(signal))),
 });
 
-function portOf({ read, write }: Access<NmiDrivers>, signal: AbortSignal): NmiPort {
+/** The diagnostic interrupt with retries in place; what `sendNmi` needs and no more. */
+type NmiPort = ReturnType<typeof portOf>;
+
+function portOf({ read, write }: Access<NmiDrivers>, signal: AbortSignal) {
   return {
     readPower: () => read(({ power }) => power.read(signal)),
     plan: () => read(({ nmi }) => nmi.plan(signal)),

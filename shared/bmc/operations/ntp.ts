@@ -28,14 +28,6 @@ export interface NtpReport {
   readonly summary: string;
 }
 
-/** The BMC's time servers with retries in place; what `setNtp` needs and no more. */
-export interface NtpPort {
-  read(): Promise<NtpSettings>;
-  plan(request: NtpRequest): Promise<string>;
-  write(request: NtpRequest): Promise<void>;
-  sleep(ms: number): Promise<void>;
-}
-
 type NtpDrivers = {
   readonly ntp: NtpDriver;
 };
@@ -58,11 +50,14 @@ export const ntpOperations = defineOperations({
   check: async ({ read }, signal) => ok(describeNtp(await read(({ ntp }) => ntp.read(signal)))),
 });
 
-function portOf({ read, write, sleep }: Access<NtpDrivers>, signal: AbortSignal): NtpPort {
+/** The BMC's time servers with retries in place; what `setNtp` needs and no more. */
+type NtpPort = ReturnType<typeof portOf>;
+
+function portOf({ read, write, sleep }: Access<NtpDrivers>, signal: AbortSignal) {
   return {
     read: () => read(({ ntp }) => ntp.read(signal)),
-    plan: (request) => read(({ ntp }) => ntp.plan(request, signal)),
-    write: (request) => write(({ ntp }) => ntp.write(request, signal)),
+    plan: (request: NtpRequest) => read(({ ntp }) => ntp.plan(request, signal)),
+    write: (request: NtpRequest) => write(({ ntp }) => ntp.write(request, signal)),
     sleep,
   };
 }

@@ -1,5 +1,4 @@
 import { type Backoff, backoffMs } from "../../backoff.ts";
-import type { Clock } from "../../clock.ts";
 import { BmcError } from "../../contract/bmc-error.ts";
 import type { PowerState } from "../../contract/vocabulary.ts";
 import { formatSeconds } from "../../duration.ts";
@@ -53,15 +52,6 @@ export interface PowerReport {
   readonly summary: string;
 }
 
-/** The power of one machine with retries in place; what `setPower` needs and no more. */
-export interface PowerPort {
-  readonly clock: Clock;
-  read(): Promise<PowerState>;
-  plan(command: PowerCommand): Promise<string>;
-  send(command: PowerCommand): Promise<void>;
-  sleep(ms: number): Promise<void>;
-}
-
 type PowerDrivers = {
   readonly power: PowerDriver;
 };
@@ -98,12 +88,15 @@ export const powerOperations = defineOperations({
   },
 });
 
-function portOf({ clock, log, read, write, sleep }: Access<PowerDrivers>, signal: AbortSignal): PowerPort {
+/** The power of one machine with retries in place; what `setPower` needs and no more. */
+type PowerPort = ReturnType<typeof portOf>;
+
+function portOf({ clock, log, read, write, sleep }: Access<PowerDrivers>, signal: AbortSignal) {
   return {
     clock,
     read: () => read(({ power }) => power.read(signal)),
-    plan: (name) => read(({ power }) => power.plan(name, signal)),
-    send: (name) =>
+    plan: (name: PowerCommand) => read(({ power }) => power.plan(name, signal)),
+    send: (name: PowerCommand) =>
       write(async ({ power, provider }) => {
         await power.send(name, signal);
         log.debug({ command: name, provider }, "power command sent");

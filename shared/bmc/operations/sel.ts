@@ -28,15 +28,6 @@ export interface SelReport {
   readonly summary: string;
 }
 
-/** The system event log with retries in place; what `clearSel` needs and no more. */
-export interface SelPort {
-  list(): Promise<readonly SelEntry[]>;
-  /** Throws `unsupported` where the BMC is known not to offer it. */
-  plan(): Promise<string>;
-  clear(): Promise<void>;
-  sleep(ms: number): Promise<void>;
-}
-
 type SelDrivers = {
   readonly sel: SelDriver;
 };
@@ -64,7 +55,10 @@ export const selOperations = defineOperations({
     ok(count(await read(({ sel }) => sel.count(signal)), "entry", "entries")),
 });
 
-function portOf({ read, write, sleep }: Access<SelDrivers>, signal: AbortSignal): SelPort {
+/** The system event log with retries in place; what `clearSel` needs and no more. */
+type SelPort = ReturnType<typeof portOf>;
+
+function portOf({ read, write, sleep }: Access<SelDrivers>, signal: AbortSignal) {
   return {
     list: () => read(({ sel }) => sel.list(signal)),
     plan: () => read(({ sel }) => sel.plan(signal)),

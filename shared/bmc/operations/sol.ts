@@ -16,15 +16,6 @@ export interface SolReport {
   readonly summary: string;
 }
 
-/** Serial over LAN with retries in place; what `deactivateSol` needs and no more. */
-export interface SolPort {
-  /** The instances in use; undefined where the BMC cannot say. */
-  active(): Promise<readonly number[] | undefined>;
-  /** Ends these, or without any given what is in use. */
-  deactivate(instances?: readonly number[]): Promise<void>;
-  sleep(ms: number): Promise<void>;
-}
-
 type SolDrivers = {
   readonly sol: SolDriver;
 };
@@ -43,10 +34,13 @@ export const solOperations = defineOperations({
   check: async ({ read }, signal) => describeOffer(await read(({ sol }) => sol.offered(signal))),
 });
 
-function portOf({ read, write, sleep }: Access<SolDrivers>, signal: AbortSignal): SolPort {
+/** Serial over LAN with retries in place; what `deactivateSol` needs and no more. */
+type SolPort = ReturnType<typeof portOf>;
+
+function portOf({ read, write, sleep }: Access<SolDrivers>, signal: AbortSignal) {
   return {
     active: () => read(({ sol }) => sol.active(signal)),
-    deactivate: (instances) => write(({ sol }) => sol.deactivate(signal, instances)),
+    deactivate: (instances?: readonly number[]) => write(({ sol }) => sol.deactivate(signal, instances)),
     sleep,
   };
 }

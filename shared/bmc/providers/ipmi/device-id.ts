@@ -1,15 +1,8 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
-import { type Command, NetFn } from "./command.ts";
+import { ipmiCommand, NetFn } from "./command.ts";
 
 /** Get Device ID (IPMI 2.0 section 20.1). */
-export const GET_DEVICE_ID: Command = {
-  name: "Get Device ID",
-  netFn: NetFn.app,
-  command: 0x01,
-  data: new Uint8Array(),
-  needs: "user",
-  effect: "read",
-};
+export const GET_DEVICE_ID = ipmiCommand("Get Device ID", NetFn.app, 0x01);
 
 /** Who a management controller says it is. */
 export interface DeviceId {

@@ -1,18 +1,13 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
-import { type Command, NetFn } from "./command.ts";
+import { type Command, ipmiCommand, NetFn } from "./command.ts";
 
 /** The FRU that describes the machine the BMC belongs to (IPMI 2.0 section 34, FRU device ID 0). */
 const SYSTEM_FRU = 0x00;
 
 /** Get FRU Inventory Area Info (section 34.1). */
-export const GET_FRU_AREA_INFO: Command = {
-  name: "Get FRU Inventory Area Info",
-  netFn: NetFn.storage,
-  command: 0x10,
+export const GET_FRU_AREA_INFO = ipmiCommand("Get FRU Inventory Area Info", NetFn.storage, 0x10, {
   data: Uint8Array.of(SYSTEM_FRU),
-  needs: "user",
-  effect: "read",
-};
+});
 
 export interface FruAreaInfo {
   readonly bytes: number;
@@ -31,15 +26,10 @@ export function parseFruAreaInfo(data: Buffer): FruAreaInfo {
 export function readFruData(offset: number, count: number): Command {
   const data = Buffer.of(SYSTEM_FRU, 0, 0, count);
   data.writeUInt16LE(offset, 1);
-  return {
-    name: "Read FRU Data",
-    netFn: NetFn.storage,
-    command: 0x11,
+  return ipmiCommand("Read FRU Data", NetFn.storage, 0x11, {
     data,
-    needs: "user",
-    effect: "read",
     refusals: { 129: { class: "busy", reason: "the FRU is in use" } },
-  };
+  });
 }
 
 /** The bytes out of its answer: what the count announces and no more. Throws `protocol` for none. */

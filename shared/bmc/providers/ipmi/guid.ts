@@ -1,14 +1,7 @@
-import { type Command, NetFn } from "./command.ts";
+import { ipmiCommand, NetFn } from "./command.ts";
 
 /** Get System GUID (IPMI 2.0 section 22.14): what SMBIOS calls the system's UUID. */
-export const GET_SYSTEM_GUID: Command = {
-  name: "Get System GUID",
-  netFn: NetFn.app,
-  command: 0x37,
-  data: new Uint8Array(),
-  needs: "user",
-  effect: "read",
-};
+export const GET_SYSTEM_GUID = ipmiCommand("Get System GUID", NetFn.app, 0x37);
 
 const GUID_BYTES = 16;
 

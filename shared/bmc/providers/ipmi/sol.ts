@@ -1,5 +1,5 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
-import { type Command, NetFn } from "./command.ts";
+import { type Command, ipmiCommand, NetFn } from "./command.ts";
 
 /** Payload type of serial over LAN (IPMI 2.0 table 13-16). */
 const SOL = 0x01;
@@ -8,14 +8,9 @@ const SOL = 0x01;
 export const ALREADY_DEACTIVATED = 0x80;
 
 /** Get Payload Activation Status (section 24.4). */
-export const GET_SOL_STATUS: Command = {
-  name: "Get Payload Activation Status",
-  netFn: NetFn.app,
-  command: 0x4a,
+export const GET_SOL_STATUS = ipmiCommand("Get Payload Activation Status", NetFn.app, 0x4a, {
   data: Uint8Array.of(SOL),
-  needs: "user",
-  effect: "read",
-};
+});
 
 /** The instances in use, 1 to 16, out of its answer. */
 export function parseActiveInstances(data: Buffer): number[] {
@@ -28,13 +23,10 @@ export function parseActiveInstances(data: Buffer): number[] {
 
 /** Deactivate Payload (section 24.2), for serial over LAN. `instance`: 1 to 16. */
 export function deactivateSol(instance: number): Command {
-  return {
-    name: "Deactivate Payload",
-    netFn: NetFn.app,
-    command: 0x49,
+  return ipmiCommand("Deactivate Payload", NetFn.app, 0x49, {
     data: Uint8Array.of(SOL, instance, 0, 0, 0, 0),
     needs: "operator",
     effect: "set",
     refusals: { 129: { class: "unsupported", reason: "serial over LAN is disabled on this BMC" } },
-  };
+  });
 }
