@@ -3,7 +3,7 @@ import { CHECK_STATES, type Finding, failed, ok, unsupported } from "../../share
 import { ErrorClass } from "../../shared/contract/error-class.ts";
 import { ProviderName } from "../../shared/contract/vocabulary.ts";
 import { actionReference } from "../harness/input/reference.ts";
-import type { CheckRow } from "./check-row.ts";
+import type { CheckRow } from "./checks.ts";
 import { CHECK_NAMES, type CheckName } from "./checks.ts";
 
 const provider = z.enum(ProviderName.options);

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { actionReference } from "../harness/input/reference.ts";
-import { bmcUser } from "../harness/input/user-reference.ts";
+import { bmcUser } from "../harness/input/reference-parts.ts";
 
 export const reference = actionReference("list-users", {
   keywords: ["user", "account", "audit"],

@@ -1,5 +1,5 @@
 import { actionReference } from "../harness/input/reference.ts";
-import { bmcUser } from "../harness/input/user-reference.ts";
+import { bmcUser } from "../harness/input/reference-parts.ts";
 
 export const reference = actionReference("update-user", {
   environment: { USER_NAME: "deploy", PASSWORD_FILE: "/run/secrets/deploy" },

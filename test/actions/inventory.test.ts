@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { describeHardware } from "../../actions/inventory/describe-hardware.ts";
-import { hardwareTables } from "../../actions/inventory/hardware-tables.ts";
+import { describeHardware, hardwareTables } from "../../actions/inventory/describe-hardware.ts";
 import { reference } from "../../actions/inventory/reference.ts";
 import type { Hardware } from "../../shared/bmc/operations/inventory.ts";
 import { SimulatedMachine } from "../simulators/machine.ts";

@@ -20,7 +20,7 @@ export function checkBootMode({ mode, efiBoot }: BootModeInput): readonly string
   return differs ? [`MODE=${mode} and EFI_BOOT=${efiBoot} contradict each other: set only one`] : [];
 }
 
-export function bootModeOf({ mode, efiBoot }: BootModeInput): BootModeChoice {
+export function bootModeOf({ mode, efiBoot }: Partial<BootModeInput>): BootModeChoice {
   return mode ?? (efiBoot === undefined ? "keep" : spelled(efiBoot));
 }
 

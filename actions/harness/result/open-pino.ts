@@ -2,7 +2,7 @@ import { pino } from "pino";
 import type { LogFields, Logger } from "../../../shared/logger.ts";
 import { printable } from "../../../shared/printable.ts";
 import { changedLogger } from "./changed-logger.ts";
-import type { Level } from "./level.ts";
+import type { Level } from "./logger.ts";
 
 /** A logger that writes to stderr: JSON lines, or readable text when that is a terminal. */
 export async function openPino(level: Level, context: LogFields): Promise<{ readonly logger: Logger }> {

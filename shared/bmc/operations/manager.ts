@@ -5,6 +5,7 @@ import { withTimeout } from "../../timeout.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
 import type { PowerDriver } from "./power.ts";
+import { uncertainty } from "./read-back.ts";
 
 export type BmcResetKind = "cold" | "warm";
 
@@ -131,7 +132,8 @@ export async function resetManager(
   const startedMs = port.clock.monotonicMs();
   const elapsedMs = () => port.clock.monotonicMs() - startedMs;
   const leftMs = (limitMs: number) => Math.max(0, limitMs - elapsedMs());
-  const confirmed = await send(port);
+  // A BMC that restarts at once loses its answer.
+  const confirmed = !(await uncertainty(port.reset));
   port.onSent();
   const watchMs = Math.min(GOES_AWAY_MS, timeoutMs);
   let silence: BmcError | undefined;
@@ -153,17 +155,6 @@ export async function resetManager(
     throw new BmcError("timeout", `${text}: ${silence.message}`, { cause: silence });
   }
   return neverSilent(kind, { confirmed, watchMs });
-}
-
-/** False when the answer was lost: a BMC that restarts at once takes it along. */
-async function send(port: ManagerPort): Promise<boolean> {
-  try {
-    await port.reset();
-    return true;
-  } catch (thrown) {
-    if (!BmcError.from(thrown).uncertain) throw thrown;
-    return false;
-  }
 }
 
 /** Why the BMC does not answer; undefined when it does. */

@@ -1,8 +1,9 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import type { PowerState } from "../../contract/vocabulary.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
-import { describeOffer, type OfferedDriver } from "./offer.ts";
+import { describeOffer, type OfferedDriver } from "./finding.ts";
 import type { PowerDriver } from "./power.ts";
+import { sendOnce } from "./read-back.ts";
 
 export interface NmiDriver extends OfferedDriver {
   /** What `send` would put on the wire, in one line for people. Throws as `offered` does. */
@@ -51,24 +52,17 @@ function portOf({ read, write }: Access<NmiDrivers>, signal: AbortSignal) {
 /** Raises an NMI once, also after a lost answer. Its effect cannot be read back. */
 export async function sendNmi(port: NmiPort): Promise<NmiReport> {
   const before = await target(port);
-  try {
-    await port.send();
-  } catch (thrown) {
-    const error = BmcError.from(thrown);
-    if (!error.uncertain) throw error;
-    const text = `${error.message}; the NMI may have been raised and is not sent again`;
-    throw new BmcError(error.class, text, { cause: error, uncertain: true });
-  }
+  await sendOnce(port.send, "the NMI may have been raised");
   return { before, changed: true, summary: "NMI sent" };
 }
 
 /** What `sendNmi` would do, for people. */
-export async function planNmi(port: Pick<NmiPort, "readPower" | "plan">): Promise<Plan<PowerState>> {
+export async function planNmi(port: NmiPort): Promise<Plan<PowerState>> {
   const before = await target(port);
   return { before, steps: [await port.plan()] };
 }
 
-async function target(port: Pick<NmiPort, "readPower">): Promise<PowerState> {
+async function target(port: NmiPort): Promise<PowerState> {
   const power = await port.readPower();
   if (power === "off") throw new BmcError("state", "the machine is off: it cannot receive an NMI");
   return power;

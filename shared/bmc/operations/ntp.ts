@@ -86,10 +86,7 @@ export async function setNtp(port: NtpPort, request: NtpRequest): Promise<NtpRep
 }
 
 /** What `setNtp` would do, for people. Reads the settings and changes nothing. */
-export async function planNtp(
-  port: Pick<NtpPort, "read" | "plan">,
-  request: NtpRequest,
-): Promise<Plan<NtpSettings>> {
+export async function planNtp(port: NtpPort, request: NtpRequest): Promise<Plan<NtpSettings>> {
   const before = await port.read();
   if (same(before, settingsFor(request, before))) return { before, steps: [] };
   return { before, steps: [await port.plan(withoutRepeats(request))] };

@@ -4,6 +4,7 @@ import type { PowerState } from "../../contract/vocabulary.ts";
 import { formatSeconds } from "../../duration.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { ok, warning } from "./finding.ts";
+import { sendOnce, uncertainty } from "./read-back.ts";
 
 /** One command to a BMC, with the provider's own best way to send it. */
 export type PowerCommand = "on" | "off" | "soft-off" | "cycle" | "reset";
@@ -120,6 +121,8 @@ const CYCLE_WATCH_MS = 10_000;
 /** The off time of a cycle that is made of off and on. */
 const COMPOSED_OFF_MS = 5_000;
 
+const NOTHING_TO_RESET = "the machine is off: there is nothing to reset";
+
 /** Sets power as the request says, verified. Nothing is sent if it is already so. */
 async function setPower(port: PowerPort, request: PowerRequest): Promise<PowerReport> {
   const startedMs = port.clock.monotonicMs();
@@ -148,11 +151,11 @@ async function setPower(port: PowerPort, request: PowerRequest): Promise<PowerRe
     }
     case "reset": {
       if (before === "off") {
-        if (!request.onIfOff) throw new BmcError("state", "the machine is off: there is nothing to reset");
+        if (!request.onIfOff) throw new BmcError("state", NOTHING_TO_RESET);
         await command(port, "on", "on", request.timeoutMs);
         return { before, after: "on", changed: true, summary: `on after ${took()} (was off, so powered on)` };
       }
-      await sendOnce(port, "reset");
+      await sendOnce(() => port.send("reset"), "the reset may have been carried out");
       await reach(port, "on", request.timeoutMs, "the reset was accepted");
       return { before, after: "on", changed: true, summary: `reset, on after ${took()}` };
     }
@@ -242,7 +245,7 @@ async function planPower(port: PowerPort, request: PowerRequest): Promise<Plan<P
     case "reset":
       if (before !== "off") await add("reset");
       else if (request.onIfOff) await add("on");
-      else throw new BmcError("state", "the machine is off: there is nothing to reset");
+      else throw new BmcError("state", NOTHING_TO_RESET);
       break;
     default:
       return request satisfies never;
@@ -296,7 +299,7 @@ async function cycle(port: PowerPort, request: Extract<PowerRequest, { verb: "cy
     await command(port, "on", "on", request.timeoutMs);
     return `off for ${formatSeconds(offMs)}, then on`;
   }
-  const confirmed = await sendCycle(port);
+  const confirmed = !(await uncertainty(() => port.send("cycle")));
   const offSeen = await watch(port, (state) => state !== "on", CYCLE_WATCH_MS);
   if (!offSeen && !confirmed) {
     throw new BmcError(
@@ -306,36 +309,6 @@ async function cycle(port: PowerPort, request: Extract<PowerRequest, { verb: "cy
   }
   await reach(port, "on", request.timeoutMs, "the cycle was accepted");
   return offSeen ? "off, then on" : "confirmed by the BMC, too fast to observe off";
-}
-
-/** True when the BMC accepted the cycle, false when its answer was lost. */
-async function sendCycle(port: PowerPort): Promise<boolean> {
-  try {
-    await port.send("cycle");
-    return true;
-  } catch (thrown) {
-    const error = BmcError.from(thrown);
-    if (error.uncertain) return false;
-    throw error;
-  }
-}
-
-/** For commands that do something again each time: a lost answer is an error, never a second try. */
-async function sendOnce(port: PowerPort, name: "reset"): Promise<void> {
-  try {
-    await port.send(name);
-  } catch (thrown) {
-    const error = BmcError.from(thrown);
-    if (!error.uncertain) throw error;
-    throw new BmcError(
-      error.class,
-      `${error.message}; the ${name} may have been carried out and is not sent again`,
-      {
-        cause: error,
-        uncertain: true,
-      },
-    );
-  }
 }
 
 /** Sends an idempotent command and waits for the state it leads to. */

@@ -1,5 +1,5 @@
 import { defineOperations, type Plan, type Run } from "./access.ts";
-import { describeOffer, type OfferedDriver } from "./offer.ts";
+import { describeOffer, type OfferedDriver } from "./finding.ts";
 
 export interface Screenshot {
   /** Such as `image/png`. */

@@ -99,7 +99,7 @@ export async function clearSel(port: SelPort): Promise<SelReport> {
 }
 
 /** What `clearSel` would do, for people; `before` is how many entries there are. */
-export async function planClearSel(port: Pick<SelPort, "list" | "plan">): Promise<Plan<number>> {
+export async function planClearSel(port: SelPort): Promise<Plan<number>> {
   const before = await port.list();
   return { before: before.length, steps: isCleared(before) ? [] : [await port.plan()] };
 }

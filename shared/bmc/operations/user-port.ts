@@ -91,18 +91,6 @@ export function userPort(
 export const LOOKS = 2;
 export const PAUSE_MS = 3_000;
 
-/** The error of a write whose answer was lost, after which only a read shows the result; other errors are thrown. */
-export async function uncertainty(write: () => Promise<void>): Promise<BmcError | undefined> {
-  try {
-    await write();
-    return undefined;
-  } catch (thrown) {
-    const error = BmcError.from(thrown);
-    if (error.uncertain) return error;
-    throw error;
-  }
-}
-
 /** The user of this name; what has only the name left of a user does not count. */
 export function findUser(users: readonly BmcUser[], name: string): BmcUser | undefined {
   return users.find((user) => user.name === name && !isGone(user));
@@ -111,4 +99,14 @@ export function findUser(users: readonly BmcUser[], name: string): BmcUser | und
 /** Some BMCs never free a name: a user that may do nothing counts as deleted. */
 export function isGone({ enabled, role }: BmcUser): boolean {
   return !enabled && role === "none";
+}
+
+/**
+ * The error of a user's change whose password had been set when the rest failed. It is `uncertain`, and never
+ * `unsupported`, which would have the next provider begin anew.
+ */
+export function halfDone(thrown: unknown): BmcError {
+  const error = BmcError.from(thrown);
+  const errorClass = error.class === "unsupported" ? "bmc" : error.class;
+  return new BmcError(errorClass, `${error.message}; the password is set`, { cause: error, uncertain: true });
 }

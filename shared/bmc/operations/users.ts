@@ -3,6 +3,7 @@ import { count } from "../../count.ts";
 import { defineOperations, type Plan, type Run, type SessionBase } from "./access.ts";
 import { type Finding, ok, warning } from "./finding.ts";
 import { planPutUser, putUser } from "./put-user.ts";
+import { uncertainty } from "./read-back.ts";
 import {
   type BmcUser,
   findUser,
@@ -12,7 +13,7 @@ import {
   type UserPort,
   type UserReport,
   type UserRequest,
-  uncertainty,
+  userPort,
 } from "./user-port.ts";
 
 type UserDrivers = {
@@ -82,18 +83,12 @@ async function deleteUser(port: UserPort, name: string): Promise<UserReport> {
 }
 
 /** What `deleteUser` would do, for people. Reads the users and changes nothing. */
-async function planDeleteUser(
-  port: Pick<UserPort, "checkRights" | "checkUser" | "list" | "ownName">,
-  name: string,
-): Promise<Plan<BmcUser | undefined>> {
+async function planDeleteUser(port: UserPort, name: string): Promise<Plan<BmcUser | undefined>> {
   const before = await userToDelete(port, name);
   return { before, steps: before ? [`delete user ${name}`] : [] };
 }
 
-async function userToDelete(
-  port: Pick<UserPort, "checkRights" | "checkUser" | "list" | "ownName">,
-  name: string,
-): Promise<BmcUser | undefined> {
+async function userToDelete(port: UserPort, name: string): Promise<BmcUser | undefined> {
   if (name === port.ownName) {
     throw new BmcError(
       "usage",

@@ -1,5 +1,5 @@
 import { readBoolean, readInteger } from "../../../actions/harness/input/input.ts";
-import { parseRetryAfterMs } from "../../../shared/bmc/http/retry-after.ts";
+import { parseRetryAfterMs } from "../../../shared/bmc/http/status-error.ts";
 import { readHint } from "../../../shared/bmc/link/hint.ts";
 import { parseChallenge } from "../../../shared/bmc/providers/amt/digest.ts";
 import { faultError } from "../../../shared/bmc/providers/amt/fault.ts";
@@ -14,6 +14,7 @@ import {
   answerError,
   describeMessages,
   readRefusal,
+  redact,
 } from "../../../shared/bmc/providers/redfish/service/errors.ts";
 import { readEtag } from "../../../shared/bmc/providers/redfish/service/etag.ts";
 import { localPath } from "../../../shared/bmc/providers/redfish/service/http-client.ts";
@@ -23,7 +24,6 @@ import {
   System,
   Task,
 } from "../../../shared/bmc/providers/redfish/service/schema.ts";
-import { redact } from "../../../shared/bmc/providers/redfish/service/secret-body.ts";
 import { parseResource } from "../../../shared/bmc/providers/redfish/service/service.ts";
 import { readResponse, refusalOf } from "../../../shared/bmc/providers/rpc/response.ts";
 import { formatTimestamp } from "../../../shared/bmc/providers/rpc/timestamp.ts";

@@ -1,10 +1,17 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { BootDriver, BootOverride, BootRequest } from "../../operations/boot.ts";
-import { armedOverride, BOOT_CONFIGURATION, chosenSource, isArmed, PXE_BOOT } from "./boot-override.ts";
-import { clearedSettings, setOptions } from "./boot-settings.ts";
+import {
+  armedOverride,
+  BOOT_CONFIGURATION,
+  chosenSource,
+  clearedSettings,
+  isArmed,
+  PXE_BOOT,
+  setOptions,
+} from "./boot-override.ts";
 import { checkConsent } from "./consent.ts";
+import { BOOT_MEANINGS, checkReturnValue } from "./fault.ts";
 import type { InputValue } from "./messages.ts";
-import { BOOT_MEANINGS, checkReturnValue } from "./return-value.ts";
 import type { WsmanClient } from "./wsman.ts";
 
 /** CIM_BootService.SetBootConfigRole's roles; AMT has no others. */

@@ -1,5 +1,6 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
 import { ipmiCommand, NetFn } from "./command.ts";
+import vendors from "./vendors.json" with { type: "json" };
 
 /** Get Device ID (IPMI 2.0 section 20.1). */
 export const GET_DEVICE_ID = ipmiCommand("Get Device ID", NetFn.app, 0x01);
@@ -34,30 +35,7 @@ export function parseManufacturer(data: Buffer): number | undefined {
 }
 
 /** IANA enterprise numbers that BMCs in the field report. */
-const VENDORS: Readonly<Record<number, string>> = {
-  2: "IBM",
-  11: "HPE",
-  42: "Sun",
-  343: "Intel",
-  674: "Dell",
-  2011: "Huawei",
-  5771: "Cisco",
-  6653: "Tyan",
-  7154: "IPMI Forum",
-  7244: "Quanta",
-  10368: "Fujitsu",
-  10876: "Supermicro",
-  15370: "Gigabyte",
-  19046: "Lenovo",
-  20301: "IBM",
-  25506: "H3C",
-  37945: "Inspur",
-  45065: "Wiwynn",
-  47196: "HPE",
-  47488: "Supermicro",
-  49622: "ASRock Rack",
-  52538: "Ampere",
-};
+const VENDORS: Readonly<Record<string, string>> = vendors;
 
 /** For people; a manufacturer that is not known here by its number. */
 export function vendorOf(manufacturer: number): string {

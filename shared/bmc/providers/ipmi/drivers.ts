@@ -5,11 +5,10 @@ import { IpmiBoot } from "./boot-driver.ts";
 import type { CommandChannel } from "./channel.ts";
 import type { IpmiHint } from "./hint.ts";
 import { IpmiInventory } from "./inventory-driver.ts";
-import { IpmiManager } from "./manager-driver.ts";
-import { IpmiNmi } from "./nmi-driver.ts";
-import { IpmiPower } from "./power-driver.ts";
+import { ipmiManager } from "./manager-driver.ts";
+import { ipmiNmi, ipmiPower } from "./power-driver.ts";
 import { IpmiSel } from "./sel-driver.ts";
-import { IpmiSol } from "./sol-driver.ts";
+import { ipmiSol } from "./sol-driver.ts";
 import { IpmiUsers } from "./user-driver.ts";
 
 /** What IPMI has beyond power and boot. It has no command for media, time servers or screenshots. */
@@ -33,13 +32,13 @@ export function ipmiDrivers(
   { clock, hint, privilege }: IpmiDriverContext,
 ): IpmiDrivers {
   return {
-    power: new IpmiPower(channel),
+    power: ipmiPower(channel),
     boot: new IpmiBoot(channel, hint.manufacturer),
     users: new IpmiUsers(channel, privilege),
-    manager: new IpmiManager(channel),
+    manager: ipmiManager(channel),
     sel: new IpmiSel(channel, clock),
-    sol: new IpmiSol(channel),
-    nmi: new IpmiNmi(channel),
+    sol: ipmiSol(channel),
+    nmi: ipmiNmi(channel),
     inventory: new IpmiInventory(channel),
   };
 }

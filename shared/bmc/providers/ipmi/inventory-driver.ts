@@ -10,15 +10,19 @@ import {
   WRONG_LENGTH,
 } from "./completion-code.ts";
 import { GET_DEVICE_ID, parseDeviceId } from "./device-id.ts";
-import { type FruAreaInfo, GET_FRU_AREA_INFO, parseFruAreaInfo, parseFruData, readFruData } from "./fru.ts";
 import {
   FRU_HEADER_BYTES,
+  type FruAreaInfo,
   type FruNames,
   fruAreaBytes,
+  GET_FRU_AREA_INFO,
   parseBoardArea,
+  parseFruAreaInfo,
+  parseFruData,
   parseFruHeader,
   parseProductArea,
-} from "./fru-area.ts";
+  readFruData,
+} from "./fru.ts";
 import { GET_SYSTEM_GUID, parseGuid } from "./guid.ts";
 
 const LARGEST_READ_BYTES = 64;

@@ -10,7 +10,9 @@ const WHOLE_RECORD = 0xff;
 /** Reads of whole records need no reservation (IPMI 2.0 section 31.5). */
 export const NO_RESERVATION = 0x0000;
 
-const ERASING: Command["refusals"] = { 129: { class: "busy", reason: "the event log is being erased" } };
+const ERASING: NonNullable<Command["refusals"]> = {
+  129: { class: "busy", reason: "the event log is being erased" },
+};
 
 /** Get SEL Info (section 31.2). */
 export const GET_SEL_INFO = ipmiCommand("Get SEL Info", NetFn.storage, 0x40, { refusals: ERASING });

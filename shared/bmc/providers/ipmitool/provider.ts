@@ -8,7 +8,7 @@ import { isDowngrade, suitePlan } from "../ipmi/cipher-suite.ts";
 import { IPMI_CAPABILITIES, type IpmiCapability, ipmiDrivers } from "../ipmi/drivers.ts";
 import { type IpmiHint, parseHint } from "../ipmi/hint.ts";
 import { IpmitoolChannel } from "./channel.ts";
-import { ChannelWithFreshAnswer } from "./fresh-answer.ts";
+import { withFreshAnswer } from "./fresh-answer.ts";
 import { probe } from "./probe.ts";
 import { ipmitoolSecrets } from "./secrets.ts";
 
@@ -37,7 +37,7 @@ async function open(
   if (isDowngrade(options, channel.suite))
     log.warn({ host, provider: "ipmitool" }, "IPMI cipher suite downgraded to 3 as allowSuite3 allows");
   const { privilege } = options;
-  const fresh = new ChannelWithFreshAnswer(channel, status, clock);
+  const fresh = withFreshAnswer(channel, status, clock);
   const drivers = ipmiDrivers(fresh, { clock, hint, privilege });
   return {
     provider: "ipmitool",

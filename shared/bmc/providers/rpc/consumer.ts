@@ -1,10 +1,9 @@
 import type { Clock } from "../../../clock.ts";
 import type { RpcOptions } from "../../../contract/connection.ts";
 import type { HttpConnection } from "../../http/http-connection.ts";
-import { type HeaderNames, headerNames } from "./header-names.ts";
 import { type RpcCall, requestBody } from "./request-body.ts";
 import { type RpcResponse, readResponse, refusalOf } from "./response.ts";
-import { signatureHeaders } from "./signature.ts";
+import { type HeaderNames, headerNames, signatureHeaders } from "./signature.ts";
 import { formatTimestamp } from "./timestamp.ts";
 
 /** The webhook in place of a machine's BMC: one signed request per call. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { statusError } from "../../../../shared/bmc/http/status-error.ts";
-import { checkReturnValue } from "../../../../shared/bmc/providers/amt/return-value.ts";
+import { checkReturnValue } from "../../../../shared/bmc/providers/amt/fault.ts";
 import { parseXml } from "../../../../shared/bmc/providers/amt/xml.ts";
 import { setSessionPrivilege } from "../../../../shared/bmc/providers/ipmi/command.ts";
 import { completionError } from "../../../../shared/bmc/providers/ipmi/completion-code.ts";

@@ -1,10 +1,9 @@
 import type { Clock } from "../../../../clock.ts";
 import { BmcError } from "../../../../contract/bmc-error.ts";
-import { parseRetryAfterMs } from "../../../http/retry-after.ts";
-import { classOfMessages, describeMessages } from "../service/errors.ts";
+import { parseRetryAfterMs } from "../../../http/status-error.ts";
+import { classOfMessages, describeMessages, redact } from "../service/errors.ts";
 import type { HttpAnswer } from "../service/http-client.ts";
 import { Task } from "../service/schema.ts";
-import { redact } from "../service/secret-body.ts";
 import type { Service } from "../service/service.ts";
 
 const POLL_MS = 500;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type CipherSuite, suitePlan } from "../../../../../shared/bmc/providers/ipmi/cipher-suite.ts";
-import { padKey } from "../../../../../shared/bmc/providers/ipmi/kg.ts";
+import { padKey } from "../../../../../shared/bmc/providers/ipmi/credentials.ts";
 import { buildLanRequest, parseLanResponse } from "../../../../../shared/bmc/providers/ipmi/message.ts";
 import {
   buildOpenSessionRequest,

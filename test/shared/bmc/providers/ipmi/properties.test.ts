@@ -7,19 +7,20 @@ import {
 } from "../../../../../shared/bmc/providers/ipmi/boot-options.ts";
 import { GET_CHASSIS_STATUS, parseChassisStatus } from "../../../../../shared/bmc/providers/ipmi/chassis.ts";
 import { completionError } from "../../../../../shared/bmc/providers/ipmi/completion-code.ts";
+import { parseKg } from "../../../../../shared/bmc/providers/ipmi/credentials.ts";
 import { describeRecord } from "../../../../../shared/bmc/providers/ipmi/describe-record.ts";
 import { parseDeviceId, parseManufacturer } from "../../../../../shared/bmc/providers/ipmi/device-id.ts";
-import { parseFruAreaInfo, parseFruData } from "../../../../../shared/bmc/providers/ipmi/fru.ts";
 import {
   parseBoardArea,
+  parseFruAreaInfo,
+  parseFruData,
   parseFruHeader,
   parseProductArea,
-} from "../../../../../shared/bmc/providers/ipmi/fru-area.ts";
+} from "../../../../../shared/bmc/providers/ipmi/fru.ts";
 import { parseGuid } from "../../../../../shared/bmc/providers/ipmi/guid.ts";
 import { matchAnswer } from "../../../../../shared/bmc/providers/ipmi/handshake-link.ts";
 import { handshakeError } from "../../../../../shared/bmc/providers/ipmi/handshake-status.ts";
 import { parseHint } from "../../../../../shared/bmc/providers/ipmi/hint.ts";
-import { parseKg } from "../../../../../shared/bmc/providers/ipmi/kg.ts";
 import { parseLanResponse } from "../../../../../shared/bmc/providers/ipmi/message.ts";
 import {
   parseHandshakeAnswer,
@@ -36,7 +37,7 @@ import {
   parseSelTime,
 } from "../../../../../shared/bmc/providers/ipmi/sel-commands.ts";
 import { parseSelRecord } from "../../../../../shared/bmc/providers/ipmi/sel-record.ts";
-import { parseActiveInstances } from "../../../../../shared/bmc/providers/ipmi/sol.ts";
+import { parseActiveInstances } from "../../../../../shared/bmc/providers/ipmi/sol-driver.ts";
 import { parseUserAccess, parseUserName } from "../../../../../shared/bmc/providers/ipmi/users.ts";
 import { failureOf } from "../../../../../shared/bmc/providers/ipmitool/failure.ts";
 import {

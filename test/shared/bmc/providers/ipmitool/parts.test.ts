@@ -5,7 +5,7 @@ import type { Command } from "../../../../../shared/bmc/providers/ipmi/command.t
 import { setUserPassword } from "../../../../../shared/bmc/providers/ipmi/users.ts";
 import { ipmitoolInvocation } from "../../../../../shared/bmc/providers/ipmitool/argv.ts";
 import { failureOf, refusesSuite } from "../../../../../shared/bmc/providers/ipmitool/failure.ts";
-import { ChannelWithFreshAnswer } from "../../../../../shared/bmc/providers/ipmitool/fresh-answer.ts";
+import { withFreshAnswer } from "../../../../../shared/bmc/providers/ipmitool/fresh-answer.ts";
 import {
   essenceOf,
   parseRawOutput,
@@ -201,7 +201,7 @@ describe("the answer that opening has brought", () => {
 
   it("serves the first read of the same and no other one", async () => {
     const { asked, channel } = channelThatCounts();
-    const fresh = new ChannelWithFreshAnswer(channel, answer, systemClock);
+    const fresh = withFreshAnswer(channel, answer, systemClock);
 
     await fresh.run([GET_CHASSIS_STATUS], AbortSignal.timeout(1_000));
     expect(asked).toEqual([]);
@@ -211,8 +211,8 @@ describe("the answer that opening has brought", () => {
 
   it("is dropped by another command, and when it is no longer fresh", async () => {
     const { asked, channel } = channelThatCounts();
-    const afterAnother = new ChannelWithFreshAnswer(channel, answer, systemClock);
-    const stale = new ChannelWithFreshAnswer(channel, answer, scaledClock(1_000));
+    const afterAnother = withFreshAnswer(channel, answer, systemClock);
+    const stale = withFreshAnswer(channel, answer, scaledClock(1_000));
 
     await afterAnother.run([chassisControl("on")], AbortSignal.timeout(1_000));
     await afterAnother.run([GET_CHASSIS_STATUS], AbortSignal.timeout(1_000));
