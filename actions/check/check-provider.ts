@@ -62,7 +62,6 @@ class ProviderCheck {
   readonly #client: BmcClient;
   readonly #options: CheckOptions;
   readonly #signal: AbortSignal;
-  /** The class of the last failure if it is one of `ENDING`. */
   #ending: ErrorClass | undefined;
 
   constructor(provider: ProviderName, client: BmcClient, options: CheckOptions, signal: AbortSignal) {

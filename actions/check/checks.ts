@@ -12,7 +12,6 @@ import type { ProviderName } from "../../shared/contract/vocabulary.ts";
 import { count } from "../../shared/count.ts";
 import { clockSkew, describeSkew, describeSpan, exceeds } from "./clock-skew.ts";
 
-/** What the checks need of one provider with an open session. */
 interface CheckContext {
   readonly client: BmcClient;
   readonly session: SessionDescription;

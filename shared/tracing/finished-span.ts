@@ -1,6 +1,6 @@
 import type { SpanKind, SpanValue } from "./tracer.ts";
 
-/** A span that is over, ready to be exported. */
+/** A span that has ended, ready to be exported. */
 export interface FinishedSpan {
   readonly traceId: string;
   readonly spanId: string;

@@ -12,7 +12,6 @@ import {
 } from "./password-file.ts";
 import type { PasswordInput } from "./password-input.ts";
 
-/** What a user's password is to become. */
 export interface NewPassword {
   readonly password?: Secret;
   /** An earlier run that was cut off may have set it already. */

@@ -6,7 +6,6 @@ import { connectionFieldTable, connectionFile, machineField } from "./connection
 import { describeIssue, missingValue, wrongValue } from "./describe-problem.ts";
 import { readText, readValue, type TextSources } from "./read-text.ts";
 
-/** Where a connection comes from. */
 export type ConnectionSources = ValueSources & TextSources;
 
 /** The connection, whole from a file or field by field; undefined when it, or a problem, is not there. */

@@ -20,7 +20,6 @@ export interface ActionReference {
     readonly after?: z.ZodType;
     readonly data?: z.ZodType;
   };
-  /** What a run of the example says. */
   readonly result: ActionResult;
 }
 

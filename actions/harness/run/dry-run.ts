@@ -2,7 +2,6 @@ import type { Plan } from "../../../shared/bmc/operations/access.ts";
 import { defined } from "../../../shared/defined.ts";
 import type { ActionReport } from "../action.ts";
 
-/** The data of every dry run. */
 export interface DryRunData {
   /** In order; empty when it is so already. */
   readonly wouldSend: readonly string[];

@@ -16,7 +16,6 @@ import { type Output, writeText } from "../result/write-text.ts";
 import { openTrace } from "../trace/open-trace.ts";
 import { runAction } from "./run-action.ts";
 
-/** What the program of an action uses of its process. */
 export interface ProgramHost {
   readonly argv: readonly string[];
   readonly env: Environment;

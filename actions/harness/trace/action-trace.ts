@@ -19,7 +19,6 @@ import { tracedClient } from "./traced-client.ts";
 const SPANS_A_LINE = 200;
 const SERVICE_NAME = "pbnj-worker-action";
 
-/** What a trace of an action begins with. */
 export interface TraceStart {
   readonly action: string;
   readonly env: Environment;

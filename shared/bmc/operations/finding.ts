@@ -3,7 +3,6 @@ import type { ErrorClass } from "../../contract/error-class.ts";
 export const CHECK_STATES = ["ok", "warning", "failed", "unsupported", "not tried"] as const;
 type CheckState = (typeof CHECK_STATES)[number];
 
-/** The result of one check. */
 export interface Finding {
   readonly state: CheckState;
   /** One line for people. */

@@ -20,7 +20,6 @@ export interface BmcInfo {
   readonly uuid?: string;
 }
 
-/** The BMC itself. */
 export interface ManagerDriver {
   /** What `reset` would send, in one line for people. Throws `unsupported` where the BMC is known not to offer it. */
   plan(kind: BmcResetKind, signal: AbortSignal): Promise<string>;
@@ -36,10 +35,7 @@ export interface ManagerResetReport {
   readonly summary: string;
 }
 
-type ManagerDrivers = {
-  readonly power: PowerDriver;
-  readonly manager: ManagerDriver;
-};
+type ManagerDrivers = { readonly power: PowerDriver; readonly manager: ManagerDriver };
 
 export const managerOperations = defineOperations({
   title: "BMC reset, info, clock",
@@ -139,7 +135,7 @@ export async function resetManager(
   let silence: BmcError | undefined;
   for (let pauseMs = WATCH_MS; leftMs(silence ? timeoutMs : watchMs) > 0; ) {
     await port.sleep(Math.min(pauseMs, leftMs(timeoutMs)));
-    // The last look comes when the time is over.
+    // The last probe is sent when the time has expired.
     const failure = await silenceOf(() => port.probe(Math.max(WATCH_MS, leftMs(timeoutMs))));
     if (silence && !failure) {
       const after = formatSeconds(elapsedMs());

@@ -3,7 +3,6 @@ import { type Access, defineOperations, type Plan, type Run } from "./access.ts"
 import { ok } from "./finding.ts";
 import { awaitState, refusalOf, reported } from "./read-back.ts";
 
-/** An image for a virtual CD or DVD drive. */
 export interface MediaImage {
   /** `http`, `https`, `nfs` or `cifs`; BMCs differ in what they take. */
   readonly url: string;
@@ -35,9 +34,7 @@ export interface MediaReport {
 
 const MEDIA = "inserted media";
 
-type MediaDrivers = {
-  readonly media: MediaDriver;
-};
+type MediaDrivers = { readonly media: MediaDriver };
 
 export const mediaOperations = defineOperations({
   title: "virtual media",
@@ -117,7 +114,6 @@ async function insertMedia(port: MediaPort, image: MediaImage): Promise<MediaRep
   }
 }
 
-/** Ejects; an empty drive is success. */
 async function ejectMedia(port: MediaPort): Promise<MediaReport> {
   const before = await port.read();
   if (!before) {
@@ -129,7 +125,6 @@ async function ejectMedia(port: MediaPort): Promise<MediaReport> {
   return { before, after, changed: true, summary: "media ejected" };
 }
 
-/** What inserting, or without an image ejecting, would send. Reads the drive and changes nothing. */
 async function planMedia(
   port: MediaPort,
   image: MediaImage | undefined,

@@ -19,10 +19,7 @@ export interface NmiReport {
   readonly summary: string;
 }
 
-type NmiDrivers = {
-  readonly power: PowerDriver;
-  readonly nmi: NmiDriver;
-};
+type NmiDrivers = { readonly power: PowerDriver; readonly nmi: NmiDriver };
 
 export const nmiOperations = defineOperations({
   title: "NMI",
@@ -56,7 +53,6 @@ export async function sendNmi(port: NmiPort): Promise<NmiReport> {
   return { before, changed: true, summary: "NMI sent" };
 }
 
-/** What `sendNmi` would do, for people. */
 export async function planNmi(port: NmiPort): Promise<Plan<PowerState>> {
   const before = await target(port);
   return { before, steps: [await port.plan()] };

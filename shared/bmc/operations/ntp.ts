@@ -28,9 +28,7 @@ export interface NtpReport {
   readonly summary: string;
 }
 
-type NtpDrivers = {
-  readonly ntp: NtpDriver;
-};
+type NtpDrivers = { readonly ntp: NtpDriver };
 
 export const ntpOperations = defineOperations({
   title: "NTP servers",
@@ -75,17 +73,11 @@ export async function setNtp(port: NtpPort, request: NtpRequest): Promise<NtpRep
   const summary = describeNtp(asked);
   if (same(before, asked)) return { before, after: before, changed: false, summary: `already ${summary}` };
   await port.write(withoutRepeats(request));
-  const after = await awaitState(
-    READ_BACK_DELAYS_MS,
-    port,
-    () => port.read(),
-    (settings) => same(settings, asked),
-  );
+  const after = await awaitState(READ_BACK_DELAYS_MS, port, port.read, (settings) => same(settings, asked));
   if (same(after, asked)) return { before, after, changed: true, summary };
   throw new BmcError("verify", `asked for ${summary}, the BMC keeps ${describeNtp(after)}`);
 }
 
-/** What `setNtp` would do, for people. Reads the settings and changes nothing. */
 export async function planNtp(port: NtpPort, request: NtpRequest): Promise<Plan<NtpSettings>> {
   const before = await port.read();
   if (same(before, settingsFor(request, before))) return { before, steps: [] };

@@ -53,9 +53,7 @@ export interface PowerReport {
   readonly summary: string;
 }
 
-type PowerDrivers = {
-  readonly power: PowerDriver;
-};
+type PowerDrivers = { readonly power: PowerDriver };
 
 export const powerOperations = defineOperations({
   title: "power",
@@ -207,7 +205,6 @@ function assuming(port: PowerPort, state: PowerState): PowerPort {
   };
 }
 
-/** What `setPower` would send, in order, for people. Reads the state and changes nothing. */
 async function planPower(port: PowerPort, request: PowerRequest): Promise<Plan<PowerState>> {
   const before = await port.read();
   const steps: string[] = [];
@@ -406,7 +403,7 @@ async function reached(
 }
 
 /**
- * Reads the state, now and then at growing intervals, until `done` says so or the time is over. A reading that
+ * Reads the state, now and then at growing intervals, until `done` returns true or the time has expired. A reading that
  * moves on resets the interval, so that the confirming one comes soon. A BMC that does not answer may be
  * restarting: that is an error only when it lasts to the end.
  */

@@ -60,7 +60,6 @@ export async function putUser(port: UserPort, request: UserRequest): Promise<Use
   }
 }
 
-/** What `putUser` would do, for people. Reads the users and changes nothing. */
 export async function planPutUser(port: UserPort, request: UserRequest): Promise<Plan<BmcUser | undefined>> {
   await port.checkUser(request);
   const sight = sightOf(await port.list(), request);

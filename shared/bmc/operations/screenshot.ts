@@ -13,9 +13,7 @@ export interface ScreenshotDriver extends OfferedDriver {
   take(signal: AbortSignal): Promise<Screenshot>;
 }
 
-type ScreenshotDrivers = {
-  readonly screenshot: ScreenshotDriver;
-};
+type ScreenshotDrivers = { readonly screenshot: ScreenshotDriver };
 
 export const screenshotOperations = defineOperations({
   title: "screenshot",

@@ -12,7 +12,6 @@ export interface SelEntry {
   readonly message: string;
 }
 
-/** The system event log. */
 export interface SelDriver {
   /** Oldest first. */
   list(signal: AbortSignal): Promise<readonly SelEntry[]>;
@@ -28,9 +27,7 @@ export interface SelReport {
   readonly summary: string;
 }
 
-type SelDrivers = {
-  readonly sel: SelDriver;
-};
+type SelDrivers = { readonly sel: SelDriver };
 
 export const selOperations = defineOperations({
   title: "event log",
@@ -87,7 +84,7 @@ export async function clearSel(port: SelPort): Promise<SelReport> {
   const after = await awaitState(
     READ_BACK_DELAYS_MS,
     port,
-    () => port.list(),
+    port.list,
     (entries) => remaining(entries).length === 0,
   );
   const left = remaining(after);
@@ -98,7 +95,6 @@ export async function clearSel(port: SelPort): Promise<SelReport> {
   throw new BmcError("verify", text);
 }
 
-/** What `clearSel` would do, for people; `before` is how many entries there are. */
 export async function planClearSel(port: SelPort): Promise<Plan<number>> {
   const before = await port.list();
   return { before: before.length, steps: isCleared(before) ? [] : [await port.plan()] };

@@ -3,7 +3,6 @@ import { type Access, defineOperations, type Plan, type Run } from "./access.ts"
 import { describeOffer, type OfferedDriver } from "./finding.ts";
 import { awaitState } from "./read-back.ts";
 
-/** Serial over LAN. */
 export interface SolDriver extends OfferedDriver {
   /** The instances in use; undefined where the BMC cannot say. */
   active(signal: AbortSignal): Promise<readonly number[] | undefined>;
@@ -16,9 +15,7 @@ export interface SolReport {
   readonly summary: string;
 }
 
-type SolDrivers = {
-  readonly sol: SolDriver;
-};
+type SolDrivers = { readonly sol: SolDriver };
 
 export const solOperations = defineOperations({
   title: "end a serial-over-LAN session",
@@ -65,7 +62,6 @@ export async function deactivateSol(port: SolPort): Promise<SolReport> {
   throw new BmcError("verify", "the BMC accepted the end of the SOL session, which is still or again active");
 }
 
-/** What `deactivateSol` would do, for people. */
 export async function planSolDeactivation(
   port: Pick<SolPort, "active">,
 ): Promise<Plan<readonly number[] | undefined>> {

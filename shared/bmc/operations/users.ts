@@ -16,9 +16,7 @@ import {
   userPort,
 } from "./user-port.ts";
 
-type UserDrivers = {
-  readonly users: UserDriver;
-};
+type UserDrivers = { readonly users: UserDriver };
 
 export const userOperations = defineOperations({
   title: "users",
@@ -66,7 +64,6 @@ function judge(
   return ok(counted);
 }
 
-/** Deletes the user and sees that it is gone; that there is none is success. */
 async function deleteUser(port: UserPort, name: string): Promise<UserReport> {
   const before = await userToDelete(port, name);
   if (!before) return { changed: false, summary: `user ${name} already absent` };
@@ -82,7 +79,6 @@ async function deleteUser(port: UserPort, name: string): Promise<UserReport> {
   }
 }
 
-/** What `deleteUser` would do, for people. Reads the users and changes nothing. */
 async function planDeleteUser(port: UserPort, name: string): Promise<Plan<BmcUser | undefined>> {
   const before = await userToDelete(port, name);
   return { before, steps: before ? [`delete user ${name}`] : [] };

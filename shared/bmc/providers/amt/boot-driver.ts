@@ -59,7 +59,7 @@ export class AmtBoot implements BootDriver {
   async #clearOptions(signal: AbortSignal): Promise<void> {
     const settings = await this.#wsman.get("AMT_BootSettingData", signal);
     if (setOptions(settings).length === 0) return;
-    await this.#wsman.put("AMT_BootSettingData", {}, clearedSettings(settings), signal);
+    await this.#wsman.put("AMT_BootSettingData", clearedSettings(settings), signal);
   }
 
   async #setRole(role: number, signal: AbortSignal): Promise<void> {

@@ -12,7 +12,6 @@ export function parseChassisStatus(data: Buffer): PowerState {
   return (data.readUInt8(0) & 0x01) === 0 ? "off" : "on";
 }
 
-/** What Chassis Control can be asked for. */
 export type ChassisAction = PowerCommand | "nmi";
 
 /** Its actions (section 28.3), with their names in the specification. */

@@ -6,7 +6,6 @@ import type { Secret } from "../../../secret.ts";
 export const USERNAME_BYTES = 16;
 const PASSWORD_BYTES = 20;
 
-/** Who logs in, in the form the handshake computes with. */
 export interface Credentials {
   readonly username: Buffer;
   /** At most 20 bytes. */

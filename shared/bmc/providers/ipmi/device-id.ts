@@ -5,7 +5,6 @@ import vendors from "./vendors.json" with { type: "json" };
 /** Get Device ID (IPMI 2.0 section 20.1). */
 export const GET_DEVICE_ID = ipmiCommand("Get Device ID", NetFn.app, 0x01);
 
-/** Who a management controller says it is. */
 export interface DeviceId {
   /** Such as `2.10`; the second part is two BCD digits. */
   readonly firmware: string;

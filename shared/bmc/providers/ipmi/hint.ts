@@ -1,6 +1,5 @@
 import * as z from "zod/mini";
 
-/** What is worth knowing about a BMC the next time. */
 const IpmiHint = z.object({
   cipherSuite: z.optional(z.union([z.literal(3), z.literal(17)])),
   /** IANA enterprise number. */

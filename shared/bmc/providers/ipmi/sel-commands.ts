@@ -31,7 +31,6 @@ export function parseReservation(data: Buffer): number {
   return data.readUInt16LE(0);
 }
 
-/** Which part of which record. */
 export interface RecordPart {
   readonly reservation: number;
   readonly id: number;
@@ -78,7 +77,6 @@ export function clearSel(reservation: number, step: "erase" | "status"): Command
   });
 }
 
-/** Whether the erasure is complete. */
 export function parseErasure(data: Buffer): boolean {
   if (data.length < 1) throw new BmcError("protocol", "Clear SEL: the answer is empty");
   return (data.readUInt8(0) & 0x0f) === 0x01;

@@ -165,7 +165,6 @@ export function enableUser(id: number, enabled: boolean): Command {
   );
 }
 
-/** One row of the BMC's user table. */
 export interface UserSlot {
   readonly id: number;
   /** Empty when the slot is free, or its user has no name. */

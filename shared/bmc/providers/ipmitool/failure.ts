@@ -68,7 +68,6 @@ const NO_SESSION: readonly Meaning[] = [
   },
 ];
 
-/** Whether another cipher suite may do. */
 export function refusesSuite(stderr: string): boolean {
   return SUITE_REFUSED.test(stderr);
 }

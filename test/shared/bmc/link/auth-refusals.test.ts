@@ -61,7 +61,7 @@ describe("an error of class auth", () => {
     expect(error).toMatchObject({ class: "auth", refused: "right" });
   });
 
-  it("keeps what it was about when it is told on, and is about the login in doubt", () => {
+  it("keeps what it was about when it is passed on, and is about the login in doubt", () => {
     const right = new BmcError("auth", "m", { refused: "right" });
 
     expect(new BmcError("auth", "redfish: m", { cause: right }).refused).toBe("right");

@@ -13,7 +13,6 @@ const Text = lenient(z.string());
 const Count = lenient(z.number().check(z.nonnegative()));
 const Status = lenient(z.object({ State: Text }));
 
-/** What every part of a machine has. */
 const named = { Id: Text, Name: Text, Status };
 
 /** Processor (DSP0268). */

@@ -24,7 +24,6 @@ export function takesDisc({ value }: Slot): boolean {
   return value.MediaTypes?.some((type) => /^(cd|dvd)$/i.test(type)) ?? true;
 }
 
-/** What is in the drive. */
 export function mediaState({ value }: Slot, { emptySlot }: Pick<Behaviour, "emptySlot">): MediaState {
   const image = value.Image?.trim() || undefined;
   const isEmpty =

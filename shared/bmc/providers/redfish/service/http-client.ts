@@ -64,7 +64,6 @@ export class HttpClient {
     this.#connection = new HttpConnection({ ...options, maxBodyBytes: MAX_BODY_BYTES });
   }
 
-  /** Requests that were sent and waited for. */
   get roundTrips(): number {
     return this.#connection.roundTrips;
   }

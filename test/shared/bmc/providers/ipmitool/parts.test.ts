@@ -116,7 +116,7 @@ describe("the output of raw", () => {
     expect(parseRefusal(CHATTER + silent)).toBeUndefined();
   });
 
-  it("is told from the chatter beside it", () => {
+  it("is distinguished from the chatter beside it", () => {
     expect(essenceOf(`Key: ${CHATTER}> RAKP 2 HMAC is invalid\n\nError: Unable\n`)).toBe(
       "> RAKP 2 HMAC is invalid; Error: Unable",
     );
