@@ -1,7 +1,6 @@
 import * as z from "zod/mini";
 import { BootDevice } from "../../shared/contract/vocabulary.ts";
-import { bootModeOf } from "../harness/input/boot-input.ts";
-import { MEDIA_URL } from "../harness/input/media-input.ts";
+import { bootModeOf, MEDIA_URL } from "../harness/input/boot-input.ts";
 import { POWER_ACTIONS, type Task } from "./task.ts";
 
 const MOST_TASKS = 100;

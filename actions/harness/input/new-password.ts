@@ -10,7 +10,7 @@ import {
   removeCandidate,
   writeCandidate,
 } from "./password-file.ts";
-import type { PasswordInput } from "./password-input.ts";
+import type { PasswordInput } from "./user-input.ts";
 
 export interface NewPassword {
   readonly password?: Secret;

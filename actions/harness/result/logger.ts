@@ -1,7 +1,7 @@
 import type { LogFields, Logger } from "../../../shared/logger.ts";
 
 /** From the least severe to the most. */
-export const LEVELS = ["debug", "info", "warn", "error"] as const;
+const LEVELS = ["debug", "info", "warn", "error"] as const;
 export type Level = (typeof LEVELS)[number];
 
 /** As pino writes them. */

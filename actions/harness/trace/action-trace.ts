@@ -1,11 +1,10 @@
 import type { BmcClient } from "../../../shared/bmc/client.ts";
 import type { ActionResult } from "../../../shared/contract/result.ts";
 import { defined } from "../../../shared/defined.ts";
-import type { FinishedSpan } from "../../../shared/tracing/finished-span.ts";
 import { otlpJson, type SpanSource } from "../../../shared/tracing/otlp-json.ts";
 import { definedOnly, newSpanId, newTraceId, SpanRecorder } from "../../../shared/tracing/span-recorder.ts";
 import { parseTraceParent, TRACE_PARENT, type TraceParent } from "../../../shared/tracing/trace-parent.ts";
-import type { SpanValue, Tracer } from "../../../shared/tracing/tracer.ts";
+import type { FinishedSpan, SpanValue, Tracer } from "../../../shared/tracing/tracer.ts";
 import {
   ACTION_TRACES,
   type Environment,

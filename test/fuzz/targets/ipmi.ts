@@ -6,7 +6,8 @@ import {
 import { GET_CHASSIS_STATUS, parseChassisStatus } from "../../../shared/bmc/providers/ipmi/chassis.ts";
 import { parseKg } from "../../../shared/bmc/providers/ipmi/credentials.ts";
 import { describeRecord } from "../../../shared/bmc/providers/ipmi/describe-record.ts";
-import { parseDeviceId, parseManufacturer } from "../../../shared/bmc/providers/ipmi/device-id.ts";
+import { parseDeviceId, parseGuid, parseManufacturer } from "../../../shared/bmc/providers/ipmi/device-id.ts";
+import { parseHint } from "../../../shared/bmc/providers/ipmi/drivers.ts";
 import {
   parseBoardArea,
   parseFruAreaInfo,
@@ -14,9 +15,7 @@ import {
   parseFruHeader,
   parseProductArea,
 } from "../../../shared/bmc/providers/ipmi/fru.ts";
-import { parseGuid } from "../../../shared/bmc/providers/ipmi/guid.ts";
 import { matchAnswer } from "../../../shared/bmc/providers/ipmi/handshake-link.ts";
-import { parseHint } from "../../../shared/bmc/providers/ipmi/hint.ts";
 import { checksum, parseLanResponse } from "../../../shared/bmc/providers/ipmi/message.ts";
 import {
   parseHandshakeAnswer,

@@ -40,3 +40,36 @@ const VENDORS: Readonly<Record<string, string>> = vendors;
 export function vendorOf(manufacturer: number): string {
   return VENDORS[manufacturer] ?? `enterprise ${manufacturer}`;
 }
+
+/** Get System GUID (IPMI 2.0 section 22.14): what SMBIOS calls the system's UUID. */
+export const GET_SYSTEM_GUID = ipmiCommand("Get System GUID", NetFn.app, 0x37);
+
+const GUID_BYTES = 16;
+
+/** How the sixteen bytes may lie, the most common way first. */
+const LAYOUTS: readonly ((bytes: Buffer) => Buffer)[] = [
+  // SMBIOS 3.x section 7.2.1: the first three fields little-endian. Most BMCs copy it from there.
+  (bytes) => Buffer.from([3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15].map((at) => bytes[at] ?? 0)),
+  // IPMI 2.0 table 20-10: all of it, the last byte first.
+  (bytes) => Buffer.from(bytes).reverse(),
+  // RFC 4122, as it is written.
+  (bytes) => Buffer.from(bytes),
+];
+
+/**
+ * The UUID in its usual spelling; undefined when there is none. The layout is the first under which version
+ * and variant are ones that exist; where none fits, SMBIOS's.
+ */
+export function parseGuid(data: Buffer): string | undefined {
+  const bytes = data.subarray(0, GUID_BYTES);
+  if (bytes.length < GUID_BYTES) return undefined;
+  if (bytes.every((byte) => byte === 0) || bytes.every((byte) => byte === 0xff)) return undefined;
+  const readings = LAYOUTS.map((layout) => layout(bytes));
+  const uuid = readings.find(isRfc4122) ?? readings[0];
+  return uuid?.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}
+
+function isRfc4122(uuid: Buffer): boolean {
+  const version = uuid.readUInt8(6) >> 4;
+  return version >= 1 && version <= 5 && (uuid.readUInt8(8) & 0xc0) === 0x80;
+}

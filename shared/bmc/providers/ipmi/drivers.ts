@@ -1,9 +1,9 @@
+import * as z from "zod/mini";
 import type { Clock } from "../../../clock.ts";
 import type { SessionPrivilege } from "../../operations/access.ts";
 import type { Drivers } from "../../operations/table.ts";
 import { IpmiBoot } from "./boot-driver.ts";
 import type { CommandChannel } from "./channel.ts";
-import type { IpmiHint } from "./hint.ts";
 import { IpmiInventory } from "./inventory-driver.ts";
 import { ipmiManager } from "./manager-driver.ts";
 import { ipmiNmi, ipmiPower } from "./power-driver.ts";
@@ -41,4 +41,17 @@ export function ipmiDrivers(
     nmi: ipmiNmi(channel),
     inventory: new IpmiInventory(channel),
   };
+}
+
+const IpmiHint = z.object({
+  cipherSuite: z.optional(z.union([z.literal(3), z.literal(17)])),
+  /** IANA enterprise number. */
+  manufacturer: z.optional(z.int()),
+});
+export type IpmiHint = z.infer<typeof IpmiHint>;
+
+/** Anything that is no hint reads as an empty one. */
+export function parseHint(hint: unknown): IpmiHint {
+  const parsed = IpmiHint.safeParse(hint);
+  return parsed.success ? parsed.data : {};
 }

@@ -9,7 +9,7 @@ import {
   REQUEST_TOO_LONG,
   WRONG_LENGTH,
 } from "./completion-code.ts";
-import { GET_DEVICE_ID, parseDeviceId } from "./device-id.ts";
+import { GET_DEVICE_ID, GET_SYSTEM_GUID, parseDeviceId, parseGuid } from "./device-id.ts";
 import {
   FRU_HEADER_BYTES,
   type FruAreaInfo,
@@ -23,7 +23,6 @@ import {
   parseProductArea,
   readFruData,
 } from "./fru.ts";
-import { GET_SYSTEM_GUID, parseGuid } from "./guid.ts";
 
 const LARGEST_READ_BYTES = 64;
 const SMALLEST_READ_BYTES = 8;

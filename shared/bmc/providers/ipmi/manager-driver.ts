@@ -3,13 +3,12 @@ import type { BmcResetKind, ManagerDriver } from "../../operations/manager.ts";
 import { type CommandChannel, dataOf, request } from "./channel.ts";
 import { type Command, ipmiCommand, NetFn } from "./command.ts";
 import { COMPLETED } from "./completion-code.ts";
-import { GET_DEVICE_ID, parseDeviceId, vendorOf } from "./device-id.ts";
-import { GET_SYSTEM_GUID, parseGuid } from "./guid.ts";
+import { GET_DEVICE_ID, GET_SYSTEM_GUID, parseDeviceId, parseGuid, vendorOf } from "./device-id.ts";
 import { GET_SEL_TIME, parseSelTime } from "./sel-commands.ts";
 import { selTime } from "./sel-record.ts";
 
 /** Cold Reset and Warm Reset (IPMI 2.0 sections 20.2 and 20.3). */
-export function resetBmc(kind: BmcResetKind): Command {
+function resetBmc(kind: BmcResetKind): Command {
   return ipmiCommand(
     kind === "cold" ? "Cold Reset" : "Warm Reset",
     NetFn.app,

@@ -8,10 +8,10 @@ import { COMPLETED, completionError } from "./completion-code.ts";
 const SOL = 0x01;
 
 /** Completion code of Deactivate Payload for an instance that is not active. */
-export const ALREADY_DEACTIVATED = 0x80;
+const ALREADY_DEACTIVATED = 0x80;
 
 /** Get Payload Activation Status (section 24.4). */
-export const GET_SOL_STATUS = ipmiCommand("Get Payload Activation Status", NetFn.app, 0x4a, {
+const GET_SOL_STATUS = ipmiCommand("Get Payload Activation Status", NetFn.app, 0x4a, {
   data: Uint8Array.of(SOL),
 });
 
@@ -25,7 +25,7 @@ export function parseActiveInstances(data: Buffer): number[] {
 }
 
 /** Deactivate Payload (section 24.2), for serial over LAN. `instance`: 1 to 16. */
-export function deactivateSol(instance: number): Command {
+function deactivateSol(instance: number): Command {
   return ipmiCommand("Deactivate Payload", NetFn.app, 0x49, {
     data: Uint8Array.of(SOL, instance, 0, 0, 0, 0),
     needs: "operator",

@@ -30,7 +30,7 @@ export interface UserAccess {
 }
 
 /** Get User Access (section 22.27), for the channel in use. */
-export function getUserAccess(id: number): Command {
+function getUserAccess(id: number): Command {
   return ipmiCommand("Get User Access", NetFn.app, 0x44, {
     data: Uint8Array.of(PRESENT_CHANNEL, id & ID_MASK),
     needs: "operator",
@@ -70,7 +70,7 @@ export function setUserAccess(id: number, role: UserRole | "none"): Command {
 }
 
 /** Get User Name (section 22.29). */
-export function getUserName(id: number): Command {
+function getUserName(id: number): Command {
   return ipmiCommand("Get User Name", NetFn.app, 0x46, {
     data: Uint8Array.of(id & ID_MASK),
     needs: "operator",

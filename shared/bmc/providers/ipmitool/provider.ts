@@ -5,8 +5,13 @@ import { defineProvider, type ProviderContext, type SessionWith } from "../../op
 import { dataOf, exchange } from "../ipmi/channel.ts";
 import { GET_CHASSIS_STATUS } from "../ipmi/chassis.ts";
 import { isDowngrade, suitePlan } from "../ipmi/cipher-suite.ts";
-import { IPMI_CAPABILITIES, type IpmiCapability, ipmiDrivers } from "../ipmi/drivers.ts";
-import { type IpmiHint, parseHint } from "../ipmi/hint.ts";
+import {
+  IPMI_CAPABILITIES,
+  type IpmiCapability,
+  type IpmiHint,
+  ipmiDrivers,
+  parseHint,
+} from "../ipmi/drivers.ts";
 import { IpmitoolChannel } from "./channel.ts";
 import { withFreshAnswer } from "./fresh-answer.ts";
 import { probe } from "./probe.ts";

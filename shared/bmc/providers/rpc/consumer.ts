@@ -1,8 +1,7 @@
 import type { Clock } from "../../../clock.ts";
 import type { RpcOptions } from "../../../contract/connection.ts";
 import type { HttpConnection } from "../../http/http-connection.ts";
-import { type RpcCall, requestBody } from "./request-body.ts";
-import { type RpcResponse, readResponse, refusalOf } from "./response.ts";
+import { type RpcCall, type RpcResponse, readResponse, refusalOf, requestBody } from "./request-body.ts";
 import { type HeaderNames, headerNames, signatureHeaders } from "./signature.ts";
 import { formatTimestamp } from "./timestamp.ts";
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Session } from "../../../../../shared/bmc/operations/provider.ts";
-import { parseDeviceId } from "../../../../../shared/bmc/providers/ipmi/device-id.ts";
-import { parseGuid } from "../../../../../shared/bmc/providers/ipmi/guid.ts";
+import { parseDeviceId, parseGuid } from "../../../../../shared/bmc/providers/ipmi/device-id.ts";
 import { AS_ADMINISTRATOR, limit, openSession, startBmc } from "./bench.ts";
 
 function driver<K extends "manager" | "sol" | "nmi" | "inventory">(session: Session, name: K) {

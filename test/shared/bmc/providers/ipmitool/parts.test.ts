@@ -4,13 +4,14 @@ import { chassisControl, GET_CHASSIS_STATUS } from "../../../../../shared/bmc/pr
 import type { Command } from "../../../../../shared/bmc/providers/ipmi/command.ts";
 import { setUserPassword } from "../../../../../shared/bmc/providers/ipmi/users.ts";
 import { ipmitoolInvocation } from "../../../../../shared/bmc/providers/ipmitool/argv.ts";
-import { failureOf, refusesSuite } from "../../../../../shared/bmc/providers/ipmitool/failure.ts";
-import { withFreshAnswer } from "../../../../../shared/bmc/providers/ipmitool/fresh-answer.ts";
 import {
   essenceOf,
+  failureOf,
   parseRawOutput,
   parseRefusal,
-} from "../../../../../shared/bmc/providers/ipmitool/output.ts";
+  refusesSuite,
+} from "../../../../../shared/bmc/providers/ipmitool/failure.ts";
+import { withFreshAnswer } from "../../../../../shared/bmc/providers/ipmitool/fresh-answer.ts";
 import { ipmitoolSecrets } from "../../../../../shared/bmc/providers/ipmitool/secrets.ts";
 import { systemClock } from "../../../../../shared/clock.ts";
 import { Connection } from "../../../../../shared/contract/connection.ts";
