@@ -16,7 +16,7 @@ const STATES: Readonly<Record<PowerCommand, string>> = {
 /** Power through the consumer's `getPowerState` and `setPowerState`. */
 export const rpcPower = (consumer: RpcConsumer): PowerDriver => ({
   async read(signal) {
-    const result = await consumer.ask({ method: "getPowerState" }, signal);
+    const result = await consumer.read({ method: "getPowerState" }, signal);
     if (typeof result !== "string") {
       throw new BmcError("protocol", `getPowerState: expected a string as result, got ${describe(result)}`);
     }
@@ -26,7 +26,7 @@ export const rpcPower = (consumer: RpcConsumer): PowerDriver => ({
   // The protocol has no way to ask what a consumer offers.
   plan: async (command) => `setPowerState ${STATES[command]}`,
   send: (command, signal) =>
-    consumer.tell({ method: "setPowerState", params: { state: STATES[command] } }, signal),
+    consumer.write({ method: "setPowerState", params: { state: STATES[command] } }, signal),
 });
 
 function describe(result: unknown): string {
@@ -38,7 +38,8 @@ function describe(result: unknown): string {
 export const rpcBoot = (consumer: RpcConsumer): BootDriver => ({
   read: async () => undefined,
   plan: async (request) => `setBootDevice ${JSON.stringify(bootParams(request))}`,
-  write: (request, signal) => consumer.tell({ method: "setBootDevice", params: bootParams(request) }, signal),
+  write: (request, signal) =>
+    consumer.write({ method: "setBootDevice", params: bootParams(request) }, signal),
 });
 
 type ParamsOf<Method> = Extract<RpcCall, { method: Method; params: unknown }>["params"];
@@ -52,7 +53,7 @@ function bootParams({ device, persistent, mode }: BootRequest): ParamsOf<"setBoo
 export function rpcMedia(consumer: RpcConsumer): MediaDriver {
   const paramsOf = (url = ""): ParamsOf<"setVirtualMedia"> => ({ mediaUrl: url, kind: "CD" });
   const set = (url: string | undefined, signal: AbortSignal) =>
-    consumer.tell({ method: "setVirtualMedia", params: paramsOf(url) }, signal);
+    consumer.write({ method: "setVirtualMedia", params: paramsOf(url) }, signal);
   return {
     read: async () => undefined,
     plan: async (image) => `setVirtualMedia ${JSON.stringify(paramsOf(image?.url))}`,

@@ -5,7 +5,7 @@ import { serviceEndpoint } from "../../http/endpoint.ts";
 import { HttpConnection } from "../../http/http-connection.ts";
 import { openHttpSession } from "../../http/http-session.ts";
 import { defineProvider, type ProviderContext, type SessionWith } from "../../operations/provider.ts";
-import { RpcConsumer } from "./consumer.ts";
+import { rpcConsumer } from "./consumer.ts";
 import { rpcBoot, rpcMedia, rpcPower } from "./drivers.ts";
 
 const MAX_BODY_BYTES = 512 * 1_024;
@@ -22,7 +22,7 @@ async function open(
   if (!options) throw new BmcError("usage", "rpc.url is missing");
   const endpoint = serviceEndpoint(new URL(options.url), connection);
   const http = new HttpConnection({ ...endpoint, requestTimeoutMs, maxBodyBytes: MAX_BODY_BYTES, tracer });
-  const consumer = new RpcConsumer(http, options, host, clock);
+  const consumer = rpcConsumer(http, options, host, clock);
   return openHttpSession(http, async () => {
     await consumer.ping(signal);
     return {

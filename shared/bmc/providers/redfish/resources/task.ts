@@ -50,7 +50,7 @@ export async function awaitTask(
   }
 }
 
-/** The write has been accepted already: a poll that fails leaves open what has come of it. */
+/** The write has been accepted already: a poll that fails leaves its result open. */
 async function poll(service: Service, path: string, signal: AbortSignal): Promise<HttpAnswer> {
   try {
     return await service.send({ method: "GET", path }, signal);
