@@ -1,5 +1,5 @@
 import { catalogue, loadAction } from "../actions/catalogue.ts";
-import { inputNames } from "../actions/input-names.ts";
+import inputNames from "../actions/input-names.json" with { type: "json" };
 import type { ActionLibrary } from "../worker/runtime/action-library.ts";
 
 /** This project's actions, each loaded on first use. */

@@ -19,9 +19,9 @@ type Render = (current: string) => string | Promise<string>;
 /** Generated files, and files with a generated part, by path from the project's root; from their current text. */
 export const pages: Readonly<Record<string, Render>> = {
   "README.md": refreshActionList,
-  "actions/input-names.ts": renderInputNames,
   "docs/reference/action-input.md": refreshInputPage,
   "docs/reference/action-results.md": (current) => refreshResultPage(current, loadReference),
+  "actions/input-names.json": renderInputNames,
   "docs/reference/bmc-library.md": refreshLibraryPage,
   "docs/reference/configuration.md": renderConfigurationPage,
   "docs/reference/doctor.md": refreshDoctorPage,
@@ -42,16 +42,11 @@ export async function loadReference(name: string): Promise<ActionReference> {
   return reference;
 }
 
-/** Lets a worker know the names without loading the actions. */
+/** The variables that are inputs of at least one action: a worker need not load the actions to know them. */
 async function renderInputNames(): Promise<string> {
   const loaded = await Promise.all(catalogue.map(loadAction));
   const names = new Set(loaded.flatMap((action) => (action ? fieldNames(action) : [])));
-  const lines = [...names].toSorted().map((name) => `  ${JSON.stringify(name)},`);
-  return `/** The variables that are inputs of at least one action, made by \`npm run docs\`. */
-export const inputNames: readonly string[] = [
-${lines.join("\n")}
-];
-`;
+  return `${JSON.stringify([...names].toSorted(), undefined, 2)}\n`;
 }
 
 /** The list of all actions in the README. */

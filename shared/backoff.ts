@@ -4,7 +4,7 @@ export interface Backoff {
   readonly maxMs: number;
   /** Growth from one attempt to the next; 2 when left out. */
   readonly factor?: number;
-  /** Share of the wait that is random, 0 to 1, so that many waiters do not come back together. */
+  /** Share of the wait that is random, 0 to 1, so that many waiters do not retry at once. */
   readonly jitter?: number;
 }
 

@@ -8,7 +8,7 @@ export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * Waits for an action's end. Returns undefined when it came, or why the worker must stop the action now: its
- * time is over, or the signal aborted. Rejects with what `work` rejects with.
+ * time has expired, or the signal aborted. Rejects with what `work` rejects with.
  */
 export async function waitUntilDeadline(
   timeoutMs: number,

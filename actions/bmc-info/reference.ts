@@ -1,8 +1,7 @@
 import { z } from "zod";
-import type { ActionReference } from "../harness/input/reference.ts";
+import { actionReference } from "../harness/input/reference.ts";
 
-export const reference: ActionReference = {
-  environment: {},
+export const reference = actionReference("bmc-info", {
   keywords: ["bmc", "firmware", "version"],
   readsOnly: true,
   output: {
@@ -18,11 +17,7 @@ export const reference: ActionReference = {
       .describe("What the BMC reports about itself; fields that it does not report are absent"),
   },
   result: {
-    action: "bmc-info",
-    machine: "node-01",
-    ok: true,
     message: "Contoso BMC-2000, firmware 1.45.455 via redfish",
-    provider: "redfish",
     changed: false,
     durationMs: 241,
     roundTrips: 4,
@@ -34,4 +29,4 @@ export const reference: ActionReference = {
       uuid: "3a2b1c00-0000-4000-8000-00000000b3c0",
     },
   },
-};
+});

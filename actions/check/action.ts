@@ -1,10 +1,9 @@
 import { systemClock } from "../../shared/clock.ts";
 import { ActionFailure, defineAction } from "../harness/action.ts";
 import { choiceList, duration } from "../harness/input/input.ts";
-import { checkProvider, type ProviderChecks } from "./check-provider.ts";
+import { checkProvider, type ProviderChecks, skipProvider } from "./check-provider.ts";
 import { checkTable } from "./check-table.ts";
 import { CHECK_NAMES } from "./checks.ts";
-import { skipProvider } from "./skip-provider.ts";
 import { summarise, unmet } from "./verdict.ts";
 
 export default defineAction({

@@ -5,8 +5,7 @@ import type { Clock } from "../../shared/clock.ts";
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import type { ErrorClass } from "../../shared/contract/error-class.ts";
 import type { ProviderName } from "../../shared/contract/vocabulary.ts";
-import type { CheckRow } from "./check-row.ts";
-import { CHECK_NAMES, type CheckName, checkNamed } from "./checks.ts";
+import { CHECK_NAMES, type CheckName, type CheckRow, checkNamed } from "./checks.ts";
 
 export interface ProviderChecks {
   readonly provider: ProviderName;
@@ -63,7 +62,6 @@ class ProviderCheck {
   readonly #client: BmcClient;
   readonly #options: CheckOptions;
   readonly #signal: AbortSignal;
-  /** The class of the last failure if it is one of `ENDING`. */
   #ending: ErrorClass | undefined;
 
   constructor(provider: ProviderName, client: BmcClient, options: CheckOptions, signal: AbortSignal) {
@@ -138,4 +136,20 @@ class ProviderCheck {
     const state = isFailure ? "failed" : finding.state;
     this.rows.push({ provider: this.#provider, check, ...finding, state, ...cost });
   }
+}
+
+/** The row of a provider that is not tried: another one's BMC refused the password, or its TLS failed. */
+export function skipProvider(
+  provider: ProviderName,
+  earlier: Pick<ProviderChecks, "provider" | "endedBy">,
+): ProviderChecks {
+  const finding =
+    earlier.endedBy === "tls"
+      ? notTried(
+          "tls",
+          `TLS with ${earlier.provider} failed, and tls.fallback does not allow another provider`,
+        )
+      : notTried("auth", `${earlier.provider} refused the credentials, and refusals lock accounts`);
+  const rows = [{ provider, check: "login" as const, ...finding }];
+  return { provider, rows, endedBy: undefined, durationMs: 0, roundTrips: 0 };
 }

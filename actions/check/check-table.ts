@@ -1,5 +1,5 @@
 import { formatTable } from "../../shared/table.ts";
-import type { CheckRow } from "./check-row.ts";
+import type { CheckRow } from "./checks.ts";
 
 /** One line per check, grouped by provider; the first line of a group has its name. */
 export function checkTable(rows: readonly CheckRow[]): string {

@@ -8,10 +8,10 @@ import {
   isCapability,
 } from "../../shared/bmc/operations/table.ts";
 import type { Clock } from "../../shared/clock.ts";
+import type { ProviderName } from "../../shared/contract/vocabulary.ts";
 import { count } from "../../shared/count.ts";
 import { clockSkew, describeSkew, describeSpan, exceeds } from "./clock-skew.ts";
 
-/** What the checks need of one provider with an open session. */
 interface CheckContext {
   readonly client: BmcClient;
   readonly session: SessionDescription;
@@ -73,4 +73,12 @@ async function checkClock({ client, clock, maxClockSkewMs, signal }: CheckContex
   return exceeds(skew, maxClockSkewMs)
     ? warning("verify", `${describeSkew(skew)}, MAX_CLOCK_SKEW is ${describeSpan(maxClockSkewMs)}`)
     : ok(describeSkew(skew));
+}
+
+export interface CheckRow extends Finding {
+  readonly provider: ProviderName;
+  readonly check: CheckName;
+  /** Of this check; both absent where the BMC was not asked. */
+  readonly durationMs?: number;
+  readonly roundTrips?: number;
 }

@@ -2,8 +2,8 @@ import { z } from "zod";
 import { CHECK_STATES, type Finding, failed, ok, unsupported } from "../../shared/bmc/operations/finding.ts";
 import { ErrorClass } from "../../shared/contract/error-class.ts";
 import { ProviderName } from "../../shared/contract/vocabulary.ts";
-import type { ActionReference } from "../harness/input/reference.ts";
-import type { CheckRow } from "./check-row.ts";
+import { actionReference } from "../harness/input/reference.ts";
+import type { CheckRow } from "./checks.ts";
 import { CHECK_NAMES, type CheckName } from "./checks.ts";
 
 const provider = z.enum(ProviderName.options);
@@ -70,7 +70,7 @@ const checks: readonly CheckRow[] = [
   },
 ];
 
-export const reference: ActionReference = {
+export const reference = actionReference("check", {
   environment: { REQUIRE: "login,power,boot,clock", MAX_CLOCK_SKEW: "2m" },
   keywords: ["preflight", "diagnostics", "clock", "credentials"],
   readsOnly: true,
@@ -81,11 +81,7 @@ export const reference: ActionReference = {
     }),
   },
   result: {
-    action: "check",
-    machine: "node-01",
-    ok: true,
     message: "all 4 required checks passed; redfish: 12 of 14, ipmi: not reachable",
-    provider: "redfish",
     changed: false,
     durationMs: 6_752,
     roundTrips: 40,
@@ -97,4 +93,4 @@ export const reference: ActionReference = {
       ],
     },
   },
-};
+});

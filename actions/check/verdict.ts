@@ -2,7 +2,7 @@ import { mostTelling } from "../../shared/bmc/link/race.ts";
 import { loadProvider } from "../../shared/bmc/providers/load.ts";
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import type { ProviderChecks } from "./check-provider.ts";
-import type { CheckRow } from "./check-row.ts";
+import type { CheckRow } from "./checks.ts";
 import { type CheckName, checkNamed } from "./checks.ts";
 
 /**

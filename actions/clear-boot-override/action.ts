@@ -1,5 +1,5 @@
 import { defineAction } from "../harness/action.ts";
-import { runBoot } from "../harness/run/run-boot.ts";
+import { runBoot } from "../harness/run/dry-run.ts";
 
 export default defineAction({
   name: "clear-boot-override",

@@ -1,7 +1,7 @@
-import type { ActionReference } from "../harness/input/reference.ts";
-import { bmcUser } from "../harness/input/user-reference.ts";
+import { actionReference } from "../harness/input/reference.ts";
+import { bmcUser } from "../harness/input/reference-parts.ts";
 
-export const reference: ActionReference = {
+export const reference = actionReference("create-user", {
   environment: {
     USER_NAME: "deploy",
     ROLE: "operator",
@@ -15,14 +15,10 @@ export const reference: ActionReference = {
     after: bmcUser.describe("The user after"),
   },
   result: {
-    action: "create-user",
-    machine: "node-01",
-    ok: true,
     message: "user deploy created as operator, its password works, it is in /passwords/deploy via redfish",
-    provider: "redfish",
     after: { id: "/redfish/v1/AccountService/Accounts/3", name: "deploy", role: "operator", enabled: true },
     changed: true,
     durationMs: 1874,
     roundTrips: 9,
   },
-};
+});

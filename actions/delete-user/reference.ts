@@ -1,19 +1,15 @@
-import type { ActionReference } from "../harness/input/reference.ts";
-import { bmcUser } from "../harness/input/user-reference.ts";
+import { actionReference } from "../harness/input/reference.ts";
+import { bmcUser } from "../harness/input/reference-parts.ts";
 
-export const reference: ActionReference = {
+export const reference = actionReference("delete-user", {
   environment: { USER_NAME: "deploy" },
   keywords: ["user", "account", "decommission"],
   output: { before: bmcUser.describe("The user before; absent if there was none") },
   result: {
-    action: "delete-user",
-    machine: "node-01",
-    ok: true,
     message: "user deploy deleted via redfish",
-    provider: "redfish",
     before: { id: "/redfish/v1/AccountService/Accounts/3", name: "deploy", role: "operator", enabled: true },
     changed: true,
     durationMs: 1120,
     roundTrips: 8,
   },
-};
+});

@@ -1,17 +1,12 @@
-import type { ActionReference } from "../harness/input/reference.ts";
+import { actionReference } from "../harness/input/reference.ts";
 import { ntpSettings } from "../harness/input/reference-parts.ts";
 
-export const reference: ActionReference = {
-  environment: {},
+export const reference = actionReference("get-ntp", {
   keywords: ["ntp", "time", "clock"],
   readsOnly: true,
   output: { before: ntpSettings, after: ntpSettings, data: ntpSettings },
   result: {
-    action: "get-ntp",
-    machine: "node-01",
-    ok: true,
     message: "NTP on (ntp1.example.org, 192.0.2.123) via redfish",
-    provider: "redfish",
     before: { enabled: true, servers: ["ntp1.example.org", "192.0.2.123"] },
     after: { enabled: true, servers: ["ntp1.example.org", "192.0.2.123"] },
     changed: false,
@@ -19,4 +14,4 @@ export const reference: ActionReference = {
     roundTrips: 4,
     data: { enabled: true, servers: ["ntp1.example.org", "192.0.2.123"] },
   },
-};
+});

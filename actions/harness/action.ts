@@ -12,7 +12,7 @@ export interface ActionContext<Fields extends InputFields> {
   readonly tlsFallback: boolean;
   /**
    * Another client, for one of them alone and without what was learned before: to see what is there now. Silence is
-   * an answer to it, and not tried again. Like `bmc` it is counted and closed when the action is over.
+   * an answer to it, and not tried again. Like `bmc` it is counted and closed when the action has ended.
    */
   clientFor(provider: ProviderName): BmcClient;
   readonly input: InputOf<Fields>;

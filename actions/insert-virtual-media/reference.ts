@@ -1,20 +1,16 @@
-import type { ActionReference } from "../harness/input/reference.ts";
+import { actionReference } from "../harness/input/reference.ts";
 import { mediaState } from "../harness/input/reference-parts.ts";
 
-export const reference: ActionReference = {
+export const reference = actionReference("insert-virtual-media", {
   environment: { MEDIA_URL: "http://192.0.2.9/rescue.iso" },
   keywords: ["virtual-media", "iso", "cdrom"],
   output: { before: mediaState, after: mediaState },
   result: {
-    action: "insert-virtual-media",
-    machine: "node-01",
-    ok: true,
     message: "media http://192.0.2.9/rescue.iso inserted via redfish",
-    provider: "redfish",
     before: { inserted: false },
     after: { inserted: true, image: "http://192.0.2.9/rescue.iso" },
     changed: true,
     durationMs: 1473,
     roundTrips: 9,
   },
-};
+});

@@ -1,6 +1,5 @@
 import { defineAction } from "../harness/action.ts";
-import { describeHardware } from "./describe-hardware.ts";
-import { hardwareTables } from "./hardware-tables.ts";
+import { describeHardware, hardwareTables } from "./describe-hardware.ts";
 
 export default defineAction({
   name: "inventory",

@@ -1,5 +1,6 @@
 import type { Hardware } from "../../shared/bmc/operations/inventory.ts";
-import { gibibytes } from "./sizes.ts";
+import { count } from "../../shared/count.ts";
+import { formatTable } from "../../shared/table.ts";
 
 /**
  * One line: `Contoso 3500 437XR1138R2: 2 processors, 128 GiB memory, 4 disks, 2 NICs`. Leaves out kinds of
@@ -8,10 +9,10 @@ import { gibibytes } from "./sizes.ts";
 export function describeHardware({ system, processors, memory, disks, nics }: Hardware): string {
   const named = [system.vendor, system.model, system.serial].filter((part) => part !== undefined).join(" ");
   const parts = [
-    count(processors.length, "processor"),
+    counted(processors.length, "processor"),
     describeMemory(memory),
-    count(disks.length, "disk"),
-    count(nics.length, "NIC"),
+    counted(disks.length, "disk"),
+    counted(nics.length, "NIC"),
   ].filter((part) => part !== undefined);
   return `${named || "machine"}: ${parts.length > 0 ? parts.join(", ") : "the BMC reports no parts"}`;
 }
@@ -19,12 +20,93 @@ export function describeHardware({ system, processors, memory, disks, nics }: Ha
 /** The sum is a lower bound if the size of a module is unknown. */
 function describeMemory(modules: Hardware["memory"]): string | undefined {
   const sizes = modules.flatMap(({ bytes }) => (bytes === undefined ? [] : [bytes]));
-  if (sizes.length === 0) return count(modules.length, "memory module");
+  if (sizes.length === 0) return counted(modules.length, "memory module");
   const sum = gibibytes(sizes.reduce((total, bytes) => total + bytes, 0));
   return `${sizes.length < modules.length ? "at least " : ""}${sum} memory`;
 }
 
-function count(number: number, what: string): string | undefined {
-  if (number === 0) return undefined;
-  return `${number} ${what}${number === 1 ? "" : "s"}`;
+function counted(number: number, what: string): string | undefined {
+  return number === 0 ? undefined : count(number, what);
+}
+
+interface Table {
+  readonly head: readonly string[];
+  readonly rows: readonly (readonly (string | number | undefined)[])[];
+  /** Columns that line up to the right. */
+  readonly numbers?: readonly number[];
+}
+
+/** One table per kind of part that the BMC reports; a field that it does not report is empty. */
+export function hardwareTables(hardware: Hardware): string {
+  const tables = tablesOf(hardware)
+    .map((table) => ({ ...table, rows: table.rows.filter((row) => row.some((cell) => cell !== undefined)) }))
+    .filter(({ rows }) => rows.length > 0);
+  if (tables.length === 0) return "The BMC reports no hardware.";
+  return tables.map(({ head, rows, numbers }) => formatTable(head, rows.map(texts), numbers)).join("\n\n");
+}
+
+function tablesOf({ system, processors, memory, disks, nics, firmware }: Hardware): readonly Table[] {
+  return [
+    {
+      head: ["system", "model", "serial", "UUID", "BIOS"],
+      rows: [[system.vendor, system.model, system.serial, system.uuid, system.biosVersion]],
+    },
+    {
+      head: ["processor", "cores", "threads", "model"],
+      rows: processors.map(({ name, model, cores, threads }) => [name, cores, threads, model]),
+      numbers: [1, 2],
+    },
+    {
+      head: ["memory", "size", "kind", "serial"],
+      rows: memory.map(({ name, bytes, kind, serial }) => [name, gibibytes(bytes), kind, serial]),
+      numbers: [1],
+    },
+    {
+      head: ["disk", "size", "kind", "serial", "model"],
+      rows: disks.map(({ name, bytes, kind, model, serial }) => [
+        name,
+        gigabytes(bytes),
+        kind,
+        serial,
+        model,
+      ]),
+      numbers: [1],
+    },
+    {
+      head: ["NIC", "MAC", "link", "Mbit/s"],
+      rows: nics.map(({ name, mac, up, speedMbps }) => [name, mac, link(up), speedMbps]),
+      numbers: [3],
+    },
+    {
+      head: ["firmware", "version"],
+      rows: firmware.map(({ name, version }) => [name, version]),
+    },
+  ];
+}
+
+function texts(row: readonly (string | number | undefined)[]): readonly string[] {
+  return row.map((cell) => (cell === undefined ? "" : String(cell)));
+}
+
+function link(up: boolean | undefined): string | undefined {
+  return up === undefined ? undefined : up ? "up" : "down";
+}
+
+const GIB = 1024 ** 3;
+const GB = 1_000 ** 3;
+const TB = 1_000 ** 4;
+
+/** Memory is sized in powers of two: `32 GiB`. Undefined if the size is unknown. */
+function gibibytes(bytes: number | undefined): string | undefined {
+  return bytes === undefined ? undefined : `${rounded(bytes / GIB)} GiB`;
+}
+
+/** Disks come in powers of ten: `960.2 GB`, `7.7 TB`. Undefined where nothing is known. */
+function gigabytes(bytes: number | undefined): string | undefined {
+  if (bytes === undefined) return undefined;
+  return bytes < TB ? `${rounded(bytes / GB)} GB` : `${rounded(bytes / TB)} TB`;
+}
+
+function rounded(value: number): string {
+  return String(Math.round(value * 10) / 10);
 }

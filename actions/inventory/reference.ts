@@ -1,13 +1,12 @@
 import { z } from "zod";
-import type { ActionReference } from "../harness/input/reference.ts";
+import { actionReference } from "../harness/input/reference.ts";
 
 const name = z.string().describe("The BMC's name for it");
 const serial = z.string().optional();
 const model = z.string().optional();
 const bytes = z.number().min(0).optional();
 
-export const reference: ActionReference = {
-  environment: {},
+export const reference = actionReference("inventory", {
   keywords: ["hardware", "serial", "mac-address", "firmware"],
   readsOnly: true,
   output: {
@@ -70,11 +69,7 @@ export const reference: ActionReference = {
       .describe("What the BMC reports; fields that it does not report are absent, and lists may be empty"),
   },
   result: {
-    action: "inventory",
-    machine: "node-01",
-    ok: true,
     message: "Contoso 3500 CZ00000001: 1 processor, 32 GiB memory, 1 disk, 1 NIC via redfish",
-    provider: "redfish",
     changed: false,
     durationMs: 3104,
     roundTrips: 14,
@@ -95,4 +90,4 @@ export const reference: ActionReference = {
       firmware: [{ name: "BIOS", version: "2.19.1" }],
     },
   },
-};
+});

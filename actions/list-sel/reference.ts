@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ActionReference } from "../harness/input/reference.ts";
+import { actionReference } from "../harness/input/reference.ts";
 import { SEVERITIES } from "./selection.ts";
 
 const entry = z.strictObject({
@@ -9,7 +9,7 @@ const entry = z.strictObject({
   message: z.string().describe("What happened; with IPMI, the text of the specification"),
 });
 
-export const reference: ActionReference = {
+export const reference = actionReference("list-sel", {
   environment: { LIMIT: "20", SEVERITY: "warning" },
   keywords: ["sel", "event-log", "diagnostics"],
   readsOnly: true,
@@ -21,11 +21,7 @@ export const reference: ActionReference = {
     }),
   },
   result: {
-    action: "list-sel",
-    machine: "node-01",
-    ok: true,
     message: "87 entries in the event log, 1 critical; 2 of at least warning via redfish",
-    provider: "redfish",
     changed: false,
     durationMs: 702,
     roundTrips: 5,
@@ -38,4 +34,4 @@ export const reference: ActionReference = {
       ],
     },
   },
-};
+});

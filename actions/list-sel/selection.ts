@@ -6,7 +6,6 @@ import { formatTable } from "../../shared/table.ts";
 export const SEVERITIES = ["ok", "warning", "critical"] as const;
 type Severity = (typeof SEVERITIES)[number];
 
-/** The listed entries of a log, with counts of all of it. */
 export interface Selection {
   readonly total: number;
   readonly critical: number;

@@ -1,3 +1,4 @@
+import { count } from "../../shared/count.ts";
 import { formatTable } from "../../shared/table.ts";
 import { defineAction } from "../harness/action.ts";
 
@@ -9,7 +10,7 @@ export default defineAction({
   run: async ({ bmc, signal }) => {
     const users = await bmc.listUsers(signal);
     const disabled = users.filter(({ enabled }) => !enabled).length;
-    const counted = users.length === 1 ? "1 user" : `${users.length} users`;
+    const counted = count(users.length, "user");
     const summary = disabled === 0 ? counted : `${counted}, ${disabled} disabled`;
     return { summary, changed: false, data: { users } };
   },

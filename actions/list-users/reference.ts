@@ -1,18 +1,13 @@
 import { z } from "zod";
-import type { ActionReference } from "../harness/input/reference.ts";
-import { bmcUser } from "../harness/input/user-reference.ts";
+import { actionReference } from "../harness/input/reference.ts";
+import { bmcUser } from "../harness/input/reference-parts.ts";
 
-export const reference: ActionReference = {
-  environment: {},
+export const reference = actionReference("list-users", {
   keywords: ["user", "account", "audit"],
   readsOnly: true,
   output: { data: z.strictObject({ users: z.array(bmcUser).describe("The users that have a name") }) },
   result: {
-    action: "list-users",
-    machine: "node-01",
-    ok: true,
     message: "2 users, 1 disabled via redfish",
-    provider: "redfish",
     changed: false,
     durationMs: 640,
     roundTrips: 5,
@@ -23,4 +18,4 @@ export const reference: ActionReference = {
       ],
     },
   },
-};
+});

@@ -1,20 +1,16 @@
-import type { ActionReference } from "../harness/input/reference.ts";
+import { actionReference } from "../harness/input/reference.ts";
 import { powerState } from "../harness/input/reference-parts.ts";
 
-export const reference: ActionReference = {
+export const reference = actionReference("power-cycle", {
   environment: { OFF_DURATION: "5s" },
   keywords: ["power", "cycle", "restart"],
   output: { before: powerState, after: powerState },
   result: {
-    action: "power-cycle",
-    machine: "node-01",
-    ok: true,
     message: "cycled in 12.9 s (off for 5.0 s, then on) via redfish",
-    provider: "redfish",
     before: "on",
     after: "on",
     changed: true,
     durationMs: 12918,
     roundTrips: 14,
   },
-};
+});

@@ -1,7 +1,7 @@
 import { defineAction } from "../harness/action.ts";
+import { stateTimeout } from "../harness/input/boot-input.ts";
 import { choice, duration } from "../harness/input/input.ts";
-import { stateTimeout } from "../harness/input/power-input.ts";
-import { runPower } from "../harness/run/run-power.ts";
+import { runPower } from "../harness/run/dry-run.ts";
 
 export default defineAction({
   name: "power-off",

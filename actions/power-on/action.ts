@@ -1,6 +1,6 @@
 import { defineAction } from "../harness/action.ts";
-import { stateTimeout } from "../harness/input/power-input.ts";
-import { runPower } from "../harness/run/run-power.ts";
+import { stateTimeout } from "../harness/input/boot-input.ts";
+import { runPower } from "../harness/run/dry-run.ts";
 
 export default defineAction({
   name: "power-on",

@@ -1,20 +1,16 @@
-import type { ActionReference } from "../harness/input/reference.ts";
+import { actionReference } from "../harness/input/reference.ts";
 import { powerState } from "../harness/input/reference-parts.ts";
 
-export const reference: ActionReference = {
+export const reference = actionReference("power-reset", {
   environment: { ON_IF_OFF: "true" },
   keywords: ["power", "reset", "reboot", "restart"],
   output: { before: powerState, after: powerState },
   result: {
-    action: "power-reset",
-    machine: "node-01",
-    ok: true,
     message: "reset, on after 1.0 s via redfish",
-    provider: "redfish",
     before: "on",
     after: "on",
     changed: true,
     durationMs: 1055,
     roundTrips: 4,
   },
-};
+});

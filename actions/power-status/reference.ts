@@ -1,18 +1,13 @@
 import { z } from "zod";
-import type { ActionReference } from "../harness/input/reference.ts";
+import { actionReference } from "../harness/input/reference.ts";
 import { powerState } from "../harness/input/reference-parts.ts";
 
-export const reference: ActionReference = {
-  environment: {},
+export const reference = actionReference("power-status", {
   keywords: ["power", "state"],
   readsOnly: true,
   output: { before: powerState, after: powerState, data: z.strictObject({ power: powerState }) },
   result: {
-    action: "power-status",
-    machine: "node-01",
-    ok: true,
     message: "on via redfish",
-    provider: "redfish",
     before: "on",
     after: "on",
     changed: false,
@@ -20,4 +15,4 @@ export const reference: ActionReference = {
     roundTrips: 2,
     data: { power: "on" },
   },
-};
+});

@@ -1,7 +1,6 @@
 import type { BmcClient } from "../../shared/bmc/client.ts";
 import type { PowerRequest } from "../../shared/bmc/operations/power.ts";
 import type { ActionReport } from "../harness/action.ts";
-import { reportPower } from "../harness/run/run-power.ts";
 import type { PowerVerb, Task } from "./task.ts";
 
 export interface PowerTimeouts {
@@ -23,7 +22,7 @@ export async function performTask(
       return { summary: power, before: power, after: power, changed: false };
     }
     case "power":
-      return reportPower(await bmc.setPower(powerRequest(task.verb, timeouts), signal));
+      return bmc.setPower(powerRequest(task.verb, timeouts), signal);
     case "boot":
       return bmc.setBoot(task.request, signal);
     case "media":

@@ -48,7 +48,6 @@ export async function planTask(
   }
 }
 
-/** The assumed state after a task. */
 export function afterTask(task: Task, assumed: Assumed): Assumed {
   switch (task.kind) {
     case "status":

@@ -1,10 +1,10 @@
 import { z } from "zod";
-import type { ActionReference } from "../harness/input/reference.ts";
+import { actionReference } from "../harness/input/reference.ts";
 import { bootOverride, mediaState, powerState } from "../harness/input/reference-parts.ts";
 
 const state = z.union([powerState, bootOverride, mediaState]);
 
-export const reference: ActionReference = {
+export const reference = actionReference("run-tasks", {
   environment: {
     TASKS: "[{powerAction: off}, {bootDevice: {device: pxe, efiBoot: true}}, {powerAction: on}]",
   },
@@ -28,11 +28,7 @@ export const reference: ActionReference = {
     }),
   },
   result: {
-    action: "run-tasks",
-    machine: "node-01",
-    ok: true,
     message: "3 tasks done: off after 2.0 s (forced); boot pxe once (uefi); on after 3.1 s via redfish",
-    provider: "redfish",
     changed: true,
     durationMs: 5_482,
     roundTrips: 11,
@@ -64,4 +60,4 @@ export const reference: ActionReference = {
       ],
     },
   },
-};
+});

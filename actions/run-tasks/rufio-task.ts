@@ -1,7 +1,6 @@
 import * as z from "zod/mini";
-import type { BootRequest } from "../../shared/bmc/operations/boot.ts";
 import { BootDevice } from "../../shared/contract/vocabulary.ts";
-import { MEDIA_URL } from "../harness/input/media-input.ts";
+import { bootModeOf, MEDIA_URL } from "../harness/input/boot-input.ts";
 import { POWER_ACTIONS, type Task } from "./task.ts";
 
 const MOST_TASKS = 100;
@@ -66,16 +65,11 @@ function tasksOf(task: RufioTask): readonly Task[] {
   if (powerAction !== undefined) return [{ kind: "power", verb: powerAction }];
   if (bootDevice) {
     const { device, persistent = false, efiBoot } = bootDevice;
-    return [{ kind: "boot", request: { device, persistent, mode: modeOf(efiBoot) } }];
+    return [{ kind: "boot", request: { device, persistent, mode: bootModeOf({ efiBoot }) } }];
   }
   if (oneTime) {
-    const request = { persistent: false, mode: modeOf(oneTime.efiBoot) };
+    const request = { persistent: false, mode: bootModeOf({ efiBoot: oneTime.efiBoot }) };
     return oneTime.device.slice(0, 1).map((device) => ({ kind: "boot", request: { ...request, device } }));
   }
   return media ? [{ kind: "media", url: media.mediaURL || undefined }] : [];
-}
-
-function modeOf(efiBoot: boolean | undefined): BootRequest["mode"] {
-  if (efiBoot === undefined) return "keep";
-  return efiBoot ? "uefi" : "legacy";
 }

@@ -9,7 +9,6 @@ import { nameOf, type Task } from "./task.ts";
 
 type TasksContext = Pick<ActionContext<InputFields>, "bmc" | "signal" | "log" | "progress">;
 
-/** A completed task. */
 interface DoneTask {
   readonly task: string;
   readonly message: string;

@@ -6,7 +6,6 @@ export const POWER_ACTIONS = ["on", "off", "soft", "soft-then-hard", "cycle", "r
 
 export type PowerVerb = Exclude<(typeof POWER_ACTIONS)[number], "status">;
 
-/** One task of a list. */
 export type Task =
   | { readonly kind: "status" }
   | { readonly kind: "power"; readonly verb: PowerVerb }

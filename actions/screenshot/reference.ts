@@ -1,7 +1,7 @@
 import { z } from "zod";
-import type { ActionReference } from "../harness/input/reference.ts";
+import { actionReference } from "../harness/input/reference.ts";
 
-export const reference: ActionReference = {
+export const reference = actionReference("screenshot", {
   environment: { SCREENSHOT_FILE: "/out/node-01.png" },
   volumes: ["/var/lib/screenshots:/out"],
   keywords: ["screen", "console", "diagnostics"],
@@ -16,11 +16,7 @@ export const reference: ActionReference = {
     }),
   },
   result: {
-    action: "screenshot",
-    machine: "node-01",
-    ok: true,
     message: "screenshot (image/png) written to /out/node-01.png via redfish",
-    provider: "redfish",
     changed: false,
     durationMs: 2350,
     roundTrips: 5,
@@ -31,4 +27,4 @@ export const reference: ActionReference = {
       sha256: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
     },
   },
-};
+});

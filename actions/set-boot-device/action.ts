@@ -2,7 +2,7 @@ import { BootDevice } from "../../shared/contract/vocabulary.ts";
 import { defineAction } from "../harness/action.ts";
 import { bootModeInput, bootModeOf, checkBootMode } from "../harness/input/boot-input.ts";
 import { boolean, choice } from "../harness/input/input.ts";
-import { runBoot } from "../harness/run/run-boot.ts";
+import { runBoot } from "../harness/run/dry-run.ts";
 
 export default defineAction({
   name: "set-boot-device",

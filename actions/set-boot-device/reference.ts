@@ -1,7 +1,7 @@
-import type { ActionReference } from "../harness/input/reference.ts";
+import { actionReference } from "../harness/input/reference.ts";
 import { bootOverride } from "../harness/input/reference-parts.ts";
 
-export const reference: ActionReference = {
+export const reference = actionReference("set-boot-device", {
   environment: { DEVICE: "cdrom", MODE: "uefi" },
   keywords: ["boot", "cdrom", "uefi"],
   output: {
@@ -9,14 +9,10 @@ export const reference: ActionReference = {
     after: bootOverride,
   },
   result: {
-    action: "set-boot-device",
-    machine: "node-01",
-    ok: true,
     message: "boot cdrom once (uefi) via redfish",
-    provider: "redfish",
     after: { device: "cdrom", persistent: false, mode: "uefi" },
     changed: true,
     durationMs: 1037,
     roundTrips: 4,
   },
-};
+});

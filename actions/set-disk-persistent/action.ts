@@ -1,6 +1,6 @@
 import { defineAction } from "../harness/action.ts";
 import { bootModeInput, bootModeOf, checkBootMode } from "../harness/input/boot-input.ts";
-import { runBoot } from "../harness/run/run-boot.ts";
+import { runBoot } from "../harness/run/dry-run.ts";
 
 export default defineAction({
   name: "set-disk-persistent",

@@ -1,7 +1,7 @@
-import type { ActionReference } from "../harness/input/reference.ts";
+import { actionReference } from "../harness/input/reference.ts";
 import { bootOverride } from "../harness/input/reference-parts.ts";
 
-export const reference: ActionReference = {
+export const reference = actionReference("set-pxe-once", {
   environment: { MODE: "uefi" },
   keywords: ["boot", "pxe", "network", "netboot"],
   output: {
@@ -9,14 +9,10 @@ export const reference: ActionReference = {
     after: bootOverride,
   },
   result: {
-    action: "set-pxe-once",
-    machine: "node-01",
-    ok: true,
     message: "boot pxe once (uefi) via redfish",
-    provider: "redfish",
     after: { device: "pxe", persistent: false, mode: "uefi" },
     changed: true,
     durationMs: 1058,
     roundTrips: 4,
   },
-};
+});

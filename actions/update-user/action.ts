@@ -1,7 +1,6 @@
 import { defined } from "../../shared/defined.ts";
 import { defineAction } from "../harness/action.ts";
-import { checkPassword, passwordInput } from "../harness/input/password-input.ts";
-import { userName, userRole } from "../harness/input/user-input.ts";
+import { checkPassword, passwordInput, userName, userRole } from "../harness/input/user-input.ts";
 import { runPutUser } from "../harness/run/run-user.ts";
 
 export default defineAction({

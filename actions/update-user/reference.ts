@@ -1,7 +1,7 @@
-import type { ActionReference } from "../harness/input/reference.ts";
-import { bmcUser } from "../harness/input/user-reference.ts";
+import { actionReference } from "../harness/input/reference.ts";
+import { bmcUser } from "../harness/input/reference-parts.ts";
 
-export const reference: ActionReference = {
+export const reference = actionReference("update-user", {
   environment: { USER_NAME: "deploy", PASSWORD_FILE: "/run/secrets/deploy" },
   volumes: ["/etc/bmc-passwords/deploy:/run/secrets/deploy:ro"],
   keywords: ["user", "account", "password", "rotation"],
@@ -10,15 +10,11 @@ export const reference: ActionReference = {
     after: bmcUser.describe("The user after"),
   },
   result: {
-    action: "update-user",
-    machine: "node-01",
-    ok: true,
     message: "user deploy updated, its password works via redfish",
-    provider: "redfish",
     before: { id: "/redfish/v1/AccountService/Accounts/3", name: "deploy", role: "operator", enabled: true },
     after: { id: "/redfish/v1/AccountService/Accounts/3", name: "deploy", role: "operator", enabled: true },
     changed: true,
     durationMs: 1790,
     roundTrips: 10,
   },
-};
+});

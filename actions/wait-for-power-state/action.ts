@@ -1,6 +1,5 @@
 import { defineAction } from "../harness/action.ts";
 import { choice, duration } from "../harness/input/input.ts";
-import { reportPower } from "../harness/run/run-power.ts";
 
 export default defineAction({
   name: "wait-for-power-state",
@@ -14,6 +13,5 @@ export default defineAction({
       default: "10m",
     }),
   },
-  run: async ({ bmc, input, signal }) =>
-    reportPower(await bmc.waitForPower(input.state, input.stateTimeout, signal)),
+  run: async ({ bmc, input, signal }) => bmc.waitForPower(input.state, input.stateTimeout, signal),
 });

@@ -32,7 +32,7 @@ export interface BmcClientOptions {
 /** Whether a BMC has what only using it would prove: it says so, or `unknown` where it does not say. */
 export type Offer = "offered" | "unknown";
 
-/** Tells the compiler which methods the constructor of `BmcClient` adds. */
+/** Declares the methods that the constructor of `BmcClient` adds. */
 const WithOperations = class {} as new () => OperationMethods;
 
 /**

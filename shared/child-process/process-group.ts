@@ -15,7 +15,7 @@ export function signalGroup(groupId: number, signal: NodeJS.Signals): boolean {
 
 /**
  * Ends a process group: SIGTERM, up to `graceMs` for its leader to clean up, then SIGKILL for all that is
- * left: what outlives the leader has nobody to clean up for.
+ * left: after its leader, the rest has nothing to clean up.
  */
 export async function endGroup(
   groupId: number,

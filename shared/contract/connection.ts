@@ -4,6 +4,14 @@ import * as z from "zod/mini";
 import { revealJson, Secret } from "../secret.ts";
 import { BootModeChoice, ProviderName } from "./vocabulary.ts";
 
+/** Reports what `problemOf` finds wrong with a value. */
+function reporting<T>(problemOf: (value: T) => string | undefined) {
+  return z.check<T>(({ value, issues }) => {
+    const message = problemOf(value);
+    if (message) issues.push({ code: "custom", message, input: value });
+  });
+}
+
 const unbracketed = (host: string) => {
   const bare = host.replace(/^\[(.*)\]$/, "$1");
   return isIPv6(bare) ? bare : host;
@@ -13,10 +21,7 @@ const unbracketed = (host: string) => {
 export const Host = z.pipe(
   z.string().check(
     z.trim(),
-    z.check<string>((context) => {
-      const problem = hostProblem(context.value);
-      if (problem) context.issues.push({ code: "custom", message: problem, input: context.value });
-    }),
+    reporting((host) => hostProblem(host)),
   ),
   z.transform(unbracketed),
 );
@@ -50,8 +55,10 @@ function hostProblem(host: string): string | undefined {
   return undefined;
 }
 
-const PORT_PROBLEM = { error: "is not a port, 1 to 65535" };
-const Port = z.int(PORT_PROBLEM).check(z.minimum(1, PORT_PROBLEM), z.maximum(65_535, PORT_PROBLEM));
+const integer = (least: number, most: number, error: string) =>
+  z.int({ error }).check(z.minimum(least, { error }), z.maximum(most, { error }));
+
+const Port = integer(1, 65_535, "is not a port, 1 to 65535");
 
 /** Text that stays closed from the moment it is parsed. */
 const SecretText = z.pipe(
@@ -59,11 +66,7 @@ const SecretText = z.pipe(
   z.transform((text: string) => new Secret(text)),
 );
 
-const WAIT_PROBLEM = { error: "is not a duration above 0 and up to 10 minutes" };
-const Milliseconds = z.int(WAIT_PROBLEM).check(z.positive(WAIT_PROBLEM), z.maximum(600_000, WAIT_PROBLEM));
-
-const DELAY_PROBLEM = { error: "is not a duration up to 10 minutes" };
-const HEAD_START_PROBLEM = { error: "is not a duration up to 1 minute" };
+const Milliseconds = integer(1, 600_000, "is not a duration above 0 and up to 10 minutes");
 
 const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
@@ -129,13 +132,7 @@ export const IpmiOptions = z.strictObject({
 export type IpmiOptions = z.infer<typeof IpmiOptions>;
 
 export const IpmitoolOptions = z.strictObject({
-  port: z._default(Port, 623),
-  /** These two as for `ipmi`. */
-  cipherSuite: z.optional(CipherSuite),
-  allowSuite3: z._default(z.boolean(), false),
-  privilege: z._default(IpmiPrivilege, "operator"),
-  kg: z.optional(SecretText),
-  bridge: z.optional(IpmiBridge),
+  ...IpmiOptions.shape,
   /** The program, by name or path. */
   program: z._default(z.string().check(z.minLength(1)), "ipmitool"),
 });
@@ -151,10 +148,7 @@ const AmtOptions = z.strictObject({
 /** An absolute `http` or `https` URL without credentials, which would show in logs. */
 const HttpUrl = z.string().check(
   z.trim(),
-  z.check<string>((context) => {
-    const problem = urlProblem(context.value);
-    if (problem) context.issues.push({ code: "custom", message: problem, input: context.value });
-  }),
+  reporting((url) => urlProblem(url)),
 );
 
 function urlProblem(text: string): string | undefined {
@@ -256,22 +250,13 @@ export const HomeAssistantOptions = z.strictObject({
     .string()
     .check(z.regex(/^switch\.[a-z0-9_]+$/, { error: "is not a switch's ID, such as switch.node_1" })),
   /** Waited out after each power command, before the state is believed. */
-  powerOperationDelayMs: z._default(
-    z.int(DELAY_PROBLEM).check(z.minimum(0, DELAY_PROBLEM), z.maximum(600_000, DELAY_PROBLEM)),
-    0,
-  ),
+  powerOperationDelayMs: z._default(integer(0, 600_000, "is not a duration up to 10 minutes"), 0),
 });
 export type HomeAssistantOptions = z.infer<typeof HomeAssistantOptions>;
 
-const distinct = z.check<string[]>((context) => {
-  const repeated = context.value.filter((value, index) => context.value.indexOf(value) !== index);
-  if (repeated.length > 0) {
-    context.issues.push({
-      code: "custom",
-      message: `names ${repeated.join(", ")} twice`,
-      input: context.value,
-    });
-  }
+const distinct = reporting<string[]>((values) => {
+  const repeated = values.filter((value, index) => values.indexOf(value) !== index);
+  return repeated.length > 0 ? `names ${repeated.join(", ")} twice` : undefined;
 });
 
 /** The shape of how to reach a BMC, without the machine's name and the secret part: what an inventory holds. */
@@ -287,10 +272,7 @@ export const connectionFields = {
   /** For one answer. BMCs need up to 25 s right after a power transition. */
   requestTimeoutMs: z._default(Milliseconds, 30_000),
   /** How long the preferred provider runs alone before the next one starts beside it. */
-  headStartMs: z._default(
-    z.int(HEAD_START_PROBLEM).check(z.minimum(0, HEAD_START_PROBLEM), z.maximum(60_000, HEAD_START_PROBLEM)),
-    1_000,
-  ),
+  headStartMs: z._default(integer(0, 60_000, "is not a duration up to 1 minute"), 1_000),
   redfish: z.prefault(RedfishOptions, {}),
   ipmi: z.prefault(IpmiOptions, {}),
   ipmitool: z.prefault(IpmitoolOptions, {}),

@@ -1,4 +1,4 @@
-/** Text to find, and from how many of its first characters on a part of it tells too much. */
+/** Text to find, and from how many of its first characters on a part of it reveals too much. */
 export interface Form {
   readonly text: string;
   /** Anywhere. */
@@ -9,7 +9,7 @@ export interface Form {
   readonly ownLines?: readonly number[];
 }
 
-/** Where the text was cut, fewer characters tell that a form begins there. */
+/** Where the text was cut, fewer characters show that a form begins there. */
 const TELLING_CUT = 4;
 const ROOT = 0;
 
@@ -18,7 +18,7 @@ export type OnFound = (lastIndex: number, length: number) => void;
 
 /**
  * Finds forms, and the beginnings of forms, in one pass whatever the text is (Aho and Corasick, 1975): the state is the longest
- * end of the text so far that a form begins with. It goes on from one piece of text to the next.
+ * end of the text so far that a form begins with. It continues from one piece of text to the next.
  */
 export class FormAutomaton {
   readonly #code: number[] = [0];
@@ -105,7 +105,7 @@ export class FormAutomaton {
     return state;
   }
 
-  /** Where to go on when a state does not: breadth first, so that shorter ends are known before longer ones. */
+  /** Where to continue when a state does not: breadth first, so that shorter ends are known before longer ones. */
   #connect(): void {
     const queue = [ROOT];
     for (const parent of queue) {

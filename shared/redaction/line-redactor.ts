@@ -34,7 +34,7 @@ export interface LineRedactor {
 
 /**
  * Takes secrets out of text in each way to read it. A secret may be spread over lines: what a line has of it goes, as
- * soon as it tells enough. Linear in the length of the text.
+ * soon as it reveals enough. Linear in the length of the text.
  */
 export class SecretLineRedactor implements LineRedactor {
   readonly #automata: SecretAutomata;

@@ -1,5 +1,4 @@
-import type { FinishedSpan } from "./finished-span.ts";
-import type { SpanKind, SpanValue } from "./tracer.ts";
+import type { FinishedSpan, SpanKind, SpanValue } from "./tracer.ts";
 
 /** What emits spans. */
 export interface SpanSource {

@@ -1,8 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { randomBytes } from "node:crypto";
 import { BmcError } from "../contract/bmc-error.ts";
-import type { FinishedSpan } from "./finished-span.ts";
-import type { OpenSpan, SpanAttributes, SpanStart, SpanValue, Tracer } from "./tracer.ts";
+import type { FinishedSpan, OpenSpan, SpanAttributes, SpanStart, SpanValue, Tracer } from "./tracer.ts";
 
 /** More than an action that polls a BMC for an hour records. */
 const MOST_SPANS = 1_000;

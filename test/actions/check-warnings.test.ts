@@ -96,7 +96,7 @@ describe("the skew of a clock", () => {
     expect(exceeds(clockSkew({ ...reading, bmcMs: reading.bmcMs - 1_302 }), 300)).toBe(true);
   });
 
-  it("of a clock that tells whole seconds leaves half a second open", () => {
+  it("of a clock that reports whole seconds leaves half a second open", () => {
     const skew = clockSkew({ bmcMs: atMs, beforeMs: atMs + 400, afterMs: atMs + 600 });
 
     expect(skew).toEqual({ skewMs: 0, uncertaintyMs: 600 });

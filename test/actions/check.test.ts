@@ -325,7 +325,7 @@ describe.concurrent("what a BMC does not have", () => {
   it.each([
     ["sol", "unreachable", 11],
     ["ntp", "unsupported", 13],
-  ])("is told from what a dead provider may have: %s is %s", async (name, errorClass, code) => {
+  ])("is distinguished from what a dead provider may have: %s is %s", async (name, errorClass, code) => {
     await using lab = await actionLab({ redfish: { profile: "bare" } });
 
     const ended = await runCheck({

@@ -73,7 +73,7 @@ describe.concurrent("what cannot be done", () => {
   );
 
   it.each(subjects.filter(({ name, needed }) => needed.length === 0 && !NEED_NOTHING.includes(name)))(
-    "is unsupported when the BMC tells $name of its power and offers nothing, through either provider",
+    "is unsupported when the BMC reports power $name and offers nothing, through either provider",
     async (subject) => {
       await using lab = await subjectLab(subject, barrenBmc());
       const before = lab.machine.override;
@@ -92,7 +92,7 @@ describe.concurrent("what cannot be done", () => {
     },
   );
 
-  it.each(NEED_NOTHING)("does not include %s: a BMC that tells its power is enough", async (name) => {
+  it.each(NEED_NOTHING)("does not include %s: a BMC that reports its power is enough", async (name) => {
     const subject = subjects.find((candidate) => candidate.name === name);
     if (!subject) throw new Error(`no action ${name}`);
     await using lab = await subjectLab(subject, barrenBmc());

@@ -380,7 +380,7 @@ describe.concurrent("RESULT_FILE", () => {
   });
 
   it.each(["/nonexistent/result.json", "."])(
-    "that cannot be written (%s) is told and does not make a success a failure",
+    "that cannot be written (%s) is reported and does not make a success a failure",
     async (path) => {
       await using lab = await actionLab();
 

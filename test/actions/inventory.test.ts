@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { describeHardware } from "../../actions/inventory/describe-hardware.ts";
-import { hardwareTables } from "../../actions/inventory/hardware-tables.ts";
+import { describeHardware, hardwareTables } from "../../actions/inventory/describe-hardware.ts";
 import { reference } from "../../actions/inventory/reference.ts";
 import type { Hardware } from "../../shared/bmc/operations/inventory.ts";
 import { SimulatedMachine } from "../simulators/machine.ts";
@@ -63,7 +62,7 @@ describe.concurrent("inventory", () => {
       message: "Example Server 1 SYS-1: the BMC reports no parts via ipmi",
       tables: IPMI_TABLES,
     },
-  ] as const)("reads what the BMC tells via $provider, as tables for people", async (expected) => {
+  ] as const)("reads what the BMC reports via $provider, as tables for people", async (expected) => {
     await using lab = await actionLab();
 
     const ended = await runAction("inventory", { env: { ...lab.env(expected.provider), ...asTable } });
@@ -97,7 +96,7 @@ describe.concurrent("inventory", () => {
     expect(lab.redfish.log).not.toContain("GET /redfish/v1/Systems/1-1/Memory");
   });
 
-  it("tells the rest where a part of it is broken, and does not count what it does not know", async () => {
+  it("reports the rest where a part of it is broken, and does not count what it does not know", async () => {
     await using lab = await actionLab();
     for (const path of [/Memory$/, /EthernetInterfaces$/]) {
       lab.redfish.fail({ kind: "refuse", status: 500, messageId: "Base.1.8.InternalError", path });
@@ -118,12 +117,12 @@ describe("hardware in one line", () => {
     ["of nothing", {}, "machine: the BMC reports no parts"],
     ["of one of each", one(), "machine: 1 processor, 16 GiB memory, 1 disk, 1 NIC"],
     [
-      "with modules some of which tell no size",
+      "with modules some of which report no size",
       { memory: [{ name: "A1", bytes: 2 ** 34 }, { name: "B1" }] },
       "machine: at least 16 GiB memory",
     ],
     [
-      "with modules none of which tells a size",
+      "with modules none of which reports a size",
       { memory: [{ name: "A1" }, { name: "B1" }] },
       "machine: 2 memory modules",
     ],
@@ -132,8 +131,8 @@ describe("hardware in one line", () => {
       { system: { model: "R1" }, firmware: [{ name: "BMC", version: "1" }] },
       "R1: the BMC reports no parts",
     ],
-  ])("%s is true", (_, told, line) => {
-    expect(describeHardware({ ...nothing, ...told })).toBe(line);
+  ])("%s is true", (_, reported, line) => {
+    expect(describeHardware({ ...nothing, ...reported })).toBe(line);
   });
 });
 

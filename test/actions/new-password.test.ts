@@ -47,7 +47,7 @@ describe.concurrent.each(TESTED_PROVIDERS)("a generated password via %s", (provi
   it("takes the place of an older one when the BMC has it, and not before", async () => {
     await using lab = await passwordLab();
     await writeFile(fileOf(lab), `${OLD}\n`, { mode: 0o644 });
-    // Whoever has the old file open, or reads it at any time, has all of the old password.
+    // A reader that has the old file open, or reads it at any time, has all of the old password.
     await link(fileOf(lab), join(lab.folder, "old"));
 
     const ended = await runAction("update-user", { env: envOf(lab, provider) });
@@ -250,7 +250,7 @@ describe.concurrent("a password file that cannot be written safely", () => {
     ]);
   });
 
-  it.skipIf(process.geteuid?.() !== 0)("because somebody else wrote it, is a usage error", async () => {
+  it.skipIf(process.geteuid?.() !== 0)("because another user wrote it, is a usage error", async () => {
     await using lab = await passwordLab();
     await writeFile(`${fileOf(lab)}.new`, "planted-password\n", { mode: 0o600 });
     await chown(`${fileOf(lab)}.new`, 65_534, 65_534);

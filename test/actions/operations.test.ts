@@ -66,7 +66,7 @@ const successes: readonly Run[] = [
   },
   {
     action: "power-cycle",
-    title: "keeps the machine off for as long as it is told",
+    title: "keeps the machine off for as long as OFF_DURATION says",
     power: "on",
     env: { OFF_DURATION: "600ms" },
     message: /^cycled in .* \(off for 0\.6 s, then on\)$/,
@@ -114,7 +114,7 @@ const successes: readonly Run[] = [
   },
   {
     action: "wait-for-power-state",
-    title: "is over at once when the machine is on already",
+    title: "ends at once when the machine is on already",
     power: "on",
     env: { STATE: "on" },
     message: /^already on$/,
@@ -122,7 +122,7 @@ const successes: readonly Run[] = [
   },
   {
     action: "wait-for-power-state",
-    title: "is over soon when the machine is off already",
+    title: "ends soon when the machine is off already",
     power: "off",
     env: { STATE: "off" },
     message: /^already off$/,
@@ -130,7 +130,7 @@ const successes: readonly Run[] = [
   },
   {
     action: "set-boot-device",
-    title: "sets a device for good",
+    title: "sets a persistent device",
     power: "off",
     env: setDisk,
     message: /^boot disk persistent \(uefi\)$/,
@@ -158,7 +158,7 @@ const successes: readonly Run[] = [
   },
   {
     action: "set-pxe-once",
-    title: "takes the place of an override for good",
+    title: "replaces a persistent override",
     power: "off",
     env: { MODE: "uefi" },
     after: ["set-boot-device", setDisk],
@@ -168,7 +168,7 @@ const successes: readonly Run[] = [
   },
   {
     action: "set-disk-persistent",
-    title: "sets the disk for good",
+    title: "sets the disk persistently",
     power: "on",
     env: { MODE: "uefi" },
     message: /^boot disk persistent \(uefi\)$/,
@@ -194,7 +194,7 @@ const successes: readonly Run[] = [
   },
   {
     action: "clear-boot-override",
-    title: "takes an override for good back",
+    title: "clears a persistent override",
     power: "on",
     after: ["set-disk-persistent", {}],
     message: /^boot none$/,

@@ -78,7 +78,7 @@ describe.concurrent("a dead provider does not hold up a live one", () => {
 });
 
 describe.concurrent("when no provider gets through", () => {
-  it("the reason of each is told", async () => {
+  it("the reason of each is reported", async () => {
     await using lab = await actionLab();
     const port = String(REFUSING_PORT);
 

@@ -51,7 +51,7 @@ describe("a list of tasks", () => {
     }
   });
 
-  it("is told everything that is wrong with it, by line and task", () => {
+  it("reports everything that is wrong with it, by line and task", () => {
     const text = `- powerAction: Off
 - powerAction: true
 - powerAction: "on"
@@ -72,9 +72,9 @@ describe("a list of tasks", () => {
 - powerAction:
 `;
 
-    const told = problems(text);
+    const reported = problems(text);
 
-    expect(told).toEqual([
+    expect(reported).toEqual([
       "TASKS:1: task 1: powerAction must be one of on, off, soft, soft-then-hard, cycle, reset, status, did you mean off?",
       "TASKS:2: task 2: powerAction is true or false: put on and off in quotes",
       "TASKS:3: task 3 names powerAction and bootDevice: a task does one thing",
@@ -92,7 +92,7 @@ describe("a list of tasks", () => {
       "TASKS:17: task 8 must be a map of keys, not text",
       "TASKS:18: task 9: powerAction is missing",
     ]);
-    expect(told.join()).not.toContain("hunter2");
+    expect(reported.join()).not.toContain("hunter2");
   });
 
   it.each([

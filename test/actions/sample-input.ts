@@ -6,7 +6,7 @@ import type { InputField } from "../../actions/harness/input/input.ts";
 import type { ActionReference } from "../../actions/harness/input/reference.ts";
 import { loadReference } from "../../scripts/docs.ts";
 
-/** What an action is told in its own example, for a run in a lab. */
+/** What an action is given in its own example, for a run in a lab. */
 export interface Sample {
   readonly action: Action;
   readonly reference: ActionReference;
@@ -37,7 +37,7 @@ export async function sampleInput(name: string, folder: string): Promise<Sample>
     if (field.secret) secrets.push(value);
     if (field.type !== "file") continue;
     env[field.env] = join(folder, basename(value));
-    if (field.fromFile === "text") throw new Error(`${name}: nobody knows what ${field.env} is to hold`);
+    if (field.fromFile === "text") throw new Error(`${name}: the content of ${field.env} is not known`);
     if (field.fromFile === "secret") {
       await writeFile(join(folder, basename(value)), `${NEW_PASSWORD}\n`);
       secrets.push(NEW_PASSWORD);

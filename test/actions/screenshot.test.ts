@@ -32,7 +32,7 @@ describe.concurrent("screenshot", () => {
     expect(await readdir(lab.folder)).toEqual(["screen.png"]);
   });
 
-  it("replaces what was there, whoever could read that, and follows no link left in its way", async () => {
+  it("replaces an existing file whatever its permissions, and follows no link", async () => {
     await using lab = await screenLab();
     const file = join(lab.folder, "screen.png");
     const other = join(lab.folder, "other");
@@ -86,7 +86,7 @@ describe.concurrent("screenshot", () => {
     expect((await readdir(lab.folder)).toSorted()).toEqual(["file", "folder"]);
   });
 
-  it("refuses a folder that nobody may write to, whoever runs it", async () => {
+  it("refuses a folder that is not writable, even for root", async () => {
     await using lab = await screenLab();
     // Of /proc not even root may make a file.
     const file = "/proc/screen.png";
@@ -97,7 +97,7 @@ describe.concurrent("screenshot", () => {
     expect(lab.traffic()).toBe(0);
   });
 
-  it("needs to be told the file", async () => {
+  it("requires the file", async () => {
     await using lab = await screenLab();
 
     const ended = await runAction("screenshot", { env: lab.env("redfish") });

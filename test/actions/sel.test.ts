@@ -80,7 +80,7 @@ describe.concurrent.each(TESTED_PROVIDERS)("list-sel via %s", (provider) => {
   });
 });
 
-it.concurrent("list-sel takes one round trip a record and one for their number via ipmi, beside the login", async () => {
+it.concurrent("list-sel takes one round trip per record and one for their number via ipmi, beside the login", async () => {
   await using lab = await selLab();
   await using empty = await actionLab();
 

@@ -8,7 +8,7 @@ import { actionLab } from "./lab.ts";
 
 type Lab = Awaited<ReturnType<typeof actionLab>>;
 
-/** A machine whose log says what a terminal must not be told. */
+/** A machine whose log contains what a terminal must not receive. */
 async function hostileLab(): Promise<Lab> {
   const lab = await actionLab();
   const { sel } = lab.redfish;

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { HttpListener } from "../simulators/http-listener.ts";
 
-/** A host that nobody has business with: HTTP, HTTPS and a DNS server on loopback, each of which counts who comes. */
+/** A host that must not be contacted: HTTP, HTTPS and a DNS server on loopback, each of which counts who comes. */
 export async function openForeignHost() {
   const http = new HttpListener({ tls: "http" }, () => ({ status: 200, body: "{}" }));
   const https = new HttpListener({}, () => ({ status: 200, body: "{}" }));
@@ -19,7 +19,7 @@ export async function openForeignHost() {
     http,
     https,
     dnsPort: dns.address().port,
-    /** Connections count as well: without a request they already tell who is there. */
+    /** Connections count as well: without a request they already show who is there. */
     get contacts(): number {
       return http.connections + https.connections + datagrams;
     },

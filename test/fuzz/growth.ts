@@ -107,13 +107,13 @@ export interface Growth {
   /** Milliseconds of CPU time for the longest input that was tried. */
   readonly ms: number;
   readonly length: number;
-  /** Time grows with this power of the length; undefined where it is too short to tell. */
+  /** Time grows with this power of the length; undefined where it is too short to measure. */
   readonly exponent: number | undefined;
   readonly tooFast: boolean;
 }
 
 const LENGTHS = [2, 8, 32, 128].map((kib) => kib * 1_024);
-/** Less is lost in the noise of a busy machine, and harms nobody. */
+/** Less is lost in the noise of a busy machine, and does no harm. */
 const MATERIAL_MS = 50;
 const LONG_MS = 400;
 /** n log n comes to 1.1 for these lengths; twice the length in four times the time is 2. */

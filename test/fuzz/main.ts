@@ -52,7 +52,7 @@ async function main(): Promise<number> {
   return findings.length === 0 ? 0 : 1;
 }
 
-/** A parser that never comes back, or takes all memory, is a finding, and the end. */
+/** A parser that never returns, or takes all memory, is a finding, and the end. */
 async function inThread(options: FuzzOptions): Promise<FuzzResult> {
   const thread = new Worker(new URL("thread.ts", import.meta.url), { workerData: options });
   const ended = Promise.withResolvers<FuzzResult>();
@@ -61,7 +61,7 @@ async function inThread(options: FuzzOptions): Promise<FuzzResult> {
     const finding: Finding = { target: step.split(" ")[1] ?? "", what, again: `npm run fuzz -- ${step}` };
     ended.resolve({ findings: [finding], reports: [], unchecked: 0 });
   };
-  const watchdog = setTimeout(() => endWith(`does not come back within ${HUNG_MS / 1_000} s`), HUNG_MS);
+  const watchdog = setTimeout(() => endWith(`does not return within ${HUNG_MS / 1_000} s`), HUNG_MS);
   thread.on("message", (message: { readonly step?: string; readonly result?: FuzzResult }) => {
     step = message.step ?? step;
     watchdog.refresh();

@@ -10,7 +10,7 @@ export interface FuzzInput {
   readonly shape: number | undefined;
   /** When to end, by `performance.now`. */
   readonly deadline: number;
-  /** Called before each call that may never come back. */
+  /** Called before each call that may never return. */
   readonly onStep: (step: string) => void;
 }
 

@@ -2,7 +2,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { runFuzz } from "./run-fuzz.ts";
 import { targets } from "./targets.ts";
 
-/** The thread that calls the parsers: one that never comes back is found by the other thread. */
+/** The thread that calls the parsers: one that never returns is found by the other thread. */
 const { seconds, target, ...rest } = workerData as {
   readonly seconds: number;
   readonly seed: number;

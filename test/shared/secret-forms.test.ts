@@ -37,7 +37,7 @@ describe("text with secrets in it", () => {
     ["folded", 'pa"ss   &/word'],
     ["on two lines", 'pa"ss\r\n\t&/word'],
     ["with a colour in it", 'pa\u001b[31m"ss &/wo\u001b[0mrd'],
-    ["with characters that nobody sees", 'pa"s\u200bs &/\u2066word'],
+    ["with invisible characters", 'pa"s\u200bs &/\u2066word'],
     ["in wrapped base64", Buffer.from(SECRET).toString("base64").replace(/.{6}/g, "$&\n").trim()],
   ])("loses them %s", (_, form) => {
     expect(redact(`before ${form} after`)).toBe("before [redacted] after");

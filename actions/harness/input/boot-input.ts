@@ -1,5 +1,5 @@
 import type { BootModeChoice } from "../../../shared/contract/vocabulary.ts";
-import { boolean, choice, type InputOf } from "./input.ts";
+import { boolean, choice, duration, type InputOf, text } from "./input.ts";
 
 /** The boot mode, in this project's word and in Rufio's. */
 export const bootModeInput = {
@@ -20,8 +20,28 @@ export function checkBootMode({ mode, efiBoot }: BootModeInput): readonly string
   return differs ? [`MODE=${mode} and EFI_BOOT=${efiBoot} contradict each other: set only one`] : [];
 }
 
-export function bootModeOf({ mode, efiBoot }: BootModeInput): BootModeChoice {
+export function bootModeOf({ mode, efiBoot }: Partial<BootModeInput>): BootModeChoice {
   return mode ?? (efiBoot === undefined ? "keep" : spelled(efiBoot));
 }
 
 const spelled = (efiBoot: boolean) => (efiBoot ? "uefi" : "legacy");
+
+/** How long a machine may take to reach a power state. */
+export const stateTimeout = duration({
+  env: "STATE_TIMEOUT",
+  description: "Time limit for the machine to reach the state",
+  default: "120s",
+});
+
+/** Credentials have no place in it: the BMC's answers, logs and results show the URL. */
+export const MEDIA_URL = {
+  pattern: /^(https?|nfs|cifs|smb):\/\/[^\s/@?#]+\/[^\s@]*$/i,
+  expected: "is not an http, https, nfs, cifs or smb URL of an image, without credentials",
+};
+
+export const mediaUrl = text({
+  env: "MEDIA_URL",
+  description: "URL of the image; the BMC must be able to reach it",
+  ...MEDIA_URL,
+  required: true,
+});

@@ -28,14 +28,12 @@ export const commonInput = {
   }),
 };
 
-/** For actions whose data makes a table. */
 export const outputInput = choice(["auto", "json", "table"], {
   env: "OUTPUT",
   description: "Format of the result on stdout: JSON or a table; auto uses a table on a terminal",
   default: "auto",
 });
 
-/** The common input of one action. */
 export function commonFields(action: { readonly table?: unknown }): readonly InputField[] {
   const fields = Object.values(commonInput);
   return action.table === undefined ? fields : [outputInput, ...fields];

@@ -5,7 +5,6 @@ import { commonFields } from "./common-input.ts";
 import { connectionFieldTable, connectionFile, machineField } from "./connection-input.ts";
 import { type ActionDescription, flagOf, type InputField } from "./input.ts";
 
-/** The values of flags, by environment name. */
 export interface ParsedFlags {
   readonly values: Readonly<Record<string, string>>;
   readonly help: boolean;

@@ -152,7 +152,7 @@ export const text = <
   }, options.expected),
 });
 
-/** Items with commas between them; empty ones are left out. */
+/** A list whose items have a pattern. */
 export const list = <
   const O extends Common & Pattern & { readonly default?: string; readonly required?: true },
 >(
@@ -187,7 +187,8 @@ export const choiceList = <
   ),
 });
 
-function listItems(given: string): readonly string[] {
+/** Items with commas between them; empty ones are left out. */
+export function listItems(given: string): readonly string[] {
   return given
     .split(",")
     .map((item) => item.trim())

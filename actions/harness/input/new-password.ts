@@ -10,9 +10,8 @@ import {
   removeCandidate,
   writeCandidate,
 } from "./password-file.ts";
-import type { PasswordInput } from "./password-input.ts";
+import type { PasswordInput } from "./user-input.ts";
 
-/** What a user's password is to become. */
 export interface NewPassword {
   readonly password?: Secret;
   /** An earlier run that was cut off may have set it already. */

@@ -4,10 +4,8 @@ import { resolveFileReferences } from "../../../shared/contract/file-reference.t
 import { type GivenValue, givenValue, type ValueSources } from "../../../shared/contract/given.ts";
 import { connectionFieldTable, connectionFile, machineField } from "./connection-input.ts";
 import { describeIssue, missingValue, wrongValue } from "./describe-problem.ts";
-import { readText, type TextSources } from "./read-text.ts";
-import { readValue } from "./read-value.ts";
+import { readText, readValue, type TextSources } from "./read-text.ts";
 
-/** Where a connection comes from. */
 export type ConnectionSources = ValueSources & TextSources;
 
 /** The connection, whole from a file or field by field; undefined when it, or a problem, is not there. */

@@ -5,7 +5,7 @@ import { missingValue, wrongValue } from "./describe-problem.ts";
 import { fieldNames, unknownVariables, withoutServiceLinks } from "./environment.ts";
 import type { ActionDescription, InputFields, InputOf } from "./input.ts";
 import { type ConnectionSources, readConnection } from "./read-connection.ts";
-import { readValue } from "./read-value.ts";
+import { readValue } from "./read-text.ts";
 
 export interface ActionInput<Fields extends InputFields> {
   readonly own: InputOf<Fields>;

@@ -1,6 +1,8 @@
 import { constants, createReadStream, fstatSync, openSync } from "node:fs";
 import { Socket } from "node:net";
+import type { GivenValue } from "../../../shared/contract/given.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
+import type { InputField } from "./input.ts";
 
 /** Far above any connection with its CA bundle. */
 const LIMIT_BYTES = 1_048_576;
@@ -62,4 +64,17 @@ function describeProblem(thrown: unknown, limitMs: number): string {
   if (thrown instanceof TimeoutReached) return `did not end within ${limitMs / 1_000} s`;
   const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : "unknown error";
   return `cannot be read (${code})`;
+}
+
+/** The text of a field: its value, or the content of the file that it names. Undefined with a problem. */
+export async function readValue(
+  { fromFile }: Pick<InputField, "fromFile">,
+  { text, from }: GivenValue,
+  sources: TextSources,
+  problems: string[],
+): Promise<string | undefined> {
+  if (!fromFile) return text;
+  const read = await readText(text, sources);
+  if (!read.ok) problems.push(`${from}: ${text} ${read.problem}`);
+  return read.ok ? read.text.replace(/\r?\n$/, "") : undefined;
 }

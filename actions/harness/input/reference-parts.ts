@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { BootDevice, BootMode, PowerState } from "../../../shared/contract/vocabulary.ts";
+import { USER_ROLES } from "./user-input.ts";
 
 /** Parts of results that several actions have, for their references. */
 
@@ -36,3 +37,13 @@ export const ntpSettings = z
     servers: z.array(z.string()).describe("Names and addresses, in the BMC's order"),
   })
   .describe("The time servers as read");
+
+/** A user in the results of several actions, for their references. */
+export const bmcUser = z.strictObject({
+  id: z.string().describe("The BMC's ID of the user: a path with Redfish, a slot number with IPMI"),
+  name: z.string().describe("The login name"),
+  role: z
+    .enum([...USER_ROLES, "none", "unknown"])
+    .describe("The role: none has no permissions, unknown is a role that only the BMC defines"),
+  enabled: z.boolean().describe("Whether the user can log in"),
+});

@@ -20,6 +20,20 @@ export interface ActionReference {
     readonly after?: z.ZodType;
     readonly data?: z.ZodType;
   };
-  /** What a run of the example says. */
   readonly result: ActionResult;
+}
+
+type GivenReference = Omit<ActionReference, "environment" | "result"> & {
+  readonly environment?: ActionReference["environment"];
+  readonly result: Omit<ActionResult, "action" | "machine" | "ok">;
+};
+
+/** The reference of an action whose example succeeds, by default with Redfish and without variables. */
+export function actionReference(
+  action: string,
+  { environment = {}, ...given }: GivenReference,
+): ActionReference {
+  const { message, provider = "redfish", ...rest } = given.result;
+  const result: ActionResult = { action, machine: "node-01", ok: true, message, provider, ...rest };
+  return { ...given, environment, result };
 }

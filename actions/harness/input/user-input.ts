@@ -1,4 +1,4 @@
-import { choice, text } from "./input.ts";
+import { boolean, choice, type InputOf, outputFile, secret, secretFile, text } from "./input.ts";
 
 export const userName = text({
   env: "USER_NAME",
@@ -13,3 +13,37 @@ export const USER_ROLES = ["administrator", "operator", "readonly"] as const;
 
 export const userRole = <const O extends { readonly required?: true }>(options: O) =>
   choice(USER_ROLES, { env: "ROLE", description: "The user's role", ...options });
+
+/** A user's new password: given, in a file, or made by the action. */
+export const passwordInput = {
+  password: secret({ env: "PASSWORD", description: "The user's password" }),
+  passwordFile: secretFile({ env: "PASSWORD_FILE", description: "A file that contains the user's password" }),
+  passwordGenerate: boolean({
+    env: "PASSWORD_GENERATE",
+    description: "Generate a random password and write it only to PASSWORD_GENERATE_FILE",
+    default: "false",
+  }),
+  passwordGenerateFile: outputFile({
+    env: "PASSWORD_GENERATE_FILE",
+    description: "Where to write the generated password, readable only by its owner",
+  }),
+};
+
+export type PasswordInput = InputOf<typeof passwordInput>;
+
+const WAYS = "PASSWORD, PASSWORD_FILE, PASSWORD_GENERATE=true";
+
+export function checkPassword(input: PasswordInput, { required }: { readonly required: boolean }): string[] {
+  const { password, passwordFile, passwordGenerate, passwordGenerateFile } = input;
+  const ways = [password, passwordFile, passwordGenerate || undefined].filter((way) => way !== undefined);
+  const problems: string[] = [];
+  if (ways.length > 1) problems.push(`more than one of ${WAYS} is set: set only one`);
+  if (ways.length === 0 && required) problems.push(`the user's password is missing: set one of ${WAYS}`);
+  if (passwordGenerate && passwordGenerateFile === undefined) {
+    problems.push("PASSWORD_GENERATE_FILE is missing: the file for the generated password");
+  }
+  if (!passwordGenerate && passwordGenerateFile !== undefined) {
+    problems.push("PASSWORD_GENERATE_FILE has no effect without PASSWORD_GENERATE=true");
+  }
+  return problems;
+}

@@ -1,5 +1,31 @@
 import type { LogFields, Logger } from "../../../shared/logger.ts";
-import { mapFieldTexts } from "../../../shared/map-texts.ts";
+
+/** Deeper values are of no use in a log. */
+const DEEPEST = 20;
+
+/** The same value with every text in it changed. Errors become what loggers write of them. */
+function mapTexts(value: unknown, change: (text: string) => string, depth = 0): unknown {
+  if (typeof value === "string") return change(value);
+  if (typeof value !== "object" || value === null) return value;
+  if (depth > DEEPEST) return "…";
+  const inside = (part: unknown) => mapTexts(part, change, depth + 1);
+  if (value instanceof Error) {
+    return inside({ type: value.name, message: value.message, stack: value.stack ?? "" });
+  }
+  if ("toJSON" in value && typeof value.toJSON === "function") return inside(value.toJSON());
+  if (Array.isArray(value)) return value.map(inside);
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [change(name), inside(part)]));
+}
+
+/** The same for the fields of a log line. */
+function mapFieldTexts(
+  fields: Readonly<Record<string, unknown>>,
+  change: (text: string) => string,
+): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [change(name), mapTexts(value, change)]),
+  );
+}
 
 /** The same log, with every text of it run through `change`: BMCs' own words are among them. */
 export function changedLogger(log: Logger, change: (text: string) => string): Logger {

@@ -1,5 +1,8 @@
 import type { LogFields, Logger } from "../../../shared/logger.ts";
-import { LEVELS, type Level } from "./level.ts";
+
+/** From the least severe to the most. */
+const LEVELS = ["debug", "info", "warn", "error"] as const;
+export type Level = (typeof LEVELS)[number];
 
 /** As pino writes them. */
 const PINO_LEVELS: Readonly<Record<Level, number>> = { debug: 20, info: 30, warn: 40, error: 50 };

@@ -2,10 +2,9 @@ import { pino } from "pino";
 import type { LogFields, Logger } from "../../../shared/logger.ts";
 import { printable } from "../../../shared/printable.ts";
 import { changedLogger } from "./changed-logger.ts";
-import type { Level } from "./level.ts";
 
 /** A logger that writes to stderr: JSON lines, or readable text when that is a terminal. */
-export async function openPino(level: Level, context: LogFields): Promise<{ readonly logger: Logger }> {
+export async function openPino(level: string, context: LogFields): Promise<{ readonly logger: Logger }> {
   const options = { level, base: context, timestamp: pino.stdTimeFunctions.isoTime };
   if (!process.stderr.isTTY) {
     const stderr = pino.destination({ fd: 2, sync: true });

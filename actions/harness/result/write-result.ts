@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
-import { type ActionResult, WORKER_RESULT_FILE } from "../../../shared/contract/result.ts";
+import type { BmcError } from "../../../shared/contract/bmc-error.ts";
+import { type ActionResult, oneLine, WORKER_RESULT_FILE } from "../../../shared/contract/result.ts";
 import { printable } from "../../../shared/printable.ts";
 import type { Environment } from "../../../shared/tracing/variables.ts";
 import { replaceFile } from "../input/replace-file.ts";
@@ -50,4 +51,16 @@ export function terminationLine(result: ActionResult): string {
   if (Buffer.byteLength(line) <= TERMINATION_LOG_BYTES) return line;
   const { data: _, hint: __, ...rest } = result;
   return resultLine(rest);
+}
+
+/** The result of an action that failed before it reached its BMC. */
+export function failedResult(name: string, error: BmcError): ActionResult {
+  return {
+    action: name,
+    ok: false,
+    class: error.class,
+    message: oneLine(error.message),
+    durationMs: 0,
+    roundTrips: 0,
+  };
 }

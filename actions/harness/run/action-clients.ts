@@ -23,7 +23,6 @@ export class ActionClients {
     this.bmc = this.#client(connection, { log });
   }
 
-  /** See `ActionContext.clientFor`. */
   clientFor(provider: ProviderName): BmcClient {
     if (this.#closed) throw new BmcError("cancelled", "the action is over");
     const { hint: _, ...connection } = this.#connection;

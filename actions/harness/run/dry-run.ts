@@ -1,8 +1,10 @@
 import type { Plan } from "../../../shared/bmc/operations/access.ts";
+import { type BootRequest, describeOverride } from "../../../shared/bmc/operations/boot.ts";
+import type { PowerRequest } from "../../../shared/bmc/operations/power.ts";
 import { defined } from "../../../shared/defined.ts";
-import type { ActionReport } from "../action.ts";
+import type { ActionContext, ActionReport } from "../action.ts";
+import type { InputFields } from "../input/input.ts";
 
-/** The data of every dry run. */
 export interface DryRunData {
   /** In order; empty when it is so already. */
   readonly wouldSend: readonly string[];
@@ -22,4 +24,30 @@ export function reportPlan<State>({ before, steps }: Plan<State>, now: string): 
 export function describeSteps(steps: readonly string[], now: string): string {
   const would = steps.length === 0 ? "nothing would be sent" : `would send ${steps.join(", then ")}`;
   return `${now === "" ? "" : `now ${now}, `}${would}`;
+}
+
+type RunContext = Pick<ActionContext<InputFields>, "bmc" | "dryRun" | "signal">;
+
+/** What the boot device actions share: the dry run, the change, the report. */
+export async function runBoot(
+  { bmc, dryRun, signal }: RunContext,
+  request: BootRequest,
+): Promise<ActionReport<DryRunData>> {
+  if (dryRun) {
+    const plan = await bmc.planBoot(request, signal);
+    return reportPlan(plan, `boot ${describeOverride(plan.before)}`);
+  }
+  return await bmc.setBoot(request, signal);
+}
+
+/** What the power actions share: the dry run, the change, the report. */
+export async function runPower(
+  { bmc, dryRun, signal }: RunContext,
+  request: PowerRequest,
+): Promise<ActionReport<DryRunData>> {
+  if (dryRun) {
+    const plan = await bmc.planPower(request, signal);
+    return reportPlan(plan, plan.before);
+  }
+  return bmc.setPower(request, signal);
 }

@@ -10,15 +10,12 @@ import type { Action } from "../action.ts";
 import { commonInput } from "../input/common-input.ts";
 import type { InputFields } from "../input/input.ts";
 import { readInput } from "../input/read-input.ts";
-import { failedResult } from "../result/failed-result.ts";
-import type { Level } from "../result/level.ts";
-import type { ActionLogger } from "../result/logger.ts";
-import { writeResult } from "../result/write-result.ts";
+import type { ActionLogger, Level } from "../result/logger.ts";
+import { failedResult, writeResult } from "../result/write-result.ts";
 import { type Output, writeText } from "../result/write-text.ts";
 import { openTrace } from "../trace/open-trace.ts";
 import { runAction } from "./run-action.ts";
 
-/** What the program of an action uses of its process. */
 export interface ProgramHost {
   readonly argv: readonly string[];
   readonly env: Environment;

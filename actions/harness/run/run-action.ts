@@ -45,9 +45,9 @@ export async function runAction<Fields extends InputFields>(
     );
   } catch (thrown) {
     const failure = describeFailure(thrown, common.timeout, signal);
-    const told = thrown instanceof ActionFailure;
-    report = told ? thrown.report : soFar;
-    error = told || !soFar ? failure : cutShort(failure, soFar);
+    const hasReport = thrown instanceof ActionFailure;
+    report = hasReport ? thrown.report : soFar;
+    error = hasReport || !soFar ? failure : cutShort(failure, soFar);
   } finally {
     await clients.close();
   }

@@ -2,7 +2,7 @@ import type { BmcUser, UserReport, UserRequest } from "../../../shared/bmc/opera
 import type { ActionContext, ActionReport } from "../action.ts";
 import type { InputFields } from "../input/input.ts";
 import { passwordToPlan, withNewPassword } from "../input/new-password.ts";
-import type { PasswordInput } from "../input/password-input.ts";
+import type { PasswordInput } from "../input/user-input.ts";
 import { reportPlan } from "./dry-run.ts";
 
 type UserContext = Pick<ActionContext<InputFields>, "bmc" | "dryRun" | "log" | "signal"> & {

@@ -2,7 +2,7 @@ import { en } from "zod/locales";
 import * as z from "zod/mini";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { EXIT_OK, exitCodeOf, type StopSignal } from "../../../shared/contract/exit-code.ts";
-import { givenValue, type ValueSources } from "../../../shared/contract/given.ts";
+import { givenValue } from "../../../shared/contract/given.ts";
 import type { ActionResult } from "../../../shared/contract/result.ts";
 import { TRACE_PARENT } from "../../../shared/tracing/trace-parent.ts";
 import { ACTION_TRACES, type Environment } from "../../../shared/tracing/variables.ts";
@@ -11,10 +11,8 @@ import { commonInput } from "../input/common-input.ts";
 import type { ParsedFlags } from "../input/flags.ts";
 import { readInput } from "../input/read-input.ts";
 import { replaceFile } from "../input/replace-file.ts";
-import { failedResult } from "../result/failed-result.ts";
 import { createLineLogger } from "../result/logger.ts";
-import { resultLine } from "../result/write-result.ts";
-import type { ActionTrace } from "../trace/action-trace.ts";
+import { failedResult, resultLine } from "../result/write-result.ts";
 import { openTrace } from "../trace/open-trace.ts";
 import { runAction } from "./run-action.ts";
 
@@ -45,7 +43,9 @@ export async function runWithin(
   return { exitCode, result };
 }
 
-async function run(action: Action, { signal, stoppedBy, ...request }: WithinRequest): Promise<ActionResult> {
+async function run(action: Action, request: WithinRequest): Promise<ActionResult> {
+  const { env, argv, onLine, onSpans, signal, stoppedBy } = request;
+  const failed = (error: BmcError) => failedResult(action.name, error);
   // As the program's own handler of the signal does.
   const stop = new AbortController();
   const onStop = () => stop.abort(new BmcError("cancelled", `cancelled by ${stoppedBy}`));
@@ -53,52 +53,38 @@ async function run(action: Action, { signal, stoppedBy, ...request }: WithinRequ
   signal.addEventListener("abort", onStop, { once: true });
   try {
     z.config(en());
-    const { env, argv } = request;
     const flags = argv.length === 0 ? NO_FLAGS : (await import("../input/flags.ts")).parseFlags(action, argv);
     const given = { env, flags: flags.values };
     const trace = await openTrace({
       action: action.name,
       env: withoutCollector(env),
-      write: async (text) => request.onSpans?.(text.trimEnd()),
+      write: async (text) => onSpans?.(text.trimEnd()),
     });
-    const result = await runWith(action, { ...request, given, flags, trace }, stop.signal);
+
+    const read = await readInput(action, { ...given, stdin: () => once(request.stdin), signal: stop.signal });
+    const problems = [...flags.problems, ...(read.ok ? [] : read.problems)];
+    // A program shows its help instead of doing anything; here it would not be visible.
+    if (flags.help) problems.push("--help cannot be used in a worker: it runs actions and shows no help");
+    let result: ActionResult;
+    if (stop.signal.aborted) result = failed(BmcError.from(stop.signal.reason));
+    else if (!read.ok || problems.length > 0) result = failed(new BmcError("usage", problems.join("; ")));
+    else {
+      const { common, connection } = read.input;
+      const context = { action: action.name, machine: connection.machine };
+      const log = createLineLogger(common.logLevel, context, onLine);
+      result = await runAction(action, read.input, { signal: stop.signal, log, trace });
+    }
+
     await trace?.finish(result);
-    await writeResultFile(result, given, request.onLine);
+    const file = givenValue(commonInput.resultFile.env, given)?.text;
+    const problem = file === undefined ? undefined : await replaceFile(file, resultLine(result));
+    if (problem !== undefined) onLine(`RESULT_FILE ${file} cannot be written: ${problem}`);
     return result;
   } catch (thrown) {
-    return failedResult(action.name, BmcError.from(thrown));
+    return failed(BmcError.from(thrown));
   } finally {
     signal.removeEventListener("abort", onStop);
   }
-}
-
-async function runWith(
-  action: Action,
-  {
-    given,
-    flags,
-    stdin,
-    onLine,
-    trace,
-  }: Pick<WithinRequest, "stdin" | "onLine"> & {
-    readonly given: ValueSources;
-    readonly flags: ParsedFlags;
-    readonly trace: ActionTrace | undefined;
-  },
-  signal: AbortSignal,
-): Promise<ActionResult> {
-  const read = await readInput(action, { ...given, stdin: () => once(stdin), signal });
-  if (signal.aborted) return failedResult(action.name, BmcError.from(signal.reason));
-  const problems = [...flags.problems, ...(read.ok ? [] : read.problems)];
-  // A program shows its help instead of doing anything; here it would not be visible.
-  if (flags.help) problems.push("--help cannot be used in a worker: it runs actions and shows no help");
-  if (!read.ok || problems.length > 0) {
-    return failedResult(action.name, new BmcError("usage", problems.join("; ")));
-  }
-  const { common, connection } = read.input;
-  const context = { action: action.name, machine: connection.machine };
-  const log = createLineLogger(common.logLevel, context, onLine);
-  return runAction(action, read.input, { signal, log, trace });
 }
 
 /** What shares a process with its worker sends nothing to a collector that a template names. */
@@ -107,18 +93,6 @@ function withoutCollector(env: WithinRequest["env"]): Environment {
 }
 
 const NO_FLAGS: ParsedFlags = { values: {}, help: false, problems: [] };
-
-/** As a program does whatever it came to; one that cannot be written is said in the log. */
-async function writeResultFile(
-  result: ActionResult,
-  given: ValueSources,
-  onLine: WithinRequest["onLine"],
-): Promise<void> {
-  const file = givenValue(commonInput.resultFile.env, given)?.text;
-  if (file === undefined) return;
-  const problem = await replaceFile(file, resultLine(result));
-  if (problem !== undefined) onLine(`RESULT_FILE ${file} cannot be written: ${problem}`);
-}
 
 async function* once(text: string): AsyncGenerator<Uint8Array> {
   if (text !== "") yield Buffer.from(text);

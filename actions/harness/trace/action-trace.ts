@@ -1,11 +1,10 @@
 import type { BmcClient } from "../../../shared/bmc/client.ts";
 import type { ActionResult } from "../../../shared/contract/result.ts";
 import { defined } from "../../../shared/defined.ts";
-import type { FinishedSpan } from "../../../shared/tracing/finished-span.ts";
 import { otlpJson, type SpanSource } from "../../../shared/tracing/otlp-json.ts";
 import { definedOnly, newSpanId, newTraceId, SpanRecorder } from "../../../shared/tracing/span-recorder.ts";
 import { parseTraceParent, TRACE_PARENT, type TraceParent } from "../../../shared/tracing/trace-parent.ts";
-import type { SpanValue, Tracer } from "../../../shared/tracing/tracer.ts";
+import type { FinishedSpan, SpanValue, Tracer } from "../../../shared/tracing/tracer.ts";
 import {
   ACTION_TRACES,
   type Environment,
@@ -19,7 +18,6 @@ import { tracedClient } from "./traced-client.ts";
 const SPANS_A_LINE = 200;
 const SERVICE_NAME = "pbnj-worker-action";
 
-/** What a trace of an action begins with. */
 export interface TraceStart {
   readonly action: string;
   readonly env: Environment;

@@ -1,5 +1,5 @@
-import { isIP } from "node:net";
-import type { TlsOptions } from "../../contract/connection.ts";
+import { isIP, isIPv6 } from "node:net";
+import type { Connection, TlsOptions } from "../../contract/connection.ts";
 
 export interface Endpoint {
   readonly scheme: "https" | "http";
@@ -16,4 +16,17 @@ export interface Endpoint {
 export function authority({ host, port }: Pick<Endpoint, "host" | "port">): string {
   const bare = host.replace(/%.*$/, "");
   return isIP(bare) === 6 ? `[${bare}]:${port}` : `${host}:${port}`;
+}
+
+/** Where a URL leads, with the connection's TLS options and time to connect. */
+export function serviceEndpoint(url: URL, { tls, connectTimeoutMs }: Connection): Endpoint {
+  const scheme = url.protocol === "https:" ? "https" : "http";
+  const bare = url.hostname.replace(/^\[(.*)\]$/, "$1");
+  return {
+    scheme,
+    host: isIPv6(bare) ? bare : url.hostname,
+    port: url.port === "" ? (scheme === "https" ? 443 : 80) : Number(url.port),
+    tls,
+    connectTimeoutMs,
+  };
 }

@@ -33,7 +33,6 @@ export interface HttpAnswer {
 export interface HttpConnectionOptions extends Endpoint {
   /** From the moment the request is sent to the last byte of its answer. */
   readonly requestTimeoutMs: number;
-  /** The most that is read of one answer. */
   readonly maxBodyBytes: number;
   /** False takes a new connection for each request, for peers that close after an answer unannounced. */
   readonly keepAlive?: boolean;
@@ -96,7 +95,6 @@ export class HttpConnection {
     });
   }
 
-  /** Requests that were sent and waited for. */
   get roundTrips(): number {
     return this.#roundTrips;
   }

@@ -3,7 +3,6 @@ import type { ErrorClass } from "../../contract/error-class.ts";
 import { oneLine } from "../../contract/result.ts";
 import { defined } from "../../defined.ts";
 import type { HttpAnswer } from "./http-connection.ts";
-import { parseRetryAfterMs } from "./retry-after.ts";
 
 interface Circumstances {
   readonly isWrite: boolean;
@@ -31,4 +30,19 @@ export function statusError(
 function classOf(status: number): ErrorClass {
   if (status === 401 || status === 403) return "auth";
   return status === 429 || status === 503 ? "busy" : "bmc";
+}
+
+const LONGEST_MS = 10 * 60_000;
+
+/**
+ * Reads a Retry-After header (RFC 9110 section 10.2.3), seconds or an HTTP date, as milliseconds from `nowMs`.
+ * Undefined when there is none or it makes no sense; bounded, as BMC clocks are often years off.
+ */
+export function parseRetryAfterMs(header: string | undefined, nowMs: number): number | undefined {
+  const text = header?.trim();
+  if (!text) return undefined;
+  if (/^\d+(\.\d+)?$/.test(text)) return Math.min(Number(text) * 1_000, LONGEST_MS);
+  const at = Date.parse(text);
+  if (Number.isNaN(at)) return undefined;
+  return Math.min(Math.max(at - nowMs, 0), LONGEST_MS);
 }

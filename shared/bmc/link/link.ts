@@ -106,7 +106,7 @@ export class BmcLink {
 
   async #close(): Promise<void> {
     this.#closed.abort(new BmcError("cancelled", "the client was closed"));
-    // Whoever exits now would leave behind on the BMC what an opening has just logged in.
+    // A process that exits now would leave a session on the BMC that an opening has just logged in.
     await Promise.all(this.#looseEnds);
     await Promise.all([...this.#sessions.keys()].map((name) => this.#drop(name)));
   }
@@ -205,7 +205,7 @@ export class BmcLink {
     const { clock, log, loadProvider, tracer } = this.#options;
     const hints = readHint(this.#hint);
     const ordered = inOrder(names, hints.provider);
-    // Loading is not the BMC's silence, so it is over before the race begins.
+    // Loading is not the BMC's silence, so it ends before the race begins.
     if (ordered[0]) await loadProvider(ordered[0]);
     const session = await openFirst(
       ordered.map((name) => ({

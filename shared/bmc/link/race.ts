@@ -33,7 +33,7 @@ const NOT_YET = Number.POSITIVE_INFINITY;
 
 /**
  * Opens the candidates in order of preference and gives the best that answers. The next one starts beside those
- * that run when the last gave no sign of life for `SILENCE_MS`, when it failed, or when its head start is over. The
+ * that run when the last gave no sign of life for `SILENCE_MS`, when it failed, or when its head start has expired. The
  * others are cancelled and what they opened is discarded, which is passed to `tidying`. An error names each candidate
  * that failed and its reason.
  */
@@ -81,7 +81,7 @@ class Race<T> {
   constructor(candidates: readonly Candidate<T>[], options: RaceOptions<T>) {
     this.#candidates = candidates;
     this.#options = options;
-    // Whoever ends the race early may not be waiting for its result.
+    // A caller that ends the race early may not be waiting for its result.
     this.#result.promise.catch(() => undefined);
   }
 

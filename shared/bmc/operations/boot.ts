@@ -4,7 +4,6 @@ import { type Access, defineOperations, type Plan, type Run } from "./access.ts"
 import { ok, unsupported } from "./finding.ts";
 import { awaitState, refusalOf, reported } from "./read-back.ts";
 
-/** What a boot override is to become. */
 export interface BootRequest {
   readonly device: BootDevice;
   readonly persistent: boolean;
@@ -38,19 +37,7 @@ export interface BootReport {
   readonly summary: string;
 }
 
-/** The boot override of one machine with retries in place; what `setBoot` needs and no more. */
-export interface BootPort {
-  /** Whether a request succeeds without effect. */
-  ignored(): Promise<boolean>;
-  /** Undefined where it cannot be read back. */
-  read(): Promise<BootOverride | undefined>;
-  write(request: BootRequest): Promise<void>;
-  sleep(ms: number): Promise<void>;
-}
-
-type BootDrivers = {
-  readonly boot: BootDriver;
-};
+type BootDrivers = { readonly boot: BootDriver };
 
 export const bootOperations = defineOperations({
   title: "boot device",
@@ -83,11 +70,14 @@ export const bootOperations = defineOperations({
   },
 });
 
-function portOf({ log, read, write, sleep }: Access<BootDrivers>, signal: AbortSignal): BootPort {
+/** The boot override of one machine with retries in place; what `setBoot` needs and no more. */
+type BootPort = ReturnType<typeof portOf>;
+
+function portOf({ log, read, write, sleep }: Access<BootDrivers>, signal: AbortSignal) {
   return {
     ignored: () => read(async ({ boot }) => boot.ignored ?? false),
     read: () => read(({ boot }) => boot.read(signal)),
-    write: (request) =>
+    write: (request: BootRequest) =>
       write(async ({ boot, provider }) => {
         await boot.write(request, signal);
         log.debug({ ...request, provider }, "boot override sent");
@@ -103,7 +93,6 @@ function withMode(
   return request.mode === "keep" ? { ...request, mode: connection.bootMode } : request;
 }
 
-/** The override of a provider that cannot read one. */
 export const UNREAD_OVERRIDE: BootOverride = { device: "unknown" };
 
 /** Some BMCs answer the write before a read shows it. */
@@ -119,12 +108,7 @@ async function setBoot(port: BootPort, request: BootRequest): Promise<BootReport
     return { after: UNREAD_OVERRIDE, changed: false, summary: `${asked} ignored, there is nothing to set` };
   }
   const readBack = () =>
-    awaitState(
-      READ_BACK_DELAYS_MS,
-      port,
-      () => port.read(),
-      (stored) => !stored || matches(request, stored),
-    );
+    awaitState(READ_BACK_DELAYS_MS, port, port.read, (stored) => !stored || matches(request, stored));
   const refusal = await refusalOf(() => port.write(request));
   let stored = await readBack();
   if (!matches(request, stored) && refusal) {

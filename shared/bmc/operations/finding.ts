@@ -3,7 +3,6 @@ import type { ErrorClass } from "../../contract/error-class.ts";
 export const CHECK_STATES = ["ok", "warning", "failed", "unsupported", "not tried"] as const;
 type CheckState = (typeof CHECK_STATES)[number];
 
-/** The result of one check. */
 export interface Finding {
   readonly state: CheckState;
   /** One line for people. */
@@ -33,3 +32,18 @@ export const notTried = (errorClass: ErrorClass, detail: string): Finding => ({
   detail,
   class: errorClass,
 });
+
+/** A driver whose BMC can be asked whether it has what only using it would prove. */
+export interface OfferedDriver {
+  /**
+   * Asks without using it; undefined where the BMC cannot say. Throws `unsupported` where the BMC is known not to
+   * offer it.
+   */
+  offered(signal: AbortSignal): Promise<true | undefined>;
+}
+
+export function describeOffer(offered: true | undefined): Finding {
+  return offered
+    ? ok("offered")
+    : notTried("unsupported", "the BMC does not report whether it supports this");
+}

@@ -1,4 +1,3 @@
-import type { Clock } from "../../clock.ts";
 import { BmcError } from "../../contract/bmc-error.ts";
 import type { ProviderName } from "../../contract/vocabulary.ts";
 import { formatSeconds } from "../../duration.ts";
@@ -6,6 +5,7 @@ import { withTimeout } from "../../timeout.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
 import type { PowerDriver } from "./power.ts";
+import { uncertainty } from "./read-back.ts";
 
 export type BmcResetKind = "cold" | "warm";
 
@@ -20,7 +20,6 @@ export interface BmcInfo {
   readonly uuid?: string;
 }
 
-/** The BMC itself. */
 export interface ManagerDriver {
   /** What `reset` would send, in one line for people. Throws `unsupported` where the BMC is known not to offer it. */
   plan(kind: BmcResetKind, signal: AbortSignal): Promise<string>;
@@ -36,24 +35,7 @@ export interface ManagerResetReport {
   readonly summary: string;
 }
 
-/** The BMC itself; what `resetManager` needs and no more. */
-export interface ManagerPort {
-  readonly clock: Clock;
-  reset(): Promise<void>;
-  /**
-   * Resolves when the BMC answers on a new session through the provider that took the reset, within `limitMs`. One
-   * attempt, in which silence is an answer.
-   */
-  probe(limitMs: number): Promise<unknown>;
-  sleep(ms: number): Promise<void>;
-  /** The reset is on its way. */
-  onSent(): void;
-}
-
-type ManagerDrivers = {
-  readonly power: PowerDriver;
-  readonly manager: ManagerDriver;
-};
+type ManagerDrivers = { readonly power: PowerDriver; readonly manager: ManagerDriver };
 
 export const managerOperations = defineOperations({
   title: "BMC reset, info, clock",
@@ -88,12 +70,15 @@ export const managerOperations = defineOperations({
   check: async ({ read }, signal) => ok(describeInfo(await read(({ manager }) => manager.info(signal)))),
 });
 
+/** The BMC itself; what `resetManager` needs and no more. */
+type ManagerPort = ReturnType<typeof portOf>;
+
 function portOf(
   { clock, write, afresh, sleep }: Access<ManagerDrivers>,
   kind: BmcResetKind,
   signal: AbortSignal,
   onSent: () => void,
-): ManagerPort {
+) {
   let through: ProviderName | undefined;
   return {
     clock,
@@ -102,7 +87,8 @@ function portOf(
         through = provider;
         return manager.reset(kind, signal);
       }),
-    probe: (limitMs) =>
+    /** One attempt on a new session through the provider that took the reset, in which silence is an answer. */
+    probe: (limitMs: number): Promise<unknown> =>
       withTimeout(limitMs, signal, (limit) => afresh(through, limit, ({ power }) => power.read(limit))),
     sleep,
     onSent,
@@ -142,13 +128,14 @@ export async function resetManager(
   const startedMs = port.clock.monotonicMs();
   const elapsedMs = () => port.clock.monotonicMs() - startedMs;
   const leftMs = (limitMs: number) => Math.max(0, limitMs - elapsedMs());
-  const confirmed = await send(port);
+  // A BMC that restarts at once loses its answer.
+  const confirmed = !(await uncertainty(port.reset));
   port.onSent();
   const watchMs = Math.min(GOES_AWAY_MS, timeoutMs);
   let silence: BmcError | undefined;
   for (let pauseMs = WATCH_MS; leftMs(silence ? timeoutMs : watchMs) > 0; ) {
     await port.sleep(Math.min(pauseMs, leftMs(timeoutMs)));
-    // The last look comes when the time is over.
+    // The last probe is sent when the time has expired.
     const failure = await silenceOf(() => port.probe(Math.max(WATCH_MS, leftMs(timeoutMs))));
     if (silence && !failure) {
       const after = formatSeconds(elapsedMs());
@@ -164,17 +151,6 @@ export async function resetManager(
     throw new BmcError("timeout", `${text}: ${silence.message}`, { cause: silence });
   }
   return neverSilent(kind, { confirmed, watchMs });
-}
-
-/** False when the answer was lost: a BMC that restarts at once takes it along. */
-async function send(port: ManagerPort): Promise<boolean> {
-  try {
-    await port.reset();
-    return true;
-  } catch (thrown) {
-    if (!BmcError.from(thrown).uncertain) throw thrown;
-    return false;
-  }
 }
 
 /** Why the BMC does not answer; undefined when it does. */

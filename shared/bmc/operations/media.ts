@@ -3,7 +3,6 @@ import { type Access, defineOperations, type Plan, type Run } from "./access.ts"
 import { ok } from "./finding.ts";
 import { awaitState, refusalOf, reported } from "./read-back.ts";
 
-/** An image for a virtual CD or DVD drive. */
 export interface MediaImage {
   /** `http`, `https`, `nfs` or `cifs`; BMCs differ in what they take. */
   readonly url: string;
@@ -33,22 +32,9 @@ export interface MediaReport {
   readonly summary: string;
 }
 
-/** The virtual drive with retries in place; what the operations need and no more. */
-export interface MediaPort {
-  /** Undefined where it cannot be read back. */
-  read(): Promise<MediaState | undefined>;
-  /** What `insert`, or without an image `eject`, would put on the wire, for people. */
-  plan(image: MediaImage | undefined): Promise<string>;
-  insert(image: MediaImage): Promise<void>;
-  eject(): Promise<void>;
-  sleep(ms: number): Promise<void>;
-}
-
 const MEDIA = "inserted media";
 
-type MediaDrivers = {
-  readonly media: MediaDriver;
-};
+type MediaDrivers = { readonly media: MediaDriver };
 
 export const mediaOperations = defineOperations({
   title: "virtual media",
@@ -88,11 +74,14 @@ export const mediaOperations = defineOperations({
   },
 });
 
-function portOf({ read, write, sleep }: Access<MediaDrivers>, signal: AbortSignal): MediaPort {
+/** The virtual drive with retries in place; what the operations need and no more. */
+type MediaPort = ReturnType<typeof portOf>;
+
+function portOf({ read, write, sleep }: Access<MediaDrivers>, signal: AbortSignal) {
   return {
     read: () => read(({ media }) => media.read(signal)),
-    plan: (image) => read(({ media }) => media.plan(image, signal)),
-    insert: (image) => write(({ media }) => media.insert(image, signal)),
+    plan: (image: MediaImage | undefined) => read(({ media }) => media.plan(image, signal)),
+    insert: (image: MediaImage) => write(({ media }) => media.insert(image, signal)),
     eject: () => write(({ media }) => media.eject(signal)),
     sleep,
   };
@@ -125,7 +114,6 @@ async function insertMedia(port: MediaPort, image: MediaImage): Promise<MediaRep
   }
 }
 
-/** Ejects; an empty drive is success. */
 async function ejectMedia(port: MediaPort): Promise<MediaReport> {
   const before = await port.read();
   if (!before) {
@@ -137,7 +125,6 @@ async function ejectMedia(port: MediaPort): Promise<MediaReport> {
   return { before, after, changed: true, summary: "media ejected" };
 }
 
-/** What inserting, or without an image ejecting, would send. Reads the drive and changes nothing. */
 async function planMedia(
   port: MediaPort,
   image: MediaImage | undefined,

@@ -1,8 +1,9 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import type { PowerState } from "../../contract/vocabulary.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
-import { describeOffer, type OfferedDriver } from "./offer.ts";
+import { describeOffer, type OfferedDriver } from "./finding.ts";
 import type { PowerDriver } from "./power.ts";
+import { sendOnce } from "./read-back.ts";
 
 export interface NmiDriver extends OfferedDriver {
   /** What `send` would put on the wire, in one line for people. Throws as `offered` does. */
@@ -18,18 +19,7 @@ export interface NmiReport {
   readonly summary: string;
 }
 
-/** The diagnostic interrupt with retries in place; what `sendNmi` needs and no more. */
-export interface NmiPort {
-  readPower(): Promise<PowerState>;
-  /** Throws `unsupported` where the BMC is known not to offer it. */
-  plan(): Promise<string>;
-  send(): Promise<void>;
-}
-
-type NmiDrivers = {
-  readonly power: PowerDriver;
-  readonly nmi: NmiDriver;
-};
+type NmiDrivers = { readonly power: PowerDriver; readonly nmi: NmiDriver };
 
 export const nmiOperations = defineOperations({
   title: "NMI",
@@ -45,7 +35,10 @@ export const nmiOperations = defineOperations({
   check: async ({ read }, signal) => describeOffer(await read(({ nmi }) => nmi.offered(signal))),
 });
 
-function portOf({ read, write }: Access<NmiDrivers>, signal: AbortSignal): NmiPort {
+/** The diagnostic interrupt with retries in place; what `sendNmi` needs and no more. */
+type NmiPort = ReturnType<typeof portOf>;
+
+function portOf({ read, write }: Access<NmiDrivers>, signal: AbortSignal) {
   return {
     readPower: () => read(({ power }) => power.read(signal)),
     plan: () => read(({ nmi }) => nmi.plan(signal)),
@@ -56,24 +49,16 @@ function portOf({ read, write }: Access<NmiDrivers>, signal: AbortSignal): NmiPo
 /** Raises an NMI once, also after a lost answer. Its effect cannot be read back. */
 export async function sendNmi(port: NmiPort): Promise<NmiReport> {
   const before = await target(port);
-  try {
-    await port.send();
-  } catch (thrown) {
-    const error = BmcError.from(thrown);
-    if (!error.uncertain) throw error;
-    const text = `${error.message}; the NMI may have been raised and is not sent again`;
-    throw new BmcError(error.class, text, { cause: error, uncertain: true });
-  }
+  await sendOnce(port.send, "the NMI may have been raised");
   return { before, changed: true, summary: "NMI sent" };
 }
 
-/** What `sendNmi` would do, for people. */
-export async function planNmi(port: Pick<NmiPort, "readPower" | "plan">): Promise<Plan<PowerState>> {
+export async function planNmi(port: NmiPort): Promise<Plan<PowerState>> {
   const before = await target(port);
   return { before, steps: [await port.plan()] };
 }
 
-async function target(port: Pick<NmiPort, "readPower">): Promise<PowerState> {
+async function target(port: NmiPort): Promise<PowerState> {
   const power = await port.readPower();
   if (power === "off") throw new BmcError("state", "the machine is off: it cannot receive an NMI");
   return power;

@@ -28,17 +28,7 @@ export interface NtpReport {
   readonly summary: string;
 }
 
-/** The BMC's time servers with retries in place; what `setNtp` needs and no more. */
-export interface NtpPort {
-  read(): Promise<NtpSettings>;
-  plan(request: NtpRequest): Promise<string>;
-  write(request: NtpRequest): Promise<void>;
-  sleep(ms: number): Promise<void>;
-}
-
-type NtpDrivers = {
-  readonly ntp: NtpDriver;
-};
+type NtpDrivers = { readonly ntp: NtpDriver };
 
 export const ntpOperations = defineOperations({
   title: "NTP servers",
@@ -58,11 +48,14 @@ export const ntpOperations = defineOperations({
   check: async ({ read }, signal) => ok(describeNtp(await read(({ ntp }) => ntp.read(signal)))),
 });
 
-function portOf({ read, write, sleep }: Access<NtpDrivers>, signal: AbortSignal): NtpPort {
+/** The BMC's time servers with retries in place; what `setNtp` needs and no more. */
+type NtpPort = ReturnType<typeof portOf>;
+
+function portOf({ read, write, sleep }: Access<NtpDrivers>, signal: AbortSignal) {
   return {
     read: () => read(({ ntp }) => ntp.read(signal)),
-    plan: (request) => read(({ ntp }) => ntp.plan(request, signal)),
-    write: (request) => write(({ ntp }) => ntp.write(request, signal)),
+    plan: (request: NtpRequest) => read(({ ntp }) => ntp.plan(request, signal)),
+    write: (request: NtpRequest) => write(({ ntp }) => ntp.write(request, signal)),
     sleep,
   };
 }
@@ -80,21 +73,12 @@ export async function setNtp(port: NtpPort, request: NtpRequest): Promise<NtpRep
   const summary = describeNtp(asked);
   if (same(before, asked)) return { before, after: before, changed: false, summary: `already ${summary}` };
   await port.write(withoutRepeats(request));
-  const after = await awaitState(
-    READ_BACK_DELAYS_MS,
-    port,
-    () => port.read(),
-    (settings) => same(settings, asked),
-  );
+  const after = await awaitState(READ_BACK_DELAYS_MS, port, port.read, (settings) => same(settings, asked));
   if (same(after, asked)) return { before, after, changed: true, summary };
   throw new BmcError("verify", `asked for ${summary}, the BMC keeps ${describeNtp(after)}`);
 }
 
-/** What `setNtp` would do, for people. Reads the settings and changes nothing. */
-export async function planNtp(
-  port: Pick<NtpPort, "read" | "plan">,
-  request: NtpRequest,
-): Promise<Plan<NtpSettings>> {
+export async function planNtp(port: NtpPort, request: NtpRequest): Promise<Plan<NtpSettings>> {
   const before = await port.read();
   if (same(before, settingsFor(request, before))) return { before, steps: [] };
   return { before, steps: [await port.plan(withoutRepeats(request))] };

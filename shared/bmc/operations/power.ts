@@ -1,10 +1,10 @@
 import { type Backoff, backoffMs } from "../../backoff.ts";
-import type { Clock } from "../../clock.ts";
 import { BmcError } from "../../contract/bmc-error.ts";
 import type { PowerState } from "../../contract/vocabulary.ts";
 import { formatSeconds } from "../../duration.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { ok, warning } from "./finding.ts";
+import { sendOnce, uncertainty } from "./read-back.ts";
 
 /** One command to a BMC, with the provider's own best way to send it. */
 export type PowerCommand = "on" | "off" | "soft-off" | "cycle" | "reset";
@@ -53,18 +53,7 @@ export interface PowerReport {
   readonly summary: string;
 }
 
-/** The power of one machine with retries in place; what `setPower` needs and no more. */
-export interface PowerPort {
-  readonly clock: Clock;
-  read(): Promise<PowerState>;
-  plan(command: PowerCommand): Promise<string>;
-  send(command: PowerCommand): Promise<void>;
-  sleep(ms: number): Promise<void>;
-}
-
-type PowerDrivers = {
-  readonly power: PowerDriver;
-};
+type PowerDrivers = { readonly power: PowerDriver };
 
 export const powerOperations = defineOperations({
   title: "power",
@@ -98,12 +87,15 @@ export const powerOperations = defineOperations({
   },
 });
 
-function portOf({ clock, log, read, write, sleep }: Access<PowerDrivers>, signal: AbortSignal): PowerPort {
+/** The power of one machine with retries in place; what `setPower` needs and no more. */
+type PowerPort = ReturnType<typeof portOf>;
+
+function portOf({ clock, log, read, write, sleep }: Access<PowerDrivers>, signal: AbortSignal) {
   return {
     clock,
     read: () => read(({ power }) => power.read(signal)),
-    plan: (name) => read(({ power }) => power.plan(name, signal)),
-    send: (name) =>
+    plan: (name: PowerCommand) => read(({ power }) => power.plan(name, signal)),
+    send: (name: PowerCommand) =>
       write(async ({ power, provider }) => {
         await power.send(name, signal);
         log.debug({ command: name, provider }, "power command sent");
@@ -126,6 +118,8 @@ const REFUSAL_WATCH_MS = 3_000;
 const CYCLE_WATCH_MS = 10_000;
 /** The off time of a cycle that is made of off and on. */
 const COMPOSED_OFF_MS = 5_000;
+
+const NOTHING_TO_RESET = "the machine is off: there is nothing to reset";
 
 /** Sets power as the request says, verified. Nothing is sent if it is already so. */
 async function setPower(port: PowerPort, request: PowerRequest): Promise<PowerReport> {
@@ -155,11 +149,11 @@ async function setPower(port: PowerPort, request: PowerRequest): Promise<PowerRe
     }
     case "reset": {
       if (before === "off") {
-        if (!request.onIfOff) throw new BmcError("state", "the machine is off: there is nothing to reset");
+        if (!request.onIfOff) throw new BmcError("state", NOTHING_TO_RESET);
         await command(port, "on", "on", request.timeoutMs);
         return { before, after: "on", changed: true, summary: `on after ${took()} (was off, so powered on)` };
       }
-      await sendOnce(port, "reset");
+      await sendOnce(() => port.send("reset"), "the reset may have been carried out");
       await reach(port, "on", request.timeoutMs, "the reset was accepted");
       return { before, after: "on", changed: true, summary: `reset, on after ${took()}` };
     }
@@ -211,7 +205,6 @@ function assuming(port: PowerPort, state: PowerState): PowerPort {
   };
 }
 
-/** What `setPower` would send, in order, for people. Reads the state and changes nothing. */
 async function planPower(port: PowerPort, request: PowerRequest): Promise<Plan<PowerState>> {
   const before = await port.read();
   const steps: string[] = [];
@@ -249,7 +242,7 @@ async function planPower(port: PowerPort, request: PowerRequest): Promise<Plan<P
     case "reset":
       if (before !== "off") await add("reset");
       else if (request.onIfOff) await add("on");
-      else throw new BmcError("state", "the machine is off: there is nothing to reset");
+      else throw new BmcError("state", NOTHING_TO_RESET);
       break;
     default:
       return request satisfies never;
@@ -303,7 +296,7 @@ async function cycle(port: PowerPort, request: Extract<PowerRequest, { verb: "cy
     await command(port, "on", "on", request.timeoutMs);
     return `off for ${formatSeconds(offMs)}, then on`;
   }
-  const confirmed = await sendCycle(port);
+  const confirmed = !(await uncertainty(() => port.send("cycle")));
   const offSeen = await watch(port, (state) => state !== "on", CYCLE_WATCH_MS);
   if (!offSeen && !confirmed) {
     throw new BmcError(
@@ -313,36 +306,6 @@ async function cycle(port: PowerPort, request: Extract<PowerRequest, { verb: "cy
   }
   await reach(port, "on", request.timeoutMs, "the cycle was accepted");
   return offSeen ? "off, then on" : "confirmed by the BMC, too fast to observe off";
-}
-
-/** True when the BMC accepted the cycle, false when its answer was lost. */
-async function sendCycle(port: PowerPort): Promise<boolean> {
-  try {
-    await port.send("cycle");
-    return true;
-  } catch (thrown) {
-    const error = BmcError.from(thrown);
-    if (error.uncertain) return false;
-    throw error;
-  }
-}
-
-/** For commands that do something again each time: a lost answer is an error, never a second try. */
-async function sendOnce(port: PowerPort, name: "reset"): Promise<void> {
-  try {
-    await port.send(name);
-  } catch (thrown) {
-    const error = BmcError.from(thrown);
-    if (!error.uncertain) throw error;
-    throw new BmcError(
-      error.class,
-      `${error.message}; the ${name} may have been carried out and is not sent again`,
-      {
-        cause: error,
-        uncertain: true,
-      },
-    );
-  }
 }
 
 /** Sends an idempotent command and waits for the state it leads to. */
@@ -440,7 +403,7 @@ async function reached(
 }
 
 /**
- * Reads the state, now and then at growing intervals, until `done` says so or the time is over. A reading that
+ * Reads the state, now and then at growing intervals, until `done` returns true or the time has expired. A reading that
  * moves on resets the interval, so that the confirming one comes soon. A BMC that does not answer may be
  * restarting: that is an error only when it lasts to the end.
  */

@@ -1,6 +1,7 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import { defined } from "../../defined.ts";
 import type { Plan } from "./access.ts";
+import { uncertainty } from "./read-back.ts";
 import {
   type BmcUser,
   findUser,
@@ -12,7 +13,6 @@ import {
   type UserPort,
   type UserReport,
   type UserRequest,
-  uncertainty,
 } from "./user-port.ts";
 
 /** What a look at the BMC showed of the user. */
@@ -60,11 +60,7 @@ export async function putUser(port: UserPort, request: UserRequest): Promise<Use
   }
 }
 
-/** What `putUser` would do, for people. Reads the users and changes nothing. */
-export async function planPutUser(
-  port: Pick<UserPort, "checkRights" | "checkUser" | "list" | "ownName">,
-  request: UserRequest,
-): Promise<Plan<BmcUser | undefined>> {
+export async function planPutUser(port: UserPort, request: UserRequest): Promise<Plan<BmcUser | undefined>> {
   await port.checkUser(request);
   const sight = sightOf(await port.list(), request);
   const { password, role } = missing(port, request, sight);
@@ -93,7 +89,7 @@ async function firstSight(port: UserPort, request: UserRequest): Promise<Sight> 
 }
 
 /** What has to be sent. Throws `usage` for what cannot be. */
-function missing(port: Pick<UserPort, "ownName">, request: UserRequest, sight: Sight): UserChange {
+function missing(port: UserPort, request: UserRequest, sight: Sight): UserChange {
   const { name, password, role, mustExist } = request;
   const { user } = sight;
   if (!user) {
@@ -207,7 +203,7 @@ function sightOf(users: readonly BmcUser[], { name }: UserRequest): Sight {
   };
 }
 
-function changesOwn({ ownName }: Pick<UserPort, "ownName">, { name, password }: UserRequest): boolean {
+function changesOwn({ ownName }: UserPort, { name, password }: UserRequest): boolean {
   return name === ownName && password !== undefined;
 }
 

@@ -39,3 +39,23 @@ export async function refusalOf(write: () => Promise<void>): Promise<BmcError | 
     return error;
   }
 }
+
+/** The error of a write whose answer was lost, after which only a read shows the result; other errors are thrown. */
+export async function uncertainty(write: () => Promise<void>): Promise<BmcError | undefined> {
+  try {
+    await write();
+    return undefined;
+  } catch (thrown) {
+    const error = BmcError.from(thrown);
+    if (error.uncertain) return error;
+    throw error;
+  }
+}
+
+/** Sends what does something again each time: a lost answer is an error, never a second try. */
+export async function sendOnce(send: () => Promise<void>, mayHave: string): Promise<void> {
+  const lost = await uncertainty(send);
+  if (!lost) return;
+  const message = `${lost.message}; ${mayHave} and is not sent again`;
+  throw new BmcError(lost.class, message, { cause: lost, uncertain: true });
+}

@@ -1,5 +1,5 @@
 import { defineOperations, type Plan, type Run } from "./access.ts";
-import { describeOffer, type OfferedDriver } from "./offer.ts";
+import { describeOffer, type OfferedDriver } from "./finding.ts";
 
 export interface Screenshot {
   /** Such as `image/png`. */
@@ -13,9 +13,7 @@ export interface ScreenshotDriver extends OfferedDriver {
   take(signal: AbortSignal): Promise<Screenshot>;
 }
 
-type ScreenshotDrivers = {
-  readonly screenshot: ScreenshotDriver;
-};
+type ScreenshotDrivers = { readonly screenshot: ScreenshotDriver };
 
 export const screenshotOperations = defineOperations({
   title: "screenshot",

@@ -12,7 +12,6 @@ export interface SelEntry {
   readonly message: string;
 }
 
-/** The system event log. */
 export interface SelDriver {
   /** Oldest first. */
   list(signal: AbortSignal): Promise<readonly SelEntry[]>;
@@ -28,18 +27,7 @@ export interface SelReport {
   readonly summary: string;
 }
 
-/** The system event log with retries in place; what `clearSel` needs and no more. */
-export interface SelPort {
-  list(): Promise<readonly SelEntry[]>;
-  /** Throws `unsupported` where the BMC is known not to offer it. */
-  plan(): Promise<string>;
-  clear(): Promise<void>;
-  sleep(ms: number): Promise<void>;
-}
-
-type SelDrivers = {
-  readonly sel: SelDriver;
-};
+type SelDrivers = { readonly sel: SelDriver };
 
 export const selOperations = defineOperations({
   title: "event log",
@@ -64,7 +52,10 @@ export const selOperations = defineOperations({
     ok(count(await read(({ sel }) => sel.count(signal)), "entry", "entries")),
 });
 
-function portOf({ read, write, sleep }: Access<SelDrivers>, signal: AbortSignal): SelPort {
+/** The system event log with retries in place; what `clearSel` needs and no more. */
+type SelPort = ReturnType<typeof portOf>;
+
+function portOf({ read, write, sleep }: Access<SelDrivers>, signal: AbortSignal) {
   return {
     list: () => read(({ sel }) => sel.list(signal)),
     plan: () => read(({ sel }) => sel.plan(signal)),
@@ -93,7 +84,7 @@ export async function clearSel(port: SelPort): Promise<SelReport> {
   const after = await awaitState(
     READ_BACK_DELAYS_MS,
     port,
-    () => port.list(),
+    port.list,
     (entries) => remaining(entries).length === 0,
   );
   const left = remaining(after);
@@ -104,8 +95,7 @@ export async function clearSel(port: SelPort): Promise<SelReport> {
   throw new BmcError("verify", text);
 }
 
-/** What `clearSel` would do, for people; `before` is how many entries there are. */
-export async function planClearSel(port: Pick<SelPort, "list" | "plan">): Promise<Plan<number>> {
+export async function planClearSel(port: SelPort): Promise<Plan<number>> {
   const before = await port.list();
   return { before: before.length, steps: isCleared(before) ? [] : [await port.plan()] };
 }

@@ -1,9 +1,8 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
-import { describeOffer, type OfferedDriver } from "./offer.ts";
+import { describeOffer, type OfferedDriver } from "./finding.ts";
 import { awaitState } from "./read-back.ts";
 
-/** Serial over LAN. */
 export interface SolDriver extends OfferedDriver {
   /** The instances in use; undefined where the BMC cannot say. */
   active(signal: AbortSignal): Promise<readonly number[] | undefined>;
@@ -16,18 +15,7 @@ export interface SolReport {
   readonly summary: string;
 }
 
-/** Serial over LAN with retries in place; what `deactivateSol` needs and no more. */
-export interface SolPort {
-  /** The instances in use; undefined where the BMC cannot say. */
-  active(): Promise<readonly number[] | undefined>;
-  /** Ends these, or without any given what is in use. */
-  deactivate(instances?: readonly number[]): Promise<void>;
-  sleep(ms: number): Promise<void>;
-}
-
-type SolDrivers = {
-  readonly sol: SolDriver;
-};
+type SolDrivers = { readonly sol: SolDriver };
 
 export const solOperations = defineOperations({
   title: "end a serial-over-LAN session",
@@ -43,10 +31,13 @@ export const solOperations = defineOperations({
   check: async ({ read }, signal) => describeOffer(await read(({ sol }) => sol.offered(signal))),
 });
 
-function portOf({ read, write, sleep }: Access<SolDrivers>, signal: AbortSignal): SolPort {
+/** Serial over LAN with retries in place; what `deactivateSol` needs and no more. */
+type SolPort = ReturnType<typeof portOf>;
+
+function portOf({ read, write, sleep }: Access<SolDrivers>, signal: AbortSignal) {
   return {
     active: () => read(({ sol }) => sol.active(signal)),
-    deactivate: (instances) => write(({ sol }) => sol.deactivate(signal, instances)),
+    deactivate: (instances?: readonly number[]) => write(({ sol }) => sol.deactivate(signal, instances)),
     sleep,
   };
 }
@@ -71,7 +62,6 @@ export async function deactivateSol(port: SolPort): Promise<SolReport> {
   throw new BmcError("verify", "the BMC accepted the end of the SOL session, which is still or again active");
 }
 
-/** What `deactivateSol` would do, for people. */
 export async function planSolDeactivation(
   port: Pick<SolPort, "active">,
 ): Promise<Plan<readonly number[] | undefined>> {

@@ -1,12 +1,11 @@
 import type { Access, OperationSet, Run } from "./access.ts";
 import { bootOperations } from "./boot.ts";
-import type { Finding } from "./finding.ts";
+import type { Finding, OfferedDriver } from "./finding.ts";
 import { inventoryOperations } from "./inventory.ts";
 import { managerOperations } from "./manager.ts";
 import { mediaOperations } from "./media.ts";
 import { nmiOperations } from "./nmi.ts";
 import { ntpOperations } from "./ntp.ts";
-import type { OfferedDriver } from "./offer.ts";
 import { powerOperations } from "./power.ts";
 import { screenshotOperations } from "./screenshot.ts";
 import { selOperations } from "./sel.ts";

@@ -1,5 +1,7 @@
 import { BmcError } from "../../contract/bmc-error.ts";
+import { defined } from "../../defined.ts";
 import type { Secret } from "../../secret.ts";
+import type { Access } from "./access.ts";
 
 export type UserRole = "administrator" | "operator" | "readonly";
 
@@ -62,39 +64,32 @@ export interface UserReport {
 }
 
 /** The BMC's users with retries in place; what the operations need and no more. */
-export interface UserPort {
-  /** Whom the connection logs in as. */
-  readonly ownName: string | undefined;
-  /** Throws `usage` for a name or password that the provider cannot carry. Sends nothing. */
-  checkUser(user: Pick<UserRequest, "name" | "password">): Promise<void>;
-  /** Throws `auth` where the session is known not to be allowed to change users. Sends nothing. */
-  checkRights(): Promise<void>;
-  list(): Promise<readonly BmcUser[]>;
-  create(user: NewUser): Promise<void>;
-  change(user: BmcUser, change: UserChange): Promise<void>;
-  remove(user: BmcUser): Promise<void>;
-  /** Whether the BMC has this password for another user than the connection's own. */
-  tryPassword(user: BmcUser, password: Secret): Promise<PasswordTrial>;
-  /** From now on the connection logs in with this password; without one, with the password it came with. */
-  logInWith(password: Secret | undefined): Promise<void>;
-  sleep(ms: number): Promise<void>;
+export type UserPort = ReturnType<typeof userPort>;
+
+export function userPort(
+  { connection, read, write, sleep, logInWith }: Access<{ readonly users: UserDriver }>,
+  signal: AbortSignal,
+) {
+  return {
+    /** Whom the connection logs in as. */
+    ownName: connection.username,
+    checkUser: ({ name, password }: Pick<UserRequest, "name" | "password">) =>
+      read(async ({ users }) => users.checkUser?.({ name, ...defined({ password }) })),
+    checkRights: () => read(async ({ users }) => users.checkRights?.()),
+    list: () => read(({ users }) => users.list(signal)),
+    create: (user: NewUser) => write(({ users }) => users.create(user, signal)),
+    change: (user: BmcUser, change: UserChange) => write(({ users }) => users.change(user, change, signal)),
+    remove: (user: BmcUser) => write(({ users }) => users.remove(user, signal)),
+    tryPassword: (user: BmcUser, password: Secret) =>
+      read(({ users }) => users.tryPassword(user, password, signal)),
+    logInWith,
+    sleep,
+  };
 }
 
 /** BMCs take a while to apply changes. A password is tried at most this often, so that no account locks. */
 export const LOOKS = 2;
 export const PAUSE_MS = 3_000;
-
-/** The error of a write whose answer was lost, after which only a read shows the result; other errors are thrown. */
-export async function uncertainty(write: () => Promise<void>): Promise<BmcError | undefined> {
-  try {
-    await write();
-    return undefined;
-  } catch (thrown) {
-    const error = BmcError.from(thrown);
-    if (error.uncertain) return error;
-    throw error;
-  }
-}
 
 /** The user of this name; what has only the name left of a user does not count. */
 export function findUser(users: readonly BmcUser[], name: string): BmcUser | undefined {
@@ -104,4 +99,14 @@ export function findUser(users: readonly BmcUser[], name: string): BmcUser | und
 /** Some BMCs never free a name: a user that may do nothing counts as deleted. */
 export function isGone({ enabled, role }: BmcUser): boolean {
   return !enabled && role === "none";
+}
+
+/**
+ * The error of a user's change whose password had been set when the rest failed. It is `uncertain`, and never
+ * `unsupported`, which would have the next provider begin anew.
+ */
+export function halfDone(thrown: unknown): BmcError {
+  const error = BmcError.from(thrown);
+  const errorClass = error.class === "unsupported" ? "bmc" : error.class;
+  return new BmcError(errorClass, `${error.message}; the password is set`, { cause: error, uncertain: true });
 }

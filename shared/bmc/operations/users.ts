@@ -1,9 +1,9 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import { count } from "../../count.ts";
-import { defined } from "../../defined.ts";
-import { type Access, defineOperations, type Plan, type Run, type SessionBase } from "./access.ts";
+import { defineOperations, type Plan, type Run, type SessionBase } from "./access.ts";
 import { type Finding, ok, warning } from "./finding.ts";
 import { planPutUser, putUser } from "./put-user.ts";
+import { uncertainty } from "./read-back.ts";
 import {
   type BmcUser,
   findUser,
@@ -13,12 +13,10 @@ import {
   type UserPort,
   type UserReport,
   type UserRequest,
-  uncertainty,
+  userPort,
 } from "./user-port.ts";
 
-type UserDrivers = {
-  readonly users: UserDriver;
-};
+type UserDrivers = { readonly users: UserDriver };
 
 export const userOperations = defineOperations({
   title: "users",
@@ -29,42 +27,23 @@ export const userOperations = defineOperations({
 
     /** Creates the user or changes the existing one, and verifies role and password where the BMC allows it. */
     putUser: (request: UserRequest, signal: AbortSignal): Promise<UserReport> =>
-      run(signal, (access) => putUser(portOf(access, signal), request)),
+      run(signal, (access) => putUser(userPort(access, signal), request)),
 
     /** What `putUser` would send. */
     planPutUser: (request: UserRequest, signal: AbortSignal): Promise<Plan<BmcUser | undefined>> =>
-      run(signal, (access) => planPutUser(portOf(access, signal), request)),
+      run(signal, (access) => planPutUser(userPort(access, signal), request)),
 
     /** Deletes the user, until the list no longer shows it; that there is none is success. */
     deleteUser: (name: string, signal: AbortSignal): Promise<UserReport> =>
-      run(signal, (access) => deleteUser(portOf(access, signal), name)),
+      run(signal, (access) => deleteUser(userPort(access, signal), name)),
 
     /** What `deleteUser` would send. */
     planDeleteUser: (name: string, signal: AbortSignal): Promise<Plan<BmcUser | undefined>> =>
-      run(signal, (access) => planDeleteUser(portOf(access, signal), name)),
+      run(signal, (access) => planDeleteUser(userPort(access, signal), name)),
   }),
   check: ({ connection, read }, signal) =>
     read(async (session) => judge(connection.username, session, await session.users.list(signal))),
 });
-
-function portOf(
-  { connection, read, write, sleep, logInWith }: Access<UserDrivers>,
-  signal: AbortSignal,
-): UserPort {
-  return {
-    ownName: connection.username,
-    checkUser: ({ name, password }) =>
-      read(async ({ users }) => users.checkUser?.({ name, ...defined({ password }) })),
-    checkRights: () => read(async ({ users }) => users.checkRights?.()),
-    list: () => read(({ users }) => users.list(signal)),
-    create: (user) => write(({ users }) => users.create(user, signal)),
-    change: (user, change) => write(({ users }) => users.change(user, change, signal)),
-    remove: (user) => write(({ users }) => users.remove(user, signal)),
-    tryPassword: (user, password) => read(({ users }) => users.tryPassword(user, password, signal)),
-    logInWith,
-    sleep,
-  };
-}
 
 const NEEDS = "to change users needs administrator";
 
@@ -85,7 +64,6 @@ function judge(
   return ok(counted);
 }
 
-/** Deletes the user and sees that it is gone; that there is none is success. */
 async function deleteUser(port: UserPort, name: string): Promise<UserReport> {
   const before = await userToDelete(port, name);
   if (!before) return { changed: false, summary: `user ${name} already absent` };
@@ -101,19 +79,12 @@ async function deleteUser(port: UserPort, name: string): Promise<UserReport> {
   }
 }
 
-/** What `deleteUser` would do, for people. Reads the users and changes nothing. */
-async function planDeleteUser(
-  port: Pick<UserPort, "checkRights" | "checkUser" | "list" | "ownName">,
-  name: string,
-): Promise<Plan<BmcUser | undefined>> {
+async function planDeleteUser(port: UserPort, name: string): Promise<Plan<BmcUser | undefined>> {
   const before = await userToDelete(port, name);
   return { before, steps: before ? [`delete user ${name}`] : [] };
 }
 
-async function userToDelete(
-  port: Pick<UserPort, "checkRights" | "checkUser" | "list" | "ownName">,
-  name: string,
-): Promise<BmcUser | undefined> {
+async function userToDelete(port: UserPort, name: string): Promise<BmcUser | undefined> {
   if (name === port.ownName) {
     throw new BmcError(
       "usage",

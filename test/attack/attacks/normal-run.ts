@@ -2,7 +2,7 @@ import { type Attack, unless } from "../attack.ts";
 import { openLab } from "../lab.ts";
 
 export const attack: Attack = {
-  tries: "somebody looks everywhere while actions succeed and while their password is refused",
+  tries: "an observer reads everything while actions succeed and while their password is refused",
   holds:
     "the password is in no argument, environment, log, page, file, message or docker inspect, in any form",
   async run(setting) {

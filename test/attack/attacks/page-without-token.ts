@@ -20,7 +20,7 @@ const PATHS = [
 
 export const attack: Attack = {
   tries:
-    "a worker serves its pages to the network; somebody without a token, or with nearly the right one, reads them",
+    "a worker serves its pages to the network; a client without a token, or with nearly the right one, reads them",
   holds:
     "without authentication it does not start; with it nothing but health is served, without its reasons",
   async run(setting) {
@@ -65,7 +65,7 @@ export const attack: Attack = {
         "the right token is refused",
       ),
       ...unless((await statusOf("/healthz")) === 200, "a probe is refused"),
-      ...unless(!health.includes("reason"), "health tells reasons"),
+      ...unless(!health.includes("reason"), "health shows reasons"),
     ];
   },
 };

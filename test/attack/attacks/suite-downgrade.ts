@@ -4,7 +4,7 @@ import { type Attack, unless } from "../attack.ts";
 import { closing, newPassword, openLab } from "../lab.ts";
 
 export const attack: Attack = {
-  tries: "a BMC, or somebody before it, grants no more than IPMI cipher suite 3",
+  tries: "a BMC, or a host in front of it, grants no more than IPMI cipher suite 3",
   holds: "the action fails and names the suite, unless the machine's entry allows it",
   async run(setting) {
     const machine = new SimulatedMachine({ power: "on" });

@@ -5,7 +5,7 @@ import { type Attack, unless } from "../attack.ts";
 import { closing, newPassword, openLab } from "../lab.ts";
 
 export const attack: Attack = {
-  tries: "somebody answers for a BMC with another certificate, so that the worker falls back to IPMI",
+  tries: "another host answers for a BMC with another certificate, so that the worker falls back to IPMI",
   holds: "the action fails because of the certificate, and no command is given over IPMI",
   async run(setting) {
     const machine = new SimulatedMachine({ power: "on" });

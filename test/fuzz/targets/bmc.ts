@@ -1,19 +1,24 @@
 import { readBoolean, readInteger } from "../../../actions/harness/input/input.ts";
-import { parseRetryAfterMs } from "../../../shared/bmc/http/retry-after.ts";
+import { parseRetryAfterMs } from "../../../shared/bmc/http/status-error.ts";
 import { readHint } from "../../../shared/bmc/link/hint.ts";
 import { parseChallenge } from "../../../shared/bmc/providers/amt/digest.ts";
 import { faultError } from "../../../shared/bmc/providers/amt/fault.ts";
 import { parsePowerStatus } from "../../../shared/bmc/providers/amt/power-states.ts";
 import { parseXml } from "../../../shared/bmc/providers/amt/xml.ts";
 import { EntityState } from "../../../shared/bmc/providers/homeassistant/api.ts";
-import { failureOf } from "../../../shared/bmc/providers/ipmitool/failure.ts";
-import { essenceOf, parseRawOutput, parseRefusal } from "../../../shared/bmc/providers/ipmitool/output.ts";
+import {
+  essenceOf,
+  failureOf,
+  parseRawOutput,
+  parseRefusal,
+} from "../../../shared/bmc/providers/ipmitool/failure.ts";
 import { clockMs } from "../../../shared/bmc/providers/redfish/drivers/manager.ts";
 import { parseHint } from "../../../shared/bmc/providers/redfish/hint.ts";
 import {
   answerError,
   describeMessages,
   readRefusal,
+  redact,
 } from "../../../shared/bmc/providers/redfish/service/errors.ts";
 import { readEtag } from "../../../shared/bmc/providers/redfish/service/etag.ts";
 import { localPath } from "../../../shared/bmc/providers/redfish/service/http-client.ts";
@@ -23,9 +28,8 @@ import {
   System,
   Task,
 } from "../../../shared/bmc/providers/redfish/service/schema.ts";
-import { redact } from "../../../shared/bmc/providers/redfish/service/secret-body.ts";
 import { parseResource } from "../../../shared/bmc/providers/redfish/service/service.ts";
-import { readResponse, refusalOf } from "../../../shared/bmc/providers/rpc/response.ts";
+import { readResponse, refusalOf } from "../../../shared/bmc/providers/rpc/request-body.ts";
 import { formatTimestamp } from "../../../shared/bmc/providers/rpc/timestamp.ts";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { Connection } from "../../../shared/contract/connection.ts";
@@ -176,7 +180,7 @@ export const bmcTargets: readonly Target[] = [
       const error = answerError({ status: 400, headers: {}, body, path: "/redfish/v1" }, request, 0);
       return [
         readRefusal(body),
-        describeMessages([{ Message: input, MessageId: input, MessageArgs: [] }]),
+        describeMessages([{ Message: input, MessageId: input }]),
         error.message,
         redact(input, request.body),
       ];

@@ -4,18 +4,18 @@ import {
   parseBootFlags,
 } from "../../../shared/bmc/providers/ipmi/boot-options.ts";
 import { GET_CHASSIS_STATUS, parseChassisStatus } from "../../../shared/bmc/providers/ipmi/chassis.ts";
+import { parseKg } from "../../../shared/bmc/providers/ipmi/credentials.ts";
 import { describeRecord } from "../../../shared/bmc/providers/ipmi/describe-record.ts";
-import { parseDeviceId, parseManufacturer } from "../../../shared/bmc/providers/ipmi/device-id.ts";
-import { parseFruAreaInfo, parseFruData } from "../../../shared/bmc/providers/ipmi/fru.ts";
+import { parseDeviceId, parseGuid, parseManufacturer } from "../../../shared/bmc/providers/ipmi/device-id.ts";
+import { parseHint } from "../../../shared/bmc/providers/ipmi/drivers.ts";
 import {
   parseBoardArea,
+  parseFruAreaInfo,
+  parseFruData,
   parseFruHeader,
   parseProductArea,
-} from "../../../shared/bmc/providers/ipmi/fru-area.ts";
-import { parseGuid } from "../../../shared/bmc/providers/ipmi/guid.ts";
+} from "../../../shared/bmc/providers/ipmi/fru.ts";
 import { matchAnswer } from "../../../shared/bmc/providers/ipmi/handshake-link.ts";
-import { parseHint } from "../../../shared/bmc/providers/ipmi/hint.ts";
-import { parseKg } from "../../../shared/bmc/providers/ipmi/kg.ts";
 import { checksum, parseLanResponse } from "../../../shared/bmc/providers/ipmi/message.ts";
 import {
   parseHandshakeAnswer,
@@ -32,7 +32,7 @@ import {
   parseSelTime,
 } from "../../../shared/bmc/providers/ipmi/sel-commands.ts";
 import { parseSelRecord } from "../../../shared/bmc/providers/ipmi/sel-record.ts";
-import { parseActiveInstances } from "../../../shared/bmc/providers/ipmi/sol.ts";
+import { parseActiveInstances } from "../../../shared/bmc/providers/ipmi/sol-driver.ts";
 import { parseUserAccess, parseUserName } from "../../../shared/bmc/providers/ipmi/users.ts";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { EXCHANGE, ROUTE, SEAL, SUITES } from "../../support/ipmi-samples.ts";

@@ -7,7 +7,7 @@ const TRACE = "1".repeat(32);
 const ROOT = "2".repeat(16);
 const internal = (name: string) => ({ name, kind: "internal" }) as const;
 
-test("spans that go on at the same time are below those that called them", async () => {
+test("concurrent spans are below those that called them", async () => {
   const recorder = new SpanRecorder(TRACE, ROOT);
   const pair = (name: string) =>
     recorder.span(internal(name), async () => {
@@ -24,7 +24,7 @@ test("spans that go on at the same time are below those that called them", async
   expect(spans.every(({ traceId, startMs, endMs }) => traceId === TRACE && startMs <= endMs)).toBe(true);
 });
 
-test("a failed span tells its class and not what was said", async () => {
+test("a failed span shows its class and not the message", async () => {
   const recorder = new SpanRecorder(TRACE, ROOT);
   const failure = new BmcError("auth", "401 to admin:secret");
 
@@ -36,7 +36,7 @@ test("a failed span tells its class and not what was said", async () => {
   expect(JSON.stringify(span)).not.toContain("secret");
 });
 
-test("what still goes on at the end ends there, and nothing follows", async () => {
+test("a span that is open at the end ends there, and nothing follows", async () => {
   const recorder = new SpanRecorder(TRACE, ROOT);
   const { promise, resolve } = Promise.withResolvers<void>();
   const work = recorder.span(internal("x"), () => promise);

@@ -37,7 +37,7 @@ export interface IpmiBmcOptions {
   readonly fru?: Partial<SimulatedFru>;
   /** Bytes of the FRU that one answer holds. */
   readonly fruPartBytes?: number;
-  /** Instances of serial over LAN that somebody left open. */
+  /** Instances of serial over LAN that were left open. */
   readonly sol?: readonly number[];
   /** Seconds since 1970 on the BMC's clock; the host's when absent. */
   readonly clockSeconds?: number;
@@ -79,7 +79,7 @@ export interface IpmiBmc extends AsyncDisposable {
   readonly sol: ReadonlySet<number>;
   /** Session slots in use, half-open ones included. */
   sessions(): number;
-  /** Those that somebody logged in to. */
+  /** Those with a completed login. */
   activeSessions(): number;
   /** Forgets every session and request, and hears nothing for `silentMs`. */
   restart(silentMs?: number): void;
@@ -351,7 +351,7 @@ class UdpBmc implements IpmiBmc {
     for (const part of this.faults.rewrites?.(name, datagram) ?? [datagram]) {
       this.#network.send(part, (bytes) => {
         this.answered += 1;
-        // Nobody waits for this one, so its address may be gone already.
+        // The client does not wait for this one, so its address may be gone already.
         this.#socket.send(bytes, peer.port, peer.address, (error) => {
           if (error && name !== CLOSE_SESSION) this.log.push(`send failed: ${error.message}`);
         });

@@ -53,7 +53,7 @@ export class Network {
   }
 
   /**
-   * What somebody sends who sees the packets' form and not the session: in the handshake another console's
+   * What an attacker sends who sees the packets' form and not the session: in the handshake another console's
    * session ID, within a session a byte that the check value covers.
    */
   #forged(datagram: Buffer): Buffer {

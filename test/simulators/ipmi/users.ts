@@ -61,7 +61,7 @@ export class UserTable {
     for (const user of users) this.add(user);
   }
 
-  /** Adds one as if somebody had, to the first empty slot. */
+  /** Adds one as an operator would, to the first empty slot. */
   add({ name, password, privilege = "administrator" }: SimulatedUser): void {
     const row = this.rows.find((one) => (name === "" ? one.id === 1 : one.id > 1 && one.name === ""));
     if (!row) throw new Error(`the user table has no slot for ${name}`);

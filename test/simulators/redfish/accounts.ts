@@ -64,7 +64,7 @@ export class Accounts implements ResourceService {
     return [...this.#accounts.values()].filter(({ name }) => name !== "");
   }
 
-  /** Adds one as if somebody had, to the collection or the first empty slot. */
+  /** Adds one as an operator would, to the collection or the first empty slot. */
   add(account: SimulatedAccount): void {
     const slot = [...this.#accounts].find(([id, { name }]) => id !== "1" && name === "")?.[0];
     this.#accounts.set(slot ?? String(++this.#made), { ...account });

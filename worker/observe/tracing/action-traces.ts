@@ -1,9 +1,8 @@
 import type { Clock } from "../../../shared/clock.ts";
 import { defined } from "../../../shared/defined.ts";
-import type { FinishedSpan } from "../../../shared/tracing/finished-span.ts";
 import { definedOnly, newSpanId } from "../../../shared/tracing/span-recorder.ts";
 import { formatTraceParent, TRACE_PARENT } from "../../../shared/tracing/trace-parent.ts";
-import type { SpanAttributes, SpanKind } from "../../../shared/tracing/tracer.ts";
+import type { FinishedSpan, SpanAttributes, SpanKind } from "../../../shared/tracing/tracer.ts";
 import { ACTION_TRACES, ON_STDOUT } from "../../../shared/tracing/variables.ts";
 import type { ActionStatus, Outcome } from "../../action/action.ts";
 import { actionKey } from "../../action/action-key.ts";

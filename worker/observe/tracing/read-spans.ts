@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { defined } from "../../../shared/defined.ts";
-import type { FinishedSpan } from "../../../shared/tracing/finished-span.ts";
 import { KIND_NUMBERS, STATUS_ERROR } from "../../../shared/tracing/otlp-json.ts";
-import type { SpanKind, SpanValue } from "../../../shared/tracing/tracer.ts";
+import type { FinishedSpan, SpanKind, SpanValue } from "../../../shared/tracing/tracer.ts";
 
 const LONGEST_NAME = 256;
 const LONGEST_VALUE = 1_024;

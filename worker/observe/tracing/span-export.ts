@@ -26,7 +26,7 @@ import {
 } from "@opentelemetry/sdk-trace";
 import { defined } from "../../../shared/defined.ts";
 import type { Logger } from "../../../shared/logger.ts";
-import type { FinishedSpan } from "../../../shared/tracing/finished-span.ts";
+import type { FinishedSpan } from "../../../shared/tracing/tracer.ts";
 import { version } from "../../../shared/version.ts";
 import type { SpanSink } from "./action-traces.ts";
 import type { TraceSettings } from "./trace-settings.ts";

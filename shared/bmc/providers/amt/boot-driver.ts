@@ -1,11 +1,18 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { BootDriver, BootOverride, BootRequest } from "../../operations/boot.ts";
-import { armedOverride, BOOT_CONFIGURATION, chosenSource, isArmed, PXE_BOOT } from "./boot-override.ts";
-import { clearedSettings, setOptions } from "./boot-settings.ts";
-import { checkConsent } from "./consent.ts";
+import {
+  armedOverride,
+  BOOT_CONFIGURATION,
+  chosenSource,
+  clearedSettings,
+  isArmed,
+  PXE_BOOT,
+  setOptions,
+} from "./boot-override.ts";
+import { BOOT_MEANINGS, checkReturnValue } from "./fault.ts";
 import type { InputValue } from "./messages.ts";
-import { BOOT_MEANINGS, checkReturnValue } from "./return-value.ts";
 import type { WsmanClient } from "./wsman.ts";
+import { childOf, type XmlElement } from "./xml.ts";
 
 /** CIM_BootService.SetBootConfigRole's roles; AMT has no others. */
 const IS_NEXT_SINGLE_USE = 1;
@@ -52,7 +59,7 @@ export class AmtBoot implements BootDriver {
   async #clearOptions(signal: AbortSignal): Promise<void> {
     const settings = await this.#wsman.get("AMT_BootSettingData", signal);
     if (setOptions(settings).length === 0) return;
-    await this.#wsman.put("AMT_BootSettingData", {}, clearedSettings(settings), signal);
+    await this.#wsman.put("AMT_BootSettingData", clearedSettings(settings), signal);
   }
 
   async #setRole(role: number, signal: AbortSignal): Promise<void> {
@@ -86,4 +93,31 @@ function refuseWhatAmtHasNot({ device, persistent, mode }: BootRequest): void {
           ? `does not choose the boot mode, so it cannot be ${mode}`
           : undefined;
   if (problem) throw new BmcError("unsupported", `Intel AMT ${problem}`);
+}
+
+/** IPS_OptInService.OptInRequired: consent for everything; also what a device in client control mode says. */
+const REQUIRED_FOR_ALL = "4294967295";
+/** IPS_OptInService.OptInState: the user's code was received, or a session runs on it. */
+const GIVEN = ["3", "4"];
+
+/**
+ * Throws `auth` when the device wants its user's consent and has not got it. It would accept boot options all the
+ * same, with ReturnValue 0, and ignore them (device-management-toolkit/deployment issue 291).
+ */
+async function checkConsent(wsman: WsmanClient, signal: AbortSignal): Promise<void> {
+  let service: XmlElement;
+  try {
+    service = await wsman.get("IPS_OptInService", signal);
+  } catch (thrown) {
+    // Before AMT 6 there was no such thing as consent.
+    if (BmcError.from(thrown).class === "unsupported") return;
+    throw thrown;
+  }
+  const required = childOf(service, "OptInRequired")?.text === REQUIRED_FOR_ALL;
+  if (!required || GIVEN.includes(childOf(service, "OptInState")?.text ?? "")) return;
+  throw new BmcError(
+    "auth",
+    "the device accepts boot options only with user consent, which was not given: set it up in admin control mode, or disable user opt-in",
+    { refused: "right" },
+  );
 }

@@ -26,28 +26,27 @@ export interface InstanceReference {
 
 export type InputValue = string | number | InstanceReference;
 
-export function getMessage(resource: ResourceClass, keys: InstanceReference["keys"] = {}): string {
-  return envelope(`${TRANSFER}/Get`, resource, keys, "");
+export function getMessage(resource: ResourceClass): string {
+  return envelope(`${TRANSFER}/Get`, resource, "");
 }
 
 /** Fields in the order in which the device gave them. */
 export function putMessage(
   resource: ResourceClass,
-  keys: InstanceReference["keys"],
   fields: readonly (readonly [name: string, value: string])[],
 ): string {
   const content = fields.map(([name, value]) => `<p:${name}>${escapeXml(value)}</p:${name}>`).join("");
   const body = `<p:${resource} xmlns:p="${uriOf(resource)}">${content}</p:${resource}>`;
-  return envelope(`${TRANSFER}/Put`, resource, keys, body);
+  return envelope(`${TRANSFER}/Put`, resource, body);
 }
 
 export function enumerateMessage(resource: ResourceClass): string {
-  return envelope(`${ENUMERATION}/Enumerate`, resource, {}, `<Enumerate xmlns="${ENUMERATION}"/>`);
+  return envelope(`${ENUMERATION}/Enumerate`, resource, `<Enumerate xmlns="${ENUMERATION}"/>`);
 }
 
 export function pullMessage(resource: ResourceClass, context: string): string {
   const content = `<EnumerationContext>${escapeXml(context)}</EnumerationContext><MaxElements>999</MaxElements>`;
-  return envelope(`${ENUMERATION}/Pull`, resource, {}, `<Pull xmlns="${ENUMERATION}">${content}</Pull>`);
+  return envelope(`${ENUMERATION}/Pull`, resource, `<Pull xmlns="${ENUMERATION}">${content}</Pull>`);
 }
 
 /** Calls a method of a class that has one instance. */
@@ -59,7 +58,7 @@ export function invokeMessage(
   const uri = uriOf(resource);
   const content = Object.entries(input).map(([name, value]) => `<p:${name}>${inputOf(value)}</p:${name}>`);
   const body = `<p:${method}_INPUT xmlns:p="${uri}">${content.join("")}</p:${method}_INPUT>`;
-  return envelope(`${uri}/${method}`, resource, {}, body);
+  return envelope(`${uri}/${method}`, resource, body);
 }
 
 function uriOf(resource: ResourceClass): string {
@@ -67,12 +66,7 @@ function uriOf(resource: ResourceClass): string {
   return `${schema}/${resource}`;
 }
 
-function envelope(
-  action: string,
-  resource: ResourceClass,
-  keys: InstanceReference["keys"],
-  body: string,
-): string {
+function envelope(action: string, resource: ResourceClass, body: string): string {
   const header = [
     `<a:Action s:mustUnderstand="true">${action}</a:Action>`,
     `<a:To s:mustUnderstand="true">${WSMAN_PATH}</a:To>`,
@@ -80,7 +74,6 @@ function envelope(
     `<a:MessageID s:mustUnderstand="true">uuid:${randomUUID()}</a:MessageID>`,
     `<a:ReplyTo><a:Address>${ANONYMOUS}</a:Address></a:ReplyTo>`,
     `<w:OperationTimeout>${OPERATION_TIMEOUT}</w:OperationTimeout>`,
-    selectorSet(keys),
   ].join("");
   return `<?xml version="1.0" encoding="UTF-8"?><s:Envelope xmlns:s="${SOAP}" xmlns:a="${ADDRESSING}" xmlns:w="${WSMAN}"><s:Header>${header}</s:Header><s:Body>${body}</s:Body></s:Envelope>`;
 }
@@ -95,5 +88,5 @@ function selectorSet(keys: InstanceReference["keys"]): string {
   const selectors = Object.entries(keys).map(
     ([name, value]) => `<w:Selector Name="${escapeXml(name)}">${escapeXml(value)}</w:Selector>`,
   );
-  return selectors.length === 0 ? "" : `<w:SelectorSet>${selectors.join("")}</w:SelectorSet>`;
+  return `<w:SelectorSet>${selectors.join("")}</w:SelectorSet>`;
 }

@@ -3,9 +3,9 @@ import { BmcError } from "../../../contract/bmc-error.ts";
 import type { PowerState } from "../../../contract/vocabulary.ts";
 import { FirstReading } from "../../http/first-reading.ts";
 import type { PowerCommand, PowerDriver } from "../../operations/power.ts";
+import { checkReturnValue, POWER_MEANINGS } from "./fault.ts";
 import type { InstanceReference } from "./messages.ts";
 import { type PowerStatus, parsePowerStatus, requestFor } from "./power-states.ts";
-import { checkReturnValue, POWER_MEANINGS } from "./return-value.ts";
 import type { WsmanClient } from "./wsman.ts";
 
 const ASSOCIATION = "CIM_AssociatedPowerManagementService";

@@ -4,6 +4,7 @@ import type { Connection } from "../../../contract/connection.ts";
 import { defined } from "../../../defined.ts";
 import { untraced } from "../../../tracing/tracer.ts";
 import { HttpConnection } from "../../http/http-connection.ts";
+import { openHttpSession } from "../../http/http-session.ts";
 import { defineProvider, type ProviderContext, type SessionWith } from "../../operations/provider.ts";
 import { AmtBoot } from "./boot-driver.ts";
 import type { DigestAccount } from "./digest.ts";
@@ -34,21 +35,15 @@ async function open(
   const reached = defined({ onReached: context.onReached });
   const http = new HttpConnection({ scheme, host, port, tls, ...limits, ...reached, tracer });
   const wsman = new WsmanClient(http, account, clock);
-  try {
+  return openHttpSession(http, async () => {
     const opened = await readPowerStatus(wsman, hint.success ? hint.data.reading : "get", signal);
     return {
       provider: "amt",
       power: new AmtPower(wsman, clock, opened),
       boot: new AmtBoot(wsman),
-      certificateExpiresMs: () => http.certificateExpiresMs,
-      roundTrips: () => http.roundTrips,
       hint: () => ({ reading: opened.reading }),
-      close: () => http.close(),
     };
-  } catch (thrown) {
-    await http.close();
-    throw thrown;
-  }
+  });
 }
 
 /** Other characters would have to be encoded in the header, which AMT does not understand. */

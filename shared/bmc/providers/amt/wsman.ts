@@ -8,7 +8,6 @@ import {
   enumerateMessage,
   getMessage,
   type InputValue,
-  type InstanceReference,
   invokeMessage,
   pullMessage,
   putMessage,
@@ -42,23 +41,18 @@ export class WsmanClient {
     this.#clock = clock;
   }
 
-  async get(
-    resource: ResourceClass,
-    signal: AbortSignal,
-    keys: InstanceReference["keys"] = {},
-  ): Promise<XmlElement> {
+  async get(resource: ResourceClass, signal: AbortSignal): Promise<XmlElement> {
     const doing = `Get ${resource}`;
-    const body = await this.#call({ message: getMessage(resource, keys), doing, isWrite: false }, signal);
+    const body = await this.#call({ message: getMessage(resource), doing, isWrite: false }, signal);
     return this.#expect(body, resource, doing);
   }
 
   async put(
     resource: ResourceClass,
-    keys: InstanceReference["keys"],
     fields: readonly (readonly [string, string])[],
     signal: AbortSignal,
   ): Promise<void> {
-    const message = putMessage(resource, keys, fields);
+    const message = putMessage(resource, fields);
     await this.#call({ message, doing: `Put ${resource}`, isWrite: true }, signal);
   }
 

@@ -1,12 +1,12 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Connection } from "../../../contract/connection.ts";
 import { untraced } from "../../../tracing/tracer.ts";
+import { serviceEndpoint } from "../../http/endpoint.ts";
 import { HttpConnection } from "../../http/http-connection.ts";
-import { serviceEndpoint } from "../../http/service-endpoint.ts";
+import { openHttpSession } from "../../http/http-session.ts";
 import { defineProvider, type ProviderContext, type SessionWith } from "../../operations/provider.ts";
 import { HomeAssistantApi } from "./api.ts";
-import { homeAssistantBoot } from "./boot-driver.ts";
-import { HomeAssistantPower } from "./power-driver.ts";
+import { homeAssistantBoot, homeAssistantPower } from "./drivers.ts";
 
 /** A service call answers with every state that it changed. */
 const MAX_BODY_BYTES = 1_048_576;
@@ -28,19 +28,9 @@ async function open(
   const endpoint = serviceEndpoint(new URL(options.url), connection);
   const http = new HttpConnection({ ...endpoint, requestTimeoutMs, maxBodyBytes: MAX_BODY_BYTES, tracer });
   const api = new HomeAssistantApi(http, options.url, token, clock);
-  try {
+  return openHttpSession(http, async () => {
     const state = await api.readState(options.entity, signal);
-    return {
-      provider: "homeassistant",
-      power: new HomeAssistantPower(api, options, clock, state),
-      boot: homeAssistantBoot,
-      certificateExpiresMs: () => http.certificateExpiresMs,
-      roundTrips: () => http.roundTrips,
-      hint: () => ({}),
-      close: () => http.close(),
-    };
-  } catch (thrown) {
-    await http.close();
-    throw thrown;
-  }
+    const power = homeAssistantPower(api, options, clock, state);
+    return { provider: "homeassistant", power, boot: homeAssistantBoot, hint: () => ({}) };
+  });
 }

@@ -1,7 +1,7 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { BootDevice } from "../../../contract/vocabulary.ts";
 import type { BootOverride } from "../../operations/boot.ts";
-import { type Command, NetFn } from "./command.ts";
+import { type Command, ipmiCommand, NetFn } from "./command.ts";
 
 const VALID = 0x80;
 const PERSISTENT = 0x40;
@@ -72,15 +72,11 @@ export function overrideOf(flags: BootFlags): BootOverride {
 }
 
 /** Get System Boot Options, parameter 5 (section 28.13). */
-export const GET_BOOT_FLAGS: Command = {
-  name: "Get System Boot Options",
-  netFn: NetFn.chassis,
-  command: 0x09,
+export const GET_BOOT_FLAGS = ipmiCommand("Get System Boot Options", NetFn.chassis, 0x09, {
   data: Uint8Array.of(0x05, 0x00, 0x00),
   needs: "operator",
-  effect: "read",
   refusals: { 128: { class: "unsupported", reason: "the BMC does not have the boot flags" } },
-};
+});
 
 /** The boot flags out of its answer: version, parameter and lock bit, flags. */
 export function parseBootFlags(data: Buffer): BootFlags {
@@ -104,10 +100,7 @@ export function setBootFlags(flags: BootFlags): Command {
 export const STOP_BOOT_FLAG_EXPIRY: Command = setBootOption(0x03, Buffer.of(0x08));
 
 function setBootOption(parameter: number, value: Buffer): Command {
-  return {
-    name: "Set System Boot Options",
-    netFn: NetFn.chassis,
-    command: 0x08,
+  return ipmiCommand("Set System Boot Options", NetFn.chassis, 0x08, {
     data: Buffer.concat([Buffer.of(parameter), value]),
     needs: "operator",
     effect: "set",
@@ -116,5 +109,5 @@ function setBootOption(parameter: number, value: Buffer): Command {
       129: { class: "busy", reason: "another console is setting the boot options" },
       130: { class: "unsupported", reason: `parameter ${parameter} is read-only` },
     },
-  };
+  });
 }

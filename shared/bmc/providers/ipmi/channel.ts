@@ -3,7 +3,6 @@ import type { SpanAttributes } from "../../../tracing/tracer.ts";
 import type { Command } from "./command.ts";
 import { COMPLETED, completionError } from "./completion-code.ts";
 
-/** What a BMC said to one command. */
 export interface Answer {
   readonly command: Command;
   readonly completionCode: number;

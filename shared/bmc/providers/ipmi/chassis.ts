@@ -1,17 +1,10 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { PowerState } from "../../../contract/vocabulary.ts";
 import type { PowerCommand } from "../../operations/power.ts";
-import { type Command, NetFn } from "./command.ts";
+import { type Command, ipmiCommand, NetFn } from "./command.ts";
 
 /** Get Chassis Status (IPMI 2.0 section 28.2). */
-export const GET_CHASSIS_STATUS: Command = {
-  name: "Get Chassis Status",
-  netFn: NetFn.chassis,
-  command: 0x01,
-  data: new Uint8Array(),
-  needs: "user",
-  effect: "read",
-};
+export const GET_CHASSIS_STATUS = ipmiCommand("Get Chassis Status", NetFn.chassis, 0x01);
 
 /** Power out of a Get Chassis Status answer: bit 0; the other bits are faults and policies. */
 export function parseChassisStatus(data: Buffer): PowerState {
@@ -19,7 +12,6 @@ export function parseChassisStatus(data: Buffer): PowerState {
   return (data.readUInt8(0) & 0x01) === 0 ? "off" : "on";
 }
 
-/** What Chassis Control can be asked for. */
 export type ChassisAction = PowerCommand | "nmi";
 
 /** Its actions (section 28.3), with their names in the specification. */
@@ -36,14 +28,11 @@ const ACTIONS: Readonly<Record<ChassisAction, { code: number; title: string }>> 
 const NOT_IDEMPOTENT: ReadonlySet<ChassisAction> = new Set(["cycle", "reset", "nmi"]);
 
 export function chassisControl(action: ChassisAction): Command {
-  return {
-    name: describeChassisControl(action),
-    netFn: NetFn.chassis,
-    command: 0x02,
+  return ipmiCommand(describeChassisControl(action), NetFn.chassis, 0x02, {
     data: Uint8Array.of(ACTIONS[action].code),
     needs: "operator",
     effect: NOT_IDEMPOTENT.has(action) ? "once" : "set",
-  };
+  });
 }
 
 /** Such as `Chassis Control: power down (0x00)`. */

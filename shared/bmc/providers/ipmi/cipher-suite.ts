@@ -81,7 +81,6 @@ export function suite3Remedy(provider: "ipmi" | "ipmitool"): string {
   );
 }
 
-/** HMAC of the parts in order, with the suite's hash. */
 export function hmac(suite: CipherSuite, key: Uint8Array, ...parts: readonly Uint8Array[]): Buffer {
   const mac = createHmac(suite.hash, key);
   for (const part of parts) mac.update(part);

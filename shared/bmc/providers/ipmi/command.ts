@@ -29,26 +29,32 @@ export interface Refusal {
   readonly reason: string;
 }
 
+/** A command that reads, without data, for every user; `rest` says what is different. */
+export function ipmiCommand(
+  name: string,
+  netFn: number,
+  command: number,
+  rest: Partial<Omit<Command, "name" | "netFn" | "command">> = {},
+): Command {
+  return { name, netFn, command, data: new Uint8Array(), needs: "user", effect: "read", ...rest };
+}
+
 /** Set Session Privilege Level (IPMI 2.0 section 22.18). */
 export function setSessionPrivilege(privilege: Privilege): Command {
-  return {
-    name: "Set Session Privilege Level",
-    netFn: NetFn.app,
-    command: 0x3b,
+  return ipmiCommand("Set Session Privilege Level", NetFn.app, 0x3b, {
     data: Uint8Array.of(PRIVILEGE_LEVELS[privilege]),
-    needs: "user",
     effect: "set",
     refusals: {
       128: { class: "auth", reason: `the user has no ${privilege} level` },
       129: { class: "auth", reason: `${privilege} exceeds what the user or the channel is allowed` },
       130: { class: "auth", reason: `user-level authentication does not allow ${privilege}` },
     },
-  };
+  });
 }
 
 /** Close Session (section 22.19). */
 export function closeSession(bmcId: number): Command {
   const data = Buffer.alloc(4);
   data.writeUInt32LE(bmcId);
-  return { name: "Close Session", netFn: NetFn.app, command: 0x3c, data, needs: "user", effect: "set" };
+  return ipmiCommand("Close Session", NetFn.app, 0x3c, { data, effect: "set" });
 }

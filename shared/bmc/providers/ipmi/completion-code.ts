@@ -34,7 +34,6 @@ const REFUSALS: Readonly<Record<number, Refusal>> = {
   214: { class: "unsupported", reason: "the function is disabled on this BMC" },
 };
 
-/** The error behind a completion code other than success. */
 export function completionError(command: Command, code: number): BmcError {
   const { class: errorClass, reason } = refusalOf(command, code);
   const hex = code.toString(16).toUpperCase().padStart(2, "0");

@@ -20,16 +20,16 @@ import {
  */
 export function describeRecord(record: SelRecord): SelEntry {
   const { id, time } = record;
-  const told: DescribedEvent =
+  const described: DescribedEvent =
     record.kind === "system" ? describeEvent(record) : { text: describeOem(record) };
   const early = time.kind === "since-start" ? ` (${time.seconds} s after the BMC started)` : "";
   return {
     id: String(id),
     ...defined({
       at: time.kind === "since-epoch" ? new Date(time.ms).toISOString() : undefined,
-      severity: told.severity,
+      severity: described.severity,
     }),
-    message: `${told.text}${early}`,
+    message: `${described.text}${early}`,
   };
 }
 

@@ -1,17 +1,10 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
-import { type Command, NetFn } from "./command.ts";
+import { ipmiCommand, NetFn } from "./command.ts";
+import vendors from "./vendors.json" with { type: "json" };
 
 /** Get Device ID (IPMI 2.0 section 20.1). */
-export const GET_DEVICE_ID: Command = {
-  name: "Get Device ID",
-  netFn: NetFn.app,
-  command: 0x01,
-  data: new Uint8Array(),
-  needs: "user",
-  effect: "read",
-};
+export const GET_DEVICE_ID = ipmiCommand("Get Device ID", NetFn.app, 0x01);
 
-/** Who a management controller says it is. */
 export interface DeviceId {
   /** Such as `2.10`; the second part is two BCD digits. */
   readonly firmware: string;
@@ -41,32 +34,42 @@ export function parseManufacturer(data: Buffer): number | undefined {
 }
 
 /** IANA enterprise numbers that BMCs in the field report. */
-const VENDORS: Readonly<Record<number, string>> = {
-  2: "IBM",
-  11: "HPE",
-  42: "Sun",
-  343: "Intel",
-  674: "Dell",
-  2011: "Huawei",
-  5771: "Cisco",
-  6653: "Tyan",
-  7154: "IPMI Forum",
-  7244: "Quanta",
-  10368: "Fujitsu",
-  10876: "Supermicro",
-  15370: "Gigabyte",
-  19046: "Lenovo",
-  20301: "IBM",
-  25506: "H3C",
-  37945: "Inspur",
-  45065: "Wiwynn",
-  47196: "HPE",
-  47488: "Supermicro",
-  49622: "ASRock Rack",
-  52538: "Ampere",
-};
+const VENDORS: Readonly<Record<string, string>> = vendors;
 
 /** For people; a manufacturer that is not known here by its number. */
 export function vendorOf(manufacturer: number): string {
   return VENDORS[manufacturer] ?? `enterprise ${manufacturer}`;
+}
+
+/** Get System GUID (IPMI 2.0 section 22.14): what SMBIOS calls the system's UUID. */
+export const GET_SYSTEM_GUID = ipmiCommand("Get System GUID", NetFn.app, 0x37);
+
+const GUID_BYTES = 16;
+
+/** How the sixteen bytes may lie, the most common way first. */
+const LAYOUTS: readonly ((bytes: Buffer) => Buffer)[] = [
+  // SMBIOS 3.x section 7.2.1: the first three fields little-endian. Most BMCs copy it from there.
+  (bytes) => Buffer.from([3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15].map((at) => bytes[at] ?? 0)),
+  // IPMI 2.0 table 20-10: all of it, the last byte first.
+  (bytes) => Buffer.from(bytes).reverse(),
+  // RFC 4122, as it is written.
+  (bytes) => Buffer.from(bytes),
+];
+
+/**
+ * The UUID in its usual spelling; undefined when there is none. The layout is the first under which version
+ * and variant are ones that exist; where none fits, SMBIOS's.
+ */
+export function parseGuid(data: Buffer): string | undefined {
+  const bytes = data.subarray(0, GUID_BYTES);
+  if (bytes.length < GUID_BYTES) return undefined;
+  if (bytes.every((byte) => byte === 0) || bytes.every((byte) => byte === 0xff)) return undefined;
+  const readings = LAYOUTS.map((layout) => layout(bytes));
+  const uuid = readings.find(isRfc4122) ?? readings[0];
+  return uuid?.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}
+
+function isRfc4122(uuid: Buffer): boolean {
+  const version = uuid.readUInt8(6) >> 4;
+  return version >= 1 && version <= 5 && (uuid.readUInt8(8) & 0xc0) === 0x80;
 }

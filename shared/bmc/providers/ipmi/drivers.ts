@@ -1,15 +1,14 @@
+import * as z from "zod/mini";
 import type { Clock } from "../../../clock.ts";
 import type { SessionPrivilege } from "../../operations/access.ts";
 import type { Drivers } from "../../operations/table.ts";
 import { IpmiBoot } from "./boot-driver.ts";
 import type { CommandChannel } from "./channel.ts";
-import type { IpmiHint } from "./hint.ts";
 import { IpmiInventory } from "./inventory-driver.ts";
-import { IpmiManager } from "./manager-driver.ts";
-import { IpmiNmi } from "./nmi-driver.ts";
-import { IpmiPower } from "./power-driver.ts";
+import { ipmiManager } from "./manager-driver.ts";
+import { ipmiNmi, ipmiPower } from "./power-driver.ts";
 import { IpmiSel } from "./sel-driver.ts";
-import { IpmiSol } from "./sol-driver.ts";
+import { ipmiSol } from "./sol-driver.ts";
 import { IpmiUsers } from "./user-driver.ts";
 
 /** What IPMI has beyond power and boot. It has no command for media, time servers or screenshots. */
@@ -33,13 +32,26 @@ export function ipmiDrivers(
   { clock, hint, privilege }: IpmiDriverContext,
 ): IpmiDrivers {
   return {
-    power: new IpmiPower(channel),
+    power: ipmiPower(channel),
     boot: new IpmiBoot(channel, hint.manufacturer),
     users: new IpmiUsers(channel, privilege),
-    manager: new IpmiManager(channel),
+    manager: ipmiManager(channel),
     sel: new IpmiSel(channel, clock),
-    sol: new IpmiSol(channel),
-    nmi: new IpmiNmi(channel),
+    sol: ipmiSol(channel),
+    nmi: ipmiNmi(channel),
     inventory: new IpmiInventory(channel),
   };
+}
+
+const IpmiHint = z.object({
+  cipherSuite: z.optional(z.union([z.literal(3), z.literal(17)])),
+  /** IANA enterprise number. */
+  manufacturer: z.optional(z.int()),
+});
+export type IpmiHint = z.infer<typeof IpmiHint>;
+
+/** Anything that is no hint reads as an empty one. */
+export function parseHint(hint: unknown): IpmiHint {
+  const parsed = IpmiHint.safeParse(hint);
+  return parsed.success ? parsed.data : {};
 }

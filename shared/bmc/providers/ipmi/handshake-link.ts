@@ -44,7 +44,6 @@ export class HandshakeLink {
     this.#startedMs = clock.monotonicMs();
   }
 
-  /** Round trips so far. */
   get flights(): number {
     return this.#flights;
   }

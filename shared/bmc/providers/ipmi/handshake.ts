@@ -159,7 +159,6 @@ class Authentication {
     return undefined;
   }
 
-  /** The payload of RAKP4. */
   async #rakp3(exchange: RakpExchange, kuid: Buffer): Promise<Buffer> {
     const tag = this.#link.nextTag();
     const message = buildRakp3(this.#opened.suite, kuid, exchange, tag);

@@ -9,17 +9,20 @@ import {
   REQUEST_TOO_LONG,
   WRONG_LENGTH,
 } from "./completion-code.ts";
-import { GET_DEVICE_ID, parseDeviceId } from "./device-id.ts";
-import { type FruAreaInfo, GET_FRU_AREA_INFO, parseFruAreaInfo, parseFruData, readFruData } from "./fru.ts";
+import { GET_DEVICE_ID, GET_SYSTEM_GUID, parseDeviceId, parseGuid } from "./device-id.ts";
 import {
   FRU_HEADER_BYTES,
+  type FruAreaInfo,
   type FruNames,
   fruAreaBytes,
+  GET_FRU_AREA_INFO,
   parseBoardArea,
+  parseFruAreaInfo,
+  parseFruData,
   parseFruHeader,
   parseProductArea,
-} from "./fru-area.ts";
-import { GET_SYSTEM_GUID, parseGuid } from "./guid.ts";
+  readFruData,
+} from "./fru.ts";
 
 const LARGEST_READ_BYTES = 64;
 const SMALLEST_READ_BYTES = 8;

@@ -95,7 +95,7 @@ export class LastingSession implements CommandChannel {
     }
   }
 
-  /** Waits for silence. Undefined when there is no other session to be had, which need not be the end of this one. */
+  /** Waits for silence. Undefined if no other session can be opened, which need not be the end of this one. */
   async #renewal(
     commands: readonly Command[],
     endMs: number,

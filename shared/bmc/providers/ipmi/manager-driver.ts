@@ -1,32 +1,33 @@
 import { defined } from "../../../defined.ts";
-import type { BmcInfo, BmcResetKind, ManagerDriver } from "../../operations/manager.ts";
+import type { BmcResetKind, ManagerDriver } from "../../operations/manager.ts";
 import { type CommandChannel, dataOf, request } from "./channel.ts";
+import { type Command, ipmiCommand, NetFn } from "./command.ts";
 import { COMPLETED } from "./completion-code.ts";
-import { GET_DEVICE_ID, parseDeviceId, vendorOf } from "./device-id.ts";
-import { GET_SYSTEM_GUID, parseGuid } from "./guid.ts";
-import { resetBmc } from "./manager.ts";
+import { GET_DEVICE_ID, GET_SYSTEM_GUID, parseDeviceId, parseGuid, vendorOf } from "./device-id.ts";
 import { GET_SEL_TIME, parseSelTime } from "./sel-commands.ts";
-import { selTime } from "./sel-time.ts";
+import { selTime } from "./sel-record.ts";
+
+/** Cold Reset and Warm Reset (IPMI 2.0 sections 20.2 and 20.3). */
+function resetBmc(kind: BmcResetKind): Command {
+  return ipmiCommand(
+    kind === "cold" ? "Cold Reset" : "Warm Reset",
+    NetFn.app,
+    kind === "cold" ? 0x02 : 0x03,
+    { needs: "administrator", effect: "once" },
+  );
+}
 
 /** The BMC itself. Its clock is the one of its event log, the only one that IPMI has. */
-export class IpmiManager implements ManagerDriver {
-  readonly #channel: CommandChannel;
+export const ipmiManager = (channel: CommandChannel): ManagerDriver => ({
+  // Neither can be asked about without being carried out.
+  plan: async (kind) => resetBmc(kind).name,
 
-  constructor(channel: CommandChannel) {
-    this.#channel = channel;
-  }
+  async reset(kind, signal) {
+    await request(channel, resetBmc(kind), signal);
+  },
 
-  /** Neither can be asked about without being carried out. */
-  async plan(kind: BmcResetKind): Promise<string> {
-    return resetBmc(kind).name;
-  }
-
-  async reset(kind: BmcResetKind, signal: AbortSignal): Promise<void> {
-    await request(this.#channel, resetBmc(kind), signal);
-  }
-
-  async info(signal: AbortSignal): Promise<BmcInfo> {
-    const [device, guid] = await this.#channel.run([GET_DEVICE_ID, GET_SYSTEM_GUID], signal);
+  async info(signal) {
+    const [device, guid] = await channel.run([GET_DEVICE_ID, GET_SYSTEM_GUID], signal);
     const id = device && parseDeviceId(dataOf(device));
     // Optional (IPMI 2.0 table G-1), so that a refusal only means that there is none.
     const uuid = guid?.completionCode === COMPLETED ? parseGuid(guid.data) : undefined;
@@ -39,10 +40,10 @@ export class IpmiManager implements ManagerDriver {
       }),
       ...defined({ uuid }),
     };
-  }
+  },
 
-  async clockMs(signal: AbortSignal): Promise<number | undefined> {
-    const time = selTime(parseSelTime(await request(this.#channel, GET_SEL_TIME, signal)));
+  async clockMs(signal) {
+    const time = selTime(parseSelTime(await request(channel, GET_SEL_TIME, signal)));
     return time.kind === "since-epoch" ? time.ms : undefined;
-  }
-}
+  },
+});

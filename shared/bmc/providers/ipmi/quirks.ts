@@ -1,4 +1,4 @@
-import { padKey } from "./kg.ts";
+import { padKey } from "./credentials.ts";
 
 /** How a BMC may have stored the password that both sides compute with. */
 export interface PasswordForm {

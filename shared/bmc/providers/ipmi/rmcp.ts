@@ -32,7 +32,6 @@ export interface RmcpPacket {
   readonly trailer: Buffer;
 }
 
-/** The packet without its trailer. */
 export function buildRmcp(packet: Omit<RmcpPacket, "trailer">): Buffer {
   const header = Buffer.alloc(HEADER_BYTES);
   RMCP_HEADER.copy(header);

@@ -15,7 +15,6 @@ export interface Route {
   answer(response: LanResponse, command: Command, sequence: number): Answer | "forwarded" | undefined;
 }
 
-/** To the BMC. */
 export const DIRECT: Route = {
   wrap: (command) => command,
   answer: (response, command, sequence) =>
@@ -46,7 +45,6 @@ export function bridged(bridge: IpmiBridge): Route {
   };
 }
 
-/** The route to the controller that a connection is about. */
 export function routeTo(bridge: IpmiBridge | undefined): Route {
   return bridge === undefined || bridge.address === BMC_ADDRESS ? DIRECT : bridged(bridge);
 }

@@ -1,5 +1,5 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
-import { type Command, NetFn } from "./command.ts";
+import { type Command, ipmiCommand, NetFn } from "./command.ts";
 
 /** The IDs that stand for the oldest record in a request, and for "no further record" in an answer. */
 export const FIRST_RECORD = 0x0000;
@@ -10,16 +10,12 @@ const WHOLE_RECORD = 0xff;
 /** Reads of whole records need no reservation (IPMI 2.0 section 31.5). */
 export const NO_RESERVATION = 0x0000;
 
-/** Get SEL Info (section 31.2). */
-export const GET_SEL_INFO: Command = {
-  name: "Get SEL Info",
-  netFn: NetFn.storage,
-  command: 0x40,
-  data: new Uint8Array(),
-  needs: "user",
-  effect: "read",
-  refusals: { 129: { class: "busy", reason: "the event log is being erased" } },
+const ERASING: NonNullable<Command["refusals"]> = {
+  129: { class: "busy", reason: "the event log is being erased" },
 };
+
+/** Get SEL Info (section 31.2). */
+export const GET_SEL_INFO = ipmiCommand("Get SEL Info", NetFn.storage, 0x40, { refusals: ERASING });
 
 /** How many records the log holds, out of a Get SEL Info answer. */
 export function parseSelEntryCount(data: Buffer): number {
@@ -28,22 +24,13 @@ export function parseSelEntryCount(data: Buffer): number {
 }
 
 /** Reserve SEL (section 31.4). A second one only makes the first reservation void. */
-export const RESERVE_SEL: Command = {
-  name: "Reserve SEL",
-  netFn: NetFn.storage,
-  command: 0x42,
-  data: new Uint8Array(),
-  needs: "user",
-  effect: "read",
-  refusals: { 129: { class: "busy", reason: "the event log is being erased" } },
-};
+export const RESERVE_SEL = ipmiCommand("Reserve SEL", NetFn.storage, 0x42, { refusals: ERASING });
 
 export function parseReservation(data: Buffer): number {
   if (data.length < 2) throw new BmcError("protocol", "Reserve SEL: the answer is shorter than 2 bytes");
   return data.readUInt16LE(0);
 }
 
-/** Which part of which record. */
 export interface RecordPart {
   readonly reservation: number;
   readonly id: number;
@@ -59,15 +46,10 @@ export function getSelEntry({ reservation, id, offset, bytes = WHOLE_RECORD }: R
   data.writeUInt16LE(id, 2);
   data[4] = offset;
   data[5] = bytes;
-  return {
-    name: "Get SEL Entry",
-    netFn: NetFn.storage,
-    command: 0x43,
+  return ipmiCommand("Get SEL Entry", NetFn.storage, 0x43, {
     data,
-    needs: "user",
-    effect: "read",
-    refusals: { 129: { class: "busy", reason: "the event log is being erased" } },
-  };
+    refusals: ERASING,
+  });
 }
 
 export interface SelEntryPart {
@@ -88,31 +70,20 @@ const ERASE_STATUS = 0x00;
 export function clearSel(reservation: number, step: "erase" | "status"): Command {
   const data = Buffer.from([0, 0, 0x43, 0x4c, 0x52, step === "erase" ? ERASE : ERASE_STATUS]);
   data.writeUInt16LE(reservation, 0);
-  return {
-    name: step === "erase" ? "Clear SEL" : "Clear SEL (status)",
-    netFn: NetFn.storage,
-    command: 0x47,
+  return ipmiCommand(step === "erase" ? "Clear SEL" : "Clear SEL (status)", NetFn.storage, 0x47, {
     data,
     needs: "operator",
     effect: step === "erase" ? "set" : "read",
-  };
+  });
 }
 
-/** Whether the erasure is complete. */
 export function parseErasure(data: Buffer): boolean {
   if (data.length < 1) throw new BmcError("protocol", "Clear SEL: the answer is empty");
   return (data.readUInt8(0) & 0x0f) === 0x01;
 }
 
 /** Get SEL Time (section 31.10). */
-export const GET_SEL_TIME: Command = {
-  name: "Get SEL Time",
-  netFn: NetFn.storage,
-  command: 0x48,
-  data: new Uint8Array(),
-  needs: "user",
-  effect: "read",
-};
+export const GET_SEL_TIME = ipmiCommand("Get SEL Time", NetFn.storage, 0x48);
 
 /** Seconds as they stand on the wire. */
 export function parseSelTime(data: Buffer): number {

@@ -1,37 +1,62 @@
+import { BmcError } from "../../../contract/bmc-error.ts";
 import type { SolDriver } from "../../operations/sol.ts";
 import { type CommandChannel, dataOf, exchange } from "./channel.ts";
+import { type Command, ipmiCommand, NetFn } from "./command.ts";
 import { COMPLETED, completionError } from "./completion-code.ts";
-import { ALREADY_DEACTIVATED, deactivateSol, GET_SOL_STATUS, parseActiveInstances } from "./sol.ts";
+
+/** Payload type of serial over LAN (IPMI 2.0 table 13-16). */
+const SOL = 0x01;
+
+/** Completion code of Deactivate Payload for an instance that is not active. */
+const ALREADY_DEACTIVATED = 0x80;
+
+/** Get Payload Activation Status (section 24.4). */
+const GET_SOL_STATUS = ipmiCommand("Get Payload Activation Status", NetFn.app, 0x4a, {
+  data: Uint8Array.of(SOL),
+});
+
+/** The instances in use, 1 to 16, out of its answer. */
+export function parseActiveInstances(data: Buffer): number[] {
+  if (data.length < 3) {
+    throw new BmcError("protocol", "Get Payload Activation Status: the answer is shorter than 3 bytes");
+  }
+  const active = data.readUInt16LE(1);
+  return Array.from({ length: 16 }, (_, bit) => bit + 1).filter((instance) => active & (1 << (instance - 1)));
+}
+
+/** Deactivate Payload (section 24.2), for serial over LAN. `instance`: 1 to 16. */
+function deactivateSol(instance: number): Command {
+  return ipmiCommand("Deactivate Payload", NetFn.app, 0x49, {
+    data: Uint8Array.of(SOL, instance, 0, 0, 0, 0),
+    needs: "operator",
+    effect: "set",
+    refusals: { 129: { class: "unsupported", reason: "serial over LAN is disabled on this BMC" } },
+  });
+}
 
 /** The instance that a BMC has which cannot say which ones are in use. */
 const ONLY_INSTANCE = 1;
 
 /** Serial over LAN as a payload of RMCP+ (IPMI 2.0 section 24). */
-export class IpmiSol implements SolDriver {
-  readonly #channel: CommandChannel;
-
-  constructor(channel: CommandChannel) {
-    this.#channel = channel;
-  }
-
+export const ipmiSol = (channel: CommandChannel): SolDriver => ({
   /** A BMC may have the payload and not the command that asks for its state. */
-  async offered(signal: AbortSignal): Promise<true | undefined> {
-    const { completionCode } = await exchange(this.#channel, GET_SOL_STATUS, signal);
+  async offered(signal) {
+    const { completionCode } = await exchange(channel, GET_SOL_STATUS, signal);
     return completionCode === COMPLETED || undefined;
-  }
+  },
 
-  async active(signal: AbortSignal): Promise<readonly number[] | undefined> {
-    const { command, completionCode, data } = await exchange(this.#channel, GET_SOL_STATUS, signal);
+  async active(signal) {
+    const { command, completionCode, data } = await exchange(channel, GET_SOL_STATUS, signal);
     if (completionCode === COMPLETED) return parseActiveInstances(data);
     const error = completionError(command, completionCode);
     if (error.class === "busy") throw error;
     return undefined;
-  }
+  },
 
-  async deactivate(signal: AbortSignal, instances?: readonly number[]): Promise<void> {
+  async deactivate(signal, instances) {
     for (const instance of instances ?? (await this.active(signal)) ?? [ONLY_INSTANCE]) {
-      const answer = await exchange(this.#channel, deactivateSol(instance), signal);
+      const answer = await exchange(channel, deactivateSol(instance), signal);
       if (answer.completionCode !== ALREADY_DEACTIVATED) dataOf(answer);
     }
-  }
-}
+  },
+});

@@ -68,7 +68,6 @@ export class UdpTransport {
     sent.finally(() => this.#sending.delete(sent));
   }
 
-  /** Returns what ends the subscription. */
   subscribe(receiver: DatagramReceiver): () => void {
     this.#receivers.add(receiver);
     return () => this.#receivers.delete(receiver);

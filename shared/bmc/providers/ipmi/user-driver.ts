@@ -1,21 +1,22 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Secret } from "../../../secret.ts";
 import type { SessionPrivilege } from "../../operations/access.ts";
-import { halfDone } from "../../operations/half-done.ts";
 import type { BmcUser, NewUser, PasswordTrial, UserChange, UserDriver } from "../../operations/user-port.ts";
+import { halfDone } from "../../operations/user-port.ts";
 import { type CommandChannel, dataOf, exchange, request } from "./channel.ts";
 import type { Command } from "./command.ts";
 import { COMPLETED, NODE_BUSY, tooLittlePrivilege } from "./completion-code.ts";
 import { usernameBytes } from "./credentials.ts";
-import { readUserTable, type UserSlot } from "./user-table.ts";
 import {
   enableUser,
   PASSWORD_DIFFERS,
   PASSWORD_OF_OTHER_SIZE,
+  readUserTable,
   setUserAccess,
   setUserName,
   setUserPassword,
   testUserPassword,
+  type UserSlot,
 } from "./users.ts";
 
 /** User ID 1 is the one without a name (IPMI 2.0 section 6.9.1), which many BMCs keep to themselves. */

@@ -1,8 +1,9 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Secret } from "../../../secret.ts";
 import type { BmcUser, UserRole } from "../../operations/user-port.ts";
-import { type Command, NetFn, type Refusal } from "./command.ts";
-import { INVALID_FIELD, REQUEST_TOO_LONG, WRONG_LENGTH } from "./completion-code.ts";
+import { type CommandChannel, dataOf } from "./channel.ts";
+import { type Command, ipmiCommand, NetFn, type Refusal } from "./command.ts";
+import { COMPLETED, INVALID_FIELD, NOT_PRESENT, REQUEST_TOO_LONG, WRONG_LENGTH } from "./completion-code.ts";
 import { passwordBytes, USERNAME_BYTES, usernameBytes } from "./credentials.ts";
 import { PRIVILEGE_LEVELS } from "./open-session.ts";
 
@@ -29,15 +30,11 @@ export interface UserAccess {
 }
 
 /** Get User Access (section 22.27), for the channel in use. */
-export function getUserAccess(id: number): Command {
-  return {
-    name: "Get User Access",
-    netFn: NetFn.app,
-    command: 0x44,
+function getUserAccess(id: number): Command {
+  return ipmiCommand("Get User Access", NetFn.app, 0x44, {
     data: Uint8Array.of(PRESENT_CHANNEL, id & ID_MASK),
     needs: "operator",
-    effect: "read",
-  };
+  });
 }
 
 export function parseUserAccess(data: Buffer): UserAccess {
@@ -61,10 +58,7 @@ function roleOf(level: number): BmcUser["role"] {
 /** Set User Access (section 22.26), for the channel in use. Without a role there is no access. */
 export function setUserAccess(id: number, role: UserRole | "none"): Command {
   const messaging = role === "none" ? 0 : 0x10;
-  return {
-    name: "Set User Access",
-    netFn: NetFn.app,
-    command: 0x43,
+  return ipmiCommand("Set User Access", NetFn.app, 0x43, {
     data: Uint8Array.of(
       0x80 | messaging | PRESENT_CHANNEL,
       id & ID_MASK,
@@ -72,19 +66,15 @@ export function setUserAccess(id: number, role: UserRole | "none"): Command {
     ),
     needs: "administrator",
     effect: "set",
-  };
+  });
 }
 
 /** Get User Name (section 22.29). */
-export function getUserName(id: number): Command {
-  return {
-    name: "Get User Name",
-    netFn: NetFn.app,
-    command: 0x46,
+function getUserName(id: number): Command {
+  return ipmiCommand("Get User Name", NetFn.app, 0x46, {
     data: Uint8Array.of(id & ID_MASK),
     needs: "operator",
-    effect: "read",
-  };
+  });
 }
 
 /** The name up to its first NUL; empty for a slot without one. */
@@ -99,14 +89,7 @@ export function setUserName(id: number, name: string): Command {
   const data = Buffer.alloc(1 + USERNAME_BYTES);
   data[0] = id & ID_MASK;
   data.set(usernameBytes(name), 1);
-  return {
-    name: "Set User Name",
-    netFn: NetFn.app,
-    command: 0x45,
-    data,
-    needs: "administrator",
-    effect: "set",
-  };
+  return ipmiCommand("Set User Name", NetFn.app, 0x45, { data, needs: "administrator", effect: "set" });
 }
 
 const DISABLE_USER = 0x00;
@@ -131,10 +114,7 @@ const TOO_LONG: Refusal = { class: "unsupported", reason: "this BMC takes passwo
  */
 export function setUserPassword(id: number, password: Secret): Command {
   const { isLong, data } = passwordData(id, SET_PASSWORD, password);
-  return {
-    name: "Set User Password",
-    netFn: NetFn.app,
-    command: 0x47,
+  return ipmiCommand("Set User Password", NetFn.app, 0x47, {
     data,
     needs: "administrator",
     effect: "set",
@@ -147,21 +127,17 @@ export function setUserPassword(id: number, password: Secret): Command {
           [INVALID_FIELD]: TOO_LONG,
         }
       : {},
-  };
+  });
 }
 
 /** Set User Password's comparison with what the BMC has, in the size it was set in unless `size` says more. */
 export function testUserPassword(id: number, password: Secret, size?: "20 bytes"): Command {
   const { data } = passwordData(id, TEST_PASSWORD, password, size);
-  return {
-    name: "Set User Password (test password)",
-    netFn: NetFn.app,
-    command: 0x47,
+  return ipmiCommand("Set User Password (test password)", NetFn.app, 0x47, {
     data,
     needs: "administrator",
-    effect: "read",
     secret: true,
-  };
+  });
 }
 
 function passwordData(id: number, operation: number, password: Secret, size?: "20 bytes") {
@@ -177,12 +153,42 @@ function passwordData(id: number, operation: number, password: Secret, size?: "2
 
 /** Set User Password's operations that need none. */
 export function enableUser(id: number, enabled: boolean): Command {
-  return {
-    name: enabled ? "Set User Password (enable user)" : "Set User Password (disable user)",
-    netFn: NetFn.app,
-    command: 0x47,
-    data: Uint8Array.of(id & ID_MASK, enabled ? ENABLE_USER : DISABLE_USER),
-    needs: "administrator",
-    effect: "set",
-  };
+  return ipmiCommand(
+    enabled ? "Set User Password (enable user)" : "Set User Password (disable user)",
+    NetFn.app,
+    0x47,
+    {
+      data: Uint8Array.of(id & ID_MASK, enabled ? ENABLE_USER : DISABLE_USER),
+      needs: "administrator",
+      effect: "set",
+    },
+  );
+}
+
+export interface UserSlot {
+  readonly id: number;
+  /** Empty when the slot is free, or its user has no name. */
+  readonly name: string;
+  readonly access: UserAccess;
+}
+
+/** IPMI 2.0 section 22.26: user IDs have six bits, and begin with 1. */
+const FIRST_ID = 1;
+/** What BMCs answer to the name of a slot that has none. */
+const NO_NAME = new Set([INVALID_FIELD, NOT_PRESENT]);
+
+/** Every slot, in order. One round trip each: rights and name travel together. */
+export async function readUserTable(channel: CommandChannel, signal: AbortSignal): Promise<UserSlot[]> {
+  const table: UserSlot[] = [];
+  for (let id = FIRST_ID, slots = FIRST_ID; id <= slots; id += 1) {
+    const [access, name] = await channel.run([getUserAccess(id), getUserName(id)], signal);
+    if (!access || !name) continue;
+    // BMCs announce more slots than their channel has users.
+    if (id > FIRST_ID && access.completionCode !== COMPLETED && NO_NAME.has(access.completionCode)) continue;
+    const rights = parseUserAccess(dataOf(access));
+    if (id === FIRST_ID) slots = rights.slots;
+    const text = NO_NAME.has(name.completionCode) ? "" : parseUserName(dataOf(name));
+    table.push({ id, name: text, access: rights });
+  }
+  return table;
 }

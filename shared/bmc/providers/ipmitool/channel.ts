@@ -7,8 +7,7 @@ import { type CipherSuiteId, suite3Remedy } from "../ipmi/cipher-suite.ts";
 import type { Command } from "../ipmi/command.ts";
 import { COMPLETED } from "../ipmi/completion-code.ts";
 import { ipmitoolInvocation } from "./argv.ts";
-import { failureOf, refusesSuite } from "./failure.ts";
-import { hasFailed, parseRawOutput, parseRefusal } from "./output.ts";
+import { failureOf, hasFailed, parseRawOutput, parseRefusal, refusesSuite } from "./failure.ts";
 import { runIpmitool } from "./run-ipmitool.ts";
 import type { IpmitoolSecrets } from "./secrets.ts";
 

@@ -5,10 +5,15 @@ import { defineProvider, type ProviderContext, type SessionWith } from "../../op
 import { dataOf, exchange } from "../ipmi/channel.ts";
 import { GET_CHASSIS_STATUS } from "../ipmi/chassis.ts";
 import { isDowngrade, suitePlan } from "../ipmi/cipher-suite.ts";
-import { IPMI_CAPABILITIES, type IpmiCapability, ipmiDrivers } from "../ipmi/drivers.ts";
-import { type IpmiHint, parseHint } from "../ipmi/hint.ts";
+import {
+  IPMI_CAPABILITIES,
+  type IpmiCapability,
+  type IpmiHint,
+  ipmiDrivers,
+  parseHint,
+} from "../ipmi/drivers.ts";
 import { IpmitoolChannel } from "./channel.ts";
-import { ChannelWithFreshAnswer } from "./fresh-answer.ts";
+import { withFreshAnswer } from "./fresh-answer.ts";
 import { probe } from "./probe.ts";
 import { ipmitoolSecrets } from "./secrets.ts";
 
@@ -37,7 +42,7 @@ async function open(
   if (isDowngrade(options, channel.suite))
     log.warn({ host, provider: "ipmitool" }, "IPMI cipher suite downgraded to 3 as allowSuite3 allows");
   const { privilege } = options;
-  const fresh = new ChannelWithFreshAnswer(channel, status, clock);
+  const fresh = withFreshAnswer(channel, status, clock);
   const drivers = ipmiDrivers(fresh, { clock, hint, privilege });
   return {
     provider: "ipmitool",

@@ -1,5 +1,8 @@
 import * as z from "zod/mini";
-import { lenient, Path } from "./service/schema.ts";
+import { defined } from "../../../defined.ts";
+import type { ManagedSystem } from "./resources/system.ts";
+import { lenient, Path, type System } from "./service/schema.ts";
+import type { Resource } from "./service/service.ts";
 
 const Texts = z.array(z.string());
 
@@ -48,4 +51,61 @@ export type Hint = z.infer<typeof Hint>;
 export function parseHint(value: unknown): Hint | undefined {
   const parsed = Hint.safeParse(value);
   return parsed.success ? parsed.data : undefined;
+}
+
+/** The system as a hint remembers it. What the hint does not say is absent, and read when it is needed. */
+export function rememberedSystem(hint: Hint): Resource<System> {
+  const { boot, reset, settings } = hint;
+  const ownReset = reset && isBelow(reset.target, hint.system) ? reset : undefined;
+  const value: System = {
+    "@odata.id": hint.system,
+    Manufacturer: hint.manufacturer,
+    Model: hint.model,
+    Oem: Object.fromEntries(hint.oem.map((key) => [key, {}])),
+    ...(boot && {
+      Boot: {
+        BootSourceOverrideMode: boot.mode,
+        "BootSourceOverrideTarget@Redfish.AllowableValues": boot.targets,
+        "BootSourceOverrideEnabled@Redfish.AllowableValues": boot.enabled,
+        "BootSourceOverrideMode@Redfish.AllowableValues": boot.modes,
+      },
+    }),
+    ...(ownReset && {
+      Actions: {
+        "#ComputerSystem.Reset": {
+          target: ownReset.target,
+          "ResetType@Redfish.AllowableValues": ownReset.values,
+        },
+      },
+    }),
+    ...(settings && { "@Redfish.Settings": { SettingsObject: { "@odata.id": settings.path } } }),
+  };
+  return { path: hint.system, value, etag: undefined };
+}
+
+/** What a hint says about a system must be about that one: a reset of another would be a wrong action. */
+function isBelow(path: string, system: string): boolean {
+  return path.startsWith(`${system.replace(/\/$/, "")}/`) && !path.includes("..") && !path.includes("%2e");
+}
+
+/** What of the system is worth keeping for the next call. */
+export function systemHint(selector: string | undefined, system: ManagedSystem) {
+  const { manufacturer, model, oem } = system.identity;
+  const boot = system.last.value.Boot;
+  return {
+    system: system.path,
+    ...defined({ selector }),
+    manufacturer,
+    model,
+    oem: [...oem],
+    learned: [...system.learned],
+    ...(boot && {
+      boot: defined({
+        targets: boot["BootSourceOverrideTarget@Redfish.AllowableValues"],
+        enabled: boot["BootSourceOverrideEnabled@Redfish.AllowableValues"],
+        modes: boot["BootSourceOverrideMode@Redfish.AllowableValues"],
+        mode: boot.BootSourceOverrideMode,
+      }),
+    }),
+  };
 }

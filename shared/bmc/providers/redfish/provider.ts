@@ -1,19 +1,18 @@
 import type { Clock } from "../../../clock.ts";
 import type { Connection } from "../../../contract/connection.ts";
+import { defined } from "../../../defined.ts";
 import { TimeoutReached, withTimeout } from "../../../timeout.ts";
 import { defineProvider, type ProviderContext, type SessionWith } from "../../operations/provider.ts";
 import { RedfishBoot } from "./drivers/boot.ts";
 import { RedfishInventory } from "./drivers/inventory.ts";
-import { RedfishManager } from "./drivers/manager.ts";
+import { redfishManager } from "./drivers/manager.ts";
 import { RedfishMedia } from "./drivers/media.ts";
-import { RedfishNmi } from "./drivers/nmi.ts";
-import { RedfishNtp } from "./drivers/ntp.ts";
-import { RedfishPower } from "./drivers/power.ts";
-import { RedfishScreenshot } from "./drivers/screenshot.ts";
+import { redfishNtp } from "./drivers/ntp.ts";
+import { redfishNmi, redfishPower } from "./drivers/power.ts";
+import { redfishScreenshot } from "./drivers/screenshot.ts";
 import { RedfishSel } from "./drivers/sel.ts";
 import { RedfishUsers } from "./drivers/users.ts";
-import { type Hint, parseHint } from "./hint.ts";
-import { rememberedSystem } from "./remembered-system.ts";
+import { type Hint, parseHint, rememberedSystem, systemHint } from "./hint.ts";
 import { findSystem } from "./resources/discovery.ts";
 import { ManagedManager } from "./resources/managed-manager.ts";
 import { Members } from "./resources/members.ts";
@@ -25,7 +24,6 @@ import type { Account } from "./service/basic-authorization.ts";
 import { HttpClient } from "./service/http-client.ts";
 import { PasswordTrials } from "./service/password-trials.ts";
 import { Service } from "./service/service.ts";
-import { present, systemHint } from "./system-hint.ts";
 
 const DEFAULT_PORTS = { https: 443, http: 80 } as const;
 const CLOSE_MS = 5_000;
@@ -56,7 +54,7 @@ async function open(
     requestTimeoutMs: connection.requestTimeoutMs,
     identityEncoding: hint?.identityEncoding ?? true,
     keepAlive: hint?.keepAlive ?? true,
-    ...present({ onReached: context.onReached, tracer: context.tracer }),
+    ...defined({ onReached: context.onReached, tracer: context.tracer }),
   });
   const release = releaseOnce(http);
   try {
@@ -83,21 +81,21 @@ async function open(
     const sel = new RedfishSel(resources, hint?.sel);
     return {
       provider: redfish.name,
-      power: new RedfishPower(system, reset),
+      power: redfishPower(system, reset),
       boot,
       media,
       users,
-      manager: new RedfishManager(resources),
-      ntp: new RedfishNtp(resources, writer),
+      manager: redfishManager(resources),
+      ntp: redfishNtp(resources),
       sel,
-      nmi: new RedfishNmi(reset),
-      screenshot: new RedfishScreenshot(resources),
+      nmi: redfishNmi(reset),
+      screenshot: redfishScreenshot(resources),
       inventory: new RedfishInventory(resources),
       certificateExpiresMs: () => http.certificateExpiresMs,
       roundTrips: () => http.roundTrips,
       hint: () => ({
         ...systemHint(options.system, system),
-        ...present({
+        ...defined({
           reset: reset.hint,
           settings: boot.settings,
           auth: authentication.learned,

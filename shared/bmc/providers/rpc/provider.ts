@@ -1,13 +1,12 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Connection } from "../../../contract/connection.ts";
 import { untraced } from "../../../tracing/tracer.ts";
+import { serviceEndpoint } from "../../http/endpoint.ts";
 import { HttpConnection } from "../../http/http-connection.ts";
-import { serviceEndpoint } from "../../http/service-endpoint.ts";
+import { openHttpSession } from "../../http/http-session.ts";
 import { defineProvider, type ProviderContext, type SessionWith } from "../../operations/provider.ts";
-import { RpcBoot } from "./boot-driver.ts";
-import { RpcConsumer } from "./consumer.ts";
-import { RpcMedia } from "./media-driver.ts";
-import { RpcPower } from "./power-driver.ts";
+import { rpcConsumer } from "./consumer.ts";
+import { rpcBoot, rpcMedia, rpcPower } from "./drivers.ts";
 
 const MAX_BODY_BYTES = 512 * 1_024;
 
@@ -23,21 +22,15 @@ async function open(
   if (!options) throw new BmcError("usage", "rpc.url is missing");
   const endpoint = serviceEndpoint(new URL(options.url), connection);
   const http = new HttpConnection({ ...endpoint, requestTimeoutMs, maxBodyBytes: MAX_BODY_BYTES, tracer });
-  const consumer = new RpcConsumer(http, options, host, clock);
-  try {
+  const consumer = rpcConsumer(http, options, host, clock);
+  return openHttpSession(http, async () => {
     await consumer.ping(signal);
-  } catch (thrown) {
-    await http.close();
-    throw thrown;
-  }
-  return {
-    provider: "rpc",
-    power: new RpcPower(consumer),
-    boot: new RpcBoot(consumer),
-    media: new RpcMedia(consumer),
-    certificateExpiresMs: () => http.certificateExpiresMs,
-    roundTrips: () => http.roundTrips,
-    hint: () => ({}),
-    close: () => http.close(),
-  };
+    return {
+      provider: "rpc",
+      power: rpcPower(consumer),
+      boot: rpcBoot(consumer),
+      media: rpcMedia(consumer),
+      hint: () => ({}),
+    };
+  });
 }

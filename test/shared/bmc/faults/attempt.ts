@@ -17,7 +17,7 @@ export async function attempt<T>(run: (signal: AbortSignal) => Promise<T>): Prom
     if (!(error instanceof BmcError)) throw error;
     ended = { error };
   }
-  expect(signal.aborted, "the operation went on past its deadline").toBe(false);
+  expect(signal.aborted, "the operation continued past its deadline").toBe(false);
   return ended;
 }
 

@@ -104,7 +104,7 @@ describe.concurrent("a wire on which others put packets too", () => {
   });
 
   test("is not misled within a session by the answer to another session's question", async () => {
-    // Whoever recorded the answers of the first session, in which the machine was on, plays them to the second.
+    // An attacker who recorded the answers of the first session, with the machine on, plays them to the second.
     const recorded: Buffer[] = [];
     let replaying = false;
     await using lab = await ipmiFaultLab({
@@ -168,7 +168,7 @@ describe.concurrent("a BMC that goes away in mid-operation", () => {
     expect(lab.done()).toEqual(["off"]);
   });
 
-  test("and comes back without its sessions: is found again, and the command is not repeated", async () => {
+  test("and returns without its sessions: is found again, and the command is not repeated", async () => {
     await using lab = await ipmiFaultLab(lively);
     const after = await lab.restarted();
     lab.machine.once("command", () => {

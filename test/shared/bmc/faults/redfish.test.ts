@@ -52,7 +52,7 @@ describe.concurrent("when the answer to a write is lost", () => {
     expect(lab.sent("POST")).toBe(1);
   });
 
-  test.each(LOST)("a cycle is not repeated, the machine's state tells: %o", async (fault, carriedOut) => {
+  test.each(LOST)("a cycle is not repeated, the machine's state decides: %o", async (fault, carriedOut) => {
     // Off for long enough that a poll after the lost answer still sees it.
     await using lab = await impatientLab({ machine: { power: "on", cycleOffMs: 1_000 } });
     lab.proxy.fail({ ...fault, method: "POST" });
@@ -116,7 +116,7 @@ describe.concurrent("when the answer to a read is lost", () => {
     expect(lab.sent("GET")).toBe(1);
   });
 
-  test("for good in mid-operation, it ends with the class of the loss and the command is not repeated", async () => {
+  test("permanently in mid-operation, it ends with the class of the loss and the command is not repeated", async () => {
     await using lab = await impatientLab({ machine: { power: "on" } });
     lab.machine.once("command", () => lab.proxy.cut());
 
@@ -360,7 +360,7 @@ describe.concurrent("a BMC that accepts and does something else", () => {
     expect(lab.done()).toEqual(["off"]);
   });
 
-  test("with power that comes back by itself: timeout, never reported as off", async () => {
+  test("with power that returns by itself: timeout, never reported as off", async () => {
     await using lab = await redfishFaultLab({ machine: { power: "on" } });
     lab.machine.on("power", (power) => {
       if (power === "off") queueMicrotask(() => lab.machine.do("on"));

@@ -9,7 +9,7 @@ const issued = createCertificate({ commonName: "BMC", altNames: ["127.0.0.1"], i
 const selfSigned = createCertificate({ commonName: "BMC", altNames: ["127.0.0.1"] });
 const impostors = createCertificate({ commonName: "BMC", altNames: ["127.0.0.1"] });
 
-/** Somebody with another certificate who keeps every byte that he can decrypt. */
+/** An attacker with another certificate who keeps every byte that he can decrypt. */
 async function impostor() {
   const received: Buffer[] = [];
   let connections = 0;
@@ -79,7 +79,7 @@ describe.concurrent("TLS", () => {
     expect(other.text()).toBe("");
   });
 
-  test("with somebody else who takes over in mid-operation sends him nothing: tls", async () => {
+  test("with an attacker who takes over in mid-operation sends him nothing: tls", async () => {
     await using lab = await redfishFaultLab({
       machine: { power: "on" },
       bmc: { tls: selfSigned },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { statusError } from "../../../../shared/bmc/http/status-error.ts";
-import { checkReturnValue } from "../../../../shared/bmc/providers/amt/return-value.ts";
+import { checkReturnValue } from "../../../../shared/bmc/providers/amt/fault.ts";
 import { parseXml } from "../../../../shared/bmc/providers/amt/xml.ts";
 import { setSessionPrivilege } from "../../../../shared/bmc/providers/ipmi/command.ts";
 import { completionError } from "../../../../shared/bmc/providers/ipmi/completion-code.ts";
@@ -61,7 +61,7 @@ describe("an error of class auth", () => {
     expect(error).toMatchObject({ class: "auth", refused: "right" });
   });
 
-  it("keeps what it was about when it is told on, and is about the login in doubt", () => {
+  it("keeps what it was about when it is passed on, and is about the login in doubt", () => {
     const right = new BmcError("auth", "m", { refused: "right" });
 
     expect(new BmcError("auth", "redfish: m", { cause: right }).refused).toBe("right");

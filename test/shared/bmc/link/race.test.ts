@@ -90,7 +90,7 @@ test("a failure starts the next one at once", async () => {
 
 test("an attempt that failed and is repeated starts the next one at once", async () => {
   const { record, answersAfter, openFirst } = field();
-  const stumbling: Candidate<string> = {
+  const failing: Candidate<string> = {
     name: "redfish",
     open: async (signal, { failing }) => {
       failing(new BmcError("unreachable", "refused"));
@@ -100,10 +100,7 @@ test("an attempt that failed and is repeated starts the next one at once", async
     },
   };
 
-  const won = await openFirst(
-    [stumbling, reachedAndAnswers("ipmi", 20), answersAfter("ipmitool", 0)],
-    30_000,
-  );
+  const won = await openFirst([failing, reachedAndAnswers("ipmi", 20), answersAfter("ipmitool", 0)], 30_000);
 
   expect(won).toBe("ipmi");
   expect(record).toEqual([]);
@@ -156,7 +153,7 @@ test("a final failure ends the search also where another one has opened and wait
   expect(record).toEqual(["ipmi discarded"]);
 });
 
-test("what opens after another has won is discarded before the race is over", async () => {
+test("what opens after another has won is discarded before the race ends", async () => {
   const { record, deafFor, answersAfter, openFirst } = field();
 
   await openFirst([deafFor("redfish", 60), answersAfter("ipmi", 1)], 1);
@@ -236,7 +233,7 @@ test("one that is reached late still goes before the one that opened in the mean
   expect(record).toEqual(["ipmi discarded"]);
 });
 
-test("one whose head start is over loses to the one that has opened", async () => {
+test("one whose head start has expired loses to the one that has opened", async () => {
   const { answersAfter, openFirst } = field();
 
   const won = await openFirst([reachedAndAnswers("redfish", 60_000), answersAfter("ipmi", 1)], 100);

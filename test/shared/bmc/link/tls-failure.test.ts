@@ -75,7 +75,7 @@ describe("a TLS failure of the preferred provider", () => {
     expect(ipmi.log).not.toContain("Get Chassis Status");
   });
 
-  it("ends the race where the port answers and speaks no TLS, which somebody in the middle can do as well", async () => {
+  it("ends the race where the port answers and speaks no TLS, which an attacker in the middle can do as well", async () => {
     const { ipmi, connection } = await twoWays();
     const plain = await startRedfishBmc({ tls: "http" });
     onTestFinished(() => plain.close());
@@ -97,7 +97,7 @@ describe("a TLS failure of the preferred provider", () => {
     expect(error.class).toBe("tls");
   });
 
-  it("ends the race for a client with a hint of before the certificate changed", async () => {
+  it("ends the race for a client whose hint is older than the certificate", async () => {
     const { redfish, ipmi, connection } = await twoWays();
     const known = clientOf(connection({ fingerprint: redfish.fingerprint }));
     await known.readPower(signal);

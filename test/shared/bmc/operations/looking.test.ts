@@ -22,7 +22,7 @@ async function ipmiLab(options: Parameters<typeof startBmc>[0], overrides: Recor
 }
 
 describe("opening", () => {
-  it("proves the credentials and tells what the provider can do, with no request beyond the login", async () => {
+  it("proves the credentials and reports what the provider can do, with no request beyond the login", async () => {
     await using lab = await redfishLab();
 
     const session = await lab.client.open(signal);
@@ -34,7 +34,7 @@ describe("opening", () => {
     expect(lab.bmc.log).toEqual(["GET /redfish/v1/Systems", "GET /redfish/v1/Systems/1"]);
   });
 
-  it("tells the level that an IPMI session asks for", async () => {
+  it("reports the level that an IPMI session asks for", async () => {
     await using lab = await ipmiLab({}, { ipmi: { privilege: "administrator" } });
 
     const session = await lab.client.open(signal);
@@ -68,7 +68,7 @@ describe("what a BMC offers", () => {
     expect(error.class).toBe("unsupported");
   });
 
-  it("is told of screenshots without taking one", async () => {
+  it("reports screenshots without taking one", async () => {
     await using dell = await redfishLab({}, { profile: "dell-idrac9" });
     await using other = await redfishLab();
 
@@ -78,7 +78,7 @@ describe("what a BMC offers", () => {
     expect(dell.bmc.log.filter((line) => !line.startsWith("GET "))).toEqual([]);
   });
 
-  it("is told of serial over LAN without ending a session of it", async () => {
+  it("reports serial over LAN without ending a session of it", async () => {
     await using lab = await ipmiLab({ sol: [1] });
 
     expect(await lab.client.readOffer("sol", signal)).toBe("offered");

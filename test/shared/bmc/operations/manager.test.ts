@@ -38,7 +38,7 @@ function bmcThat(looks: readonly [Look, ...Look[]], reset: BmcError | "accepts" 
 }
 
 describe("a reset of the BMC", () => {
-  test("is over when the BMC was silent and answers, not while it still does", async () => {
+  test("ends when the BMC was silent and answers, not while it still does", async () => {
     const bmc = bmcThat(["answers", "answers", silence, silence, "answers"]);
 
     const report = await resetManager(bmc, "cold", 300_000);
@@ -58,7 +58,7 @@ describe("a reset of the BMC", () => {
     expect(report.summary).toBe("BMC reset (warm), answers again after 3.0 s");
   });
 
-  test("whose answer is lost is done when the BMC goes away and comes back", async () => {
+  test("whose answer is lost is done when the BMC goes away and returns", async () => {
     const bmc = bmcThat(["answers", silence, "answers"], lost);
 
     expect((await resetManager(bmc, "cold", 300_000)).summary).toMatch(/^BMC reset \(cold\), answers again/);
@@ -107,7 +107,7 @@ describe("a reset of the BMC", () => {
     },
   );
 
-  test("after which nothing comes back ends when the time is over, with the last reason", async () => {
+  test("without an answer afterwards fails when its time has expired, with the last reason", async () => {
     const bmc = bmcThat([silence]);
 
     await expect(resetManager(bmc, "cold", 30_000)).rejects.toMatchObject({
@@ -118,7 +118,7 @@ describe("a reset of the BMC", () => {
   });
 
   test.each(["auth", "tls", "usage"] as const)(
-    "ends at once with what waiting does not mend: %s",
+    "ends at once with what waiting does not fix: %s",
     async (errorClass) => {
       const bmc = bmcThat([silence, new BmcError(errorClass, "no")]);
 
@@ -143,7 +143,7 @@ test("a BMC that hangs on the way does not outlast the time for its answer", asy
   });
 });
 
-test("what a reset would send is told with what the BMC is", async () => {
+test("what a reset would send is reported with what the BMC is", async () => {
   await using lab = await redfishLab();
 
   const plan = await lab.client.planManagerReset("cold", signal);

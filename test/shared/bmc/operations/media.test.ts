@@ -77,7 +77,7 @@ test("an image whose insertion got lost once is in at the second attempt", async
   expect(lab.drive).toMatchObject({ inserted: true, image: ISO });
 });
 
-test("an image that the BMC does not let go is a verify error that names it", async () => {
+test("an image that the BMC does not eject is a verify error that names it", async () => {
   await using lab = await driveWith(OTHER_ISO);
   lab.bmc.fail({ kind: "forget", method: "POST", path: EJECT_OR_INSERT, times: 100 });
 

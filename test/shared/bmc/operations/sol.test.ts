@@ -25,7 +25,7 @@ describe("deactivating SOL", () => {
     expect(bmc.ended).toEqual([[1, 3]]);
   });
 
-  test("is done although somebody has opened another instance since", async () => {
+  test("is done although another console has opened an instance since", async () => {
     expect(await deactivateSol(bmcWith([1], [2]))).toMatchObject({ changed: true });
   });
 
@@ -37,7 +37,7 @@ describe("deactivating SOL", () => {
     expect(await planSolDeactivation(bmc)).toEqual({ before: [], steps: [] });
   });
 
-  test("is done blindly where the BMC cannot say, which the summary tells", async () => {
+  test("is done blindly where the BMC cannot say, which the summary states", async () => {
     const bmc = bmcWith(undefined);
 
     expect((await deactivateSol(bmc)).summary).toContain("cannot say whether a session was active");

@@ -69,7 +69,7 @@ test.each(["on", "off"] as const)("a machine that is %s all along is there alrea
   expect(report).toEqual({ before: state, after: state, changed: false, summary: `already ${state}` });
 });
 
-test("a machine that was there at first and came back is not said to have been there already", async () => {
+test("a machine that left the state and returned is not reported as already there", async () => {
   const report = await waitForPower(machineThatReads("off", "on", "off", "off"), "off", 60_000);
 
   expect(report).toMatchObject({ before: "off", after: "off" });
@@ -84,7 +84,7 @@ test("silence on the way is not the end", async () => {
   expect(report.after).toBe("off");
 });
 
-test("silence to the end is told as what it is", async () => {
+test("silence to the end is reported as what it is", async () => {
   const waiting = waitForPower(machineThatReads("on", silence), "off", 60_000);
 
   await expect(waiting).rejects.toBe(silence);

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { systemClock } from "../../../../shared/clock.ts";
-import type { FinishedSpan } from "../../../../shared/tracing/finished-span.ts";
 import { otlpJson } from "../../../../shared/tracing/otlp-json.ts";
 import { parseTraceParent } from "../../../../shared/tracing/trace-parent.ts";
+import type { FinishedSpan } from "../../../../shared/tracing/tracer.ts";
 import type { Outcome } from "../../../../worker/action/action.ts";
 import { type ActionEvent, type SeenAction, seenAction } from "../../../../worker/action/observer.ts";
 import { ActionTraces } from "../../../../worker/observe/tracing/action-traces.ts";

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { defined } from "../../../../defined.ts";
 import type { Hardware } from "../../../operations/inventory.ts";
 import { Links, lenient } from "../service/schema.ts";
 
@@ -12,7 +13,6 @@ const Text = lenient(z.string());
 const Count = lenient(z.number().check(z.nonnegative()));
 const Status = lenient(z.object({ State: Text }));
 
-/** What every part of a machine has. */
 const named = { Id: Text, Name: Text, Status };
 
 /** Processor (DSP0268). */
@@ -69,9 +69,11 @@ export function processor(path: string, value: z.infer<typeof ProcessorResource>
   if (value.ProcessorType !== undefined && value.ProcessorType !== "CPU") return undefined;
   return {
     name: text(value.Socket) ?? nameOf(path, value),
-    ...has("model", text(value.Model)),
-    ...has("cores", value.TotalCores),
-    ...has("threads", value.TotalThreads),
+    ...defined({
+      model: text(value.Model),
+      cores: value.TotalCores,
+      threads: value.TotalThreads,
+    }),
   };
 }
 
@@ -82,9 +84,11 @@ export function dimm(path: string, value: z.infer<typeof MemoryResource>): Dimm 
   if (known === undefined) return undefined;
   return {
     name: text(value.DeviceLocator) ?? nameOf(path, value),
-    ...has("bytes", value.CapacityMiB === undefined ? undefined : value.CapacityMiB * 1_048_576),
-    ...has("kind", text(value.MemoryDeviceType)),
-    ...has("serial", text(value.SerialNumber)),
+    ...defined({
+      bytes: value.CapacityMiB === undefined ? undefined : value.CapacityMiB * 1_048_576,
+      kind: text(value.MemoryDeviceType),
+      serial: text(value.SerialNumber),
+    }),
   };
 }
 
@@ -93,18 +97,22 @@ export function disk(path: string, value: z.infer<typeof DriveResource>): Disk |
   const kind = [text(value.Protocol), text(value.MediaType)].filter(Boolean).join(" ");
   return {
     name: nameOf(path, value),
-    ...has("model", text(value.Model)),
-    ...has("serial", text(value.SerialNumber)),
-    ...has("bytes", value.CapacityBytes),
-    ...has("kind", kind || undefined),
+    ...defined({
+      model: text(value.Model),
+      serial: text(value.SerialNumber),
+      bytes: value.CapacityBytes,
+      kind: kind || undefined,
+    }),
   };
 }
 
 export function simpleDisks(path: string, value: z.infer<typeof SimpleStorageResource>): Disk[] {
   return value.Devices.filter((device) => !isAbsent(device)).map((device) => ({
     name: nameOf(path, device),
-    ...has("model", text(device.Model)),
-    ...has("bytes", device.CapacityBytes),
+    ...defined({
+      model: text(device.Model),
+      bytes: device.CapacityBytes,
+    }),
   }));
 }
 
@@ -113,9 +121,11 @@ export function nic(path: string, value: z.infer<typeof NicResource>): Nic | und
   const mac = text(value.PermanentMACAddress) ?? text(value.MACAddress);
   return {
     name: text(value.Id) ?? nameOf(path, value),
-    ...has("mac", mac?.toLowerCase()),
-    ...has("speedMbps", value.SpeedMbps),
-    ...has("up", value.LinkStatus === undefined ? undefined : value.LinkStatus === "LinkUp"),
+    ...defined({
+      mac: mac?.toLowerCase(),
+      speedMbps: value.SpeedMbps,
+      up: value.LinkStatus === undefined ? undefined : value.LinkStatus === "LinkUp",
+    }),
   };
 }
 
@@ -146,9 +156,4 @@ function nameOf(
 /** BMCs fill fields that they know nothing for with blanks. */
 export function text(value: string | undefined): string | undefined {
   return value?.trim() || undefined;
-}
-
-/** A property where there is a value for it. */
-export function has<K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } {
-  return value === undefined ? {} : ({ [key]: value } as { readonly [P in K]?: V });
 }

@@ -1,10 +1,9 @@
 import type * as z from "zod/mini";
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import { defined } from "../../../../defined.ts";
-import type { Logger } from "../../../../logger.ts";
 import type { Hardware, InventoryDriver } from "../../../operations/inventory.ts";
-import type { Members, ReadLimits } from "../resources/members.ts";
-import type { ManagedSystem } from "../resources/system.ts";
+import type { ReadLimits } from "../resources/members.ts";
+import type { Resources } from "../resources/resources.ts";
 import type { Link, System } from "../service/schema.ts";
 import {
   DriveResource,
@@ -20,6 +19,7 @@ import {
   SimpleStorageResource,
   StorageResource,
   simpleDisks,
+  text,
 } from "./inventory-parts.ts";
 
 const FIRMWARE = "/redfish/v1/UpdateService/FirmwareInventory";
@@ -27,17 +27,11 @@ const FIRMWARE = "/redfish/v1/UpdateService/FirmwareInventory";
 const MOST_REQUESTS = 600;
 const MOST_MEMBERS = 256;
 
-export interface InventoryOptions {
-  readonly system: ManagedSystem;
-  readonly members: Members;
-  readonly log: Logger;
-}
-
 /** What is built into the machine. A collection that is missing or cannot be read leaves its part empty. */
 export class RedfishInventory implements InventoryDriver {
-  readonly #options: InventoryOptions;
+  readonly #options: Resources;
 
-  constructor(options: InventoryOptions) {
+  constructor(options: Resources) {
     this.#options = options;
   }
 
@@ -121,10 +115,10 @@ export class RedfishInventory implements InventoryDriver {
 function systemOf(system: System): Hardware["system"] {
   const { Manufacturer, Model, SerialNumber, UUID, BiosVersion } = system;
   return defined({
-    vendor: Manufacturer?.trim() || undefined,
-    model: Model?.trim() || undefined,
-    serial: SerialNumber?.trim() || undefined,
+    vendor: text(Manufacturer),
+    model: text(Model),
+    serial: text(SerialNumber),
     uuid: UUID || undefined,
-    biosVersion: BiosVersion?.trim() || undefined,
+    biosVersion: text(BiosVersion),
   });
 }

@@ -1,12 +1,11 @@
 import { BmcError } from "../../../../contract/bmc-error.ts";
-import type { Logger } from "../../../../logger.ts";
+import { defined } from "../../../../defined.ts";
 import type { BmcInfo, BmcResetKind, ManagerDriver } from "../../../operations/manager.ts";
-import type { ManagedManager, Manager } from "../resources/managed-manager.ts";
-import type { Members } from "../resources/members.ts";
-import { listedResetTypes, noResetType } from "../resources/reset-types.ts";
-import type { ManagedSystem } from "../resources/system.ts";
-import type { Writer } from "../resources/writer.ts";
-import { has, text } from "./inventory-parts.ts";
+import type { Manager } from "../resources/managed-manager.ts";
+import type { Resources } from "../resources/resources.ts";
+import { listedResetTypes, noResetType } from "../resources/system-reset.ts";
+import { describeWrite } from "../resources/writer.ts";
+import { text } from "./inventory-parts.ts";
 
 /** Reset types (DSP0268, Resource.ResetType), best first: a BMC that knows one way to restart restarts that way. */
 const RESET_TYPES: Readonly<Record<BmcResetKind, readonly string[]>> = {
@@ -14,44 +13,8 @@ const RESET_TYPES: Readonly<Record<BmcResetKind, readonly string[]>> = {
   cold: ["ForceRestart", "GracefulRestart"],
 };
 
-export interface RedfishManagerOptions {
-  readonly system: ManagedSystem;
-  readonly manager: ManagedManager;
-  readonly members: Members;
-  readonly writer: Writer;
-  readonly log: Logger;
-}
-
-export class RedfishManager implements ManagerDriver {
-  readonly #options: RedfishManagerOptions;
-
-  constructor(options: RedfishManagerOptions) {
-    this.#options = options;
-  }
-
-  async plan(kind: BmcResetKind, signal: AbortSignal): Promise<string> {
-    const { path, body } = await this.#request(kind, signal);
-    return `POST ${path} ${JSON.stringify(body)}`;
-  }
-
-  async reset(kind: BmcResetKind, signal: AbortSignal): Promise<void> {
-    const { system, writer, log } = this.#options;
-    const typed = await this.#request(kind, signal);
-    const request = { ...typed, body: {} };
-    if (system.behaviour.managerReset === "typed") {
-      const answer = await writer.attempt(typed, signal);
-      if (answer.status < 300) return;
-      const refused = system.service.refusal(answer, typed);
-      // Only 400 says that the body is what the BMC does not like.
-      if (answer.status !== 400 || refused.class === "busy" || refused.class === "auth") throw refused;
-      log.debug({ reason: refused.message }, "BMC reset with a type refused, retrying without it");
-    }
-    await writer.write(request, signal);
-    system.learn("empty-manager-reset");
-  }
-
-  async #request(kind: BmcResetKind, signal: AbortSignal) {
-    const { system, manager } = this.#options;
+export function redfishManager({ system, manager, members, writer, log }: Resources): ManagerDriver {
+  async function resetRequest(kind: BmcResetKind, signal: AbortSignal) {
     const { value, path: tagPath } = await manager.seen(signal);
     const action = value.Actions?.["#Manager.Reset"];
     const path = system.service.localPath(action?.target);
@@ -64,24 +27,44 @@ export class RedfishManager implements ManagerDriver {
     return { ...request, body: { ResetType } };
   }
 
-  async info(signal: AbortSignal): Promise<BmcInfo> {
-    const { system, manager, members } = this.#options;
-    const { value } = await manager.seen(signal);
-    const { value: root } = await members.root(signal);
-    return {
-      ...has("vendor", text(root.Vendor) ?? text(value.Manufacturer) ?? text(system.identity.manufacturer)),
-      ...has("model", text(value.Model)),
-      ...has("firmware", text(value.FirmwareVersion)),
-      ...has("protocolVersion", text(root.RedfishVersion)),
-      ...has("serial", text(value.SerialNumber)),
-      ...has("uuid", text(value.UUID) ?? text(root.UUID)),
-    };
-  }
+  return {
+    async plan(kind: BmcResetKind, signal: AbortSignal): Promise<string> {
+      return describeWrite(await resetRequest(kind, signal));
+    },
 
-  async clockMs(signal: AbortSignal): Promise<number | undefined> {
-    const { value } = await this.#options.manager.read(signal);
-    return clockMs(value);
-  }
+    async reset(kind: BmcResetKind, signal: AbortSignal): Promise<void> {
+      const typed = await resetRequest(kind, signal);
+      const request = { ...typed, body: {} };
+      if (system.behaviour.managerReset === "typed") {
+        const answer = await writer.attempt(typed, signal);
+        if (answer.status < 300) return;
+        const refused = system.service.refusal(answer, typed);
+        // Only 400 says that the body is what the BMC does not like.
+        if (answer.status !== 400 || refused.class === "busy" || refused.class === "auth") throw refused;
+        log.debug({ reason: refused.message }, "BMC reset with a type refused, retrying without it");
+      }
+      await writer.write(request, signal);
+      system.learn("empty-manager-reset");
+    },
+
+    async info(signal: AbortSignal): Promise<BmcInfo> {
+      const { value } = await manager.seen(signal);
+      const { value: root } = await members.root(signal);
+      return defined({
+        vendor: text(root.Vendor) ?? text(value.Manufacturer) ?? text(system.identity.manufacturer),
+        model: text(value.Model),
+        firmware: text(value.FirmwareVersion),
+        protocolVersion: text(root.RedfishVersion),
+        serial: text(value.SerialNumber),
+        uuid: text(value.UUID) ?? text(root.UUID),
+      });
+    },
+
+    async clockMs(signal: AbortSignal): Promise<number | undefined> {
+      const { value } = await manager.read(signal);
+      return clockMs(value);
+    },
+  };
 }
 
 /** DSP0268, Manager: `DateTime` carries its offset, which older BMCs put beside it only. */

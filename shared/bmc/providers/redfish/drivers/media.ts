@@ -1,12 +1,9 @@
 import { BmcError } from "../../../../contract/bmc-error.ts";
-import type { Logger } from "../../../../logger.ts";
 import type { MediaDriver, MediaImage, MediaState } from "../../../operations/media.ts";
 import type { ManagedManager } from "../resources/managed-manager.ts";
-import type { Members } from "../resources/members.ts";
-import type { ManagedSystem } from "../resources/system.ts";
-import type { WriteRequest, Writer } from "../resources/writer.ts";
-import { insertForms } from "./media-insert-forms.ts";
-import { mediaState, type Slot, takesDisc, VirtualMedia } from "./media-slot.ts";
+import type { Resources } from "../resources/resources.ts";
+import { describeWrite, type WriteRequest } from "../resources/writer.ts";
+import { insertForms, mediaState, type Slot, takesDisc, VirtualMedia } from "./media-slot.ts";
 
 const MOST_SLOTS = 16;
 
@@ -16,20 +13,12 @@ export interface MediaHint {
   readonly form?: number | undefined;
 }
 
-export interface MediaOptions {
-  readonly system: ManagedSystem;
-  readonly manager: ManagedManager;
-  readonly members: Members;
-  readonly writer: Writer;
-  readonly log: Logger;
-}
-
 /** The virtual drives of the system and of its manager; the one used last comes first. */
 export class RedfishMedia implements MediaDriver {
-  readonly #options: MediaOptions;
+  readonly #options: Resources;
   #hint: MediaHint | undefined;
 
-  constructor(options: MediaOptions, hint: MediaHint | undefined) {
+  constructor(options: Resources, hint: MediaHint | undefined) {
     this.#options = options;
     this.#hint = hint;
   }
@@ -45,8 +34,7 @@ export class RedfishMedia implements MediaDriver {
   async plan(image: MediaImage | undefined, signal: AbortSignal): Promise<string> {
     const slot = await this.#current(signal);
     const [insert] = image ? this.#insertRequests(slot, image) : [];
-    const { method, path, body } = insert ?? this.#ejectRequest(slot);
-    return `${method} ${path} ${JSON.stringify(body)}`;
+    return describeWrite(insert ?? this.#ejectRequest(slot));
   }
 
   async insert(image: MediaImage, signal: AbortSignal): Promise<void> {

@@ -1,38 +1,114 @@
+import * as z from "zod/mini";
 import { BmcError } from "../../../../contract/bmc-error.ts";
+import { defined } from "../../../../defined.ts";
 import type { NtpDriver, NtpRequest, NtpSettings } from "../../../operations/ntp.ts";
-import type { Writer } from "../resources/writer.ts";
-import { findDellNtp } from "./ntp-dell-attributes.ts";
-import { findStandardNtp } from "./ntp-network-protocol.ts";
-import type { NtpOptions, NtpPlace } from "./ntp-place.ts";
+import type { Resources } from "../resources/resources.ts";
+import { describeWrite, type WriteRequest } from "../resources/writer.ts";
+import { Link, lenient, Values } from "../service/schema.ts";
 
 /** NTP in the manager's network protocols, or in Dell's attributes where those have none. */
-export class RedfishNtp implements NtpDriver {
-  readonly #options: NtpOptions;
-  readonly #writer: Writer;
-
-  constructor(options: NtpOptions, writer: Writer) {
-    this.#options = options;
-    this.#writer = writer;
-  }
-
-  async read(signal: AbortSignal): Promise<NtpSettings> {
-    return (await this.#find(signal)).settings;
-  }
-
-  async plan(request: NtpRequest, signal: AbortSignal): Promise<string> {
-    const { method, path, body } = (await this.#find(signal)).request(request);
-    return `${method} ${path} ${JSON.stringify(body)}`;
-  }
-
-  async write(request: NtpRequest, signal: AbortSignal): Promise<void> {
-    const place = await this.#find(signal);
-    await this.#writer.write(place.request(request), signal);
-  }
-
-  async #find(signal: AbortSignal): Promise<NtpPlace> {
-    const place =
-      (await findStandardNtp(this.#options, signal)) ?? (await findDellNtp(this.#options, signal));
+export function redfishNtp(options: Resources): NtpDriver {
+  const find = async (signal: AbortSignal): Promise<NtpPlace> => {
+    const place = (await findStandardNtp(options, signal)) ?? (await findDellNtp(options, signal));
     if (!place) throw new BmcError("unsupported", "the BMC offers no NTP settings");
     return place;
+  };
+  return {
+    read: async (signal) => (await find(signal)).settings,
+    plan: async (request, signal) => describeWrite((await find(signal)).request(request)),
+    async write(request, signal) {
+      await options.writer.write((await find(signal)).request(request), signal);
+    },
+  };
+}
+
+/** One place where a BMC keeps its NTP settings, as it was just read. */
+interface NtpPlace {
+  readonly settings: NtpSettings;
+  /** What makes them so. Throws `unsupported` for more servers than the place takes. */
+  request(asked: NtpRequest): WriteRequest;
+}
+
+/** ManagerNetworkProtocol (DSP0268), as far as NTP needs it. */
+const NetworkProtocol = z.object({
+  "@odata.etag": lenient(z.string()),
+  "@Redfish.Settings": lenient(z.object({ SettingsObject: Link })),
+  NTP: lenient(z.object({ ProtocolEnabled: lenient(z.boolean()), NTPServers: lenient(Values) })),
+});
+
+/** The standard place; undefined where the manager has no NTP in its network protocols. */
+async function findStandardNtp(
+  { system, manager }: Resources,
+  signal: AbortSignal,
+): Promise<NtpPlace | undefined> {
+  const { service } = system;
+  // Nearly every service names it so, which saves reading the manager.
+  const guess = manager.path === undefined ? undefined : `${manager.path}/NetworkProtocol`;
+  let found = guess === undefined ? undefined : await service.find(guess, NetworkProtocol, signal);
+  if (!found) {
+    const link = (await manager.seen(signal)).value.NetworkProtocol?.["@odata.id"];
+    const path = service.localPath(link);
+    found =
+      path === undefined || path === guess ? undefined : await service.find(path, NetworkProtocol, signal);
   }
+  const ntp = found?.value.NTP;
+  if (!found || !ntp) return undefined;
+  const settingsPath = service.localPath(found.value["@Redfish.Settings"]?.SettingsObject["@odata.id"]);
+  const { path, etag } = found;
+  return {
+    settings: {
+      enabled: ntp.ProtocolEnabled ?? false,
+      // Some BMCs list a fixed number of servers, the unused ones empty.
+      servers: (ntp.NTPServers ?? []).map((server) => server.trim()).filter((server) => server !== ""),
+    },
+    request({ enabled, servers }) {
+      const body = { NTP: defined({ ProtocolEnabled: enabled, NTPServers: servers }) };
+      const own = settingsPath === undefined;
+      return { method: "PATCH", path: settingsPath ?? path, body, ...(own ? { etag } : {}) };
+    },
+  };
+}
+
+const SERVER_ATTRIBUTES = ["NTPConfigGroup.1.NTP1", "NTPConfigGroup.1.NTP2", "NTPConfigGroup.1.NTP3"];
+const ENABLE_ATTRIBUTE = "NTPConfigGroup.1.NTPEnable";
+
+const DellAttributes = z.object({
+  "@odata.etag": lenient(z.string()),
+  Attributes: z.record(z.string(), z.unknown()),
+});
+
+/** iDRAC's own attributes, for firmware without NTP in its network protocols; undefined on other makes. */
+async function findDellNtp(
+  { system, manager }: Resources,
+  signal: AbortSignal,
+): Promise<NtpPlace | undefined> {
+  const { service } = system;
+  const { value, path: managerPath } = await manager.seen(signal);
+  const dell = value.Links?.Oem?.Dell;
+  if (!dell && !/^dell\b/i.test(system.identity.manufacturer)) return undefined;
+  const link = dell?.DellAttributes.find((entry) =>
+    /iDRAC/i.test(entry["@odata.id"].split("/").at(-1) ?? ""),
+  );
+  const path = service.localPath(link?.["@odata.id"]) ?? `${managerPath}/Attributes`;
+  const found = await service.find(path, DellAttributes, signal);
+  const attributes = found?.value.Attributes;
+  if (!found || attributes?.[ENABLE_ATTRIBUTE] === undefined) return undefined;
+  return {
+    settings: {
+      enabled: attributes[ENABLE_ATTRIBUTE] === "Enabled",
+      servers: SERVER_ATTRIBUTES.map((name) => attributes[name])
+        .filter((server) => typeof server === "string")
+        .filter((server) => server !== ""),
+    },
+    request({ enabled, servers }) {
+      if (servers && servers.length > SERVER_ATTRIBUTES.length) {
+        throw new BmcError("unsupported", `the BMC takes ${SERVER_ATTRIBUTES.length} NTP servers at most`);
+      }
+      const named = servers ? SERVER_ATTRIBUTES.map((name, index) => [name, servers[index] ?? ""]) : [];
+      const body = {
+        Attributes: { [ENABLE_ATTRIBUTE]: enabled ? "Enabled" : "Disabled", ...Object.fromEntries(named) },
+      };
+      return { method: "PATCH", path: found.path, body, etag: found.etag };
+    },
+  };
 }

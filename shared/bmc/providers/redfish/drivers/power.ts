@@ -1,4 +1,5 @@
 import type { PowerState } from "../../../../contract/vocabulary.ts";
+import type { NmiDriver } from "../../../operations/nmi.ts";
 import type { PowerCommand, PowerDriver } from "../../../operations/power.ts";
 import type { ManagedSystem } from "../resources/system.ts";
 import type { SystemReset } from "../resources/system-reset.ts";
@@ -12,28 +13,11 @@ const RESET_TYPES: Readonly<Record<PowerCommand, readonly string[]>> = {
   reset: ["ForceRestart", "GracefulRestart"],
 };
 
-export class RedfishPower implements PowerDriver {
-  readonly #system: ManagedSystem;
-  readonly #reset: SystemReset;
-
-  constructor(system: ManagedSystem, reset: SystemReset) {
-    this.#system = system;
-    this.#reset = reset;
-  }
-
-  async read(signal: AbortSignal): Promise<PowerState> {
-    const { value } = await this.#system.read(signal);
-    return powerState(value.PowerState);
-  }
-
-  plan(command: PowerCommand, signal: AbortSignal): Promise<string> {
-    return this.#reset.plan(RESET_TYPES[command], command, signal);
-  }
-
-  send(command: PowerCommand, signal: AbortSignal): Promise<void> {
-    return this.#reset.send(RESET_TYPES[command], command, signal);
-  }
-}
+export const redfishPower = (system: ManagedSystem, reset: SystemReset): PowerDriver => ({
+  read: async (signal) => powerState((await system.read(signal)).value.PowerState),
+  plan: (command, signal) => reset.plan(RESET_TYPES[command], command, signal),
+  send: (command, signal) => reset.send(RESET_TYPES[command], command, signal),
+});
 
 /** Only the two settled states; `PoweringOn`, `PoweringOff`, `Paused` and anything else are neither. */
 function powerState(text: string | undefined): PowerState {
@@ -41,3 +25,12 @@ function powerState(text: string | undefined): PowerState {
   if (text === "Off") return "off";
   return "unknown";
 }
+
+/** A non-maskable interrupt is a reset type of its own (DSP0268, Resource.ResetType). */
+const NMI_TYPES = ["Nmi"];
+
+export const redfishNmi = (reset: SystemReset): NmiDriver => ({
+  offered: (signal) => reset.offered(NMI_TYPES, "nmi", signal),
+  plan: (signal) => reset.plan(NMI_TYPES, "nmi", signal),
+  send: (signal) => reset.send(NMI_TYPES, "nmi", signal),
+});

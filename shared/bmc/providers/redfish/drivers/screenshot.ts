@@ -1,9 +1,8 @@
 import * as z from "zod/mini";
 import { BmcError } from "../../../../contract/bmc-error.ts";
-import type { Screenshot, ScreenshotDriver } from "../../../operations/screenshot.ts";
-import type { ManagedManager } from "../resources/managed-manager.ts";
-import type { ManagedSystem } from "../resources/system.ts";
-import type { Writer } from "../resources/writer.ts";
+import type { ScreenshotDriver } from "../../../operations/screenshot.ts";
+import type { Resources } from "../resources/resources.ts";
+import { describeWrite } from "../resources/writer.ts";
 import { lenient } from "../service/schema.ts";
 
 /** A screen of 1920 x 1200 as PNG in Base64 stays below this. */
@@ -16,49 +15,32 @@ const DellLCService = z.object({
 });
 const Exported = z.object({ ServerScreenShotFile: z.string().check(z.minLength(1)) });
 
-export interface ScreenshotOptions {
-  readonly system: ManagedSystem;
-  readonly manager: ManagedManager;
-  readonly writer: Writer;
-}
-
 /** iDRAC9 and later (iDRAC9 Redfish API guide, DellLCService); Redfish itself has no screenshots. */
-export class RedfishScreenshot implements ScreenshotDriver {
-  readonly #options: ScreenshotOptions;
-
-  constructor(options: ScreenshotOptions) {
-    this.#options = options;
-  }
-
-  async offered(signal: AbortSignal): Promise<true> {
-    await this.#target(signal);
-    return true;
-  }
-
-  async plan(signal: AbortSignal): Promise<string> {
-    return `POST ${await this.#target(signal)} ${JSON.stringify(BODY)}`;
-  }
-
-  async take(signal: AbortSignal): Promise<Screenshot> {
-    const { writer } = this.#options;
-    const path = await this.#target(signal);
-    const answer = await writer.write({ method: "POST", path, body: BODY, maxBytes: MAX_BYTES }, signal);
-    const exported = Exported.safeParse(answer.body);
-    if (!exported.success) throw new BmcError("protocol", `POST ${path} answered without a screenshot`);
-    const bytes = Buffer.from(exported.data.ServerScreenShotFile, "base64");
-    return { mediaType: mediaTypeOf(bytes, path), bytes };
-  }
-
-  async #target(signal: AbortSignal): Promise<string> {
-    const { system, manager } = this.#options;
+export function redfishScreenshot({ system, manager, writer }: Resources): ScreenshotDriver {
+  const target = async (signal: AbortSignal): Promise<string> => {
     const { service } = system;
     const link = (await manager.seen(signal)).value.Links?.Oem?.Dell?.DellLCService?.["@odata.id"];
     const path = service.localPath(link);
     const found = path === undefined ? undefined : await service.find(path, DellLCService, signal);
-    const target = service.localPath(found?.value.Actions?.[ACTION]?.target);
-    if (target === undefined) throw new BmcError("unsupported", "the BMC offers no screenshot");
-    return target;
-  }
+    const action = service.localPath(found?.value.Actions?.[ACTION]?.target);
+    if (action === undefined) throw new BmcError("unsupported", "the BMC offers no screenshot");
+    return action;
+  };
+  return {
+    async offered(signal) {
+      await target(signal);
+      return true;
+    },
+    plan: async (signal) => describeWrite({ method: "POST", path: await target(signal), body: BODY }),
+    async take(signal) {
+      const path = await target(signal);
+      const answer = await writer.write({ method: "POST", path, body: BODY, maxBytes: MAX_BYTES }, signal);
+      const exported = Exported.safeParse(answer.body);
+      if (!exported.success) throw new BmcError("protocol", `POST ${path} answered without a screenshot`);
+      const bytes = Buffer.from(exported.data.ServerScreenShotFile, "base64");
+      return { mediaType: mediaTypeOf(bytes, path), bytes };
+    },
+  };
 }
 
 /** Firmware versions differ in the format. */

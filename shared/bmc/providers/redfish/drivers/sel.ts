@@ -2,10 +2,8 @@ import * as z from "zod/mini";
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import { defined } from "../../../../defined.ts";
 import type { SelDriver, SelEntry } from "../../../operations/sel.ts";
-import type { ManagedManager } from "../resources/managed-manager.ts";
-import type { Members } from "../resources/members.ts";
-import type { ManagedSystem } from "../resources/system.ts";
-import type { Writer } from "../resources/writer.ts";
+import type { Resources } from "../resources/resources.ts";
+import { describeWrite, type WriteRequest } from "../resources/writer.ts";
 import { Link, lenient } from "../service/schema.ts";
 import type { Resource } from "../service/service.ts";
 
@@ -43,19 +41,12 @@ const SEVERITIES: Readonly<Record<string, NonNullable<SelEntry["severity"]>>> = 
   critical: "critical",
 };
 
-export interface SelOptions {
-  readonly system: ManagedSystem;
-  readonly manager: ManagedManager;
-  readonly members: Members;
-  readonly writer: Writer;
-}
-
 /** The log service that holds the system event log, of the manager or of the system. */
 export class RedfishSel implements SelDriver {
-  readonly #options: SelOptions;
+  readonly #options: Resources;
   #path: string | undefined;
 
-  constructor(options: SelOptions, path: string | undefined) {
+  constructor(options: Resources, path: string | undefined) {
     this.#options = options;
     this.#path = path;
   }
@@ -84,20 +75,18 @@ export class RedfishSel implements SelDriver {
   }
 
   async plan(signal: AbortSignal): Promise<string> {
-    const { path } = await this.#clearing(signal);
-    return `POST ${path} {}`;
+    return describeWrite(await this.#clearing(signal));
   }
 
   async clear(signal: AbortSignal): Promise<void> {
-    const { path, tagPath } = await this.#clearing(signal);
-    await this.#options.writer.write({ method: "POST", path, body: {}, tagPath }, signal);
+    await this.#options.writer.write(await this.#clearing(signal), signal);
   }
 
-  async #clearing(signal: AbortSignal): Promise<{ readonly path: string; readonly tagPath: string }> {
+  async #clearing(signal: AbortSignal): Promise<WriteRequest> {
     const { value, path: tagPath } = await this.#service(signal);
     const path = this.#options.system.service.localPath(value.Actions?.["#LogService.ClearLog"]?.target);
     if (path === undefined) throw new BmcError("unsupported", `the BMC does not let ${tagPath} be cleared`);
-    return { path, tagPath };
+    return { method: "POST", path, body: {}, tagPath };
   }
 
   async #entries(signal: AbortSignal) {

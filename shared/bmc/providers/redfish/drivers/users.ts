@@ -1,7 +1,6 @@
 import * as z from "zod/mini";
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import type { Secret } from "../../../../secret.ts";
-import { halfDone } from "../../../operations/half-done.ts";
 import type {
   BmcUser,
   NewUser,
@@ -10,6 +9,7 @@ import type {
   UserDriver,
   UserRole,
 } from "../../../operations/user-port.ts";
+import { halfDone } from "../../../operations/user-port.ts";
 import type { Members } from "../resources/members.ts";
 import type { ManagedSystem } from "../resources/system.ts";
 import type { WriteRequest, Writer } from "../resources/writer.ts";

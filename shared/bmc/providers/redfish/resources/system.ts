@@ -1,4 +1,5 @@
 import type { Clock } from "../../../../clock.ts";
+import { FirstReading } from "../../../http/first-reading.ts";
 import {
   activeQuirks,
   type Behaviour,
@@ -9,9 +10,6 @@ import {
 import { System } from "../service/schema.ts";
 import type { Resource, Service } from "../service/service.ts";
 import { findSystem } from "./discovery.ts";
-
-/** How long what was fetched on the way still passes for a fresh reading. */
-const FRESH_MS = 2_000;
 
 export interface ManagedSystemOptions {
   readonly service: Service;
@@ -38,8 +36,8 @@ export class ManagedSystem {
   #last: Resource<System>;
   #identity: Identity;
   #remembered: boolean;
-  /** When the reading that no one has used yet came; undefined once it is used or out of date. */
-  #unusedSince: number | undefined;
+  /** The reading that the next `read` may use. */
+  #unused: FirstReading<Resource<System>> | undefined;
 
   constructor({ service, clock, selector, first, remembered, learned }: ManagedSystemOptions) {
     this.service = service;
@@ -49,7 +47,7 @@ export class ManagedSystem {
     this.#identity = identityOf(first.value);
     this.#learned = new Set(learned);
     this.#remembered = remembered;
-    if (!remembered) this.#unusedSince = clock.monotonicMs();
+    if (!remembered) this.#unused = new FirstReading(first, clock);
   }
 
   get path(): string {
@@ -80,10 +78,7 @@ export class ManagedSystem {
 
   /** Reads the system; what was fetched on the way a moment ago is that reading, once. */
   async read(signal: AbortSignal): Promise<Resource<System>> {
-    const since = this.#unusedSince;
-    this.#unusedSince = undefined;
-    if (since !== undefined && this.clock.monotonicMs() - since <= FRESH_MS) return this.#last;
-    return await this.#fetch(signal);
+    return this.#unused?.take() ?? (await this.#fetch(signal));
   }
 
   /**
@@ -92,14 +87,13 @@ export class ManagedSystem {
    */
   async refresh(signal: AbortSignal): Promise<boolean> {
     if (!this.#remembered) return false;
-    await this.#fetch(signal);
-    this.#unusedSince = this.clock.monotonicMs();
+    this.#unused = new FirstReading(await this.#fetch(signal), this.clock);
     return true;
   }
 
   /** To be called before a write: nothing read so far may pass for the state afterwards. */
   markChanged(): void {
-    this.#unusedSince = undefined;
+    this.#unused?.drop();
   }
 
   /** Keeps what an answer has shown about this BMC. */

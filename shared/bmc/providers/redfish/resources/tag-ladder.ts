@@ -8,7 +8,7 @@ import type { Service } from "../service/service.ts";
 
 type Rung = "if-match" | "fresh-tag" | "other-strength" | "without-tag";
 
-/** A tag to go on with; undefined is no If-Match. */
+/** The tag to continue with; undefined is no If-Match. */
 export interface NextTag {
   readonly etag: string | undefined;
 }
@@ -38,7 +38,7 @@ export class TagLadder {
   }
 
   /**
-   * The tag to go on with after a refusal, read from the resource at `path` where one is needed; undefined when
+   * The tag to continue with after a refusal, read from the resource at `path` where one is needed; undefined when
    * the refusal is not about tags or nothing is left to try.
    */
   async next(

@@ -1,10 +1,9 @@
 import type { Clock } from "../../../../clock.ts";
 import { BmcError } from "../../../../contract/bmc-error.ts";
-import { parseRetryAfterMs } from "../../../http/retry-after.ts";
-import { classOfMessages, describeMessages } from "../service/errors.ts";
+import { parseRetryAfterMs } from "../../../http/status-error.ts";
+import { classOfMessages, describeMessages, redact } from "../service/errors.ts";
 import type { HttpAnswer } from "../service/http-client.ts";
 import { Task } from "../service/schema.ts";
-import { redact } from "../service/secret-body.ts";
 import type { Service } from "../service/service.ts";
 
 const POLL_MS = 500;
@@ -51,7 +50,7 @@ export async function awaitTask(
   }
 }
 
-/** The write has been accepted already: a poll that fails leaves open what has come of it. */
+/** The write has been accepted already: a poll that fails leaves its result open. */
 async function poll(service: Service, path: string, signal: AbortSignal): Promise<HttpAnswer> {
   try {
     return await service.send({ method: "GET", path }, signal);

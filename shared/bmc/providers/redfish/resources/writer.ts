@@ -1,4 +1,3 @@
-import type { Clock } from "../../../../clock.ts";
 import { defined } from "../../../../defined.ts";
 import type { Logger } from "../../../../logger.ts";
 import type { HttpAnswer, HttpRequest } from "../service/http-client.ts";
@@ -20,6 +19,11 @@ export interface WriteRequest {
   readonly maxBytes?: number;
 }
 
+/** For people, what a write would send. */
+export function describeWrite({ method, path, body }: WriteRequest): string {
+  return `${method} ${path} ${JSON.stringify(body)}`;
+}
+
 /** Writes to the BMC, each one attempt: If-Match as the BMC wants it, a task followed to its end. */
 export class Writer {
   readonly #system: ManagedSystem;
@@ -28,10 +32,6 @@ export class Writer {
   constructor(system: ManagedSystem, log: Logger) {
     this.#system = system;
     this.#log = log;
-  }
-
-  get clock(): Clock {
-    return this.#system.clock;
   }
 
   /** Sends a write; a refusal throws. */
@@ -72,8 +72,6 @@ function httpRequest({ method, path, body, maxBytes }: WriteRequest, etag: strin
   return {
     method,
     path,
-    ...defined({ body }),
-    ...(etag === undefined ? {} : { headers: { "if-match": etag } }),
-    ...defined({ maxBytes }),
+    ...defined({ body, maxBytes, headers: etag === undefined ? undefined : { "if-match": etag } }),
   };
 }

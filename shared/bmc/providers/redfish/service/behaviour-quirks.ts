@@ -16,13 +16,13 @@ export interface QuirkNote {
   readonly source: string;
 }
 
-/** How a BMC differs from the specification, one field a difference. */
+/** How a BMC differs from the specification, one field per difference. */
 export interface Behaviour {
   /** When `BootSourceOverrideMode` is sent: when asked for and different, whenever advertised, or never. */
   readonly sendMode: "when-different" | "always" | "never";
   /** Whether a write carries If-Match from the start or only once the BMC asks for it. */
   readonly ifMatch: "first" | "on-demand";
-  /** After 412 with If-Match: try a fresh tag and its other forms, or go on without. */
+  /** After 412 with If-Match: try a fresh tag and its other forms, or continue without. */
   readonly afterPreconditionFailed: "other-tags" | "without";
   /** The target that goes with `Disabled` to clear an override. */
   readonly clearTarget: "None" | "Pxe";

@@ -2,11 +2,11 @@ import { BmcError } from "../../../../contract/bmc-error.ts";
 import type { ErrorClass } from "../../../../contract/error-class.ts";
 import { oneLine } from "../../../../contract/result.ts";
 import { defined } from "../../../../defined.ts";
-import { parseRetryAfterMs } from "../../../http/retry-after.ts";
+import { redactor, secretsIn } from "../../../../secret-forms.ts";
+import { parseRetryAfterMs } from "../../../http/status-error.ts";
 import { describe, type HttpAnswer, type HttpRequest } from "./http-client.ts";
 import { messageQuirks } from "./message-quirks.ts";
 import { ErrorBody, type Message } from "./schema.ts";
-import { redact } from "./secret-body.ts";
 
 /** What a refusal says: its messages, most telling first. */
 export interface Refusal {
@@ -76,4 +76,12 @@ function classOfStatus(status: number): ErrorClass {
 /** A message says more than a status: BMCs answer 400 for "not now", "not yours" and "not offered" alike. */
 export function classOfMessages(messageIds: readonly string[]): ErrorClass | undefined {
   return messageQuirks.find(({ messageId }) => messageIds.some((id) => messageId.test(id)))?.class;
+}
+
+/**
+ * `text` without the secrets of `body`, however short: BMCs quote the value they refuse, and that may be a password.
+ */
+export function redact(text: string, body: unknown): string {
+  const secrets = secretsIn(body).filter((secret) => secret !== "");
+  return secrets.reduce((kept, secret) => kept.replaceAll(secret, "[redacted]"), redactor({ body })(text));
 }

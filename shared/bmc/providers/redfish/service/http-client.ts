@@ -1,9 +1,12 @@
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import { defined } from "../../../../defined.ts";
 import { revealJson } from "../../../../secret.ts";
-import type { Tracer } from "../../../../tracing/tracer.ts";
-import { authority, type Endpoint } from "../../../http/endpoint.ts";
-import { HttpConnection, type HttpAnswer as RawAnswer } from "../../../http/http-connection.ts";
+import { authority } from "../../../http/endpoint.ts";
+import {
+  HttpConnection,
+  type HttpConnectionOptions,
+  type HttpAnswer as RawAnswer,
+} from "../../../http/http-connection.ts";
 import { decodeBody } from "./body.ts";
 
 /** The most that is read of one answer. A System with everything a vendor adds stays below 100 kB. */
@@ -38,14 +41,9 @@ export interface HttpAnswer {
   readonly path: string;
 }
 
-export interface HttpClientOptions extends Endpoint {
-  /** From the moment the request is sent to the last byte of its answer. */
-  readonly requestTimeoutMs: number;
+export interface HttpClientOptions extends Omit<HttpConnectionOptions, "maxBodyBytes"> {
   /** False leaves `Accept-Encoding` out, for BMCs that refuse `identity`. */
   readonly identityEncoding: boolean;
-  /** False takes a new connection for each request, for BMCs that close after an answer unannounced. */
-  readonly keepAlive: boolean;
-  readonly tracer?: Tracer;
 }
 
 /**
@@ -64,7 +62,6 @@ export class HttpClient {
     this.#connection = new HttpConnection({ ...options, maxBodyBytes: MAX_BODY_BYTES });
   }
 
-  /** Requests that were sent and waited for. */
   get roundTrips(): number {
     return this.#connection.roundTrips;
   }

@@ -17,7 +17,7 @@ export interface LoginContext {
   readonly log: Logger;
 }
 
-/** A session on the BMC (DSP0266 section 13.3.4). Whoever logs in logs out: BMCs hold 8 to 16 of them. */
+/** A session on the BMC (DSP0266 section 13.3.4). Each login needs a logout: BMCs hold 8 to 16 sessions. */
 export class LoginSession {
   readonly #context: LoginContext;
   readonly #path: string | undefined;

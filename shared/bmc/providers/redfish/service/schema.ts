@@ -45,13 +45,9 @@ export type Collection = z.infer<typeof Collection>;
 
 export const ServiceRoot = z.object({
   Vendor: lenient(z.string()),
-  Product: lenient(z.string()),
   RedfishVersion: lenient(z.string()),
   UUID: lenient(z.string()),
   Systems: lenient(Link),
-  Managers: lenient(Link),
-  AccountService: lenient(Link),
-  UpdateService: lenient(Link),
   ProtocolFeaturesSupported: lenient(
     z.object({
       ExpandQuery: lenient(z.object({ NoLinks: lenient(z.boolean()), ExpandAll: lenient(z.boolean()) })),
@@ -106,7 +102,6 @@ export type System = z.infer<typeof System>;
 
 /** A resource that takes the boot override: the System, or what its `@Redfish.Settings` points to. */
 export const BootSettings = z.object({ "@odata.etag": lenient(z.string()), Boot: lenient(Boot) });
-export type BootSettings = z.infer<typeof BootSettings>;
 
 /** Any resource, for its entity tag alone. */
 export const Tagged = z.object({ "@odata.etag": lenient(z.string()) });
@@ -120,7 +115,6 @@ export const SessionResource = z.object({ "@odata.id": lenient(z.string()) });
 const Message = z.object({
   MessageId: lenient(z.string()),
   Message: lenient(z.string()),
-  MessageArgs: lenient(Values),
 });
 export type Message = z.infer<typeof Message>;
 

@@ -176,7 +176,7 @@ describe("power", () => {
     expect(await session.power.read(signal)).toBe(power);
   });
 
-  test("a device that does not tell what it offers is asked plainly", async () => {
+  test("a device that does not report what it offers is asked plainly", async () => {
     await start();
     device.script(`Get ${ASSOCIATION}`, envelope(instance(ASSOCIATION, { PowerState: 2 })));
     await using session = await open();
@@ -393,7 +393,7 @@ describe("one boot from the network", () => {
     expect(device.operations).toHaveLength(before);
   });
 
-  test("what somebody else has armed is told by its name", async () => {
+  test("what another console has armed is reported by its name", async () => {
     await start();
     await using session = await open();
     const armed = instance("CIM_ElementSettingData", {

@@ -61,7 +61,7 @@ export function limit(): AbortSignal {
   return AbortSignal.timeout(20_000);
 }
 
-/** A logger that keeps what it is told. */
+/** A logger that keeps what it receives. */
 export function recordingLogger(): Logger & { readonly lines: { fields: LogFields; message: string }[] } {
   const lines: { fields: LogFields; message: string }[] = [];
   const keep = (fields: LogFields, message: string) => {

@@ -80,7 +80,7 @@ describe("boot flags", () => {
     expect(() => parseBootFlags(Buffer.alloc(0))).toThrow("not about the boot flags");
   });
 
-  it("come back from every byte pattern that this client writes", () => {
+  it("are read from every byte pattern that this client writes", () => {
     for (let selector = 0; selector < 16; selector += 1) {
       for (const bits of [0, 1, 2, 3, 4, 5, 6, 7]) {
         const flags = {
@@ -183,7 +183,7 @@ describe("refusals", () => {
     });
   });
 
-  it("to tell the flags are unsupported", async () => {
+  it("to report the flags are unsupported", async () => {
     await using bmc = await startBmc();
     bmc.faults.refuses = (name) => (name === "Get System Boot Options" ? 0x80 : undefined);
     await using session = await openSession(bmc);

@@ -95,7 +95,7 @@ describe("a record of the event log", () => {
 });
 
 describe("the event log", () => {
-  it("is listed oldest first, with one round trip a record", async () => {
+  it("is listed oldest first, with one round trip per record", async () => {
     await using bmc = await startBmc({ log: { records: [UNCORRECTABLE, TOO_HOT, UNCORRECTABLE] } });
     await using session = await openSession(bmc);
     const before = session.roundTrips();
@@ -145,7 +145,7 @@ describe("the event log", () => {
     expect(bmc.log.filter((name) => name === "Reserve SEL")).toHaveLength(2);
   });
 
-  it("is busy when somebody else takes every reservation away", async () => {
+  it("is busy when another client cancels every reservation", async () => {
     await using bmc = await startBmc({ log: { records: [UNCORRECTABLE], partBytes: 8 } });
     await using session = await openSession(bmc);
     bmc.faults.refuses = (name, data) => (name === "Get SEL Entry" && data[5] !== 0xff ? 0xc5 : undefined);

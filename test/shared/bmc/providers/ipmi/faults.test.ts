@@ -121,7 +121,7 @@ describe.concurrent("a BMC that restarts in the middle", () => {
     expect(await session.power.read(limit())).toBe("off");
   });
 
-  it("and never comes back is a time-out, not a hang, and an uncertain one for a write", async () => {
+  it("and never returns is a time-out, not a hang, and an uncertain one for a write", async () => {
     await using bmc = await startBmc();
     await using session = await openOver(bmc);
     bmc.restart(600_000);

@@ -164,7 +164,7 @@ describe.concurrent("credentials", () => {
   it("names an unknown user as such", async () => {
     await using bmc = await startBmc();
 
-    await expect(openSession(bmc, { overrides: { username: "nobody" } })).rejects.toMatchObject({
+    await expect(openSession(bmc, { overrides: { username: "unknown" } })).rejects.toMatchObject({
       class: "auth",
       message: expect.stringContaining("unknown user name"),
     });
@@ -201,7 +201,7 @@ describe.concurrent("credentials", () => {
   it.each([
     ["wrong", { kg: "another key" }, "wrong BMC key Kg"],
     ["missing", {}, "the BMC has a key Kg of its own"],
-  ])("tells a %s BMC key from a wrong password", async (_, ipmi, message) => {
+  ])("distinguishes a %s BMC key from a wrong password", async (_, ipmi, message) => {
     await using bmc = await startBmc({ kg: "bmc key" });
 
     await expect(openSession(bmc, { overrides: { ipmi } })).rejects.toMatchObject({

@@ -9,7 +9,7 @@ const PATIENT = { requestTimeoutMs: 50_000, connectTimeoutMs: 20_000 };
 const brisk = () => scaledClock(2);
 
 describe.concurrent("a session that the BMC has forgotten", () => {
-  it("is replaced long before the request's time is over, and the read answered", async () => {
+  it("is replaced long before the request's time expires, and the read answered", async () => {
     await using bmc = await startBmc();
     await using session = await openSession(bmc, { clock: brisk(), overrides: PATIENT });
     await session.power.read(limit());
@@ -103,7 +103,7 @@ describe.concurrent("a session that the BMC has forgotten", () => {
 });
 
 describe.concurrent("a session that is only slow", () => {
-  it("goes on for a command that must not be repeated, whatever another handshake would say", async () => {
+  it("continues for a command that must not be repeated, whatever another handshake would say", async () => {
     await using bmc = await startBmc({ machine: { power: "on" } });
     await using session = await openSession(bmc, { overrides: { requestTimeoutMs: 6_000 } });
     await session.boot.read(limit());

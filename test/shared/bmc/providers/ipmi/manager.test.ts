@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Session } from "../../../../../shared/bmc/operations/provider.ts";
-import { parseDeviceId } from "../../../../../shared/bmc/providers/ipmi/device-id.ts";
-import { parseGuid } from "../../../../../shared/bmc/providers/ipmi/guid.ts";
+import { parseDeviceId, parseGuid } from "../../../../../shared/bmc/providers/ipmi/device-id.ts";
 import { AS_ADMINISTRATOR, limit, openSession, startBmc } from "./bench.ts";
 
 function driver<K extends "manager" | "sol" | "nmi" | "inventory">(session: Session, name: K) {
@@ -62,7 +61,7 @@ describe.concurrent("the BMC's clock", () => {
     ["the time since 1970", 1_700_000_000, 1_700_000_000_000],
     ["none before it was set", 77, undefined],
     ["none where the BMC has none", 0xffff_ffff, undefined],
-  ])("tells %s", async (_, clockSeconds, expected) => {
+  ])("reports %s", async (_, clockSeconds, expected) => {
     await using bmc = await startBmc({ clockSeconds });
     await using session = await openSession(bmc);
 
@@ -120,7 +119,7 @@ describe.concurrent("serial over LAN", () => {
     expect(bmc.log.filter((name) => name === "Deactivate Payload")).toHaveLength(2);
   });
 
-  it("that nobody left open costs one read", async () => {
+  it("that was not left open costs one read", async () => {
     await using bmc = await startBmc();
     await using session = await openSession(bmc);
 
@@ -139,7 +138,7 @@ describe.concurrent("serial over LAN", () => {
     expect(bmc.log).toContain("Deactivate Payload");
   });
 
-  it("is told apart from what a BMC cannot say, and from one that is busy", async () => {
+  it("is distinguished from what a BMC cannot say, and from one that is busy", async () => {
     await using bmc = await startBmc({ sol: [2, 16] });
     await using session = await openSession(bmc);
     const active = () => driver(session, "sol").active(limit());

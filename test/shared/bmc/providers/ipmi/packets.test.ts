@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type CipherSuite, suitePlan } from "../../../../../shared/bmc/providers/ipmi/cipher-suite.ts";
-import { padKey } from "../../../../../shared/bmc/providers/ipmi/kg.ts";
+import { padKey } from "../../../../../shared/bmc/providers/ipmi/credentials.ts";
 import { buildLanRequest, parseLanResponse } from "../../../../../shared/bmc/providers/ipmi/message.ts";
 import {
   buildOpenSessionRequest,
@@ -152,7 +152,7 @@ describe("an encrypted payload", () => {
   const keys = { sik: Buffer.alloc(32, 1), integrity: Buffer.alloc(32, 2), encryption: Buffer.alloc(16, 3) };
   const seal = { suite, keys, sessionId: 0x01020304 };
 
-  it("comes back whole at every length around the block size", () => {
+  it("is decrypted whole at every length around the block size", () => {
     for (let length = 1; length <= 50; length += 1) {
       const message = Buffer.alloc(length, length);
       const packet = sealMessage(seal, length, message, Buffer.alloc(16, 9));

@@ -7,19 +7,23 @@ import {
 } from "../../../../../shared/bmc/providers/ipmi/boot-options.ts";
 import { GET_CHASSIS_STATUS, parseChassisStatus } from "../../../../../shared/bmc/providers/ipmi/chassis.ts";
 import { completionError } from "../../../../../shared/bmc/providers/ipmi/completion-code.ts";
+import { parseKg } from "../../../../../shared/bmc/providers/ipmi/credentials.ts";
 import { describeRecord } from "../../../../../shared/bmc/providers/ipmi/describe-record.ts";
-import { parseDeviceId, parseManufacturer } from "../../../../../shared/bmc/providers/ipmi/device-id.ts";
-import { parseFruAreaInfo, parseFruData } from "../../../../../shared/bmc/providers/ipmi/fru.ts";
+import {
+  parseDeviceId,
+  parseGuid,
+  parseManufacturer,
+} from "../../../../../shared/bmc/providers/ipmi/device-id.ts";
+import { parseHint } from "../../../../../shared/bmc/providers/ipmi/drivers.ts";
 import {
   parseBoardArea,
+  parseFruAreaInfo,
+  parseFruData,
   parseFruHeader,
   parseProductArea,
-} from "../../../../../shared/bmc/providers/ipmi/fru-area.ts";
-import { parseGuid } from "../../../../../shared/bmc/providers/ipmi/guid.ts";
+} from "../../../../../shared/bmc/providers/ipmi/fru.ts";
 import { matchAnswer } from "../../../../../shared/bmc/providers/ipmi/handshake-link.ts";
 import { handshakeError } from "../../../../../shared/bmc/providers/ipmi/handshake-status.ts";
-import { parseHint } from "../../../../../shared/bmc/providers/ipmi/hint.ts";
-import { parseKg } from "../../../../../shared/bmc/providers/ipmi/kg.ts";
 import { parseLanResponse } from "../../../../../shared/bmc/providers/ipmi/message.ts";
 import {
   parseHandshakeAnswer,
@@ -36,14 +40,14 @@ import {
   parseSelTime,
 } from "../../../../../shared/bmc/providers/ipmi/sel-commands.ts";
 import { parseSelRecord } from "../../../../../shared/bmc/providers/ipmi/sel-record.ts";
-import { parseActiveInstances } from "../../../../../shared/bmc/providers/ipmi/sol.ts";
+import { parseActiveInstances } from "../../../../../shared/bmc/providers/ipmi/sol-driver.ts";
 import { parseUserAccess, parseUserName } from "../../../../../shared/bmc/providers/ipmi/users.ts";
-import { failureOf } from "../../../../../shared/bmc/providers/ipmitool/failure.ts";
 import {
   essenceOf,
+  failureOf,
   parseRawOutput,
   parseRefusal,
-} from "../../../../../shared/bmc/providers/ipmitool/output.ts";
+} from "../../../../../shared/bmc/providers/ipmitool/failure.ts";
 import { BmcError } from "../../../../../shared/contract/bmc-error.ts";
 import { EXCHANGE, ROUTE, SEAL, SUITES } from "../../../../support/ipmi-samples.ts";
 

@@ -92,7 +92,7 @@ describe.concurrent("the packet budget", () => {
     expect(session.roundTrips()).toBe(7);
   });
 
-  it("closes the session with one packet that nobody waits for", async () => {
+  it("closes the session with one packet and does not wait", async () => {
     await using bmc = await startBmc();
     await using session = await openSession(bmc);
     await session.power.read(limit());
@@ -324,7 +324,7 @@ describe.concurrent("a session", () => {
     expect(await Promise.all(reads)).toEqual(["off", "off", "off"]);
   });
 
-  it("goes on after an aborted request", async () => {
+  it("continues after an aborted request", async () => {
     await using bmc = await startBmc();
     await using session = await openSession(bmc);
     const abort = new AbortController();

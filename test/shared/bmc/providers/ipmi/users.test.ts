@@ -189,7 +189,7 @@ describe("trying a password", () => {
   }
 
   it.each(["short", "sixteen-bytes-ok", "twenty-bytes-long-ok"])(
-    "tells %s from another one",
+    "distinguishes %s from another one",
     async (right) => {
       await using lab = await withWorker({}, new Secret(right));
       const { bmc, trial } = lab;
@@ -297,7 +297,7 @@ describe("removing a user", () => {
 });
 
 describe("a session with less than administrator", () => {
-  it("may list users at operator level and is told the option when it wants to change them", async () => {
+  it("may list users at operator level; an attempt to change them names the option", async () => {
     await using bmc = await startBmc();
     await using session = await openSession(bmc);
     const operator = users(session);

@@ -4,13 +4,14 @@ import { chassisControl, GET_CHASSIS_STATUS } from "../../../../../shared/bmc/pr
 import type { Command } from "../../../../../shared/bmc/providers/ipmi/command.ts";
 import { setUserPassword } from "../../../../../shared/bmc/providers/ipmi/users.ts";
 import { ipmitoolInvocation } from "../../../../../shared/bmc/providers/ipmitool/argv.ts";
-import { failureOf, refusesSuite } from "../../../../../shared/bmc/providers/ipmitool/failure.ts";
-import { ChannelWithFreshAnswer } from "../../../../../shared/bmc/providers/ipmitool/fresh-answer.ts";
 import {
   essenceOf,
+  failureOf,
   parseRawOutput,
   parseRefusal,
-} from "../../../../../shared/bmc/providers/ipmitool/output.ts";
+  refusesSuite,
+} from "../../../../../shared/bmc/providers/ipmitool/failure.ts";
+import { withFreshAnswer } from "../../../../../shared/bmc/providers/ipmitool/fresh-answer.ts";
 import { ipmitoolSecrets } from "../../../../../shared/bmc/providers/ipmitool/secrets.ts";
 import { systemClock } from "../../../../../shared/clock.ts";
 import { Connection } from "../../../../../shared/contract/connection.ts";
@@ -116,7 +117,7 @@ describe("the output of raw", () => {
     expect(parseRefusal(CHATTER + silent)).toBeUndefined();
   });
 
-  it("is told from the chatter beside it", () => {
+  it("is distinguished from the chatter beside it", () => {
     expect(essenceOf(`Key: ${CHATTER}> RAKP 2 HMAC is invalid\n\nError: Unable\n`)).toBe(
       "> RAKP 2 HMAC is invalid; Error: Unable",
     );
@@ -201,7 +202,7 @@ describe("the answer that opening has brought", () => {
 
   it("serves the first read of the same and no other one", async () => {
     const { asked, channel } = channelThatCounts();
-    const fresh = new ChannelWithFreshAnswer(channel, answer, systemClock);
+    const fresh = withFreshAnswer(channel, answer, systemClock);
 
     await fresh.run([GET_CHASSIS_STATUS], AbortSignal.timeout(1_000));
     expect(asked).toEqual([]);
@@ -211,8 +212,8 @@ describe("the answer that opening has brought", () => {
 
   it("is dropped by another command, and when it is no longer fresh", async () => {
     const { asked, channel } = channelThatCounts();
-    const afterAnother = new ChannelWithFreshAnswer(channel, answer, systemClock);
-    const stale = new ChannelWithFreshAnswer(channel, answer, scaledClock(1_000));
+    const afterAnother = withFreshAnswer(channel, answer, systemClock);
+    const stale = withFreshAnswer(channel, answer, scaledClock(1_000));
 
     await afterAnother.run([chassisControl("on")], AbortSignal.timeout(1_000));
     await afterAnother.run([GET_CHASSIS_STATUS], AbortSignal.timeout(1_000));

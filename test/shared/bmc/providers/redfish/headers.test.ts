@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parseRetryAfterMs } from "../../../../../shared/bmc/http/retry-after.ts";
+import { parseRetryAfterMs } from "../../../../../shared/bmc/http/status-error.ts";
 import { otherStrength, readEtag } from "../../../../../shared/bmc/providers/redfish/service/etag.ts";
 import { localPath } from "../../../../../shared/bmc/providers/redfish/service/http-client.ts";
 

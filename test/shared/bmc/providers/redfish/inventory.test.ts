@@ -20,7 +20,7 @@ function read(hint?: unknown) {
 }
 
 describe.each(["generic", "dell-idrac9", "hpe-ilo5", "paging"])("on %s", (profile) => {
-  test("everything built in is told, and empty places are not", async () => {
+  test("everything built in is reported, and empty places are not", async () => {
     await start(profile);
 
     const hardware = await read();
@@ -97,9 +97,9 @@ test.each([
 test.each<[string, Record<string, unknown>, boolean]>([
   ["says so", { Status: { State: "Absent" }, CapacityMiB: null }, false],
   ["has no capacity", { CapacityMiB: 0, SerialNumber: "NO DIMM" }, false],
-  ["tells nothing at all", { CapacityMiB: null, MemoryDeviceType: null, SerialNumber: " " }, false],
-  ["tells its kind", { MemoryDeviceType: "DDR4" }, true],
-  ["tells its serial number", { SerialNumber: "MEM-1" }, true],
+  ["reports nothing at all", { CapacityMiB: null, MemoryDeviceType: null, SerialNumber: " " }, false],
+  ["reports its kind", { MemoryDeviceType: "DDR4" }, true],
+  ["reports its serial number", { SerialNumber: "MEM-1" }, true],
 ])("a memory slot that %s counts as it should", (_, fields, counts) => {
   const value = MemoryResource.parse({ Id: "1", Name: "DIMM 1", ...fields });
 

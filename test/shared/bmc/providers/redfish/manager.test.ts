@@ -103,7 +103,7 @@ test("what the BMC fills with blanks is as good as not said", async () => {
   expect(info.protocolVersion).toBe("1.11.0");
 });
 
-test("the BMC's clock is told, fresh each time, in one request where the manager is known", async () => {
+test("the BMC's clock is read, fresh each time, in one request where the manager is known", async () => {
   await start();
   bmc.manager.clockSkewMs = 3_600_000;
 

@@ -80,7 +80,7 @@ describe("inserting", () => {
     });
   });
 
-  test("goes on to the next drive when one refuses", async () => {
+  test("continues with the next drive when one refuses", async () => {
     await start(withMedia("dell-idrac9", { refusesSlots: ["1"] }));
 
     const state = await use(async (media) => {

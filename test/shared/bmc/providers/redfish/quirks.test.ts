@@ -25,7 +25,7 @@ async function clientOf(profile: string, machine: SimulatedMachineOptions = {}) 
   return { bmc: started, client };
 }
 
-test("every quirk is told once, with its vendors, reason and source", () => {
+test("every quirk is listed once, with its vendors, reason and source", () => {
   expect(new Set(quirkNotes.map(({ name }) => name)).size).toBe(quirkNotes.length);
   for (const note of quirkNotes) {
     expect(note.name).toMatch(/^[a-z0-9-]+$/);
@@ -55,7 +55,7 @@ test("Supermicro AS-1015CS: a boot override that is quietly dropped after 200 is
   expect(error.message).toContain("pxe once (uefi)");
 });
 
-test("Fujitsu iRMC: a graceful shutdown that nobody in the system hears is followed by a forced one", async () => {
+test("Fujitsu iRMC: a graceful shutdown that no agent in the system handles is followed by a forced one", async () => {
   const { bmc: fujitsu, client } = await clientOf("fujitsu", { softOffMs: "never", powerOffMs: 0 });
 
   const report = await client.setPower(

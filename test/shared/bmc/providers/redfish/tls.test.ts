@@ -39,7 +39,7 @@ describe("a certificate is accepted", () => {
     expect(state).toBe("on");
   });
 
-  test("when it is pinned, whoever signed it", async () => {
+  test("when it is pinned, regardless of its issuer", async () => {
     await start();
 
     const colons = bmc.fingerprint.toUpperCase().replace(/..(?!$)/g, "$&:");

@@ -144,7 +144,7 @@ describe("a BMC that is not there", () => {
     });
   });
 
-  test("has a name that nobody knows: unreachable", async () => {
+  test("has an unknown name: unreachable", async () => {
     await start();
 
     const error = await errorOf(openSession(bmc, { connection: { host: "bmc.invalid" } }));

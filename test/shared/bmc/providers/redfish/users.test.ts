@@ -148,7 +148,7 @@ describe("trying a password", () => {
       return await users.tryPassword(user, new Secret(password), signal);
     });
 
-  test("tells the right one from another one, each with one login", async () => {
+  test("distinguishes the right one from another one, each with one login", async () => {
     await start();
 
     const [right, wrong] = await use(async (users) => {

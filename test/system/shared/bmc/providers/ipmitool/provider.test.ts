@@ -196,7 +196,7 @@ describeWithProgram("ipmitool", "the ipmitool provider, with the real program", 
 
   it.each([
     ["a wrong password", { overrides: { password: "wrong" } }, "wrong password"],
-    ["an unknown user", { overrides: { username: "nobody" } }, "unknown user name"],
+    ["an unknown user", { overrides: { username: "unknown" } }, "unknown user name"],
     ["a missing BMC key", {}, "BMC key"],
   ])("names %s as such", async (_, options, reason) => {
     await using bmc = await startBmc(reason === "BMC key" ? { kg: "bmc key" } : {});
@@ -325,7 +325,7 @@ echo "stdin: $(cat)"
     expect(String(error) + JSON.stringify(error)).not.toContain("canary");
   });
 
-  it("is ended with all its children when its time is over, even when they ignore SIGTERM", async () => {
+  it("is ended with all its children when its time expires, even when they ignore SIGTERM", async () => {
     const { program, record } = await programThat(`trap '' TERM
 sleep 300 &
 echo "$$ $!" > $RECORD

@@ -1,0 +1,48 @@
+import type { Clock } from "../../../clock.ts";
+import { BmcError } from "../../../contract/bmc-error.ts";
+import type { HomeAssistantOptions } from "../../../contract/connection.ts";
+import { FirstReading } from "../../http/first-reading.ts";
+import type { BootDriver } from "../../operations/boot.ts";
+import type { PowerCommand, PowerDriver } from "../../operations/power.ts";
+import type { HomeAssistantApi, SwitchService } from "./api.ts";
+
+/** A machine's power through the switch that it is plugged into. `state` is the entity's, read just now. */
+export function homeAssistantPower(
+  api: HomeAssistantApi,
+  { entity, powerOperationDelayMs }: HomeAssistantOptions,
+  clock: Clock,
+  state: string,
+): PowerDriver {
+  const first = new FirstReading(state, clock);
+  return {
+    async read(signal) {
+      const state = first.take() ?? (await api.readState(entity, signal));
+      // `unavailable` and `unknown` are neither on nor off.
+      return state === "on" || state === "off" ? state : "unknown";
+    },
+    plan: async (command) => `switch.${serviceOf(command)} ${entity}`,
+    async send(command, signal) {
+      const service = serviceOf(command);
+      first.drop();
+      await api.callSwitch(service, entity, signal);
+      if (powerOperationDelayMs > 0) await clock.sleep(powerOperationDelayMs, signal);
+    },
+  };
+}
+
+function serviceOf(command: PowerCommand): SwitchService {
+  if (command === "on") return "turn_on";
+  if (command === "off") return "turn_off";
+  throw new BmcError("unsupported", `a switch can turn a machine on and off, not ${command}`);
+}
+
+/**
+ * A switch has no boot device. As with Rufio a request succeeds without effect, so that workflows written for BMCs
+ * run for such machines too; what is reported says so.
+ */
+export const homeAssistantBoot: BootDriver = {
+  ignored: true,
+  read: async () => undefined,
+  plan: async () => "nothing: a switch in Home Assistant has no boot device",
+  write: async () => undefined,
+};

@@ -1,0 +1,14 @@
+import type { Logger } from "../../../../logger.ts";
+import type { ManagedManager } from "./managed-manager.ts";
+import type { Members } from "./members.ts";
+import type { ManagedSystem } from "./system.ts";
+import type { Writer } from "./writer.ts";
+
+/** What the drivers of one session share. */
+export interface Resources {
+  readonly system: ManagedSystem;
+  readonly manager: ManagedManager;
+  readonly members: Members;
+  readonly writer: Writer;
+  readonly log: Logger;
+}

@@ -1,0 +1,63 @@
+import { BmcError } from "../../../contract/bmc-error.ts";
+import type { BootDriver, BootRequest } from "../../operations/boot.ts";
+import type { MediaDriver } from "../../operations/media.ts";
+import type { PowerCommand, PowerDriver } from "../../operations/power.ts";
+import type { RpcConsumer } from "./consumer.ts";
+import type { RpcCall } from "./request-body.ts";
+
+const STATES: Readonly<Record<PowerCommand, string>> = {
+  on: "on",
+  off: "off",
+  "soft-off": "soft",
+  cycle: "cycle",
+  reset: "reset",
+};
+
+/** Power through the consumer's `getPowerState` and `setPowerState`. */
+export const rpcPower = (consumer: RpcConsumer): PowerDriver => ({
+  async read(signal) {
+    const result = await consumer.read({ method: "getPowerState" }, signal);
+    if (typeof result !== "string") {
+      throw new BmcError("protocol", `getPowerState: expected a string as result, got ${describe(result)}`);
+    }
+    const state = result.trim().toLowerCase();
+    return state === "on" || state === "off" ? state : "unknown";
+  },
+  // The protocol has no way to ask what a consumer offers.
+  plan: async (command) => `setPowerState ${STATES[command]}`,
+  send: (command, signal) =>
+    consumer.write({ method: "setPowerState", params: { state: STATES[command] } }, signal),
+});
+
+function describe(result: unknown): string {
+  if (result === undefined || result === null) return "none";
+  return Array.isArray(result) ? "a list" : `a value of type ${typeof result}`;
+}
+
+/** The boot override through the consumer's `setBootDevice`, which has no counterpart that reads. */
+export const rpcBoot = (consumer: RpcConsumer): BootDriver => ({
+  read: async () => undefined,
+  plan: async (request) => `setBootDevice ${JSON.stringify(bootParams(request))}`,
+  write: (request, signal) =>
+    consumer.write({ method: "setBootDevice", params: bootParams(request) }, signal),
+});
+
+type ParamsOf<Method> = Extract<RpcCall, { method: Method; params: unknown }>["params"];
+
+/** The protocol knows EFI or not; a mode that is to stay as it is goes out as not, which is its default. */
+function bootParams({ device, persistent, mode }: BootRequest): ParamsOf<"setBootDevice"> {
+  return { device, persistent, efiBoot: mode === "uefi" };
+}
+
+/** Virtual media through the consumer's `setVirtualMedia`; as in Rufio, an empty URL ejects. */
+export function rpcMedia(consumer: RpcConsumer): MediaDriver {
+  const paramsOf = (url = ""): ParamsOf<"setVirtualMedia"> => ({ mediaUrl: url, kind: "CD" });
+  const set = (url: string | undefined, signal: AbortSignal) =>
+    consumer.write({ method: "setVirtualMedia", params: paramsOf(url) }, signal);
+  return {
+    read: async () => undefined,
+    plan: async (image) => `setVirtualMedia ${JSON.stringify(paramsOf(image?.url))}`,
+    insert: ({ url }, signal) => set(url, signal),
+    eject: (signal) => set(undefined, signal),
+  };
+}
