@@ -9,13 +9,13 @@ import { Reporter } from "../../worker/execution/report.ts";
 import { MemoryJournal } from "../../worker/journal/memory-journal.ts";
 import { AuthGate } from "../../worker/machines/auth-gate.ts";
 import { SecretCommands } from "../../worker/machines/secret-commands.ts";
-import { ActionFolder } from "../../worker/runtime/process/action-program.ts";
+import { actionFolder } from "../../worker/runtime/process/action-program.ts";
 import { ProcessRuntime } from "../../worker/runtime/process/process-runtime.ts";
 import { ActionSlots } from "../../worker/turns/action-slots.ts";
 import { MachineLocks } from "../../worker/turns/machine-locks.ts";
 import { canary, resultStep, scriptedRequest, testConnection } from "./runtime/launch-request.ts";
 
-const programs = new ActionFolder(join(import.meta.dirname, "../support/fixtures/actions"));
+const programs = actionFolder(join(import.meta.dirname, "../support/fixtures/actions"));
 const failure = { ok: false, class: "bmc", message: "the BMC refused it" };
 
 /** What is reported of an action that does these steps in a process of its own. */

@@ -147,7 +147,7 @@ describe("the UDP relay", () => {
     expect(relay.roundTrips).toBe(2);
   });
 
-  test("loses about as many as it is told, the same ones each time", async () => {
+  test("loses about the configured share, the same ones each time", async () => {
     const lossOf = async () => {
       const { relay, received, send } = await echo({ network: { loss: 0.2, seed: 7 } });
       for (let i = 0; i < 100; i += 1) {

@@ -174,7 +174,7 @@ describe("the gate of a real worker", () => {
       expect.stringMatching(/^power-status failed \(auth\): machine alias: the BMC/),
     ]);
     expect(boss[0]?.state).toBe("SUCCESS");
-    // That somebody else is let in says nothing of this one.
+    // That another user is accepted proves nothing about this one.
     expect(messages(third)).toEqual([expect.stringMatching(/\(auth\): machine node-01: the BMC refused/)]);
     expect(lab.bmc.refusedCredentials).toBe(1);
   });
@@ -306,7 +306,7 @@ describe("credentials are read at every launch", () => {
     expect(offered(lab.bmc)).toBeGreaterThan(1);
   });
 
-  test("from a command, whose failure is told in a line and is gone with its reason", async () => {
+  test("from a command, whose failure is reported in one line and ends with its cause", async () => {
     const vault = (directory: string) => `
       const { readFileSync } = require("node:fs");
       try {

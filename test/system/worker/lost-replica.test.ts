@@ -34,7 +34,7 @@ describe("a replica that is lost", () => {
     const toldBefore = sleeper.told.length;
     sleeper.kill("SIGCONT");
 
-    // Its very first look after the pause, before any answer of the API could have told it anything.
+    // Its very first look after the pause, before any answer of the API could have reached it.
     await vi.waitFor(() => expect(sleeper.told.length).toBeGreaterThan(toldBefore + 1), WAIT);
     expect(sleeper.told[toldBefore]?.owned).toEqual([]);
     expect(sleeper.told[toldBefore + 1]?.owned).toEqual([]);

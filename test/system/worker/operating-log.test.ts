@@ -72,7 +72,7 @@ describe("the logs of actions", () => {
     expect(text.match(/^# workflow=/gm)).toHaveLength(1);
   });
 
-  test("do not hold the worker up when their directory cannot be had", { timeout: RUN_MS }, async () => {
+  test("do not delay the worker when their directory is not available", { timeout: RUN_MS }, async () => {
     await using lab = await crashLab({ argv: ["--action-log-directory", "/dev/null/logs"] });
     const worker = lab.start();
     const workflow = lab.submit([{ name: "power-status" }, { name: "check" }]);

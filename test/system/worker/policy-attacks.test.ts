@@ -30,7 +30,7 @@ interface Step {
   readonly command?: readonly string[];
 }
 
-/** How an action of that text ended, as the server was told. */
+/** How an action of that text ended, as reported to the server. */
 async function run(server: TinkServer, step: Step): Promise<string> {
   const actions = [{ name: "attack", timeout: 60, ...step }];
   const tasks = [{ name: "t", worker: "pbnj-node-1", actions }];

@@ -147,7 +147,7 @@ test("an action whose journal entry is damaged, and that left no result, fails a
 });
 
 describe("a worker whose state directory another one has got", () => {
-  test("exits at once, and what it launched goes on", { timeout: RUN_MS }, async () => {
+  test("exits at once, and what it launched continues", { timeout: RUN_MS }, async () => {
     await using lab = await crashLab({ machine: { softOffMs: "never" } });
     const worker = lab.start();
     const obeyed = commanded(lab);

@@ -86,7 +86,7 @@ async function pidsIn(file: string): Promise<readonly number[]> {
 }
 
 describe("credentials from a command", () => {
-  it("are what it prints, anew at every call, for the machine that it is told", async () => {
+  it("are what it prints, read anew at every call, for the requested machine", async () => {
     const program = `
       const { readFileSync } = require("node:fs");
       const password = readFileSync(${JSON.stringify(join(root, "vault"))}, "utf8");
@@ -248,7 +248,7 @@ describe("a command that fails says why, and nothing of what it printed", () => 
 });
 
 describe("a command that hangs is ended with all that it started", () => {
-  it("when its time is over", async () => {
+  it("when its time expires", async () => {
     const file = join(root, "late");
 
     const reason = await reasonOf(resolver(hanging(file), { timeout: "1500ms" })());

@@ -159,7 +159,7 @@ describe("two tenants of one rack", () => {
     expect(lab.program.stderr + JSON.stringify(lab.server.reports)).not.toContain(CANARY);
   });
 
-  test("who lost a machine while an action waited for it do not come to it", async () => {
+  test("who lost a machine while an action waited for it cannot use it", async () => {
     await using lab = await rack({ power: "on", softOffMs: "never" });
     const off = { name: "power-off", image: `${IMAGES}/power-off:v1`, environment: { MODE: "soft" } };
     const on = { name: "power-on", image: `${IMAGES}/power-on:v1`, environment: { MACHINE: "node-a" } };

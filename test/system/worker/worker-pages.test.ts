@@ -147,7 +147,7 @@ describe("a worker that runs", () => {
     expect(await pages.status("/healthz")).toBe(200);
   });
 
-  test("goes on with its work, and answers probes, under a flood of clients that mean harm", async () => {
+  test("continues its work, and answers probes, under a flood of hostile clients", async () => {
     await using lab = await rackLab({ machines: { one: {} }, argv: ANY_PORT });
     const pages = await pagesOf(lab.program);
     const { hostname: host, port } = new URL(pages.url);
@@ -255,7 +255,7 @@ describe("a worker on an address that others can reach", () => {
   });
 });
 
-describe("a worker that is told to serve nothing", () => {
+describe("a worker without an HTTP address", () => {
   test("serves nothing", async () => {
     await using lab = await rackLab({ machines: { one: {} } });
 

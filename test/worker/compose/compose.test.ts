@@ -56,7 +56,7 @@ async function standing(options: {
     ...["--stop-grace", "2s", ...(options.argv ?? [])],
   ]);
   const first = labs[0];
-  if (!first) throw new Error("a lab has a machine");
+  if (!first) throw new Error("a lab has at least one machine");
   return {
     server,
     worker,
@@ -282,7 +282,7 @@ describe("a server that", () => {
   });
 });
 
-describe("a worker that is told to stop", () => {
+describe("a stopping worker", () => {
   const soft = { name: "power-off", environment: { MODE: "soft" } };
 
   test("waits for the running action, whose end is reported, and takes no other", async () => {

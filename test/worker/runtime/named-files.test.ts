@@ -36,7 +36,7 @@ describe("what a child of the worker must not be given", () => {
   });
 });
 
-describe("the files that an action is told to use", () => {
+describe("the files that an action names", () => {
   it("are those of its own variables, and not those that are refused anyway", () => {
     const environment = { MODE: "soft", RESULT_FILE: "/a", PASSWORD_FILE: "", BMC_PASSWORD_FILE: "/c" };
 

@@ -36,7 +36,7 @@ describe("concluding an outcome", () => {
       { ok: false, class: "tls", message: "exited 12 although it said: off" },
     ],
     ["an exit code of ours", { exitCode: 10 }, { ok: false, class: "auth", message: "exited 10" }],
-    ["an exit code of nobody's", { exitCode: 1 }, { ok: false, class: "internal", message: "exited 1" }],
+    ["an exit code without a class", { exitCode: 1 }, { ok: false, class: "internal", message: "exited 1" }],
     ["no exit code at all", {}, { ok: false, class: "internal", message: "exited without a code" }],
     [
       "a signal from elsewhere",

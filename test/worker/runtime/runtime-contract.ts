@@ -27,7 +27,7 @@ export function itKeepsTheRuntimeContract(create: () => Promise<Runtime>): void 
     expect(lines).toEqual([{ stream: "stdout", line: "hello" }]);
   });
 
-  it("tells stdout and stderr apart and keeps their order", async () => {
+  it("distinguishes stdout and stderr and keeps their order", async () => {
     const { lines } = await run(["err:one\\n", "err:two\\n", "out:three\\n", "out:four"]);
 
     expect(lines.filter(({ stream }) => stream === "stderr").map(({ line }) => line)).toEqual(["one", "two"]);
@@ -72,7 +72,7 @@ export function itKeepsTheRuntimeContract(create: () => Promise<Runtime>): void 
     expect(outcome.result).toBeUndefined();
   });
 
-  it("drops what is over the budget of megabytes of output, and still finds the result and the last line", async () => {
+  it("drops output beyond the budget, and still finds the result and the last line", async () => {
     const result = resultStep({ message: "after the flood" }).slice("result:".length);
 
     const { outcome, lines } = await run(["flood:3000000", `out:${result}`]);
@@ -89,7 +89,7 @@ export function itKeepsTheRuntimeContract(create: () => Promise<Runtime>): void 
     expect(outcome).toMatchObject({ ok: false, class: "usage", exitCode: 2 });
   });
 
-  it("stops an action whose time is over, and lets it clean up", async () => {
+  it("stops an action at its timeout, and lets it clean up", async () => {
     const { outcome } = await run(["on-sigterm:143", "err:waiting for off\\n", "sleep:60000"], {
       timeoutMs: 3_000,
     });

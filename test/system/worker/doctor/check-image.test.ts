@@ -171,7 +171,7 @@ describe("a pull that fails", () => {
       "registry-unreachable",
       "unreachable",
     ],
-  ])("is told by its cause: %s", async (_, pull, cause, errorClass) => {
+  ])("is reported with its cause: %s", async (_, pull, cause, errorClass) => {
     await using engine = await engineWith({ "GET /images/*/json": absent, "POST /images/create": pull });
 
     const found = await check(IMAGE, { flags: engine.flags });
@@ -339,7 +339,7 @@ describeWithDocker("with a real engine", () => {
     expect(found).toMatchObject([{ cause: "image-timeout", class: "timeout" }]);
   });
 
-  it("a program that takes too much memory is told as such", async () => {
+  it("a program that takes too much memory is reported as such", async () => {
     const found = await check(image("greedy"), { flags: { ...flags, memoryLimit: "64Mi" } });
 
     expect(found).toMatchObject([{ cause: "container-out-of-memory" }]);

@@ -35,7 +35,7 @@ it("a directory that is not there is made by the first start, and not by the doc
   expect(await readdir(folder)).toEqual([]);
 });
 
-it("a running worker's directory is as it should be, and the worker goes on", async () => {
+it("a running worker's directory is valid, and the worker continues", async () => {
   const server = await startTinkServer();
   await using worker = new WorkerProgram([
     ...["start", "--grpc-server", server.address, "--agent-id", "a", "--state-directory", folder],

@@ -176,7 +176,7 @@ describeWithDocker("the docker runtime", () => {
     await up;
     const [before] = await containers(`name=${launchName(request.action)}`);
 
-    // As a crash would: every connection breaks, nothing is told to the engine.
+    // As a crash would: every connection breaks, and the engine gets no request.
     await first.close();
     const second = newRuntime();
     const again = { ...request, onLog: scripted.request.onLog };
@@ -206,7 +206,7 @@ describeWithDocker("the docker runtime", () => {
     expect(lines.map(({ line }) => line)).toEqual(["trying", "trying"]);
   });
 
-  it("stops an adopted action once its time since the start is over", async () => {
+  it("stops an adopted action at its timeout since the start", async () => {
     const first = newRuntime();
     const scripted = scriptedRequest(["ignore-sigterm", "out:up\\n", "sleep:60000"], { timeoutMs: 5_000 });
     const { request, up } = untilFirstLine(scripted.request);

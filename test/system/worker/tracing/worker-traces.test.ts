@@ -243,7 +243,7 @@ describe("a trace", () => {
     }
   });
 
-  test("goes on under a worker that takes over what a killed one left", { timeout: TIMEOUT }, async () => {
+  test("continues under a worker that adopts the actions of a killed one", { timeout: TIMEOUT }, async () => {
     await using lab = await tracingLab();
     const killed = lab.start();
     const workflow = lab.submit([WAITS_FOR_OFF]);

@@ -269,7 +269,7 @@ describe("the docker runtime, with an engine that fails", () => {
     expect(lines.length).toBeLessThan(5_000);
   });
 
-  it("does not claim an end it cannot know: a container that will not die is no outcome of the action", async () => {
+  it("reports no outcome for a container that cannot be stopped", async () => {
     const { engine, runtime } = await start({
       "POST /containers/*/wait": inTurn(silence, json(200, {})),
       "POST /containers/*/stop": empty(204),
@@ -284,7 +284,7 @@ describe("the docker runtime, with an engine that fails", () => {
     expect(engine.requests.at(-1)).toBe(`DELETE /containers/${ID}?force=1&v=1`);
   });
 
-  it("says so when somebody else removed the container", async () => {
+  it("reports that another client removed the container", async () => {
     const { runtime } = await start({
       "POST /containers/*/wait": json(404, { message: "No such container" }),
       "GET /containers/*/json": json(404, { message: "No such container" }),
@@ -296,7 +296,7 @@ describe("the docker runtime, with an engine that fails", () => {
     expect(outcome.message).toBe("the container was removed by someone else");
   });
 
-  it("calls an adopted action a timeout when it had ended no sooner than its time was over", async () => {
+  it("counts an adopted action as timed out if it ended at its timeout or later", async () => {
     const { request } = scriptedRequest([], { timeoutMs: 2_000 });
     const { engine, runtime } = await start({
       "POST /containers/create": json(409, { message: "Conflict" }),
@@ -438,7 +438,7 @@ describe("pulling an image", () => {
     expect(outcome.message).toBe(`the image ${action.image} was not pulled within 200 ms`);
   });
 
-  it("pulls nothing when told never to", async () => {
+  it("pulls nothing with the policy `never`", async () => {
     const { engine, runtime } = await start({ "GET /images/*/json": missing }, sendResult, {
       pullPolicy: "never",
     });

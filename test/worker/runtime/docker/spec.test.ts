@@ -32,7 +32,7 @@ describe("the container of an action", () => {
     });
   });
 
-  it("holds no secret and tells the action to read its stdin, which a template cannot change", () => {
+  it("contains no secret and makes the action read its stdin, which a template cannot change", () => {
     const action = { environment: { BMC_CONNECTION_FILE: "/etc/passwd", MODE: "soft" } };
 
     const spec = containerSpec(scriptedRequest([], { connected: true, action }).request, undefined, options);

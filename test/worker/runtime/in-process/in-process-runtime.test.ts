@@ -120,7 +120,7 @@ describe("the in-process runtime keeps the runtime contract", () => {
     expect(outcome.message).toMatch(/\(forced\)/);
   });
 
-  it("stops an action whose time is over, and its session is closed", async () => {
+  it("stops an action at its timeout and closes its session", async () => {
     await using lab = await startMachine({ power: "on", softOffMs: "never" });
     const { request } = requestFor("power-off", lab.bmc.port, {
       redfish: { auth: "session" },

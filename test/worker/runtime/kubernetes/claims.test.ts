@@ -21,7 +21,7 @@ afterAll(async () => {
   await cluster?.close();
 });
 
-/** Resolves once a worker has said that it goes on with what is there. */
+/** Resolves once a worker has logged that it adopts what exists. */
 function untilAdopted(request: Request): Promise<void> {
   return vi.waitFor(
     () => {
@@ -74,7 +74,7 @@ describe("the name of an action's Job", () => {
     expect(await lab.findJob(request)).toBeDefined();
   });
 
-  it("that a Job of before has, which was never let run, is taken for a new one", async () => {
+  it("of an earlier Job that never started is used for a new one", async () => {
     const { request } = scriptedRequest([], { connected: true });
     const first = await suspended(request);
     const second = await lab.runtime();
@@ -92,7 +92,7 @@ describe("the name of an action's Job", () => {
     await detached;
   });
 
-  it("is free again when the worker lets go of it before it was let run", async () => {
+  it("is free again when the worker detaches before the start", async () => {
     const runtime = await lab.runtime();
     const { request } = scriptedRequest([]);
     const onRecord = Promise.withResolvers<void>();
@@ -155,7 +155,7 @@ describe("the name of an action's Job", () => {
 
     const { outcome } = await ended;
     expect(outcome).toMatchObject({ ok: false, class: "internal" });
-    expect(outcome.message).toContain("deleted by somebody");
+    expect(outcome.message).toContain("deleted by another client");
     expect(await lab.podsMade(request)).toBe(1);
   });
 
@@ -202,7 +202,7 @@ describe("the sweep of the kubernetes runtime", () => {
     return { runtime, request, ended };
   }
 
-  it("takes away what this owner's worker of before left, with its pod and Secret, and nothing else", async () => {
+  it("removes the orphans of this owner's earlier worker, with pod and Secret, and nothing else", async () => {
     const [left, kept, others, abandoned] = await Promise.all([
       runs({ owner: "options" }),
       runs({ owner: "options" }),
@@ -236,7 +236,7 @@ describe("the sweep of the kubernetes runtime", () => {
     expect((await lab.job(request)).metadata.deletionTimestamp).toBeUndefined();
   });
 
-  it("leaves to a group what another of its workers may have at hand", async () => {
+  it("keeps what another worker of the group may be running", async () => {
     const first = await runs({ owner: "fleet", shared: true });
     await first.runtime.close();
     const second = await lab.runtime({ owner: "fleet", shared: true });

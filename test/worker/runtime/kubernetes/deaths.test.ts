@@ -53,7 +53,7 @@ function untilSeen(count: () => number): Promise<void> {
   );
 }
 
-/** What a worker that comes back makes of it. */
+/** What a restarted worker concludes. */
 async function comeBack({ request, handle }: Awaited<ReturnType<typeof mortal>>) {
   const runtime = await lab.runtime();
   const given = handle();

@@ -97,7 +97,7 @@ export function itRunsActionsAsJobs(create: () => Promise<RuntimeLab>): void {
     expect(outcome.message).toBe("the BMC refused the password");
   });
 
-  it("stops an action whose time is over and keeps what it says of that", async () => {
+  it("stops an action at its timeout and keeps its reason", async () => {
     const runtime = await lab.runtime();
     const { request } = scriptedRequest([], { timeoutMs: 2_000 });
     const { ended } = begin(runtime, request);
@@ -237,7 +237,7 @@ export function itRunsActionsAsJobs(create: () => Promise<RuntimeLab>): void {
     expect(await lab.podsMade(request)).toBe(1);
   });
 
-  it("says which image cannot be had when the start bound is over, and the pod is gone before that", async () => {
+  it("names the image that is not available at the start timeout, after the pod is deleted", async () => {
     const runtime = await lab.runtime({ pods: { startTimeoutMs: 1_500 } });
     const { request } = scriptedRequest([]);
     const { ended } = begin(runtime, request);

@@ -119,7 +119,7 @@ describe("the Job of an action", () => {
     expect(container.env).toContainEqual({ name: "A", value: "$$(B)" });
   });
 
-  it("bears the same name for the same action, short enough for a label, whatever the action is called", () => {
+  it("has the same name for the same action, short enough for a label, for any action name", () => {
     const { request } = scriptedRequest([]);
     fc.assert(
       fc.property(fc.string({ maxLength: 200 }), fc.string({ maxLength: 80 }), (name, agentId) => {

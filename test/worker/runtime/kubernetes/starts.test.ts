@@ -124,7 +124,7 @@ describe("a pod that does not start", () => {
     );
   });
 
-  it("tells the same to a worker that finds it afterwards, and is not started again", async () => {
+  it("has the same outcome for a worker that finds it later, and is not started again", async () => {
     const { request, ended } = await launched({ startTimeoutMs: 1_000 });
     const pod = await lab.pod(request);
     await lab.kubelet.unschedulable(pod, "0/1 nodes are available.");
@@ -157,7 +157,7 @@ describe("a pod that does not start", () => {
     expect((await ended).outcome).toMatchObject({ ok: true, message: "done" });
   });
 
-  it("is cancelled before it starts when the worker is told so, for certain", async () => {
+  it("is certainly cancelled before it starts when the worker cancels it", async () => {
     const { request, ended, cancel } = await launched();
     const pod = await lab.pod(request);
     await lab.kubelet.schedule(pod);

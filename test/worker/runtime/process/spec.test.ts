@@ -32,7 +32,7 @@ describe("the environment of a child", () => {
     expect(environment).toEqual({ BMC_CONNECTION_FILE: "-", NODE_COMPILE_CACHE: "/tmp/cache", ...marked });
   });
 
-  it("bears the mark of the worker's state and where its result goes, whatever the action's own environment says", () => {
+  it("has the label of the worker's state and the file for its result, which the action's environment cannot change", () => {
     const environment = childEnvironment({
       inherited: {},
       action: {

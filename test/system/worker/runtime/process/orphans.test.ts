@@ -5,8 +5,8 @@ import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { actionKey } from "../../../../../worker/action/action-key.ts";
-import { ActionFolder } from "../../../../../worker/runtime/process/action-program.ts";
+import { actionKey } from "../../../../../worker/action/action.ts";
+import { actionFolder } from "../../../../../worker/runtime/process/action-program.ts";
 import { type ProcessState, resultFileOf } from "../../../../../worker/runtime/process/orphans.ts";
 import { ProcessRuntime } from "../../../../../worker/runtime/process/process-runtime.ts";
 import { isRunning, processHandle, startByPs } from "../../../../../worker/runtime/process/process-table.ts";
@@ -18,7 +18,7 @@ import {
 } from "../../../../../worker/runtime/runtime.ts";
 import { resultStep, scriptedRequest } from "../../../../worker/runtime/launch-request.ts";
 
-const programs = new ActionFolder(join(import.meta.dirname, "../../../../support/fixtures/actions"));
+const programs = actionFolder(join(import.meta.dirname, "../../../../support/fixtures/actions"));
 const never = new AbortController().signal;
 /** No process here is an hour past its deadline: the worker of any test that starts meanwhile would end it. */
 const HALF_HOUR_MS = 30 * 60_000;
@@ -115,7 +115,7 @@ describe("sweeping processes", () => {
     await expect.poll(() => [cleaning, deaf].map(ended)).toEqual([true, true]);
     expect(cleaning.exitCode).toBe(7);
     expect(deaf.signalCode).toBe("SIGKILL");
-    // The sleeping one bears no mark, and was in the group.
+    // The sleeping one has no label, and was in the group.
     expect(() => process.kill(-deaf.pid, 0)).toThrow(/ESRCH/);
   });
 
@@ -307,7 +307,7 @@ describe("adopting processes", () => {
 });
 
 describe("a process's handle", () => {
-  it("means that very process, not another that bears its ID later, and not after a reboot", async () => {
+  it("identifies that process, not a later one with the same ID, and not after a reboot", async () => {
     const child = await left({ key: "k", deadline: new Date() });
     const handle = await processHandle(child.pid);
 
@@ -330,7 +330,7 @@ describe("a process's handle", () => {
     expect(await isRunning({ ...handle, pid: process.pid })).toBe(false);
   });
 
-  it("tells the start of a process by ps, too, for systems without /proc", async () => {
+  it("reads the start of a process with ps, too, for systems without /proc", async () => {
     const [one, again] = [await startByPs(process.pid), await startByPs(process.pid)];
 
     expect(one).toMatch(/\d\d:\d\d:\d\d/);

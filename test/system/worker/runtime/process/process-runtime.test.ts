@@ -2,13 +2,13 @@ import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { ActionFolder } from "../../../../../worker/runtime/process/action-program.ts";
+import { actionFolder } from "../../../../../worker/runtime/process/action-program.ts";
 import { ProcessRuntime } from "../../../../../worker/runtime/process/process-runtime.ts";
 import { canary, scriptedRequest } from "../../../../worker/runtime/launch-request.ts";
 import { itKeepsTheRuntimeContract } from "../../../../worker/runtime/runtime-contract.ts";
 
 const actionsDirectory = join(import.meta.dirname, "../../../../support/fixtures/actions");
-const programs = new ActionFolder(actionsDirectory);
+const programs = actionFolder(actionsDirectory);
 const never = new AbortController().signal;
 
 function alive(pid: number): boolean {
@@ -163,7 +163,7 @@ describe("the process runtime", () => {
   });
 
   it("says so when its folder of actions is missing, and lives on", async () => {
-    const runtime = new ProcessRuntime({ programs: new ActionFolder(join(actionsDirectory, "missing")) });
+    const runtime = new ProcessRuntime({ programs: actionFolder(join(actionsDirectory, "missing")) });
 
     const { outcome } = await runtime.run(scriptedRequest([]).request, never);
 
@@ -173,7 +173,7 @@ describe("the process runtime", () => {
   });
 });
 
-/** A killed process whose new parent has not looked yet; only Linux can tell. */
+/** A killed process that its new parent has not reaped yet; only Linux shows it. */
 function isZombie(pid: number): boolean {
   try {
     return /^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
