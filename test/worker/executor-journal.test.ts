@@ -137,7 +137,7 @@ class LeftJournal extends MemoryJournal {
   }
 }
 
-describe("an action whose step cannot be written down", () => {
+describe("an action whose step cannot be recorded", () => {
   it.each([
     ["launching", []],
     ["launched", ["running"]],
@@ -311,7 +311,7 @@ describe("an action of an earlier run", () => {
     expect(Math.abs((adopted[0]?.clockSetMs ?? Number.NaN) - setMs)).toBeLessThan(60_000);
   });
 
-  it("fails where another runtime launched it, and is not run again", async () => {
+  it("fails if another runtime launched it, and is not run again", async () => {
     const runtime = briefRuntime();
     const entry = { ...entryOf("a1", "launched", { name: "power-cycle" }), runtime: "docker" };
     const { executor, reports, stop, signals } = lab(runtime, new LeftJournal([entry]));
@@ -406,7 +406,7 @@ describe("an action whose journal entry is damaged", () => {
     return { ...lab(runtime, journal, noObserver, more), ...files, journal, adopted, run, needs };
   }
 
-  it("is adopted by its key, with what the server says of it, and never run", async () => {
+  it("is adopted by its key, with what the server sends, and never run", async () => {
     const outcome = { ok: true, message: "cycled", ...NOW_ENDED, timedOut: false, killed: false };
     const given = await damagedLab({
       kind: "ended",
@@ -429,7 +429,7 @@ describe("an action whose journal entry is damaged", () => {
     expect(given.journal.find(key)).toMatchObject({ phase: "acknowledged" });
   });
 
-  it("fails where it is gone and not idempotent, saying why", async () => {
+  it("fails with the reason if it is gone and not idempotent", async () => {
     const given = await damagedLab({ kind: "lost", reason: "its container is gone", idempotent: false });
 
     const outcome = await given.executor.execute(action, given.signals);
@@ -463,7 +463,7 @@ describe("an action whose journal entry is damaged", () => {
     expect(given.run).toHaveBeenCalledOnce();
   });
 
-  it("is not run where its adoption fails, until that succeeds", async () => {
+  it("is not run while its adoption fails", async () => {
     let fails = true;
     const given = await damagedLab(() => {
       if (fails) throw new Error("the engine is away");
@@ -481,7 +481,7 @@ describe("an action whose journal entry is damaged", () => {
     expect(given.run).not.toHaveBeenCalled();
   });
 
-  it("is adopted although the policy refuses it now, and what it says is withheld", async () => {
+  it("is adopted although the policy denies it now, and its output is withheld", async () => {
     const message = `its password is ${CANARY}`;
     const outcome = { ok: false, message, ...NOW_ENDED, timedOut: false, killed: false };
     const given = await damagedLab(
@@ -496,7 +496,7 @@ describe("an action whose journal entry is damaged", () => {
     expect(given.reports[0]?.message).not.toContain(CANARY);
   });
 
-  it("is left alone by the sweep until its time is long over", async () => {
+  it("is kept by the sweep until it is long overdue", async () => {
     const given = await damagedLab({ kind: "not-launched" });
 
     const recovered = given.executor.recover(given.signals);
@@ -508,7 +508,7 @@ describe("an action whose journal entry is damaged", () => {
   });
 });
 
-it("a new run with the ID of one whose end an earlier worker wrote down is needed while its hook runs", async () => {
+it("a new run with the ID of an ended one is needed while its hook runs", async () => {
   const base = entryOf("a1", "ended");
   const { idMayReturn: _, ...identity } = base.action;
   const action: Action = {

@@ -57,7 +57,7 @@ async function messageOf(steps: readonly string[]): Promise<string> {
 }
 
 describe("the reported message of a failure", () => {
-  it("has the action's own reason, and then what its log says besides", async () => {
+  it("has the action's own reason, and then the last lines of its log", async () => {
     const message = await messageOf([
       'err:{"level":40,"msg":"the session was lost"}\\n',
       "err:the BMC refused it\\n",

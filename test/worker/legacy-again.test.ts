@@ -89,7 +89,7 @@ describe("an action that a server serves again after its end", () => {
   });
 });
 
-describe("a workflow made anew with the IDs of one that ended", () => {
+describe("a recreated workflow with the IDs of an ended one", () => {
   test("is run, and gets only its own end", async () => {
     await using lab = await rack();
     const first = lab.server.submit({ name: "reboot", template: REBOOT });
@@ -152,7 +152,7 @@ describe("a workflow made anew with the IDs of one that ended", () => {
     expect(reportsOf(lab).slice(before)).toEqual(["power-reset RUNNING", ...ONCE]);
   });
 
-  test("does not begin while the one before cannot be forgotten", async () => {
+  test("does not begin while the previous one cannot be forgotten", async () => {
     await using lab = await rack();
     const first = lab.server.submit({ name: "reboot", template: REBOOT });
     await using worker = await standingWorker(lab, { clock: scaledClock(SPEED) });

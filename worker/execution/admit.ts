@@ -15,7 +15,7 @@ import type { Reporter } from "./report.ts";
 import type { StopSignals } from "./stop-signals.ts";
 
 /** Whether an action may run, or the rule that denies it. */
-export type Permission = { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
+type Permission = { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
 
 /** Which machine an action is for, if it may use it. */
 export type Target =

@@ -25,7 +25,7 @@ function installer({ argv, folder }: LegacyLab): WorkerProgram {
   return new WorkerProgram([...rest, ...own, "--state-directory", join(folder, "installer")]);
 }
 
-test("tasks of two workers in turn take three machines through, and kills on the way repeat nothing", {
+test("tasks of two workers complete on three machines, and kills repeat nothing", {
   timeout: 90_000,
 }, async () => {
   const slow = { power: "on", powerOffMs: 500, powerOnMs: 500 } as const;

@@ -134,7 +134,7 @@ describe("two tenants of one rack", () => {
     expect(lab.requests()).toEqual([]);
   });
 
-  test("come to no BMC and no credentials by other ways", async () => {
+  test("reach no other BMC and no other credentials", async () => {
     await using lab = await rack();
     const b = { MACHINE: "node-b" };
 
@@ -177,7 +177,7 @@ describe("two tenants of one rack", () => {
     expect(lab.a.count("on")).toBe(0);
   });
 
-  test("change hands of a machine without a restart", async () => {
+  test("can reassign a machine without a restart", async () => {
     await using lab = await rack();
     const before = await lab.run("team-b", "pbnj-node-a", powerOn);
 

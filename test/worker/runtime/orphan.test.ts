@@ -79,13 +79,13 @@ describe("an orphan", () => {
   });
 });
 
-describe("input that broke off", () => {
+describe("truncated input", () => {
   const result: ActionResult = {
     ...{ action: "power-cycle", ok: false, class: "usage", message: "no connection" },
     ...{ durationMs: 0, roundTrips: 0 },
   };
 
-  it("is what an action that waited for its connection calls wrong use, before anything was sent", () => {
+  it("is a usage error of an action that waited for its connection and sent nothing", () => {
     expect(inputTruncated(true, result)).toBe(true);
     expect(inputTruncated(false, result)).toBe(false);
     expect(inputTruncated(true, { ...result, roundTrips: 1 })).toBe(false);

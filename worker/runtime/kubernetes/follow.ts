@@ -4,7 +4,7 @@ import { type StopReason, waitUntilDeadline } from "../../../shared/deadline.ts"
 import { formatSeconds } from "../../../shared/duration.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
-import { withTimeout } from "../../../shared/timeout.ts";
+import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
 import type { Outcome } from "../../action/action.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
 import { FLOOD_GRACE_MS, type WrittenOutput } from "../log-stream.ts";
@@ -73,11 +73,7 @@ interface StartFailure {
  * Follows an unsuspended Job to the end of its action, stops it at its start timeout, its timeout, or when `signal`
  * aborts, and collects its output. Rejects only with the reason of `detached`.
  */
-export async function followJob(options: FollowOptions, signal: AbortSignal): Promise<FollowedJob> {
-  return new JobFollower(options).follow(signal);
-}
-
-class JobFollower {
+export class JobFollower {
   readonly #options: FollowOptions;
   readonly #output: PodOutput;
   readonly #reading = new AbortController();
@@ -162,16 +158,15 @@ class JobFollower {
       const found = await this.#until(isStartedOrStuck, signal);
       if (found.kind !== "pending" || !found.problem) return undefined;
       const { problem } = found;
-      const patience = new AbortController();
-      const bound = AbortSignal.any([signal, patience.signal]);
-      const passed = this.#until((state) => !isStartedOrStuckAs(state, found), bound).then(() => true);
-      const { clock } = this.#options;
-      const waited = clock.sleep(problem.patienceMs ?? 0, bound).then(() => false);
+      const { patienceMs = 0 } = problem;
+      const hasPassed = (state: PodState) =>
+        state.kind !== "pending" || state.problem?.patienceMs !== patienceMs;
       try {
-        if (!(await Promise.race([passed, waited]))) return problem;
-      } finally {
-        patience.abort(new Error("waited"));
-        await Promise.allSettled([passed, waited]);
+        await withTimeout(patienceMs, signal, (bound) => this.#until(hasPassed, bound), this.#options.clock);
+      } catch (thrown) {
+        signal.throwIfAborted();
+        if (thrown instanceof TimeoutReached) return problem;
+        throw thrown;
       }
     }
   }
@@ -408,15 +403,6 @@ class JobFollower {
 
 function isStartedOrStuck(state: PodState): boolean {
   return state.kind !== "pending" || state.problem?.patienceMs !== undefined;
-}
-
-function isStartedOrStuckAs(state: PodState, before: PodState): boolean {
-  return (
-    state.kind === "pending" &&
-    before.kind === "pending" &&
-    state.problem?.patienceMs !== undefined &&
-    state.problem.patienceMs === before.problem?.patienceMs
-  );
 }
 
 /** Whether nothing of it runs or will run: its pod is over, or without a pod its Job has ended. */

@@ -26,7 +26,7 @@ import {
   type ReturnedAction,
   type Runtime,
 } from "../runtime.ts";
-import { type FollowOptions, followJob } from "./follow.ts";
+import { type FollowOptions, JobFollower } from "./follow.ts";
 import { JobClient } from "./job-client.ts";
 import { ANNOTATION, isJobOf, type JobMetadata, jobMetadata, LABEL } from "./labels.ts";
 import type { ObservedJob, ObservedPod } from "./objects.ts";
@@ -368,7 +368,7 @@ export class KubernetesRuntime implements Runtime {
       onLogForbidden: (reason) => this.#logForbidden(reason),
     };
     try {
-      const { outcome, livePod } = await followJob(options, signal);
+      const { outcome, livePod } = await new JobFollower(options).follow(signal);
       return { outcome, remove: (bound) => this.#acknowledge(job, outcome, livePod, bound) };
     } finally {
       observation.release();

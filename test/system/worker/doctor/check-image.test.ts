@@ -67,7 +67,7 @@ describe("without containers", () => {
     ]);
   });
 
-  it("an image stands for the action of its name", async () => {
+  it("an image selects the action of its name", async () => {
     const [known, unknown, inProcess] = await Promise.all([
       check(IMAGE, { flags: { runtime: "process" } }),
       check("registry.example/acme/nonsense:1", { flags: { runtime: "process" } }),
@@ -345,7 +345,7 @@ describeWithDocker("with a real engine", () => {
     expect(found).toMatchObject([{ cause: "container-out-of-memory" }]);
   });
 
-  it("an image whose program is not there is the engine's to refuse", async () => {
+  it("a missing program of an image is reported by the engine", async () => {
     const found = await check(image("hollow"), { flags });
 
     expect(found).toMatchObject([
@@ -353,7 +353,7 @@ describeWithDocker("with a real engine", () => {
     ]);
   });
 
-  it("a network that is not there is the engine's to name", async () => {
+  it("a missing network is reported by the engine", async () => {
     const found = await check(image("power-status"), { flags: { ...flags, dockerNetwork: "nowhere-7" } });
 
     expect(found).toMatchObject([

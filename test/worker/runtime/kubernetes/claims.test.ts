@@ -50,7 +50,7 @@ async function suspended(request: Request, options: Parameters<RuntimeLab["runti
 }
 
 describe("the name of an action's Job", () => {
-  it("that something else has is an error that says so, and it stays", async () => {
+  it("that another object has is an error, and the object stays", async () => {
     const runtime = await lab.runtime();
     const { request } = scriptedRequest([]);
     const other = scriptedRequest([]);
@@ -108,7 +108,7 @@ describe("the name of an action's Job", () => {
     expect(await lab.podsMade(request)).toBe(0);
   });
 
-  it("is free for another run where its ID may return, once the run before has ended", async () => {
+  it("is free for another run if its ID may return and the previous run has ended", async () => {
     const runtime = await lab.runtime();
     const { request } = scriptedRequest([], { action: { idMayReturn: true } });
     const first = begin(runtime, request);
@@ -124,7 +124,7 @@ describe("the name of an action's Job", () => {
     expect(await lab.podsMade(request)).toBe(2);
   });
 
-  it("is that of what runs where its ID may return, too", async () => {
+  it("belongs to the running action, also if its ID may return", async () => {
     const first = await lab.runtime();
     const { request } = scriptedRequest([], { action: { idMayReturn: true } });
     begin(first, request);
@@ -159,7 +159,7 @@ describe("the name of an action's Job", () => {
     expect(await lab.podsMade(request)).toBe(1);
   });
 
-  it("stays with the worker of the group that let it run where another cannot write it down", async () => {
+  it("stays with the worker of the group that started it if another cannot record it", async () => {
     const { request } = scriptedRequest([]);
     const group = { owner: "group", shared: true } as const;
     const first = await suspended(request, group);
@@ -173,7 +173,7 @@ describe("the name of an action's Job", () => {
     expect(await lab.podsMade(request)).toBe(1);
   });
 
-  it("is refused to what a pod cannot have, all of it in one line, before anything is made", async () => {
+  it("is refused with everything that a pod cannot have, in one line, before anything is created", async () => {
     const runtime = await lab.runtime();
     const { request } = scriptedRequest([], {
       action: { networkNamespace: "host", pidNamespace: "host", volumes: ["/dev:/dev", "data:/data"] },
@@ -229,7 +229,7 @@ describe("the sweep of the kubernetes runtime", () => {
     expect(names.some((name) => name.startsWith(launchName(kept.request.action)))).toBe(true);
   });
 
-  it("never takes what this process launched itself", async () => {
+  it("never removes what this process launched itself", async () => {
     const { runtime, request } = await runs({ owner: "itself" });
 
     expect(await runtime.sweep(() => false, never)).toBe(0);
@@ -246,7 +246,7 @@ describe("the sweep of the kubernetes runtime", () => {
     expect(await second.sweep(() => false, never)).toBe(1);
   });
 
-  it("takes away what was acknowledged long ago and no controller took", async () => {
+  it("removes what was acknowledged long ago and no controller removed", async () => {
     const runtime = await lab.runtime({ owner: "acknowledger" });
     const { request } = scriptedRequest([]);
     const { ended } = begin(runtime, request);

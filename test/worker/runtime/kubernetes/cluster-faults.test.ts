@@ -28,7 +28,7 @@ async function finishWell(request: ReturnType<typeof scriptedRequest>["request"]
 }
 
 describe("the kubernetes runtime, with a cluster that fails", () => {
-  it("runs an action without asking again and again how far it is", async () => {
+  it("runs an action without polling its state", async () => {
     const runtime = await lab.runtime();
     const { request } = scriptedRequest([], { connected: true });
     const { ended } = begin(runtime, request);
@@ -86,7 +86,7 @@ describe("the kubernetes runtime, with a cluster that fails", () => {
     for (const fault of faults) fault.end();
   });
 
-  it("reads on in the log of an API server that was restarted, without losing or repeating a line", async () => {
+  it("continues the log after a restart of the API server, without losing or repeating a line", async () => {
     const runtime = await lab.runtime();
     const { request, lines } = scriptedRequest([]);
     const { ended } = begin(runtime, request);

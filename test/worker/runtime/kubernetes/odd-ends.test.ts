@@ -28,7 +28,7 @@ async function started(options: Parameters<typeof scriptedRequest>[1] = {}) {
 }
 
 describe("the end of an action in a pod", () => {
-  it("is out of memory where its container was", async () => {
+  it("is out of memory if its container was", async () => {
     const { ended, pod } = await started();
 
     await lab.kubelet.finish(pod, { container: "action", exitCode: 137, reason: "OOMKilled" });
@@ -38,7 +38,7 @@ describe("the end of an action in a pod", () => {
     expect(outcome.message).toBe("killed, out of memory");
   });
 
-  it("takes the last lines of the log for the reason when there is no result", async () => {
+  it("has the last lines of the log as the reason if there is no result", async () => {
     const { ended, pod } = await started();
     lab.kubelet.log(pod, "action", 'connecting\n{"level":50,"msg":"no route"}\n');
 
@@ -51,7 +51,7 @@ describe("the end of an action in a pod", () => {
     });
   });
 
-  it("is a refusal of its program where that could not be started", async () => {
+  it("is a usage error if its program cannot be started", async () => {
     const { ended, pod } = await started();
 
     await lab.kubelet.finish(pod, {
@@ -122,7 +122,7 @@ describe("the end of an action in a pod", () => {
     expect(await lab.podsMade(request)).toBe(1);
   });
 
-  it("is its time's where the Job's own deadline ended it", async () => {
+  it("is a timeout if the Job's own deadline ended it", async () => {
     const { ended, pod, request } = await started();
 
     await lab.patchJob(request, { spec: { activeDeadlineSeconds: 1 } });
@@ -179,7 +179,7 @@ describe("an action beside a sidecar", () => {
     });
   }
 
-  it("has the end of its own container, and takes the pod away once that is acknowledged", async () => {
+  it("ends with its own container, and its pod is removed once that is acknowledged", async () => {
     const runtime = await aloneLab.runtime();
     const { request } = scriptedRequest([]);
     const { ended } = begin(runtime, request);

@@ -46,7 +46,7 @@ describe("a pod that does not start", () => {
     expect(await lab.pods(request)).toEqual([]);
   });
 
-  it("is reported with the reason for which none could be made", async () => {
+  it("is reported with the reason why no pod was created", async () => {
     const { request, ended } = await launched({ startTimeoutMs: 1_000, serviceAccount: "nobody" });
 
     const { outcome } = await ended;
@@ -74,7 +74,7 @@ describe("a pod that does not start", () => {
     expect(outcome.message).toMatch(/^the pod did not start within 1\.5 s: FailedMount: .*vanished/);
   });
 
-  it("is reported at once where it never can", async () => {
+  it("is reported at once if the problem is permanent", async () => {
     const { request, ended } = await launched({ startTimeoutMs: 600_000 });
     const pod = await lab.pod(request);
     await lab.kubelet.schedule(pod);
@@ -89,7 +89,7 @@ describe("a pod that does not start", () => {
     });
   });
 
-  it("is reported after some patience where a second try might go well, and runs where it does", async () => {
+  it("is reported after a while if a retry may succeed, and runs if it does", async () => {
     const waits: number[] = [];
     const patience = Promise.withResolvers<void>();
     const clock = {
@@ -137,7 +137,7 @@ describe("a pod that does not start", () => {
     expect(await lab.podsMade(request)).toBe(1);
   });
 
-  it("is not held against an action whose image came late: its time begins with its container", async () => {
+  it("does not shorten the timeout of an action, which begins with its container", async () => {
     const runtime = await lab.runtime({ pods: { startTimeoutMs: 60_000 } });
     const { request } = scriptedRequest([], { timeoutMs: 1_500 });
     const { ended } = begin(runtime, request);

@@ -26,7 +26,7 @@ describe("the programs of a folder of actions", () => {
     });
   });
 
-  it("finds bundles, and nothing else that lies beside them", async () => {
+  it("finds bundles, and no other files", async () => {
     for (const file of ["power-off/action.mjs", "power-on/action.mjs", "other/part.mjs"]) {
       await mkdir(join(bundles, dirname(file)));
       await writeFile(join(bundles, file), "");
