@@ -95,6 +95,11 @@ export interface ReturnedAction extends OutputOptions {
   readonly timeoutMs: number;
 }
 
+/** What a runtime follows to its end: a launched or an adopted action. */
+export type FollowRequest = OutputOptions &
+  Pick<LaunchRequest, "timeoutMs" | "connection"> &
+  Partial<Pick<ReturnedAction, "clockSetMs">> & { readonly action: ActionId };
+
 export type Adoption =
   /** It was found and has now ended. */
   | { readonly kind: "ended"; readonly ended: EndedAction }

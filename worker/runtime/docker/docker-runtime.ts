@@ -15,9 +15,9 @@ import { concludeOutcome, failedLaunch, nothingToRemove } from "../outcome.ts";
 import {
   type Adoption,
   type EndedAction,
+  type FollowRequest,
   LaunchNotRecorded,
   type LaunchRequest,
-  type OutputOptions,
   outputOptions,
   type ReturnedAction,
   type Runtime,
@@ -46,13 +46,11 @@ export interface DockerRuntimeOptions
 /** The label of images that may run twice with the same effect as once. */
 const IDEMPOTENT_LABEL = "pbnj-worker.idempotent";
 
-type Followed = Pick<LaunchRequest, "timeoutMs" | "connection"> &
-  OutputOptions &
-  Partial<Pick<ReturnedAction, "clockSetMs">> & { readonly action: ActionId };
-
-type Claim =
-  | { readonly kind: "created"; readonly id: string }
-  | { readonly kind: "adopted"; readonly id: string; readonly details: ContainerDetails };
+interface Claim {
+  readonly id: string;
+  /** Of a container that was launched before. */
+  readonly details?: ContainerDetails;
+}
 
 /**
  * Runs each action in a container, through the engine's API. The container's name is derived from workflow and action,
@@ -85,7 +83,7 @@ export class DockerRuntime implements Runtime {
       const spec = containerSpec(request, image.Config?.User ?? undefined, this.#container);
       const claim = await this.#claim(request.action, spec, signal);
       id = claim.id;
-      if (claim.kind === "created") return await this.#launch(claim.id, request, signal);
+      if (!claim.details) return await this.#launch(claim.id, request, signal);
       // It already runs: adopt it even if the launch cannot be recorded.
       await request.onLaunch?.({ container: claim.id }).catch(() => undefined);
       return await this.#adopt(claim.details, request, signal);
@@ -165,7 +163,7 @@ export class DockerRuntime implements Runtime {
     const name = launchName(action);
     for (let attempt = 0; attempt < CREATE_ATTEMPTS; attempt++) {
       const id = await this.#create(action, name, spec, signal);
-      if (id !== undefined) return { kind: "created", id };
+      if (id !== undefined) return { id };
       const details = await this.#engine.inspectContainer(name, signal);
       if (!details) continue;
       if (!isContainerOf(action, details.Config.Labels ?? {})) {
@@ -178,7 +176,7 @@ export class DockerRuntime implements Runtime {
       // It ended under an ID that may be reused: it belongs to an earlier workflow.
       else if (action.idMayReturn && hasEnded(details))
         await this.#engine.removeContainer(details.Id, signal);
-      else return { kind: "adopted", id: details.Id, details };
+      else return { id: details.Id, details };
     }
     throw new EngineError("state", `the container name ${name} is still in use`);
   }
@@ -232,7 +230,7 @@ export class DockerRuntime implements Runtime {
     }
   }
 
-  async #adopt(details: ContainerDetails, request: Followed, signal: AbortSignal): Promise<EndedAction> {
+  async #adopt(details: ContainerDetails, request: FollowRequest, signal: AbortSignal): Promise<EndedAction> {
     const { Id: id, State: state } = details;
     const { Status: status, StartedAt: startedAt, FinishedAt: finishedAt } = state;
     const fields = fieldsOf(request.action, request.connection?.machine);
@@ -255,7 +253,7 @@ export class DockerRuntime implements Runtime {
       /** It was found ended, and had used up its time. */
       readonly overdue?: boolean;
     },
-    request: Followed,
+    request: FollowRequest,
     signal: AbortSignal,
   ): Promise<EndedAction> {
     const { overdue, ...container } = started;

@@ -92,13 +92,10 @@ export class InProcessRuntime implements Runtime {
     this.#uncaughtErrors.close();
   }
 
-  async #keepRunning<T>(work: Promise<T>): Promise<T> {
-    this.#running.add(work);
-    try {
-      return await work;
-    } finally {
-      this.#running.delete(work);
-    }
+  #keepRunning<T>(work: Promise<T>): Promise<T> {
+    const running = work.finally(() => this.#running.delete(running));
+    this.#running.add(running);
+    return running;
   }
 
   #find(image: string): Promise<InProcessAction | undefined> {

@@ -18,10 +18,10 @@ import {
   type Adoption,
   Detached,
   type EndedAction,
+  type FollowRequest,
   LaunchNotRecorded,
   type LaunchRequest,
   NotLaunched,
-  type OutputOptions,
   outputOptions,
   type ReturnedAction,
   type Runtime,
@@ -56,10 +56,6 @@ export interface KubernetesRuntimeOptions {
   /** Whether the image's action may run twice with the same effect as once. */
   readonly isIdempotent?: (image: string) => Promise<boolean>;
 }
-
-type Followed = Pick<LaunchRequest, "timeoutMs"> &
-  OutputOptions &
-  Partial<Pick<ReturnedAction, "clockSetMs">> & { readonly action: ActionId };
 
 interface Claim {
   readonly kind: "suspended" | "adopted";
@@ -336,7 +332,7 @@ export class KubernetesRuntime implements Runtime {
     }
   }
 
-  async #adopt(job: ObservedJob, request: Followed, signal: AbortSignal): Promise<EndedAction> {
+  async #adopt(job: ObservedJob, request: FollowRequest, signal: AbortSignal): Promise<EndedAction> {
     const status = job.end?.kind ?? "active";
     this.#options.log.info({ ...fieldsOf(request.action), job: job.name, status }, "action adopted");
     return this.#follow(job, {}, request, signal);
@@ -345,7 +341,7 @@ export class KubernetesRuntime implements Runtime {
   async #follow(
     job: ObservedJob,
     launch: { readonly launchedMs?: number; readonly failure?: string },
-    { action, timeoutMs, clockSetMs = 0, ...output }: Followed,
+    { action, timeoutMs, clockSetMs = 0, ...output }: FollowRequest,
     signal: AbortSignal,
   ): Promise<EndedAction> {
     const { cluster, log, stopGraceMs, pods } = this.#options;

@@ -185,7 +185,7 @@ export class JobObservation {
   }
 
   release(): void {
-    this.#released.abort(new Error("it is observed no more"));
+    this.#released.abort(new Error("the observation is released"));
     this.#onRelease();
   }
 

@@ -25,8 +25,8 @@ async function launched(pods: Partial<PodConfig> = {}, options: RuntimeOptions =
   return { ...begin(runtime, request), runtime };
 }
 
-/** As a kubelet lets a pod go that never ran. */
-async function letGo(pod: KubeObject, request: Parameters<RuntimeLab["pod"]>[0]): Promise<void> {
+/** As a kubelet releases a pod that never ran. */
+async function releasePod(pod: KubeObject, request: Parameters<RuntimeLab["pod"]>[0]): Promise<void> {
   await lab.pod(request, ({ metadata }) => metadata.deletionTimestamp !== undefined);
   await lab.kubelet.vanish(pod);
 }
@@ -67,7 +67,7 @@ describe("a pod that does not start", () => {
     const pod = await lab.pod(request);
     await lab.kubelet.schedule(pod);
     await expect(lab.kubelet.mounted(pod, "action")).rejects.toThrow("vanished");
-    await letGo(pod, request);
+    await releasePod(pod, request);
 
     const { outcome } = await ended;
     expect(outcome).toMatchObject({ ok: false, class: "internal" });
@@ -80,7 +80,7 @@ describe("a pod that does not start", () => {
     await lab.kubelet.schedule(pod);
 
     await lab.kubelet.waiting(pod, "InvalidImageName", "couldn't parse image name", "action");
-    await letGo(pod, request);
+    await releasePod(pod, request);
 
     expect((await ended).outcome).toMatchObject({
       ok: false,
@@ -115,7 +115,7 @@ describe("a pod that does not start", () => {
     await wait("container has runAsNonRoot and image will run as root");
     await vi.waitFor(() => expect(waits).toHaveLength(2), { timeout: 20_000, interval: 20 });
     patience.resolve();
-    await letGo(pod, request);
+    await releasePod(pod, request);
 
     const { outcome } = await ended;
     expect(outcome).toMatchObject({ ok: false, class: "usage" });
@@ -162,7 +162,7 @@ describe("a pod that does not start", () => {
     const pod = await lab.pod(request);
     await lab.kubelet.schedule(pod);
     cancel.abort();
-    await letGo(pod, request);
+    await releasePod(pod, request);
 
     expect((await ended).outcome).toMatchObject({
       ok: false,
