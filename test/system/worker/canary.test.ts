@@ -62,7 +62,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(root, { recursive: true, force: true }));
 
-/** Times on the status page that go on, which would make every look another one. */
+/** Times on the status page that change with the clock, so that every reading would differ. */
 const TICKING = /<time data-elapsed[^>]*>[^<]*<\/time>/g;
 /** Every page that the worker serves, but for those of actions. */
 const SERVED = ["/metrics", "/healthz", "/readyz", "/", "/actions", "/lanes"];

@@ -405,7 +405,7 @@ function isStartedOrStuck(state: PodState): boolean {
   return state.kind !== "pending" || state.problem?.patienceMs !== undefined;
 }
 
-/** Whether nothing of it runs or will run: its pod is over, or without a pod its Job has ended. */
+/** Whether nothing of it runs or will run: its pod has ended, or without a pod its Job has ended. */
 function isCertain(kind: PodState["kind"], pod: JobSnapshot["pod"]): boolean {
   return pod === undefined ? kind === "over" : isPodOver(pod);
 }

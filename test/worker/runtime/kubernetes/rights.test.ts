@@ -125,7 +125,10 @@ describe("the rights of the kubernetes runtime", () => {
   it("to list events may be missing: then the failure names the command that shows the reason", async () => {
     const granted = rules(({ resource }) => resource === "events");
     const access = cluster.access(cluster.addUser("no-events", granted));
-    const runtime = await lab.runtime({ access, pods: { startTimeoutMs: 1_000, serviceAccount: "nobody" } });
+    const runtime = await lab.runtime({
+      access,
+      pods: { startTimeoutMs: 1_000, serviceAccount: "no-such-account" },
+    });
     const { request } = scriptedRequest([]);
 
     const { outcome } = await runtime.run(request, never);

@@ -47,13 +47,13 @@ describe("a pod that does not start", () => {
   });
 
   it("is reported with the reason why no pod was created", async () => {
-    const { request, ended } = await launched({ startTimeoutMs: 1_000, serviceAccount: "nobody" });
+    const { request, ended } = await launched({ startTimeoutMs: 1_000, serviceAccount: "no-such-account" });
 
     const { outcome } = await ended;
 
     expect(outcome).toMatchObject({ ok: false, class: "internal" });
     expect(outcome.message).toMatch(
-      /^the pod did not start within 1\.0 s: FailedCreate: Error creating: .*service account.*nobody/,
+      /^the pod did not start within 1\.0 s: FailedCreate: Error creating: .*service account.*no-such-account/,
     );
     const job = await lab.job(request);
     expect(JSON.stringify(job.status)).toContain("DeadlineExceeded");
