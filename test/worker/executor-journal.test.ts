@@ -4,9 +4,8 @@ import { describe, expect, it, test, vi } from "vitest";
 import { silentLogger } from "../../shared/logger.ts";
 import { Secret } from "../../shared/secret.ts";
 import { redactor } from "../../shared/secret-forms.ts";
-import type { Action, ActionStatus, Outcome } from "../../worker/action/action.ts";
-import { actionKey } from "../../worker/action/action-key.ts";
-import { bootTimeIn, bootTimeText } from "../../worker/action/boot-time.ts";
+import { type Action, type ActionStatus, actionKey, type Outcome } from "../../worker/action/action.ts";
+import { bootTimeIn } from "../../worker/action/boot-time.ts";
 import { type ActionEvent, noObserver, type Observer } from "../../worker/action/observer.ts";
 import { WorkflowDeleted } from "../../worker/action/workflow-deleted.ts";
 import { Executor, type ExecutorOptions } from "../../worker/execution/executor.ts";
@@ -138,7 +137,7 @@ class LeftJournal extends MemoryJournal {
   }
 }
 
-describe("an action whose step cannot be written down", () => {
+describe("an action whose step cannot be recorded", () => {
   it.each([
     ["launching", []],
     ["launched", ["running"]],
@@ -149,13 +148,13 @@ describe("an action whose step cannot be written down", () => {
     const { action } = scriptedRequest(["host"]).request;
 
     const first = await executor.execute(action, signals);
-    const told = reports.map(({ state }) => state);
+    const reported = reports.map(({ state }) => state);
     const known = journal.find(actionKey(action));
     const second = await executor.execute(action, signals);
     await runtime.close();
 
     expect(first).toBeUndefined();
-    expect(told).toEqual(before);
+    expect(reported).toEqual(before);
     expect(known).toBeUndefined();
     expect(second).toMatchObject({ ok: true, message: "done" });
     expect(journal.find(actionKey(action))).toMatchObject({ phase: "acknowledged" });
@@ -223,10 +222,10 @@ describe("an engine that is not ready when the worker restarts", () => {
     });
   }
 
-  it("is asked for leftovers until it answers, and what it names is removed", async () => {
-    const leftover = { "pbnj-worker.state": "s1", "pbnj-worker.key": "k", "pbnj-worker.deadline": zero };
+  it("is asked for orphans until it answers, and they are removed", async () => {
+    const labels = { "pbnj-worker.state": "s1", "pbnj-worker.key": "k", "pbnj-worker.deadline": zero };
     const engine = await FakeEngine.start({
-      "GET /containers/json": inTurn(failing, failing, json(200, [{ Id: "c9", Labels: leftover }])),
+      "GET /containers/json": inTurn(failing, failing, json(200, [{ Id: "c9", Labels: labels }])),
       "DELETE /containers/*": empty(204),
     });
     const runtime = runtimeAt(engine);
@@ -242,7 +241,7 @@ describe("an engine that is not ready when the worker restarts", () => {
     expect(engine.requests.filter((request) => request.startsWith("GET /containers/json"))).toHaveLength(3);
   });
 
-  it("keeps an action on record that cannot be taken up, which is taken up when it is served again", async () => {
+  it("keeps the entry of an action that cannot be adopted, and adopts it when it is served again", async () => {
     const engine = await FakeEngine.start({
       "GET /containers/json": json(200, []),
       "GET /containers/*/json": created,
@@ -281,7 +280,7 @@ describe("an action of an earlier run", () => {
     ["was not set, its start was an hour ago", hourMs, 0],
     ["was set forward by two hours", 0, 2 * hourMs],
     ["was set back by two hours", 0, -2 * hourMs],
-  ])("is taken up with how far the clock was set: it %s", async (_, agoMs, setMs) => {
+  ])("is adopted with how far the clock was set: it %s", async (_, agoMs, setMs) => {
     const adopted: ReturnedAction[] = [];
     const runtime: Runtime = {
       name: "docker",
@@ -299,7 +298,7 @@ describe("an action of an earlier run", () => {
       ...entryOf("a1", "launched"),
       runtime: "docker",
       startedAt: new Date(Date.now() - agoMs - setMs).toISOString(),
-      ...(boot && { startedBootTime: bootTimeText(boot) }),
+      ...(boot && { startedBootTime: boot }),
     };
     const { executor, stop, signals } = lab(runtime, new LeftJournal([entry]));
 
@@ -312,7 +311,7 @@ describe("an action of an earlier run", () => {
     expect(Math.abs((adopted[0]?.clockSetMs ?? Number.NaN) - setMs)).toBeLessThan(60_000);
   });
 
-  it("fails where another runtime launched it, and is not run again", async () => {
+  it("fails if another runtime launched it, and is not run again", async () => {
     const runtime = briefRuntime();
     const entry = { ...entryOf("a1", "launched", { name: "power-cycle" }), runtime: "docker" };
     const { executor, reports, stop, signals } = lab(runtime, new LeftJournal([entry]));
@@ -333,7 +332,7 @@ describe("an action of an earlier run", () => {
 
   it.each([
     ["has the machine's secrets taken out of what it says", "m1", "its password is [redacted], said the BMC"],
-    ["of a machine whose secrets cannot be read is withheld in what it says", "gone", WITHHELD],
+    ["of a machine whose secrets cannot be read has its output withheld", "gone", WITHHELD],
   ])("%s", async (_, machine, said) => {
     const lines: string[] = [];
     const runtime: Runtime = {
@@ -407,7 +406,7 @@ describe("an action whose journal entry is damaged", () => {
     return { ...lab(runtime, journal, noObserver, more), ...files, journal, adopted, run, needs };
   }
 
-  it("is adopted by its key, with what the server says of it, and never run", async () => {
+  it("is adopted by its key, with what the server sends, and never run", async () => {
     const outcome = { ok: true, message: "cycled", ...NOW_ENDED, timedOut: false, killed: false };
     const given = await damagedLab({
       kind: "ended",
@@ -430,7 +429,7 @@ describe("an action whose journal entry is damaged", () => {
     expect(given.journal.find(key)).toMatchObject({ phase: "acknowledged" });
   });
 
-  it("fails where it is gone and not idempotent, saying why", async () => {
+  it("fails with the reason if it is gone and not idempotent", async () => {
     const given = await damagedLab({ kind: "lost", reason: "its container is gone", idempotent: false });
 
     const outcome = await given.executor.execute(action, given.signals);
@@ -464,7 +463,7 @@ describe("an action whose journal entry is damaged", () => {
     expect(given.run).toHaveBeenCalledOnce();
   });
 
-  it("is not run where its adoption fails, until that succeeds", async () => {
+  it("is not run while its adoption fails", async () => {
     let fails = true;
     const given = await damagedLab(() => {
       if (fails) throw new Error("the engine is away");
@@ -482,12 +481,12 @@ describe("an action whose journal entry is damaged", () => {
     expect(given.run).not.toHaveBeenCalled();
   });
 
-  it("is adopted although the policy refuses it now, and what it says is withheld", async () => {
+  it("is adopted although the policy denies it now, and its output is withheld", async () => {
     const message = `its password is ${CANARY}`;
     const outcome = { ok: false, message, ...NOW_ENDED, timedOut: false, killed: false };
     const given = await damagedLab(
       { kind: "ended", ended: { outcome, remove: async () => undefined } },
-      { permit: () => ({ allowed: false, reason: "not allowed any more" }) },
+      { permit: () => ({ allowed: false, reason: "no longer allowed" }) },
     );
 
     await given.executor.execute(action, given.signals);
@@ -497,7 +496,7 @@ describe("an action whose journal entry is damaged", () => {
     expect(given.reports[0]?.message).not.toContain(CANARY);
   });
 
-  it("is left alone by the sweep until its time is long over", async () => {
+  it("is kept by the sweep until it is long overdue", async () => {
     const given = await damagedLab({ kind: "not-launched" });
 
     const recovered = given.executor.recover(given.signals);
@@ -509,7 +508,7 @@ describe("an action whose journal entry is damaged", () => {
   });
 });
 
-it("a new run with the ID of one whose end an earlier worker wrote down is needed while its hook runs", async () => {
+it("a new run with the ID of an ended one is needed while its hook runs", async () => {
   const base = entryOf("a1", "ended");
   const { idMayReturn: _, ...identity } = base.action;
   const action: Action = {

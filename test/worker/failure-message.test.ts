@@ -9,13 +9,13 @@ import { Reporter } from "../../worker/execution/report.ts";
 import { MemoryJournal } from "../../worker/journal/memory-journal.ts";
 import { AuthGate } from "../../worker/machines/auth-gate.ts";
 import { SecretCommands } from "../../worker/machines/secret-commands.ts";
-import { ActionFolder } from "../../worker/runtime/process/action-program.ts";
+import { actionFolder } from "../../worker/runtime/process/action-program.ts";
 import { ProcessRuntime } from "../../worker/runtime/process/process-runtime.ts";
 import { ActionSlots } from "../../worker/turns/action-slots.ts";
 import { MachineLocks } from "../../worker/turns/machine-locks.ts";
 import { canary, resultStep, scriptedRequest, testConnection } from "./runtime/launch-request.ts";
 
-const programs = new ActionFolder(join(import.meta.dirname, "../support/fixtures/actions"));
+const programs = actionFolder(join(import.meta.dirname, "../support/fixtures/actions"));
 const failure = { ok: false, class: "bmc", message: "the BMC refused it" };
 
 /** What is reported of an action that does these steps in a process of its own. */
@@ -57,7 +57,7 @@ async function messageOf(steps: readonly string[]): Promise<string> {
 }
 
 describe("the reported message of a failure", () => {
-  it("has the action's own reason, and then what its log says besides", async () => {
+  it("has the action's own reason, and then the last lines of its log", async () => {
     const message = await messageOf([
       'err:{"level":40,"msg":"the session was lost"}\\n',
       "err:the BMC refused it\\n",

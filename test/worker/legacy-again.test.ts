@@ -1,6 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
-import { actionKey } from "../../worker/action/action-key.ts";
+import { actionKey } from "../../worker/action/action.ts";
 import type { Workflow } from "../simulators/tink/workflow.ts";
 import { scaledClock } from "../support/scaled-clock.ts";
 import { type LegacyLab, legacyLab, standingWorker, templateOf } from "./legacy-lab.ts";
@@ -60,7 +60,7 @@ describe("an action that a server serves again after its end", () => {
     expect(reportsOf(lab)).toEqual(ONCE);
   });
 
-  test("for longer than a cache can is told its end again and not run", async () => {
+  test("for longer than a cache can be stale gets its end reported again and is not run", async () => {
     await using lab = await rack();
     const workflow = lab.server.submit({ name: "reboot", template: REBOOT });
     onReport(lab, workflow, "SUCCESS", () => lab.server.board.lag());
@@ -75,7 +75,7 @@ describe("an action that a server serves again after its end", () => {
     expect(lab.machines[0]?.count("reset")).toBe(1);
   });
 
-  test("because its store took no report for minutes is told its end until that is taken", async () => {
+  test("because its store accepted no report for minutes gets its end until it accepts it", async () => {
     await using lab = await rack();
     const workflow = lab.server.submit({ name: "reboot", template: REBOOT });
     onReport(lab, workflow, "RUNNING", () => lab.server.faults.fail("ReportActionStatus", CONFLICT, 11));
@@ -89,8 +89,8 @@ describe("an action that a server serves again after its end", () => {
   });
 });
 
-describe("a workflow made anew with the IDs of one that ended", () => {
-  test("is run, and told only what became of itself", async () => {
+describe("a recreated workflow with the IDs of an ended one", () => {
+  test("is run, and gets only its own end", async () => {
     await using lab = await rack();
     const first = lab.server.submit({ name: "reboot", template: REBOOT });
     await using _worker = await standingWorker(lab, { clock: scaledClock(SPEED) });
@@ -104,7 +104,7 @@ describe("a workflow made anew with the IDs of one that ended", () => {
     expect(reportsOf(lab)).toEqual([...ONCE, ...ONCE]);
   });
 
-  test("while that still ran is not told its end", async () => {
+  test("while that still ran does not get its end", async () => {
     await using lab = await rack();
     const first = lab.server.submit({ name: "reboot", template: REBOOT });
     const anew: Workflow[] = [];
@@ -123,7 +123,7 @@ describe("a workflow made anew with the IDs of one that ended", () => {
     expect(states).toEqual(ONCE);
   });
 
-  test("is not told the end of the one before when it begins and the worker dies before the launch", async () => {
+  test("does not get the previous end when it begins and the worker dies before the launch", async () => {
     await using lab = await rack();
     const first = lab.server.submit({ name: "reboot", template: REBOOT });
     {
@@ -152,7 +152,7 @@ describe("a workflow made anew with the IDs of one that ended", () => {
     expect(reportsOf(lab).slice(before)).toEqual(["power-reset RUNNING", ...ONCE]);
   });
 
-  test("does not begin while the one before cannot be forgotten", async () => {
+  test("does not begin while the previous one cannot be forgotten", async () => {
     await using lab = await rack();
     const first = lab.server.submit({ name: "reboot", template: REBOOT });
     await using worker = await standingWorker(lab, { clock: scaledClock(SPEED) });

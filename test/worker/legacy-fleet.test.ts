@@ -4,7 +4,7 @@ import { legacyLab, standingWorker, templateOf } from "./legacy-lab.ts";
 const MACHINES = Array.from({ length: 20 }, (_, index) => `node-${String(index).padStart(2, "0")}`);
 const WORKFLOWS_A_MACHINE = 5;
 
-test("a hundred workflows on one worker ID go on beside each other, one action a machine at a time", async () => {
+test("a hundred workflows on one worker ID run concurrently, one action per machine at a time", async () => {
   const machines = Object.fromEntries(MACHINES.map((name) => [name, { power: "on" as const }]));
   await using lab = await legacyLab({ machines });
   const { server } = lab;
@@ -13,7 +13,7 @@ test("a hundred workflows on one worker ID go on beside each other, one action a
       { name: "power-reset", environment: { MACHINE: machine } },
       { name: "power-status", environment: { MACHINE: machine } },
     ]);
-  // What is over, and what somebody left open by hand, lies about.
+  // Ended workflows, and some that were left open by hand, remain.
   for (const state of ["FAILED", "TIMEOUT", "SUCCESS", "RUNNING"] as const) {
     for (let index = 0; index < 5; index += 1) {
       const old = server.submit({ name: `a-${state}-${index}`, template: steps("node-00") });
@@ -36,7 +36,7 @@ test("a hundred workflows on one worker ID go on beside each other, one action a
     running.set(machine, (running.get(machine) ?? 0) + (action.state === "RUNNING" ? 1 : -1));
     most.atOneMachine = Math.max(most.atOneMachine, running.get(machine) ?? 0);
     most.machines = Math.max(most.machines, [...running.values()].filter((count) => count > 0).length);
-    // Once so many are at it beside each other, there is no need to be slow any more.
+    // Once so many are at it beside each other, there is no need to be slow.
     if (most.machines > MACHINES.length / 2) setLatency(0);
   });
   const setLatency = (ms: number) => {

@@ -36,7 +36,7 @@ describe("an action that fails", () => {
     expect(run.done[0]).toEqual(["on"]);
   });
 
-  test("stays as it failed when its on-failure fails as well", async () => {
+  test("keeps its own failure when its on-failure fails as well", async () => {
     await using run = await ran({ name: "power-reset", onFailure: [], command: [] }, { power: "off" });
     await using both = await ran(
       { name: "power-reset", onFailure: ["--state-timeout", "never"] },

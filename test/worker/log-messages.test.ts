@@ -22,7 +22,7 @@ const documented = new Map(
 );
 
 describe("the manual of the logs", () => {
-  it("has every message that the worker and its actions write, with its level", () => {
+  it("has every message of worker and actions, with its level", () => {
     const wrong = sources.filter(({ message, level }) => {
       const row = documented.get(message);
       return !row || (level !== undefined && !row.level.split(", ").includes(level));
@@ -32,19 +32,19 @@ describe("the manual of the logs", () => {
     expect(wrong).toEqual([]);
   });
 
-  it("has no message that nothing writes", () => {
+  it("has no message that is never written", () => {
     const written = new Set(sources.map(({ message }) => message));
 
     expect([...documented.keys()].filter((message) => !written.has(message))).toEqual([]);
   });
 
-  it("says what each means", () => {
+  it("has a meaning for each message", () => {
     expect([...documented.values()].filter(({ meaning }) => meaning.trim().length < 5)).toEqual([]);
   });
 });
 
 describe("reading messages out of source", () => {
-  it("finds those in the ways that the source has them", () => {
+  it("finds messages in every form that the source uses", () => {
     const found = new Map(sources.map(({ message, level }) => [message, level]));
 
     expect(found.get("action started")).toBe("info");

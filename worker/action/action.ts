@@ -1,5 +1,7 @@
+import { hash } from "node:crypto";
 import type { ErrorClass } from "../../shared/contract/error-class.ts";
-import type { ActionResult } from "../../shared/contract/result.ts";
+import { type ActionResult, oneLine } from "../../shared/contract/result.ts";
+import { defined } from "../../shared/defined.ts";
 
 /** The identity of an action in a workflow, as the tink API gives it. */
 export interface ActionId {
@@ -46,7 +48,7 @@ export interface ActionStatus {
   readonly message: string;
 }
 
-/** `rejected`: the server will never accept the report. `unanswered`: the time for it was over. */
+/** `rejected`: the server will never accept the report. `unanswered`: the time for it expired. */
 export type Delivery = "acknowledged" | "rejected" | "unanswered";
 
 /** One line of an action's output, except the result line. */
@@ -65,10 +67,62 @@ export interface Outcome {
   readonly exitCode?: number;
   readonly startedAt: Date;
   readonly stoppedAt: Date;
-  /** The worker stopped it because its time was over. */
+  /** The worker stopped it at its timeout. */
   readonly timedOut: boolean;
   /** A signal ended it, from the worker or another process. */
   readonly killed: boolean;
-  /** The action's own result, if it printed one. */
   readonly result?: ActionResult;
+}
+
+/**
+ * The key of one action of one workflow. It names the action's container, process and journal entry, is the same after a
+ * restart, and is valid in file names and labels.
+ */
+export function actionKey({ workflowId, actionId }: Pick<ActionId, "workflowId" | "actionId">): string {
+  return hash("sha256", `${workflowId}\0${actionId}`).slice(0, 32);
+}
+
+export type LogFields = Readonly<Record<string, string>>;
+
+export function endStatus(
+  action: ActionId,
+  outcome: Outcome,
+  startedAt: Date,
+  machine?: string,
+): ActionStatus {
+  return {
+    action,
+    ...defined({ machine }),
+    state: stateOf(outcome),
+    startedAt,
+    stoppedAt: outcome.stoppedAt,
+    message: statusMessage(action, outcome),
+  };
+}
+
+function stateOf(outcome: Outcome): ActionState {
+  if (outcome.ok) return "success";
+  return outcome.timedOut ? "timeout" : "failed";
+}
+
+/** For the workflow: the action's own reason, with its class and exit code if it failed. */
+function statusMessage(action: Pick<ActionId, "name">, outcome: Outcome): string {
+  if (outcome.ok) return outcome.message;
+  const code = outcome.exitCode === undefined ? "" : `, exit ${outcome.exitCode}`;
+  const machine = outcome.result?.machine ? ` ${outcome.result.machine}` : "";
+  return oneLine(
+    `${action.name}${machine} failed (${outcome.class ?? "internal"}${code}): ${outcome.message}`,
+  );
+}
+
+/** The fields of every log line about an action. */
+export function fieldsOf(action: ActionId, machine?: string): LogFields {
+  const { workflowId: workflow, taskId: task, name, agentId } = action;
+  return { workflow, task, action: name, agentId, ...defined({ machine }) };
+}
+
+/** The namespace in a workflow ID `namespace/name`; undefined if it has none. */
+export function namespaceOf({ workflowId = "" }: Partial<Pick<ActionId, "workflowId">>): string | undefined {
+  const slash = workflowId.indexOf("/");
+  return slash > 0 ? workflowId.slice(0, slash) : undefined;
 }

@@ -10,8 +10,6 @@ export interface BootTime {
   readonly ms: number;
 }
 
-const BOOT_ID_FILE = "/proc/sys/kernel/random/boot_id";
-
 const BOOT_ID = readBootId();
 
 /** Undefined if the kernel has no boot ID (anywhere but on Linux). */
@@ -24,15 +22,16 @@ export function bootTime(): BootTime | undefined {
 
 function readBootId(): string | undefined {
   try {
-    return readFileSync(BOOT_ID_FILE, "utf8").trim();
+    return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
   } catch {
     return undefined;
   }
 }
 
-export function bootTimeIn(ms: number): BootTime | undefined {
+/** The `bootTimeText` of the time in `ms` from now. */
+export function bootTimeIn(ms: number): string | undefined {
   const now = bootTime();
-  return now && { ...now, ms: now.ms + ms };
+  return now && bootTimeText({ ...now, ms: now.ms + ms });
 }
 
 /** `<boot>+<milliseconds>`, for labels, variables and the journal. */
@@ -40,7 +39,6 @@ export function bootTimeText({ boot, ms }: BootTime): string {
   return `${boot}+${Math.round(ms)}`;
 }
 
-/** Undefined for any other text. */
 export function parseBootTime(text: string | undefined): BootTime | undefined {
   const [, boot, ms] = /^([0-9a-f-]{36})\+(\d{1,15})$/.exec(text ?? "") ?? [];
   return boot === undefined ? undefined : { boot, ms: Number(ms) };

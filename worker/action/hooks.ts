@@ -1,18 +1,22 @@
 import type { Action, ActionId, Outcome } from "./action.ts";
 
+const HOOK_NAMES = ["on-timeout", "on-failure"] as const;
+
 /** What runs if an action of the deprecated API fails: the same image with other arguments. */
 export interface Hook {
-  readonly name: "on-timeout" | "on-failure";
+  readonly name: (typeof HOOK_NAMES)[number];
   /** The action with other arguments and another ID. */
   readonly action: Action;
 }
 
 export function hooksOf(action: Action): readonly Hook[] {
-  const { onTimeout = [], onFailure = [] } = action;
-  return [
-    ...(onTimeout.length > 0 ? [hookWith("on-timeout", action, onTimeout)] : []),
-    ...(onFailure.length > 0 ? [hookWith("on-failure", action, onFailure)] : []),
-  ];
+  const commands = { "on-timeout": action.onTimeout, "on-failure": action.onFailure };
+  return HOOK_NAMES.flatMap((name) => {
+    const { [name]: command = [] } = commands;
+    return command.length > 0
+      ? { name, action: { ...action, actionId: `${action.actionId}/${name}`, command } }
+      : [];
+  });
 }
 
 /**
@@ -28,7 +32,6 @@ export function hookFor(action: Action, outcome: Outcome): Hook | undefined {
   return onTimeout ?? hooks.find(({ name }) => name === "on-failure");
 }
 
-/** For the status message of the action. */
 export function hookReport({ name }: Hook, { ok, message }: Outcome): string {
   return `${name} ${ok ? "succeeded" : "failed"}: ${message}`;
 }
@@ -37,18 +40,11 @@ export function hookReport({ name }: Hook, { ok, message }: Outcome): string {
 export function hookNamed(
   action: ActionId,
 ): { readonly name: Hook["name"]; readonly owner: ActionId } | undefined {
-  for (const name of ["on-timeout", "on-failure"] as const) {
-    if (!action.actionId.endsWith(`/${name}`)) continue;
-    return { name, owner: { ...action, actionId: action.actionId.slice(0, -`/${name}`.length) } };
-  }
-  return undefined;
+  const name = HOOK_NAMES.find((each) => action.actionId.endsWith(`/${each}`));
+  return name && { name, owner: { ...action, actionId: hookedActionId(action.actionId) } };
 }
 
 /** The ID of the action to which a hook belongs; an action's own ID stays. */
 export function hookedActionId(actionId: string): string {
   return actionId.replace(/\/on-(timeout|failure)$/, "");
-}
-
-function hookWith(name: Hook["name"], action: Action, command: readonly string[]): Hook {
-  return { name, action: { ...action, actionId: `${action.actionId}/${name}`, command } };
 }

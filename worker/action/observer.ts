@@ -1,5 +1,12 @@
-import type { ActionId, ActionState, ActionStatus, Delivery, LogLine, Outcome } from "./action.ts";
-import { actionKey } from "./action-key.ts";
+import {
+  type ActionId,
+  type ActionState,
+  type ActionStatus,
+  actionKey,
+  type Delivery,
+  type LogLine,
+  type Outcome,
+} from "./action.ts";
 
 /**
  * `waiting` for a workflow that is addressed to it, `polling` the server, `busy` with an action, or `failing` because the
@@ -7,7 +14,6 @@ import { actionKey } from "./action-key.ts";
  */
 export type LaneState = "waiting" | "polling" | "busy" | "failing";
 
-/** The end of a poll. */
 export interface PollSeen {
   readonly agentId: string;
   /** `OK` for an answer, with or without an action; otherwise gRPC's name of the error, such as `Unavailable`. */
@@ -16,7 +22,6 @@ export interface PollSeen {
   readonly durationMs: number;
 }
 
-/** One attempt to report. */
 export interface ReportSeen {
   readonly action: ActionId;
   readonly state: ActionState;
@@ -32,26 +37,21 @@ export interface SeenAction extends ActionId {
   readonly image: string;
 }
 
-export function seenAction(action: ActionId & Pick<SeenAction, "image">): SeenAction {
+export function seenAction(action: Omit<SeenAction, "key">): SeenAction {
   const { workflowId, taskId, agentId, actionId, name, image } = action;
   return { key: actionKey(action), workflowId, taskId, agentId, actionId, name, image };
 }
 
 /** The events of an action, in order. Times are the wall clock's. */
-export type ActionEvent =
-  /** It may run, and waits for its turn at the machine and for a slot. */
-  | {
-      readonly kind: "taken";
-      readonly action: SeenAction;
-      readonly machine?: string;
-      readonly at: Date;
-    }
+export type ActionEvent = {
+  readonly action: SeenAction;
+} /** It may run, and waits for its turn at the machine and for a slot. */ & (
+  | { readonly kind: "taken"; readonly machine?: string; readonly at: Date }
   /** Policy, inventory or template deny it; `ended` follows. */
-  | { readonly kind: "refused"; readonly action: SeenAction; readonly reason: string; readonly at: Date }
+  | { readonly kind: "refused"; readonly reason: string; readonly at: Date }
   /** The server has its start; or an earlier worker started it, and this one adopts it. */
   | {
       readonly kind: "started";
-      readonly action: SeenAction;
       readonly machine?: string;
       readonly runtime: string;
       readonly startedAt: Date;
@@ -59,11 +59,10 @@ export type ActionEvent =
       readonly adopted: boolean;
     }
   /** A line of its own log, redacted. */
-  | { readonly kind: "line"; readonly action: SeenAction; readonly line: LogLine; readonly at: Date }
+  | { readonly kind: "line"; readonly line: LogLine; readonly at: Date }
   /** The report is still to be sent. */
   | {
       readonly kind: "ended";
-      readonly action: SeenAction;
       readonly machine?: string;
       readonly runtime: string;
       readonly outcome: Outcome;
@@ -71,16 +70,14 @@ export type ActionEvent =
   /** The final report was acknowledged, rejected, or postponed because the worker stops. */
   | {
       readonly kind: "reported";
-      readonly action: SeenAction;
       readonly delivery: Delivery;
-      /** What was reported. */
       readonly status?: Pick<ActionStatus, "state" | "message" | "startedAt">;
       readonly at: Date;
     }
   /** It was not run, or its adoption failed: the server serves it again. */
-  | { readonly kind: "returned"; readonly action: SeenAction; readonly at: Date };
+  | { readonly kind: "returned"; readonly at: Date }
+);
 
-/** Spans that an action has recorded. */
 export interface SpansSeen {
   readonly action: SeenAction;
   /** One line of OTLP as JSON, redacted. */
@@ -104,7 +101,6 @@ export const watchedFileNames = [
 ] as const;
 export type WatchedFileName = (typeof watchedFileNames)[number];
 
-/** The reload of a changed file. */
 export interface FileSeen {
   readonly name: WatchedFileName;
   /** False if the last valid one stays in use. */
@@ -128,7 +124,6 @@ export interface Observer {
   file(file: FileSeen): void;
 }
 
-/** The present state of a worker. */
 export interface WorkerFacts {
   /** The inventory's, in its order. */
   machines(): readonly string[];
@@ -160,7 +155,7 @@ interface ReplicaFacts {
   readonly members: number;
   readonly ownedShards: number;
   /** Why it may own less than its share, in one line. */
-  readonly problem?: string;
+  readonly problem?: string | undefined;
 }
 
 export const noObserver: Observer = observers([], () => undefined);

@@ -1,4 +1,3 @@
-/** The reason to cancel an action whose workflow was deleted. */
 export class WorkflowDeleted extends Error {
   override readonly name = "WorkflowDeleted";
 

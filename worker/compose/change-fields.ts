@@ -1,18 +1,15 @@
 import type { LogFields } from "../../shared/logger.ts";
-
-export interface NameChanges {
-  readonly added: readonly string[];
-  readonly removed: readonly string[];
-}
+import type { LaneChanges } from "../lanes/worker.ts";
+import type { MachineChanges } from "../machines/cluster/cluster-inventory.ts";
 
 /** A log line has at most so many names. */
 const MOST_NAMES = 20;
 
-export function machineFields({ added, removed }: NameChanges): LogFields {
+export function machineFields({ added, removed }: MachineChanges): LogFields {
   return { machinesAdded: shortened(added), machinesRemoved: shortened(removed) };
 }
 
-export function laneFields({ added, removed }: NameChanges): LogFields {
+export function laneFields({ added, removed }: LaneChanges): LogFields {
   return { lanesAdded: shortened(added), lanesRemoved: shortened(removed) };
 }
 

@@ -30,7 +30,6 @@ export interface ExecutionOptions
   readonly observer?: Observer;
 }
 
-/** Builds what takes actions from policy to report. */
 export function composeExecutor(config: ExecutionConfig, options: ExecutionOptions): Executor {
   const { catalogue, inventory, policy, sink, observer = noObserver, ...given } = options;
   const { clock, log, runtime, secretCommands = new SecretCommands() } = given;

@@ -1,10 +1,8 @@
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { textOf } from "../../shared/text-of.ts";
-import { type Observer, observers, type WorkerFacts } from "../action/observer.ts";
-import type { WatchedFile } from "../config/reload.ts";
+import { observers, type SeenAction, type WorkerFacts } from "../action/observer.ts";
 import type { WorkerConfig } from "../config/worker-config.ts";
-import type { TraceEnvironment } from "../execution/launch.ts";
 import { ActionLogs } from "../observe/action-log/action-logs.ts";
 import { Health, longestWaitMs } from "../observe/health/health.ts";
 import { Access } from "../observe/http/access.ts";
@@ -15,29 +13,17 @@ import { Metrics } from "../observe/metrics/metrics.ts";
 import { openStatusPage } from "../observe/status/status-page.ts";
 import { openTracing } from "../observe/tracing/tracing.ts";
 
-/** Status page, metrics, health, action logs and traces. */
-export interface Observability {
-  readonly observer: Observer;
-  /** To reload when they change. */
-  readonly watchedFiles: readonly WatchedFile[];
-  readonly traceEnvironment: TraceEnvironment;
-  /** Starts the HTTP listener. Rejects when a configured address is not available. */
-  serve(facts: WorkerFacts): Promise<void>;
-  /** Flushes for a few seconds at most. Never rejects. */
-  close(): Promise<void>;
-}
-
 export interface ObservabilityOptions {
   readonly log: Logger;
   readonly clock: Clock;
   readonly actionNames: readonly string[];
 }
 
-/** Opens nothing that can fail: `serve` does. */
+/** Status page, metrics, health, action logs and traces. Opens nothing that can fail: `serve` does. */
 export function composeObservability(
   config: Pick<WorkerConfig, "http" | "actionLog" | "server" | "backoffMaxIntervalMs">,
   { log, clock, actionNames }: ObservabilityOptions,
-): Observability {
+) {
   const actionLogs = config.actionLog && new ActionLogs({ ...config.actionLog, clock, log });
   const statusPage = config.http && openStatusPage({ clock });
   const metrics = config.http && new Metrics({ clock, actionNames });
@@ -50,9 +36,11 @@ export function composeObservability(
       [statusPage, metrics, health, actionLogs, tracing].flatMap((part) => (part ? [part.observer] : [])),
       logFailure(log),
     ),
+    /** To reload when they change. */
     watchedFiles: access?.watchedFiles() ?? [],
-    traceEnvironment: (action) => tracing?.environmentOf(action) ?? {},
-    async serve(facts) {
+    traceEnvironment: (action: SeenAction) => tracing?.environmentOf(action) ?? {},
+    /** Starts the HTTP listener. Rejects when a configured address is not available. */
+    async serve(facts: WorkerFacts): Promise<void> {
       const routes: readonly Route[] = [
         ...(metrics && health ? [metrics.route(facts, health)] : []),
         ...(health?.routes(facts) ?? []),
@@ -62,7 +50,8 @@ export function composeObservability(
       actionLogs?.start();
       await tracing?.start();
     },
-    async close() {
+    /** Flushes for a few seconds at most. Never rejects. */
+    async close(): Promise<void> {
       statusPage?.close();
       await listener?.close();
       metrics?.close();
@@ -71,7 +60,6 @@ export function composeObservability(
   };
 }
 
-/** For `observers`. */
 export function logFailure(log: Logger): (thrown: unknown) => void {
   return (thrown) => log.error({ error: textOf(thrown) }, "observer failed");
 }

@@ -10,7 +10,7 @@ import { unenforced } from "../policy/unenforced.ts";
 import { DockerRuntime } from "../runtime/docker/docker-runtime.ts";
 import { type FilePermit, refusalOf } from "../runtime/host-refusal.ts";
 import { InProcessRuntime } from "../runtime/in-process/in-process-runtime.ts";
-import { ActionFolder, OwnActions } from "../runtime/process/action-program.ts";
+import { actionFolder, ownActions } from "../runtime/process/action-program.ts";
 import { ProcessRuntime } from "../runtime/process/process-runtime.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { SelfProgram } from "../runtime/self-program.ts";
@@ -26,7 +26,6 @@ export interface RuntimeOptions {
   readonly cluster?: OpenedCluster | undefined;
 }
 
-/** Builds the runtime that the settings choose. */
 export function composeRuntime(config: ExecutionConfig, options: RuntimeOptions): Runtime {
   const { runtime, stopGraceMs } = config;
   const { log, own, state, policy, cluster } = options;
@@ -38,8 +37,8 @@ export function composeRuntime(config: ExecutionConfig, options: RuntimeOptions)
       return new ProcessRuntime({
         programs:
           runtime.actionsDirectory === undefined
-            ? new OwnActions(file, library)
-            : new ActionFolder(runtime.actionsDirectory),
+            ? ownActions(file, library)
+            : actionFolder(runtime.actionsDirectory),
         permitFile,
         stopGraceMs,
         ...defined({ state, compileCacheDirectory }),

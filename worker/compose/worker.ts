@@ -1,6 +1,5 @@
 import { type Clock, systemClock } from "../../shared/clock.ts";
 import { defined } from "../../shared/defined.ts";
-import type { Logger } from "../../shared/logger.ts";
 import { noObserver, type Observer, observers } from "../action/observer.ts";
 import { reloadFiles, type WatchedFile } from "../config/reload.ts";
 import type { WorkerConfig } from "../config/worker-config.ts";
@@ -11,19 +10,16 @@ import type { StateDirectory } from "../journal/state-directory.ts";
 import { type LaneControl, Worker } from "../lanes/worker.ts";
 import { AuthGate } from "../machines/auth-gate.ts";
 import { SecretCommands } from "../machines/secret-commands.ts";
-import type { SelfProgram } from "../runtime/self-program.ts";
 import { connectServer } from "../source/server/connect-server.ts";
 import { ActionSlots } from "../turns/action-slots.ts";
 import { laneFields } from "./change-fields.ts";
-import { type OpenedCluster, type ServiceOptions, withoutCluster } from "./cluster-services.ts";
+import { type ServiceOptions, withoutCluster } from "./cluster-services.ts";
 import { composeExecutor } from "./execution.ts";
 import { logFailure } from "./observability.ts";
 import { RuleFiles } from "./rule-files.ts";
-import { composeRuntime } from "./runtime.ts";
+import { composeRuntime, type RuntimeOptions } from "./runtime.ts";
 
-export interface WorkerOptions {
-  readonly log: Logger;
-  readonly own: SelfProgram;
+export interface WorkerOptions extends Pick<RuntimeOptions, "log" | "own" | "cluster"> {
   readonly state: StateDirectory;
   readonly journal: ActionJournal;
   readonly clock?: Clock;
@@ -31,8 +27,6 @@ export interface WorkerOptions {
   readonly traceEnvironment?: TraceEnvironment;
   /** Besides inventory and policy. */
   readonly watchedFiles?: readonly WatchedFile[];
-  /** Set if the configuration uses a cluster. */
-  readonly cluster?: OpenedCluster | undefined;
 }
 
 /** Builds the worker of `pbnj-worker start`. Opens nothing yet. */
@@ -80,7 +74,8 @@ export function composeWorker(config: WorkerConfig, options: WorkerOptions): Wor
     ...defined({ traceEnvironment: options.traceEnvironment }),
   });
   const reload = async (lanes: LaneControl, stop: AbortSignal) => {
-    if (config.reloadIntervalMs === 0) return;
+    const { reloadIntervalMs: intervalMs } = config;
+    if (intervalMs === 0) return;
     const ruleFiles = rules.watched({
       machinesChanged() {
         services.machinesChanged();
@@ -91,7 +86,6 @@ export function composeWorker(config: WorkerConfig, options: WorkerOptions): Wor
       },
     });
     const files = [...ruleFiles, ...watchedFiles];
-    const intervalMs = config.reloadIntervalMs;
     await reloadFiles({ files, intervalMs, readFile: readTextFile, clock, log, observer }, stop);
   };
   return new Worker({

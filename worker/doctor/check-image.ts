@@ -98,8 +98,8 @@ async function provide(
   const images = new ImageStore({
     engine,
     log: warningsTo(failures),
-    policy: pull,
-    credentials: config.registryLogin ? [config.registryLogin] : [],
+    pullPolicy: pull,
+    registries: config.registryLogin ? [config.registryLogin] : [],
     pullTimeoutMs: timeoutMs,
   });
   const startedAt = performance.now();

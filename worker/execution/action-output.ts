@@ -3,8 +3,7 @@ import { oneLine } from "../../shared/contract/result.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Redactor } from "../../shared/secret-forms.ts";
 import { isSpansLine } from "../../shared/tracing/variables.ts";
-import type { LogLine, Outcome } from "../action/action.ts";
-import type { LogFields } from "../action/action-status.ts";
+import type { LogFields, LogLine, Outcome } from "../action/action.ts";
 import type { Observer, SeenAction } from "../action/observer.ts";
 import { logActionLine } from "../runtime/log-line.ts";
 import type { DroppedOutput } from "../runtime/output-budget.ts";
@@ -31,7 +30,6 @@ export class ActionOutput {
     this.#options = options;
   }
 
-  /** For the runtime. */
   get terms(): OutputOptions {
     return {
       onLog: (line) => this.#take(line),

@@ -2,10 +2,8 @@ import type { Clock } from "../../shared/clock.ts";
 import { defined } from "../../shared/defined.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { textOf } from "../../shared/text-of.ts";
-import type { Action, ActionStatus } from "../action/action.ts";
-import { actionKey } from "../action/action-key.ts";
-import { fieldsOf, type LogFields } from "../action/action-status.ts";
-import { bootTime, bootTimeText } from "../action/boot-time.ts";
+import { type Action, type ActionStatus, actionKey, fieldsOf, type LogFields } from "../action/action.ts";
+import { bootTimeIn } from "../action/boot-time.ts";
 import type { JournalEntry } from "../journal/entry.ts";
 import type { ActionJournal } from "../journal/journal.ts";
 import { type LaunchHandle, LaunchNotRecorded } from "../runtime/runtime.ts";
@@ -14,7 +12,6 @@ export interface RecorderOptions {
   readonly journal: ActionJournal;
   readonly clock: Clock;
   readonly log: Logger;
-  /** The runtime's name. */
   readonly runtime: string;
   readonly defaultTimeoutMs: number;
 }
@@ -96,12 +93,8 @@ export class ActionRecorder {
   }
 }
 
-async function orNotRecorded(step: Promise<void>): Promise<void> {
-  try {
-    await step;
-  } catch (thrown) {
-    throw new LaunchNotRecorded(thrown);
-  }
+function orNotRecorded(step: Promise<void>): Promise<void> {
+  return step.catch((thrown: unknown) => Promise.reject(new LaunchNotRecorded(thrown)));
 }
 
 /** Logs that an action did not start, and waits: the server serves it again, and by then the disk may be writable. */
@@ -115,7 +108,6 @@ export async function notRecorded(
   await clock.sleep(UNWRITABLE_PAUSE_MS, stop).catch(() => undefined);
 }
 
-/** The entry of an action that is about to be launched. */
 export function newEntry(
   { clock, runtime, defaultTimeoutMs }: RecorderOptions,
   action: Action,
@@ -123,7 +115,6 @@ export function newEntry(
   connected = connect !== undefined,
 ): JournalEntry & { readonly phase: "launching" } {
   const { workflowId, taskId, agentId, actionId, name, image, idMayReturn } = action;
-  const started = bootTime();
   return {
     key: actionKey(action),
     action: { workflowId, taskId, agentId, actionId, name, image, ...defined({ idMayReturn }) },
@@ -132,7 +123,7 @@ export function newEntry(
     connected,
     timeoutMs: action.timeoutMs > 0 ? action.timeoutMs : defaultTimeoutMs,
     startedAt: new Date(clock.now()).toISOString(),
-    ...defined({ startedBootTime: started && bootTimeText(started) }),
+    ...defined({ startedBootTime: bootTimeIn(0) }),
     phase: "launching",
   };
 }

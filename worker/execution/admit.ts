@@ -1,9 +1,7 @@
 import type { Connection } from "../../shared/contract/connection.ts";
 import { defined } from "../../shared/defined.ts";
 import { textOf } from "../../shared/text-of.ts";
-import type { Action, Outcome } from "../action/action.ts";
-import { actionKey } from "../action/action-key.ts";
-import { fieldsOf } from "../action/action-status.ts";
+import { type Action, actionKey, fieldsOf, type Outcome } from "../action/action.ts";
 import { hooksOf } from "../action/hooks.ts";
 import { type Observer, seenAction } from "../action/observer.ts";
 import { type JournalEntry, statusOf } from "../journal/entry.ts";
@@ -17,7 +15,7 @@ import type { Reporter } from "./report.ts";
 import type { StopSignals } from "./stop-signals.ts";
 
 /** Whether an action may run, or the rule that denies it. */
-export type Permission = { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
+type Permission = { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
 
 /** Which machine an action is for, if it may use it. */
 export type Target =
@@ -45,6 +43,7 @@ export type Admitted =
   | { readonly kind: "skip" };
 
 export interface AdmissionOptions {
+  /** Whether an action may run, without regard to its machine. */
   readonly permit: (action: Action) => Permission;
   readonly locate: (action: Action) => Target;
   readonly recording: RecorderOptions;

@@ -1,12 +1,11 @@
 import { defined } from "../../shared/defined.ts";
 import { type Redactor, redactor } from "../../shared/secret-forms.ts";
 import { textOf } from "../../shared/text-of.ts";
-import type { Outcome } from "../action/action.ts";
-import { fieldsOf, type LogFields } from "../action/action-status.ts";
+import { fieldsOf, type LogFields, type Outcome } from "../action/action.ts";
 import { bootTime, msBetween, parseBootTime } from "../action/boot-time.ts";
 import { type Observer, seenAction } from "../action/observer.ts";
 import { type JournalEntry, statusOf } from "../journal/entry.ts";
-import { failedLaunch, nothingToRemove } from "../runtime/outcome.ts";
+import { failedAction } from "../runtime/outcome.ts";
 import type { Adoption, EndedAction, Runtime } from "../runtime/runtime.ts";
 import type { Turns } from "../turns/turns.ts";
 import { ActionOutput } from "./action-output.ts";
@@ -16,9 +15,6 @@ import type { LearnedHints } from "./learned-hints.ts";
 import type { OrphanSweep } from "./orphan-sweep.ts";
 import type { StopSignals } from "./stop-signals.ts";
 
-/** Redacts a machine's secrets. Rejects when they cannot be read, and with the signal's reason. */
-export type RedactorOf = (machine: string, signal: AbortSignal) => Promise<Redactor>;
-
 export interface AdopterOptions {
   readonly runtime: Runtime;
   readonly turns: Turns;
@@ -26,7 +22,8 @@ export interface AdopterOptions {
   readonly recording: RecorderOptions;
   readonly sweep: Pick<OrphanSweep, "done">;
   readonly hints: LearnedHints;
-  readonly redactorOf: RedactorOf;
+  /** Redacts a machine's secrets. Rejects when they cannot be read, and with the signal's reason. */
+  readonly redactorOf: (machine: string, signal: AbortSignal) => Promise<Redactor>;
   readonly observer: Pick<Observer, "action" | "spans">;
 }
 
@@ -41,7 +38,6 @@ interface Adopting {
 const READ_SECRETS_MS = 15_000;
 const WITHHELD = "[withheld: the machine's credentials cannot be read, so they cannot be redacted]";
 
-/** Replaces all text. */
 const withheld: Redactor = Object.assign(() => WITHHELD, {
   lines: () => ({ take: () => WITHHELD, gap: () => undefined }),
 });
@@ -115,7 +111,7 @@ export class Adopter {
         }
         log.warn(facts, "non-idempotent action of an earlier run lost: not run again");
         const reason = `${facts.reason}; it may have been carried out and is not idempotent, so it is not run again`;
-        const lost = nothingToRemove(failedLaunch("internal", reason, startedAt, new Date(clock.now())));
+        const lost = failedAction("internal", reason, startedAt, new Date(clock.now()));
         return conclusion.conclude(entry.action, lost, about, cancel);
       }
       default:
@@ -142,15 +138,8 @@ export class Adopter {
       const reason = `the worker was restarted with the runtime ${runtime.name}, it ran with ${entry.runtime}`;
       return { kind: "lost", reason, idempotent: false };
     }
-    observer.action({
-      kind: "started",
-      action,
-      ...defined({ machine }),
-      runtime: entry.runtime,
-      startedAt,
-      timeoutMs,
-      adopted: true,
-    });
+    const started = { kind: "started", action, startedAt, timeoutMs, adopted: true } as const;
+    observer.action({ ...started, runtime: runtime.name, ...defined({ machine }) });
     const redact = await this.#redactor(entry, fields, cancel);
     const output = new ActionOutput({ action, fields, redact, clock, log, observer });
     const adoption = await runtime.adopt(

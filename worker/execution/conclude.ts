@@ -1,13 +1,18 @@
-import type { Clock } from "../../shared/clock.ts";
 import { oneLine } from "../../shared/contract/result.ts";
 import { defined } from "../../shared/defined.ts";
-import type { Logger } from "../../shared/logger.ts";
 import { textOf } from "../../shared/text-of.ts";
-import type { Action, ActionId, ActionStatus, Delivery, Outcome } from "../action/action.ts";
-import { endStatus, type LogFields } from "../action/action-status.ts";
+import {
+  type Action,
+  type ActionId,
+  type ActionStatus,
+  type Delivery,
+  endStatus,
+  type LogFields,
+  type Outcome,
+} from "../action/action.ts";
 import { type Observer, seenAction } from "../action/observer.ts";
 import type { EndedAction } from "../runtime/runtime.ts";
-import type { ActionRecorder } from "./action-recorder.ts";
+import type { ActionRecorder, RecorderOptions } from "./action-recorder.ts";
 import type { FinalReports } from "./final-reports.ts";
 
 type EndedId = ActionId & Pick<Action, "image">;
@@ -27,10 +32,7 @@ export interface Concluding {
 
 export interface ConclusionOptions {
   readonly reports: FinalReports;
-  readonly clock: Clock;
-  readonly log: Logger;
-  /** The runtime's name. */
-  readonly runtime: string;
+  readonly recording: Pick<RecorderOptions, "clock" | "log" | "runtime">;
   readonly observer: Pick<Observer, "action">;
 }
 
@@ -72,8 +74,8 @@ export class Conclusion {
   }
 
   /**
-   * Reports a recorded end, and then removes the action. Resolves when that is done, or after a few seconds: the rest goes on in
-   * the background.
+   * Reports a recorded end, and then removes the action. Resolves when that is done, or after a few seconds: the rest
+   * continues in the background.
    */
   async reportEnd(
     action: EndedId,
@@ -95,29 +97,24 @@ export class Conclusion {
     try {
       await ended.remove(AbortSignal.timeout(REMOVE_TIMEOUT_MS));
     } catch (thrown) {
-      this.#options.log.error({ ...fields, error: textOf(thrown) }, "cleanup failed");
+      this.#options.recording.log.error({ ...fields, error: textOf(thrown) }, "cleanup failed");
     }
   }
 
   #observeDelivery(action: EndedId, status: ActionStatus, delivery: Delivery): void {
-    const { clock, observer } = this.#options;
-    const at = new Date(clock.now());
+    const { observer, recording } = this.#options;
+    const at = new Date(recording.clock.now());
     observer.action({ kind: "reported", action: seenAction(action), delivery, status, at });
   }
 
   #observeEnd(action: EndedId, outcome: Outcome, machine?: string): void {
-    const { observer, runtime } = this.#options;
-    observer.action({
-      kind: "ended",
-      action: seenAction(action),
-      runtime,
-      outcome,
-      ...defined({ machine }),
-    });
+    const { observer, recording } = this.#options;
+    const { runtime } = recording;
+    observer.action({ kind: "ended", action: seenAction(action), runtime, outcome, ...defined({ machine }) });
   }
 
   #logEnd(outcome: Outcome, startedAt: Date, fields: LogFields): void {
-    const { log } = this.#options;
+    const { log } = this.#options.recording;
     const facts = {
       ...fields,
       ...defined({ class: outcome.class, exitCode: outcome.exitCode }),

@@ -7,15 +7,14 @@ import { type Redactor, redactor } from "../../shared/secret-forms.ts";
 import type { Outcome } from "../action/action.ts";
 import type { AuthGate } from "../machines/auth-gate.ts";
 import type { SecretCommands } from "../machines/secret-commands.ts";
-import type { LaunchRequest } from "../runtime/runtime.ts";
+import type { LaunchRequest, Runtime } from "../runtime/runtime.ts";
 import type { AllowedTarget } from "./admit.ts";
 import type { LearnedHints } from "./learned-hints.ts";
 
 export interface CredentialsOptions {
-  /** The namespace whose Secrets the runtime can mount, if it can. */
-  readonly secretNamespace: string | undefined;
+  readonly runtime: Pick<Runtime, "secretNamespace">;
   readonly authGate: AuthGate;
-  readonly commands: SecretCommands;
+  readonly secretCommands: SecretCommands;
   readonly hints: LearnedHints;
 }
 
@@ -27,48 +26,48 @@ export interface LaunchCredentials extends Pick<LaunchRequest, "connection" | "m
   readonly learn: (outcome: Outcome) => void;
 }
 
-/** Reads the credentials of launches. */
-export class Credentials {
-  readonly #options: CredentialsOptions;
+/**
+ * Reads the credentials of a launch, within the action's time. Throws a `BmcError`, of class `auth` if the BMC has refused
+ * them before.
+ */
+export async function readCredentials(
+  options: CredentialsOptions,
+  target: AllowedTarget,
+  timeoutMs: number,
+  cancel: AbortSignal,
+): Promise<LaunchCredentials> {
+  const { authGate, hints, runtime } = options;
+  const { machine, lockKey } = target;
+  const mounted =
+    runtime.secretNamespace === undefined ? undefined : target.mounted?.(runtime.secretNamespace);
+  const connection = mounted ? undefined : await connect(options, target, timeoutMs, cancel);
+  const offer = machine && lockKey && connection ? { machine, lockKey, connection } : undefined;
+  const refusal = offer && authGate.refusal(offer);
+  if (refusal !== undefined) throw new BmcError("auth", refusal);
+  const entry = connection ?? mounted?.document;
+  const hint = machine === undefined || !entry ? undefined : hints.find(machine, entry);
+  return {
+    ...defined({
+      connection: connection && { ...connection, ...defined({ hint }) },
+      mounted: mounted && { ...mounted, document: { ...mounted.document, ...defined({ hint }) } },
+    }),
+    redact: redactor(connection ?? {}),
+    learn: (outcome) => offer && authGate.learn(offer, outcome),
+  };
+}
 
-  constructor(options: CredentialsOptions) {
-    this.#options = options;
-  }
-
-  /** Reads them within the action's time. Throws a `BmcError`, of class `auth` if the BMC has refused them before. */
-  async read(target: AllowedTarget, timeoutMs: number, cancel: AbortSignal): Promise<LaunchCredentials> {
-    const { authGate, hints, secretNamespace } = this.#options;
-    const { machine, lockKey } = target;
-    const mounted = secretNamespace === undefined ? undefined : target.mounted?.(secretNamespace);
-    const connection = mounted ? undefined : await this.#connect(target, timeoutMs, cancel);
-    const offer = machine && lockKey && connection ? { machine, lockKey, connection } : undefined;
-    const refusal = offer && authGate.refusal(offer);
-    if (refusal !== undefined) throw new BmcError("auth", refusal);
-    const entry = connection ?? mounted?.document;
-    const hint = machine === undefined || !entry ? undefined : hints.find(machine, entry);
-    return {
-      ...defined({
-        connection: connection && { ...connection, ...defined({ hint }) },
-        mounted: mounted && { ...mounted, document: { ...mounted.document, ...defined({ hint }) } },
-      }),
-      redact: redactor(connection ?? {}),
-      learn: (outcome) => offer && authGate.learn(offer, outcome),
-    };
-  }
-
-  async #connect(
-    { connect }: AllowedTarget,
-    timeoutMs: number,
-    cancel: AbortSignal,
-  ): Promise<Connection | undefined> {
-    const deadline = AbortSignal.timeout(Math.min(timeoutMs, LONGEST_TIMER_MS));
-    const signal = AbortSignal.any([cancel, deadline]);
-    try {
-      return await connect?.({ commands: this.#options.commands, signal });
-    } catch (thrown) {
-      if (cancel.aborted) throw new BmcError("cancelled", "cancelled by the worker before it was launched");
-      if (!deadline.aborted) throw thrown;
-      throw new BmcError("timeout", `its credentials were not read within its ${formatSeconds(timeoutMs)}`);
-    }
+async function connect(
+  { secretCommands: commands }: CredentialsOptions,
+  target: AllowedTarget,
+  timeoutMs: number,
+  cancel: AbortSignal,
+): Promise<Connection | undefined> {
+  const deadline = AbortSignal.timeout(Math.min(timeoutMs, LONGEST_TIMER_MS));
+  try {
+    return await target.connect?.({ commands, signal: AbortSignal.any([cancel, deadline]) });
+  } catch (thrown) {
+    if (cancel.aborted) throw new BmcError("cancelled", "cancelled by the worker before it was launched");
+    if (!deadline.aborted) throw thrown;
+    throw new BmcError("timeout", `its credentials were not read within its ${formatSeconds(timeoutMs)}`);
   }
 }

@@ -1,48 +1,29 @@
-import type { Clock } from "../../shared/clock.ts";
-import type { Logger } from "../../shared/logger.ts";
-import type { Action, ActionId, Outcome } from "../action/action.ts";
-import { actionKey } from "../action/action-key.ts";
-import { type Observer, type SeenAction, seenAction } from "../action/observer.ts";
-import type { ActionJournal } from "../journal/journal.ts";
-import type { AuthGate } from "../machines/auth-gate.ts";
-import type { SecretCommands } from "../machines/secret-commands.ts";
+import { type Action, type ActionId, actionKey, type Outcome } from "../action/action.ts";
+import { type SeenAction, seenAction } from "../action/observer.ts";
 import type { Need } from "../runtime/orphan.ts";
-import type { Runtime } from "../runtime/runtime.ts";
 import type { ActionSlots } from "../turns/action-slots.ts";
 import type { Locks } from "../turns/machine-locks.ts";
 import { Turns } from "../turns/turns.ts";
-import { Admission, type Permission, type Target } from "./admit.ts";
-import { Adopter, type RedactorOf } from "./adopt.ts";
+import type { RecorderOptions } from "./action-recorder.ts";
+import { Admission, type AdmissionOptions } from "./admit.ts";
+import { Adopter, type AdopterOptions } from "./adopt.ts";
 import { Conclusion } from "./conclude.ts";
-import { Credentials } from "./credentials.ts";
 import { FinalReports } from "./final-reports.ts";
-import { Launcher, type TraceEnvironment } from "./launch.ts";
+import { Launcher, type LauncherOptions } from "./launch.ts";
 import { LearnedHints } from "./learned-hints.ts";
 import { OrphanSweep } from "./orphan-sweep.ts";
-import type { Reporter } from "./report.ts";
 import type { StopSignals } from "./stop-signals.ts";
 
-export interface ExecutorOptions {
-  /** Whether an action may run, without regard to its machine. */
-  readonly permit: (action: Action) => Permission;
-  readonly locate: (action: Action) => Target;
-  readonly runtime: Runtime;
-  readonly reporter: Reporter;
+export interface ExecutorOptions
+  extends Pick<AdmissionOptions, "permit" | "locate">,
+    Pick<LauncherOptions, "runtime" | "reporter" | "isOurs" | "traceEnvironment" | "observer">,
+    Pick<LauncherOptions, "authGate" | "secretCommands">,
+    Pick<AdopterOptions, "redactorOf">,
+    Omit<RecorderOptions, "runtime"> {
   readonly locks: Locks;
   readonly slots: ActionSlots;
-  readonly authGate: AuthGate;
-  readonly secretCommands: SecretCommands;
-  readonly redactorOf: RedactorOf;
-  /** Whether this worker still owns an action when its turn has come, which may take hours. */
-  readonly isOurs: (action: Action) => boolean;
   /** A signal that aborts when the source no longer wants the action. */
   readonly cancelOf?: (action: ActionId) => AbortSignal | undefined;
-  readonly journal: ActionJournal;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly defaultTimeoutMs: number;
-  readonly observer: Pick<Observer, "action" | "spans">;
-  readonly traceEnvironment: TraceEnvironment;
 }
 
 /**
@@ -63,53 +44,18 @@ export class Executor {
   readonly #endedBefore = new Set<string>();
 
   constructor(options: ExecutorOptions) {
-    const { runtime, journal, clock, log, observer, reporter, defaultTimeoutMs, isOurs } = options;
+    const { runtime, journal, clock, log, observer, defaultTimeoutMs } = options;
     const recording = { journal, clock, log, runtime: runtime.name, defaultTimeoutMs };
     const hints = new LearnedHints();
-    const turns = new Turns(options.locks, options.slots);
-    const reports = new FinalReports({ reporter, clock, log });
-    const conclusion = new Conclusion({ reports, clock, log, runtime: runtime.name, observer });
-    const credentials = new Credentials({
-      secretNamespace: runtime.secretNamespace,
-      authGate: options.authGate,
-      commands: options.secretCommands,
-      hints,
-    });
-    const sweep = new OrphanSweep({ runtime, isNeeded: (key) => this.#isNeeded(key), clock, log });
     this.#options = options;
-    this.#turns = turns;
-    this.#reports = reports;
-    this.#sweep = sweep;
-    this.#admission = new Admission({
-      permit: options.permit,
-      locate: options.locate,
-      recording,
-      reports,
-      reporter,
-      conclusion,
-      observer,
-    });
-    this.#launcher = new Launcher({
-      runtime,
-      reporter,
-      conclusion,
-      credentials,
-      recording,
-      hints,
-      isOurs,
-      traceEnvironment: options.traceEnvironment,
-      observer,
-    });
-    this.#adopter = new Adopter({
-      runtime,
-      turns,
-      conclusion,
-      recording,
-      sweep,
-      hints,
-      redactorOf: options.redactorOf,
-      observer,
-    });
+    this.#turns = new Turns(options.locks, options.slots);
+    this.#reports = new FinalReports(options);
+    this.#sweep = new OrphanSweep({ runtime, isNeeded: (key) => this.#isNeeded(key), clock, log });
+    const conclusion = new Conclusion({ reports: this.#reports, recording, observer });
+    this.#admission = new Admission({ ...options, recording, reports: this.#reports, conclusion });
+    this.#launcher = new Launcher({ ...options, recording, conclusion, hints });
+    const [turns, sweep] = [this.#turns, this.#sweep];
+    this.#adopter = new Adopter({ ...options, recording, conclusion, hints, turns, sweep });
   }
 
   /** Resolves to the outcome, or undefined when the action was not run: the server then serves it again. */
@@ -182,7 +128,7 @@ export class Executor {
     return this.#turns.take(target, signals.stop, inTurn, { actionKey: actionKey(action) });
   }
 
-  /** Tells the observers if an action goes back to the server. */
+  /** Notifies the observers if an action returns to the server. */
   async #observed(
     action: SeenAction,
     work: () => Promise<Outcome | undefined>,

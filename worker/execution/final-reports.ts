@@ -2,9 +2,7 @@ import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { textOf } from "../../shared/text-of.ts";
 import { withTimeout } from "../../shared/timeout.ts";
-import type { ActionId, ActionStatus, Delivery } from "../action/action.ts";
-import { actionKey } from "../action/action-key.ts";
-import { fieldsOf } from "../action/action-status.ts";
+import { type ActionId, type ActionStatus, actionKey, type Delivery, fieldsOf } from "../action/action.ts";
 import { isWorkflowDeleted } from "../action/workflow-deleted.ts";
 import type { Reporter } from "./report.ts";
 
@@ -48,7 +46,6 @@ const NEVER = new AbortController().signal;
  */
 export class FinalReports {
   readonly #options: FinalReportsOptions;
-  /** By action key. */
   readonly #pending = new Map<string, Pending>();
 
   constructor(options: FinalReportsOptions) {
@@ -90,21 +87,17 @@ export class FinalReports {
     return true;
   }
 
-  /** Resolves when no report is pending. */
   async idle(): Promise<void> {
     while (this.#pending.size > 0) await Promise.all([...this.#pending.values()].map(({ done }) => done));
   }
 
   async #run(report: FinalReport, superseded: AbortSignal): Promise<void> {
-    const { log } = this.#options;
     const { action, machine, state } = report.status;
-    let delivery: Delivery = "unanswered";
-    try {
-      delivery = await this.#deliver(report, superseded);
-    } catch (thrown) {
-      const fields = fieldsOf(action, machine);
-      log.error({ ...fields, state, error: textOf(thrown) }, "report failed, retrying after restart");
-    }
+    const delivery = await this.#deliver(report, superseded).catch((thrown: unknown): Delivery => {
+      const fields = { ...fieldsOf(action, machine), state, error: textOf(thrown) };
+      this.#options.log.error(fields, "report failed, retrying after restart");
+      return "unanswered";
+    });
     await report.finish(delivery);
   }
 

@@ -10,7 +10,6 @@ export class LaunchPace {
   #left = PER_TURN;
   #isTurning = false;
 
-  /** Resolves when the next launch may begin. */
   async next(): Promise<void> {
     if (this.#left === 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     else this.#left -= 1;

@@ -1,10 +1,9 @@
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { defined } from "../../shared/defined.ts";
-import type { Action, Outcome } from "../action/action.ts";
-import { fieldsOf, type LogFields } from "../action/action-status.ts";
+import { type Action, fieldsOf, type LogFields, type Outcome } from "../action/action.ts";
 import { type Hook, hookFor, hookReport } from "../action/hooks.ts";
 import { type Observer, type SeenAction, seenAction } from "../action/observer.ts";
-import { failedLaunch, nothingToRemove } from "../runtime/outcome.ts";
+import { failedAction } from "../runtime/outcome.ts";
 import {
   Detached,
   type EndedAction,
@@ -17,23 +16,20 @@ import { ActionOutput } from "./action-output.ts";
 import { ActionRecorder, newEntry, notRecorded, type RecorderOptions } from "./action-recorder.ts";
 import type { AllowedTarget } from "./admit.ts";
 import type { Conclusion } from "./conclude.ts";
-import type { Credentials, LaunchCredentials } from "./credentials.ts";
+import { type CredentialsOptions, type LaunchCredentials, readCredentials } from "./credentials.ts";
 import { LaunchPace } from "./launch-pace.ts";
-import type { LearnedHints } from "./learned-hints.ts";
 import type { Reporter } from "./report.ts";
 import type { StopSignals } from "./stop-signals.ts";
 
 /** Variables that join an action to its trace. */
 export type TraceEnvironment = (action: SeenAction) => Readonly<Record<string, string>>;
 
-export interface LauncherOptions {
+export interface LauncherOptions extends CredentialsOptions {
   readonly runtime: Runtime;
   readonly reporter: Reporter;
   readonly conclusion: Conclusion;
-  readonly credentials: Credentials;
   readonly recording: RecorderOptions;
-  readonly hints: LearnedHints;
-  /** As `ExecutorOptions.isOurs`. */
+  /** Whether this worker still owns an action when its turn has come, which may take hours. */
   readonly isOurs: (action: Action) => boolean;
   readonly traceEnvironment: TraceEnvironment;
   readonly observer: Pick<Observer, "action" | "spans">;
@@ -76,15 +72,8 @@ export class Launcher {
         return undefined;
       }
       log.info({ ...fields, image: action.image, runtime: runtime.name }, "action started");
-      observer.action({
-        kind: "started",
-        action: seenAction(action),
-        ...about,
-        runtime: runtime.name,
-        startedAt,
-        timeoutMs,
-        adopted: false,
-      });
+      const started = { kind: "started", startedAt, timeoutMs, adopted: false } as const;
+      observer.action({ ...started, action: seenAction(action), runtime: runtime.name, ...about });
       await this.#pace.next();
       const run = { startedAt, timeoutMs, fields, onLaunch: begun.launched.bind(begun) };
       ended = await this.#run(action, target, run, signals.cancel);
@@ -114,10 +103,10 @@ export class Launcher {
     const { fields, onLaunch, startedAt, timeoutMs } = run;
     let credentials: LaunchCredentials;
     try {
-      credentials = await this.#options.credentials.read(target, timeoutMs, cancel);
+      credentials = await readCredentials(this.#options, target, timeoutMs, cancel);
     } catch (thrown) {
       const { class: errorClass, message } = BmcError.from(thrown);
-      return nothingToRemove(failedLaunch(errorClass, message, startedAt, new Date(clock.now())));
+      return failedAction(errorClass, message, startedAt, new Date(clock.now()));
     }
     const { redact, learn, ...access } = credentials;
     // A hook runs in any case: its action was this worker's.

@@ -70,7 +70,6 @@ function keep(lines: ReadLogLine[], line: ReadLogLine, most: number): void {
   if (lines.length > most) lines.shift();
 }
 
-/** Its message and its reason. */
 function lineText(line: ReadLogLine): string {
   const reason = reasonOf(line);
   const text = oneLine(reason === "" ? line.message : `${line.message}: ${reason}`);
@@ -80,14 +79,8 @@ function lineText(line: ReadLogLine): string {
 /** The field in which loggers put the reason: a text, or an error as pino writes it. */
 function reasonOf({ fields: { reason, error, err } }: ReadLogLine): string {
   for (const value of [reason, error, err]) {
-    if (typeof value === "string") return oneLine(value);
-    if (
-      typeof value === "object" &&
-      value !== null &&
-      "message" in value &&
-      typeof value.message === "string"
-    )
-      return oneLine(value.message);
+    const text = typeof value === "object" && value !== null && "message" in value ? value.message : value;
+    if (typeof text === "string") return oneLine(text);
   }
   return "";
 }

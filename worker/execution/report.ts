@@ -2,8 +2,7 @@ import { type Backoff, backoffMs } from "../../shared/backoff.ts";
 import type { Clock } from "../../shared/clock.ts";
 import { logOutage } from "../../shared/log-outage.ts";
 import type { Logger } from "../../shared/logger.ts";
-import type { ActionStatus, Delivery } from "../action/action.ts";
-import { fieldsOf } from "../action/action-status.ts";
+import { type ActionStatus, type Delivery, fieldsOf } from "../action/action.ts";
 import type { Observer } from "../action/observer.ts";
 import type { StatusSink } from "../source/source.ts";
 
@@ -38,11 +37,6 @@ export class Reporter {
     return this.within(RUNNING_TIMEOUT_MS, status, signal);
   }
 
-  /** The end of an action: retried until it is acknowledged or rejected, for `forMs`, or until the signal aborts. */
-  async final(status: ActionStatus, forMs: number, signal: AbortSignal): Promise<Delivery> {
-    return this.#deliver(status, forMs, signal);
-  }
-
   /** As `final`, but the end of the time also cancels an attempt in flight. */
   async within(ms: number, status: ActionStatus, signal: AbortSignal): Promise<Delivery> {
     const { clock } = this.#options;
@@ -54,13 +48,14 @@ export class Reporter {
     );
     try {
       const either = AbortSignal.any([signal, over.signal]);
-      return await this.#deliver(status, Number.POSITIVE_INFINITY, either);
+      return await this.final(status, Number.POSITIVE_INFINITY, either);
     } finally {
       answered.abort();
     }
   }
 
-  async #deliver(status: ActionStatus, forMs: number, signal: AbortSignal): Promise<Delivery> {
+  /** The end of an action: retried until it is acknowledged or rejected, for `forMs`, or until the signal aborts. */
+  async final(status: ActionStatus, forMs: number, signal: AbortSignal): Promise<Delivery> {
     const { sink, clock, log, maxBackoffMs, observer } = this.#options;
     const backoff: Backoff = { firstMs: 500, maxMs: maxBackoffMs, jitter: 0.3 };
     const fields = { ...fieldsOf(status.action, status.machine), state: status.state };

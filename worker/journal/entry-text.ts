@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { actionKey } from "../action/action-key.ts";
+import { actionKey } from "../action/action.ts";
 import { JournalEntry } from "./entry.ts";
 
 /** Version 1 had no checksum. */
@@ -18,15 +18,13 @@ export function encodeEntry(entry: JournalEntry): string {
 
 /** Reads an entry of this version or an earlier one. */
 export function decodeEntry(text: string): DecodedEntry {
-  const value = jsonOf(text);
+  const value = jsonObjectOf(text);
   if (value === undefined) return { ok: false, problem: "is not JSON" };
   const { version, ...content } = value;
   if (version !== 1 && version !== ENTRY_VERSION) {
     const isNewer = typeof version === "number" && version > ENTRY_VERSION;
-    const problem = isNewer
-      ? `has version ${version}: this worker reads up to ${ENTRY_VERSION}`
-      : "has no known version";
-    return { ok: false, problem };
+    const newer = `has version ${version}: this worker reads up to ${ENTRY_VERSION}`;
+    return { ok: false, problem: isNewer ? newer : "has no known version" };
   }
   const { checksum, ...about } = content;
   if (version === ENTRY_VERSION && checksum !== checksumOf({ version, ...about })) {
@@ -48,7 +46,8 @@ function checksumOf(content: object): string {
   return createHash("sha256").update(JSON.stringify(content)).digest("hex").slice(0, 16);
 }
 
-function jsonOf(text: string): Readonly<Record<string, unknown>> | undefined {
+/** Undefined for text that is not a JSON object. */
+export function jsonObjectOf(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(text);
     const isObject = typeof value === "object" && value !== null && !Array.isArray(value);

@@ -7,7 +7,6 @@ const Instant = z.iso.datetime();
 const LaunchHandle = z.record(z.string(), z.union([z.string(), z.number(), z.null()]));
 
 const About = {
-  /** `actionKey` of the action. */
   key: z.string().regex(/^[0-9a-f]{32}$/),
   action: z.strictObject({
     workflowId: z.string(),
@@ -21,7 +20,6 @@ const About = {
   machine: z.string().optional(),
   /** The BMC that is locked while it runs; absent if none is known. */
   lockKey: z.string().optional(),
-  /** The runtime that launched it. */
   runtime: z.string(),
   /** It gets its connection from the worker, and cannot act before. */
   connected: z.boolean(),
@@ -70,7 +68,6 @@ export function mustLast({ phase, connected }: Pick<JournalEntry, "phase" | "con
   return phase === "launched" || phase === "ended" || (phase === "launching" && !connected);
 }
 
-/** The report of a recorded end. */
 export function statusOf({
   action,
   machine,

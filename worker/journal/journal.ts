@@ -101,8 +101,10 @@ export class Journal implements ActionJournal {
     // A sound entry takes precedence over a misplaced one of the same key.
     for (const { key } of found) journal.#damaged.delete(key);
     journal.#warnOfDamage();
-    for (const entry of found.toSorted(byAge)) {
-      journal.#keep(entry, writtenAgoMs(entry, options.clock));
+    const nowMs = options.clock.now();
+    for (const entry of found.toSorted((one, other) => writtenAt(one) - writtenAt(other))) {
+      // By the wall clock; 0 for an entry from the future, which is there if the clock was set back.
+      journal.#keep(entry, Math.max(0, nowMs - writtenAt(entry)));
     }
     await journal.#prune();
     return journal;
@@ -119,9 +121,8 @@ export class Journal implements ActionJournal {
   }
 
   unfinished(): readonly JournalEntry[] {
-    return [...this.#entries.values()]
-      .map(({ entry }) => entry)
-      .filter(({ phase }) => phase !== "acknowledged");
+    const entries = [...this.#entries.values()].map(({ entry }) => entry);
+    return entries.filter(({ phase }) => phase !== "acknowledged");
   }
 
   damageOf(key: string): string | undefined {
@@ -185,14 +186,11 @@ export class Journal implements ActionJournal {
   /** Runs the steps of one key one after the other. */
   #inOrder<T>(key: string, step: () => Promise<T>): Promise<T> {
     const taken = (this.#steps.get(key) ?? Promise.resolve()).then(step);
-    const over = taken.then(
-      () => undefined,
-      () => undefined,
-    );
-    this.#steps.set(key, over);
-    void over.then(() => {
-      if (this.#steps.get(key) === over) this.#steps.delete(key);
-    });
+    const end = () => {
+      if (this.#steps.get(key) === ended) this.#steps.delete(key);
+    };
+    const ended = taken.then(end, end);
+    this.#steps.set(key, ended);
     return taken;
   }
 
@@ -221,8 +219,7 @@ export class Journal implements ActionJournal {
       await rename(join(directory, name), this.#asidePath(name));
       await thinOut(join(directory, SET_ASIDE));
     } catch (thrown) {
-      const error = textOf(thrown);
-      log.debug({ file: name, error }, "foreign file could not be moved");
+      log.debug({ file: name, error: textOf(thrown) }, "foreign file could not be moved");
     }
   }
 
@@ -274,15 +271,6 @@ async function thinOut(folder: string): Promise<void> {
 
 function ignoreMissing(thrown: unknown): void {
   if (!(thrown instanceof Error && "code" in thrown && thrown.code === "ENOENT")) throw thrown;
-}
-
-function byAge(one: JournalEntry, other: JournalEntry): number {
-  return writtenAt(one) - writtenAt(other);
-}
-
-/** By the wall clock; 0 for an entry from the future, which is there if the clock was set back. */
-function writtenAgoMs(entry: JournalEntry, clock: Clock): number {
-  return Math.max(0, clock.now() - writtenAt(entry));
 }
 
 function writtenAt(entry: JournalEntry): number {

@@ -6,6 +6,7 @@ import { type Clock, systemClock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { textOf } from "../../shared/text-of.ts";
 import { replaceTextFile } from "./durable-file.ts";
+import { jsonObjectOf } from "./entry-text.ts";
 import { CHECK_INTERVAL_MS, LockTaken, StateLock } from "./state-lock.ts";
 
 const STATE_VERSION = 1;
@@ -17,26 +18,13 @@ export class StateDirectoryProblem extends Error {
 }
 
 /** The folder with everything that survives the worker; only one worker uses it at a time. */
-export interface StateDirectory {
-  readonly path: string;
-  /** Permanent; in the labels of everything that the worker launches. */
-  readonly id: string;
-  readonly journal: string;
-  readonly results: string;
-  /** Rejects with a `StateDirectoryProblem` if another worker may own it. */
-  verify(): Promise<void>;
-  /**
-   * Checks the lock until `stop` aborts; resolves to the problem when another worker owns the directory.
-   */
-  untilLost(stop: AbortSignal, log: Logger): Promise<StateDirectoryProblem | undefined>;
-  close(): Promise<void>;
-}
+export type StateDirectory = Awaited<ReturnType<typeof openStateDirectory>>;
 
 /**
  * Opens and locks the directory, and creates it if it is missing. The operating system releases the lock when the process dies.
  * Rejects with a `StateDirectoryProblem`.
  */
-export async function openStateDirectory(given: string, clock: Clock = systemClock): Promise<StateDirectory> {
+export async function openStateDirectory(given: string, clock: Clock = systemClock) {
   let path: string;
   try {
     for (const name of ["journal", "results"]) await makeFolder(join(given, name));
@@ -56,15 +44,16 @@ export async function openStateDirectory(given: string, clock: Clock = systemClo
     const id = await identity(stateFile);
     return {
       path,
+      /** Permanent; in the labels of everything that the worker launches. */
       id,
       journal: join(path, "journal"),
       results: join(path, "results"),
-      verify: async () => {
-        await lock.verify().catch((thrown: unknown) => {
-          throw lockProblemOf(path, thrown);
-        });
+      /** Rejects with a `StateDirectoryProblem` if another worker may own it. */
+      async verify() {
+        await lock.verify().catch((thrown: unknown) => Promise.reject(lockProblemOf(path, thrown)));
       },
-      untilLost: (stop, log) => untilLost(lock, path, { clock, log }, stop),
+      /** Checks the lock until `stop` aborts; resolves to the problem when another worker owns the directory. */
+      untilLost: (stop: AbortSignal, log: Logger) => untilLost(lock, path, { clock, log }, stop),
       close: () => lock.release(),
     };
   } catch (thrown) {
@@ -98,9 +87,8 @@ async function untilLost(
       failing = false;
     } catch (thrown) {
       if (thrown instanceof LockTaken) return lockProblemOf(path, thrown);
-      if (!failing) {
-        log.warn({ stateDirectory: path, error: textOf(thrown) }, "lock check failed, retrying");
-      }
+      const fields = { stateDirectory: path, error: textOf(thrown) };
+      if (!failing) log.warn(fields, "lock check failed, retrying");
       failing = true;
     }
     await clock.sleep(CHECK_INTERVAL_MS, stop).catch(() => undefined);
@@ -139,18 +127,10 @@ export async function readIdentity(file: string): Promise<string | undefined> {
     throw problemOf(`${file} cannot be read`, thrown);
   });
   if (text === undefined) return undefined;
-  const parsed = State.safeParse(jsonOf(text));
+  const parsed = State.safeParse(jsonObjectOf(text));
   if (parsed.success) return parsed.data.id;
   throw new StateDirectoryProblem(
     `${file} is damaged or of another version: without it, the worker starts with a new ID and does not know ` +
       "the containers of the old one as its own",
   );
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../shared/clock.ts";
 
-/** Another worker has the lock. */
 export class LockTaken extends Error {
   override readonly name = "LockTaken";
 }

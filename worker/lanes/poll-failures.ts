@@ -52,7 +52,6 @@ export class PollFailures {
     await clock.sleep(backoffMs(this.#backoff, this.#failures), stop).catch(() => undefined);
   }
 
-  /** The server has answered. */
   end(): void {
     const { agentId, log } = this.#options;
     if (this.#isWarned) log.info({ agentId, failures: this.#failures }, "polling recovered");

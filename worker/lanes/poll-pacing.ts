@@ -4,10 +4,8 @@ import type { Poll, WorkflowSet } from "../source/source.ts";
 import type { LaneOptions } from "./lane-options.ts";
 import { ServerPace } from "./server-pace.ts";
 
-/** The lane took the poll back because the server held it. */
-export interface TakenBack {
-  readonly kind: "taken-back";
-}
+/** An answer, or `taken-back`: the lane took the poll back because the server held it. */
+type PollEnd = Poll | { readonly kind: "taken-back" };
 
 /**
  * How long the server may hold the first polls after a wake-up, in milliseconds. Its view of the cluster may be behind the
@@ -62,7 +60,7 @@ export class PollPacing {
   }
 
   /** Rejects only when `stop` aborts. */
-  async poll(why: Wake, inFlight: WorkflowSet, stop: AbortSignal): Promise<Poll | TakenBack> {
+  async poll(why: Wake, inFlight: WorkflowSet, stop: AbortSignal): Promise<PollEnd> {
     const { agentId, clock, observer, source } = this.#options;
     const sentMs = clock.monotonicMs();
     observer.polling(agentId);
@@ -107,7 +105,7 @@ export class PollPacing {
     hold: ((signal: AbortSignal) => Promise<void>) | undefined,
     inFlight: WorkflowSet,
     stop: AbortSignal,
-  ): Promise<Poll | TakenBack> {
+  ): Promise<PollEnd> {
     const { agentId, source } = this.#options;
     if (hold === undefined) return source.next(agentId, stop, inFlight);
     const answered = new AbortController();

@@ -1,13 +1,12 @@
-import type { Clock } from "../../shared/clock.ts";
-import type { Logger } from "../../shared/logger.ts";
 import type { Action } from "../action/action.ts";
-import type { Observer, WorkerFacts } from "../action/observer.ts";
+import type { WorkerFacts } from "../action/observer.ts";
 import type { Waking } from "../action/waking.ts";
 import type { Executor } from "../execution/executor.ts";
 import type { StopSignals } from "../execution/stop-signals.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { ActionSource, Transport } from "../source/source.ts";
 import { runLane } from "./lane.ts";
+import type { LaneOptions } from "./lane-options.ts";
 import { ServerPace } from "./server-pace.ts";
 
 /** Decides which lanes a worker has, and where their actions come from. */
@@ -24,17 +23,13 @@ export interface LaneServices {
   close(): Promise<void>;
 }
 
-export interface WorkerOptions {
+export interface WorkerOptions extends Pick<LaneOptions, "clock" | "log" | "maxBackoffMs" | "observer"> {
   readonly services: LaneServices;
   /** Runs like `LaneServices.run`. */
   readonly reload: LaneServices["run"];
   readonly transport: Pick<Transport, "close">;
   readonly runtime: Pick<Runtime, "detach" | "close">;
   readonly executor: Pick<Executor, "execute" | "recover" | "reported">;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly maxBackoffMs: number;
-  readonly observer: Pick<Observer, "lane" | "polling" | "poll">;
   readonly facts: WorkerFacts;
   /** How long running actions may take to end by themselves once the worker is stopping. */
   readonly shutdownGraceMs: number;

@@ -1,7 +1,6 @@
 import { type Backoff, backoffMs } from "../../shared/backoff.ts";
 import { textOf } from "../../shared/text-of.ts";
-import type { Action } from "../action/action.ts";
-import { fieldsOf } from "../action/action-status.ts";
+import { type Action, fieldsOf } from "../action/action.ts";
 import type { LaneOptions } from "./lane-options.ts";
 
 /** The server would serve an action that was not run again at once. */

@@ -1,8 +1,7 @@
 import type { Connection } from "../../shared/contract/connection.ts";
 import { connectionGiven, givenValue, valueSources } from "../../shared/contract/given.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
-import type { Action } from "../action/action.ts";
-import { namespaceOf } from "../action/workflow-namespace.ts";
+import { type Action, namespaceOf } from "../action/action.ts";
 import { machineNameOf } from "./agent-id.ts";
 import type { ConnectionReading, Inventory, Machine, MountedConnection } from "./inventory.ts";
 import { lockKeyOf, serviceLockKey } from "./lock-key.ts";

@@ -1,9 +1,8 @@
 import { connectionGiven } from "../../shared/contract/given.ts";
 import { defined } from "../../shared/defined.ts";
-import type { Action } from "../action/action.ts";
+import { type Action, namespaceOf } from "../action/action.ts";
 import { hooksOf } from "../action/hooks.ts";
 import { parseImageReference } from "../action/image-reference.ts";
-import { namespaceOf } from "../action/workflow-namespace.ts";
 import type { Inventory } from "../machines/inventory.ts";
 import { type ResolvedMachine, resolveMachine } from "../machines/resolve-machine.ts";
 import { refusalOf } from "../runtime/host-refusal.ts";

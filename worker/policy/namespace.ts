@@ -1,5 +1,4 @@
-import type { ActionId } from "../action/action.ts";
-import { namespaceOf } from "../action/workflow-namespace.ts";
+import { type ActionId, namespaceOf } from "../action/action.ts";
 import { matchesName } from "./wildcard.ts";
 
 /** Whether an action's workflow is in one of the namespaces. */

@@ -1,6 +1,5 @@
-import type { Action } from "../action/action.ts";
+import { type Action, namespaceOf } from "../action/action.ts";
 import { parseImageReference } from "../action/image-reference.ts";
-import { namespaceOf } from "../action/workflow-namespace.ts";
 import { matchesAnyImage } from "./image-rule.ts";
 import { isInNamespace } from "./namespace.ts";
 import type { AgentRule, TenantRule } from "./policy.ts";

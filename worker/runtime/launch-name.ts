@@ -1,5 +1,4 @@
-import type { ActionId } from "../action/action.ts";
-import { actionKey } from "../action/action-key.ts";
+import { type ActionId, actionKey } from "../action/action.ts";
 
 const NAME_SLUG_LENGTH = 40;
 

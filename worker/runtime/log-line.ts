@@ -63,8 +63,7 @@ function severityOf(level: unknown): Severity {
 function parseRecord(line: string): Record<string, unknown> | undefined {
   if (!line.startsWith("{")) return undefined;
   try {
-    const value: unknown = JSON.parse(line);
-    return typeof value === "object" && value !== null ? { ...value } : undefined;
+    return JSON.parse(line);
   } catch {
     return undefined;
   }

@@ -8,7 +8,8 @@ const ABANDONED_AFTER_MS = 60 * 60_000;
 export interface OwnerLabels {
   /** The ID of the state directory of the worker that launched it, if it has one. */
   readonly state?: string | undefined;
-  /** The action's `actionKey`. */
+  /** The process of that worker, if it has an ID. */
+  readonly instance?: string | undefined;
   readonly key?: string | undefined;
   readonly deadline?: string | undefined;
   /** The same as time since boot (`bootTimeText`), if known. */
@@ -18,13 +19,18 @@ export interface OwnerLabels {
 /** Reads the labels from a container, Job or process, by their names there. */
 export function ownerLabels(
   values: Readonly<Record<string, string | undefined>>,
-  names: Readonly<Record<keyof OwnerLabels, string>>,
+  names: Readonly<Partial<Record<keyof OwnerLabels, string>>>,
 ): OwnerLabels {
+  const read = (label: keyof OwnerLabels) => {
+    const name = names[label];
+    return name === undefined ? undefined : values[name];
+  };
   return {
-    state: values[names.state],
-    key: values[names.key],
-    deadline: values[names.deadline],
-    deadlineBootTime: values[names.deadlineBootTime],
+    state: read("state"),
+    instance: read("instance"),
+    key: read("key"),
+    deadline: read("deadline"),
+    deadlineBootTime: read("deadlineBootTime"),
   };
 }
 
@@ -37,6 +43,8 @@ export type Need = boolean | "until-overdue";
 export interface SweepOptions {
   /** Absent for a worker without state, which owns nothing from earlier runs. */
   readonly state?: string | undefined;
+  /** Of this process, which still needs all that it has launched. */
+  readonly instance?: string | undefined;
   /** Whether an action runs or will be adopted. Called after the listing, so that it knows everything launched before. */
   readonly keep: (key: string) => Need;
   readonly nowMs: number;
@@ -49,9 +57,10 @@ export interface SweepOptions {
  * an action runs, so it counts only for what was launched before the last boot.
  */
 export function isOrphan(
-  { state, key, deadline, deadlineBootTime }: OwnerLabels,
+  { state, instance, key, deadline, deadlineBootTime }: OwnerLabels,
   options: SweepOptions,
 ): boolean {
+  if (instance !== undefined && instance === options.instance) return false;
   const deadlineMs = Date.parse(deadline ?? "");
   if (key === undefined || Number.isNaN(deadlineMs)) return false;
   const isOwn = state !== undefined && state === options.state;

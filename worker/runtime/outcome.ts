@@ -10,7 +10,6 @@ import type { EndedAction } from "./runtime.ts";
 
 export interface Ending {
   readonly exitCode?: number;
-  /** The signal that ended it, if known. */
   readonly signal?: string;
   readonly stopReason?: StopReason;
   readonly outOfMemory?: boolean;
@@ -49,7 +48,12 @@ export function concludeOutcome(ending: Ending): Outcome {
 }
 
 /** The outcome of an action that did not start, or whose end is unknown. */
-export function failedLaunch(errorClass: ErrorClass, message: string, startedAt: Date, now: Date): Outcome {
+export function failedLaunch(
+  errorClass: ErrorClass,
+  message: string,
+  startedAt: Date,
+  now = new Date(),
+): Outcome {
   return {
     ok: false,
     class: errorClass,
@@ -63,6 +67,11 @@ export function failedLaunch(errorClass: ErrorClass, message: string, startedAt:
 
 export function nothingToRemove(outcome: Outcome): EndedAction {
   return { outcome, remove: async () => undefined };
+}
+
+/** `failedLaunch`, with nothing to remove. */
+export function failedAction(...failure: Parameters<typeof failedLaunch>): EndedAction {
+  return nothingToRemove(failedLaunch(...failure));
 }
 
 /** Docker reports a signal as 128 plus its number, as does an action that caught one. */

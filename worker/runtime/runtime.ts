@@ -22,10 +22,12 @@ export function outputOptions({ onLog, redactor, onDropping }: OutputOptions): O
   return { onLog, ...defined({ redactor, onDropping }) };
 }
 
+/** When to ask the registry for an image: before every launch, if it is missing, or never. */
+export type PullPolicy = "always" | "if-missing" | "never";
+
 /** The policy's settings for an action's container, which override the worker's. */
 export interface LaunchTerms {
-  /** When to ask the registry for the image. */
-  readonly pull?: "always" | "if-missing" | "never";
+  readonly pull?: PullPolicy;
   readonly memoryBytes?: number;
   readonly cpus?: number;
   readonly pids?: number;
@@ -93,6 +95,11 @@ export interface ReturnedAction extends OutputOptions {
   readonly timeoutMs: number;
 }
 
+/** What a runtime follows to its end: a launched or an adopted action. */
+export type FollowRequest = OutputOptions &
+  Pick<LaunchRequest, "timeoutMs" | "connection"> &
+  Partial<Pick<ReturnedAction, "clockSetMs">> & { readonly action: ActionId };
+
 export type Adoption =
   /** It was found and has now ended. */
   | { readonly kind: "ended"; readonly ended: EndedAction }
@@ -115,10 +122,10 @@ export interface Runtime {
   /** The namespace whose Secrets it can mount, for a runtime in a cluster. */
   readonly secretNamespace?: string;
   /**
-   * Runs an action to its end. Never rejects for what the action or the engine did: that is an outcome. Rejects with
-   * `LaunchNotRecorded` when nothing was launched because of that.
-   * When `signal` aborts, the action is stopped (stop, grace, kill) and the outcome is class `cancelled`. Rejects with `Detached`
-   * after `detach`, or with `NotLaunched` where it had not come that far.
+   * Runs an action to its end. A failure of the action or the engine is an outcome and not a rejection. Rejects with
+   * `LaunchNotRecorded` if nothing was launched because of that.
+   * When `signal` aborts, the action is stopped (stop, grace, kill) and the outcome is class `cancelled`. Rejects with
+   * `Detached` after `detach`, or with `NotLaunched` if it was not launched before.
    */
   run(request: LaunchRequest, signal: AbortSignal): Promise<EndedAction>;
   /** Continues with an action of an earlier worker. Rejects as `run` does. */
@@ -132,8 +139,8 @@ export interface Runtime {
   /** Checks that actions can be launched. Resolves to a short description; rejects with one line. */
   check(signal: AbortSignal): Promise<string>;
   /**
-   * There where what runs outlives the worker and any other one can take it over: every `run` and `adopt` under way rejects
-   * with `Detached`, and no signal stops its action any more.
+   * For a runtime whose actions outlive the worker and can be adopted by any other: every pending `run` and `adopt` rejects
+   * with `Detached`, and signals no longer stop their actions.
    */
   detach?(): void;
   close(): Promise<void>;

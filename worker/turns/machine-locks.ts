@@ -1,6 +1,5 @@
 import { raceAbort } from "../../shared/race-abort.ts";
 
-/** What a lock is for. */
 export interface LockPurpose {
   /** Absent if nothing keeps running when this process dies. */
   readonly actionKey?: string;
@@ -27,7 +26,6 @@ export interface Locks {
   acquire(key: string, signal: AbortSignal, purpose?: LockPurpose): Promise<() => void>;
 }
 
-/** The locks of one worker. */
 export class MachineLocks implements Locks {
   readonly #tails = new Map<string, Promise<void>>();
 

@@ -1,9 +1,7 @@
 import type { ActionSlots } from "./action-slots.ts";
 import { ActedElsewhere, type LockPurpose, type Locks } from "./machine-locks.ts";
 
-/** Where an action acts. */
 export interface Place {
-  /** The machine's name. */
   readonly machine?: string | undefined;
   /** The BMC, whatever name it has. */
   readonly lockKey?: string | undefined;

@@ -49,7 +49,7 @@ describe("the TCP proxy", () => {
     expect(proxy.connections).toBeGreaterThanOrEqual(1);
   });
 
-  test("takes its time both ways, and a round trip more for a new connection", async () => {
+  test("delays both directions, and adds a round trip for a new connection", async () => {
     const { proxy } = await web({ latencyMs: 50 });
     const startedMs = performance.now();
 
@@ -86,7 +86,7 @@ describe("the TCP proxy", () => {
     expect(seen).toHaveLength(count);
   });
 
-  test("when cut resets what is open and what comes, until it is restored to another server", async () => {
+  test("resets open and new connections while it is cut, until it is restored to another server", async () => {
     const { proxy } = await web();
     const other = await web();
     await ask(other.proxy);
@@ -100,7 +100,7 @@ describe("the TCP proxy", () => {
   });
 });
 
-test("the request reader puts together what comes in pieces and takes apart what comes at once", () => {
+test("the request reader joins requests that arrive in pieces and splits those that arrive together", () => {
   const reader = new RequestReader();
   const bytes = Buffer.from("POST /a HTTP/1.1\r\nContent-Length: 5\r\n\r\nhelloGET /b HTTP/1.1\r\n\r\n");
 
@@ -134,7 +134,7 @@ async function echo(options: Omit<UdpProxyOptions, "port"> = {}) {
 }
 
 describe("the UDP relay", () => {
-  test("counts packets each way, and what is sent together as one round trip", async () => {
+  test("counts packets each way, and packets sent together as one round trip", async () => {
     const { relay, send, until } = await echo({ network: { latencyMs: 20 } });
 
     send("a");
@@ -147,7 +147,7 @@ describe("the UDP relay", () => {
     expect(relay.roundTrips).toBe(2);
   });
 
-  test("loses about as many as it is told, the same ones each time", async () => {
+  test("loses about the configured share, the same ones each time", async () => {
     const lossOf = async () => {
       const { relay, received, send } = await echo({ network: { loss: 0.2, seed: 7 } });
       for (let i = 0; i < 100; i += 1) {
@@ -166,7 +166,7 @@ describe("the UDP relay", () => {
     expect(await lossOf()).toEqual(first);
   });
 
-  test("puts other datagrams in place of one", async () => {
+  test("replaces a datagram by others", async () => {
     const { send, received, until } = await echo({
       rewrite: (datagram, direction) =>
         direction === "down" ? [Buffer.from("forged"), datagram] : [datagram],
@@ -178,7 +178,7 @@ describe("the UDP relay", () => {
     expect(received).toEqual(["forged", "true"]);
   });
 
-  test("swallows everything while it is cut", async () => {
+  test("drops everything while it is cut", async () => {
     const { relay, received, send, until } = await echo();
 
     relay.cut();

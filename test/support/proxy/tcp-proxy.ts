@@ -21,8 +21,8 @@ export async function startTcpProxy(options: TcpProxyOptions): Promise<TcpProxy>
 }
 
 /**
- * The way to an HTTP/1.1 server, or to any other where requests need not be told apart (TLS): counts what
- * passes, takes its time, and breaks as it is told. The owner closes it.
+ * The way to an HTTP/1.1 server, or to any other whose requests need not be distinguished (TLS): counts what
+ * passes, takes its time, and breaks as configured. The owner closes it.
  */
 export class TcpProxy {
   /** Connections accepted so far. */

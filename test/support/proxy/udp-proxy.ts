@@ -20,7 +20,7 @@ export async function startUdpProxy(options: UdpProxyOptions): Promise<UdpProxy>
   return proxy;
 }
 
-/** The way to a UDP server: counts what passes, takes its time, and breaks as it is told. The owner closes it. */
+/** The way to a UDP server: counts what passes, takes its time, and breaks as configured. The owner closes it. */
 export class UdpProxy {
   /** Datagrams from clients, and from the server, before anything is done to them. */
   readonly packets = { up: 0, down: 0 };
@@ -75,7 +75,7 @@ export class UdpProxy {
     this.#blackHole = false;
   }
 
-  /** The port is closed when the promise resolves: whoever sends there is told so by ICMP. */
+  /** The port is closed when the promise resolves: ICMP then reports it to senders. */
   close(): Promise<void> {
     this.#closed ??= this.#free();
     return this.#closed;

@@ -62,7 +62,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(root, { recursive: true, force: true }));
 
-/** Times on the status page that go on, which would make every look another one. */
+/** Times on the status page that change with the clock, so that every reading would differ. */
 const TICKING = /<time data-elapsed[^>]*>[^<]*<\/time>/g;
 /** Every page that the worker serves, but for those of actions. */
 const SERVED = ["/metrics", "/healthz", "/readyz", "/", "/actions", "/lanes"];
@@ -145,7 +145,7 @@ class Observer {
       this.seen.add(JSON.stringify([...response.headers])).add(text);
       return text;
     } catch {
-      // It has stopped, or never started; what is expected to be seen tells.
+      // It has stopped, or never started; the expectations below show it.
       return "";
     }
   }
@@ -393,7 +393,7 @@ async function standing(runtime: string, argv: readonly string[]) {
       ...["--state-directory", stateDirectory, "--registry-name", "127.0.0.1:1", "--registry-user", USER],
       ...["--registry-pass-file", join(directory, registryFile), "--http-address", "127.0.0.1:0", ...argv],
     ],
-    // What programs would otherwise tell of themselves.
+    // What programs would otherwise reveal about themselves.
     { BMC_SECRET: CANARIES.variable, NODE_DEBUG: "execa,undici,http,net" },
   );
   const pages = program

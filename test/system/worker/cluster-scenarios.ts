@@ -81,7 +81,7 @@ export function itWorksInACluster(open: (options: ClusterLabOptions) => Promise<
     },
   );
 
-  test("shares the lanes with a replica, which goes on with what it was at when it died", TEST, async () => {
+  test("shares the lanes with a replica, which continues its action after it dies", TEST, async () => {
     await using lab = await open({ machines: 4, softOffMs: 3_000 });
     const replicas = [lab.start(["--share-lanes"]), lab.start(["--share-lanes"])];
     const workflows = lab.machines.map(({ name }) =>

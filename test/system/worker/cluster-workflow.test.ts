@@ -52,7 +52,7 @@ describe("a worker in a cluster", () => {
     );
   });
 
-  test("polls when a Workflow is addressed to its lane, and rests otherwise", TEST, async () => {
+  test("polls when a Workflow is addressed to its lane, and waits otherwise", TEST, async () => {
     await using lab = await clusterLab({ machines: 3 });
     const worker = lab.start(["--http-address", "127.0.0.1:0"]);
     await worker.untilLogged("worker started");
@@ -83,7 +83,7 @@ describe("a worker in a cluster", () => {
     expect(new Set(since)).toEqual(new Set(["pbnj-node-02"]));
   });
 
-  test("says in one line which file of the connection is wrong, and starts nothing", TEST, async () => {
+  test("names the invalid connection file in one line, and starts nothing", TEST, async () => {
     await using lab = await clusterLab();
     await rm(lab.kubeconfig);
     const worker = lab.start();

@@ -96,7 +96,7 @@ export async function crashLab(
     },
 
     /**
-     * Starts workers one after the other, as a service manager would, until the workflow is over and `deaths` of them
+     * Starts workers one after the other, as a service manager would, until the workflow has ended and `deaths` of them
      * were killed; resolves to the one that lives.
      */
     async keepRunning(
@@ -181,7 +181,7 @@ export async function eventuallyEmpty(look: () => Promise<readonly unknown[]>): 
 
 export type CrashLab = Awaited<ReturnType<typeof crashLab>>;
 
-/** Asserts that every action of the workflow was done, each once, and told the server once in effect. */
+/** Asserts that every action of the workflow was done once, and reported to the server once in effect. */
 export function expectDoneOnce({ machine, server }: CrashLab, workflow: Workflow): void {
   expect(workflow.tasks[0]?.actions.map(({ state, message }) => ({ state, message }))).toEqual(
     workflow.tasks[0]?.actions.map(() => ({ state: "SUCCESS", message: expect.any(String) })),

@@ -90,7 +90,7 @@ describe.concurrent("a worker that is killed", () => {
     await lab.expectNothingLeft(second);
   });
 
-  test("starts again after the action's time is over and stops what still runs", {
+  test("starts again after the action's timeout and stops what still runs", {
     timeout: RUN_MS,
   }, async () => {
     await using lab = await crashLab({ machine: { softOffMs: "never" } });

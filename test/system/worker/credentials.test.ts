@@ -149,7 +149,7 @@ describe.each(["process", "in-process"])("a refused password with the %s runtime
 });
 
 describe("the gate of a real worker", () => {
-  test("is closed for another name of the same BMC, and its own user is still let in", async () => {
+  test("is closed for another name of the same BMC, and its own user is still accepted", async () => {
     await using lab = await standing({
       credentials: inFile,
       machines: [
@@ -174,12 +174,12 @@ describe("the gate of a real worker", () => {
       expect.stringMatching(/^power-status failed \(auth\): machine alias: the BMC/),
     ]);
     expect(boss[0]?.state).toBe("SUCCESS");
-    // That somebody else is let in says nothing of this one.
+    // That another user is accepted proves nothing about this one.
     expect(messages(third)).toEqual([expect.stringMatching(/\(auth\): machine node-01: the BMC refused/)]);
     expect(lab.bmc.refusedCredentials).toBe(1);
   });
 
-  test("hears of IPMI's refusals as well: the BMC is not asked a second time", async () => {
+  test("counts IPMI's refusals as well: the BMC is not asked a second time", async () => {
     const machine = new SimulatedMachine({ name: "node-01" });
     const ipmi = await startIpmiBmc({
       machine,
@@ -253,7 +253,7 @@ describe("the gate of a real worker", () => {
     expect(messages(gated)).toEqual([expect.stringMatching(/not offered again/)]);
   });
 
-  test("lets an action in that gives its own user a new password, and the next one with it", async () => {
+  test("allows an action that changes its own user's password, and the next one with it", async () => {
     await using lab = await standing({
       credentials: inFile,
       policy: (directory) => ({ volumes: [{ path: directory, access: "rw" }] }),
@@ -306,7 +306,7 @@ describe("credentials are read at every launch", () => {
     expect(offered(lab.bmc)).toBeGreaterThan(1);
   });
 
-  test("from a command, whose failure is told in a line and is gone with its reason", async () => {
+  test("from a command, whose failure is reported in one line and ends with its cause", async () => {
     const vault = (directory: string) => `
       const { readFileSync } = require("node:fs");
       try {
@@ -334,7 +334,7 @@ describe("credentials are read at every launch", () => {
     expect(open[0]?.state).toBe("SUCCESS");
   });
 
-  test("from a command that hangs, which a worker that is stopped takes with it", async () => {
+  test("from a command that hangs, which a stopping worker ends", async () => {
     const hanging = (directory: string) =>
       `require("node:fs").writeFileSync(${JSON.stringify(join(directory, "pid"))}, String(process.pid)); setInterval(() => {}, 1000)`;
     await using lab = await standing({

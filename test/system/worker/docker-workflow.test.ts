@@ -20,7 +20,7 @@ describeWithDocker("the demonstration's workflow with the docker runtime", () =>
     await buildActionImages(REGISTRY, ["power-off", "set-pxe-once", "power-on"], versionTag(version));
   }, 300_000);
 
-  test("runs on every machine, and leaves no container and no password behind", {
+  test("runs on every machine, and leaves no container and no password", {
     timeout: 120_000,
   }, async () => {
     const lab = await startLab({ times: { powerOnMs: 300, powerOffMs: 100, softOffMs: 100 } });

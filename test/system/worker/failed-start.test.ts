@@ -39,7 +39,7 @@ const withDisk = (options: string) => (folder: string) => [
   join(folder, "state"),
 ];
 
-describe("a start that fails for now ends with 75, which a service manager tries again", () => {
+describe("a temporary failure of the start exits with 75, which a service manager retries", () => {
   test.skipIf(!mayMount).each([
     ["full disk", "nr_inodes=1", /ENOSPC/],
     ["disk without room for its ID", "size=4k,nr_inodes=4", /ENOSPC/],
@@ -60,7 +60,7 @@ describe("a start that fails for now ends with 75, which a service manager tries
   });
 });
 
-test("a start that fails by its settings ends with 2, which needs a hand", async () => {
+test("invalid settings end the start with 2, which is not retried", async () => {
   const { code, said, folder } = await startOf((path) => ["--state-directory", join(path, "file")]);
 
   expect(said).toContain(`${folder}/file cannot be used: `);

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from "vitest";
-import { actionKey } from "../../../worker/action/action-key.ts";
+import { actionKey } from "../../../worker/action/action.ts";
 import { LABEL } from "../../../worker/runtime/docker/spec.ts";
 import { buildActionImages } from "../../support/action-images.ts";
 import { describeWithDocker, dockerCli, dockerSocketPath } from "../../support/docker.ts";
@@ -48,7 +48,7 @@ describeWithDocker("a hook with the docker runtime", () => {
       "hook started",
       "hook succeeded",
     ]);
-    // The action's own container goes once its report is acknowledged.
+    // The action's own container is removed once its report is acknowledged.
     await expect.poll(left, { timeout: 10_000 }).toEqual(["", ""]);
   });
 });

@@ -25,7 +25,7 @@ function installer({ argv, folder }: LegacyLab): WorkerProgram {
   return new WorkerProgram([...rest, ...own, "--state-directory", join(folder, "installer")]);
 }
 
-test("tasks of two workers in turn take three machines through, and kills on the way repeat nothing", {
+test("tasks of two workers complete on three machines, and kills repeat nothing", {
   timeout: 90_000,
 }, async () => {
   const slow = { power: "on", powerOffMs: 500, powerOnMs: 500 } as const;
@@ -35,7 +35,7 @@ test("tasks of two workers in turn take three machines through, and kills on the
   const logs: string[] = [];
   const workflows = MACHINES.map((name) => server.submit({ name, template: provision(name) }));
 
-  /** Runs the worker until a machine is told that, and kills it then. */
+  /** Runs the worker until a machine gets that request, and kills it then. */
   async function killAt(action: "off" | "on" | "reset"): Promise<void> {
     await using worker = new WorkerProgram(lab.argv);
     const told = machines.map(async (machine) => {

@@ -49,7 +49,7 @@ describe("the logs of actions", () => {
     expect((await stat(join(lab.state, "logs"))).mode & 0o777).toBe(0o700);
   });
 
-  test("of an action that outlives its worker go on in the same file", { timeout: RUN_MS }, async () => {
+  test("of an action that outlives its worker continue in the same file", { timeout: RUN_MS }, async () => {
     await using lab = await crashLab({ machine: { powerOffMs: 1_500 } });
     const first = lab.start();
     const commanded = new Promise<void>((resolve) => lab.machine.once("command", () => resolve()));
@@ -72,7 +72,7 @@ describe("the logs of actions", () => {
     expect(text.match(/^# workflow=/gm)).toHaveLength(1);
   });
 
-  test("do not hold the worker up when their directory cannot be had", { timeout: RUN_MS }, async () => {
+  test("do not delay the worker when their directory is not available", { timeout: RUN_MS }, async () => {
     await using lab = await crashLab({ argv: ["--action-log-directory", "/dev/null/logs"] });
     const worker = lab.start();
     const workflow = lab.submit([{ name: "power-status" }, { name: "check" }]);
@@ -87,7 +87,7 @@ describe("the logs of actions", () => {
   });
 });
 
-test("the status message of a failure has what the action's log says besides", {
+test("the status message of a failure has the last lines of the action's log", {
   timeout: RUN_MS,
 }, async () => {
   await using lab = await crashLab();
@@ -133,7 +133,7 @@ test("every line about an action has the same fields", { timeout: RUN_MS }, asyn
 });
 
 describe("a signal", () => {
-  test("SIGUSR2 makes the log say everything, and again what is configured", {
+  test("SIGUSR2 switches to the debug level, and back to the configured one", {
     timeout: RUN_MS,
   }, async () => {
     await using lab = await crashLab({ argv: ["--log-level", "warn"] });

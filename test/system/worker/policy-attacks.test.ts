@@ -30,7 +30,7 @@ interface Step {
   readonly command?: readonly string[];
 }
 
-/** How an action of that text ended, as the server was told. */
+/** How an action of that text ended, as reported to the server. */
 async function run(server: TinkServer, step: Step): Promise<string> {
   const actions = [{ name: "attack", timeout: 60, ...step }];
   const tasks = [{ name: "t", worker: "pbnj-node-1", actions }];
@@ -41,7 +41,7 @@ async function run(server: TinkServer, step: Step): Promise<string> {
   return `${workflow.state}: ${workflow.tasks[0]?.actions[0]?.message}`;
 }
 
-test("variables and flags that are no inputs reach no action, and no BMC hears of them", async () => {
+test("variables and flags that are not inputs reach neither action nor BMC", async () => {
   const machine = new SimulatedMachine({ name: "node-1", power: "on" });
   const bmc = await startRedfishBmc({ machines: [machine], tls: "http", password: CANARY });
   await using server = { value: await startTinkServer({ holdMs: 2_000 }), [Symbol.asyncDispose]: close };

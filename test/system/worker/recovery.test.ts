@@ -30,7 +30,7 @@ function messagesOf(workflow: Workflow): readonly (string | undefined)[] {
   return workflow.tasks.flatMap(({ actions }) => actions.map(({ message }) => message));
 }
 
-test("a second worker on one state directory exits with 75 while the first runs on", {
+test("a second worker on one state directory exits with 75 while the first continues", {
   timeout: RUN_MS,
 }, async () => {
   await using lab = await crashLab();
@@ -55,7 +55,7 @@ test("a second worker on one state directory exits with 75 while the first runs 
 describeWithDocker("a second worker on one state directory", () => {
   beforeAll(buildTestBase, 300_000);
 
-  test("refuses in a container that shares it, and one in a container keeps it from the host's", {
+  test("is locked between host and container, in both directions", {
     timeout: RUN_MS,
   }, async () => {
     await using lab = await crashLab();
@@ -146,8 +146,8 @@ test("an action whose journal entry is damaged, and that left no result, fails a
   await lab.expectNothingLeft(second);
 });
 
-describe("a worker whose state directory another one has got", () => {
-  test("exits at once, and what it launched goes on", { timeout: RUN_MS }, async () => {
+describe("a worker that lost its state directory to another", () => {
+  test("exits at once, and what it launched continues", { timeout: RUN_MS }, async () => {
     await using lab = await crashLab({ machine: { softOffMs: "never" } });
     const worker = lab.start();
     const obeyed = commanded(lab);

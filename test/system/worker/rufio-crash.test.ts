@@ -66,7 +66,7 @@ it.concurrent("does the cycle of a Job once although the worker is killed after 
   expect(lab.machine().commands.map(({ action }) => action)).toEqual(["cycle"]);
 });
 
-it.concurrent("takes over an action that runs on while the worker is away", { timeout: RUN_MS }, async () => {
+it.concurrent("adopts an action that continues while the worker is away", { timeout: RUN_MS }, async () => {
   await using lab = await rufioLab({ machines: { "node-01": { powerOffMs: 1_500 } } });
   await using runs = await replicas(lab);
   lab.addMachine();

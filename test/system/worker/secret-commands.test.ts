@@ -86,7 +86,7 @@ async function pidsIn(file: string): Promise<readonly number[]> {
 }
 
 describe("credentials from a command", () => {
-  it("are what it prints, anew at every call, for the machine that it is told", async () => {
+  it("are what it prints, read anew at every call, for the requested machine", async () => {
     const program = `
       const { readFileSync } = require("node:fs");
       const password = readFileSync(${JSON.stringify(join(root, "vault"))}, "utf8");
@@ -121,7 +121,7 @@ describe("credentials from a command", () => {
     expect(ipmi.kg?.reveal()).toBe("http://v");
   });
 
-  it("may come from a program beside the inventory, or one in PATH", async () => {
+  it("may come from a program in the inventory's folder, or one in PATH", async () => {
     await writeFile(join(root, "vault.sh"), `#!/bin/sh\necho '{"username":"u","password":"'$0 $1'"}'\n`);
     await chmod(join(root, "vault.sh"), 0o755);
     const command = (program: string) => ({ credentials: { command: [program, "a b; c"] } });
@@ -137,7 +137,7 @@ describe("credentials from a command", () => {
     expect(found.password?.reveal()).toBe(`${join(root, "vault.sh")} a b; c`);
   });
 
-  it("are a webhook's secrets where its list says so", async () => {
+  it("are a webhook's secrets if its list says so", async () => {
     const command = [process.execPath, "-e", print({ secrets: ["new", "old"] })];
     const rpc = {
       url: "http://hooks.example",
@@ -150,7 +150,7 @@ describe("credentials from a command", () => {
   });
 });
 
-describe("a command that fails says why, and nothing of what it printed", () => {
+describe("a failed command is reported with the cause, without its output", () => {
   it.each([
     ["prints nothing", "", "printed nothing"],
     ["prints no JSON", `console.log("${CANARY}")`, "printed what is not JSON"],
@@ -248,7 +248,7 @@ describe("a command that fails says why, and nothing of what it printed", () => 
 });
 
 describe("a command that hangs is ended with all that it started", () => {
-  it("when its time is over", async () => {
+  it("when its time expires", async () => {
     const file = join(root, "late");
 
     const reason = await reasonOf(resolver(hanging(file), { timeout: "1500ms" })());
@@ -311,7 +311,7 @@ describe("many machines at once", () => {
     await look();
   };
 
-  it("have so many commands run at a time, and all of them in the end", async () => {
+  it("run a limited number of commands at a time, and all of them in the end", async () => {
     const commands = new SecretCommands(2);
     const machines = Array.from({ length: 5 }, (_, index) =>
       resolver(`/* ${index} */ ${waiting("bounded")}`, { timeout: "60s" }, { commands })(),

@@ -72,7 +72,7 @@ describe("a state directory whose lock file is deleted", () => {
     expect(await opened(path)).toBe(taken);
   });
 
-  it("launches nothing more once another worker has it, and its worker notices", async () => {
+  it("launches nothing more once another worker has it, and its worker stops", async () => {
     const { path, state, taken } = await held();
     const { journal: directory, verify } = state;
     const journal = await Journal.open({ directory, clock: scaledClock(FACTOR), log: silentLogger, verify });

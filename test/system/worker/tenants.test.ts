@@ -134,7 +134,7 @@ describe("two tenants of one rack", () => {
     expect(lab.requests()).toEqual([]);
   });
 
-  test("come to no BMC and no credentials by other ways", async () => {
+  test("reach no other BMC and no other credentials", async () => {
     await using lab = await rack();
     const b = { MACHINE: "node-b" };
 
@@ -159,7 +159,7 @@ describe("two tenants of one rack", () => {
     expect(lab.program.stderr + JSON.stringify(lab.server.reports)).not.toContain(CANARY);
   });
 
-  test("who lost a machine while an action waited for it do not come to it", async () => {
+  test("who lost a machine while an action waited for it cannot use it", async () => {
     await using lab = await rack({ power: "on", softOffMs: "never" });
     const off = { name: "power-off", image: `${IMAGES}/power-off:v1`, environment: { MODE: "soft" } };
     const on = { name: "power-on", image: `${IMAGES}/power-on:v1`, environment: { MACHINE: "node-a" } };
@@ -177,7 +177,7 @@ describe("two tenants of one rack", () => {
     expect(lab.a.count("on")).toBe(0);
   });
 
-  test("change hands of a machine without a restart", async () => {
+  test("can reassign a machine without a restart", async () => {
     await using lab = await rack();
     const before = await lab.run("team-b", "pbnj-node-a", powerOn);
 

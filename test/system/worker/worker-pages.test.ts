@@ -56,7 +56,7 @@ async function rackLab(options: FleetOptions) {
   };
 }
 
-describe("a worker that runs", () => {
+describe("a running worker", () => {
   test("exports what it does, and is alive and ready", { timeout: 60_000 }, async () => {
     await using lab = await rackLab({
       machines: { one: {}, two: {} },
@@ -126,7 +126,7 @@ describe("a worker that runs", () => {
       .toContainEqual({ state: "failing", value: 1 });
   });
 
-  test("is not ready where its engine is away, and alive", async () => {
+  test("is alive and not ready while its engine is away", async () => {
     await using lab = await rackLab({
       machines: { one: {} },
       argv: [
@@ -147,7 +147,7 @@ describe("a worker that runs", () => {
     expect(await pages.status("/healthz")).toBe(200);
   });
 
-  test("goes on with its work, and answers probes, under a flood of clients that mean harm", async () => {
+  test("continues its work, and answers probes, under a flood of hostile clients", async () => {
     await using lab = await rackLab({ machines: { one: {} }, argv: ANY_PORT });
     const pages = await pagesOf(lab.program);
     const { hostname: host, port } = new URL(pages.url);
@@ -186,8 +186,8 @@ describe("a worker that runs", () => {
   });
 });
 
-describe("a worker whose address is taken", () => {
-  test("ends with one line and exit code 75 where it was asked for", async () => {
+describe("a worker whose address is in use", () => {
+  test("exits with one line and code 75 if the address is configured", async () => {
     await using first = await rackLab({ machines: { one: {} }, argv: ANY_PORT });
     const { host } = new URL((await pagesOf(first.program)).url);
 
@@ -212,7 +212,7 @@ describe("a worker on an address that others can reach", () => {
     expect(worker.stderr).toContain("Fix: set --http-token-file or --http-client-ca-file");
   });
 
-  test("serves probes to all and pages to those with the token of now, over TLS", async () => {
+  test("serves probes to all and pages with the current token, over TLS", async () => {
     const folder = await mkdtemp(join(tmpdir(), "pbnj-http-"));
     const [tokenFile, certFile, keyFile] = ["token", "tls.crt", "tls.key"].map((name) => join(folder, name));
     const { cert, key } = createCertificate({ commonName: "worker", altNames: ["127.0.0.1"] });
@@ -255,7 +255,7 @@ describe("a worker on an address that others can reach", () => {
   });
 });
 
-describe("a worker that is told to serve nothing", () => {
+describe("a worker without an HTTP address", () => {
   test("serves nothing", async () => {
     await using lab = await rackLab({ machines: { one: {} } });
 

@@ -59,7 +59,7 @@ describe("the hook of an action", () => {
     expect(hookFor({ ...plain, onFailure: [] }, outcomeOf({ exitCode: 1 }))).toBeUndefined();
   });
 
-  it("is in the status message with its outcome", () => {
+  it("appears in the status message with its outcome", () => {
     const [hook] = hooksOf(action);
     if (!hook) throw new Error("the action has hooks");
 

@@ -80,7 +80,7 @@ describe("parseImageReference", () => {
     );
   });
 
-  it("answers at once about a name made to be slow", () => {
+  it("parses a hostile name in linear time", () => {
     const started = performance.now();
 
     expect(parseImageReference(`${"a-".repeat(200)}!`)).toBeUndefined();

@@ -56,7 +56,7 @@ async function standing(options: {
     ...["--stop-grace", "2s", ...(options.argv ?? [])],
   ]);
   const first = labs[0];
-  if (!first) throw new Error("a lab has a machine");
+  if (!first) throw new Error("a lab has at least one machine");
   return {
     server,
     worker,
@@ -94,7 +94,7 @@ describe("a workflow", () => {
     expect(lab.machine.lastBoot).toMatchObject({ device: "pxe", overridden: true });
   });
 
-  test("reports RUNNING with the real start before, and the duration after", async () => {
+  test("reports RUNNING with the real start first, and the duration at the end", async () => {
     await using lab = await standing({});
     const before = Date.now();
 
@@ -108,7 +108,7 @@ describe("a workflow", () => {
     expect(success?.duration).toMatch(/^\d+(\.\d+)?s$/);
   });
 
-  test("of each machine runs at once over one connection", async () => {
+  test("of every machine runs concurrently over one connection", async () => {
     const names = ["node-01", "node-02", "node-03", "node-04"];
     await using lab = await standing({ machines: Object.fromEntries(names.map((name) => [name, {}])) });
 
@@ -121,7 +121,7 @@ describe("a workflow", () => {
     expect(lab.server.connections.accepted).toBe(1);
   });
 
-  test("on one agent ID for any machine names it with MACHINE", async () => {
+  test("on one agent ID for all machines selects one with MACHINE", async () => {
     await using lab = await standing({ argv: ["--agent-id", "pbnj"] });
 
     const steps = [{ name: "power-status", environment: { MACHINE: "node-01" } }];
@@ -152,7 +152,7 @@ describe("a workflow", () => {
   });
 });
 
-describe("an action fails with its reason, and the worker lives", () => {
+describe("an action fails with its reason, and the worker continues", () => {
   const cases: readonly (readonly [string, Step, RegExp, string])[] = [
     [
       "unknown machine",
@@ -216,7 +216,7 @@ describe("an action fails with its reason, and the worker lives", () => {
     expect(workflow.tasks[0]?.actions[0]?.message).toMatch(/^power-on node-01 failed \(auth, exit 10\): /);
   });
 
-  test("out of time: TIMEOUT with the machine's action stopped", async () => {
+  test("timeout: TIMEOUT is reported, and the machine's action is stopped", async () => {
     await using lab = await standing({ machines: { "node-01": { power: "on", softOffMs: "never" } } });
 
     const steps = [{ name: "power-off", environment: { MODE: "soft" }, timeout: 1 }];
@@ -254,7 +254,7 @@ describe("a server that", () => {
     expect(lab.machine.count("on")).toBe(1);
   });
 
-  test("goes away while lanes wait is found again by themselves", async () => {
+  test("goes away while lanes wait is found again without a restart", async () => {
     await using lab = await standing({});
     await lab.server.until(() => lab.server.polls.length > 0);
 
@@ -282,10 +282,10 @@ describe("a server that", () => {
   });
 });
 
-describe("a worker that is told to stop", () => {
+describe("a stopping worker", () => {
   const soft = { name: "power-off", environment: { MODE: "soft" } };
 
-  test("waits for the running action, whose end is reported, and takes no other", async () => {
+  test("waits for the running action, reports its end, and starts no other", async () => {
     await using lab = await standing({ machines: { "node-01": { power: "off", powerOnMs: 800 } } });
     const steps = [{ name: "power-on" }, { name: "power-off" }];
     const workflow = lab.server.submit({ template: template("pbnj-node-01", steps) });

@@ -15,7 +15,7 @@ const ACTIONS = ["power-off", "power-cycle", "power-on"];
 const ONE = { connected: true, actions: ["power-cycle"] };
 const CRASHES: readonly Crash[] = ["worker", "actions", "synced", "names"];
 
-/** Which promises are broken. `isRepaired`: the next worker can tell exactly what was done, so that the workflow succeeds. */
+/** Which promises are broken. `isRepaired`: the next worker knows exactly what was done, so that the workflow succeeds. */
 function broken({ workflow, commands, reports, left }: CrashEnd, isRepaired: boolean): readonly string[] {
   const actions = workflow.tasks.flatMap(({ actions }) => actions);
   const problems = left.map((what) => `left: ${what}`);

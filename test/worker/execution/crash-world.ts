@@ -1,8 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { silentLogger } from "../../../shared/logger.ts";
 import { redactor } from "../../../shared/secret-forms.ts";
-import type { Action, ActionStatus, Outcome } from "../../../worker/action/action.ts";
-import { actionKey } from "../../../worker/action/action-key.ts";
+import { type Action, type ActionStatus, actionKey, type Outcome } from "../../../worker/action/action.ts";
 import { noObserver } from "../../../worker/action/observer.ts";
 import { Executor } from "../../../worker/execution/executor.ts";
 import { Reporter } from "../../../worker/execution/report.ts";
@@ -10,14 +9,14 @@ import { Journal } from "../../../worker/journal/journal.ts";
 import { Worker } from "../../../worker/lanes/worker.ts";
 import { AuthGate } from "../../../worker/machines/auth-gate.ts";
 import { SecretCommands } from "../../../worker/machines/secret-commands.ts";
-import type {
-  Adoption,
-  EndedAction,
-  LaunchRequest,
-  ReturnedAction,
-  Runtime,
+import {
+  type Adoption,
+  type EndedAction,
+  LaunchNotRecorded,
+  type LaunchRequest,
+  type ReturnedAction,
+  type Runtime,
 } from "../../../worker/runtime/runtime.ts";
-import { LaunchNotRecorded } from "../../../worker/runtime/runtime.ts";
 import type { Poll, Transport } from "../../../worker/source/source.ts";
 import { parseTemplate } from "../../../worker/template/parse-template.ts";
 import { ActionSlots } from "../../../worker/turns/action-slots.ts";
@@ -40,7 +39,7 @@ export interface CrashOptions {
   readonly diesAt: readonly number[];
 }
 
-/** What is left when the workflow is over, and what happened until then. */
+/** What remains when the workflow has ended, and what happened until then. */
 export interface CrashEnd {
   readonly workflow: Workflow;
   /** The commands that machines carried out. */
@@ -178,7 +177,7 @@ class Life {
     }
   }
 
-  /** Called before each step that changes something outside the worker: it dies before it, or goes on. */
+  /** Called before each step that changes something outside the worker: it dies before it, or continues. */
   async step(name: string): Promise<void> {
     await this.#alive();
     if (this.steps.length === this.#diesAt) this.isDead = true;

@@ -14,7 +14,7 @@ it("a single launch starts in the same turn of the event loop", async () => {
   expect(turns).toBe(0);
 });
 
-it("of many launches a few start per turn, first in, first out", async () => {
+it("many launches start a few per turn, first in, first out", async () => {
   const pace = new LaunchPace();
   const begun: number[] = [];
   const all = Array.from({ length: 100 }, (_, index) => pace.next().then(() => begun.push(index)));

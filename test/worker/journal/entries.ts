@@ -1,4 +1,4 @@
-import { actionKey } from "../../../worker/action/action-key.ts";
+import { actionKey } from "../../../worker/action/action.ts";
 import type { JournalEntry, JournalPhase } from "../../../worker/journal/entry.ts";
 
 const AT = "2030-01-02T03:04:05.000Z";

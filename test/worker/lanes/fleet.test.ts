@@ -56,7 +56,7 @@ test("actions start in the order of their arrival, over all lanes", async () => 
   expect(started).toEqual(["node-0", ...others]);
 });
 
-test("one machine has one action at a time, whatever agent ID and workflow it comes by", async () => {
+test("one machine has one action at a time, for any agent ID and workflow", async () => {
   await using lab = await fleetLab({
     machines: { "node-0": { power: "on", powerOffMs: 200, powerOnMs: 200 }, "node-1": {} },
     // Another name for the same BMC.

@@ -32,7 +32,7 @@ function stream() {
 }
 
 describe("splitting a stream into lines", () => {
-  it("gives the same lines however the bytes are cut, also within a character", () => {
+  it("produces the same lines with any chunk boundaries, also within a character", () => {
     const text = fc.array(fc.string({ unit: "grapheme" }).filter((line) => !/[\r\n]/.test(line)));
     const cuts = fc.array(fc.nat(400));
 
@@ -47,11 +47,11 @@ describe("splitting a stream into lines", () => {
     );
   });
 
-  it("gives out a last line without an end, and takes CR LF for one end", () => {
+  it("includes a last line without a line end, and treats CR LF as one line end", () => {
     expect(split(100, Buffer.from("one\r\n\r\ntwo"))).toEqual(["one", "", "two"]);
   });
 
-  it("bounds a line without losing the next, and says how much it cut", () => {
+  it("cuts a long line without losing the next, and notes how much it cut", () => {
     expect(split(4, Buffer.from("abcdefgh"), Buffer.from("ij\nnext\n"))).toEqual([
       "abcd… [6 characters cut]",
       "next",
@@ -69,7 +69,7 @@ describe("the log of an action", () => {
     expect(lines).toEqual([{ stream: "stdout", line: "working" }]);
   });
 
-  it("takes only the last line for the result; an earlier one was a log line", () => {
+  it("accepts only the last line as the result; an earlier one is a log line", () => {
     const { log, lines, out } = stream();
 
     out(`${result}\nafterwards\n`);
@@ -78,7 +78,7 @@ describe("the log of an action", () => {
     expect(lines.map(({ line }) => line)).toEqual([result, "afterwards"]);
   });
 
-  it("does not mind empty lines after the result", () => {
+  it("ignores empty lines after the result", () => {
     const { log, out } = stream();
 
     out(`${result}\n\n  \n`);
@@ -106,7 +106,7 @@ describe("the log of an action", () => {
     expect(log.end().lastLines).toEqual(["2", "3", "4", "5", "6"]);
   });
 
-  it("keeps the last lines of stdout where stderr stayed empty", () => {
+  it("keeps the last lines of stdout if stderr is empty", () => {
     const { log, out } = stream();
 
     out("a\nb\n");
@@ -116,7 +116,7 @@ describe("the log of an action", () => {
 });
 
 describe("output over its budget", () => {
-  const flood = "a line that nobody needs\n".repeat(20_000);
+  const flood = "a line without a purpose\n".repeat(20_000);
 
   function flooded(...after: readonly string[]) {
     const lines: LogLine[] = [];
@@ -129,10 +129,10 @@ describe("output over its budget", () => {
     return { lines, dropped, written: log.end() };
   }
 
-  it("is counted and dropped, which is said once", () => {
+  it("is counted and dropped, which is reported once", () => {
     const { lines, dropped } = flooded();
 
-    const taken = lines.filter(({ line }) => line === "a line that nobody needs").length;
+    const taken = lines.filter(({ line }) => line === "a line without a purpose").length;
     expect(taken).toBeLessThan(3_000);
     expect(dropped).toEqual([{ lines: 20_000 - taken, bytes: (20_000 - taken) * 25 }]);
   });
@@ -153,20 +153,20 @@ describe("output over its budget", () => {
     expect(written.lastLines.at(-1)).toBe("afterwards");
   });
 
-  it("is no line that never ends, which is not kept", () => {
+  it("includes an endless line, which is not kept", () => {
     const { lines } = flooded(...Array.from({ length: 200 }, () => "x".repeat(64 * 1024)));
 
     expect(lines.at(-1)?.line).toMatch(/^x{16384}… \[13090816 characters cut\]$/);
   });
 
-  it("is no span either", () => {
+  it("includes spans, too", () => {
     const spans = `{"resourceSpans":[${" ".repeat(300_000)}]}\n`;
     const { lines } = flooded(spans, spans, spans);
 
     expect(lines.filter(({ line }) => line.startsWith('{"resourceSpans"'))).toEqual([]);
   });
 
-  it("lets other work have its turn while it is read", async () => {
+  it("does not block other work while it is read", async () => {
     const { log } = stream();
     let turns = 0;
     let isOver = false;
@@ -249,7 +249,7 @@ describe("reading a log line", () => {
     expect(readLogLine(line)).toMatchObject({ severity, message: "m" });
   });
 
-  it("keeps what a line says besides, without the logger's own fields", () => {
+  it("keeps the other fields of a line, without the logger's own", () => {
     const line = '{"level":30,"time":1,"pid":2,"hostname":"h","machine":"m1","msg":"hello"}';
 
     expect(readLogLine(line)).toEqual({
@@ -267,7 +267,7 @@ describe("reading a log line", () => {
     ['"yesterday"', undefined],
     ["1e300", undefined],
     ["{}", undefined],
-  ])("takes %s for the time that it is", (time, expected) => {
+  ])("reads %s as a time", (time, expected) => {
     expect(readLogLine(`{"time":${time},"msg":"m"}`).time).toEqual(expected);
   });
 

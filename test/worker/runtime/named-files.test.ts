@@ -36,8 +36,8 @@ describe("what a child of the worker must not be given", () => {
   });
 });
 
-describe("the files that an action is told to use", () => {
-  it("are those of its own variables, and not those that are refused anyway", () => {
+describe("the files that an action names", () => {
+  it("are those of its own variables, without those that are always refused", () => {
     const environment = { MODE: "soft", RESULT_FILE: "/a", PASSWORD_FILE: "", BMC_PASSWORD_FILE: "/c" };
 
     expect(namedFiles({ ...nothing, environment })).toEqual([

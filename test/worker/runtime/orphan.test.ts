@@ -6,7 +6,7 @@ const DEADLINE = "2030-01-02T03:00:00.000Z";
 const HOUR_MS = 60 * 60_000;
 const atDeadline = Date.parse(DEADLINE);
 
-function leftover(
+function orphaned(
   mark: OwnerLabels,
   more: { readonly state?: string | undefined; readonly afterMs?: number; readonly kept?: string } = {},
 ) {
@@ -21,13 +21,13 @@ function leftover(
   );
 }
 
-describe("what is left over", () => {
-  it("is what this worker's state directory launched and nobody wants to keep, at any time", () => {
-    expect(leftover({ state: "mine" }, { afterMs: -HOUR_MS })).toBe(true);
-    expect(leftover({ state: "mine" }, { kept: "k1", afterMs: 24 * HOUR_MS })).toBe(false);
+describe("an orphan", () => {
+  it("is what this worker's state directory launched and no longer needs, at any time", () => {
+    expect(orphaned({ state: "mine" }, { afterMs: -HOUR_MS })).toBe(true);
+    expect(orphaned({ state: "mine" }, { kept: "k1", afterMs: 24 * HOUR_MS })).toBe(false);
   });
 
-  it("is what nobody knows whether it is needed only when it is more than an hour past its time", () => {
+  it("is what may be needed only an hour after its deadline", () => {
     const at = (afterMs: number) =>
       isOrphan(
         { state: "mine", key: "k1", deadline: DEADLINE },
@@ -37,20 +37,20 @@ describe("what is left over", () => {
     expect([at(-HOUR_MS), at(HOUR_MS), at(HOUR_MS + 1)]).toEqual([false, false, true]);
   });
 
-  it("is another worker's only when it is more than an hour past its time", () => {
-    expect(leftover({ state: "other" }, { afterMs: HOUR_MS })).toBe(false);
-    expect(leftover({ state: "other" }, { afterMs: HOUR_MS + 1 })).toBe(true);
-    expect(leftover({}, { afterMs: HOUR_MS })).toBe(false);
-    expect(leftover({}, { afterMs: HOUR_MS + 1 })).toBe(true);
+  it("is another worker's only an hour after its deadline", () => {
+    expect(orphaned({ state: "other" }, { afterMs: HOUR_MS })).toBe(false);
+    expect(orphaned({ state: "other" }, { afterMs: HOUR_MS + 1 })).toBe(true);
+    expect(orphaned({}, { afterMs: HOUR_MS })).toBe(false);
+    expect(orphaned({}, { afterMs: HOUR_MS + 1 })).toBe(true);
   });
 
-  it("is for a worker without a state only what is more than an hour past its time, whoever kept no state either", () => {
-    expect(leftover({}, { state: undefined })).toBe(false);
-    expect(leftover({ state: "other" }, { state: undefined })).toBe(false);
-    expect(leftover({}, { state: undefined, afterMs: HOUR_MS + 1 })).toBe(true);
+  it("is, for a worker without state, only what is an hour past its deadline", () => {
+    expect(orphaned({}, { state: undefined })).toBe(false);
+    expect(orphaned({ state: "other" }, { state: undefined })).toBe(false);
+    expect(orphaned({}, { state: undefined, afterMs: HOUR_MS + 1 })).toBe(true);
   });
 
-  it("goes by the time since the machine started, as long as that is the same start, whatever the wall clock says", () => {
+  it("is decided by the time since boot, unless the host rebooted, and not by the wall clock", () => {
     const boot = "11111111-2222-3333-4444-555555555555";
     const deadlineBootTime = `${boot}+5000`;
     const at = (ms: number, wallMs: number, start = boot) =>
@@ -70,22 +70,22 @@ describe("what is left over", () => {
     expect(at(9 * HOUR_MS, 0, "99999999-2222-3333-4444-555555555555")).toBe(false);
   });
 
-  it("is never what bears no whole mark", () => {
+  it("is never what has incomplete labels", () => {
     const late = { afterMs: 24 * HOUR_MS };
 
-    expect(leftover({ state: "mine", key: undefined }, late)).toBe(false);
-    expect(leftover({ state: "mine", deadline: undefined }, late)).toBe(false);
-    expect(leftover({ state: "mine", deadline: "soon" }, late)).toBe(false);
+    expect(orphaned({ state: "mine", key: undefined }, late)).toBe(false);
+    expect(orphaned({ state: "mine", deadline: undefined }, late)).toBe(false);
+    expect(orphaned({ state: "mine", deadline: "soon" }, late)).toBe(false);
   });
 });
 
-describe("input that broke off", () => {
+describe("truncated input", () => {
   const result: ActionResult = {
     ...{ action: "power-cycle", ok: false, class: "usage", message: "no connection" },
     ...{ durationMs: 0, roundTrips: 0 },
   };
 
-  it("is what an action that waited for its connection calls wrong use, before anything was sent", () => {
+  it("is a usage error of an action that waited for its connection and sent nothing", () => {
     expect(inputTruncated(true, result)).toBe(true);
     expect(inputTruncated(false, result)).toBe(false);
     expect(inputTruncated(true, { ...result, roundTrips: 1 })).toBe(false);

@@ -36,7 +36,7 @@ describe("concluding an outcome", () => {
       { ok: false, class: "tls", message: "exited 12 although it said: off" },
     ],
     ["an exit code of ours", { exitCode: 10 }, { ok: false, class: "auth", message: "exited 10" }],
-    ["an exit code of nobody's", { exitCode: 1 }, { ok: false, class: "internal", message: "exited 1" }],
+    ["an exit code without a class", { exitCode: 1 }, { ok: false, class: "internal", message: "exited 1" }],
     ["no exit code at all", {}, { ok: false, class: "internal", message: "exited without a code" }],
     [
       "a signal from elsewhere",
@@ -57,7 +57,7 @@ describe("concluding an outcome", () => {
     expect(conclude(ending)).toMatchObject({ timedOut: false, ...expected });
   });
 
-  it("calls a stop for time a timeout, with the action's own reason", () => {
+  it("reports a stop at the timeout with the action's own reason", () => {
     const result: ActionResult = { ...failed, class: "cancelled", message: "cancelled by SIGTERM" };
 
     const outcome = conclude({ stopReason: "timeout", exitCode: 143, result });
@@ -66,7 +66,7 @@ describe("concluding an outcome", () => {
     expect(outcome.message).toBe("timed out, stopped after its 30.0 s: cancelled by SIGTERM");
   });
 
-  it("calls a stop by the worker cancelled", () => {
+  it("reports a stop by the worker as cancelled", () => {
     expect(conclude({ stopReason: "cancelled", exitCode: 143 })).toMatchObject({
       ok: false,
       class: "cancelled",
@@ -74,7 +74,7 @@ describe("concluding an outcome", () => {
     });
   });
 
-  it("believes an action that reached its end while it was being stopped", () => {
+  it("accepts the success of an action that ended while it was being stopped", () => {
     expect(conclude({ stopReason: "timeout", exitCode: 0, result: ok })).toMatchObject({
       ok: true,
       timedOut: false,
@@ -82,7 +82,7 @@ describe("concluding an outcome", () => {
     });
   });
 
-  it("does not take a program that exits 0 when stopped for one that reached its end", () => {
+  it("does not count a program that exits 0 when stopped as successful", () => {
     expect(conclude({ stopReason: "timeout", exitCode: 0 })).toMatchObject({
       ok: false,
       class: "timeout",
@@ -90,7 +90,7 @@ describe("concluding an outcome", () => {
     });
   });
 
-  it("folds the message into one line and cuts nothing, because part of a secret would not be known as one", () => {
+  it("folds the message into one line and cuts nothing, because redaction cannot find part of a secret", () => {
     const { message } = conclude({ exitCode: 1, lastLines: ["x\ny".repeat(1_000)] });
 
     expect(message).toBe(`exited 1: ${"x y".repeat(1_000)}`);

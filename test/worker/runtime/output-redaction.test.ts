@@ -69,7 +69,7 @@ function printed(secret: string, text: string, cuts: readonly number[]): string 
   return lines.join("\n").replaceAll("[redacted]", "\u0000");
 }
 
-test.each(Object.keys(NOTATIONS))("no part of a secret that tells anything is printed, %s", (notation) => {
+test.each(Object.keys(NOTATIONS))("no revealing part of a secret is printed, %s", (notation) => {
   fc.assert(
     fc.property(
       secrets,
@@ -89,7 +89,7 @@ test.each(Object.keys(NOTATIONS))("no part of a secret that tells anything is pr
   );
 });
 
-test("a secret that a line is too long for leaves nothing that tells", () => {
+test("a secret in a line that is cut leaves nothing that reveals it", () => {
   const secret = "hunter2-and-Some-More";
   for (let room = 1; room < secret.length; room += 1) {
     const output = printed(secret, `${"#".repeat(LONGEST_LINE - room)}${secret} and more\nnext`, []);

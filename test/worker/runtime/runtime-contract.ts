@@ -19,7 +19,7 @@ export function itKeepsTheRuntimeContract(create: () => Promise<Runtime>): void 
     return { outcome: ended.outcome, lines, text: lines.map(({ line }) => line) };
   }
 
-  it("hands the connection over on stdin and takes the result from the last line", async () => {
+  it("passes the connection on stdin and reads the result from the last line", async () => {
     const { outcome, lines } = await run(["out:hello\\n", "host"], { connected: true });
 
     expect(outcome).toMatchObject({ ok: true, exitCode: 0, message: "reached bmc.example", killed: false });
@@ -27,7 +27,7 @@ export function itKeepsTheRuntimeContract(create: () => Promise<Runtime>): void 
     expect(lines).toEqual([{ stream: "stdout", line: "hello" }]);
   });
 
-  it("tells stdout and stderr apart and keeps their order", async () => {
+  it("distinguishes stdout and stderr and keeps their order", async () => {
     const { lines } = await run(["err:one\\n", "err:two\\n", "out:three\\n", "out:four"]);
 
     expect(lines.filter(({ stream }) => stream === "stderr").map(({ line }) => line)).toEqual(["one", "two"]);
@@ -37,7 +37,7 @@ export function itKeepsTheRuntimeContract(create: () => Promise<Runtime>): void 
     ]);
   });
 
-  it("gives the action's own reason and class when it says it failed", async () => {
+  it("returns the action's own reason and class when it reports a failure", async () => {
     const failure = { ok: false, class: "auth", message: "the BMC refused the password" };
 
     const { outcome } = await run([resultStep(failure), "exit:10"]);
@@ -45,34 +45,34 @@ export function itKeepsTheRuntimeContract(create: () => Promise<Runtime>): void 
     expect(outcome).toMatchObject({ ok: false, class: "auth", message: failure.message, exitCode: 10 });
   });
 
-  it("never calls it success when the result says failure and the exit code does not", async () => {
+  it("is a failure if the result reports one and the exit code does not", async () => {
     const { outcome } = await run([resultStep({ ok: false, class: "verify", message: "it reverted" })]);
 
     expect(outcome).toMatchObject({ ok: false, class: "verify", message: "it reverted", exitCode: 0 });
   });
 
-  it("never calls it success when the exit code says failure and the result does not", async () => {
+  it("is a failure if the exit code reports one and the result does not", async () => {
     const { outcome } = await run([resultStep({}), "exit:3"]);
 
     expect(outcome).toMatchObject({ ok: false, class: "internal", exitCode: 3 });
     expect(outcome.message).toBe("exited 3 although it said: done");
   });
 
-  it("takes the last lines of stderr for the reason when there is no result", async () => {
+  it("uses the last lines of stderr as the reason if there is no result", async () => {
     const { outcome } = await run(["err:connecting\\n", 'err:{"level":50,"msg":"no route"}\\n', "exit:11"]);
 
     expect(outcome).toMatchObject({ ok: false, class: "unreachable", exitCode: 11 });
     expect(outcome.message).toBe("exited 11: connecting | no route");
   });
 
-  it("takes a plain exit 0 for success, as images of others leave no result", async () => {
+  it("counts exit 0 without a result as success, because other projects' images have none", async () => {
     const { outcome } = await run(["out:done\\n"]);
 
     expect(outcome).toMatchObject({ ok: true, message: "exited 0", exitCode: 0 });
     expect(outcome.result).toBeUndefined();
   });
 
-  it("drops what is over the budget of megabytes of output, and still finds the result and the last line", async () => {
+  it("drops output beyond the budget, and still finds the result and the last line", async () => {
     const result = resultStep({ message: "after the flood" }).slice("result:".length);
 
     const { outcome, lines } = await run(["flood:3000000", `out:${result}`]);
@@ -83,13 +83,13 @@ export function itKeepsTheRuntimeContract(create: () => Promise<Runtime>): void 
     expect(lines.at(-1)?.line).not.toMatch(/dropped/);
   });
 
-  it("does not mind an action that ends without reading its connection", async () => {
+  it("accepts an action that ends without reading its connection", async () => {
     const { outcome } = await run(["exit:2"], { connected: true });
 
     expect(outcome).toMatchObject({ ok: false, class: "usage", exitCode: 2 });
   });
 
-  it("stops an action whose time is over, and lets it clean up", async () => {
+  it("stops an action at its timeout, and lets it clean up", async () => {
     const { outcome } = await run(["on-sigterm:143", "err:waiting for off\\n", "sleep:60000"], {
       timeoutMs: 3_000,
     });

@@ -61,7 +61,7 @@ test("an aborted signal gets no slot, even if one is free", async () => {
   await expect(slots.acquire(never)).resolves.toBeTypeOf("function");
 });
 
-/** The next event: an action comes to a machine, a running one ends, or a waiting one is cancelled. */
+/** The next event: an action arrives at a machine, a running one ends, or a waiting one is cancelled. */
 const step = fc.oneof(
   fc.record({ kind: fc.constant("arrive" as const), machine: fc.integer({ min: 0, max: 3 }) }),
   fc.record({ kind: fc.constant("end" as const), which: fc.nat(20) }),

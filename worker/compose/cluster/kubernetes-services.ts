@@ -1,7 +1,4 @@
 import { hostname } from "node:os";
-import type { Clock } from "../../../shared/clock.ts";
-import { defined } from "../../../shared/defined.ts";
-import type { Logger } from "../../../shared/logger.ts";
 import { version } from "../../../shared/version.ts";
 import type { ActionId } from "../../action/action.ts";
 import type { ClusterFacts, Observer } from "../../action/observer.ts";
@@ -11,7 +8,7 @@ import type { ObjectName } from "../../cluster/client/kinds.ts";
 import { BmcLeases } from "../../cluster/sharing/bmc-leases.ts";
 import { LaneShares } from "../../cluster/sharing/lane-shares.ts";
 import { WakeUp } from "../../cluster/wake-up/wake-up.ts";
-import type { KubernetesConfig, WorkerConfig } from "../../config/worker-config.ts";
+import type { KubernetesConfig } from "../../config/worker-config.ts";
 import type { LaneControl } from "../../lanes/worker.ts";
 import { agentIdOf } from "../../machines/agent-id.ts";
 import { ClusterInventory, type MachineChanges } from "../../machines/cluster/cluster-inventory.ts";
@@ -19,7 +16,7 @@ import { CombinedInventory } from "../../machines/combined-inventory.ts";
 import type { Inventory } from "../../machines/inventory.ts";
 import { PowerReader } from "../../observe/status/power-reader.ts";
 import { openRufio, type Rufio } from "../../source/rufio/rufio.ts";
-import type { ActionSource, Poll, StatusSink, Transport } from "../../source/source.ts";
+import type { ActionSource, Poll, StatusSink } from "../../source/source.ts";
 import { type Locks, MachineLocks } from "../../turns/machine-locks.ts";
 import { laneFields, machineFields } from "../change-fields.ts";
 import { allAgentIds, type ClusterServices, type ServiceOptions } from "../cluster-services.ts";
@@ -38,10 +35,7 @@ const LOOK_MS = 20;
 export class KubernetesServices implements ClusterServices {
   readonly inventory: Inventory;
   readonly locks: Locks;
-  readonly #config: WorkerConfig;
-  readonly #transport: Transport;
-  readonly #clock: Clock;
-  readonly #log: Logger;
+  readonly #options: KubernetesServicesOptions;
   readonly #machines: ClusterInventory | undefined;
   readonly #wakeUp: WakeUp | undefined;
   readonly #shares: LaneShares | undefined;
@@ -52,12 +46,9 @@ export class KubernetesServices implements ClusterServices {
   #lanes: LaneControl | undefined;
 
   constructor(options: KubernetesServicesOptions) {
-    const { authGate, cluster, config, file, kubernetes, library, secretCommands, state } = options;
-    const { clock, log, transport } = options;
-    this.#config = config;
-    this.#transport = transport;
-    this.#clock = clock;
-    this.#log = log;
+    const { authGate, clock, cluster, config, file, kubernetes, library, log } = options;
+    const { secretCommands, state } = options;
+    this.#options = options;
     const watchNamespace = kubernetes.watchNamespace ?? cluster.namespace;
     const allNamespaces = watchNamespace === "*";
     const machineName = ({ namespace, name }: ObjectName) => (allNamespaces ? `${name}.${namespace}` : name);
@@ -118,18 +109,19 @@ export class KubernetesServices implements ClusterServices {
   }
 
   agentIds(): readonly string[] {
-    const owned = allAgentIds(this.#config, this.inventory).filter((agentId) => this.#owns(agentId));
+    const owned = allAgentIds(this.#options.config, this.inventory).filter((agentId) => this.#owns(agentId));
     return [...owned, ...(this.#rufio?.agentIds ?? [])];
   }
 
   sourceOf(agentId: string): ActionSource {
     const rufio = this.#rufioOf(agentId);
     if (rufio) return rufio.source;
-    return this.#shares ? this.#guarded(this.#transport) : this.#transport;
+    const { transport } = this.#options;
+    return this.#shares ? this.#guarded(transport) : transport;
   }
 
   sinkOf({ agentId }: Pick<ActionId, "agentId">): StatusSink {
-    return this.#rufioOf(agentId)?.sink ?? this.#transport;
+    return this.#rufioOf(agentId)?.sink ?? this.#options.transport;
   }
 
   wakingOf(agentId: string): Waking | undefined {
@@ -160,14 +152,7 @@ export class KubernetesServices implements ClusterServices {
         ),
       ],
       unusableMachines: machines?.unusable.length ?? 0,
-      ...(shares && {
-        replicas: defined({
-          valid: shares.valid,
-          members: shares.members,
-          ownedShards: shares.ownedShards,
-          problem: shares.problem,
-        }),
-      }),
+      ...(shares && { replicas: shares }),
     };
   }
 
@@ -194,10 +179,9 @@ export class KubernetesServices implements ClusterServices {
     this.machinesChanged();
     const lanes = this.#lanes?.setAgentIds(this.agentIds());
     const fields = { ...machineFields(changes), ...(lanes && laneFields(lanes)) };
-    this.#log.info(fields, "cluster machines updated");
+    this.#options.log.info(fields, "cluster machines updated");
   }
 
-  /** As `LaneSharesOptions.onOwned`. */
   async #ownershipChanged(): Promise<void> {
     this.#lanes?.setAgentIds(this.agentIds());
     await this.#lanes?.removedPollsEnded();
@@ -228,14 +212,15 @@ export class KubernetesServices implements ClusterServices {
     const bound = AbortSignal.any([stop, AbortSignal.timeout(READY_MS)]);
     const synced = await this.#machines?.synced(bound);
     if (synced?.ok === false && !stop.aborted) {
-      this.#log.warn({ reason: synced.reason }, "cluster machines not loaded yet");
+      this.#options.log.warn({ reason: synced.reason }, "cluster machines not loaded yet");
     }
   }
 
   async #wakeUpReady(stop: AbortSignal): Promise<void> {
-    const endMs = this.#clock.monotonicMs() + WAKE_READY_MS;
-    while (this.#wakeUp?.isStarting && !stop.aborted && this.#clock.monotonicMs() < endMs) {
-      await this.#clock.sleep(LOOK_MS, stop).catch(() => undefined);
+    const { clock } = this.#options;
+    const endMs = clock.monotonicMs() + WAKE_READY_MS;
+    while (this.#wakeUp?.isStarting && !stop.aborted && clock.monotonicMs() < endMs) {
+      await clock.sleep(LOOK_MS, stop).catch(() => undefined);
     }
   }
 }

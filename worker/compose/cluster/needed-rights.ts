@@ -6,7 +6,6 @@ import { RIGHTS as INVENTORY_RIGHTS } from "../../machines/cluster/rights.ts";
 import { RIGHTS as RUNTIME_RIGHTS } from "../../runtime/kubernetes/rights.ts";
 import { RIGHTS as RUFIO_RIGHTS } from "../../source/rufio/rights.ts";
 
-/** A feature that uses the cluster, and the rights that it needs there. */
 export interface ClusterFeature {
   readonly name: string;
   readonly rights: readonly NeededRight[];
@@ -15,7 +14,6 @@ export interface ClusterFeature {
 /** The settings that decide about the needed rights. */
 export type ClusterUse = Pick<ExecutionConfig, "kubernetes" | "runtime" | "inventory">;
 
-/** The features that these settings enable. */
 export function clusterFeatures(config: ClusterUse): readonly ClusterFeature[] {
   const { kubernetes, runtime } = config;
   if (!kubernetes) return [];

@@ -6,7 +6,6 @@ export type ClusterOpening =
   | { readonly ok: true; readonly cluster: OpenedCluster | undefined }
   | { readonly ok: false; readonly reason: string };
 
-/** Opens the cluster that the settings use, if any. */
 export async function openCluster({
   kubernetes,
 }: Pick<ExecutionConfig, "kubernetes">): Promise<ClusterOpening> {

@@ -7,7 +7,6 @@ import { CombinedInventory } from "../../machines/combined-inventory.ts";
 import type { Inventory } from "../../machines/inventory.ts";
 
 export interface RunInventoryOptions {
-  /** The machines of the inventory file. */
   readonly file: Inventory;
   readonly kubernetes: KubernetesConfig;
   readonly cluster: Cluster;

@@ -4,8 +4,7 @@ import { definedOnly, newSpanId } from "../../../shared/tracing/span-recorder.ts
 import { formatTraceParent, TRACE_PARENT } from "../../../shared/tracing/trace-parent.ts";
 import type { FinishedSpan, SpanAttributes, SpanKind } from "../../../shared/tracing/tracer.ts";
 import { ACTION_TRACES, ON_STDOUT } from "../../../shared/tracing/variables.ts";
-import type { ActionStatus, Outcome } from "../../action/action.ts";
-import { actionKey } from "../../action/action-key.ts";
+import { type ActionStatus, actionKey, type Outcome } from "../../action/action.ts";
 import { hookedActionId } from "../../action/hooks.ts";
 import type { ActionEvent, Observer, ReportSeen, SeenAction, SpansSeen } from "../../action/observer.ts";
 import { readSpans } from "./read-spans.ts";

@@ -1,5 +1,4 @@
 import type { Duplex } from "node:stream";
-import { type Backoff, backoffMs } from "../../../shared/backoff.ts";
 import { systemClock } from "../../../shared/clock.ts";
 import { serialiseConnection } from "../../../shared/contract/connection.ts";
 import type { ErrorClass } from "../../../shared/contract/error-class.ts";
@@ -7,60 +6,51 @@ import { defined } from "../../../shared/defined.ts";
 import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
-import type { Action, ActionId } from "../../action/action.ts";
-import { fieldsOf } from "../../action/action-status.ts";
+import { type Action, type ActionId, fieldsOf, type Outcome } from "../../action/action.ts";
 import { bootTime } from "../../action/boot-time.ts";
+import { findLaunched, type Launched } from "../find-launched.ts";
 import { launchName } from "../launch-name.ts";
-import { inputTruncated, type Need } from "../orphan.ts";
+import { inputTruncated, isOrphan, type Need, ownerLabels } from "../orphan.ts";
 import { concludeOutcome, failedLaunch, nothingToRemove } from "../outcome.ts";
 import {
   type Adoption,
   type EndedAction,
+  type FollowRequest,
   LaunchNotRecorded,
   type LaunchRequest,
-  type OutputOptions,
   outputOptions,
   type ReturnedAction,
   type Runtime,
 } from "../runtime.ts";
 import { Engine } from "./engine.ts";
-import { negotiateVersion } from "./engine-connection.ts";
+import { type EngineConnectionOptions, negotiateVersion } from "./engine-connection.ts";
 import { EngineError } from "./engine-error.ts";
 import type { ContainerDetails } from "./engine-schema.ts";
 import { followContainer } from "./follow.ts";
-import { ImageStore, type PullPolicy, type RegistryCredentials } from "./image-store.ts";
-import { isOrphanContainer } from "./orphans.ts";
+import { ImageStore, type ImageStoreOptions } from "./image-store.ts";
 import { type ContainerOptions, type ContainerSpec, containerSpec, isContainerOf, LABEL } from "./spec.ts";
 
 const CREATE_ATTEMPTS = 5;
 /** The pause while a container is being started or removed. */
 const STARTING_PAUSE_MS = 200;
 const CLEAN_UP_MS = 60_000;
-/** The engine may be starting, for example after a reboot. */
-const ENGINE_BACKOFF: Backoff = { firstMs: 500, maxMs: 10_000 };
 
-export interface DockerRuntimeOptions {
-  readonly log: Logger;
+export interface DockerRuntimeOptions
+  extends Omit<ImageStoreOptions, "engine">,
+    Partial<EngineConnectionOptions> {
   readonly container: ContainerOptions;
-  readonly socketPath?: string;
-  readonly pullPolicy?: PullPolicy;
-  readonly registries?: readonly RegistryCredentials[];
-  readonly pullTimeoutMs?: number;
   /** How long an action may clean up after SIGTERM. */
   readonly stopGraceMs?: number;
-  readonly requestTimeoutMs?: number;
 }
 
 /** The label of images that may run twice with the same effect as once. */
 const IDEMPOTENT_LABEL = "pbnj-worker.idempotent";
 
-type Followed = Pick<LaunchRequest, "timeoutMs" | "connection"> &
-  OutputOptions &
-  Partial<Pick<ReturnedAction, "clockSetMs">> & { readonly action: ActionId };
-
-type Claim =
-  | { readonly kind: "created"; readonly id: string }
-  | { readonly kind: "adopted"; readonly id: string; readonly details: ContainerDetails };
+interface Claim {
+  readonly id: string;
+  /** Of a container that was launched before. */
+  readonly details?: ContainerDetails;
+}
 
 /**
  * Runs each action in a container, through the engine's API. The container's name is derived from workflow and action,
@@ -77,19 +67,12 @@ export class DockerRuntime implements Runtime {
   readonly #closing = new AbortController();
 
   constructor(options: DockerRuntimeOptions) {
-    const { log, requestTimeoutMs, pullPolicy, registries, pullTimeoutMs } = options;
-    this.#engine = new Engine({
-      socketPath: options.socketPath ?? "/var/run/docker.sock",
-      ...defined({ requestTimeoutMs }),
-    });
-    this.#images = new ImageStore({
-      engine: this.#engine,
-      log,
-      ...defined({ policy: pullPolicy, credentials: registries, pullTimeoutMs }),
-    });
+    const { log, container, socketPath = "/var/run/docker.sock", stopGraceMs = 10_000 } = options;
+    this.#engine = new Engine({ ...options, socketPath });
+    this.#images = new ImageStore({ ...options, engine: this.#engine });
     this.#log = log;
-    this.#container = options.container;
-    this.#stopGraceMs = options.stopGraceMs ?? 10_000;
+    this.#container = container;
+    this.#stopGraceMs = stopGraceMs;
   }
 
   async run(request: LaunchRequest, signal: AbortSignal): Promise<EndedAction> {
@@ -100,63 +83,50 @@ export class DockerRuntime implements Runtime {
       const spec = containerSpec(request, image.Config?.User ?? undefined, this.#container);
       const claim = await this.#claim(request.action, spec, signal);
       id = claim.id;
-      if (claim.kind === "created") return await this.#launch(claim.id, request, signal);
+      if (!claim.details) return await this.#launch(claim.id, request, signal);
       // It already runs: adopt it even if the launch cannot be recorded.
       await request.onLaunch?.({ container: claim.id }).catch(() => undefined);
-      return await this.#adopt(claim, request, signal);
+      return await this.#adopt(claim.details, request, signal);
     } catch (thrown) {
       if (thrown instanceof LaunchNotRecorded) throw thrown;
-      const [errorClass, reason] = failureOf(thrown, signal);
-      const outcome = failedLaunch(errorClass, reason, askedAt, new Date());
-      const left = id;
-      if (left === undefined || this.#closing.signal.aborted) return nothingToRemove(outcome);
-      return { outcome, remove: (bound) => this.#engine.removeContainer(left, bound) };
+      const outcome = failedLaunch(...failureOf(thrown, signal), askedAt);
+      if (id === undefined || this.#closing.signal.aborted) return nothingToRemove(outcome);
+      return this.#ended(id, outcome);
     }
   }
 
   async adopt(left: ReturnedAction, signal: AbortSignal): Promise<Adoption> {
-    const details = await this.#findStarted(left, signal);
+    const launched: Launched<ContainerDetails> = {
+      find: (name, bound) => this.#engine.inspectContainer(name, bound),
+      isOf: (action, { Config }) => isContainerOf(action, Config.Labels ?? {}),
+      hasStarted: ({ State }) => State.StartedAt !== undefined,
+      remove: ({ Id }) => this.#removeUnlessStarted(Id, signal),
+      logOutage: (isFirst, fields) =>
+        logOutage(this.#log, isFirst, fields, "container engine not responding, retrying"),
+    };
+    const bound = AbortSignal.any([signal, this.#closing.signal]);
+    const details = await findLaunched(left, launched, systemClock, bound);
     if (details === "never-started") return { kind: "not-launched" };
     if (details === undefined || details.State.Status === "removing") return this.#lost(left, signal);
-    const claim = { kind: "adopted", id: details.Id, details } as const;
-    let ended: EndedAction;
-    try {
-      ended = await this.#adopt(claim, left, signal);
-    } catch (thrown) {
-      const [errorClass, reason] = failureOf(thrown, signal);
-      const outcome = failedLaunch(errorClass, reason, left.startedAt, new Date());
-      ended = { outcome, remove: (bound) => this.#engine.removeContainer(claim.id, bound) };
-    }
+    const ended = await this.#adopt(details, left, signal).catch((thrown: unknown) =>
+      this.#ended(details.Id, failedLaunch(...failureOf(thrown, signal), left.startedAt)),
+    );
     if (!inputTruncated(left.connected, ended.outcome.result)) return { kind: "ended", ended };
-    await this.#discard(claim.id, left.action);
+    await this.#discard(details.Id, left.action);
     return { kind: "not-launched" };
+  }
+
+  #ended(id: string, outcome: Outcome): EndedAction {
+    return { outcome, remove: (bound) => this.#engine.removeContainer(id, bound) };
   }
 
   async sweep(keep: (key: string) => Need, signal: AbortSignal): Promise<number> {
     const { state, instance } = this.#container;
     const listed = await this.#engine.listContainers(LABEL.key, signal);
     const options = { state, instance, keep, nowMs: Date.now(), bootTime: bootTime() };
-    const leftovers = listed.filter((container) => isOrphanContainer(container, options));
-    for (const { Id } of leftovers) await this.#discard(Id);
-    return leftovers.length;
-  }
-
-  /**
-   * The container of an earlier launch; undefined if it started and is gone. The launch is recorded before the start:
-   * without a handle it did not start.
-   */
-  async #findStarted(
-    left: ReturnedAction,
-    signal: AbortSignal,
-  ): Promise<ContainerDetails | "never-started" | undefined> {
-    for (;;) {
-      const details = await this.#find(left, signal);
-      if (!details || !isContainerOf(left.action, details.Config.Labels ?? {})) {
-        return left.handle || left.damaged ? undefined : "never-started";
-      }
-      if (details.State.StartedAt) return details;
-      if (await this.#removeUnlessStarted(details.Id, signal)) return "never-started";
-    }
+    const orphans = listed.filter(({ Labels }) => isOrphan(ownerLabels(Labels ?? {}, LABEL), options));
+    for (const { Id } of orphans) await this.#discard(Id);
+    return orphans.length;
   }
 
   /** False if it was just being started for a worker that died. */
@@ -166,30 +136,11 @@ export class DockerRuntime implements Runtime {
     return false;
   }
 
-  /** Finds the container of an earlier launch; retries until the engine responds. Rejects when the signal aborts. */
-  async #find({ action }: ReturnedAction, signal: AbortSignal): Promise<ContainerDetails | undefined> {
-    const bound = AbortSignal.any([signal, this.#closing.signal]);
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await this.#engine.inspectContainer(launchName(action), bound);
-      } catch (thrown) {
-        bound.throwIfAborted();
-        const error = textOf(thrown);
-        const fields = { ...fieldsOf(action), error };
-        logOutage(this.#log, attempt === 1, fields, "container engine not responding, retrying");
-      }
-      await systemClock.sleep(backoffMs(ENGINE_BACKOFF, attempt), bound);
-    }
-  }
-
   async #lost({ action }: ReturnedAction, signal: AbortSignal): Promise<Adoption> {
     const image = await this.#engine.inspectImage(action.image, signal).catch(() => undefined);
     const idempotent = image?.Config?.Labels?.[IDEMPOTENT_LABEL] === "true";
-    return {
-      kind: "lost",
-      reason: "the worker was restarted, and the action's container is gone",
-      idempotent,
-    };
+    const reason = "the worker was restarted, and the action's container is gone";
+    return { kind: "lost", reason, idempotent };
   }
 
   /** Also rejects if the engine is too old. */
@@ -212,7 +163,7 @@ export class DockerRuntime implements Runtime {
     const name = launchName(action);
     for (let attempt = 0; attempt < CREATE_ATTEMPTS; attempt++) {
       const id = await this.#create(action, name, spec, signal);
-      if (id !== undefined) return { kind: "created", id };
+      if (id !== undefined) return { id };
       const details = await this.#engine.inspectContainer(name, signal);
       if (!details) continue;
       if (!isContainerOf(action, details.Config.Labels ?? {})) {
@@ -225,7 +176,7 @@ export class DockerRuntime implements Runtime {
       // It ended under an ID that may be reused: it belongs to an earlier workflow.
       else if (action.idMayReturn && hasEnded(details))
         await this.#engine.removeContainer(details.Id, signal);
-      else return { kind: "adopted", id: details.Id, details };
+      else return { id: details.Id, details };
     }
     throw new EngineError("state", `the container name ${name} is still in use`);
   }
@@ -279,17 +230,11 @@ export class DockerRuntime implements Runtime {
     }
   }
 
-  async #adopt(
-    { id, details }: Claim & { kind: "adopted" },
-    request: Followed,
-    signal: AbortSignal,
-  ): Promise<EndedAction> {
-    const machine = request.connection?.machine;
-    const { Status: status, StartedAt: startedAt, FinishedAt: finishedAt } = details.State;
-    this.#log.info(
-      { ...fieldsOf(request.action, machine), container: id.slice(0, 12), status },
-      "action adopted",
-    );
+  async #adopt(details: ContainerDetails, request: FollowRequest, signal: AbortSignal): Promise<EndedAction> {
+    const { Id: id, State: state } = details;
+    const { Status: status, StartedAt: startedAt, FinishedAt: finishedAt } = state;
+    const fields = fieldsOf(request.action, request.connection?.machine);
+    this.#log.info({ ...fields, container: id.slice(0, 12), status }, "action adopted");
     const { timeoutMs, clockSetMs = 0 } = request;
     if (hasEnded(details)) {
       // An earlier worker may have stopped it at its timeout, without reporting it.
@@ -308,22 +253,14 @@ export class DockerRuntime implements Runtime {
       /** It was found ended, and had used up its time. */
       readonly overdue?: boolean;
     },
-    request: Followed,
+    request: FollowRequest,
     signal: AbortSignal,
   ): Promise<EndedAction> {
     const { overdue, ...container } = started;
-    const followed = await followContainer(
-      {
-        ...container,
-        engine: this.#engine,
-        stopGraceMs: this.#stopGraceMs,
-        ...outputOptions(request),
-        detached: this.#closing.signal,
-      },
-      signal,
-    );
-    const { written } = followed;
-    const { State: state } = followed.details;
+    const [engine, stopGraceMs, detached] = [this.#engine, this.#stopGraceMs, this.#closing.signal];
+    const options = { ...container, engine, stopGraceMs, ...outputOptions(request), detached };
+    const { written, details, ...followed } = await followContainer(options, signal);
+    const { State: state } = details;
     const stopReason = overdue ? "timeout" : followed.stopReason;
     const stoppedAt = state.FinishedAt ?? new Date();
     const outcome = concludeOutcome({
@@ -335,7 +272,7 @@ export class DockerRuntime implements Runtime {
       startedAt: state.StartedAt ?? stoppedAt,
       stoppedAt,
     });
-    return { outcome, remove: (bound) => this.#engine.removeContainer(started.id, bound) };
+    return this.#ended(started.id, outcome);
   }
 
   async #discard(id: string, action?: ActionId): Promise<void> {

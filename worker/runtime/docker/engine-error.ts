@@ -26,12 +26,9 @@ export class EngineError extends Error {
       case "EACCES":
       case "EPERM":
         return new EngineError("internal", `no permission to use ${socketPath}`, options);
-      default: {
-        const message = textOf(thrown);
-        const text = `${doing}: the engine at ${socketPath} failed: ${message}`;
-        return new EngineError("unreachable", text, options);
-      }
     }
+    const text = `${doing}: the engine at ${socketPath} failed: ${textOf(thrown)}`;
+    return new EngineError("unreachable", text, options);
   }
 }
 

@@ -56,7 +56,7 @@ export class Engine {
 
   async inspectImage(reference: string, signal: AbortSignal): Promise<ImageDetails | undefined> {
     const path = `/images/${encodeURIComponent(reference)}/json`;
-    return unlessMissing(this.#get(ImageDetails, path, "inspecting the image", signal));
+    return unlessStatus(404, this.#get(ImageDetails, path, "inspecting the image", signal));
   }
 
   /** Pulls an image, or fails with the registry's message. Has no timeout. */
@@ -90,13 +90,9 @@ export class Engine {
   async createContainer(name: string, spec: ContainerSpec, signal: AbortSignal): Promise<string | undefined> {
     const doing = "creating the container";
     const path = `/containers/create?${new URLSearchParams({ name })}`;
-    try {
-      const text = await this.#connection.ask({ method: "POST", path, body: spec, doing }, signal);
-      return parseAnswer(CreatedContainer, text, doing).Id;
-    } catch (thrown) {
-      if (thrown instanceof EngineError && thrown.status === 409) return undefined;
-      throw thrown;
-    }
+    const asked = this.#connection.ask({ method: "POST", path, body: spec, doing }, signal);
+    const text = await unlessStatus(409, asked);
+    return text === undefined ? undefined : parseAnswer(CreatedContainer, text, doing).Id;
   }
 
   /** Connects to the container's stdin, and to its stdout and stderr, multiplexed. The caller owns the connection. */
@@ -132,7 +128,7 @@ export class Engine {
 
   async inspectContainer(idOrName: string, signal: AbortSignal): Promise<ContainerDetails | undefined> {
     const path = `/containers/${encodeURIComponent(idOrName)}/json`;
-    return unlessMissing(this.#get(ContainerDetails, path, "inspecting the container", signal));
+    return unlessStatus(404, this.#get(ContainerDetails, path, "inspecting the container", signal));
   }
 
   /** All containers with this label, whatever its value, running or not. */
@@ -159,21 +155,18 @@ export class Engine {
   async removeContainer(id: string, signal: AbortSignal): Promise<void> {
     const path = `/containers/${id}?force=1&v=1`;
     const doing = "removing the container";
-    await unlessMissing(this.#connection.ask({ method: "DELETE", path, doing }, signal));
+    await unlessStatus(404, this.#connection.ask({ method: "DELETE", path, doing }, signal));
   }
 
   /** Removes a container that is not running. False if it runs, or is being started or removed. */
   async removeIdleContainer(id: string, signal: AbortSignal): Promise<boolean> {
-    const doing = "removing the container";
-    try {
-      await unlessMissing(
-        this.#connection.ask({ method: "DELETE", path: `/containers/${id}?v=1`, doing }, signal),
-      );
-      return true;
-    } catch (thrown) {
-      if (thrown instanceof EngineError && thrown.status === 409) return false;
-      throw thrown;
-    }
+    const request = {
+      method: "DELETE",
+      path: `/containers/${id}?v=1`,
+      doing: "removing the container",
+    } as const;
+    const removed = unlessStatus(404, this.#connection.ask(request, signal)).then(() => true);
+    return (await unlessStatus(409, removed)) ?? false;
   }
 
   async close(): Promise<void> {
@@ -185,11 +178,12 @@ export class Engine {
   }
 }
 
-async function unlessMissing<T>(asked: Promise<T>): Promise<T | undefined> {
+/** Undefined if the engine answers with that status. */
+async function unlessStatus<T>(status: number, asked: Promise<T>): Promise<T | undefined> {
   try {
     return await asked;
   } catch (thrown) {
-    if (thrown instanceof EngineError && thrown.status === 404) return undefined;
+    if (thrown instanceof EngineError && thrown.status === status) return undefined;
     throw thrown;
   }
 }

@@ -1,9 +1,9 @@
 import type { Duplex } from "node:stream";
 import { type Clock, systemClock } from "../../../shared/clock.ts";
-import { type StopReason, waitUntilDeadline } from "../../../shared/deadline.ts";
+import { waitUntilDeadline } from "../../../shared/deadline.ts";
 import { defined } from "../../../shared/defined.ts";
 import { withTimeout } from "../../../shared/timeout.ts";
-import { FLOOD_GRACE_MS, type WrittenOutput } from "../log-stream.ts";
+import { FLOOD_GRACE_MS } from "../log-stream.ts";
 import type { OutputOptions } from "../runtime.ts";
 import type { Engine } from "./engine.ts";
 import { EngineError } from "./engine-error.ts";
@@ -31,21 +31,12 @@ export interface FollowOptions extends OutputOptions {
   readonly clock?: Clock;
 }
 
-export interface FollowedContainer {
-  readonly stopReason?: StopReason;
-  readonly written: WrittenOutput;
-  readonly details: ContainerDetails;
-}
-
 /**
- * Follows a started container to its end, stops it when its time is over or `signal` aborts, and collects its output.
- * While the engine is away, retries until the time is over. Rejects with an `EngineError` if the container's end is
+ * Follows a started container to its end, stops it at its timeout or when `signal` aborts, and collects its output.
+ * While the engine is away, retries until the timeout. Rejects with an `EngineError` if the container's end is
  * unknown, and with the reason of `detached`.
  */
-export async function followContainer(
-  options: FollowOptions,
-  signal: AbortSignal,
-): Promise<FollowedContainer> {
+export async function followContainer(options: FollowOptions, signal: AbortSignal) {
   const { engine, id, attachment, clock = systemClock, stopGraceMs } = options;
   const output = new ContainerOutput(options);
   const reading = new AbortController();
@@ -56,28 +47,23 @@ export async function followContainer(
     const stopReason = await waitUntilDeadline(options.timeoutMs, signal, (bound) =>
       untilEnded(engine, id, clock, AbortSignal.any([bound, options.detached])),
     );
-    const { isFlooding } = output;
+    const { isFlooding, pace } = output.log;
     const graceMs = isFlooding ? Math.min(stopGraceMs, FLOOD_GRACE_MS) : stopGraceMs;
     const cleanUp = AbortSignal.timeout(graceMs + CLEAN_UP_MS);
-    output.skipPauses();
+    pace.skipPauses();
     if (stopReason) await stop(engine, id, graceMs, clock, cleanUp);
     const drainMs = isFlooding ? FLOOD_DRAIN_MS : DRAIN_MS;
-    const isWhole = await withTimeout(drainMs, cleanUp, () => live).then(
-      () => true,
-      () => false,
-    );
+    const isWhole = await isDone(withTimeout(drainMs, cleanUp, () => live));
     reading.abort();
     attachment?.destroy();
     await live;
     // If the log driver cannot be read, the live output must do.
-    if (!output.complete && !(isFlooding && isWhole)) {
+    if (!output.log.hasResult && !(isFlooding && isWhole)) {
       const selection = isFlooding ? { follow: false, tail: TAIL_LINES } : { follow: false };
-      await withTimeout(drainMs, cleanUp, (bound) => output.readLogs(engine, id, selection, bound)).catch(
-        () => undefined,
-      );
+      await isDone(withTimeout(drainMs, cleanUp, (bound) => output.readLogs(engine, id, selection, bound)));
     }
     const details = await endedDetails(engine, id, cleanUp);
-    return { ...defined({ stopReason }), written: output.end(), details };
+    return { ...defined({ stopReason }), written: output.log.end(), details };
   } finally {
     reading.abort();
     attachment?.destroy();
@@ -105,8 +91,14 @@ async function stop(engine: Engine, id: string, graceMs: number, clock: Clock, s
     // Engines call it an error if the container has ended meanwhile; its state decides.
     await engine.killContainer(id, signal).catch(() => undefined);
   }
-  await withTimeout(KILLED_WAIT_MS, signal, (bound) => untilEnded(engine, id, clock, bound)).catch(
-    () => undefined,
+  await isDone(withTimeout(KILLED_WAIT_MS, signal, (bound) => untilEnded(engine, id, clock, bound)));
+}
+
+/** Whether the work ends in its time. */
+function isDone(work: Promise<void>): Promise<boolean> {
+  return work.then(
+    () => true,
+    () => false,
   );
 }
 

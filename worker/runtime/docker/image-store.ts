@@ -4,14 +4,12 @@ import type { Secret } from "../../../shared/secret.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
 import { type ImageReference, parseImageReference } from "../../action/image-reference.ts";
+import type { PullPolicy } from "../runtime.ts";
 import type { Engine } from "./engine.ts";
 import { EngineError } from "./engine-error.ts";
 import type { ImageDetails, PullProgress } from "./engine-schema.ts";
 
-/** When to ask the registry: before every launch, if the engine has no such image, or never. */
-export type PullPolicy = "always" | "if-missing" | "never";
-
-export interface RegistryCredentials {
+interface RegistryCredentials {
   /** `host` or `host:port`, as in image names; `docker.io` for images without a registry. */
   readonly registry: string;
   readonly username: string;
@@ -21,8 +19,8 @@ export interface RegistryCredentials {
 export interface ImageStoreOptions {
   readonly engine: Engine;
   readonly log: Logger;
-  readonly policy?: PullPolicy;
-  readonly credentials?: readonly RegistryCredentials[];
+  readonly pullPolicy?: PullPolicy;
+  readonly registries?: readonly RegistryCredentials[];
   readonly pullTimeoutMs?: number;
 }
 
@@ -30,21 +28,13 @@ const DEFAULT_REGISTRY = "docker.io";
 const PROGRESS_EVERY_MS = 5_000;
 
 export class ImageStore {
-  readonly #engine: Engine;
-  readonly #log: Logger;
-  readonly #policy: PullPolicy;
-  readonly #credentials: readonly RegistryCredentials[];
-  readonly #pullTimeoutMs: number;
+  readonly #options: Required<ImageStoreOptions>;
   /** Pulls in flight: lanes that need the same image share one. */
   readonly #pulls = new Map<string, Promise<void>>();
   readonly #closing = new AbortController();
 
   constructor(options: ImageStoreOptions) {
-    this.#engine = options.engine;
-    this.#log = options.log;
-    this.#policy = options.policy ?? "if-missing";
-    this.#credentials = options.credentials ?? [];
-    this.#pullTimeoutMs = options.pullTimeoutMs ?? 600_000;
+    this.#options = { pullPolicy: "if-missing", registries: [], pullTimeoutMs: 600_000, ...options };
   }
 
   /**
@@ -54,11 +44,12 @@ export class ImageStore {
   async provide(
     image: string,
     signal: AbortSignal,
-    policy: PullPolicy = this.#policy,
+    policy: PullPolicy = this.#options.pullPolicy,
   ): Promise<ImageDetails> {
+    const { engine, log } = this.#options;
     const reference = parseImageReference(image);
     if (!reference) throw new EngineError("usage", `${JSON.stringify(image)} is not an image reference`);
-    const present = await this.#engine.inspectImage(image, signal);
+    const present = await engine.inspectImage(image, signal);
     if (present && policy !== "always") return present;
     if (policy === "never") {
       throw new EngineError("usage", `the image ${image} is not there, and the worker pulls none`);
@@ -68,11 +59,10 @@ export class ImageStore {
     } catch (thrown) {
       signal.throwIfAborted();
       if (!present) throw pullFailure(image, thrown);
-      const error = textOf(thrown);
-      this.#log.warn({ image, error }, "image pull failed, using local image");
+      log.warn({ image, error: textOf(thrown) }, "image pull failed, using local image");
       return present;
     }
-    const pulled = await this.#engine.inspectImage(image, signal);
+    const pulled = await engine.inspectImage(image, signal);
     if (!pulled) throw new EngineError("internal", `the image ${image} is not there after its pull`);
     return pulled;
   }
@@ -83,9 +73,10 @@ export class ImageStore {
 
   /** Shares a pull in flight. A caller that aborts leaves it to the others. */
   async #pullOnce(image: string, reference: ImageReference, signal: AbortSignal): Promise<void> {
+    const { pullTimeoutMs } = this.#options;
     let pull = this.#pulls.get(image);
     if (!pull) {
-      pull = withTimeout(this.#pullTimeoutMs, this.#closing.signal, (bound) =>
+      pull = withTimeout(pullTimeoutMs, this.#closing.signal, (bound) =>
         this.#pull(image, reference, bound),
       ).finally(() => this.#pulls.delete(image));
       // All callers may have aborted by the time it fails.
@@ -93,15 +84,16 @@ export class ImageStore {
       this.#pulls.set(image, pull);
     }
     const joined = pull;
-    await withTimeout(this.#pullTimeoutMs, signal, () => joined);
+    await withTimeout(pullTimeoutMs, signal, () => joined);
   }
 
   async #pull(image: string, reference: ImageReference, signal: AbortSignal): Promise<void> {
+    const { engine, log } = this.#options;
     const { registry, repository, tag, digest } = reference;
     const startedAt = performance.now();
-    this.#log.info({ image }, "pulling image");
+    log.info({ image }, "pulling image");
     const registryAuth = this.#registryAuth(registry ?? DEFAULT_REGISTRY);
-    await this.#engine.pullImage(
+    await engine.pullImage(
       {
         repository: registry === undefined ? repository : `${registry}/${repository}`,
         version: digest ?? tag ?? "latest",
@@ -110,12 +102,12 @@ export class ImageStore {
       this.#progressLogger(image),
       signal,
     );
-    this.#log.info({ image, durationMs: Math.round(performance.now() - startedAt) }, "image pulled");
+    log.info({ image, durationMs: Math.round(performance.now() - startedAt) }, "image pulled");
   }
 
   /** Engine API, "Authentication": JSON in base64url. */
   #registryAuth(registry: string): string | undefined {
-    const found = this.#credentials.find((credentials) => credentials.registry === registry);
+    const found = this.#options.registries.find((credentials) => credentials.registry === registry);
     if (!found) return undefined;
     const login = {
       username: found.username,
@@ -136,7 +128,7 @@ export class ImageStore {
       if (id !== undefined && /^(pull complete|already exists)$/i.test(status ?? "")) done.add(id);
       if (performance.now() < next) return;
       next = performance.now() + PROGRESS_EVERY_MS;
-      this.#log.info({ image, layers: layers.size, layersDone: done.size, status }, "pulling image");
+      this.#options.log.info({ image, layers: layers.size, layersDone: done.size, status }, "pulling image");
     };
   }
 }
@@ -146,7 +138,7 @@ function pullFailure(image: string, thrown: unknown): EngineError {
     const text = `the image ${image} was not pulled within ${thrown.afterMs} ms`;
     return new EngineError("unreachable", text, { cause: thrown });
   }
-  const reason = textOf(thrown);
   const errorClass = thrown instanceof EngineError ? thrown.class : "internal";
-  return new EngineError(errorClass, `the image ${image} could not be pulled: ${reason}`, { cause: thrown });
+  const text = `the image ${image} could not be pulled: ${textOf(thrown)}`;
+  return new EngineError(errorClass, text, { cause: thrown });
 }

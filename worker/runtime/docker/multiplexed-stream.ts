@@ -1,20 +1,22 @@
+import type { LogLine } from "../../action/action.ts";
+
 /** Engine API, "Stream format": a frame has 8 bytes of header (stream, 3 × 0, size as uint32 BE), then its payload. */
 const HEADER_BYTES = 8;
 
-export type MultiplexedStream = "stdout" | "stderr";
+type OnPayload = (stream: LogLine["stream"], payload: Uint8Array) => void;
 
 /**
  * Splits the engine's stream into stdout and stderr. Payload is passed on as it arrives, so a frame of any size needs
  * no memory. Throws on malformed frames.
  */
 export class MultiplexedStreamReader {
-  readonly #onPayload: (stream: MultiplexedStream, payload: Uint8Array) => void;
+  readonly #onPayload: OnPayload;
   readonly #header = Buffer.alloc(HEADER_BYTES);
   #headerBytes = 0;
-  #stream: MultiplexedStream = "stdout";
+  #stream: LogLine["stream"] = "stdout";
   #remaining = 0;
 
-  constructor(onPayload: (stream: MultiplexedStream, payload: Uint8Array) => void) {
+  constructor(onPayload: OnPayload) {
     this.#onPayload = onPayload;
   }
 

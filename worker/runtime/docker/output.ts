@@ -1,34 +1,20 @@
 import type { Duplex } from "node:stream";
-import { LogStream, type WrittenOutput } from "../log-stream.ts";
+import { LogStream } from "../log-stream.ts";
 import type { OutputOptions } from "../runtime.ts";
 import type { Engine, LogsSelection } from "./engine.ts";
 import { MultiplexedStreamReader } from "./multiplexed-stream.ts";
 
 /**
  * Collects what a container writes, from the attached connection or the engine's log. Every source starts at the
- * container's first byte and known bytes are skipped, so that another source can take over without a line lost or
- * repeated.
+ * container's first byte and known bytes are skipped, so that another source can take over without losing or
+ * repeating a line.
  */
 export class ContainerOutput {
-  readonly #log: LogStream;
+  readonly log: LogStream;
   readonly #taken = { stdout: 0, stderr: 0 };
 
   constructor(terms: OutputOptions) {
-    this.#log = new LogStream(terms);
-  }
-
-  /** Whether there is a result, so that nothing is missing. */
-  get complete(): boolean {
-    return this.#log.hasResult;
-  }
-
-  get isFlooding(): boolean {
-    return this.#log.isFlooding;
-  }
-
-  /** The container is ending: read the rest without pauses. */
-  skipPauses(): void {
-    this.#log.pace.skipPauses();
+    this.log = new LogStream(terms);
   }
 
   /** Resolves when the connection ends or fails. */
@@ -36,7 +22,7 @@ export class ContainerOutput {
     const reader = this.#newReader();
     try {
       for await (const chunk of attachment) {
-        await this.#log.pace.read(chunk, (part) => reader.push(part));
+        await this.log.pace.read(chunk, (part) => reader.push(part));
       }
     } catch {
       // The rest is read from the engine's log.
@@ -46,17 +32,12 @@ export class ContainerOutput {
   }
 
   async readLogs(engine: Engine, id: string, selection: LogsSelection, signal: AbortSignal): Promise<void> {
-    const reader = selection.tail === undefined ? this.#newReader() : this.#plainReader();
-    const take = (chunk: Uint8Array) => this.#log.pace.read(chunk, (part) => reader.push(part));
+    const reader =
+      selection.tail === undefined
+        ? this.#newReader()
+        : new MultiplexedStreamReader((stream, payload) => this.log.write(stream, payload));
+    const take = (chunk: Uint8Array) => this.log.pace.read(chunk, (part) => reader.push(part));
     await engine.readLogs(id, selection, take, signal);
-  }
-
-  end(): WrittenOutput {
-    return this.#log.end();
-  }
-
-  #plainReader(): MultiplexedStreamReader {
-    return new MultiplexedStreamReader((stream, payload) => this.#log.write(stream, payload));
   }
 
   #newReader(): MultiplexedStreamReader {
@@ -65,7 +46,7 @@ export class ContainerOutput {
       const known = Math.min(Math.max(this.#taken[stream] - seen[stream], 0), payload.length);
       seen[stream] += payload.length;
       this.#taken[stream] += payload.length - known;
-      if (known < payload.length) this.#log.write(stream, payload.subarray(known));
+      if (known < payload.length) this.log.write(stream, payload.subarray(known));
     });
   }
 }

@@ -1,7 +1,6 @@
 import { defined } from "../../../shared/defined.ts";
-import type { ActionId } from "../../action/action.ts";
-import { actionKey } from "../../action/action-key.ts";
-import { bootTimeIn, bootTimeText } from "../../action/boot-time.ts";
+import { type ActionId, actionKey } from "../../action/action.ts";
+import { bootTimeIn } from "../../action/boot-time.ts";
 import type { LaunchRequest } from "../runtime.ts";
 
 /** As `nonroot` in distroless images. */
@@ -33,39 +32,6 @@ export interface ContainerOptions {
   readonly init?: boolean;
 }
 
-export interface ContainerSpec {
-  readonly Image: string;
-  readonly Cmd?: readonly string[];
-  readonly Env: readonly string[];
-  readonly User?: string;
-  readonly Labels: Readonly<Record<string, string>>;
-  readonly OpenStdin: boolean;
-  readonly StdinOnce: boolean;
-  readonly AttachStdin: boolean;
-  readonly AttachStdout: boolean;
-  readonly AttachStderr: boolean;
-  readonly Tty: false;
-  readonly HostConfig: {
-    readonly AutoRemove: false;
-    readonly Privileged: boolean;
-    readonly ReadonlyRootfs: true;
-    readonly CapDrop: readonly string[];
-    readonly SecurityOpt: readonly string[];
-    readonly RestartPolicy: { readonly Name: "no" };
-    readonly LogConfig: typeof LOG_CONFIG;
-    readonly Init: boolean;
-    readonly Memory: number;
-    /** Equal to `Memory`: no swap. */
-    readonly MemorySwap: number;
-    readonly NanoCpus: number;
-    readonly PidsLimit: number;
-    readonly Tmpfs: Readonly<Record<string, string>>;
-    readonly NetworkMode: string;
-    readonly PidMode?: string;
-    readonly Binds: readonly string[];
-  };
-}
-
 export const LABEL = {
   worker: "pbnj-worker.worker",
   state: "pbnj-worker.state",
@@ -89,7 +55,7 @@ export function containerSpec(
   request: Pick<LaunchRequest, "action" | "connection" | "environment" | "terms" | "timeoutMs">,
   imageUser: string | undefined,
   options: ContainerOptions,
-): ContainerSpec {
+) {
   const { action, terms = {} } = request;
   const { privileged = false } = terms;
   const memory = terms.memoryBytes ?? options.memoryBytes ?? 256 * 1024 * 1024;
@@ -123,6 +89,7 @@ export function containerSpec(
       LogConfig: LOG_CONFIG,
       Init: options.init ?? false,
       Memory: memory,
+      // Equal to `Memory`: no swap.
       MemorySwap: memory,
       NanoCpus: Math.round((terms.cpus ?? options.cpus ?? 1) * 1_000_000_000),
       PidsLimit: terms.pids ?? options.pids ?? 128,
@@ -134,17 +101,19 @@ export function containerSpec(
   };
 }
 
+/** The body of the request that creates a container. */
+export type ContainerSpec = ReturnType<typeof containerSpec>;
+
 export function actionLabels(
   action: ActionId,
   { worker, state, instance }: Pick<ContainerOptions, "worker" | "state" | "instance">,
   timeoutMs: number,
 ): Record<string, string> {
-  const deadlineBootTime = bootTimeIn(timeoutMs);
   return {
     ...defined({
       [LABEL.state]: state,
       [LABEL.instance]: instance,
-      [LABEL.deadlineBootTime]: deadlineBootTime && bootTimeText(deadlineBootTime),
+      [LABEL.deadlineBootTime]: bootTimeIn(timeoutMs),
     }),
     [LABEL.worker]: worker,
     [LABEL.key]: actionKey(action),

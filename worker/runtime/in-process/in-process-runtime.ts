@@ -4,12 +4,13 @@ import { waitUntilDeadline } from "../../../shared/deadline.ts";
 import { defined } from "../../../shared/defined.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
-import { fieldsOf } from "../../action/action-status.ts";
+import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
+import { fieldsOf } from "../../action/action.ts";
 import { parseImageReference } from "../../action/image-reference.ts";
 import type { ActionLibrary, InProcessAction, InProcessEnd } from "../action-library.ts";
 import type { Refusal } from "../host-refusal.ts";
 import { LogStream } from "../log-stream.ts";
-import { concludeOutcome, failedLaunch, nothingToRemove } from "../outcome.ts";
+import { concludeOutcome, failedAction, nothingToRemove } from "../outcome.ts";
 import {
   type Adoption,
   type EndedAction,
@@ -48,8 +49,7 @@ export class InProcessRuntime implements Runtime {
 
   async run(request: LaunchRequest, signal: AbortSignal): Promise<EndedAction> {
     const startedAt = new Date();
-    const failed = (errorClass: ErrorClass, reason: string) =>
-      nothingToRemove(failedLaunch(errorClass, reason, startedAt, new Date()));
+    const failed = (errorClass: ErrorClass, reason: string) => failedAction(errorClass, reason, startedAt);
     const { action } = request;
     try {
       const refusal = await this.#options.refuse(action);
@@ -57,10 +57,8 @@ export class InProcessRuntime implements Runtime {
       const found = await this.#find(action.image);
       if (!found) {
         const names = this.#options.actions.names().toSorted().join(", ");
-        return failed(
-          "usage",
-          `the in-process runtime has no action for the image ${action.image}; it knows ${names}`,
-        );
+        const reason = `the in-process runtime has no action for the image ${action.image}; it knows ${names}`;
+        return failed("usage", reason);
       }
       const busy = this.#unstopped.get(bmcOf(request));
       if (busy !== undefined) return failed("busy", `${busy}, and may still be at work there`);
@@ -94,13 +92,10 @@ export class InProcessRuntime implements Runtime {
     this.#uncaughtErrors.close();
   }
 
-  async #keepRunning<T>(work: Promise<T>): Promise<T> {
-    this.#running.add(work);
-    try {
-      return await work;
-    } finally {
-      this.#running.delete(work);
-    }
+  #keepRunning<T>(work: Promise<T>): Promise<T> {
+    const running = work.finally(() => this.#running.delete(running));
+    this.#running.add(running);
+    return running;
   }
 
   #find(image: string): Promise<InProcessAction | undefined> {
@@ -128,9 +123,7 @@ export class InProcessRuntime implements Runtime {
     const end = isToStop ? await within(ended, this.#options.stopGraceMs) : await ended;
     if (end === undefined) this.#lockBmc(ended, request);
     if (uncaughtError !== undefined) {
-      return nothingToRemove(
-        failedLaunch("internal", `uncaught error: ${uncaughtError}`, startedAt, new Date()),
-      );
+      return failedAction("internal", `uncaught error: ${uncaughtError}`, startedAt);
     }
     const outcome = concludeOutcome({
       ...end,
@@ -152,10 +145,8 @@ export class InProcessRuntime implements Runtime {
   ): Promise<InProcessEnd> {
     const onUncaughtError = (thrown: unknown) => {
       const error = textOf(thrown);
-      this.#options.log.error(
-        { ...fieldsOf(action, connection?.machine), error },
-        "uncaught error in action",
-      );
+      const fields = { ...fieldsOf(action, connection?.machine), error };
+      this.#options.log.error(fields, "uncaught error in action");
       onUncaught(error);
     };
     const log = new LogStream(output);
@@ -179,10 +170,8 @@ export class InProcessRuntime implements Runtime {
   #lockBmc(ended: Promise<unknown>, request: LaunchRequest): void {
     const { action, connection } = request;
     const bmc = bmcOf(request);
-    this.#options.log.error(
-      fieldsOf(action, connection?.machine),
-      "action did not stop, its BMC stays locked",
-    );
+    const fields = fieldsOf(action, connection?.machine);
+    this.#options.log.error(fields, "action did not stop, its BMC stays locked");
     this.#unstopped.set(bmc, `the action ${action.name} of ${action.workflowId} did not stop when asked to`);
     const forget = () => this.#unstopped.delete(bmc);
     ended.then(forget, forget);
@@ -195,11 +184,10 @@ function bmcOf({ action, connection }: LaunchRequest): string {
 }
 
 async function within<T>(work: Promise<T>, ms: number): Promise<T | undefined> {
-  const { promise, resolve } = Promise.withResolvers<undefined>();
-  const timer = setTimeout(() => resolve(undefined), ms);
   try {
-    return await Promise.race([work, promise]);
-  } finally {
-    clearTimeout(timer);
+    return await withTimeout(ms, new AbortController().signal, () => work);
+  } catch (thrown) {
+    if (thrown instanceof TimeoutReached) return undefined;
+    throw thrown;
   }
 }

@@ -8,16 +8,19 @@ import { ACTION_CONTAINER } from "./spec.ts";
 
 const RETRY: Backoff = { firstMs: 250, maxMs: 5_000 };
 
-export interface FollowLogOptions {
+export interface LogSource {
   readonly cluster: Cluster;
   readonly pod: ObjectName;
   readonly output: PodOutput;
+}
+
+export interface FollowLogOptions extends LogSource {
   readonly isOver: () => boolean;
   readonly onForbidden: (reason: string) => void;
   readonly clock: Clock;
 }
 
-/** Reads a container's log to its end, through interruptions. Never rejects: what cannot be read any more is missing. */
+/** Reads a container's log to its end, through interruptions. Never rejects: unreadable parts are missing. */
 export async function followLog(options: FollowLogOptions, signal: AbortSignal): Promise<void> {
   const { cluster, pod, output, isOver, clock } = options;
   for (let failures = 0; !signal.aborted; ) {
@@ -45,7 +48,7 @@ export async function followLog(options: FollowLogOptions, signal: AbortSignal):
         options.onForbidden(thrown.message);
         return;
       }
-      // For a container that its kubelet does not know yet, or any more, the API responds that the request is invalid.
+      // If the kubelet does not know the container yet, or has removed it, the API responds that the request is invalid.
       if (wasOver && isKubernetesError(thrown, "invalid")) return;
       failures += 1;
     }
@@ -57,10 +60,7 @@ export async function followLog(options: FollowLogOptions, signal: AbortSignal):
 const TAIL = { tailLines: 10, limitBytes: 5 * 1024 * 1024 };
 
 /** Reads only the last lines of a long log. Never rejects. */
-export async function readTail(
-  { cluster, pod, output }: Pick<FollowLogOptions, "cluster" | "pod" | "output">,
-  signal: AbortSignal,
-): Promise<void> {
+export async function readTail({ cluster, pod, output }: LogSource, signal: AbortSignal): Promise<void> {
   const reading = output.read();
   const what = { container: ACTION_CONTAINER, timestamps: true, ...TAIL };
   await cluster.log(pod, what, (chunk) => reading.push(chunk), signal).catch(() => undefined);

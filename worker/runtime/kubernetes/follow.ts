@@ -4,13 +4,13 @@ import { type StopReason, waitUntilDeadline } from "../../../shared/deadline.ts"
 import { formatSeconds } from "../../../shared/duration.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
-import { withTimeout } from "../../../shared/timeout.ts";
+import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
 import type { Outcome } from "../../action/action.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
 import { FLOOD_GRACE_MS, type WrittenOutput } from "../log-stream.ts";
 import { failedLaunch } from "../outcome.ts";
 import { type OutputOptions, outputOptions } from "../runtime.ts";
-import { followLog, readTail } from "./follow-log.ts";
+import { followLog, type LogSource, readTail } from "./follow-log.ts";
 import type { JobClient } from "./job-client.ts";
 import { ANNOTATION } from "./labels.ts";
 import { type ObservedJob, type ObservedPod, type StopCause, stopCauseOf } from "./objects.ts";
@@ -31,7 +31,7 @@ const STOP_BOUND_MS: Readonly<Record<StopCause, number>> = {
 };
 /** How long a Job may take to show why its pod was deleted. */
 const JOB_END_WAIT_MS = 5_000;
-/** The least time for an adopted Job whose start timeout is over. */
+/** The least time for an adopted Job whose start timeout has expired. */
 const LEAST_START_MS = 5_000;
 const EVENTS_MS = 10_000;
 
@@ -58,7 +58,7 @@ export interface FollowOptions extends OutputOptions {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-export interface FollowedJob {
+interface FollowedJob {
   readonly outcome: Outcome;
   /** Its pod, if another container in it still runs. */
   readonly livePod: ObservedPod | undefined;
@@ -73,11 +73,7 @@ interface StartFailure {
  * Follows an unsuspended Job to the end of its action, stops it at its start timeout, its timeout, or when `signal`
  * aborts, and collects its output. Rejects only with the reason of `detached`.
  */
-export async function followJob(options: FollowOptions, signal: AbortSignal): Promise<FollowedJob> {
-  return new JobFollower(options).follow(signal);
-}
-
-class JobFollower {
+export class JobFollower {
   readonly #options: FollowOptions;
   readonly #output: PodOutput;
   readonly #reading = new AbortController();
@@ -162,16 +158,15 @@ class JobFollower {
       const found = await this.#until(isStartedOrStuck, signal);
       if (found.kind !== "pending" || !found.problem) return undefined;
       const { problem } = found;
-      const patience = new AbortController();
-      const bound = AbortSignal.any([signal, patience.signal]);
-      const passed = this.#until((state) => !isStartedOrStuckAs(state, found), bound).then(() => true);
-      const { clock } = this.#options;
-      const waited = clock.sleep(problem.patienceMs ?? 0, bound).then(() => false);
+      const { patienceMs = 0 } = problem;
+      const hasPassed = (state: PodState) =>
+        state.kind !== "pending" || state.problem?.patienceMs !== patienceMs;
       try {
-        if (!(await Promise.race([passed, waited]))) return problem;
-      } finally {
-        patience.abort(new Error("waited"));
-        await Promise.allSettled([passed, waited]);
+        await withTimeout(patienceMs, signal, (bound) => this.#until(hasPassed, bound), this.#options.clock);
+      } catch (thrown) {
+        signal.throwIfAborted();
+        if (thrown instanceof TimeoutReached) return problem;
+        throw thrown;
       }
     }
   }
@@ -198,8 +193,7 @@ class JobFollower {
     const { pod } = observation.snapshot;
     const state = podState(observation.snapshot);
     if (state.kind === "pending" && state.problem) return state.problem;
-    const bound = AbortSignal.any([AbortSignal.timeout(EVENTS_MS), detached]);
-    const warning = await client.newestWarning(pod?.uid ?? job.uid, bound);
+    const warning = await client.newestWarning(pod?.uid ?? job.uid, this.#bound(EVENTS_MS));
     detached.throwIfAborted();
     if (warning) return { class: "internal", text: reasonText(warning) };
     const seconds = pod ? formatSeconds(clock.now() - pod.createdMs) : "";
@@ -215,7 +209,7 @@ class JobFollower {
   async #stop(note: StopCause): Promise<void> {
     const { client, job, observation, stopGraceMs, detached } = this.#options;
     this.#stopped = note;
-    const bound = AbortSignal.any([AbortSignal.timeout(stopGraceMs + STOP_BOUND_MS[note]), detached]);
+    const bound = this.#bound(stopGraceMs + STOP_BOUND_MS[note]);
     const failure = this.#startFailure;
     try {
       await client.end(job, note, failure ? `${failure.class}: ${failure.text}` : "", bound);
@@ -235,7 +229,7 @@ class JobFollower {
     const { pod } = observation.snapshot;
     if (!pod || isPodOver(pod) || podState(observation.snapshot).kind === "ended") return;
     try {
-      const graceMs = this.#output.isFlooding ? Math.min(stopGraceMs, FLOOD_GRACE_MS) : stopGraceMs;
+      const graceMs = this.#output.stream.isFlooding ? Math.min(stopGraceMs, FLOOD_GRACE_MS) : stopGraceMs;
       await client.removePod(pod, Math.max(1, Math.ceil(graceMs / 1_000)), bound);
     } catch (thrown) {
       detached.throwIfAborted();
@@ -246,12 +240,10 @@ class JobFollower {
   }
 
   async #untilOver(): Promise<void> {
-    const { stopGraceMs, detached } = this.#options;
-    const bound = AbortSignal.any([AbortSignal.timeout(stopGraceMs + STOPPED_WAIT_MS), detached]);
-    await this.#until(({ kind }, { pod }) => kind === "ended" || isCertain(kind, pod), bound).catch(
-      () => undefined,
+    const bound = this.#bound(this.#options.stopGraceMs + STOPPED_WAIT_MS);
+    await this.#unlessDetached(
+      this.#until(({ kind }, { pod }) => kind === "ended" || isCertain(kind, pod), bound),
     );
-    detached.throwIfAborted();
   }
 
   /**
@@ -259,11 +251,10 @@ class JobFollower {
    * its pod, which is then requested.
    */
   async #settle(): Promise<PodState> {
-    const { observation, stopGraceMs, detached } = this.#options;
+    const { observation, stopGraceMs } = this.#options;
     const state = podState(observation.snapshot);
     if (state.kind !== "over" || this.#stopFailure !== undefined) return state;
-    const bound = AbortSignal.any([AbortSignal.timeout(stopGraceMs + STOPPED_WAIT_MS), detached]);
-    await observation.refreshPod(bound).catch(() => undefined);
+    await observation.refreshPod(this.#bound(stopGraceMs + STOPPED_WAIT_MS)).catch(() => undefined);
     await this.#untilOver();
     return podState(observation.snapshot);
   }
@@ -272,25 +263,21 @@ class JobFollower {
     const own = this.#stopped;
     if (own === "timeout" || own === "cancelled") return own;
     if (own === "not-started") return undefined;
-    const { observation, detached } = this.#options;
     if (state.kind === "ended" && state.pod.isBeingDeleted && state.termination.exitCode !== 0) {
       // The Job's deadline may have deleted it.
-      const bound = AbortSignal.any([AbortSignal.timeout(JOB_END_WAIT_MS), detached]);
-      await observation
-        .until(({ job }) => (job === "gone" || job?.end || (job && stopCauseOf(job))) as unknown, bound)
-        .catch(() => undefined);
-      detached.throwIfAborted();
+      const isEnding = ({ job }: JobSnapshot) => job === "gone" || job?.end || (job && stopCauseOf(job));
+      const { observation } = this.#options;
+      await this.#unlessDetached(observation.until<unknown>(isEnding, this.#bound(JOB_END_WAIT_MS)));
     }
-    const { job } = observation.snapshot;
-    if (job === undefined || job === "gone") return undefined;
-    const note = stopCauseOf(job);
+    const job = this.#presentJob();
+    const note = job && stopCauseOf(job);
     if (note === "timeout" || note === "cancelled") return note;
-    return job.end?.kind === "failed" && job.end.reason === "DeadlineExceeded" ? "timeout" : undefined;
+    return job?.end?.kind === "failed" && job.end.reason === "DeadlineExceeded" ? "timeout" : undefined;
   }
 
   /** Concludes without the status of its container. */
   async #withoutEnd(stopReason: StopReason | undefined): Promise<FollowedJob> {
-    const { client, clock, job, detached, observation, timeoutMs } = this.#options;
+    const { client, clock, job, observation, timeoutMs } = this.#options;
     const { pod } = observation.snapshot;
     const hasRun = this.#hasRun || pod?.container.kind === "running";
     const now = new Date(clock.now());
@@ -298,12 +285,10 @@ class JobFollower {
     if (!hasRun && (this.#startFailure || (pod && this.#stopped === "cancelled"))) {
       return { outcome: this.#neverStarted(now), livePod };
     }
-    const jobSeen = observation.snapshot.job;
-    if (jobSeen !== undefined && jobSeen !== "gone" && !jobSeen.end) {
+    const jobSeen = this.#presentJob();
+    if (jobSeen && !jobSeen.end) {
       // Whatever deleted the pod, no other may replace it.
-      const bound = AbortSignal.any([AbortSignal.timeout(STOPPED_WAIT_MS), detached]);
-      await client.end(job, undefined, "", bound).catch(() => undefined);
-      detached.throwIfAborted();
+      await this.#unlessDetached(client.end(job, undefined, "", this.#bound(STOPPED_WAIT_MS)));
     }
     const written = pod ? await this.#drain("") : this.#output.end(undefined);
     const startedAt =
@@ -334,66 +319,74 @@ class JobFollower {
     const disruption = pod && this.#stopped === undefined ? disruptionOf(pod) : undefined;
     if (disruption !== undefined) return disruption;
     if (pod && !isPodOver(pod)) return `its node ${pod.node ?? ""} does not confirm that it stopped`;
-    if (job === "gone") return "its Job was deleted by somebody";
+    if (job === "gone") return "its Job was deleted by another client";
     if (job?.end?.kind === "failed")
       return `its pod is gone, and of its Job is known: ${reasonText(job.end)}`;
     return "its pod is gone";
   }
 
   #exitCodeOfJob(): number | undefined {
-    const { job } = this.#options.observation.snapshot;
-    if (job === undefined || job === "gone") return undefined;
-    const noted = job.labels[ANNOTATION.exitCode];
+    const job = this.#presentJob();
+    const noted = job?.labels[ANNOTATION.exitCode];
     if (noted !== undefined && /^\d{1,3}$/.test(noted)) return Number(noted);
-    return job.end?.kind === "complete" ? 0 : undefined;
+    return job?.end?.kind === "complete" ? 0 : undefined;
+  }
+
+  /** Undefined if it was deleted, or if the watch does not show it yet. */
+  #presentJob(): ObservedJob | undefined {
+    const { job } = this.#options.observation.snapshot;
+    return job === "gone" ? undefined : job;
+  }
+
+  /** Aborts after `ms`, or when the worker detaches. */
+  #bound(ms: number): AbortSignal {
+    return AbortSignal.any([AbortSignal.timeout(ms), this.#options.detached]);
+  }
+
+  /** Waits for work that may fail. Rejects only when the worker detaches. */
+  async #unlessDetached(work: Promise<unknown>): Promise<void> {
+    await work.catch(() => undefined);
+    this.#options.detached.throwIfAborted();
   }
 
   #readLog(): void {
-    const { cluster, observation, clock, onLogForbidden } = this.#options;
+    const { observation, clock, onLogForbidden } = this.#options;
+    const source = this.#logSource();
+    if (this.#log || !source) return;
+    const isOver = () => podState(observation.snapshot).kind === "ended";
+    const options = { ...source, isOver, onForbidden: onLogForbidden, clock };
+    this.#log = followLog(options, this.#reading.signal);
+  }
+
+  #logSource(): LogSource | undefined {
+    const { cluster, observation } = this.#options;
     const { pod } = observation.snapshot;
-    if (this.#log || !pod) return;
-    this.#log = followLog(
-      {
-        cluster,
-        pod: { namespace: cluster.namespace, name: pod.name },
-        output: this.#output,
-        isOver: () => podState(observation.snapshot).kind === "ended",
-        onForbidden: onLogForbidden,
-        clock,
-      },
-      this.#reading.signal,
-    );
+    if (!pod) return undefined;
+    return { cluster, pod: { namespace: cluster.namespace, name: pod.name }, output: this.#output };
   }
 
   /** Returns what it wrote, confirmed by its termination message. */
   async #drain(terminationMessage: string): Promise<WrittenOutput> {
     this.#readLog();
     const { detached } = this.#options;
-    this.#output.skipPauses();
-    const isWhole = await this.#within(DRAIN_MS, async () => this.#log);
+    this.#output.stream.pace.skipPauses();
+    const isWhole = await this.#drained(async () => this.#log);
     this.#reading.abort(new Error("the action has ended"));
     await this.#log;
     detached.throwIfAborted();
-    if (!isWhole) await this.#readTail();
+    const source = this.#logSource();
+    if (!isWhole && source) await this.#drained((bound) => readTail(source, bound));
     detached.throwIfAborted();
     return this.#output.end(terminationResult(terminationMessage));
   }
 
   /** Limits the time for reading; a flooding action gets less. */
-  async #within(ms: number, work: (signal: AbortSignal) => Promise<void>): Promise<boolean> {
-    const boundMs = this.#output.isFlooding ? FLOOD_DRAIN_MS : ms;
+  async #drained(work: (signal: AbortSignal) => Promise<void>): Promise<boolean> {
+    const boundMs = this.#output.stream.isFlooding ? FLOOD_DRAIN_MS : DRAIN_MS;
     return withTimeout(boundMs, this.#options.detached, work).then(
       () => true,
       () => false,
     );
-  }
-
-  async #readTail(): Promise<void> {
-    const { cluster, observation } = this.#options;
-    const { pod } = observation.snapshot;
-    if (!pod) return;
-    const what = { cluster, pod: { namespace: cluster.namespace, name: pod.name }, output: this.#output };
-    await this.#within(DRAIN_MS, (bound) => readTail(what, bound));
   }
 
   #until(judge: (state: PodState, snapshot: JobSnapshot) => boolean, signal: AbortSignal): Promise<PodState> {
@@ -412,16 +405,7 @@ function isStartedOrStuck(state: PodState): boolean {
   return state.kind !== "pending" || state.problem?.patienceMs !== undefined;
 }
 
-function isStartedOrStuckAs(state: PodState, before: PodState): boolean {
-  return (
-    state.kind === "pending" &&
-    before.kind === "pending" &&
-    state.problem?.patienceMs !== undefined &&
-    state.problem.patienceMs === before.problem?.patienceMs
-  );
-}
-
-/** Whether nothing of it runs or will run: its pod is over, or without a pod its Job has ended. */
+/** Whether nothing of it runs or will run: its pod has ended, or without a pod its Job has ended. */
 function isCertain(kind: PodState["kind"], pod: JobSnapshot["pod"]): boolean {
   return pod === undefined ? kind === "over" : isPodOver(pod);
 }

@@ -2,10 +2,10 @@ import * as z from "zod/mini";
 import { type Backoff, backoffMs } from "../../../shared/backoff.ts";
 import type { Clock } from "../../../shared/clock.ts";
 import { defined } from "../../../shared/defined.ts";
-import type { Cluster } from "../../cluster/client/cluster.ts";
-import { KINDS } from "../../cluster/client/kinds.ts";
+import type { Cluster, RemoveOptions } from "../../cluster/client/cluster.ts";
+import { KINDS, type Kind } from "../../cluster/client/kinds.ts";
 import { isKubernetesError, KubernetesError } from "../../cluster/client/kubernetes-error.ts";
-import { ANNOTATION, SELECTOR } from "./labels.ts";
+import { ANNOTATION, LABEL, SELECTOR } from "./labels.ts";
 import {
   JobObject,
   type ObservedJob,
@@ -56,9 +56,8 @@ export class JobClient {
   ): Promise<ObservedJob | undefined> {
     const { namespace } = this.#cluster;
     try {
-      return await this.#persist(signal, async () =>
-        observedJob(await this.#cluster.create(KINDS.job, namespace, manifest, JobObject, signal)),
-      );
+      const create = () => this.#cluster.create(KINDS.job, namespace, manifest, JobObject, signal);
+      return observedJob(await this.#persist(signal, create));
     } catch (thrown) {
       if (isKubernetesError(thrown, "already-exists")) return undefined;
       throw thrown;
@@ -66,8 +65,7 @@ export class JobClient {
   }
 
   async find(name: string, signal: AbortSignal): Promise<ObservedJob | undefined> {
-    const { namespace } = this.#cluster;
-    const found = await this.#cluster.find(KINDS.job, { namespace, name }, JobObject, signal);
+    const found = await this.#cluster.find(KINDS.job, this.#named(name), JobObject, signal);
     return found && observedJob(found);
   }
 
@@ -111,10 +109,8 @@ export class JobClient {
   }
 
   async remove({ name, uid }: JobId, signal: AbortSignal): Promise<void> {
-    const { namespace } = this.#cluster;
-    await this.#persist(signal, () =>
-      this.#cluster.remove(KINDS.job, { namespace, name }, { propagation: "Foreground", uid }, signal),
-    ).catch(ignoreConflict);
+    const options = { propagation: "Foreground", uid } as const;
+    await this.#remove(KINDS.job, name, options, signal).catch(ignoreConflict);
   }
 
   /** Deletes the Job unless it changed. False if it did. */
@@ -122,16 +118,9 @@ export class JobClient {
     { name, uid, resourceVersion }: JobId & Pick<ObservedJob, "resourceVersion">,
     signal: AbortSignal,
   ): Promise<boolean> {
-    const { namespace } = this.#cluster;
     try {
-      await this.#persist(signal, () =>
-        this.#cluster.remove(
-          KINDS.job,
-          { namespace, name },
-          { propagation: "Background", uid, ...defined({ resourceVersion }) },
-          signal,
-        ),
-      );
+      const options = { propagation: "Background", uid, ...defined({ resourceVersion }) } as const;
+      await this.#remove(KINDS.job, name, options, signal);
       return true;
     } catch (thrown) {
       if (isKubernetesError(thrown, "conflict")) return false;
@@ -142,12 +131,9 @@ export class JobClient {
   async isRunning(pod: ObservedPod, signal: AbortSignal): Promise<boolean> {
     const { namespace } = this.#cluster;
     const selection = { namespace, fieldSelector: `metadata.name=${pod.name}` };
-    const { items } = await this.#persist(signal, () =>
-      this.#cluster.list(KINDS.pod, selection, PodObject, signal),
-    );
-    return items
-      .map(observedPod)
-      .some(({ uid, phase }) => uid === pod.uid && phase !== "Failed" && phase !== "Succeeded");
+    const list = () => this.#cluster.list(KINDS.pod, selection, PodObject, signal);
+    const found = (await this.#persist(signal, list)).items.map(observedPod);
+    return found.some(({ uid, phase }) => uid === pod.uid && phase !== "Failed" && phase !== "Succeeded");
   }
 
   /** Without `graceSeconds`, the pod's own grace period applies. */
@@ -156,28 +142,23 @@ export class JobClient {
     graceSeconds: number | undefined,
     signal: AbortSignal,
   ): Promise<void> {
-    const { namespace } = this.#cluster;
     const options = { uid, ...defined({ gracePeriodSeconds: graceSeconds }) };
-    await this.#persist(signal, () =>
-      this.#cluster.remove(KINDS.pod, { namespace, name }, options, signal),
-    ).catch(ignoreConflict);
+    await this.#remove(KINDS.pod, name, options, signal).catch(ignoreConflict);
   }
 
   /** An existing one was created for the same Job, because its name is unique to the launch. */
   async createSecret(manifest: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<void> {
     const { namespace } = this.#cluster;
-    try {
-      await this.#persist(signal, () =>
-        this.#cluster.create(KINDS.secret, namespace, manifest, z.unknown(), signal),
-      );
-    } catch (thrown) {
+    const create = () => this.#cluster.create(KINDS.secret, namespace, manifest, z.unknown(), signal);
+    await this.#persist(signal, create).catch((thrown: unknown) => {
       if (!isKubernetesError(thrown, "already-exists")) throw thrown;
-    }
+    });
   }
 
-  async removeSecret(name: string, signal: AbortSignal): Promise<void> {
-    const { namespace } = this.#cluster;
-    await this.#persist(signal, () => this.#cluster.remove(KINDS.secret, { namespace, name }, {}, signal));
+  /** The Secret of a Job that has one. */
+  async removeSecret({ labels }: Pick<ObservedJob, "labels">, signal: AbortSignal): Promise<void> {
+    const name = labels[LABEL.secret];
+    if (name !== undefined) await this.#remove(KINDS.secret, name, {}, signal);
   }
 
   /** The newest warning about an object; undefined without one, or without the right to list events. */
@@ -188,12 +169,8 @@ export class JobClient {
       const { items } = await this.#cluster.list(KINDS.event, selection, EventObject, signal);
       const at = (event: (typeof items)[number]) =>
         Date.parse(event.lastTimestamp ?? event.metadata.creationTimestamp ?? "") || 0;
-      const newest = items
-        .filter(({ type }) => type === "Warning")
-        .reduce<(typeof items)[number] | undefined>(
-          (best, event) => (best && at(best) > at(event) ? best : event),
-          undefined,
-        );
+      const warnings = items.filter(({ type }) => type === "Warning");
+      const newest = warnings.toSorted((one, other) => at(one) - at(other)).at(-1);
       return newest && { reason: newest.reason ?? "", message: newest.message ?? "" };
     } catch {
       return undefined;
@@ -201,11 +178,11 @@ export class JobClient {
   }
 
   async #patch({ name, uid }: JobId, steps: readonly PatchStep[], signal: AbortSignal): Promise<boolean> {
-    const { namespace } = this.#cluster;
     const body = [{ op: "test", path: "/metadata/uid", value: uid }, ...steps];
+    const patch = { type: "json", body } as const;
     try {
       await this.#persist(signal, () =>
-        this.#cluster.patch(KINDS.job, { namespace, name }, { type: "json", body }, z.unknown(), signal),
+        this.#cluster.patch(KINDS.job, this.#named(name), patch, z.unknown(), signal),
       );
       return true;
     } catch (thrown) {
@@ -214,6 +191,14 @@ export class JobClient {
       if (isKubernetesError(thrown, "invalid") && (await this.find(name, signal))?.uid !== uid) return false;
       throw thrown;
     }
+  }
+
+  #named(name: string) {
+    return { namespace: this.#cluster.namespace, name };
+  }
+
+  #remove(kind: Kind, name: string, options: RemoveOptions, signal: AbortSignal): Promise<boolean> {
+    return this.#persist(signal, () => this.#cluster.remove(kind, this.#named(name), options, signal));
   }
 
   /** Retries until the API responds; all these requests are idempotent. */

@@ -1,37 +1,35 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { type Backoff, backoffMs } from "../../../shared/backoff.ts";
 import { type Clock, systemClock } from "../../../shared/clock.ts";
 import type { ErrorClass } from "../../../shared/contract/error-class.ts";
 import { defined } from "../../../shared/defined.ts";
 import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
-import type { ActionId } from "../../action/action.ts";
-import { fieldsOf } from "../../action/action-status.ts";
+import { type ActionId, fieldsOf, type Outcome } from "../../action/action.ts";
 import { bootTime } from "../../action/boot-time.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
 import { isKubernetesError, KubernetesError } from "../../cluster/client/kubernetes-error.ts";
 import { findMissingRights, type MissingRight } from "../../cluster/client/missing-rights.ts";
+import { findLaunched, type Launched } from "../find-launched.ts";
 import { launchName } from "../launch-name.ts";
 import type { Need } from "../orphan.ts";
-import { failedLaunch, nothingToRemove } from "../outcome.ts";
+import { failedAction } from "../outcome.ts";
 import {
   type Adoption,
   Detached,
   type EndedAction,
+  type FollowRequest,
   LaunchNotRecorded,
   type LaunchRequest,
   NotLaunched,
-  type OutputOptions,
   outputOptions,
   type ReturnedAction,
   type Runtime,
 } from "../runtime.ts";
-import { type FollowedJob, followJob } from "./follow.ts";
+import { type FollowOptions, JobFollower } from "./follow.ts";
 import { JobClient } from "./job-client.ts";
 import { ANNOTATION, isJobOf, type JobMetadata, jobMetadata, LABEL } from "./labels.ts";
-import { LaunchFailure } from "./launch-failure.ts";
-import type { ObservedJob } from "./objects.ts";
+import type { ObservedJob, ObservedPod } from "./objects.ts";
 import { isOrphanJob } from "./orphans.ts";
 import { refusal } from "./refusal.ts";
 import { RIGHTS } from "./rights.ts";
@@ -44,8 +42,6 @@ const CLEAN_UP_MS = 60_000;
 const RIGHTS_CACHE_MS = 10 * 60_000;
 /** A Job may take as long as its pod to be deleted. */
 const REMOVAL_SLACK_MS = 60_000;
-/** The API may be starting, for example after a reboot. */
-const FIND_RETRY: Backoff = { firstMs: 500, maxMs: 10_000 };
 
 export interface KubernetesRuntimeOptions {
   readonly cluster: Cluster;
@@ -61,13 +57,19 @@ export interface KubernetesRuntimeOptions {
   readonly isIdempotent?: (image: string) => Promise<boolean>;
 }
 
-type Followed = Pick<LaunchRequest, "timeoutMs"> &
-  OutputOptions &
-  Partial<Pick<ReturnedAction, "clockSetMs">> & { readonly action: ActionId };
+interface Claim {
+  readonly kind: "suspended" | "adopted";
+  readonly job: ObservedJob;
+}
 
-type Claim =
-  | { readonly kind: "suspended"; readonly job: ObservedJob }
-  | { readonly kind: "adopted"; readonly job: ObservedJob };
+class LaunchFailure extends Error {
+  readonly class: ErrorClass;
+
+  constructor(errorClass: ErrorClass, message: string) {
+    super(message);
+    this.class = errorClass;
+  }
+}
 
 /**
  * Runs each action in a Job. The Job's name is derived from workflow and action, so the API ensures that an action is
@@ -112,13 +114,25 @@ export class KubernetesRuntime implements Runtime {
       if (thrown instanceof NotLaunched) throw thrown;
       this.#closing.signal.throwIfAborted();
       if (thrown instanceof LaunchNotRecorded) throw thrown;
-      const [errorClass, reason] = failureOf(thrown, signal);
-      return nothingToRemove(failedLaunch(errorClass, reason, askedAt, new Date(this.#clock.now())));
+      return this.#failed(thrown, askedAt, signal);
     }
   }
 
+  #failed(thrown: unknown, startedAt: Date, signal: AbortSignal): EndedAction {
+    return failedAction(...failureOf(thrown, signal), startedAt, new Date(this.#clock.now()));
+  }
+
   async adopt(left: ReturnedAction, signal: AbortSignal): Promise<Adoption> {
-    const job = await this.#findStarted(left, signal);
+    const { log } = this.#options;
+    const launched: Launched<ObservedJob> = {
+      find: (name, bound) => this.#client.find(name, bound),
+      isOf: (action, { labels }) => isJobOf(action, labels),
+      hasStarted: ({ suspended }) => !suspended,
+      remove: (job) => this.#removeSuspended(job, signal),
+      logOutage: (isFirst, fields) => logOutage(log, isFirst, fields, "cluster not responding, retrying"),
+    };
+    const bound = AbortSignal.any([signal, this.#closing.signal]);
+    const job = await findLaunched(left, launched, this.#clock, bound);
     if (job === "never-started") return { kind: "not-launched" };
     if (job === undefined) {
       return {
@@ -131,9 +145,7 @@ export class KubernetesRuntime implements Runtime {
       return { kind: "ended", ended: await this.#adopt(job, left, signal) };
     } catch (thrown) {
       this.#closing.signal.throwIfAborted();
-      const [errorClass, reason] = failureOf(thrown, signal);
-      const now = new Date(this.#clock.now());
-      return { kind: "ended", ended: nothingToRemove(failedLaunch(errorClass, reason, left.startedAt, now)) };
+      return { kind: "ended", ended: this.#failed(thrown, left.startedAt, signal) };
     }
   }
 
@@ -150,14 +162,14 @@ export class KubernetesRuntime implements Runtime {
       // The actions of other workers in the group are unknown here.
       state: shared ? undefined : owner,
     };
-    const leftovers = jobs.filter((job) => !job.isBeingDeleted && isOrphanJob(job, options));
-    for (const job of leftovers) {
+    const orphans = jobs.filter((job) => !job.isBeingDeleted && isOrphanJob(job, options));
+    for (const job of orphans) {
       await this.#discard(job, async () => {
         await this.#client.remove(job, cleanUpSignal());
-        await this.#removeSecret(job);
+        await this.#client.removeSecret(job, cleanUpSignal());
       });
     }
-    return leftovers.length;
+    return orphans.length;
   }
 
   async check(signal: AbortSignal): Promise<string> {
@@ -220,14 +232,8 @@ export class KubernetesRuntime implements Runtime {
       bound.throwIfAborted();
     } catch (thrown) {
       // If another worker of the group has started it meanwhile, it continues there.
-      let isGone = false;
-      await this.#discard(
-        job,
-        async () => {
-          isGone = await this.#removeSuspended(job, cleanUpSignal());
-        },
-        action,
-      );
+      const remove = () => this.#removeSuspended(job, cleanUpSignal());
+      const isGone = await this.#discard(job, remove, action);
       if (isGone && this.#closing.signal.aborted) throw new NotLaunched("the worker detached before");
       throw thrown;
     }
@@ -251,12 +257,8 @@ export class KubernetesRuntime implements Runtime {
     const name = launchName(action);
     const launch = randomBytes(4).toString("hex");
     const overMs = pods.startTimeoutMs + timeoutMs + stopGraceMs;
-    const labels = jobMetadata(
-      action,
-      { owner, instance: this.#instance, launch },
-      overMs,
-      this.#clock.now(),
-    );
+    const worker = { owner, instance: this.#instance, launch };
+    const labels = jobMetadata(action, worker, overMs, this.#clock.now());
     const secret = request.connection && !request.mounted ? `${name}-${launch}` : undefined;
     const options = { pods, labels, stopGraceMs, ...defined({ secret }) };
     const created = await this.#client.create(jobManifest(request, options), signal);
@@ -301,45 +303,13 @@ export class KubernetesRuntime implements Runtime {
     }
   }
 
-  /** The Job of an earlier launch; undefined if it started and is gone. */
-  async #findStarted(
-    left: ReturnedAction,
-    signal: AbortSignal,
-  ): Promise<ObservedJob | "never-started" | undefined> {
-    for (;;) {
-      const job = await this.#find(left, signal);
-      // The launch is recorded before the Job starts: without a handle it did not start.
-      if (!job || !isJobOf(left.action, job.labels)) {
-        return left.handle || left.damaged ? undefined : "never-started";
-      }
-      if (!job.suspended) return job;
-      if (await this.#removeSuspended(job, signal)) return "never-started";
-    }
-  }
-
-  /** Finds the Job of an earlier launch; retries until the API responds. Rejects when the signal aborts. */
-  async #find({ action }: ReturnedAction, signal: AbortSignal): Promise<ObservedJob | undefined> {
-    const { log } = this.#options;
-    const bound = AbortSignal.any([signal, this.#closing.signal]);
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await this.#client.find(launchName(action), bound);
-      } catch (thrown) {
-        bound.throwIfAborted();
-        const error = textOf(thrown);
-        logOutage(log, attempt === 1, { ...fieldsOf(action), error }, "cluster not responding, retrying");
-      }
-      await this.#clock.sleep(backoffMs(FIND_RETRY, attempt), bound);
-    }
-  }
-
   /** False if another worker, or one that died, has started it. */
   async #removeSuspended(job: ObservedJob, signal: AbortSignal): Promise<boolean> {
     for (let seen: ObservedJob | undefined = job; seen; seen = await this.#client.find(job.name, signal)) {
       if (seen.uid !== job.uid) return true;
       if (!seen.suspended) return false;
       if (await this.#client.removeIfUnchanged(seen, signal)) {
-        await this.#removeSecret(seen);
+        await this.#client.removeSecret(seen, cleanUpSignal());
         return true;
       }
     }
@@ -355,16 +325,14 @@ export class KubernetesRuntime implements Runtime {
       await observation.until(({ job: seen }) => (seen === "gone" ? true : undefined), bound);
     } catch {
       signal.throwIfAborted();
-      throw new LaunchFailure(
-        "state",
-        `the Job ${job.name} of a run before is being deleted and does not go`,
-      );
+      const text = `the Job ${job.name} of a run before is being deleted and does not go`;
+      throw new LaunchFailure("state", text);
     } finally {
       observation.release();
     }
   }
 
-  async #adopt(job: ObservedJob, request: Followed, signal: AbortSignal): Promise<EndedAction> {
+  async #adopt(job: ObservedJob, request: FollowRequest, signal: AbortSignal): Promise<EndedAction> {
     const status = job.end?.kind ?? "active";
     this.#options.log.info({ ...fieldsOf(request.action), job: job.name, status }, "action adopted");
     return this.#follow(job, {}, request, signal);
@@ -373,36 +341,31 @@ export class KubernetesRuntime implements Runtime {
   async #follow(
     job: ObservedJob,
     launch: { readonly launchedMs?: number; readonly failure?: string },
-    { action, timeoutMs, clockSetMs = 0, ...output }: Followed,
+    { action, timeoutMs, clockSetMs = 0, ...output }: FollowRequest,
     signal: AbortSignal,
   ): Promise<EndedAction> {
     const { cluster, log, stopGraceMs, pods } = this.#options;
     const observation = this.#watched.observe(job);
+    const options: FollowOptions = {
+      ...outputOptions(output),
+      ...launch,
+      cluster,
+      client: this.#client,
+      job,
+      observation,
+      timeoutMs,
+      startTimeoutMs: pods.startTimeoutMs,
+      stopGraceMs,
+      clockSetMs,
+      clock: this.#clock,
+      log,
+      fields: fieldsOf(action),
+      detached: this.#closing.signal,
+      onLogForbidden: (reason) => this.#logForbidden(reason),
+    };
     try {
-      const followed = await followJob(
-        {
-          ...outputOptions(output),
-          ...launch,
-          cluster,
-          client: this.#client,
-          job,
-          observation,
-          timeoutMs,
-          startTimeoutMs: pods.startTimeoutMs,
-          stopGraceMs,
-          clockSetMs,
-          clock: this.#clock,
-          log,
-          fields: fieldsOf(action),
-          detached: this.#closing.signal,
-          onLogForbidden: (reason) => this.#logForbidden(reason),
-        },
-        signal,
-      );
-      return {
-        outcome: followed.outcome,
-        remove: (bound) => this.#acknowledge(job, followed, bound),
-      };
+      const { outcome, livePod } = await new JobFollower(options).follow(signal);
+      return { outcome, remove: (bound) => this.#acknowledge(job, outcome, livePod, bound) };
     } finally {
       observation.release();
     }
@@ -414,17 +377,16 @@ export class KubernetesRuntime implements Runtime {
    */
   async #acknowledge(
     job: ObservedJob,
-    { outcome, livePod }: FollowedJob,
+    { exitCode }: Outcome,
+    livePod: ObservedPod | undefined,
     signal: AbortSignal,
   ): Promise<void> {
-    const { exitCode } = outcome;
     // Its container has ended: whatever else still runs in the pod would run forever.
     const isLive = livePod !== undefined && (await this.#client.isRunning(livePod, signal));
     await this.#client.acknowledge(job, { exitCode, end: isLive }, signal);
     // The Job's controller also deletes the pod, if the worker has no right to.
     if (isLive) await this.#client.removePod(livePod, undefined, signal).catch(ignoreForbidden);
-    const secret = job.labels[LABEL.secret];
-    if (secret !== undefined) await this.#client.removeSecret(secret, signal);
+    await this.#client.removeSecret(job, signal);
   }
 
   #logForbidden(error: string): void {
@@ -433,18 +395,15 @@ export class KubernetesRuntime implements Runtime {
     this.#options.log.warn({ error }, "action logs unavailable");
   }
 
-  async #removeSecret(job: ObservedJob): Promise<void> {
-    const secret = job.labels[LABEL.secret];
-    if (secret !== undefined) await this.#client.removeSecret(secret, cleanUpSignal());
-  }
-
-  async #discard(job: ObservedJob, remove: () => Promise<unknown>, action?: ActionId): Promise<void> {
+  /** Undefined if it failed. */
+  async #discard<T>(job: ObservedJob, remove: () => Promise<T>, action?: ActionId): Promise<T | undefined> {
     try {
-      await remove();
+      return await remove();
     } catch (thrown) {
       const error = textOf(thrown);
       const about = action ? fieldsOf(action) : {};
       this.#options.log.warn({ ...about, job: job.name, error }, "Job deletion failed");
+      return undefined;
     }
   }
 }

@@ -1,7 +1,6 @@
 import { defined } from "../../../shared/defined.ts";
-import type { ActionId } from "../../action/action.ts";
-import { actionKey } from "../../action/action-key.ts";
-import { bootTimeIn, bootTimeText } from "../../action/boot-time.ts";
+import { type ActionId, actionKey } from "../../action/action.ts";
+import { bootTimeIn } from "../../action/boot-time.ts";
 
 const LABEL_VALUE = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;
 
@@ -53,14 +52,13 @@ export function jobMetadata(
   overMs: number,
   nowMs: number,
 ): JobMetadata {
-  const deadlineBootTime = bootTimeIn(overMs);
   const values: Record<string, string> = {
     [LABEL.key]: actionKey(action),
     [LABEL.owner]: worker.owner,
     [LABEL.instance]: worker.instance,
     [LABEL.launch]: worker.launch,
     [LABEL.deadline]: new Date(nowMs + overMs).toISOString(),
-    ...defined({ [LABEL.deadlineBootTime]: deadlineBootTime && bootTimeText(deadlineBootTime) }),
+    ...defined({ [LABEL.deadlineBootTime]: bootTimeIn(overMs) }),
     [LABEL.workflow]: action.workflowId,
     [LABEL.task]: action.taskId,
     [LABEL.agent]: action.agentId,

@@ -14,13 +14,19 @@ const Meta = z.object({
   annotations: Texts,
   ownerReferences: z.optional(z.array(z.object({ uid: z.string() }))),
 });
-const Condition = z.object({
-  type: z.string(),
-  status: z.string(),
-  reason: z.optional(z.string()),
-  message: z.optional(z.string()),
-});
 const Said = z.object({ reason: z.optional(z.string()), message: z.optional(z.string()) });
+const Condition = z.extend(Said, { type: z.string(), status: z.string() });
+const Terminated = z.extend(Said, {
+  exitCode: z.number(),
+  signal: z.optional(z.number()),
+  startedAt: z.nullish(z.string()),
+  finishedAt: z.nullish(z.string()),
+});
+const State = z.object({
+  waiting: z.optional(Said),
+  running: z.optional(z.object({ startedAt: z.optional(z.string()) })),
+  terminated: z.optional(Terminated),
+});
 
 export const JobObject = z.object({
   metadata: Meta,
@@ -33,34 +39,10 @@ export const PodObject = z.object({
   metadata: Meta,
   spec: z.object({ nodeName: z.optional(z.string()) }),
   status: z.optional(
-    z.object({
+    z.extend(Said, {
       phase: z.optional(z.string()),
-      reason: z.optional(z.string()),
-      message: z.optional(z.string()),
       conditions: z.optional(z.array(Condition)),
-      containerStatuses: z.optional(
-        z.array(
-          z.object({
-            name: z.string(),
-            state: z.optional(
-              z.object({
-                waiting: z.optional(Said),
-                running: z.optional(z.object({ startedAt: z.optional(z.string()) })),
-                terminated: z.optional(
-                  z.object({
-                    exitCode: z.number(),
-                    signal: z.optional(z.number()),
-                    reason: z.optional(z.string()),
-                    message: z.optional(z.string()),
-                    startedAt: z.nullish(z.string()),
-                    finishedAt: z.nullish(z.string()),
-                  }),
-                ),
-              }),
-            ),
-          }),
-        ),
-      ),
+      containerStatuses: z.optional(z.array(z.object({ name: z.string(), state: z.optional(State) }))),
     }),
   ),
 });
@@ -71,53 +53,15 @@ export interface Reason {
   readonly message: string;
 }
 
-export interface ObservedJob {
-  readonly name: string;
-  readonly uid: string;
-  readonly resourceVersion: string | undefined;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly suspended: boolean;
-  readonly isBeingDeleted: boolean;
-  readonly createdMs: number;
-  readonly end: { readonly kind: "complete" } | ({ readonly kind: "failed" } & Reason) | undefined;
-}
+export type ObservedJob = Readonly<ReturnType<typeof observedJob>>;
+export type ObservedPod = Readonly<ReturnType<typeof observedPod>>;
+export type Termination = ReturnType<typeof terminationOf>;
 
-type ContainerState =
-  | { readonly kind: "waiting"; readonly why: Reason | undefined }
-  | { readonly kind: "running"; readonly startedAt: Date | undefined }
-  | ({ readonly kind: "terminated" } & Termination);
-
-export interface Termination {
-  readonly exitCode: number;
-  readonly signal: number | undefined;
-  /** Such as `Completed`, `Error`, `OOMKilled`, `StartError`. */
-  readonly reason: string;
-  /** Its termination message, or the end of its log. */
-  readonly message: string;
-  readonly startedAt: Date | undefined;
-  readonly finishedAt: Date | undefined;
-}
-
-export interface ObservedPod {
-  readonly name: string;
-  readonly uid: string;
-  readonly ownerUid: string | undefined;
-  readonly createdMs: number;
-  readonly isBeingDeleted: boolean;
-  readonly node: string | undefined;
-  readonly phase: string;
-  readonly container: ContainerState;
-  /** The pod's own reason, for example if it was evicted. */
-  readonly why: Reason | undefined;
-  /** Why it is being removed, if the cluster says so (KEP-3329). */
-  readonly disruption: Reason | undefined;
-  readonly unscheduled: Reason | undefined;
-}
-
-export function observedJob({ metadata, spec, status }: JobObject): ObservedJob {
-  const holds = (type: string) =>
-    status?.conditions?.find((condition) => condition.type === type && condition.status === "True");
-  const failed = holds("Failed");
+export function observedJob({ metadata, spec, status }: JobObject) {
+  const conditions = status?.conditions?.filter((condition) => condition.status === "True");
+  const isComplete = conditions?.some(({ type }) => type === "Complete");
+  const failed = conditions?.find(({ type }) => type === "Failed");
+  const failure = failed && (reasonOf(failed) ?? { reason: "Failed", message: "" });
   return {
     name: metadata.name,
     uid: metadata.uid,
@@ -126,16 +70,14 @@ export function observedJob({ metadata, spec, status }: JobObject): ObservedJob 
     suspended: spec.suspend ?? false,
     isBeingDeleted: metadata.deletionTimestamp !== undefined,
     createdMs: Date.parse(metadata.creationTimestamp ?? ""),
-    end: holds("Complete")
-      ? { kind: "complete" }
-      : failed && { kind: "failed", ...(reasonOf(failed) ?? { reason: "Failed", message: "" }) },
+    end: isComplete ? { kind: "complete" as const } : failure && { kind: "failed" as const, ...failure },
   };
 }
 
-export function observedPod({ metadata, spec, status }: PodObject): ObservedPod {
+export function observedPod({ metadata, spec, status }: PodObject) {
   const { conditions = [], containerStatuses = [] } = status ?? {};
   const disruption = conditions.find(({ type, status }) => type === "DisruptionTarget" && status === "True");
-  const scheduled = conditions.find(({ type, status }) => type === "PodScheduled" && status === "False");
+  const unscheduled = conditions.find(({ type, status }) => type === "PodScheduled" && status === "False");
   return {
     name: metadata.name,
     uid: metadata.uid,
@@ -145,29 +87,31 @@ export function observedPod({ metadata, spec, status }: PodObject): ObservedPod 
     node: spec.nodeName,
     phase: status?.phase ?? "Pending",
     container: containerState(containerStatuses.find(({ name }) => name === ACTION_CONTAINER)?.state),
+    /** The pod's own reason, for example if it was evicted. */
     why: reasonOf(status),
+    /** Why it is being removed, if the cluster says so (KEP-3329). */
     disruption: reasonOf(disruption),
-    unscheduled: reasonOf(scheduled),
+    unscheduled: reasonOf(unscheduled),
   };
 }
 
-type State = NonNullable<NonNullable<PodObject["status"]>["containerStatuses"]>[number]["state"];
+function containerState({ terminated, running, waiting }: z.infer<typeof State> = {}) {
+  if (terminated) return { kind: "terminated" as const, ...terminationOf(terminated) };
+  if (running) return { kind: "running" as const, startedAt: timeOf(running.startedAt) };
+  return { kind: "waiting" as const, why: reasonOf(waiting) };
+}
 
-function containerState(state: State): ContainerState {
-  const { terminated, running, waiting } = state ?? {};
-  if (terminated) {
-    return {
-      kind: "terminated",
-      exitCode: terminated.exitCode,
-      signal: terminated.signal || undefined,
-      reason: terminated.reason ?? "",
-      message: terminated.message ?? "",
-      startedAt: timeOf(terminated.startedAt),
-      finishedAt: timeOf(terminated.finishedAt),
-    };
-  }
-  if (running) return { kind: "running", startedAt: timeOf(running.startedAt) };
-  return { kind: "waiting", why: reasonOf(waiting) };
+function terminationOf(terminated: z.infer<typeof Terminated>) {
+  return {
+    exitCode: terminated.exitCode,
+    signal: terminated.signal || undefined,
+    /** Such as `Completed`, `Error`, `OOMKilled`, `StartError`. */
+    reason: terminated.reason ?? "",
+    /** Its termination message, or the end of its log. */
+    message: terminated.message ?? "",
+    startedAt: timeOf(terminated.startedAt),
+    finishedAt: timeOf(terminated.finishedAt),
+  };
 }
 
 /** A container that never ran has 1970 as its start. */
@@ -181,9 +125,9 @@ function reasonOf(said: z.infer<typeof Said> | undefined): Reason | undefined {
   return { reason: said.reason ?? "", message: said.message ?? "" };
 }
 
-export type StopCause = "timeout" | "cancelled" | "not-started";
+const STOP_CAUSES = ["timeout", "cancelled", "not-started"] as const;
+export type StopCause = (typeof STOP_CAUSES)[number];
 
-export function stopCauseOf({ labels }: ObservedJob): StopCause | undefined {
-  const note = labels[ANNOTATION.stopped];
-  return note === "timeout" || note === "cancelled" || note === "not-started" ? note : undefined;
+export function stopCauseOf({ labels }: Pick<ObservedJob, "labels">): StopCause | undefined {
+  return STOP_CAUSES.find((cause) => cause === labels[ANNOTATION.stopped]);
 }

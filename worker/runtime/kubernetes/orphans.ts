@@ -10,15 +10,11 @@ const CONTROLLER_SLACK_MS = 60_000;
 /** Whether no worker will adopt a Job that `SELECTOR` found. */
 export function isOrphanJob(
   { labels }: Pick<ObservedJob, "labels">,
-  options: SweepOptions & {
-    readonly owner: string;
-    readonly instance: string;
-  },
+  options: SweepOptions & { readonly owner: string },
 ): boolean {
   const acknowledgedMs = Date.parse(labels[ANNOTATION.acknowledged] ?? "");
   if (labels[LABEL.owner] === options.owner && !Number.isNaN(acknowledgedMs)) {
     return options.nowMs - acknowledgedMs > ACKNOWLEDGED_TTL_SECONDS * 1_000 + CONTROLLER_SLACK_MS;
   }
-  if (labels[LABEL.instance] === options.instance) return false;
   return isOrphan(ownerLabels(labels, { ...LABEL, state: LABEL.owner }), options);
 }

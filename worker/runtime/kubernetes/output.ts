@@ -11,7 +11,7 @@ const LONGEST_TIME = 64;
  * nanoseconds), so that no line is lost or repeated.
  */
 export class PodOutput {
-  readonly #stream: LogStream;
+  readonly stream: LogStream;
   /** The second of the newest line, and the number of lines per time from then on. */
   #since: string | undefined;
   #taken = new Map<string, number>();
@@ -19,16 +19,7 @@ export class PodOutput {
   #candidate: { readonly line: string; readonly isLast: boolean } | undefined;
 
   constructor(terms: OutputOptions) {
-    this.#stream = new LogStream(terms);
-  }
-
-  get isFlooding(): boolean {
-    return this.#stream.isFlooding;
-  }
-
-  /** The container is ending: read the rest without pauses. */
-  skipPauses(): void {
-    this.#stream.pace.skipPauses();
+    this.stream = new LogStream(terms);
   }
 
   /** Where the next reading must start; undefined for the beginning. */
@@ -54,7 +45,7 @@ export class PodOutput {
     return {
       push: (chunk) => {
         this.#tail = undefined;
-        return this.#stream.pace.read(chunk, (part) => lines.push(part));
+        return this.stream.pace.read(chunk, (part) => lines.push(part));
       },
       end: () => {
         isEnding = true;
@@ -73,11 +64,11 @@ export class PodOutput {
     const candidate = this.#candidate;
     const isLate = candidate && !candidate.isLast;
     if (isLate && confirmed && isSame(parseResultLine(candidate.line), confirmed)) {
-      this.#stream.writeLine("stdout", candidate.line);
-    } else if (isLate) this.#stream.writeLogLine("stdout", candidate.line);
-    else if (candidate) this.#stream.writeLine("stdout", candidate.line);
+      this.stream.writeLine("stdout", candidate.line);
+    } else if (isLate) this.stream.writeLogLine("stdout", candidate.line);
+    else if (candidate) this.stream.writeLine("stdout", candidate.line);
     this.#candidate = undefined;
-    return this.#stream.end();
+    return this.stream.end();
   }
 
   #take(stamped: string): void {
@@ -93,24 +84,18 @@ export class PodOutput {
 
   #takeLine(line: string): void {
     if (mayBeResult(line)) {
-      if (this.#candidate) this.#stream.writeLogLine("stdout", this.#candidate.line);
+      if (this.#candidate) this.stream.writeLogLine("stdout", this.#candidate.line);
       this.#candidate = { line, isLast: true };
       return;
     }
     if (this.#candidate && line.trim() !== "") this.#candidate = { ...this.#candidate, isLast: false };
-    this.#stream.writeLine("stdout", line);
+    this.stream.writeLine("stdout", line);
   }
 }
 
 /** Whether two results report the same end; one of them may lack its data. */
 function isSame(one: ActionResult | undefined, other: ActionResult): boolean {
-  return (
-    one !== undefined &&
-    one.action === other.action &&
-    one.ok === other.ok &&
-    one.class === other.class &&
-    one.message === other.message
-  );
+  return (["action", "ok", "class", "message"] as const).every((field) => one?.[field] === other[field]);
 }
 
 /** A line is known if it is from an earlier second than the newest one, or if as many of its time were taken. */

@@ -12,14 +12,17 @@ const LAST_LINES = 5;
 /** Kubelets report whole seconds. */
 const ROUNDING_MS = 1_000;
 
-export interface PodEnding {
-  readonly pod: ObservedPod & { readonly isGone: boolean };
-  readonly termination: Termination;
+interface AnyEnding {
   /** Why the worker or the Job's deadline stopped it. */
   readonly stopReason: StopReason | undefined;
   readonly written: WrittenOutput;
   readonly timeoutMs: number;
   readonly nowMs: number;
+}
+
+export interface PodEnding extends AnyEnding {
+  readonly pod: ObservedPod & { readonly isGone: boolean };
+  readonly termination: Termination;
 }
 
 export function terminationResult(message: string): ActionResult | undefined {
@@ -60,15 +63,11 @@ function endedInTime({ stopReason, termination, timeoutMs }: PodEnding): boolean
 }
 
 /** An action whose container ran or may have run, and whose end is unknown. */
-export interface VanishedEnding {
+export interface VanishedEnding extends AnyEnding {
   readonly why: string;
   /** 0 if the Job is complete. */
   readonly exitCode: number | undefined;
-  readonly stopReason: StopReason | undefined;
-  readonly written: WrittenOutput;
-  readonly timeoutMs: number;
   readonly startedAt: Date;
-  readonly nowMs: number;
 }
 
 /** Its output counts, but success also needs the cluster's confirmation. */

@@ -1,5 +1,4 @@
 import type { ErrorClass } from "../../../shared/contract/error-class.ts";
-import { defined } from "../../../shared/defined.ts";
 import type { ObservedPod, Reason, Termination } from "./objects.ts";
 
 /** `reason: message`, or the one that is set. */
@@ -38,7 +37,7 @@ export function disruptionOf(pod: ObservedPod & { readonly isGone?: boolean }): 
   if (why && pod.phase === "Failed" && pod.container.kind !== "terminated") {
     return `its node refused the pod: ${reasonText(why)}`;
   }
-  return pod.isBeingDeleted || pod.isGone ? "its pod was deleted by somebody" : undefined;
+  return pod.isBeingDeleted || pod.isGone ? "its pod was deleted by another client" : undefined;
 }
 
 function withDetail(words: string, { message }: Reason): string {
@@ -55,12 +54,13 @@ export interface StartProblem {
 /** A retry may succeed, for example if a Secret or a network interface was late. */
 const PATIENCE_MS = 5_000;
 
-const PERMANENT: Readonly<Record<string, number>> = {
-  InvalidImageName: 0,
-  ErrImageNeverPull: 0,
-  CreateContainerConfigError: PATIENCE_MS,
-  CreateContainerError: PATIENCE_MS,
-  RunContainerError: PATIENCE_MS,
+/** By the reason why a container waits. Others are transient. */
+const PERMANENT: Readonly<Record<string, Required<Omit<StartProblem, "text">>>> = {
+  InvalidImageName: { class: "usage", patienceMs: 0 },
+  ErrImageNeverPull: { class: "usage", patienceMs: 0 },
+  CreateContainerConfigError: { class: "usage", patienceMs: PATIENCE_MS },
+  CreateContainerError: { class: "internal", patienceMs: PATIENCE_MS },
+  RunContainerError: { class: "internal", patienceMs: PATIENCE_MS },
 };
 
 /** Why a container waits, if the reason is specific: `ContainerCreating` is not. */
@@ -74,31 +74,17 @@ export function startProblem(pod: ObservedPod | undefined): StartProblem | undef
     return undefined;
   }
   const { why } = container;
-  const patienceMs = PERMANENT[why.reason];
-  return {
-    text: reasonText(why),
-    class: classOfWaiting(why),
-    ...defined({ patienceMs }),
-  };
+  return { class: classOfPull(why), ...PERMANENT[why.reason], text: reasonText(why) };
 }
 
 const NORMAL_WAITING: ReadonlySet<string> = new Set(["ContainerCreating", "PodInitializing", ""]);
 
-function classOfWaiting({ reason, message }: Reason): ErrorClass {
-  switch (reason) {
-    case "InvalidImageName":
-    case "ErrImageNeverPull":
-    case "CreateContainerConfigError":
-      return "usage";
-    case "ErrImagePull":
-    case "ImagePullBackOff":
-      // Not `auth`, which would mean that a BMC refused its credentials.
-      return /not found|manifest unknown|denied|unauthorized|authentication required/i.test(message)
-        ? "usage"
-        : "unreachable";
-    default:
-      return "internal";
-  }
+function classOfPull({ reason, message }: Reason): ErrorClass {
+  if (reason !== "ErrImagePull" && reason !== "ImagePullBackOff") return "internal";
+  // Not `auth`, which would mean that a BMC refused its credentials.
+  return /not found|manifest unknown|denied|unauthorized|authentication required/i.test(message)
+    ? "usage"
+    : "unreachable";
 }
 
 /** The container was created but its program did not start: nothing was done. */

@@ -28,7 +28,7 @@ function isJobOver(job: JobSnapshot["job"]): boolean {
   return job.end !== undefined || job.labels[ANNOTATION.acknowledged] !== undefined;
 }
 
-/** Whether nothing in the pod runs any more. */
+/** Whether everything in the pod has ended. */
 export function isPodOver(pod: JobSnapshot["pod"]): boolean {
   return pod !== undefined && (pod.isGone || pod.phase === "Failed" || pod.phase === "Succeeded");
 }

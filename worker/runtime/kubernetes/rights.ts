@@ -21,7 +21,7 @@ export const RIGHTS: readonly NeededRight[] = [
     resource: "pods",
     verbs: ["delete"],
     scope: "own",
-    why: "An action whose time is over is stopped at once",
+    why: "An action that reaches its timeout is stopped at once",
     without: "the Job's own deadline stops it, as soon as the cluster's controller gets to it",
   },
   {

@@ -2,7 +2,7 @@ import { serialiseConnection } from "../../../shared/contract/connection.ts";
 import { defined } from "../../../shared/defined.ts";
 import type { Pair, PodToleration } from "../../document/kubernetes-values.ts";
 import { launchName } from "../launch-name.ts";
-import type { LaunchRequest } from "../runtime.ts";
+import type { LaunchRequest, PullPolicy } from "../runtime.ts";
 import { CONNECTION_ANNOTATION, type JobMetadata, LABEL, MANAGED_BY } from "./labels.ts";
 
 /** The action's container; webhooks may add others. */
@@ -20,7 +20,7 @@ const UNCLAIMED_TTL_SECONDS = 86_400;
 const BACKSTOP_SLACK_MS = 60_000;
 
 export interface PodConfig {
-  readonly pullPolicy: "always" | "if-missing" | "never";
+  readonly pullPolicy: PullPolicy;
   readonly user: string;
   readonly memoryBytes: number;
   readonly cpus: number;
@@ -32,6 +32,8 @@ export interface PodConfig {
   readonly labels: readonly Pair[];
   readonly annotations: readonly Pair[];
 }
+
+type JobRequest = Pick<LaunchRequest, "action" | "terms" | "timeoutMs" | "environment" | "mounted">;
 
 export interface JobSpecOptions {
   readonly pods: PodConfig;
@@ -46,19 +48,13 @@ export interface JobSpecOptions {
  * yet. With `podReplacementPolicy: Failed` it would be replaced only after it has failed, which the limit forbids
  * (KEP-3939; beta and on by default since 1.29).
  */
-export function jobManifest(
-  request: Pick<LaunchRequest, "action" | "terms" | "timeoutMs" | "environment" | "mounted">,
-  { pods, labels, stopGraceMs, secret }: JobSpecOptions,
-): Readonly<Record<string, unknown>> {
-  const { action } = request;
+export function jobManifest(request: JobRequest, options: JobSpecOptions): Readonly<Record<string, unknown>> {
+  const { pods, labels, stopGraceMs, secret } = options;
   const wanted = pods.startTimeoutMs + request.timeoutMs + stopGraceMs + BACKSTOP_SLACK_MS;
   const annotations = { ...labels.annotations, ...defined({ [LABEL.secret]: secret }) };
+  const allLabels = { ...pairs(pods.labels), ...labels.labels };
   return {
-    metadata: {
-      name: launchName(action),
-      labels: { ...pairs(pods.labels), ...labels.labels },
-      annotations,
-    },
+    metadata: { name: launchName(request.action), labels: allLabels, annotations },
     spec: {
       suspend: true,
       parallelism: 1,
@@ -69,7 +65,7 @@ export function jobManifest(
       ttlSecondsAfterFinished: UNCLAIMED_TTL_SECONDS,
       template: {
         metadata: {
-          labels: { ...pairs(pods.labels), ...labels.labels },
+          labels: allLabels,
           annotations: {
             // An interrupted BMC operation costs more than what Cluster Autoscaler and Karpenter save.
             "cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
@@ -79,7 +75,7 @@ export function jobManifest(
             ...(request.mounted && { [CONNECTION_ANNOTATION]: JSON.stringify(request.mounted.document) }),
           },
         },
-        spec: podSpec(request, { pods, stopGraceMs, secret }),
+        spec: podSpec(request, options),
       },
     },
   };
@@ -106,14 +102,7 @@ export function connectionSecret(
   };
 }
 
-function podSpec(
-  request: Parameters<typeof jobManifest>[0],
-  {
-    pods,
-    stopGraceMs,
-    secret,
-  }: Pick<JobSpecOptions, "pods" | "stopGraceMs"> & { secret: string | undefined },
-) {
+function podSpec(request: JobRequest, { pods, stopGraceMs, secret }: JobSpecOptions) {
   const volume = connectionVolume(request.mounted, secret);
   const [uid, gid] = userOf(pods.user);
   return {
@@ -144,18 +133,17 @@ function podSpec(
 }
 
 function actionContainer(
-  { action, terms = {}, environment }: Parameters<typeof jobManifest>[0],
+  { action, terms = {}, environment }: JobRequest,
   pods: PodConfig,
   connected: boolean,
 ) {
   const cpus = terms.cpus ?? pods.cpus;
   const memory = String(terms.memoryBytes ?? pods.memoryBytes);
+  const connectionFile = connected ? `${CONNECTION_DIRECTORY}/${CONNECTION_FILE}` : undefined;
   const variables = {
     ...action.environment,
     ...environment,
-    ...defined({
-      BMC_CONNECTION_FILE: connected ? `${CONNECTION_DIRECTORY}/${CONNECTION_FILE}` : undefined,
-    }),
+    ...defined({ BMC_CONNECTION_FILE: connectionFile }),
   };
   return {
     name: ACTION_CONTAINER,

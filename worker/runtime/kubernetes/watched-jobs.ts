@@ -69,21 +69,14 @@ export class WatchedJobs {
   #run(): Running {
     if (this.#running) return this.#running;
     const { cluster, clock, log } = this.#options;
-    const common = {
-      cluster,
-      selection: { namespace: cluster.namespace, labelSelector: SELECTOR },
-      clock,
-      log,
-    };
+    const selection = { namespace: cluster.namespace, labelSelector: SELECTOR };
+    const common = { cluster, selection, clock, log };
     const jobs = new WatchedObjects({
       ...common,
       kind: KINDS.job,
       project: (object) => projected(JobObject, observedJob, object),
       onChange: (change: Change<ObservedJob>) => {
-        for (const observation of this.#observations) {
-          if (change.kind === "set") observation.setJob(change.value);
-          else observation.removeJob(change.before);
-        }
+        for (const observation of this.#observations) observation.jobChanged(change);
       },
     });
     const pods = new WatchedObjects({
@@ -91,10 +84,7 @@ export class WatchedJobs {
       kind: KINDS.pod,
       project: (object) => projected(PodObject, observedPod, object),
       onChange: (change: Change<ObservedPod>) => {
-        for (const observation of this.#observations) {
-          if (change.kind === "set") observation.setPod(change.value);
-          else observation.removePod(change.before);
-        }
+        for (const observation of this.#observations) observation.podChanged(change);
       },
     });
     const end = new AbortController();
@@ -115,8 +105,7 @@ export class WatchedJobs {
     if (!running) return;
     await clock.sleep(lingerMs, running.end.signal).catch(() => undefined);
     if (this.#observations.size > 0 || this.#running !== running) return;
-    running.end.abort(new Error("nothing is observed any more"));
-    this.#running = undefined;
+    this.close();
   }
 }
 
@@ -155,8 +144,9 @@ export class JobObservation {
     this.#set({ ...this.#snapshot, job: job.uid === this.#job.uid ? job : "gone" });
   }
 
-  removeJob(job: ObservedJob): void {
-    if (job.uid === this.#job.uid) this.#set({ ...this.#snapshot, job: "gone" });
+  jobChanged(change: Change<ObservedJob>): void {
+    if (change.kind === "set") this.setJob(change.value);
+    else if (change.before.uid === this.#job.uid) this.#set({ ...this.#snapshot, job: "gone" });
   }
 
   setPod(pod: ObservedPod): void {
@@ -167,9 +157,9 @@ export class JobObservation {
     }
   }
 
-  removePod(pod: ObservedPod): void {
-    const known = this.#snapshot.pod;
-    if (known?.uid === pod.uid) this.#set({ ...this.#snapshot, pod: { ...known, isGone: true } });
+  podChanged(change: Change<ObservedPod>): void {
+    if (change.kind === "set") this.setPod(change.value);
+    else if (change.before.uid === this.#snapshot.pod?.uid) this.#podGone();
   }
 
   /** Requests its pods now, without waiting for the watch. Rejects as `Cluster.list` does. */
@@ -180,8 +170,7 @@ export class JobObservation {
     const { items } = await cluster.list(KINDS.pod, selection, PodObject, signal);
     const pods = items.map(observedPod);
     for (const pod of pods) this.setPod(pod);
-    const known = this.#snapshot.pod;
-    if (known && !pods.some(({ uid }) => uid === known.uid)) this.removePod(known);
+    if (!pods.some(({ uid }) => uid === this.#snapshot.pod?.uid)) this.#podGone();
   }
 
   /** Resolves to the first value that `judge` returns for a snapshot. Rejects with the signal's reason. */
@@ -196,8 +185,13 @@ export class JobObservation {
   }
 
   release(): void {
-    this.#released.abort(new Error("it is observed no more"));
+    this.#released.abort(new Error("the observation is released"));
     this.#onRelease();
+  }
+
+  #podGone(): void {
+    const { pod } = this.#snapshot;
+    if (pod) this.#set({ ...this.#snapshot, pod: { ...pod, isGone: true } });
   }
 
   #set(snapshot: JobSnapshot): void {

@@ -20,73 +20,42 @@ export interface ActionPrograms {
 }
 
 /** The actions that are part of this worker's program: `<file> action <name>`. */
-export class OwnActions implements ActionPrograms {
-  readonly #file: string;
-  readonly #library: ActionLibrary;
-  readonly #names: readonly string[];
-
-  constructor(file: string, library: ActionLibrary) {
-    this.#file = file;
-    this.#library = library;
-    this.#names = library.names().toSorted();
-  }
-
-  async find(name: string): Promise<ActionProgram | undefined> {
-    if (!this.#names.includes(name)) return undefined;
-    return {
-      file: this.#file,
-      leadingArguments: ["action", name],
-      isIdempotent: async () => (await this.#library.find(name))?.idempotent ?? false,
-    };
-  }
-
-  async names(): Promise<readonly string[]> {
-    return this.#names;
-  }
+export function ownActions(file: string, library: ActionLibrary): ActionPrograms {
+  const names = library.names().toSorted();
+  return {
+    names: async () => names,
+    async find(name) {
+      if (!names.includes(name)) return undefined;
+      const isIdempotent = async () => (await library.find(name))?.idempotent ?? false;
+      return { file, leadingArguments: ["action", name], isIdempotent };
+    },
+  };
 }
 
 /**
  * The actions in a directory: either the sources (`main.ts`, and a folder with `action.ts` per action), or bundles (a
  * folder with `action.mjs` per action).
  */
-export class ActionFolder implements ActionPrograms {
-  readonly #directory: string;
-
-  constructor(directory: string) {
-    this.#directory = directory;
-  }
-
-  async find(name: string): Promise<ActionProgram | undefined> {
-    return (await this.#all()).get(name);
-  }
-
-  async names(): Promise<readonly string[]> {
-    return [...(await this.#all()).keys()].sort();
-  }
-
-  async #all(): Promise<ReadonlyMap<string, ActionProgram>> {
-    const entries = await readdir(this.#directory, { withFileTypes: true });
-    const main = join(this.#directory, "main.ts");
-    const fromSource = entries.some((entry) => entry.isFile() && entry.name === "main.ts");
-    const found = new Map<string, ActionProgram>();
-    for (const entry of entries) {
-      if (!entry.isDirectory() || entry.name === HARNESS) continue;
-      const folder = join(this.#directory, entry.name);
-      const files = await readdir(folder);
-      if (fromSource && files.includes("action.ts")) {
-        found.set(entry.name, { file: main, leadingArguments: [entry.name], isIdempotent: notKnown });
-      } else if (!fromSource && files.includes("action.mjs")) {
-        found.set(entry.name, {
-          file: join(folder, "action.mjs"),
-          leadingArguments: [],
-          isIdempotent: notKnown,
-        });
-      }
-    }
-    return found;
-  }
+export function actionFolder(directory: string): ActionPrograms {
+  return {
+    names: async () => [...(await programsIn(directory)).keys()].sort(),
+    find: async (name) => (await programsIn(directory)).get(name),
+  };
 }
 
-async function notKnown(): Promise<boolean> {
-  return false;
+async function programsIn(directory: string): Promise<ReadonlyMap<string, ActionProgram>> {
+  const entries = await readdir(directory, { withFileTypes: true });
+  const fromSource = entries.some((entry) => entry.isFile() && entry.name === "main.ts");
+  const action = fromSource ? "action.ts" : "action.mjs";
+  const found = new Map<string, ActionProgram>();
+  for (const { name } of entries.filter((entry) => entry.isDirectory() && entry.name !== HARNESS)) {
+    const files = await readdir(join(directory, name));
+    if (!files.includes(action)) continue;
+    found.set(name, {
+      file: fromSource ? join(directory, "main.ts") : join(directory, name, action),
+      leadingArguments: fromSource ? [name] : [],
+      isIdempotent: async () => false,
+    });
+  }
+  return found;
 }

@@ -1,10 +1,10 @@
 import type { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ChildProcess, Exit } from "../../../shared/child-process/child-process.ts";
-import { type StopReason, waitUntilDeadline } from "../../../shared/deadline.ts";
+import type { ChildProcess } from "../../../shared/child-process/child-process.ts";
+import { waitUntilDeadline } from "../../../shared/deadline.ts";
 import { defined } from "../../../shared/defined.ts";
 import type { LogLine } from "../../action/action.ts";
-import { FLOOD_GRACE_MS, LogStream, type WrittenOutput } from "../log-stream.ts";
+import { FLOOD_GRACE_MS, LogStream } from "../log-stream.ts";
 import type { OutputOptions } from "../runtime.ts";
 
 /** How long a killed process may take to be reaped. */
@@ -20,13 +20,8 @@ export interface FollowOptions extends OutputOptions {
   readonly stopGraceMs: number;
 }
 
-export interface FollowedProcess extends Exit {
-  readonly stopReason?: StopReason;
-  readonly written: WrittenOutput;
-}
-
-/** Follows a started process to its end, and stops its group when its time is over or `signal` aborts. */
-export async function followProcess(options: FollowOptions, signal: AbortSignal): Promise<FollowedProcess> {
+/** Follows a started process to its end, and stops its group at its timeout or when `signal` aborts. */
+export async function followProcess(options: FollowOptions, signal: AbortSignal) {
   const { child, beforeInput, input, timeoutMs, stopGraceMs } = options;
   const log = new LogStream(options);
   const read = Promise.all([

@@ -83,12 +83,8 @@ async function endGroups(processes: readonly MarkedProcess[], stopGraceMs: numbe
     [...groups].map(async ([groupId, members]) => {
       const handles = await Promise.all(members.map(({ pid }) => processHandle(pid)));
       const limit = AbortSignal.timeout(stopGraceMs);
-      const gone = Promise.all(handles.map((handle) => untilGone(handle, limit)));
-      await endGroup(
-        groupId,
-        stopGraceMs,
-        gone.catch(() => undefined),
-      );
+      const gone = Promise.all(handles.map((handle) => untilGone(handle, limit))).catch(() => undefined);
+      await endGroup(groupId, stopGraceMs, gone);
     }),
   );
   return groups.size;

@@ -6,13 +6,12 @@ import { EXIT_OK, exitCodeOf } from "../../../shared/contract/exit-code.ts";
 import { type StopReason, waitUntilDeadline } from "../../../shared/deadline.ts";
 import { defined } from "../../../shared/defined.ts";
 import { textOf } from "../../../shared/text-of.ts";
-import type { Outcome } from "../../action/action.ts";
-import { actionKey } from "../../action/action-key.ts";
+import { type Action, actionKey, type Outcome } from "../../action/action.ts";
 import { bootTime, bootTimeIn } from "../../action/boot-time.ts";
 import { parseImageReference } from "../../action/image-reference.ts";
 import { type FilePermit, refusalOf } from "../host-refusal.ts";
 import { inputTruncated, type Need } from "../orphan.ts";
-import { concludeOutcome, failedLaunch, nothingToRemove } from "../outcome.ts";
+import { concludeOutcome, failedAction } from "../outcome.ts";
 import {
   type Adoption,
   type EndedAction,
@@ -75,18 +74,13 @@ export class ProcessRuntime implements Runtime {
     const asked = new Date();
     try {
       const refusal = await refusalOf(request.action, this.#options.permitFile);
-      if (refusal) return nothingToRemove(failedLaunch(refusal.class, refusal.reason, asked, new Date()));
-      const name = parseImageReference(request.action.image)?.name;
-      const program = name === undefined ? undefined : await this.#programs.find(name);
-      if (!program)
-        return nothingToRemove(failedLaunch("usage", await this.#unknown(request), asked, new Date()));
+      if (refusal) return failedAction(refusal.class, refusal.reason, asked);
+      const program = await this.#programOf(request.action);
+      if (!program) return failedAction("usage", await this.#unknown(request), asked);
       return await this.#runProgram(program, request, AbortSignal.any([signal, this.#closing.signal]));
     } catch (thrown) {
       if (thrown instanceof LaunchNotRecorded) throw thrown;
-      const message = textOf(thrown);
-      return nothingToRemove(
-        failedLaunch("internal", `could not run the action: ${message}`, asked, new Date()),
-      );
+      return failedAction("internal", `could not run the action: ${textOf(thrown)}`, asked);
     }
   }
 
@@ -134,10 +128,14 @@ export class ProcessRuntime implements Runtime {
   }
 
   async #lost({ action }: ReturnedAction): Promise<Adoption> {
-    const name = parseImageReference(action.image)?.name;
-    const program = name === undefined ? undefined : await this.#programs.find(name);
+    const program = await this.#programOf(action);
     const reason = "the worker was restarted, and the action's process is gone without a result";
     return { kind: "lost", reason, idempotent: (await program?.isIdempotent()) ?? false };
+  }
+
+  async #programOf({ image }: Pick<Action, "image">): Promise<ActionProgram | undefined> {
+    const name = parseImageReference(image)?.name;
+    return name === undefined ? undefined : this.#programs.find(name);
   }
 
   /** Waits for another worker's child process; resolves to why it was stopped, if it was. */
@@ -151,12 +149,8 @@ export class ProcessRuntime implements Runtime {
     const stop = AbortSignal.any([signal, this.#closing.signal]);
     const stopReason = await waitUntilDeadline(remainingMs, stop, (bound) => untilGone(handle, bound));
     if (stopReason) {
-      const gone = untilGone(handle, AbortSignal.timeout(stopGraceMs));
-      await endGroup(
-        Number(handle["pid"]),
-        stopGraceMs,
-        gone.catch(() => undefined),
-      );
+      const gone = untilGone(handle, AbortSignal.timeout(stopGraceMs)).catch(() => undefined);
+      await endGroup(Number(handle["pid"]), stopGraceMs, gone);
     }
     return stopReason;
   }
@@ -193,9 +187,7 @@ export class ProcessRuntime implements Runtime {
   ): Promise<EndedAction> {
     const { environment, compileCacheDirectory, state, stopGraceMs } = this.#options;
     const startedAt = new Date();
-    if (signal.aborted) {
-      return nothingToRemove(failedLaunch("cancelled", "cancelled before it started", startedAt, startedAt));
-    }
+    if (signal.aborted) return failedAction("cancelled", "cancelled before it started", startedAt, startedAt);
     const key = actionKey(request.action);
     // An existing result belongs to another run.
     if (state) await rm(resultFileOf(state, key), { force: true });

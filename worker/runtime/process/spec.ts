@@ -1,5 +1,4 @@
 import { WORKER_RESULT_FILE } from "../../../shared/contract/result.ts";
-import { type BootTime, bootTimeText } from "../../action/boot-time.ts";
 
 /** Variables that identify the processes of a worker after its restart. */
 export const LABEL_VARIABLE = {
@@ -30,7 +29,7 @@ export interface ChildEnvironment {
   readonly connectionOnStdin: boolean;
   readonly key: string;
   readonly deadline: Date;
-  readonly deadlineBootTime?: BootTime | undefined;
+  readonly deadlineBootTime?: string | undefined;
   /** The state directory's ID, and the file for the child's result, for a worker that adopts it. */
   readonly state?: { readonly id: string; readonly resultFile: string };
   readonly compileCacheDirectory?: string;
@@ -46,9 +45,7 @@ export function childEnvironment(from: ChildEnvironment): Record<string, string>
   Object.assign(environment, from.action);
   environment[LABEL_VARIABLE.key] = from.key;
   environment[LABEL_VARIABLE.deadline] = from.deadline.toISOString();
-  if (from.deadlineBootTime) {
-    environment[LABEL_VARIABLE.deadlineBootTime] = bootTimeText(from.deadlineBootTime);
-  }
+  if (from.deadlineBootTime) environment[LABEL_VARIABLE.deadlineBootTime] = from.deadlineBootTime;
   if (from.state) {
     environment[LABEL_VARIABLE.state] = from.state.id;
     environment[WORKER_RESULT_FILE] = from.state.resultFile;

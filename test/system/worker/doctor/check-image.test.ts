@@ -67,7 +67,7 @@ describe("without containers", () => {
     ]);
   });
 
-  it("an image stands for the action of its name", async () => {
+  it("an image selects the action of its name", async () => {
     const [known, unknown, inProcess] = await Promise.all([
       check(IMAGE, { flags: { runtime: "process" } }),
       check("registry.example/acme/nonsense:1", { flags: { runtime: "process" } }),
@@ -171,7 +171,7 @@ describe("a pull that fails", () => {
       "registry-unreachable",
       "unreachable",
     ],
-  ])("is told by its cause: %s", async (_, pull, cause, errorClass) => {
+  ])("is reported with its cause: %s", async (_, pull, cause, errorClass) => {
     await using engine = await engineWith({ "GET /images/*/json": absent, "POST /images/create": pull });
 
     const found = await check(IMAGE, { flags: engine.flags });
@@ -339,13 +339,13 @@ describeWithDocker("with a real engine", () => {
     expect(found).toMatchObject([{ cause: "image-timeout", class: "timeout" }]);
   });
 
-  it("a program that takes too much memory is told as such", async () => {
+  it("a program that takes too much memory is reported as such", async () => {
     const found = await check(image("greedy"), { flags: { ...flags, memoryLimit: "64Mi" } });
 
     expect(found).toMatchObject([{ cause: "container-out-of-memory" }]);
   });
 
-  it("an image whose program is not there is the engine's to refuse", async () => {
+  it("a missing program of an image is reported by the engine", async () => {
     const found = await check(image("hollow"), { flags });
 
     expect(found).toMatchObject([
@@ -353,7 +353,7 @@ describeWithDocker("with a real engine", () => {
     ]);
   });
 
-  it("a network that is not there is the engine's to name", async () => {
+  it("a missing network is reported by the engine", async () => {
     const found = await check(image("power-status"), { flags: { ...flags, dockerNetwork: "nowhere-7" } });
 
     expect(found).toMatchObject([

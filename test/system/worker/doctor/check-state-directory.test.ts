@@ -17,7 +17,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-it("a directory that can be written and locked is well, and nothing is left in it", async () => {
+it("a directory that can be written and locked is valid, and nothing is left in it", async () => {
   const [found, ...others] = await checkStateDirectory(folder, never);
 
   expect(found).toMatchObject({
@@ -28,14 +28,14 @@ it("a directory that can be written and locked is well, and nothing is left in i
   expect(await readdir(folder)).toEqual([]);
 });
 
-it("a directory that is not there is made by the first start, and not by the doctor", async () => {
+it("a missing directory is created by the first start, and not by the doctor", async () => {
   const [found] = await checkStateDirectory(join(folder, "a/b"), never);
 
   expect(found).toMatchObject({ state: "ok", detail: expect.stringContaining("the first start creates it") });
   expect(await readdir(folder)).toEqual([]);
 });
 
-it("a running worker's directory is as it should be, and the worker goes on", async () => {
+it("a running worker's directory is valid, and the worker continues", async () => {
   const server = await startTinkServer();
   await using worker = new WorkerProgram([
     ...["start", "--grpc-server", server.address, "--agent-id", "a", "--state-directory", folder],
@@ -78,7 +78,7 @@ it("locks that a second process gets, too, are a problem", async () => {
   expect(await readdir(folder)).toEqual([]);
 });
 
-it("a directory of another user is a problem that says to whom it must be given", async () => {
+it("a directory of another user is a problem that names the needed owner", async () => {
   await chmod(folder, 0o500);
 
   const [own, made] = await asNobody(async () => [

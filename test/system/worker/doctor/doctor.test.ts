@@ -13,7 +13,7 @@ import { bundledProgram } from "../../../support/bundled-program.ts";
 import { wholeLab } from "../../../worker/doctor/doctor-lab.ts";
 
 describe("pbnj-worker doctor", () => {
-  it("says of all that is well a line each, and ends with 0", async () => {
+  it("prints one line per valid item, and exits with 0", async () => {
     await using lab = await wholeLab();
 
     const { exitCode, stdout, stderr } = await lab.run([...lab.flags, "--bmc"]);
@@ -68,7 +68,7 @@ describe("pbnj-worker doctor", () => {
     expect(exitCode).toBe(exitCodeOf("unreachable"));
   });
 
-  it("refuses what it does not understand with 2, all at once, and looks at nothing", async () => {
+  it("rejects invalid arguments with 2, all at once, and checks nothing", async () => {
     const argv = ["--bcm", "node-1", "--output", "jsn", "--timeout", "soon", "--image", " "];
     const { exitCode, stdout, stderr } = await runProgram(["doctor", ...argv]);
 

@@ -74,7 +74,7 @@ describeWithDocker("what workers left in a container engine", () => {
     return { name, key: labels["pbnj-worker.key"] ?? "" };
   }
 
-  it("is removed if this state directory launched it and no worker needs it, or if it is long past its time", {
+  it("is removed if this state directory launched it and no worker needs it, or if it is long overdue", {
     timeout: 60_000,
   }, async () => {
     const [mine, other] = [randomUUID(), randomUUID()];
@@ -105,7 +105,7 @@ describeWithDocker("what workers left in a container engine", () => {
     expect(swept.filter(({ name }) => after.includes(name))).toEqual([]);
   });
 
-  it("is never what a live worker runs: not its own, not that of one side by side", {
+  it("is never what a live worker runs, this one or another", {
     timeout: 60_000,
   }, async () => {
     const one = newRuntime({ state: randomUUID(), instance: randomUUID() });
@@ -128,7 +128,7 @@ describeWithDocker("what workers left in a container engine", () => {
     expect(ended.outcome).toMatchObject({ class: "cancelled", exitCode: 143 });
   });
 
-  it("and was created without being started counts as not launched, on record or not, and is removed", async () => {
+  it("and was created without being started counts as not launched, recorded or not, and is removed", async () => {
     const runtime = newRuntime();
     for (const handle of [true, false]) {
       const { request } = scriptedRequest([]);
@@ -173,7 +173,7 @@ describeWithDocker("what workers left in a container engine", () => {
     expect(await names()).not.toContain(launchName(request.action));
   });
 
-  it("is not started when its launch cannot be put on record, and leaves nothing", async () => {
+  it("is not started if its launch cannot be recorded, and leaves nothing", async () => {
     const runtime = newRuntime();
     const { request, lines } = scriptedRequest(["out:up\\n"]);
     const unwritable = new LaunchNotRecorded(new Error("ENOSPC: no space left on device"));
@@ -186,7 +186,7 @@ describeWithDocker("what workers left in a container engine", () => {
     expect(await names()).not.toContain(launchName(request.action));
   });
 
-  it("of an ID that may return is taken over while it runs, and run anew once it has ended", {
+  it("of an ID that may return is adopted while it runs, and launched again once it has ended", {
     timeout: 60_000,
   }, async () => {
     const runtime = newRuntime();
@@ -204,8 +204,8 @@ describeWithDocker("what workers left in a container engine", () => {
   });
 });
 
-describe("a container whose start was still on its way when the worker came back", () => {
-  it("is not taken away from under it, but adopted", async () => {
+describe("a container whose start is pending when the worker restarts", () => {
+  it("is adopted, not removed", async () => {
     const { request } = scriptedRequest([]);
     const labels = actionLabels(request.action, { worker }, 0);
     const at = new Date().toISOString();

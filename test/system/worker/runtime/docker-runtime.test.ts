@@ -92,7 +92,7 @@ describeWithDocker("the docker runtime", () => {
     });
   });
 
-  it("holds a container to the policy's terms", async () => {
+  it("limits a container to the policy's terms", async () => {
     const runtime = newRuntime();
     const { request, lines } = scriptedRequest(["user"]);
     const terms = { memoryBytes: 96 * 1024 * 1024, cpus: 0.5, pids: 40, pull: "never" } as const;
@@ -138,7 +138,7 @@ describeWithDocker("the docker runtime", () => {
     for (const text of [inspected, ...texts]) expect(text).not.toContain(canary);
   });
 
-  it("names the exit code when the action was killed by another", async () => {
+  it("reports the exit code when another process killed the action", async () => {
     const runtime = newRuntime();
     const { request, up } = untilFirstLine(scriptedRequest(["err:working\\n", "sleep:60000"]).request);
     const running = runtime.run(request, never);
@@ -176,7 +176,7 @@ describeWithDocker("the docker runtime", () => {
     await up;
     const [before] = await containers(`name=${launchName(request.action)}`);
 
-    // As a crash would: every connection breaks, nothing is told to the engine.
+    // As a crash would: every connection breaks, and the engine gets no request.
     await first.close();
     const second = newRuntime();
     const again = { ...request, onLog: scripted.request.onLog };
@@ -206,7 +206,7 @@ describeWithDocker("the docker runtime", () => {
     expect(lines.map(({ line }) => line)).toEqual(["trying", "trying"]);
   });
 
-  it("stops an adopted action once its time since the start is over", async () => {
+  it("stops an adopted action at its timeout since the start", async () => {
     const first = newRuntime();
     const scripted = scriptedRequest(["ignore-sigterm", "out:up\\n", "sleep:60000"], { timeoutMs: 5_000 });
     const { request, up } = untilFirstLine(scripted.request);
@@ -225,7 +225,7 @@ describeWithDocker("the docker runtime", () => {
     expect(ranMs).toBeLessThan(60_000);
   });
 
-  it("launches anew what was created and never started", async () => {
+  it("launches again what was created and never started", async () => {
     const runtime = newRuntime();
     const { request } = scriptedRequest(["host"], { connected: true });
     const { action } = request;
@@ -281,7 +281,7 @@ describeWithDocker("the docker runtime", () => {
     expect(left).toEqual([]);
   });
 
-  it("names running out of memory as such", async () => {
+  it("reports running out of memory as such", async () => {
     const runtime = newRuntime({ container: { worker, memoryBytes: 96 * 1024 * 1024 } });
 
     const ended = await runtime.run(scriptedRequest(["memory:400", "sleep:60000"]).request, never);
@@ -320,7 +320,7 @@ describeWithDocker("the docker runtime", () => {
 });
 
 describe("the docker runtime without an engine", () => {
-  it("names the socket that is missing, and lives on", async () => {
+  it("names the missing socket, and continues", async () => {
     const runtime = newRuntime({ socketPath: "/nonexistent/engine.sock" });
 
     const ended = await runtime.run(scriptedRequest([]).request, never);

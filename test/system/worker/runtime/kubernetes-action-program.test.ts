@@ -44,7 +44,7 @@ function connectionTo({ port }: { readonly port: number }) {
 }
 
 describe("an action's own program in a pod", () => {
-  it("powers its machine off with the connection of its Secret", async () => {
+  it("turns its machine off with the connection of its Secret", async () => {
     const runtime = await lab.runtime();
     const connection = Connection.parse({ ...connectionTo(bmc), username: "admin", password: "password" });
     const request = requestFor("power-off", { connection });
@@ -77,7 +77,7 @@ describe("an action's own program in a pod", () => {
     expect(outcome).toMatchObject({ ok: true, result: { action: "power-status" } });
   });
 
-  it("is stopped by SIGTERM and says how far it was", async () => {
+  it("is stopped by SIGTERM and reports its progress", async () => {
     const runtime = await lab.runtime({ stopGraceMs: 10_000 });
     const connection = Connection.parse({ ...connectionTo(bmc), username: "admin", password: "password" });
     const request = requestFor("wait-for-power-state", { connection });

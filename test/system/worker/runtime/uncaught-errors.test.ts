@@ -19,7 +19,7 @@ async function run(...argv: readonly string[]) {
   return { code: child.exitCode, lines, stderr };
 }
 
-test("an error that escapes an action fails it and nothing else", async () => {
+test("an uncaught error of an action fails only that action", async () => {
   const { code, lines } = await run();
 
   const outcomes = new Map(lines.map(({ name, ...outcome }) => [name, outcome]));

@@ -10,7 +10,7 @@ const logged = (worker: { readonly log: readonly Readonly<Record<string, unknown
   worker.log.filter(({ msg }) => msg === message);
 
 describe("a collector", () => {
-  test("that is not there costs one warning, and no action", { timeout: TIMEOUT }, async () => {
+  test("that is missing causes one warning, and fails no action", { timeout: TIMEOUT }, async () => {
     const env = { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${REFUSING_PORT}` };
     await using lab = await tracingLab({ env: { ...env, OTEL_EXPORTER_OTLP_TIMEOUT: "100" } });
     const worker = lab.start();
@@ -28,7 +28,7 @@ describe("a collector", () => {
     ]);
   });
 
-  test("that never answers keeps the worker neither from working nor from stopping", {
+  test("that never answers delays neither work nor stop", {
     timeout: TIMEOUT,
   }, async () => {
     await using lab = await tracingLab();
@@ -45,7 +45,9 @@ describe("a collector", () => {
     expect(code).toBe(0);
   });
 
-  test("that refuses is said once, and again only after it took some", { timeout: TIMEOUT }, async () => {
+  test("that rejects spans is logged once, and again only after it accepted some", {
+    timeout: TIMEOUT,
+  }, async () => {
     await using lab = await tracingLab({ env: { OTEL_EXPORTER_OTLP_TIMEOUT: "500" } });
     const worker = lab.start();
     const traced = () => lab.untilOver(lab.submit([{ name: "power-status" }]));
@@ -67,7 +69,7 @@ describe("a collector", () => {
     expect(logged(worker, TAKEN_AGAIN)).toHaveLength(1);
   });
 
-  test("gets what is left when the worker stops", { timeout: TIMEOUT }, async () => {
+  test("gets the remaining spans when the worker stops", { timeout: TIMEOUT }, async () => {
     await using lab = await tracingLab({ env: { OTEL_BSP_SCHEDULE_DELAY: "600000" } });
     const worker = lab.start();
 
@@ -79,7 +81,7 @@ describe("a collector", () => {
   });
 });
 
-describe("variables that ask for what is not offered", () => {
+describe("variables with unsupported values", () => {
   test.each([
     [
       { OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" },

@@ -103,7 +103,7 @@ describeWithDocker("each action is one trace with containers, too", () => {
   const argv = [...docker, "--docker-network", "host", "--unsafe-any-image"];
   beforeAll(() => buildActionImages(REGISTRY, ["power-status", "wait-for-power-state"]), 300_000);
 
-  test("which get no way to the collector and need none", { timeout: TIMEOUT }, async () => {
+  test("whose actions have no access to the collector", { timeout: TIMEOUT }, async () => {
     await using lab = await tracingLab({ argv, registry: REGISTRY });
 
     await oneTraceEach(lab);
@@ -143,7 +143,7 @@ describeWithDocker("each action is one trace with containers, too", () => {
 });
 
 describe("a trace", () => {
-  test("says whose it is, and how it ended", { timeout: TIMEOUT }, async () => {
+  test("names its action and its end", { timeout: TIMEOUT }, async () => {
     const env = { OTEL_SERVICE_NAME: "rack-7", OTEL_RESOURCE_ATTRIBUTES: "deployment.environment.name=lab" };
     await using lab = await tracingLab({ argv: ["--runtime", "in-process"], env });
     lab.start();
@@ -205,7 +205,7 @@ describe("a trace", () => {
     expect(only(lab.collector.spans, "open redfish").attributes).toMatchObject({ "error.type": "auth" });
   });
 
-  test("is there for an action that was refused, which nothing ran", { timeout: TIMEOUT }, async () => {
+  test("exists for a refused action, which was not run", { timeout: TIMEOUT }, async () => {
     await using lab = await tracingLab();
     lab.start();
 
@@ -216,7 +216,7 @@ describe("a trace", () => {
     expect(lab.collector.named("run")).toEqual([]);
   });
 
-  test("keeps actions that run at the same time in one process apart", { timeout: TIMEOUT }, async () => {
+  test("separates concurrent actions in one process", { timeout: TIMEOUT }, async () => {
     await using lab = await tracingLab({ argv: ["--runtime", "in-process"] });
     lab.start();
 
@@ -243,7 +243,7 @@ describe("a trace", () => {
     }
   });
 
-  test("goes on under a worker that takes over what a killed one left", { timeout: TIMEOUT }, async () => {
+  test("continues under a worker that adopts the actions of a killed one", { timeout: TIMEOUT }, async () => {
     await using lab = await tracingLab();
     const killed = lab.start();
     const workflow = lab.submit([WAITS_FOR_OFF]);
@@ -269,7 +269,7 @@ describe("a trace", () => {
   });
 });
 
-describe("what an action gets of it", () => {
+describe("what an action gets of a trace", () => {
   test("is its place in the trace, and no address or header", {
     timeout: TIMEOUT,
   }, async () => {
@@ -294,7 +294,7 @@ describe("what an action gets of it", () => {
     expect(new Set(tokens)).toEqual(new Set(["Bearer canary-token"]));
   });
 
-  test("is that nothing is to be recorded, where the sampler says so", { timeout: TIMEOUT }, async () => {
+  test("is not sampled if the sampler says so", { timeout: TIMEOUT }, async () => {
     const env = { OTEL_TRACES_SAMPLER: "traceidratio", OTEL_TRACES_SAMPLER_ARG: "0" };
     await using lab = await tracingLab({ env });
     const worker = lab.start();

@@ -90,7 +90,7 @@ function labelsOf(action: Action) {
 }
 
 describe("the docker runtime, with an engine that fails", () => {
-  it("runs an action in seven requests, and hands the connection over before the start", async () => {
+  it("runs an action in seven requests, and writes the connection before the start", async () => {
     const { engine, runtime } = await start({});
 
     const { outcome } = await runtime.run(scriptedRequest([], { connected: true }).request, never);
@@ -110,7 +110,7 @@ describe("the docker runtime, with an engine that fails", () => {
     expect(engine.requests.join()).not.toContain(canary);
   });
 
-  it("asks no version twice, and speaks the oldest one of an engine that dropped this client's", async () => {
+  it("requests the version once, and uses the oldest of an engine that dropped this client's", async () => {
     const { engine, runtime } = await start({
       "GET /version": json(200, { ApiVersion: "1.52", MinAPIVersion: "1.44" }),
     });
@@ -131,7 +131,7 @@ describe("the docker runtime, with an engine that fails", () => {
     expect(outcome.message).toBe("the engine speaks API 1.39, 1.40 is needed");
   });
 
-  it("gives the engine's own words when it refuses to create, and leaves nothing", async () => {
+  it("reports the engine's own reason when it refuses to create, and leaves nothing behind", async () => {
     const { engine, runtime } = await start({
       "POST /containers/create": json(500, { message: "no space left on device" }),
     });
@@ -167,7 +167,7 @@ describe("the docker runtime, with an engine that fails", () => {
     expect(engine.requests.at(-1)).toBe(`DELETE /containers/${ID}?force=1&v=1`);
   });
 
-  it("takes away what a create made whose answer was lost", async () => {
+  it("removes the container of a create whose response was lost", async () => {
     const { request } = scriptedRequest([]);
     const { engine, runtime } = await start({
       "POST /containers/create": hangUp,
@@ -180,7 +180,7 @@ describe("the docker runtime, with an engine that fails", () => {
     expect(engine.requests.at(-1)).toBe(`DELETE /containers/${ID}?force=1&v=1`);
   });
 
-  it("bounds an engine that takes a request and never answers", async () => {
+  it("times out if the engine accepts a request and never answers", async () => {
     const { runtime } = await start({ "GET /images/*/json": silence }, sendResult, { requestTimeoutMs: 200 });
 
     const { outcome } = await runtime.run(scriptedRequest([]).request, never);
@@ -189,7 +189,7 @@ describe("the docker runtime, with an engine that fails", () => {
     expect(outcome.message).toContain("gave no answer within 200 ms");
   });
 
-  it("loses no line and gives none twice when the attached connection breaks in the middle", async () => {
+  it("neither loses nor repeats a line when the attached connection breaks", async () => {
     const { runtime } = await start(
       {
         "GET /containers/*/logs": (response) => {
@@ -211,7 +211,7 @@ describe("the docker runtime, with an engine that fails", () => {
     expect(lines.map(({ line }) => line)).toEqual(["one", "two", "three", "four"]);
   });
 
-  it("waits on through an engine that goes away for a while", async () => {
+  it("continues to wait while the engine is away", async () => {
     const { engine, runtime } = await start({
       "POST /containers/*/wait": inTurn(
         hangUp,
@@ -226,7 +226,7 @@ describe("the docker runtime, with an engine that fails", () => {
     expect(engine.requests.filter((request) => request.endsWith("/wait"))).toHaveLength(3);
   });
 
-  it("kills what a failing stop leaves running, and calls it a timeout", async () => {
+  it("kills what a failed stop leaves running, and reports a timeout", async () => {
     const { engine, runtime } = await start(
       {
         "POST /containers/*/wait": inTurn(silence, json(200, { StatusCode: 137 })),
@@ -245,7 +245,7 @@ describe("the docker runtime, with an engine that fails", () => {
     expect(engine.requests).toContain(`POST /containers/${ID}/kill`);
   });
 
-  it("ends an action that floods without waiting for its output, with a short grace, and reads only its last lines", async () => {
+  it("stops a flooding action with a short grace period, and reads only its last lines", async () => {
     const flood = frame("stderr", "too much\n".repeat(5_000));
     const { engine, runtime } = await start(
       {
@@ -259,17 +259,18 @@ describe("the docker runtime, with an engine that fails", () => {
         write();
       },
     );
-    const { request, lines } = scriptedRequest([], { timeoutMs: 200 });
+    const { request, lines } = scriptedRequest([]);
+    const stop = new AbortController();
 
-    const { outcome } = await runtime.run(request, never);
+    const { outcome } = await runtime.run({ ...request, onDropping: () => stop.abort() }, stop.signal);
 
-    expect(outcome).toMatchObject({ class: "timeout", message: expect.stringMatching(/the last words$/) });
+    expect(outcome).toMatchObject({ class: "cancelled", message: expect.stringMatching(/the last words$/) });
     expect(engine.requests).toContain(`POST /containers/${ID}/stop?t=1`);
     expect(engine.requests).toContain(`GET /containers/${ID}/logs?stdout=1&stderr=1&follow=0&tail=10`);
     expect(lines.length).toBeLessThan(5_000);
   });
 
-  it("does not claim an end it cannot know: a container that will not die is no outcome of the action", async () => {
+  it("reports no outcome for a container that cannot be stopped", async () => {
     const { engine, runtime } = await start({
       "POST /containers/*/wait": inTurn(silence, json(200, {})),
       "POST /containers/*/stop": empty(204),
@@ -284,7 +285,7 @@ describe("the docker runtime, with an engine that fails", () => {
     expect(engine.requests.at(-1)).toBe(`DELETE /containers/${ID}?force=1&v=1`);
   });
 
-  it("says so when somebody else removed the container", async () => {
+  it("reports that another client removed the container", async () => {
     const { runtime } = await start({
       "POST /containers/*/wait": json(404, { message: "No such container" }),
       "GET /containers/*/json": json(404, { message: "No such container" }),
@@ -296,7 +297,7 @@ describe("the docker runtime, with an engine that fails", () => {
     expect(outcome.message).toBe("the container was removed by someone else");
   });
 
-  it("calls an adopted action a timeout when it had ended no sooner than its time was over", async () => {
+  it("counts an adopted action as timed out if it ended at its timeout or later", async () => {
     const { request } = scriptedRequest([], { timeoutMs: 2_000 });
     const { engine, runtime } = await start({
       "POST /containers/create": json(409, { message: "Conflict" }),
@@ -310,7 +311,7 @@ describe("the docker runtime, with an engine that fails", () => {
     expect(engine.requests.some((line) => line.endsWith("/start"))).toBe(false);
   });
 
-  it("creates anew when the container that held the name is gone a moment later", async () => {
+  it("retries the create when the container that had the name disappears", async () => {
     const { runtime } = await start({
       "POST /containers/create": inTurn(json(409, { message: "Conflict" }), created),
       "GET /containers/*/json": inTurn(json(404, { message: "none" }), details()),
@@ -321,7 +322,7 @@ describe("the docker runtime, with an engine that fails", () => {
     expect(outcome).toMatchObject({ ok: true });
   });
 
-  it("reports a removal that failed, and takes a missing container for removed", async () => {
+  it("reports a failed removal, and counts a missing container as removed", async () => {
     const { runtime } = await start({
       "DELETE /containers/*": inTurn(json(500, { message: "device busy" }), json(404, { message: "none" })),
     });
@@ -341,7 +342,7 @@ describe("pulling an image", () => {
     return (response) => response.end(lines.map((line) => `${JSON.stringify(line)}\r\n`).join(""));
   }
 
-  it("logs in where credentials are configured, and never logs them", async () => {
+  it("logs in to registries with configured credentials, and never logs them", async () => {
     const logged: LogFields[] = [];
     const write = (fields: LogFields, message: string) => void logged.push({ ...fields, message });
     const log: Logger = { debug: write, info: write, warn: write, error: write };
@@ -389,7 +390,7 @@ describe("pulling an image", () => {
     ["pull access denied for acme/power-off", "auth"],
     ["manifest for acme/power-off:v1 not found: manifest unknown", "usage"],
     ["dial tcp: lookup registry.example: no such host", "unreachable"],
-  ])("fails with the registry's words in the middle of a stream: %s", async (error, errorClass) => {
+  ])("fails with the registry's error in the middle of a stream: %s", async (error, errorClass) => {
     const { runtime } = await start({
       "GET /images/*/json": missing,
       "POST /images/create": pulls(
@@ -404,7 +405,7 @@ describe("pulling an image", () => {
     expect(outcome.message).toBe(`the image ${action.image} could not be pulled: ${error}`);
   });
 
-  it("pulls an image once for all that wait for it, and one that gives up leaves it to the others", async () => {
+  it("shares a pull between all that wait for it, also when one of them aborts", async () => {
     const begun = Promise.withResolvers<() => void>();
     const { engine, runtime } = await start({
       "GET /images/*/json": inTurn(missing, missing, missing, image),
@@ -425,7 +426,7 @@ describe("pulling an image", () => {
     expect(engine.requests.filter((line) => line.startsWith("POST /images/create"))).toHaveLength(1);
   });
 
-  it("bounds a pull that never ends", async () => {
+  it("times out a pull that never ends", async () => {
     const { runtime } = await start(
       { "GET /images/*/json": missing, "POST /images/create": silence },
       sendResult,
@@ -438,7 +439,7 @@ describe("pulling an image", () => {
     expect(outcome.message).toBe(`the image ${action.image} was not pulled within 200 ms`);
   });
 
-  it("pulls nothing when told never to", async () => {
+  it("pulls nothing with the policy `never`", async () => {
     const { engine, runtime } = await start({ "GET /images/*/json": missing }, sendResult, {
       pullPolicy: "never",
     });
@@ -471,7 +472,7 @@ describe("pulling an image", () => {
     },
   );
 
-  it("refuses what is not an image reference before it asks the engine", async () => {
+  it("rejects an invalid image reference without a request to the engine", async () => {
     const { engine, runtime } = await start({});
 
     const { outcome } = await runtime.run(scriptedRequest([], { action: { image: "../x" } }).request, never);

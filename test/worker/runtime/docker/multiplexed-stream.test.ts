@@ -10,8 +10,8 @@ function read(chunks: readonly Uint8Array[]): { stdout: string; stderr: string }
   return { stdout: Buffer.concat(taken.stdout).toString(), stderr: Buffer.concat(taken.stderr).toString() };
 }
 
-describe("taking apart the engine's multiplexed stream", () => {
-  it("gives each stream its bytes, however they were cut on the way", () => {
+describe("the engine's multiplexed stream", () => {
+  it("is split into stdout and stderr, with any chunk boundaries", () => {
     const frames = fc.array(fc.tuple(fc.constantFrom("stdout", "stderr"), fc.string()));
 
     fc.assert(
@@ -31,7 +31,7 @@ describe("taking apart the engine's multiplexed stream", () => {
     );
   });
 
-  it("refuses what is no such stream", () => {
+  it("is rejected if a frame is malformed", () => {
     expect(() => read([Buffer.from("plain text output")])).toThrow(/malformed frame header/);
   });
 });

@@ -18,7 +18,7 @@ describe("the container of an action", () => {
     expect(containerSpec(scriptedRequest([]).request, user, options).User).toBeUndefined();
   });
 
-  it("has no privilege, whatever the action asks for", () => {
+  it("has no privileges, whatever the action requests", () => {
     const { HostConfig } = containerSpec(scriptedRequest([]).request, undefined, options);
 
     expect(HostConfig).toMatchObject({
@@ -32,7 +32,7 @@ describe("the container of an action", () => {
     });
   });
 
-  it("holds no secret and tells the action to read its stdin, which a template cannot change", () => {
+  it("contains no secret and makes the action read its stdin, which a template cannot change", () => {
     const action = { environment: { BMC_CONNECTION_FILE: "/etc/passwd", MODE: "soft" } };
 
     const spec = containerSpec(scriptedRequest([], { connected: true, action }).request, undefined, options);
@@ -73,7 +73,7 @@ describe("the container of an action", () => {
     expect(LogConfig).toEqual({ Type: "json-file", Config: { "max-size": "16m", "max-file": "2" } });
   });
 
-  it("has limits that are options", () => {
+  it("has configurable limits", () => {
     const limits = {
       worker: "w",
       memoryBytes: 1_000,
@@ -102,7 +102,7 @@ describe("the terms that the policy sets", () => {
   const specOn = (terms: LaunchTerms, user?: string) =>
     containerSpec({ ...scriptedRequest([]).request, terms }, user, limits);
 
-  it("go before the options, each by itself", () => {
+  it("override the options, each by itself", () => {
     expect(specOn({ memoryBytes: 2_000, cpus: 0.25, pids: 3 }).HostConfig).toMatchObject({
       Memory: 2_000,
       MemorySwap: 2_000,
@@ -154,7 +154,7 @@ describe("the name of a container", () => {
     },
   );
 
-  it("belongs to an action by workflow, agent and action, whatever the worker's host was called", () => {
+  it("belongs to an action by workflow, agent and action, on any host name", () => {
     const { Labels } = containerSpec(scriptedRequest([], { action }).request, undefined, options);
 
     expect(isContainerOf(action, Labels)).toBe(true);

@@ -62,7 +62,7 @@ describe("the in-process runtime keeps the runtime contract", () => {
   const runtime = newRuntime();
   afterAll(() => runtime.close());
 
-  it("hands the connection over, and gives the action's own result, exit code and log", async () => {
+  it("passes the connection, and returns the action's own result, exit code and log", async () => {
     await using lab = await startMachine({ power: "on" });
     const { request, lines } = requestFor("power-off", lab.bmc.port, {
       action: { environment: { MODE: "hard", LOG_LEVEL: "debug" } },
@@ -86,7 +86,7 @@ describe("the in-process runtime keeps the runtime contract", () => {
     }
   });
 
-  it("gives the action's own reason and class when it failed", async () => {
+  it("returns the action's own reason and class when it failed", async () => {
     await using lab = await startMachine({});
     const { request } = requestFor("power-on", lab.bmc.port, { password: "wrong" });
 
@@ -111,7 +111,7 @@ describe("the in-process runtime keeps the runtime contract", () => {
     expect(lab.bmc.log).toEqual([]);
   });
 
-  it("takes flags as a program does", async () => {
+  it("accepts flags as a program does", async () => {
     await using lab = await startMachine({ power: "on" });
     const action = { command: ["--mode", "hard"] };
 
@@ -120,7 +120,7 @@ describe("the in-process runtime keeps the runtime contract", () => {
     expect(outcome.message).toMatch(/\(forced\)/);
   });
 
-  it("stops an action whose time is over, and its session is closed", async () => {
+  it("stops an action at its timeout and closes its session", async () => {
     await using lab = await startMachine({ power: "on", softOffMs: "never" });
     const { request } = requestFor("power-off", lab.bmc.port, {
       redfish: { auth: "session" },
@@ -142,7 +142,7 @@ describe("the in-process runtime keeps the runtime contract", () => {
     expect(lab.bmc.log.filter((line) => line.startsWith("DELETE "))).toHaveLength(1);
   });
 
-  it("stops an action when the worker cancels it, and its session is closed", async () => {
+  it("stops an action when the worker cancels it, and closes its session", async () => {
     await using lab = await startMachine({ power: "on", softOffMs: "never" });
     const controller = new AbortController();
     const { request } = requestFor("power-off", lab.bmc.port, {
@@ -203,7 +203,7 @@ describe("the in-process runtime keeps the runtime contract", () => {
     expect(outcome).toMatchObject({ ok: true });
   });
 
-  it("names the image and what it knows when an image is none of its actions", async () => {
+  it("names the unknown image and the known actions", async () => {
     const image = "registry.example/tinkerbell/actions/image2disk:latest";
 
     const { outcome } = await runtime.run(scriptedRequest([], { action: { image } }).request, never);
@@ -223,7 +223,7 @@ describe("the in-process runtime keeps the runtime contract", () => {
     expect(lab.bmc.log).toEqual([]);
   });
 
-  it("runs nothing that cannot be put on record", async () => {
+  it("runs nothing if the journal entry cannot be written", async () => {
     await using lab = await startMachine({});
     const { request } = requestFor("power-off", lab.bmc.port);
     const onLaunch = () => Promise.reject(new LaunchNotRecorded(new Error("ENOSPC")));
@@ -234,7 +234,7 @@ describe("the in-process runtime keeps the runtime contract", () => {
     expect(lab.bmc.log).toEqual([]);
   });
 
-  it("says of an earlier worker's action that it is lost, or was never launched", async () => {
+  it("reports an earlier worker's action as lost, or as never launched", async () => {
     const { request } = scriptedRequest([], { action: { image: "localhost/power-cycle:v1" } });
     const left = {
       action: request.action,
@@ -256,7 +256,7 @@ describe("the in-process runtime keeps the runtime contract", () => {
   });
 });
 
-it("a hundred actions at once mix nothing up: not machines, nor logs, nor secrets", async () => {
+it("a hundred concurrent actions never mix machines, logs or secrets", async () => {
   const runtime = newRuntime();
   const labs = await Promise.all(
     Array.from({ length: 100 }, async (_, index) => {
@@ -305,7 +305,7 @@ describe("an action that does not behave", () => {
   }
   const odd = (machine: string, timeoutMs = 60_000) => requestFor("odd", 1, { machine, timeoutMs }).request;
 
-  it("and does not end is said to, and nothing else is done at its BMC until it does", async () => {
+  it("and does not stop is reported, and its BMC stays locked until it does", async () => {
     const end = Promise.withResolvers<void>();
     const begun: string[] = [];
     const runtime = oddRuntime(async ({ stdin }) => {
@@ -329,7 +329,7 @@ describe("an action that does not behave", () => {
     expect(begun).toEqual(["stuck", "other", "stuck"]);
   });
 
-  it("and does not end does not hold up the worker's end", async () => {
+  it("and does not stop does not delay the worker's exit", async () => {
     const runtime = oddRuntime(() => new Promise(() => undefined));
     const running = runtime.run(odd("stuck"), never);
 
@@ -338,7 +338,7 @@ describe("an action that does not behave", () => {
     expect((await running).outcome).toMatchObject({ ok: false, class: "cancelled" });
   });
 
-  it("and throws is a failure of its own", async () => {
+  it("and throws fails alone", async () => {
     const runtime = oddRuntime(() => Promise.reject(new Error("broken")));
 
     const { outcome } = await runtime.run(odd("m1"), never);
@@ -348,7 +348,7 @@ describe("an action that does not behave", () => {
     expect(outcome.message).toBe("could not run the action: broken");
   });
 
-  it("and writes a line without end has it cut", async () => {
+  it("and writes an endless line has it cut", async () => {
     const runtime = oddRuntime(async ({ onLog }) => onLog({ stream: "stderr", line: "x".repeat(100_000) }));
     const lines: LogLine[] = [];
 

@@ -21,7 +21,7 @@ afterAll(async () => {
   await cluster?.close();
 });
 
-/** Resolves once a worker has said that it goes on with what is there. */
+/** Resolves once a worker has logged that it adopts what exists. */
 function untilAdopted(request: Request): Promise<void> {
   return vi.waitFor(
     () => {
@@ -50,7 +50,7 @@ async function suspended(request: Request, options: Parameters<RuntimeLab["runti
 }
 
 describe("the name of an action's Job", () => {
-  it("that something else has is an error that says so, and it stays", async () => {
+  it("that another object has is an error, and the object stays", async () => {
     const runtime = await lab.runtime();
     const { request } = scriptedRequest([]);
     const other = scriptedRequest([]);
@@ -74,7 +74,7 @@ describe("the name of an action's Job", () => {
     expect(await lab.findJob(request)).toBeDefined();
   });
 
-  it("that a Job of before has, which was never let run, is taken for a new one", async () => {
+  it("of an earlier Job that never started is used for a new one", async () => {
     const { request } = scriptedRequest([], { connected: true });
     const first = await suspended(request);
     const second = await lab.runtime();
@@ -92,7 +92,7 @@ describe("the name of an action's Job", () => {
     await detached;
   });
 
-  it("is free again when the worker lets go of it before it was let run", async () => {
+  it("is free again when the worker detaches before the start", async () => {
     const runtime = await lab.runtime();
     const { request } = scriptedRequest([]);
     const onRecord = Promise.withResolvers<void>();
@@ -108,7 +108,7 @@ describe("the name of an action's Job", () => {
     expect(await lab.podsMade(request)).toBe(0);
   });
 
-  it("is free for another run where its ID may return, once the run before has ended", async () => {
+  it("is free for another run if its ID may return and the previous run has ended", async () => {
     const runtime = await lab.runtime();
     const { request } = scriptedRequest([], { action: { idMayReturn: true } });
     const first = begin(runtime, request);
@@ -124,7 +124,7 @@ describe("the name of an action's Job", () => {
     expect(await lab.podsMade(request)).toBe(2);
   });
 
-  it("is that of what runs where its ID may return, too", async () => {
+  it("belongs to the running action, also if its ID may return", async () => {
     const first = await lab.runtime();
     const { request } = scriptedRequest([], { action: { idMayReturn: true } });
     begin(first, request);
@@ -155,11 +155,11 @@ describe("the name of an action's Job", () => {
 
     const { outcome } = await ended;
     expect(outcome).toMatchObject({ ok: false, class: "internal" });
-    expect(outcome.message).toContain("deleted by somebody");
+    expect(outcome.message).toContain("deleted by another client");
     expect(await lab.podsMade(request)).toBe(1);
   });
 
-  it("stays with the worker of the group that let it run where another cannot write it down", async () => {
+  it("stays with the worker of the group that started it if another cannot record it", async () => {
     const { request } = scriptedRequest([]);
     const group = { owner: "group", shared: true } as const;
     const first = await suspended(request, group);
@@ -173,7 +173,7 @@ describe("the name of an action's Job", () => {
     expect(await lab.podsMade(request)).toBe(1);
   });
 
-  it("is refused to what a pod cannot have, all of it in one line, before anything is made", async () => {
+  it("is refused with everything that a pod cannot have, in one line, before anything is created", async () => {
     const runtime = await lab.runtime();
     const { request } = scriptedRequest([], {
       action: { networkNamespace: "host", pidNamespace: "host", volumes: ["/dev:/dev", "data:/data"] },
@@ -202,7 +202,7 @@ describe("the sweep of the kubernetes runtime", () => {
     return { runtime, request, ended };
   }
 
-  it("takes away what this owner's worker of before left, with its pod and Secret, and nothing else", async () => {
+  it("removes the orphans of this owner's earlier worker, with pod and Secret, and nothing else", async () => {
     const [left, kept, others, abandoned] = await Promise.all([
       runs({ owner: "options" }),
       runs({ owner: "options" }),
@@ -229,14 +229,14 @@ describe("the sweep of the kubernetes runtime", () => {
     expect(names.some((name) => name.startsWith(launchName(kept.request.action)))).toBe(true);
   });
 
-  it("never takes what this process launched itself", async () => {
+  it("never removes what this process launched itself", async () => {
     const { runtime, request } = await runs({ owner: "itself" });
 
     expect(await runtime.sweep(() => false, never)).toBe(0);
     expect((await lab.job(request)).metadata.deletionTimestamp).toBeUndefined();
   });
 
-  it("leaves to a group what another of its workers may have at hand", async () => {
+  it("keeps what another worker of the group may be running", async () => {
     const first = await runs({ owner: "fleet", shared: true });
     await first.runtime.close();
     const second = await lab.runtime({ owner: "fleet", shared: true });
@@ -246,7 +246,7 @@ describe("the sweep of the kubernetes runtime", () => {
     expect(await second.sweep(() => false, never)).toBe(1);
   });
 
-  it("takes away what was acknowledged long ago and no controller took", async () => {
+  it("removes what was acknowledged long ago and no controller removed", async () => {
     const runtime = await lab.runtime({ owner: "acknowledger" });
     const { request } = scriptedRequest([]);
     const { ended } = begin(runtime, request);

@@ -28,7 +28,7 @@ async function finishWell(request: ReturnType<typeof scriptedRequest>["request"]
 }
 
 describe("the kubernetes runtime, with a cluster that fails", () => {
-  it("runs an action without asking again and again how far it is", async () => {
+  it("runs an action without polling its state", async () => {
     const runtime = await lab.runtime();
     const { request } = scriptedRequest([], { connected: true });
     const { ended } = begin(runtime, request);
@@ -68,7 +68,7 @@ describe("the kubernetes runtime, with a cluster that fails", () => {
     expect(await lab.podsMade(request)).toBe(1);
   });
 
-  it.each([429, 503])("goes on after an API that answers %d for a while", async (status) => {
+  it.each([429, 503])("continues after an API that answers %d for a while", async (status) => {
     const runtime = await lab.runtime();
     const { request } = scriptedRequest([], { connected: true });
     const answer = { status, retryAfterSeconds: 0, times: 2 };
@@ -86,7 +86,7 @@ describe("the kubernetes runtime, with a cluster that fails", () => {
     for (const fault of faults) fault.end();
   });
 
-  it("reads on in the log of an API server that was restarted, without losing or repeating a line", async () => {
+  it("continues the log after a restart of the API server, without losing or repeating a line", async () => {
     const runtime = await lab.runtime();
     const { request, lines } = scriptedRequest([]);
     const { ended } = begin(runtime, request);
@@ -105,7 +105,7 @@ describe("the kubernetes runtime, with a cluster that fails", () => {
     expect(lines.map(({ line }) => line)).toEqual(["one", "two", "two and a half", "three", "four"]);
   });
 
-  it("finds an end that its watches never told of, once it lists anew", async () => {
+  it("finds an end that its watches did not show, once it lists again", async () => {
     const runtime = await lab.runtime();
     const { request } = scriptedRequest([]);
     const { ended } = begin(runtime, request);
@@ -123,7 +123,7 @@ describe("the kubernetes runtime, with a cluster that fails", () => {
     await expect(ended).resolves.toMatchObject({ outcome: { ok: true, message: "done" } });
   });
 
-  it("stops an action of whose end it was not told, and then believes that this came in time", async () => {
+  it("stops an action whose end it did not see, and then accepts that it ended in time", async () => {
     const runtime = await lab.runtime({ requestTimeoutMs: 1_000 });
     const { request } = scriptedRequest([], { timeoutMs: 1_500 });
     const { ended } = begin(runtime, request);

@@ -53,7 +53,7 @@ function untilSeen(count: () => number): Promise<void> {
   );
 }
 
-/** What a worker that comes back makes of it. */
+/** What a restarted worker concludes. */
 async function comeBack({ request, handle }: Awaited<ReturnType<typeof mortal>>) {
   const runtime = await lab.runtime();
   const given = handle();
@@ -61,7 +61,7 @@ async function comeBack({ request, handle }: Awaited<ReturnType<typeof mortal>>)
 }
 
 describe("a worker that dies", () => {
-  it("before its Job has its Secret has launched nothing", async () => {
+  it("before its Job has a Secret has launched nothing", async () => {
     const worker = await mortal();
     const fault = cluster.hang({ user: worker.user, verb: "create", resource: "secrets" });
     begin(worker.runtime, worker.request);
@@ -75,7 +75,7 @@ describe("a worker that dies", () => {
     expect(await lab.podsMade(worker.request)).toBe(0);
   });
 
-  it("after its launch is on record and before its Job is let run has launched nothing", async () => {
+  it("after the launch is recorded and before the Job starts has launched nothing", async () => {
     const worker = await mortal();
     const fault = cluster.hang((seen) => seen.user === worker.user && isUnsuspend(seen));
     begin(worker.runtime, worker.request);
@@ -91,7 +91,7 @@ describe("a worker that dies", () => {
     expect(secrets.filter(({ metadata }) => metadata.name?.startsWith("pbnj-scripted"))).toEqual([]);
   });
 
-  it("after its Job is let run is followed by one that adopts it", async () => {
+  it("after the Job starts is replaced by one that adopts it", async () => {
     const worker = await mortal();
     const fault = cluster.loseAnswer((seen) => seen.user === worker.user && isUnsuspend(seen));
     begin(worker.runtime, worker.request);
@@ -106,7 +106,7 @@ describe("a worker that dies", () => {
     expect(await lab.podsMade(worker.request)).toBe(1);
   });
 
-  it("while the action ends leaves its end to be found", async () => {
+  it("while the action ends leaves its end to the next worker", async () => {
     const worker = await mortal();
     begin(worker.runtime, worker.request);
     const pod = await lab.startPod(worker.request);
@@ -122,7 +122,7 @@ describe("a worker that dies", () => {
     expect(await lab.podsMade(worker.request)).toBe(1);
   });
 
-  it("between the record of a stop and the stop leaves it to be stopped, for the same reason", async () => {
+  it("between the record of a stop and the stop leaves the stop to the next worker, for the same reason", async () => {
     const worker = await mortal();
     const fault = cluster.hang({ user: worker.user, verb: "delete", resource: "pods" });
     const dying = begin(worker.runtime, { ...worker.request, timeoutMs: 600_000 });
@@ -142,7 +142,7 @@ describe("a worker that dies", () => {
     });
   });
 
-  it("lets an action that was served anew go on with the Job that is there", async () => {
+  it("has an action that is served again adopted with its existing Job", async () => {
     const worker = await mortal();
     begin(worker.runtime, worker.request);
     const pod = await lab.startPod(worker.request);

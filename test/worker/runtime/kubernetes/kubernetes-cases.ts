@@ -60,7 +60,7 @@ export function itRunsActionsAsJobs(create: () => Promise<RuntimeLab>): void {
     expect(await lab.podsMade(request)).toBe(1);
   });
 
-  it("has the kubelet mount the machine's own Secret, and makes none", async () => {
+  it("has the kubelet mount the machine's own Secret, and creates none", async () => {
     await lab.create("secrets", {
       metadata: { name: "node-1-bmc" },
       stringData: { user: "admin", pass: canary },
@@ -83,7 +83,7 @@ export function itRunsActionsAsJobs(create: () => Promise<RuntimeLab>): void {
     expect(await lab.secrets()).toHaveLength(before);
   });
 
-  it("gives the action's own reason and class out of its termination message", async () => {
+  it("returns the action's own reason and class from its termination message", async () => {
     const runtime = await lab.runtime();
     const { request } = scriptedRequest([]);
     const { ended } = begin(runtime, request);
@@ -97,7 +97,7 @@ export function itRunsActionsAsJobs(create: () => Promise<RuntimeLab>): void {
     expect(outcome.message).toBe("the BMC refused the password");
   });
 
-  it("stops an action whose time is over and keeps what it says of that", async () => {
+  it("stops an action at its timeout and keeps its reason", async () => {
     const runtime = await lab.runtime();
     const { request } = scriptedRequest([], { timeoutMs: 2_000 });
     const { ended } = begin(runtime, request);
@@ -140,7 +140,7 @@ export function itRunsActionsAsJobs(create: () => Promise<RuntimeLab>): void {
     expect(await lab.findJob(request)).toBeUndefined();
   });
 
-  it("takes the Job away again when its launch cannot be written down", async () => {
+  it("removes the Job if its launch cannot be recorded", async () => {
     const runtime = await lab.runtime();
     const { request } = scriptedRequest([], { connected: true });
     const onLaunch = () => Promise.reject(new LaunchNotRecorded(new Error("disk full")));
@@ -152,7 +152,7 @@ export function itRunsActionsAsJobs(create: () => Promise<RuntimeLab>): void {
     expect(await lab.podsMade(request)).toBe(0);
   });
 
-  it("lets a Job run only once it is on record", async () => {
+  it("starts a Job only after it is recorded", async () => {
     const runtime = await lab.runtime();
     const { request } = scriptedRequest([]);
     const recorded = Promise.withResolvers<void>();
@@ -171,7 +171,7 @@ export function itRunsActionsAsJobs(create: () => Promise<RuntimeLab>): void {
     expect(seen).toEqual([{ job: metadata.name, uid: metadata.uid, namespace: lab.namespace }, true, 0]);
   });
 
-  it("adopts what runs and what has ended, and launches nothing twice", async () => {
+  it("adopts running and ended actions, and launches nothing twice", async () => {
     const first = await lab.runtime();
     const { request } = scriptedRequest([]);
     const begun = begin(first, request);
@@ -195,7 +195,7 @@ export function itRunsActionsAsJobs(create: () => Promise<RuntimeLab>): void {
     expect(await lab.podsMade(request)).toBe(1);
   });
 
-  it("knows that a suspended Job did nothing, and one that is gone may have", async () => {
+  it("counts a suspended Job as not launched, and a missing one as lost", async () => {
     const first = await lab.runtime();
     const { request } = scriptedRequest([]);
     const stuck = Promise.withResolvers<void>();
@@ -219,7 +219,7 @@ export function itRunsActionsAsJobs(create: () => Promise<RuntimeLab>): void {
     await detached;
   });
 
-  it("lets two workers of a group launch the same action at once, and one pod runs", async () => {
+  it("creates one pod when two workers of a group launch the same action at once", async () => {
     const { request } = scriptedRequest([], { connected: true });
     const runtimes = await Promise.all(
       ["a", "b", "c"].map((instance) => lab.runtime({ owner: "group", shared: true, instance })),
@@ -237,7 +237,7 @@ export function itRunsActionsAsJobs(create: () => Promise<RuntimeLab>): void {
     expect(await lab.podsMade(request)).toBe(1);
   });
 
-  it("says which image cannot be had when the start bound is over, and the pod is gone before that", async () => {
+  it("names the image that is not available at the start timeout, after the pod is deleted", async () => {
     const runtime = await lab.runtime({ pods: { startTimeoutMs: 1_500 } });
     const { request } = scriptedRequest([]);
     const { ended } = begin(runtime, request);
@@ -256,7 +256,7 @@ export function itRunsActionsAsJobs(create: () => Promise<RuntimeLab>): void {
     expect(await lab.pods(request)).toEqual([]);
   });
 
-  it("says that the node has evicted the pod, and why", async () => {
+  it("reports that the node evicted the pod, and why", async () => {
     const runtime = await lab.runtime();
     const { request } = scriptedRequest([]);
     const { ended } = begin(runtime, request);
@@ -272,7 +272,7 @@ export function itRunsActionsAsJobs(create: () => Promise<RuntimeLab>): void {
     expect(await lab.podsMade(request)).toBe(1);
   });
 
-  it("takes the whole result out of the log, although a line of stderr comes after it", async () => {
+  it("reads the whole result from the log, although a line of stderr follows it", async () => {
     const runtime = await lab.runtime();
     const { request, lines } = scriptedRequest([]);
     const { ended } = begin(runtime, request);
@@ -287,7 +287,7 @@ export function itRunsActionsAsJobs(create: () => Promise<RuntimeLab>): void {
     expect(outcome).toMatchObject({ ok: true, result: { data: { power: "on" } } });
   });
 
-  it("finds nothing missing where it may do all", async () => {
+  it("finds no missing rights if it has all of them", async () => {
     const runtime = await lab.runtime();
 
     await expect(runtime.check(never)).resolves.toMatch(

@@ -28,7 +28,7 @@ async function started(options: Parameters<typeof scriptedRequest>[1] = {}) {
 }
 
 describe("the end of an action in a pod", () => {
-  it("is out of memory where its container was", async () => {
+  it("is out of memory if its container was", async () => {
     const { ended, pod } = await started();
 
     await lab.kubelet.finish(pod, { container: "action", exitCode: 137, reason: "OOMKilled" });
@@ -38,7 +38,7 @@ describe("the end of an action in a pod", () => {
     expect(outcome.message).toBe("killed, out of memory");
   });
 
-  it("takes the last lines of the log for the reason when there is no result", async () => {
+  it("has the last lines of the log as the reason if there is no result", async () => {
     const { ended, pod } = await started();
     lab.kubelet.log(pod, "action", 'connecting\n{"level":50,"msg":"no route"}\n');
 
@@ -51,7 +51,7 @@ describe("the end of an action in a pod", () => {
     });
   });
 
-  it("is a refusal of its program where that could not be started", async () => {
+  it("is a usage error if its program cannot be started", async () => {
     const { ended, pod } = await started();
 
     await lab.kubelet.finish(pod, {
@@ -69,7 +69,7 @@ describe("the end of an action in a pod", () => {
     expect(outcome.exitCode).toBeUndefined();
   });
 
-  it("names somebody who deleted the pod, and no second one is made", async () => {
+  it("reports that another client deleted the pod, and creates no second one", async () => {
     const { ended, pod, request } = await started();
 
     await lab.remove("pods", pod.metadata.name ?? "");
@@ -77,12 +77,12 @@ describe("the end of an action in a pod", () => {
 
     const { outcome } = await ended;
     expect(outcome).toMatchObject({ ok: false, class: "internal", killed: true });
-    expect(outcome.message).toBe("its pod was deleted by somebody; exited 143");
+    expect(outcome.message).toBe("its pod was deleted by another client; exited 143");
     await lab.job(request, ({ status }) => JSON.stringify(status).includes('"Failed"'));
     expect(await lab.podsMade(request)).toBe(1);
   });
 
-  it("is a success although somebody deleted the pod, where the action had reached its end", async () => {
+  it("is a success although another client deleted the pod, if the action had ended", async () => {
     const { ended, pod } = await started();
 
     await lab.remove("pods", pod.metadata.name ?? "");
@@ -91,7 +91,7 @@ describe("the end of an action in a pod", () => {
     expect((await ended).outcome).toMatchObject({ ok: true, message: "done" });
   });
 
-  it("is unknown where Job and pod were deleted with force, and what the action said is told", async () => {
+  it("is unknown if Job and pod were deleted with force, and the message has the action's result", async () => {
     const { ended, lines, pod, request } = await started();
     lab.kubelet.log(pod, "action", `up\n${resultLine({ message: "off via redfish" })}\n`);
     await vi.waitFor(() => expect(lines).toHaveLength(1), { timeout: 20_000, interval: 20 });
@@ -102,11 +102,11 @@ describe("the end of an action in a pod", () => {
     const { outcome } = await ended;
     expect(outcome).toMatchObject({ ok: false, class: "internal", killed: true });
     expect(outcome.message).toMatch(
-      /^how it ended is not known: its pod was deleted by somebody although it said: off via redfish$/,
+      /^how it ended is not known: its pod was deleted by another client although it said: off via redfish$/,
     );
   });
 
-  it("tells of a node that does not answer when its time is over", async () => {
+  it("reports a node that does not answer at the timeout", async () => {
     const runtime = await lab.runtime({ stopGraceMs: 1 });
     const { request } = scriptedRequest([]);
     const { ended } = begin(runtime, request);
@@ -122,7 +122,7 @@ describe("the end of an action in a pod", () => {
     expect(await lab.podsMade(request)).toBe(1);
   });
 
-  it("is its time's where the Job's own deadline ended it", async () => {
+  it("is a timeout if the Job's own deadline ended it", async () => {
     const { ended, pod, request } = await started();
 
     await lab.patchJob(request, { spec: { activeDeadlineSeconds: 1 } });
@@ -133,7 +133,7 @@ describe("the end of an action in a pod", () => {
     expect((await ended).outcome).toMatchObject({ ok: false, class: "timeout", timedOut: true });
   });
 
-  it("is that of a Job that went well, where the pod is gone and only the log tells more", async () => {
+  it("is a success if the Job completed, although the pod is gone and only the log has the result", async () => {
     const { ended, pod, request, runtime } = await started();
     await lab.kubelet.finish(pod, { container: "action", exitCode: 0, message: resultLine() });
     await ended;
@@ -179,7 +179,7 @@ describe("an action beside a sidecar", () => {
     });
   }
 
-  it("has the end of its own container, and takes the pod away once that is acknowledged", async () => {
+  it("ends with its own container, and its pod is removed once that is acknowledged", async () => {
     const runtime = await aloneLab.runtime();
     const { request } = scriptedRequest([]);
     const { ended } = begin(runtime, request);

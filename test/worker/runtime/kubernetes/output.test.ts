@@ -29,7 +29,7 @@ function readAll(output: PodOutput, text: string): void {
 const result = ActionResult.parse(JSON.parse(resultLine()));
 
 describe("the output of a pod", () => {
-  it("is whole and without repetition, wherever its readings break off", () => {
+  it("is complete and without repetition, wherever a reading is interrupted", () => {
     const entries = fc.array(
       fc.tuple(fc.integer({ min: 0, max: 400 }), fc.string({ unit: "grapheme-ascii" })),
       {
@@ -55,7 +55,7 @@ describe("the output of a pod", () => {
     );
   });
 
-  it("gives the result although lines of stderr come after it, when the container left the same", () => {
+  it("has the result although lines of stderr follow it, if the termination message confirms it", () => {
     const { lines, output } = newOutput();
     const long = resultLine({ data: { read: "much" } });
     readAll(
@@ -76,7 +76,7 @@ describe("the output of a pod", () => {
     expect(lines.map(({ line }) => line)).toEqual(["one", "late"]);
   });
 
-  it("takes a line that only looks like a result for a line, when more follows and nothing confirms it", () => {
+  it("counts an unconfirmed result that other lines follow as a log line", () => {
     const { lines, output } = newOutput();
     readAll(
       output,
@@ -93,7 +93,7 @@ describe("the output of a pod", () => {
     expect(lines.map(({ line }) => line)).toEqual(["more", resultLine()]);
   });
 
-  it("takes a last line without a line end", () => {
+  it("includes a last line without a line end", () => {
     const { lines, output } = newOutput();
     readAll(
       output,
@@ -110,7 +110,7 @@ describe("the output of a pod", () => {
     expect(lines).toHaveLength(2);
   });
 
-  it("takes lines without a time as they are", () => {
+  it("includes lines without a time unchanged", () => {
     const { lines, output } = newOutput();
     readAll(output, "unable to retrieve container logs\n");
 

@@ -33,7 +33,7 @@ function worker(granted: RbacRule[]) {
 }
 
 describe("the rights of the kubernetes runtime", () => {
-  it("are enough for all that it does: run, stop, acknowledge and sweep", async () => {
+  it("suffice for everything: run, stop, acknowledge and sweep", async () => {
     const runtime = await worker(rules());
     const { request } = scriptedRequest([], { connected: true });
     cluster.forgetRequests();
@@ -61,7 +61,7 @@ describe("the rights of the kubernetes runtime", () => {
     expect(unused).toEqual(["get jobs", "delete jobs", "list events"]);
   });
 
-  it("are named one by one in the check where some are missing", async () => {
+  it("are named one by one in the check if some are missing", async () => {
     const missing = new Set(["watch jobs", "patch jobs", "list pods"]);
     const runtime = await worker(rules(({ resource, verb }) => missing.has(`${verb} ${resource}`)));
 
@@ -70,7 +70,7 @@ describe("the rights of the kubernetes runtime", () => {
     );
   });
 
-  it("may lack what is only useful, which the check says", async () => {
+  it("may lack optional ones, which the check reports", async () => {
     const runtime = await worker(rules(({ resource }) => /secrets|events|log/.test(resource)));
 
     await expect(runtime.check(never)).resolves.toMatch(
@@ -78,7 +78,7 @@ describe("the rights of the kubernetes runtime", () => {
     );
   });
 
-  it("to read logs may be missing: that is said once, and outcomes stand", async () => {
+  it("to read logs may be missing: that is logged once, and outcomes are unaffected", async () => {
     const runtime = await worker(rules(({ resource }) => resource === "pods/log"));
     lab.said.length = 0;
     for (const _ of [1, 2]) {
@@ -97,7 +97,7 @@ describe("the rights of the kubernetes runtime", () => {
     expect(JSON.stringify(warnings[0]?.fields)).toContain("pods/log");
   });
 
-  it("to make Secrets may be missing: an action that needs one is refused, and its Job is gone", async () => {
+  it("to create Secrets may be missing: an action that needs one is refused, and its Job is removed", async () => {
     const runtime = await worker(rules(({ resource }) => resource === "secrets"));
     const { request } = scriptedRequest([], { connected: true });
 
@@ -122,10 +122,13 @@ describe("the rights of the kubernetes runtime", () => {
     expect(lab.said.map(({ message }) => message)).toContain("pod deletion failed");
   });
 
-  it("to list events may be missing: then the failure says where to look", async () => {
+  it("to list events may be missing: then the failure names the command that shows the reason", async () => {
     const granted = rules(({ resource }) => resource === "events");
     const access = cluster.access(cluster.addUser("no-events", granted));
-    const runtime = await lab.runtime({ access, pods: { startTimeoutMs: 1_000, serviceAccount: "nobody" } });
+    const runtime = await lab.runtime({
+      access,
+      pods: { startTimeoutMs: 1_000, serviceAccount: "no-such-account" },
+    });
     const { request } = scriptedRequest([]);
 
     const { outcome } = await runtime.run(request, never);

@@ -42,7 +42,7 @@ function containerOf(manifest: Manifest) {
 }
 
 describe("the Job of an action", () => {
-  it("keeps to the restricted Pod Security standard, with every limit set and no token", () => {
+  it("meets the restricted Pod Security standard, with every limit set and no token", () => {
     const manifest = manifestOf();
     const { spec } = manifest.spec.template;
 
@@ -62,7 +62,7 @@ describe("the Job of an action", () => {
     });
   });
 
-  it("is made suspended, never makes a second pod, and ends by itself", () => {
+  it("is created suspended, never creates a second pod, and ends by itself", () => {
     const { spec } = manifestOf({ timeoutMs: 30_000 }, { startTimeoutMs: 20_000 });
 
     expect(spec).toMatchObject({
@@ -77,7 +77,7 @@ describe("the Job of an action", () => {
     });
   });
 
-  it("takes over what the settings and the policy say of pods", () => {
+  it("has the pod settings and the policy's terms", () => {
     const manifest = manifestOf(
       { terms: { memoryBytes: 1_000_000, cpus: 0.02, pull: "always" } },
       {
@@ -108,7 +108,7 @@ describe("the Job of an action", () => {
     });
   });
 
-  it("hands texts over as they are, where a kubelet would replace a part of them", () => {
+  it("passes text unchanged that a kubelet would expand", () => {
     const { request } = scriptedRequest(["cost: $5 $(HOME) $$(X)"], {
       action: { environment: { A: "$(B)" } },
     });
@@ -119,7 +119,7 @@ describe("the Job of an action", () => {
     expect(container.env).toContainEqual({ name: "A", value: "$$(B)" });
   });
 
-  it("bears the same name for the same action, short enough for a label, whatever the action is called", () => {
+  it("has the same name for the same action, short enough for a label, for any action name", () => {
     const { request } = scriptedRequest([]);
     fc.assert(
       fc.property(fc.string({ maxLength: 200 }), fc.string({ maxLength: 80 }), (name, agentId) => {

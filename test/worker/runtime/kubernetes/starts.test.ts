@@ -25,8 +25,8 @@ async function launched(pods: Partial<PodConfig> = {}, options: RuntimeOptions =
   return { ...begin(runtime, request), runtime };
 }
 
-/** As a kubelet lets a pod go that never ran. */
-async function letGo(pod: KubeObject, request: Parameters<RuntimeLab["pod"]>[0]): Promise<void> {
+/** As a kubelet releases a pod that never ran. */
+async function releasePod(pod: KubeObject, request: Parameters<RuntimeLab["pod"]>[0]): Promise<void> {
   await lab.pod(request, ({ metadata }) => metadata.deletionTimestamp !== undefined);
   await lab.kubelet.vanish(pod);
 }
@@ -46,14 +46,14 @@ describe("a pod that does not start", () => {
     expect(await lab.pods(request)).toEqual([]);
   });
 
-  it("is reported with the reason for which none could be made", async () => {
-    const { request, ended } = await launched({ startTimeoutMs: 1_000, serviceAccount: "nobody" });
+  it("is reported with the reason why no pod was created", async () => {
+    const { request, ended } = await launched({ startTimeoutMs: 1_000, serviceAccount: "no-such-account" });
 
     const { outcome } = await ended;
 
     expect(outcome).toMatchObject({ ok: false, class: "internal" });
     expect(outcome.message).toMatch(
-      /^the pod did not start within 1\.0 s: FailedCreate: Error creating: .*service account.*nobody/,
+      /^the pod did not start within 1\.0 s: FailedCreate: Error creating: .*service account.*no-such-account/,
     );
     const job = await lab.job(request);
     expect(JSON.stringify(job.status)).toContain("DeadlineExceeded");
@@ -67,20 +67,20 @@ describe("a pod that does not start", () => {
     const pod = await lab.pod(request);
     await lab.kubelet.schedule(pod);
     await expect(lab.kubelet.mounted(pod, "action")).rejects.toThrow("vanished");
-    await letGo(pod, request);
+    await releasePod(pod, request);
 
     const { outcome } = await ended;
     expect(outcome).toMatchObject({ ok: false, class: "internal" });
     expect(outcome.message).toMatch(/^the pod did not start within 1\.5 s: FailedMount: .*vanished/);
   });
 
-  it("is reported at once where it never can", async () => {
+  it("is reported at once if the problem is permanent", async () => {
     const { request, ended } = await launched({ startTimeoutMs: 600_000 });
     const pod = await lab.pod(request);
     await lab.kubelet.schedule(pod);
 
     await lab.kubelet.waiting(pod, "InvalidImageName", "couldn't parse image name", "action");
-    await letGo(pod, request);
+    await releasePod(pod, request);
 
     expect((await ended).outcome).toMatchObject({
       ok: false,
@@ -89,7 +89,7 @@ describe("a pod that does not start", () => {
     });
   });
 
-  it("is reported after some patience where a second try might go well, and runs where it does", async () => {
+  it("is reported after a while if a retry may succeed, and runs if it does", async () => {
     const waits: number[] = [];
     const patience = Promise.withResolvers<void>();
     const clock = {
@@ -115,7 +115,7 @@ describe("a pod that does not start", () => {
     await wait("container has runAsNonRoot and image will run as root");
     await vi.waitFor(() => expect(waits).toHaveLength(2), { timeout: 20_000, interval: 20 });
     patience.resolve();
-    await letGo(pod, request);
+    await releasePod(pod, request);
 
     const { outcome } = await ended;
     expect(outcome).toMatchObject({ ok: false, class: "usage" });
@@ -124,7 +124,7 @@ describe("a pod that does not start", () => {
     );
   });
 
-  it("tells the same to a worker that finds it afterwards, and is not started again", async () => {
+  it("has the same outcome for a worker that finds it later, and is not started again", async () => {
     const { request, ended } = await launched({ startTimeoutMs: 1_000 });
     const pod = await lab.pod(request);
     await lab.kubelet.unschedulable(pod, "0/1 nodes are available.");
@@ -137,7 +137,7 @@ describe("a pod that does not start", () => {
     expect(await lab.podsMade(request)).toBe(1);
   });
 
-  it("is not held against an action whose image came late: its time begins with its container", async () => {
+  it("does not shorten the timeout of an action, which begins with its container", async () => {
     const runtime = await lab.runtime({ pods: { startTimeoutMs: 60_000 } });
     const { request } = scriptedRequest([], { timeoutMs: 1_500 });
     const { ended } = begin(runtime, request);
@@ -157,12 +157,12 @@ describe("a pod that does not start", () => {
     expect((await ended).outcome).toMatchObject({ ok: true, message: "done" });
   });
 
-  it("is cancelled before it starts when the worker is told so, for certain", async () => {
+  it("is certainly cancelled before it starts when the worker cancels it", async () => {
     const { request, ended, cancel } = await launched();
     const pod = await lab.pod(request);
     await lab.kubelet.schedule(pod);
     cancel.abort();
-    await letGo(pod, request);
+    await releasePod(pod, request);
 
     expect((await ended).outcome).toMatchObject({
       ok: false,

@@ -22,7 +22,7 @@ afterAll(async () => {
 });
 
 describe("the watches of the kubernetes runtime", () => {
-  it("are two for all actions, and end when there is none for a while", async () => {
+  it("are two for all actions, and end after a while without actions", async () => {
     const over = Promise.withResolvers<void>();
     const clock = {
       ...systemClock,
@@ -55,7 +55,7 @@ describe("the version of a cluster", () => {
     expect(requireVersion(version)).toBe(version);
   });
 
-  it("may not be one in which a Job might make a second pod", () => {
+  it("must not be one in which a Job may create a second pod", () => {
     expect(() => requireVersion("v1.28.9-eks-1")).toThrow(
       "the cluster is Kubernetes v1.28.9-eks-1: 1.29 is needed, as older ones may run an action twice",
     );

@@ -5,7 +5,7 @@ describe("the environment of a child", () => {
   const deadline = new Date("2030-01-02T03:04:05.000Z");
   const marked = { PBNJ_ACTION_KEY: "k1", PBNJ_ACTION_DEADLINE: "2030-01-02T03:04:05.000Z" };
 
-  it("takes only an allow-list from the worker", () => {
+  it("has only an allow-list of the worker's variables", () => {
     const inherited = { PATH: "/bin", TZ: "UTC", REGISTRY_PASSWORD: "x", PBNJ_TOKEN: "x", NODE_OPTIONS: "x" };
 
     const environment = childEnvironment({
@@ -19,7 +19,7 @@ describe("the environment of a child", () => {
     expect(environment).toEqual({ PATH: "/bin", TZ: "UTC", MODE: "soft", ...marked });
   });
 
-  it("says where the connection is, whatever the action's own environment says", () => {
+  it("names the connection file, which the action's environment cannot change", () => {
     const environment = childEnvironment({
       inherited: {},
       action: { BMC_CONNECTION_FILE: "/etc/shadow" },
@@ -32,7 +32,7 @@ describe("the environment of a child", () => {
     expect(environment).toEqual({ BMC_CONNECTION_FILE: "-", NODE_COMPILE_CACHE: "/tmp/cache", ...marked });
   });
 
-  it("bears the mark of the worker's state and where its result goes, whatever the action's own environment says", () => {
+  it("has the label of the worker's state and the file for its result, which the action's environment cannot change", () => {
     const environment = childEnvironment({
       inherited: {},
       action: {

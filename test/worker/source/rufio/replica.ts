@@ -15,7 +15,7 @@ import { AuthGate } from "../../../../worker/machines/auth-gate.ts";
 import { resolveMachine } from "../../../../worker/machines/resolve-machine.ts";
 import { SecretCommands } from "../../../../worker/machines/secret-commands.ts";
 import { InProcessRuntime } from "../../../../worker/runtime/in-process/in-process-runtime.ts";
-import { OwnActions } from "../../../../worker/runtime/process/action-program.ts";
+import { ownActions } from "../../../../worker/runtime/process/action-program.ts";
 import { ProcessRuntime } from "../../../../worker/runtime/process/process-runtime.ts";
 import { openRufio } from "../../../../worker/source/rufio/rufio.ts";
 import { ActionSlots } from "../../../../worker/turns/action-slots.ts";
@@ -93,7 +93,7 @@ export async function startReplica(options: ReplicaOptions, onLog: (line: Logged
   const runtime =
     options.runtime === "process"
       ? new ProcessRuntime({
-          ...{ programs: new OwnActions(PROGRAM, actionLibrary), stopGraceMs: 2_000, state },
+          ...{ programs: ownActions(PROGRAM, actionLibrary), stopGraceMs: 2_000, state },
         })
       : new InProcessRuntime({ actions: actionLibrary, refuse, log, stopGraceMs: 2_000 });
   const observer = observers([rufio.observer], (thrown) => log.error({ thrown }, "observer failed"));

@@ -2,7 +2,7 @@ import type { Clock } from "../../../../shared/clock.ts";
 import type { PowerState } from "../../../../shared/contract/vocabulary.ts";
 import { defined } from "../../../../shared/defined.ts";
 import { shortened } from "../../../../shared/printable.ts";
-import { actionKey } from "../../../action/action-key.ts";
+import { actionKey } from "../../../action/action.ts";
 import type {
   ActionEvent,
   FileSeen,

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { catalogue } from "../../../../../actions/catalogue.ts";
-import { ActionFolder, OwnActions } from "../../../../../worker/runtime/process/action-program.ts";
+import { actionFolder, ownActions } from "../../../../../worker/runtime/process/action-program.ts";
 
 const sources = join(import.meta.dirname, "../../../../../actions");
 let bundles: string;
@@ -17,7 +17,7 @@ afterEach(async () => {
 
 describe("the programs of a folder of actions", () => {
   it("finds this project's own actions in its sources", async () => {
-    const programs = new ActionFolder(sources);
+    const programs = actionFolder(sources);
 
     expect(await programs.names()).toEqual([...catalogue].sort());
     expect(await programs.find("power-off")).toMatchObject({
@@ -26,13 +26,13 @@ describe("the programs of a folder of actions", () => {
     });
   });
 
-  it("finds bundles, and nothing else that lies beside them", async () => {
+  it("finds bundles, and no other files", async () => {
     for (const file of ["power-off/action.mjs", "power-on/action.mjs", "other/part.mjs"]) {
       await mkdir(join(bundles, dirname(file)));
       await writeFile(join(bundles, file), "");
     }
     await writeFile(join(bundles, "THIRD-PARTY-LICENSES"), "");
-    const programs = new ActionFolder(bundles);
+    const programs = actionFolder(bundles);
 
     expect(await programs.names()).toEqual(["power-off", "power-on"]);
     expect(await programs.find("power-off")).toMatchObject({
@@ -42,12 +42,12 @@ describe("the programs of a folder of actions", () => {
   });
 
   it.each(["harness", "main", "nonsense", "..", "constructor"])("has no program for %s", async (name) => {
-    expect(await new ActionFolder(sources).find(name)).toBeUndefined();
+    expect(await actionFolder(sources).find(name)).toBeUndefined();
   });
 });
 
 describe("the actions of the program itself", () => {
-  const programs = new OwnActions("/opt/pbnj-worker.mjs", {
+  const programs = ownActions("/opt/pbnj-worker.mjs", {
     names: () => ["power-on", "power-off"],
     inputNames: () => [],
     find: async (name) => ({

@@ -5,8 +5,8 @@ import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { actionKey } from "../../../../../worker/action/action-key.ts";
-import { ActionFolder } from "../../../../../worker/runtime/process/action-program.ts";
+import { actionKey } from "../../../../../worker/action/action.ts";
+import { actionFolder } from "../../../../../worker/runtime/process/action-program.ts";
 import { type ProcessState, resultFileOf } from "../../../../../worker/runtime/process/orphans.ts";
 import { ProcessRuntime } from "../../../../../worker/runtime/process/process-runtime.ts";
 import { isRunning, processHandle, startByPs } from "../../../../../worker/runtime/process/process-table.ts";
@@ -18,7 +18,7 @@ import {
 } from "../../../../../worker/runtime/runtime.ts";
 import { resultStep, scriptedRequest } from "../../../../worker/runtime/launch-request.ts";
 
-const programs = new ActionFolder(join(import.meta.dirname, "../../../../support/fixtures/actions"));
+const programs = actionFolder(join(import.meta.dirname, "../../../../support/fixtures/actions"));
 const never = new AbortController().signal;
 /** No process here is an hour past its deadline: the worker of any test that starts meanwhile would end it. */
 const HALF_HOUR_MS = 30 * 60_000;
@@ -96,7 +96,7 @@ describe("sweeping processes", () => {
     expect(spared.map(ended)).toEqual([false, false, false]);
   });
 
-  it("lets a process clean up, kills one that does not listen, and takes its whole group along", async () => {
+  it("lets a process clean up, kills one that ignores SIGTERM, and ends its whole group", async () => {
     const mine = await newState();
     const deadline = new Date();
     const cleaning = await left(
@@ -115,7 +115,7 @@ describe("sweeping processes", () => {
     await expect.poll(() => [cleaning, deaf].map(ended)).toEqual([true, true]);
     expect(cleaning.exitCode).toBe(7);
     expect(deaf.signalCode).toBe("SIGKILL");
-    // The sleeping one bears no mark, and was in the group.
+    // The sleeping one has no label, and was in the group.
     expect(() => process.kill(-deaf.pid, 0)).toThrow(/ESRCH/);
   });
 
@@ -130,7 +130,7 @@ describe("sweeping processes", () => {
     expect((await readdir(mine.results)).toSorted()).toEqual(["kept.json", "kept.json.part"]);
   });
 
-  it("never takes what a live worker runs: not its own, not that of one side by side", async () => {
+  it("never ends what a live worker runs, this one or another", async () => {
     const [mine, other] = [await newState(), await newState()];
     const [one, two] = [newRuntime(mine), newRuntime(other)];
     const up = Promise.withResolvers<void>();
@@ -178,7 +178,7 @@ describe("adopting processes", () => {
     expect(adoption).toMatchObject({ kind: "ended", ended: { outcome: { ok: true, timedOut: false } } });
   });
 
-  it("finds by its mark one that brings its own connection and whose launch is not on record", async () => {
+  it("finds by its label one that brings its own connection and whose launch is not recorded", async () => {
     const mine = await newState();
     const { request } = scriptedRequest([]);
     const key = actionKey(request.action);
@@ -196,7 +196,7 @@ describe("adopting processes", () => {
     });
   });
 
-  it("finds by its mark one whose journal entry is damaged, whether it got a connection or not", async () => {
+  it("finds by its label one whose journal entry is damaged, with or without a connection", async () => {
     for (const connected of [true, false]) {
       const mine = await newState();
       const { request } = scriptedRequest([]);
@@ -220,7 +220,7 @@ describe("adopting processes", () => {
     }
   });
 
-  it("takes one whose journal entry is damaged, and that is gone without a result, for lost", async () => {
+  it("counts one as lost whose journal entry is damaged and that is gone without a result", async () => {
     const mine = await newState();
     const { request } = scriptedRequest([]);
     const damaged = { ...leftAction(request, undefined, true), damaged: true } as const;
@@ -240,7 +240,7 @@ describe("adopting processes", () => {
     expect(adoption).toMatchObject({ kind: "lost" });
   });
 
-  it("ends one that waited for its connection, and says that it was not launched", async () => {
+  it("ends one that waited for its connection, and counts it as not launched", async () => {
     const mine = await newState();
     const { request } = scriptedRequest([]);
     const key = actionKey(request.action);
@@ -254,7 +254,7 @@ describe("adopting processes", () => {
     expect(await readdir(mine.results)).toEqual([]);
   });
 
-  it("takes what was cut off while it read its connection for not launched, and its result away", async () => {
+  it("counts one with truncated input as not launched, and removes its result", async () => {
     const mine = await newState();
     const { request } = scriptedRequest([]);
     const usage = resultStep({ ok: false, class: "usage", message: "no connection", roundTrips: 0 });
@@ -267,7 +267,7 @@ describe("adopting processes", () => {
     expect(await readdir(mine.results)).toEqual([]);
   });
 
-  it("does not take another run's result for its own", async () => {
+  it("does not use another run's result", async () => {
     const mine = await newState();
     const runtime = newRuntime(mine);
     const { request } = scriptedRequest(["exit:1"]);
@@ -280,7 +280,7 @@ describe("adopting processes", () => {
     expect(adoption).toMatchObject({ kind: "lost", idempotent: false });
   });
 
-  it("has given an action nothing when its launch cannot be put on record, and leaves nothing of it", async () => {
+  it("passes nothing to an action whose launch cannot be recorded, and leaves nothing of it", async () => {
     const mine = await newState();
     const runtime = newRuntime(mine);
     const { request, lines } = scriptedRequest(["host", "sleep:60000"], { connected: true });
@@ -307,7 +307,7 @@ describe("adopting processes", () => {
 });
 
 describe("a process's handle", () => {
-  it("means that very process, not another that bears its ID later, and not after a reboot", async () => {
+  it("identifies that process, not a later one with the same ID, and not after a reboot", async () => {
     const child = await left({ key: "k", deadline: new Date() });
     const handle = await processHandle(child.pid);
 
@@ -319,7 +319,7 @@ describe("a process's handle", () => {
     expect(await isRunning(handle)).toBe(false);
   });
 
-  it("of a process that is gone before it could be looked at means none", async () => {
+  it("of a process that ended before it was read identifies none", async () => {
     const child = await left({ key: "k", deadline: new Date() });
     child.kill("SIGKILL");
     await once(child, "close");
@@ -330,7 +330,7 @@ describe("a process's handle", () => {
     expect(await isRunning({ ...handle, pid: process.pid })).toBe(false);
   });
 
-  it("tells the start of a process by ps, too, for systems without /proc", async () => {
+  it("reads the start of a process with ps, too, for systems without /proc", async () => {
     const [one, again] = [await startByPs(process.pid), await startByPs(process.pid)];
 
     expect(one).toMatch(/\d\d:\d\d:\d\d/);

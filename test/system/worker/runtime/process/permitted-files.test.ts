@@ -82,7 +82,7 @@ it("an action writes its result to an allowed file", async () => {
   expect(JSON.parse(await readFile(file, "utf8"))).toMatchObject({ action: "power-status", ok: true });
 });
 
-it("an action writes its result to no link that was put where it writes first", async () => {
+it("an action does not follow a link in place of its result file", async () => {
   const file = join(folder, "allowed/result.json");
   const other = join(folder, "elsewhere/other");
   await writeFile(other, "kept");
@@ -95,7 +95,7 @@ it("an action writes its result to no link that was put where it writes first", 
   expect(JSON.parse(await readFile(file, "utf8"))).toMatchObject({ ok: true });
 });
 
-it("an action takes no password from a link that was put where it keeps a new one", async () => {
+it("an action does not read a password through a link in place of its password file", async () => {
   const file = join(folder, "allowed/password");
   const other = join(folder, "elsewhere/other");
   await writeFile(other, "other-secret");

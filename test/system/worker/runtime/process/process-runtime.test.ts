@@ -2,13 +2,13 @@ import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { ActionFolder } from "../../../../../worker/runtime/process/action-program.ts";
+import { actionFolder } from "../../../../../worker/runtime/process/action-program.ts";
 import { ProcessRuntime } from "../../../../../worker/runtime/process/process-runtime.ts";
 import { canary, scriptedRequest } from "../../../../worker/runtime/launch-request.ts";
 import { itKeepsTheRuntimeContract } from "../../../../worker/runtime/runtime-contract.ts";
 
 const actionsDirectory = join(import.meta.dirname, "../../../../support/fixtures/actions");
-const programs = new ActionFolder(actionsDirectory);
+const programs = actionFolder(actionsDirectory);
 const never = new AbortController().signal;
 
 function alive(pid: number): boolean {
@@ -47,7 +47,7 @@ describe("the process runtime", () => {
     expect((await running).outcome).toMatchObject({ ok: false, class: "cancelled", exitCode: 143 });
   });
 
-  it("puts the password neither into the child's environment nor into its arguments", async () => {
+  it("passes the password neither in the child's environment nor in its arguments", async () => {
     const runtime = new ProcessRuntime({ programs, stopGraceMs: 500 });
     const controller = new AbortController();
     const seen = Promise.withResolvers<number>();
@@ -70,7 +70,7 @@ describe("the process runtime", () => {
     for (const text of texts) expect(text).not.toContain(canary);
   });
 
-  it("names the signal when the action was killed by another", async () => {
+  it("reports the signal when another process killed the action", async () => {
     const runtime = new ProcessRuntime({ programs });
 
     const { outcome } = await runtime.run(scriptedRequest(["err:working\\n", "kill:SIGKILL"]).request, never);
@@ -97,7 +97,7 @@ describe("the process runtime", () => {
     await runtime.close();
   });
 
-  it("runs an action with a volume that stays where it is on the host", async () => {
+  it("runs an action with a volume of the same path on the host", async () => {
     const runtime = new ProcessRuntime({ programs });
     const volumes = ["/srv/images:/srv/images:ro", "/var/lib/x:/var/lib/x/"];
 
@@ -110,7 +110,7 @@ describe("the process runtime", () => {
     await runtime.close();
   });
 
-  it("gives an action the files that it is permitted, and starts none with another", async () => {
+  it("lets an action use permitted files, and starts none with another file", async () => {
     const asked: string[] = [];
     const runtime = new ProcessRuntime({
       programs,
@@ -138,7 +138,7 @@ describe("the process runtime", () => {
     await runtime.close();
   });
 
-  it("gives an action no file without a policy for files", async () => {
+  it("lets an action use no file without a policy for files", async () => {
     const runtime = new ProcessRuntime({ programs });
     const action = { environment: { RESULT_FILE: "/tmp/result" } };
 
@@ -149,7 +149,7 @@ describe("the process runtime", () => {
     await runtime.close();
   });
 
-  it("names the image and what it knows when an image is none of its actions", async () => {
+  it("names the unknown image and the known actions", async () => {
     const runtime = new ProcessRuntime({ programs });
     const image = "registry.example/tinkerbell/actions/image2disk:latest";
 
@@ -162,8 +162,8 @@ describe("the process runtime", () => {
     await runtime.close();
   });
 
-  it("says so when its folder of actions is missing, and lives on", async () => {
-    const runtime = new ProcessRuntime({ programs: new ActionFolder(join(actionsDirectory, "missing")) });
+  it("reports a missing folder of actions, and continues", async () => {
+    const runtime = new ProcessRuntime({ programs: actionFolder(join(actionsDirectory, "missing")) });
 
     const { outcome } = await runtime.run(scriptedRequest([]).request, never);
 
@@ -173,7 +173,7 @@ describe("the process runtime", () => {
   });
 });
 
-/** A killed process whose new parent has not looked yet; only Linux can tell. */
+/** A killed process that its new parent has not reaped yet; only Linux shows it. */
 function isZombie(pid: number): boolean {
   try {
     return /^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
