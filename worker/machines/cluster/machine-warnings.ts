@@ -1,4 +1,5 @@
-import { type ClusterMachine, keyOf, type MachineIndex } from "./machine-index.ts";
+import { keyOf } from "../../cluster/client/kinds.ts";
+import type { ClusterMachine, MachineIndex } from "./machine-index.ts";
 import type { MachineWarning } from "./warning-log.ts";
 
 export function machineWarnings({ byName, rejected }: MachineIndex): readonly MachineWarning[] {

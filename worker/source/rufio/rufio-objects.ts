@@ -1,11 +1,10 @@
 import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
-import { KINDS, type ObjectName } from "../../cluster/client/kinds.ts";
+import { KINDS, keyOf, type ObjectName } from "../../cluster/client/kinds.ts";
 import { type Change, WatchedObjects } from "../../cluster/client/watched-objects.ts";
 import {
   jobOf,
-  keyOf,
   machineOf,
   type OpenTask,
   type RufioJob,
