@@ -215,4 +215,3 @@ export async function watchUntil<T>(
   await objects.run(AbortSignal.any([signal, over.signal]));
   signal.throwIfAborted();
 }
-
