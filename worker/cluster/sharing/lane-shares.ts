@@ -248,10 +248,11 @@ export class LaneShares {
 
   /** Joins only after it sees the others: they would reserve its part too early. */
   async #join(signal: AbortSignal): Promise<void> {
-    await this.#view.synced.then(
-      () => this.#membership.run(signal),
-      () => undefined,
+    const isSynced = await this.#view.synced.then(
+      () => true,
+      () => false,
     );
+    if (isSynced) await this.#membership.run(signal);
   }
 
   /** One snapshot, so that the clock is not read for each of 100,000 agent IDs. */

@@ -73,7 +73,7 @@ it.concurrent.each([
     await using lab = await rufioLab();
     lab.addMachine();
     lab.addJob("j1", [{ powerAction: "off" }]);
-    lab.cluster.create(LEASES, "Lease", lab.lease("rufio-1", 1));
+    lab.cluster.create(LEASES, "Lease", lab.lease("rufio-1", 4));
     lab.cluster.patch(LEASES, "Lease", LEASE_NAME, { spec: { renewTime } }, "tink-system");
     await lab.replica();
 
