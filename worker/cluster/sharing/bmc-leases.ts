@@ -52,7 +52,8 @@ export class BmcLeases implements Locks {
   readonly #releases = new Set<Promise<void>>();
   /** Aborts pending releases after the worker has stopped. */
   readonly #end = new AbortController();
-  #isStopping = false;
+  #stop: AbortSignal | undefined;
+  #isClosed = false;
 
   constructor(options: BmcLeasesOptions) {
     this.#options = options;
@@ -82,30 +83,21 @@ export class BmcLeases implements Locks {
     }
   }
 
-  /** Removes Leases of dead replicas; ends when the worker stops. Never rejects. */
+  /** Removes Leases of dead replicas, once. The signal aborts when the worker stops. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    // Set at once, because detached actions release their locks right after.
-    const stopped = new Promise<void>((resolve) => {
-      const stop = () => {
-        this.#isStopping = true;
-        resolve();
-      };
-      if (signal.aborted) stop();
-      else signal.addEventListener("abort", stop, { once: true });
-    });
+    this.#stop = signal;
     const { leaseDurationMs, renewIntervalMs } = this.#timings;
     // By then an earlier process with this name has been evicted.
     await this.#options.clock.sleep(leaseDurationMs + renewIntervalMs, signal).then(
       () => this.#sweep(signal),
       () => undefined,
     );
-    await stopped;
   }
 
   /** Call after the last action. Waits a few seconds for pending releases. Never rejects. */
   async close(): Promise<void> {
     const { clock } = this.#options;
-    this.#isStopping = true;
+    this.#isClosed = true;
     await withRequestTimeout(clock, this.#timings.stopMs, new AbortController().signal, () =>
       Promise.all(this.#releases),
     ).catch(() => undefined);
@@ -237,8 +229,8 @@ export class BmcLeases implements Locks {
     for (let failures = 0; !signal.aborted; ) {
       try {
         // Detached actions keep their Lease for the replica that adopts them.
-        const isKept = this.#isStopping && actionKey !== undefined;
-        if (isKept && (await this.#isActive(actionKey, signal))) return;
+        const isStopping = this.#isClosed || this.#stop?.aborted;
+        if (isStopping && actionKey !== undefined && (await this.#isActive(actionKey, signal))) return;
         await this.#leases.remove(versionOf(lease), signal);
         return;
       } catch (thrown) {

@@ -2,8 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { LogFields, Logger } from "../../../../shared/logger.ts";
 import { describeMachine } from "../../../../worker/machines/cluster/described-machine.ts";
 import { indexMachines } from "../../../../worker/machines/cluster/machine-index.ts";
-import { machineWarnings } from "../../../../worker/machines/cluster/machine-warnings.ts";
-import { WarningLog } from "../../../../worker/machines/cluster/warning-log.ts";
+import { machineWarnings, WarningLog } from "../../../../worker/machines/cluster/warning-log.ts";
 import { machine, NAMESPACE } from "./inventory-lab.ts";
 
 /** What is said of Machines with these connections. */
