@@ -255,7 +255,7 @@ describe.each(subjects())("%s", (_, start) => {
     await following;
   });
 
-  test("ends a watch when its time is over", async () => {
+  test("ends a watch after its timeout", async () => {
     const more = { timeoutSeconds: "1", fieldSelector: "metadata.name=absent" };
     const { resourceVersion } = await client.list(secrets);
     const watch = client.watch(secrets, resourceVersion, AbortSignal.timeout(15_000), more);

@@ -26,7 +26,7 @@ function collector() {
 }
 
 describe("warnings on machines", () => {
-  it("are made once as long as they stay the same, and again when they come back", () => {
+  it("are logged once while they stay the same, and again when they return", () => {
     const { said, warnings } = collector();
     const strange = { "node-1": { newcomer: true } };
     const line = [
@@ -46,7 +46,7 @@ describe("warnings on machines", () => {
     expect(said).toEqual([line, line]);
   });
 
-  it("are made anew when the reason is another one", () => {
+  it("are logged again with another reason", () => {
     const { said, warnings } = collector();
 
     warnings.logNew(warningsOn({ "node-1": { host: "a b" } }));

@@ -115,7 +115,7 @@ it.concurrent("does a Job with the rights that are documented and no others", as
   expect(lab.logged.filter(({ level }) => level === "warn" || level === "error")).toEqual([]);
 });
 
-it.concurrent("begins nothing that it could not report, says which right is missing, and goes on once it has it", async () => {
+it.concurrent("starts nothing that it could not report, logs the missing right, and continues once it has it", async () => {
   await using lab = await rufioLab(isOff);
   lab.addMachine();
   const rules = [...everything, may("tasks", "create"), may("jobs/status", "patch")];

@@ -93,7 +93,7 @@ it.concurrent("cancels what was deleted while the watches missed it", async () =
   await eventually(() => expect(lab.said("action failed", { class: "cancelled" })).toHaveLength(1));
 });
 
-it.concurrent("tells of an action of an earlier run whose Task is gone that nobody wants it", async () => {
+it.concurrent("cancels an action of an earlier worker whose Task was deleted, and rejects its report", async () => {
   await using lab = await rufioLab();
   const replica = await lab.replica();
   const action = {

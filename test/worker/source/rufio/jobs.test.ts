@@ -30,7 +30,7 @@ it.concurrent("fails a Job with its Task, in Rufio's words, and begins no other 
   expect(lab.machine().commands).toEqual([]);
 });
 
-it.concurrent("waits for a Machine that is missing, says so in the Job and once in the log, and goes on when it comes", async () => {
+it.concurrent("waits for a missing Machine, reports it in the Job and once in the log, and continues when it is created", async () => {
   await using lab = await rufioLab();
   await lab.replica();
   lab.addJob("j1", [off]);
@@ -83,12 +83,12 @@ it.concurrent("leaves Jobs and Tasks alone that are finished", async () => {
   ]);
 });
 
-it.concurrent("goes on with a Job that another has begun, after the last Task that there is", async () => {
+it.concurrent("continues a Job that another controller has started, after its last Task", async () => {
   await using lab = await rufioLab({ machines: { "node-01": { power: "off" } } });
   lab.addMachine();
   const job = lab.addJob("j1", [off, { powerAction: "cycle" }, on]);
   const owner = { apiVersion: BMC_API, kind: "Job", name: "j1", uid: job.metadata.uid, controller: true };
-  // Rufio has done two of them, and somebody has cleared the first one away.
+  // Rufio has done two of them, and an operator has deleted the first one.
   lab.addTask("j1-task-1", { powerAction: "cycle" }, { metadata: { ownerReferences: [owner] } });
   lab.cluster.patchStatus(BMC_API, "Task", "j1-task-1", {
     conditions: [{ type: "Completed", status: "True" }],

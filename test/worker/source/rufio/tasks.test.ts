@@ -100,11 +100,11 @@ it.concurrent("says that a Task ran out of time as Rufio does, and leaves alone 
       AbortSignal.timeout(10_000),
     );
 
-  const told = await report("timeout");
+  const first = await report("timeout");
   const again = await report("timeout");
   const another = await report("success");
 
-  expect([told, again]).toEqual([{ kind: "acknowledged" }, { kind: "acknowledged" }]);
+  expect([first, again]).toEqual([{ kind: "acknowledged" }, { kind: "acknowledged" }]);
   expect(another).toMatchObject({ kind: "rejected", code: "FailedPrecondition" });
   expect(lab.task("t1")).toEqual({
     conditions: [
@@ -114,7 +114,7 @@ it.concurrent("says that a Task ran out of time as Rufio does, and leaves alone 
   });
 });
 
-it.concurrent("goes on with a Task that another has begun where that does no harm", async () => {
+it.concurrent("continues a Task that another controller has started if it is idempotent", async () => {
   await using lab = await rufioLab();
   lab.addMachine();
   lab.addTask("t1", { powerAction: "off" });

@@ -121,7 +121,7 @@ it.concurrent("does the Jobs of the customboot mode", async () => {
   expect(lab.machine().boots.map(({ device }) => device)).toEqual(["cdrom", "disk"]);
 });
 
-it.concurrent("takes a Job whose owner nobody collects for what it is", async () => {
+it.concurrent("runs a Job whose owner does not exist", async () => {
   await using lab = await rufioLab({ cluster: { controllers: false } });
   lab.addMachine();
   await lab.replica();
