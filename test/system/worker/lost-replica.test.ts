@@ -31,13 +31,13 @@ describe("a replica that is lost", () => {
 
     sleeper.kill("SIGSTOP");
     await lab.shared(heir);
-    const toldBefore = sleeper.told.length;
+    const linesBefore = sleeper.lines.length;
     sleeper.kill("SIGCONT");
 
     // Its very first look after the pause, before any answer of the API could have told it anything.
-    await vi.waitFor(() => expect(sleeper.told.length).toBeGreaterThan(toldBefore + 1), WAIT);
-    expect(sleeper.told[toldBefore]?.owned).toEqual([]);
-    expect(sleeper.told[toldBefore + 1]?.owned).toEqual([]);
+    await vi.waitFor(() => expect(sleeper.lines.length).toBeGreaterThan(linesBefore + 1), WAIT);
+    expect(sleeper.lines[linesBefore]?.owned).toEqual([]);
+    expect(sleeper.lines[linesBefore + 1]?.owned).toEqual([]);
     await vi.waitFor(() => {
       const [own, others] = [sleeper.owned(), lab.agentIds().filter((id) => heir.shares.owns(id))];
       expect([...own, ...others].toSorted()).toEqual(lab.agentIds().toSorted());

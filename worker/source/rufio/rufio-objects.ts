@@ -70,7 +70,7 @@ export class RufioObjects {
 
   /**
    * The Machine of a Task without a Job: the first one in its namespace with the same connection, because nothing else
-   * in the Task names a machine.
+   * in the Task identifies one.
    */
   machineWith({ name, connection }: Pick<OpenTask, "name" | "connection">): ObjectName | undefined {
     const names = this.#byConnection.get(`${name.namespace}/${connection}`) ?? [];

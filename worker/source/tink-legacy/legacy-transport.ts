@@ -17,7 +17,7 @@ const QUESTION_TIMEOUT_MS = 15_000;
 /** gRPC's usual limit. */
 const LARGEST_MESSAGE_BYTES = 4 * 1_024 * 1_024;
 
-/** Its cache may be stale; if it still says so after a few retries, the workflow was recreated. */
+/** Its cache may be stale; if the answer is the same after a few retries, the workflow was recreated. */
 const NOT_BEGUN: Acknowledgement = {
   kind: "retry",
   code: codeName(Code.FailedPrecondition),

@@ -278,7 +278,7 @@ describe("Hardware", () => {
       "names a Machine of other.example",
     ],
     ["the core group", { kind: "Secret", name: "x" }, "names a Secret"],
-  ])("of v1alpha1 that refers to %s cannot be used, and says so", async (_, reference, reason) => {
+  ])("of v1alpha1 that refers to %s is invalid, with the reason", async (_, reference, reason) => {
     await using lab = await InventoryLab.start({
       sources: ["hardware"],
       before: (fake) => void fake.create(HARDWARE, "Hardware", hardware("server-1", reference)),
@@ -337,7 +337,7 @@ describe("Hardware", () => {
     expect(lab.warnings()).toEqual([]);
   });
 
-  it("of a name that a Machine has gives way to it where both are sources, and says so if its BMC is another", async () => {
+  it("is overridden by a Machine of the same name if both are sources, with a warning if its BMC differs", async () => {
     await using lab = await InventoryLab.start({
       sources: ["hardware", "machines"],
       before: (fake) => {
