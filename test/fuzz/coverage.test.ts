@@ -27,7 +27,6 @@ const OTHERS: Readonly<Record<string, string>> = {
   readInput: "reads files and variables for the fields' schemas",
   readOwnFile: "reads a file, bounded",
   readNamedFiles: "reads files of the configuration for Node's own parsers of certificates and keys",
-  readPlace: "reads files for readSecretText",
   readPowerStatus: "sends a request, whose answer goes to parsePowerStatus",
   readResultFile: "reads a file for parseResultLine",
   readSecret: "reads files for readSecretText",

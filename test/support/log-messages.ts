@@ -9,8 +9,8 @@ export interface LogMessage {
   readonly message: string;
 }
 
-/** A call of a logger with fields and message: `log.warn(`, `this.#log.info(`, `log[ok ? "info" : "warn"](`, `say.call(log,`, `logOutage(log,`. */
-const CALL = /(?:\.(debug|info|warn|error)|\blog\[[^\]]+\]|\bsay\.call|\blogOutage)\(/g;
+/** A call of a logger with fields and message: `log.warn(`, `this.#log.info(`, `log[ok ? "info" : "warn"](`, `logOutage(log,`. */
+const CALL = /(?:\.(debug|info|warn|error)|\blog\[[^\]]+\]|\blogOutage)\(/g;
 /** Messages that were written elsewhere: of problems of the operator's files, and actions' own lines. */
 const PASSED_ON = "message";
 const PASSED_ON_WITH = /\b(source|stream)\b/;
@@ -27,7 +27,7 @@ export function logMessages(folder: string, except: readonly string[] = []): rea
 function messagesOf(file: string, source: string): readonly LogMessage[] {
   return [...source.matchAll(CALL)].flatMap((call) => {
     const [fields, message, ...more] = argumentsAt(source, call.index + call[0].length).slice(
-      call[0].startsWith("logOutage") ? 2 : call[0].startsWith("say") ? 1 : 0,
+      call[0].startsWith("logOutage") ? 2 : 0,
     );
     // Something else that has the name, such as a driver's `info(signal)`.
     if (fields === undefined || message === undefined || more.length > 0) return [];

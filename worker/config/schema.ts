@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { Secret } from "../../shared/secret.ts";
-import { ContainerCpus, ContainerMemory, ContainerPids } from "../document/container-limits.ts";
 import {
   AnnotationPair,
   GroupName,
@@ -10,7 +9,17 @@ import {
   RufioImage,
   Toleration,
 } from "../document/kubernetes-values.ts";
-import { ByteSize, Count, Duration, List, Text, Toggle } from "../document/value-types.ts";
+import {
+  ByteSize,
+  ContainerCpus,
+  ContainerMemory,
+  ContainerPids,
+  Count,
+  Duration,
+  List,
+  Text,
+  Toggle,
+} from "../document/value-types.ts";
 import { AgentId, AgentIdPattern } from "../machines/agent-id.ts";
 import { HttpAddress } from "./http-address.ts";
 import { ServerAddress } from "./server-address.ts";

@@ -1,4 +1,5 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
+import { open } from "node:fs/promises";
 
 /** Reads a whole text file; throws a `FileProblem` or a system error. */
 export type ReadTextFile = (path: string) => string;
@@ -22,6 +23,21 @@ export const readTextFile: ReadTextFile = (path) => {
     closeSync(descriptor);
   }
 };
+
+/**
+ * Reads a file that only the worker and its actions should have written: follows no link and waits for no pipe. Rejects
+ * with a `FileProblem` or a system error.
+ */
+export async function readOwnFile(path: string, largestBytes: number): Promise<string> {
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+  const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  try {
+    checkFile(await file.stat(), largestBytes);
+    return await file.readFile("utf8");
+  } finally {
+    await file.close();
+  }
+}
 
 /** Throws a `FileProblem` unless it is a regular file of at most `largestBytes`. */
 export function checkFile(stat: { isFile(): boolean; readonly size: number }, largestBytes: number): void {

@@ -20,56 +20,42 @@ export const Toggle = reading<boolean | string, boolean>(
 
 /** A duration as text or as a number of seconds, parsed to milliseconds. Bounds are in milliseconds, inclusive. */
 export function Duration(leastMs: number, mostMs: number) {
-  return reading<string | number, number>(
-    [z.string(), z.number()],
+  return measure(
     `must be a duration such as 45s or 1m30s, from ${words(leastMs)} to ${words(mostMs)}`,
-    (given) => {
-      const ms = parseDurationMs(String(given));
-      return ms !== undefined && ms >= leastMs && ms <= mostMs ? ms : undefined;
-    },
+    (text) => parseDurationMs(text) ?? Number.NaN,
+    leastMs,
+    mostMs,
   );
 }
 
 /** A decimal number within inclusive bounds. */
 export function Amount(least: number, most: number) {
-  return reading<string | number, number>(
-    [z.string(), z.number()],
-    `must be a number from ${least} to ${most}`,
-    (given) => {
-      const amount = decimal(given);
-      return amount >= least && amount <= most ? amount : undefined;
-    },
-  );
+  return measure(`must be a number from ${least} to ${most}`, decimal, least, most);
 }
 
 /** A whole number within inclusive bounds. */
 export function Count(least: number, most: number) {
-  return reading<string | number, number>(
-    [z.string(), z.number()],
-    `must be a whole number from ${least} to ${most}`,
-    (given) => {
-      const count = decimal(given);
-      return Number.isInteger(count) && count >= least && count <= most ? count : undefined;
-    },
-  );
+  const whole = (text: string) => (Number.isInteger(decimal(text)) ? decimal(text) : Number.NaN);
+  return measure(`must be a whole number from ${least} to ${most}`, whole, least, most);
 }
 
 const BYTE_UNITS: Readonly<Record<string, number>> = { "": 1, k: 1_024, m: 1_024 ** 2, g: 1_024 ** 3 };
 
 /** A size in bytes, with units of 1024 as in container engines: `256Mi`, `256m`, `1g`. */
 export function ByteSize(least: number, most: number) {
-  return reading<string | number, number>(
-    [z.string(), z.number()],
-    "must be a size such as 256Mi or 1Gi",
-    (given) => {
-      const match = /^(\d+(?:\.\d+)?)([kmg]?)(?:i?b)?i?$/i.exec(String(given).trim());
-      const bytes = Math.round(
-        Number(match?.[1]) * (BYTE_UNITS[match?.[2]?.toLowerCase() ?? ""] ?? Number.NaN),
-      );
-      return bytes >= least && bytes <= most ? bytes : undefined;
-    },
-  );
+  const bytesOf = (text: string) => {
+    const [, amount, unit = ""] = /^(\d+(?:\.\d+)?)([kmg]?)(?:i?b)?i?$/i.exec(text.trim()) ?? [];
+    return Math.round(Number(amount) * (BYTE_UNITS[unit.toLowerCase()] ?? Number.NaN));
+  };
+  return measure("must be a size such as 256Mi or 1Gi", bytesOf, least, most);
 }
+
+/** A container's memory in bytes. Engines accept no less. */
+export const ContainerMemory = ByteSize(6 * 1_024 ** 2, 1_024 ** 4);
+/** Processors; fractions are allowed. */
+export const ContainerCpus = Amount(0.01, 1_024);
+/** Processes and threads. */
+export const ContainerPids = Count(1, 4_194_304);
 
 /** A list, or one text with commas between the items. Empty items are dropped. */
 export function List<Item extends z.ZodType<unknown, string>>(item: Item) {
@@ -86,6 +72,14 @@ export function List<Item extends z.ZodType<unknown, string>>(item: Item) {
     .transform((items) => [...new Set(items)]);
 }
 
+/** Text or a number, within inclusive bounds; `read` returns NaN for other text. */
+function measure(expectation: string, read: (text: string) => number, least: number, most: number) {
+  return reading<string | number, number>([z.string(), z.number()], expectation, (given) => {
+    const value = read(String(given));
+    return value >= least && value <= most ? value : undefined;
+  });
+}
+
 function reading<Input, Output>(
   inputs: readonly [z.ZodType<Input>, ...z.ZodType<Input>[]],
   expectation: string,
@@ -99,8 +93,8 @@ function reading<Input, Output>(
   });
 }
 
-function decimal(given: string | number): number {
-  const text = String(given).trim();
+function decimal(given: string): number {
+  const text = given.trim();
   return /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
 }
 

@@ -1,6 +1,5 @@
 import { join } from "node:path";
-import { readOwnFile } from "../document/read-own-file.ts";
-import { FileProblem } from "../document/read-text-file.ts";
+import { FileProblem, readOwnFile } from "../document/read-text-file.ts";
 import { type DecodedEntry, decodeEntry } from "./entry-text.ts";
 
 export const ENTRY_ENDING = ".json";

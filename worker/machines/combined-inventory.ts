@@ -2,29 +2,27 @@ import type { Connection } from "../../shared/contract/connection.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { ConnectionReading, Inventory, Machine, MountedConnection } from "./inventory.ts";
 
+export interface CombinedInventoryOptions {
+  readonly file: Inventory;
+  readonly cluster: Inventory;
+  readonly log: Pick<Logger, "warn">;
+}
+
 /** Combines an inventory file and a cluster. Machines of the file come first and keep their names. */
 export class CombinedInventory implements Inventory {
-  readonly #file: Inventory;
-  readonly #cluster: Inventory;
-  readonly #log: Pick<Logger, "warn">;
+  readonly #options: CombinedInventoryOptions;
   /** Duplicate names that were already logged. */
   readonly #logged = new Set<string>();
   /** Cached, because it is read often and seldom changes. */
   #made: { readonly of: readonly (readonly Machine[])[]; readonly machines: readonly Machine[] } | undefined;
 
-  constructor(parts: {
-    readonly file: Inventory;
-    readonly cluster: Inventory;
-    readonly log: Pick<Logger, "warn">;
-  }) {
-    this.#file = parts.file;
-    this.#cluster = parts.cluster;
-    this.#log = parts.log;
+  constructor(options: CombinedInventoryOptions) {
+    this.#options = options;
   }
 
   machines(): readonly Machine[] {
-    const own = this.#file.machines();
-    const others = this.#cluster.machines();
+    const own = this.#options.file.machines();
+    const others = this.#options.cluster.machines();
     if (this.#made?.of[0] !== own || this.#made.of[1] !== others) {
       this.#made = { of: [own, others], machines: this.#combine(own, others) };
     }
@@ -32,7 +30,7 @@ export class CombinedInventory implements Inventory {
   }
 
   find(name: string, namespace?: string): Machine | undefined {
-    return this.#file.find(name) ?? this.#cluster.find(name, namespace);
+    return this.#options.file.find(name) ?? this.#options.cluster.find(name, namespace);
   }
 
   async resolveConnection(machine: Machine, reading: ConnectionReading): Promise<Connection> {
@@ -45,7 +43,7 @@ export class CombinedInventory implements Inventory {
 
   /** By the current name; the owner checks whether the BMC is still the same. */
   #ownerOf({ name }: Machine): Inventory {
-    return this.#file.find(name) ? this.#file : this.#cluster;
+    return this.#options.file.find(name) ? this.#options.file : this.#options.cluster;
   }
 
   #combine(own: readonly Machine[], others: readonly Machine[]): readonly Machine[] {
@@ -54,7 +52,7 @@ export class CombinedInventory implements Inventory {
     for (const { name } of others) {
       if (!names.has(name) || this.#logged.has(name)) continue;
       this.#logged.add(name);
-      this.#log.warn({ machine: name }, "duplicate machine: inventory file overrides cluster");
+      this.#options.log.warn({ machine: name }, "duplicate machine: inventory file overrides cluster");
     }
     return [...own, ...added];
   }

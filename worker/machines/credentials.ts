@@ -3,7 +3,7 @@ import { providersOf, requiredCredentials } from "../../shared/contract/connecti
 import { fileProblemOf } from "../document/read-text-file.ts";
 import { type PrintedSecrets, parsePrinted } from "./printed-secrets.ts";
 import type { SecretCommand } from "./run-secret-command.ts";
-import type { MachineEntry, SecretPlace } from "./schema.ts";
+import type { MachineEntry, RpcEntry, SecretPlace } from "./schema.ts";
 import {
   readDirectory,
   readSecret,
@@ -15,18 +15,11 @@ import {
 
 const COMMAND_TIMEOUT_MS = 10_000;
 
-export interface ReadCredentials {
-  readonly username?: string | undefined;
-  readonly password?: string | undefined;
-  readonly ipmiKg?: string | undefined;
-  readonly ipmitoolKg?: string | undefined;
-}
-
 /**
  * Reads a machine's user name, password and Kg, and nothing else: default credentials may not exist for a machine
  * behind a service. Throws a `BmcError` of class `usage` without any of them.
  */
-export async function readCredentials(entry: MachineEntry, reading: SecretReading): Promise<ReadCredentials> {
+export async function readCredentials(entry: MachineEntry, reading: SecretReading) {
   const required = requiredCredentials(entry);
   const pair = required.length > 0 ? pairSource(entry) : undefined;
   const together = pair === undefined ? undefined : await readPair(pair, entry, reading);
@@ -35,15 +28,15 @@ export async function readCredentials(entry: MachineEntry, reading: SecretReadin
   return {
     username: together
       ? together.username
-      : (entry.credentials.username ?? (await one(usernameSource(entry)))),
-    password: together ? together.password : await one(passwordSource(entry)),
+      : (entry.credentials.username ?? (await one(loginSource("username", entry)))),
+    password: together ? together.password : await one(loginSource("password", entry)),
     ipmiKg: await kg(kgSource(entry.ipmi)),
     ipmitoolKg: await kg(kgSource(entry.ipmitool)),
   };
 }
 
 /** Reads one entry of a webhook's list of secrets. Throws as `readCredentials` does. */
-export async function readPlace(source: SecretSource, reading: SecretReading): Promise<readonly string[]> {
+async function readPlace(source: SecretSource, reading: SecretReading): Promise<readonly string[]> {
   if ("directory" in source) return readWholeDirectory(source.key, source.directory, reading.signal);
   if (!("command" in source)) return [await readSecret(source, reading)];
   const { secrets } = await readCommand(source.key, source.command, reading);
@@ -55,18 +48,14 @@ export async function readPlace(source: SecretSource, reading: SecretReading): P
 export function credentialSources(entry: MachineEntry): readonly SecretSource[] {
   const pair = requiredCredentials(entry).length > 0 ? pairSource(entry) : undefined;
   const sources = [
-    ...(pair ? [pair] : [usernameSource(entry), passwordSource(entry)]),
+    ...(pair ? [pair] : [loginSource("username", entry), loginSource("password", entry)]),
     kgSource(entry.ipmi),
     kgSource(entry.ipmitool),
   ];
   return sources.filter((found) => found !== undefined);
 }
 
-export function requiredFiles(entry: MachineEntry): readonly string[] {
-  return requiredCredentials(entry);
-}
-
-export function placeSource(key: string, place: SecretPlace): SecretSource {
+function placeSource(key: string, place: SecretPlace): SecretSource {
   const { file, env, directory } = place;
   const command = commandOf(place);
   if (command) return { key: `${key} command`, command };
@@ -117,31 +106,19 @@ function commandError(key: string, { argv: [program] }: SecretCommand, problem: 
   return new BmcError("usage", `${key} ${program} ${problem}`);
 }
 
-function commandOf({
-  command,
-  timeout,
-  environment,
-}: Pick<SecretPlace, "command" | "timeout" | "environment">): SecretCommand | undefined {
-  if (command === undefined) return undefined;
-  return { argv: command, timeoutMs: timeout ?? COMMAND_TIMEOUT_MS, environment: environment ?? [] };
+function commandOf(
+  fields: Pick<SecretPlace, "command" | "timeout" | "environment">,
+): SecretCommand | undefined {
+  const { command: argv, timeout: timeoutMs = COMMAND_TIMEOUT_MS, environment = [] } = fields;
+  return argv && { argv, timeoutMs, environment };
 }
 
-function usernameSource(entry: MachineEntry): SingleSource | undefined {
-  const { credentials } = entry;
-  if (!requiredCredentials(entry).includes("username")) return undefined;
-  return singleSource("username", credentials.usernameFile, credentials.usernameEnv);
+function loginSource(name: "username" | "password", entry: MachineEntry): SingleSource | undefined {
+  const { [`${name}File` as const]: file, [`${name}Env` as const]: variable } = entry.credentials;
+  return requiredCredentials(entry).includes(name) ? singleSource(name, file, variable) : undefined;
 }
 
-function passwordSource(entry: MachineEntry): SingleSource | undefined {
-  const { credentials } = entry;
-  if (!requiredCredentials(entry).includes("password")) return undefined;
-  return singleSource("password", credentials.passwordFile, credentials.passwordEnv);
-}
-
-function kgSource({
-  kgFile,
-  kgEnv,
-}: MachineEntry["ipmi"] | MachineEntry["ipmitool"]): SingleSource | undefined {
+function kgSource({ kgFile, kgEnv }: MachineEntry["ipmi" | "ipmitool"]): SingleSource | undefined {
   return singleSource("kg", kgFile, kgEnv);
 }
 
@@ -152,4 +129,30 @@ function singleSource(
 ): SingleSource | undefined {
   if (file !== undefined) return { key: `${name}File`, file };
   return variable === undefined ? undefined : { key: `${name}Env`, variable };
+}
+
+/** The options of a webhook, with its secrets. Throws as `readCredentials` does. */
+export async function rpcOptions(rpc: RpcEntry, reading: SecretReading) {
+  const { sha256, sha512 } = secretPlaces(rpc);
+  const secrets = { sha256: await readAll(sha256, reading), sha512: await readAll(sha512, reading) };
+  const headers = Object.entries(rpc.headers).map(([name, values]) => {
+    return [name, values.map((value) => value.reveal())] as const;
+  });
+  return { ...rpc, headers: Object.fromEntries(headers), signature: { ...rpc.signature, secrets } };
+}
+
+export function rpcSecretSources(rpc: RpcEntry | undefined): readonly SecretSource[] {
+  return rpc ? Object.values(secretPlaces(rpc)).flat() : [];
+}
+
+function secretPlaces({ signature: { secrets } }: RpcEntry) {
+  const sources = (algorithm: "sha256" | "sha512") =>
+    (secrets[algorithm] ?? []).map((place) => placeSource(`rpc.signature.secrets.${algorithm}`, place));
+  return { sha256: sources("sha256"), sha512: sources("sha512") };
+}
+
+async function readAll(sources: readonly SecretSource[], reading: SecretReading): Promise<string[]> {
+  const secrets: string[] = [];
+  for (const source of sources) secrets.push(...(await readPlace(source, reading)));
+  return secrets;
 }

@@ -1,12 +1,11 @@
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { Connection, providersOf } from "../../shared/contract/connection.ts";
-import { readCredentials } from "./credentials.ts";
+import { readCredentials, rpcOptions } from "./credentials.ts";
 import type { ConnectionReading, Inventory, Machine } from "./inventory.ts";
 import { connectionLockKey } from "./lock-key.ts";
 import type { Environment } from "./run-secret-command.ts";
 import type { MachineEntry } from "./schema.ts";
 import { readBundle, type SecretReading } from "./secret-source.ts";
-import { homeAssistantOptions, rpcOptions } from "./service-options.ts";
 
 /** The machines of an inventory file. The file is read once; secrets are read for each connection. */
 export class FileInventory implements Inventory {
@@ -52,6 +51,7 @@ async function connect(entry: MachineEntry, reading: SecretReading): Promise<Con
   const { caFile, ...tlsOptions } = tls;
   const { kgFile: _ipmiKgFile, kgEnv: _ipmiKgEnv, ...ipmiOptions } = ipmi;
   const { kgFile: _ipmitoolKgFile, kgEnv: _ipmitoolKgEnv, ...ipmitoolOptions } = ipmitool;
+  const { powerOperationDelay, ...homeAssistantOptions } = homeassistant ?? {};
   const { username, password, ipmiKg, ipmitoolKg } = await readCredentials(entry, reading);
   // Undefined keys count as absent: the schema's defaults apply.
   const parsed = Connection.safeParse({
@@ -69,7 +69,7 @@ async function connect(entry: MachineEntry, reading: SecretReading): Promise<Con
     ipmi: { ...ipmiOptions, kg: ipmiKg },
     ipmitool: { ...ipmitoolOptions, kg: ipmitoolKg },
     rpc: rpc && (await rpcOptions(rpc, reading)),
-    homeassistant: homeassistant && homeAssistantOptions(homeassistant),
+    homeassistant: homeassistant && { ...homeAssistantOptions, powerOperationDelayMs: powerOperationDelay },
   });
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;

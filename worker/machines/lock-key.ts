@@ -1,14 +1,7 @@
 import { isIPv6 } from "node:net";
 import type { ProviderName } from "../../shared/contract/vocabulary.ts";
 
-/** The BMC's ports; absent for the provider's default. */
-export interface BmcPorts {
-  readonly redfish?: number | undefined;
-  readonly ipmi?: number | undefined;
-  readonly amt?: number | undefined;
-}
-
-const USUAL_PORTS: Readonly<Record<keyof BmcPorts, readonly number[]>> = {
+const USUAL_PORTS: Readonly<Record<"redfish" | "ipmi" | "amt", readonly number[]>> = {
   redfish: [443, 80],
   ipmi: [623],
   amt: [16_992, 16_993],
@@ -19,7 +12,10 @@ const USUAL_PORTS: Readonly<Record<keyof BmcPorts, readonly number[]>> = {
  * because a BMC serves Redfish and IPMI on different ones. Unusual ports are part of the key, because the host may be
  * a tunnel or gateway to many BMCs.
  */
-export function lockKeyOf(host: string, ports: BmcPorts = {}): string {
+export function lockKeyOf(
+  host: string,
+  ports: { readonly [provider in keyof typeof USUAL_PORTS]?: number | undefined } = {},
+): string {
   const unusual = (["redfish", "ipmi", "amt"] as const).flatMap((provider) => {
     const port = ports[provider];
     return port === undefined || USUAL_PORTS[provider].includes(port) ? [] : [`${provider}:${port}`];
@@ -43,12 +39,11 @@ function hostKey(host: string): string {
   return bare.replace(/\.$/, "");
 }
 
-interface Target {
+type Ported = {
+  readonly [provider in "redfish" | "ipmi" | "ipmitool" | "amt"]: { port?: number | undefined };
+};
+interface Target extends Ported {
   readonly host: string;
-  readonly redfish: { readonly port?: number | undefined };
-  readonly ipmi: { readonly port?: number | undefined };
-  readonly ipmitool: { readonly port?: number | undefined };
-  readonly amt: { readonly port?: number | undefined };
   readonly rpc?: { readonly url: string } | undefined;
   readonly homeassistant?: { readonly url: string; readonly entity: string } | undefined;
 }

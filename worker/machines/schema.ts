@@ -169,7 +169,6 @@ const HomeAssistant = z.strictObject({
   ...homeAssistantShape,
   powerOperationDelay: Duration(0, 600_000).optional(),
 });
-export type HomeAssistantEntry = z.infer<typeof HomeAssistant>;
 
 const CONNECT = Duration(1, 600_000);
 const HEAD_START = Duration(0, 60_000);

@@ -56,13 +56,8 @@ export async function readDirectory(
     readFolder(directory, async (folder) => {
       const found: Record<string, string> = {};
       for (const name of [...names.required, ...names.optional]) {
-        try {
-          found[name] = await readSecretFile(`${folder}/${name}`, bounded);
-        } catch (thrown) {
-          bounded.throwIfAborted();
-          if (names.optional.includes(name) && isMissing(thrown)) continue;
-          throw new FileProblem(`cannot be used: its file ${name} ${fileProblemOf(thrown)}`);
-        }
+        const secret = await readPart(folder, name, bounded, names.optional.includes(name));
+        if (secret !== undefined) found[name] = secret;
       }
       return found;
     }),
@@ -78,18 +73,28 @@ export async function readWholeDirectory(
   return inTime(key, directory, signal, (bounded) =>
     readFolder(directory, async (folder, names) => {
       const secrets: string[] = [];
-      for (const name of names) {
-        try {
-          secrets.push(await readSecretFile(`${folder}/${name}`, bounded));
-        } catch (thrown) {
-          bounded.throwIfAborted();
-          throw new FileProblem(`cannot be used: its file ${name} ${fileProblemOf(thrown)}`);
-        }
-      }
+      for (const name of names) secrets.push((await readPart(folder, name, bounded)) ?? "");
       if (secrets.length === 0) throw new FileProblem("holds no files");
       return secrets;
     }),
   );
+}
+
+/** Reads a file of a directory; undefined for an optional one that does not exist. */
+async function readPart(
+  folder: string,
+  name: string,
+  signal: AbortSignal,
+  isOptional = false,
+): Promise<string | undefined> {
+  try {
+    return await readSecretFile(`${folder}/${name}`, signal);
+  } catch (thrown) {
+    signal.throwIfAborted();
+    const isMissing = thrown instanceof Error && "code" in thrown && thrown.code === "ENOENT";
+    if (isOptional && isMissing) return undefined;
+    throw new FileProblem(`cannot be used: its file ${name} ${fileProblemOf(thrown)}`);
+  }
 }
 
 async function inTime<T>(
@@ -120,8 +125,4 @@ async function readSmallFile(path: string, largestBytes: number, signal: AbortSi
   } finally {
     await file.close();
   }
-}
-
-function isMissing(thrown: unknown): boolean {
-  return thrown instanceof Error && "code" in thrown && thrown.code === "ENOENT";
 }

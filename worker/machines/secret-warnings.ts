@@ -1,11 +1,11 @@
 import { accessSync, constants } from "node:fs";
 import { join } from "node:path";
+import { requiredCredentials } from "../../shared/contract/connection.ts";
 import { fileProblemOf, type ReadTextFile } from "../document/read-text-file.ts";
-import { credentialSources, requiredFiles } from "./credentials.ts";
+import { credentialSources, rpcSecretSources } from "./credentials.ts";
 import type { Environment } from "./run-secret-command.ts";
 import type { MachineEntry } from "./schema.ts";
 import type { SecretSource } from "./secret-source.ts";
-import { rpcSecretSources } from "./service-options.ts";
 
 interface SecretWarningOptions {
   readonly env: Environment;
@@ -15,7 +15,7 @@ interface SecretWarningOptions {
 /** The missing sources of a machine's secrets. Runs no command. */
 export function secretWarnings(entry: MachineEntry, options: SecretWarningOptions): readonly string[] {
   return [
-    ...credentialSources(entry).flatMap((source) => missingAt(source, requiredFiles(entry), options)),
+    ...credentialSources(entry).flatMap((source) => missingAt(source, requiredCredentials(entry), options)),
     ...rpcSecretSources(entry.rpc).flatMap((source) => missingAt(source, [], options)),
   ];
 }

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { parseImageReference } from "../action/image-reference.ts";
-import { ContainerCpus, ContainerMemory, ContainerPids } from "../document/container-limits.ts";
-import { Toggle } from "../document/value-types.ts";
+import { ContainerCpus, ContainerMemory, ContainerPids, Toggle } from "../document/value-types.ts";
 
 /** `registry/path`, optionally with a tag or digest; `*` matches within a path segment, `**` across segments. */
 const ImagePattern = z.string().regex(/^[\w.*/:@[\]-]+$/, {

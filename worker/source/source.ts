@@ -11,7 +11,7 @@ export type Poll =
 /** The time for which a server is unavailable to all lanes. */
 export interface Outage {
   /**
-   * Resolves to true when the lane may poll again, and to false when that time is over. Rejects when the signal aborts.
+   * Resolves to true when the lane may poll again, and to false after `withinMs`. Rejects when the signal aborts.
    */
   over(withinMs: number, signal: AbortSignal): Promise<boolean>;
 }

@@ -228,7 +228,7 @@ export const workerTargets: readonly Target[] = [
     call: (message) => {
       const conditions = [{ type: "Contactable", status: "False", message }] as const;
       const seen = { contactable: false, message: "away", refused: false } as const;
-      return [machineStatus({ power: "on", conditions }, seen, 0), timestampLayout(message)];
+      return [machineStatus({ powerState: "on", conditions }, seen, 0), timestampLayout(message)];
     },
     covers: [],
   },

@@ -55,9 +55,9 @@ describe.each([
   });
 
   it("never quote the value", () => {
-    const told = problems({ mode: "hunter2", kind: "hunter2", items: "hunter2" });
+    const found = problems({ mode: "hunter2", kind: "hunter2", items: "hunter2" });
 
-    expect(told).toHaveLength(3);
-    expect(told.join()).not.toContain("hunter2");
+    expect(found).toHaveLength(3);
+    expect(found.join()).not.toContain("hunter2");
   });
 });

@@ -84,9 +84,10 @@ describe.each(subjects())("%s", (_, start) => {
     await expect(client.replace(`${secrets}/${name}`, secret)).rejects.toMatchObject(conflict);
     const replacement = { metadata: { name, ...another } };
     await expect(client.replace(`${secrets}/${name}`, replacement)).rejects.toMatchObject(conflict);
-    await expect(client.delete(`${secrets}/${name}`, { preconditions: another })).rejects.toMatchObject(
-      conflict,
-    );
+    const patched = client.patch(`${secrets}/${name}`, { metadata: another });
+    await expect(patched).rejects.toMatchObject({ status: 422, reason: "Invalid" });
+    const deleted = client.delete(`${secrets}/${name}`, { preconditions: another });
+    await expect(deleted).rejects.toMatchObject(conflict);
   });
 
   test("keeps the status apart from the specification", async () => {
@@ -254,7 +255,7 @@ describe.each(subjects())("%s", (_, start) => {
     await following;
   });
 
-  test("ends a watch when its time is over", async () => {
+  test("ends a watch after its timeout", async () => {
     const more = { timeoutSeconds: "1", fieldSelector: "metadata.name=absent" };
     const { resourceVersion } = await client.list(secrets);
     const watch = client.watch(secrets, resourceVersion, AbortSignal.timeout(15_000), more);

@@ -67,11 +67,11 @@ describe("a watch", () => {
     const seen = await watchSecrets("");
 
     await cluster.watchGap("Secret", () => void makeSecret("missed"));
-    makeSecret("told");
+    makeSecret("seen");
 
-    await vi.waitFor(() => expect(seen).toEqual(["ADDED told"]), SOON);
+    await vi.waitFor(() => expect(seen).toEqual(["ADDED seen"]), SOON);
     const { items } = await client.list(SECRETS);
-    expect(items.map(({ metadata }) => metadata.name)).toEqual(["missed", "told"]);
+    expect(items.map(({ metadata }) => metadata.name)).toEqual(["missed", "seen"]);
   });
 });
 
@@ -107,7 +107,7 @@ describe("users", () => {
     expect(answer).toMatchObject({ status });
   });
 
-  test("are told what they may not do, and nothing once they are removed", async () => {
+  test("get 403 without a right, and 401 once they are removed", async () => {
     const token = cluster.addUser("worker", rules);
     const user = new ClusterClient(cluster.access(token));
 

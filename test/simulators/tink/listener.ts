@@ -36,7 +36,7 @@ const LIMITS = {
 /** How long clients may take to leave. */
 const ORDERLY_STOP_MS = 1_000;
 
-/** An HTTP/2 server that can go away and come back on the same port, and that knows its connections. */
+/** An HTTP/2 server that can stop and restart on the same port, and that knows its connections. */
 export class Listener {
   readonly #options: ListenerOptions;
   readonly #handler: Handler;

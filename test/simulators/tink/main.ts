@@ -42,7 +42,7 @@ export function serverCommand<F extends Flags>(
     .option("--template <file>", "submit this template as a workflow (repeatable)", collected, [])
     .option("--map <key=value>", "a value for {{ .key }} in the templates (repeatable)", mapped, {})
     .option("--namespace <name>", "the namespace that the workflows are in", "default")
-    .option("--until-done", "exit once every workflow is over: 0 when all succeeded, else 1", false)
+    .option("--until-done", "exit once every workflow has ended: 0 when all succeeded, else 1", false)
     .action(async (flags: F, command: Command) => {
       if (flags.untilDone && flags.template.length === 0) command.error("--until-done needs a --template");
       const submissions = await Promise.all(

@@ -165,7 +165,7 @@ interface Hold {
 /** Resolves when what a call is about changed, or when the signal aborts. */
 type Change = (until: AbortSignal) => Promise<void>;
 
-/** The server retries whatever it would refuse until its hold is over; here it looks again at every change. */
+/** The server retries whatever it would refuse until its hold ends; here it looks again at every change. */
 async function held<T>(hold: Hold, signal: AbortSignal, changed: Change, work: () => T): Promise<T> {
   const over = AbortSignal.any([signal, hold.stopping, AbortSignal.timeout(hold.holdMs)]);
   for (;;) {

@@ -67,7 +67,7 @@ describe("serving", () => {
     expect(refusal(() => board.assign("other"))).toBe(`${NOT_FOUND}: no Workflows found`);
   });
 
-  it("refuses a workflow that is being prepared or is over", () => {
+  it("refuses a workflow that is being prepared or has ended", () => {
     const workflow = submit([{ worker: "agent", actions: ["a"] }]);
 
     board.set(workflow, { state: "PREPARING" });

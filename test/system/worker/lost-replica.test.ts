@@ -8,7 +8,7 @@ beforeEach(async () => {
 afterEach(() => lab.close());
 
 describe("a replica that is lost", () => {
-  test("is evicted when it is killed, and another owns its lanes", async () => {
+  test("is deposed when it is killed, and another owns what it had", async () => {
     const dying = await lab.startProcess("a");
     await vi.waitFor(() => expect(dying.owned()).toHaveLength(40), WAIT);
     const heir = await lab.start("b");
@@ -22,7 +22,7 @@ describe("a replica that is lost", () => {
     expect(heir.logged.map(({ message }) => message)).toContain("replica gone, redistributing its lanes");
   });
 
-  test("owns nothing after a pause, until it has rejoined", async () => {
+  test("owns nothing when it wakes up from a pause, until it has joined anew", async () => {
     const sleeper = await lab.startProcess("a");
     await vi.waitFor(() => expect(sleeper.owned()).toHaveLength(40), WAIT);
     const heir = await lab.start("b");
@@ -31,13 +31,13 @@ describe("a replica that is lost", () => {
 
     sleeper.kill("SIGSTOP");
     await lab.shared(heir);
-    const toldBefore = sleeper.told.length;
+    const linesBefore = sleeper.lines.length;
     sleeper.kill("SIGCONT");
 
-    // Its very first look after the pause, before any answer of the API could have reached it.
-    await vi.waitFor(() => expect(sleeper.told.length).toBeGreaterThan(toldBefore + 1), WAIT);
-    expect(sleeper.told[toldBefore]?.owned).toEqual([]);
-    expect(sleeper.told[toldBefore + 1]?.owned).toEqual([]);
+    // Its very first look after the pause, before any answer of the API could have told it anything.
+    await vi.waitFor(() => expect(sleeper.lines.length).toBeGreaterThan(linesBefore + 1), WAIT);
+    expect(sleeper.lines[linesBefore]?.owned).toEqual([]);
+    expect(sleeper.lines[linesBefore + 1]?.owned).toEqual([]);
     await vi.waitFor(() => {
       const [own, others] = [sleeper.owned(), lab.agentIds().filter((id) => heir.shares.owns(id))];
       expect([...own, ...others].toSorted()).toEqual(lab.agentIds().toSorted());

@@ -50,8 +50,8 @@ function refusedOnce(given: LoginAttempt = attempt("wrong")) {
   return { clock, gate };
 }
 
-describe("credentials that a BMC refused", () => {
-  it("are not offered again, with the time and what to do in one line", () => {
+describe("refused credentials", () => {
+  it("are not tried again, and the refusal is one line with the time and a fix", () => {
     const gate = gateAfter(attempt("wrong"));
 
     expect(gate.refusal(attempt("wrong"))).toBe(
@@ -61,7 +61,7 @@ describe("credentials that a BMC refused", () => {
     );
   });
 
-  it("hold nobody up before, nor another BMC, nor another user of the same", () => {
+  it("block neither earlier actions, nor another BMC, nor another user of the same BMC", () => {
     const gate = new AuthGate();
     expect(gate.refusal(attempt("wrong"))).toBeUndefined();
     gate.learn(attempt("wrong"), REFUSED);
@@ -80,7 +80,7 @@ describe("credentials that a BMC refused", () => {
     expect(gateAfter(attempt("wrong")).refusal(changed)).toBeUndefined();
   });
 
-  it("are forgotten with the change, so that they may come back", () => {
+  it("are forgotten when changed, so that they may be tried after a change back", () => {
     const gate = gateAfter(attempt("wrong"));
 
     gate.refusal(attempt("right"));
@@ -88,13 +88,13 @@ describe("credentials that a BMC refused", () => {
     expect(gate.refusal(attempt("wrong"))).toBeUndefined();
   });
 
-  it("are not offered under another name of the machine either, as the account is the BMC's", () => {
+  it("are not tried under another name of the machine either", () => {
     const gate = gateAfter(attempt("wrong"));
 
     expect(gate.refusal(attempt("wrong", { machine: "alias" }))).toMatch(/^machine alias: the BMC refused/);
   });
 
-  it("stay refused for a second name when the first one's are corrected", () => {
+  it("stay refused for a second name when the first name's are corrected", () => {
     const gate = gateAfter(attempt("wrong"));
     gate.refusal(attempt("wrong", { machine: "alias" }));
 
@@ -104,7 +104,7 @@ describe("credentials that a BMC refused", () => {
     expect(gate.refusal(attempt("right"))).toBeUndefined();
   });
 
-  it("of two users of one BMC do not make each other forgotten", () => {
+  it("of two users of one BMC are remembered separately", () => {
     const gate = gateAfter(attempt("wrong"));
 
     for (const round of [1, 2]) {
@@ -113,7 +113,7 @@ describe("credentials that a BMC refused", () => {
     }
   });
 
-  it("through one provider are none of another one's, except of IPMI in its two ways", () => {
+  it("are refused per provider, except that ipmi and ipmitool have the same users", () => {
     const unsaid = ended({ class: "auth", refused: "login" });
     const redfish = gateAfter(attempt("wrong", { providers: ["redfish"] }), unsaid);
     const ipmi = gateAfter(
@@ -158,8 +158,8 @@ describe("credentials that a BMC refused", () => {
   });
 });
 
-describe("credentials that were refused and may be right by now", () => {
-  it("are offered once after 15 minutes, and then once an hour", () => {
+describe("refused credentials that may be correct now", () => {
+  it("are tried once after 15 minutes, and then once per hour", () => {
     const { clock, gate } = refusedOnce();
     const offered: number[] = [];
 
@@ -187,7 +187,7 @@ describe("credentials that were refused and may be right by now", () => {
     expect(gate.refusal(alias)).toBeDefined();
   });
 
-  it("are like new once they were accepted", () => {
+  it("are forgotten once accepted", () => {
     const { clock, gate } = refusedOnce();
     gate.refusal(attempt("wrong", { machine: "alias" }));
     clock.pass(15 * MINUTE_MS);
@@ -199,7 +199,7 @@ describe("credentials that were refused and may be right by now", () => {
     expect(gate.refusal(attempt("wrong", { machine: "alias" }))).toBeUndefined();
   });
 
-  it("stay refused where only another provider accepted them", () => {
+  it("stay refused if only another provider accepted them", () => {
     const { gate } = refusedOnce();
 
     gate.learn(attempt("wrong"), ended({ ok: true, provider: "ipmi" }));
@@ -207,7 +207,7 @@ describe("credentials that were refused and may be right by now", () => {
     expect(gate.refusal(attempt("wrong"))).toBeDefined();
   });
 
-  it("are offered on demand, once an hour at most, however often that is asked for", () => {
+  it("are tried on demand, at most once per hour", () => {
     const { clock, gate } = refusedOnce();
     const offered: number[] = [];
 
@@ -223,7 +223,7 @@ describe("credentials that were refused and may be right by now", () => {
     expect(offered).toEqual([0, 60]);
   });
 
-  it("leave the demand for later where there are none", () => {
+  it("do not use up the demand if there are none", () => {
     const gate = new AuthGate(new SetClock());
 
     expect(gate.retryNow()).toBe(false);
@@ -233,7 +233,7 @@ describe("credentials that were refused and may be right by now", () => {
   });
 });
 
-describe("the gate stays open", () => {
+describe("the gate is open", () => {
   it.each([
     [
       "what the user may not do, such as without an AMT device's consent",
@@ -254,7 +254,7 @@ describe("the gate stays open", () => {
   });
 });
 
-it("the gate closes after an action that only says by its exit code that it was refused", () => {
+it("the gate closes after an action that reports the refusal only by its exit code", () => {
   const { result: _result, ...outcome } = REFUSED;
 
   expect(gateAfter(attempt("wrong"), outcome).refusal(attempt("wrong"))).toMatch(

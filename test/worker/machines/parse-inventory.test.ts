@@ -262,7 +262,7 @@ machines:
     expect((await connect(parsed, "node-7")).password?.reveal()).toBe("seven");
   });
 
-  it("are told what is wrong with them once, whatever the number of machines", () => {
+  it("report each problem once, whatever the number of machines", () => {
     expect(
       problems(
         "defaults:\n  connectTimeout: never\n  host: x\n  ipmi: {port: 0}\nmachines:\n  - {name: a, host: h}\n  - {name: b, host: i}\n",
@@ -438,7 +438,7 @@ describe("problems of an inventory", () => {
 });
 
 describe("warnings of an inventory", () => {
-  it("tell of machines that share a BMC, however its address is written", () => {
+  it("name machines that share a BMC, however its address is written", () => {
     const parsed = parse(
       "machines:\n  - {name: a, host: BMC.example.org}\n  - {name: b, host: bmc.example.org.}\n  - {name: c, host: '2001:db8:0::1'}\n  - {name: d, host: '2001:DB8::1'}\n",
     );

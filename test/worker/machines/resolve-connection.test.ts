@@ -106,7 +106,7 @@ describe("a connection is refused, with the place and never the content", () => 
     expect(error.message).toBe(`machine node-1: usernameFile ${path("absent")} does not exist`);
   });
 
-  it("when the file is a folder or a pipe, without waiting for somebody to write", async () => {
+  it("when the file is a folder or a pipe, without waiting for a writer", async () => {
     execFileSync("mkfifo", [path("pipe")]);
 
     const pipe = await failure(resolver("{username: u, passwordFile: pipe}"));

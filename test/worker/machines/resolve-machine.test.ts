@@ -209,7 +209,7 @@ describe("lock keys", () => {
     expect(lockKeyOf("bmc", { redfish: 443, ipmi: 623 })).toBe(lockKeyOf("bmc"));
   });
 
-  it("tell BMCs behind one gateway apart by their ports", () => {
+  it("distinguish BMCs behind one gateway by their ports", () => {
     expect(lockKeyOf("gateway", { redfish: 8_001 })).not.toBe(lockKeyOf("gateway", { redfish: 8_002 }));
     expect(lockKeyOf("gateway", { ipmi: 8_001 })).not.toBe(lockKeyOf("gateway", { redfish: 8_001 }));
   });

@@ -1,22 +1,10 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import type { RequestOptions } from "node:https";
-import type { KubeConfig } from "@kubernetes/client-node";
+import type { Cluster, KubeConfig } from "@kubernetes/client-node";
 import { Agent, type Dispatcher, ProxyAgent } from "undici";
 import { textOf } from "../../../shared/text-of.ts";
 import { KubernetesError } from "./kubernetes-error.ts";
-
-export interface ClusterAccess {
-  /** Without a trailing slash. */
-  readonly server: string;
-  /** The pod's namespace, or that of the kubeconfig's context. */
-  readonly namespace: string | undefined;
-  /** Credentials for the next request. Rejects with a `KubernetesError`, for example if an exec plugin fails. */
-  credentials(): Promise<AccessCredentials>;
-  /** Forgets cached credentials, because the API rejected them. */
-  forget(): void;
-  close(): Promise<void>;
-}
 
 interface AccessCredentials {
   readonly headers: Readonly<Record<string, string>>;
@@ -41,28 +29,30 @@ export async function openAccess(kubeconfig: string | undefined): Promise<Cluste
   const from = load(config, kubeconfig);
   const cluster = config.getCurrentCluster();
   if (!cluster) {
-    throw new KubernetesError(
-      "invalid",
-      `${from} names no current context with a cluster: nothing to connect to`,
-    );
+    const text = `${from} names no current context with a cluster: nothing to connect to`;
+    throw new KubernetesError("invalid", text);
   }
-  return new KubeConfigAccess(config, cluster.server.replace(/(?<!\/)\/+$/, ""), cluster.proxyUrl);
+  return new ClusterAccess(config, cluster);
 }
 
 function load(config: KubeConfig, kubeconfig: string | undefined): string {
-  const from = kubeconfig ?? (existsSync(SERVICE_ACCOUNT_TOKEN) ? undefined : "the default kubeconfig");
+  const isInPod = kubeconfig === undefined && existsSync(SERVICE_ACCOUNT_TOKEN);
+  const from = kubeconfig ?? (isInPod ? "the pod's service account" : "the default kubeconfig");
   try {
     if (kubeconfig !== undefined) config.loadFromFile(kubeconfig);
-    else if (from === undefined) config.loadFromCluster();
+    else if (isInPod) config.loadFromCluster();
     else config.loadFromDefault();
   } catch (thrown) {
-    throw new KubernetesError("invalid", `${from ?? "the pod's service account"}: ${oneLineOf(thrown)}`);
+    throw new KubernetesError("invalid", `${from}: ${oneLineOf(thrown)}`);
   }
-  return from ?? "the pod's service account";
+  return from;
 }
 
-class KubeConfigAccess implements ClusterAccess {
+/** Server and credentials of a kubeconfig. */
+export class ClusterAccess {
+  /** Without a trailing slash. */
   readonly server: string;
+  /** The pod's namespace, or that of the kubeconfig's context. */
   readonly namespace: string | undefined;
   readonly #config: KubeConfig;
   readonly #proxy: string | undefined;
@@ -71,13 +61,14 @@ class KubeConfigAccess implements ClusterAccess {
   #dispatcher: { readonly key: string; readonly dispatcher: Dispatcher } | undefined;
   readonly #retired: Dispatcher[] = [];
 
-  constructor(config: KubeConfig, server: string, proxy: string | undefined) {
+  constructor(config: KubeConfig, { server, proxyUrl }: Cluster) {
     this.#config = config;
-    this.server = server;
-    this.#proxy = proxy;
+    this.server = server.replace(/(?<!\/)\/+$/, "");
+    this.#proxy = proxyUrl;
     this.namespace = config.getContextObject(config.getCurrentContext())?.namespace || undefined;
   }
 
+  /** Credentials for the next request. Rejects with a `KubernetesError`, for example if an exec plugin fails. */
   async credentials(): Promise<AccessCredentials> {
     if (this.#current && performance.now() - this.#current.readMs < REREAD_MS) return this.#current;
     this.#reading ??= this.#read().finally(() => {
@@ -86,6 +77,7 @@ class KubeConfigAccess implements ClusterAccess {
     return this.#reading;
   }
 
+  /** Forgets cached credentials, because the API rejected them. */
   forget(): void {
     this.#current = undefined;
   }

@@ -1,4 +1,4 @@
-import { request as undiciRequest } from "undici";
+import { type Dispatcher, request as undiciRequest } from "undici";
 import * as z from "zod/mini";
 import { type Backoff, backoffMs } from "../../../shared/backoff.ts";
 import { type Clock, systemClock } from "../../../shared/clock.ts";
@@ -8,8 +8,8 @@ import { textOf } from "../../../shared/text-of.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
 import { version } from "../../../shared/version.ts";
 import { type ClusterAccess, openAccess } from "./cluster-access.ts";
-import { apiVersionOf, type Kind, type ObjectName, pathOf, resourceName } from "./kinds.ts";
-import { errorOfAnswer, errorOfEvent, KubernetesError } from "./kubernetes-error.ts";
+import { apiVersionOf, KINDS, type Kind, type ObjectName, pathOf, resourceName } from "./kinds.ts";
+import { errorOfAnswer, errorOfEvent, isKubernetesError, KubernetesError } from "./kubernetes-error.ts";
 
 /** Parses an object. Describe only the fields that are used. */
 export type Schema<T> = z.core.$ZodType<T>;
@@ -45,7 +45,11 @@ export interface WatchCallbacks {
   readonly onEvent: (event: WatchEvent) => void;
 }
 
-export type PatchType = "merge" | "json";
+export interface PatchOptions {
+  readonly type: keyof typeof PATCH_TYPES;
+  readonly body: unknown;
+  readonly subresource?: "status";
+}
 
 export interface RemoveOptions {
   readonly propagation?: "Background" | "Foreground" | "Orphan";
@@ -76,23 +80,16 @@ export interface Right {
 interface Sending {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
-  readonly query?: Readonly<Record<string, string | undefined>>;
+  /** Parameters that are undefined or false are not sent. */
+  readonly query?: object;
   readonly body?: unknown;
   readonly contentType?: string;
   /** For messages, such as `create jobs.batch in tink-system`. */
   readonly doing: string;
 }
 
-interface Answer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly body: AsyncIterable<Uint8Array> & { text(): Promise<string>; dump(): Promise<void> };
-}
-
-const PATCH_TYPES: Readonly<Record<PatchType, string>> = {
-  merge: "application/merge-patch+json",
-  json: "application/json-patch+json",
-};
+const PATCH_TYPES = { merge: "application/merge-patch+json", json: "application/json-patch+json" } as const;
+const STRICT = { fieldValidation: "Strict" };
 
 /** The page size of client-go and kubectl, which bounds each response. */
 const PAGE = 500;
@@ -153,7 +150,7 @@ export class Cluster {
     signal: AbortSignal,
   ): Promise<T> {
     const doing = `get ${resourceName(kind)} ${namespace}/${name}`;
-    return this.#read({ method: "GET", path: pathOf(kind, namespace, name), doing }, schema, signal);
+    return this.#ask({ method: "GET", path: pathOf(kind, namespace, name), doing }, schema, signal);
   }
 
   /** Resolves to undefined if the object does not exist. */
@@ -166,7 +163,7 @@ export class Cluster {
     try {
       return await this.get(kind, name, schema, signal);
     } catch (thrown) {
-      if (thrown instanceof KubernetesError && thrown.reason === "not-found") return undefined;
+      if (isKubernetesError(thrown, "not-found")) return undefined;
       throw thrown;
     }
   }
@@ -183,13 +180,12 @@ export class Cluster {
     let resourceVersion = "";
     let next: string | undefined;
     do {
-      const sending: Sending = {
-        method: "GET",
-        path: pathOf(kind, namespace),
-        query: { ...selectors, limit: String(PAGE), continue: next },
-        doing,
-      };
-      const page = await this.#read(sending, List, signal);
+      const query = { ...selectors, limit: PAGE, continue: next };
+      const page = await this.#ask(
+        { method: "GET", path: pathOf(kind, namespace), query, doing },
+        List,
+        signal,
+      );
       for (const item of page.items ?? []) items.push(parse(schema, item, doing));
       resourceVersion = page.metadata.resourceVersion ?? "";
       next = page.metadata.continue || undefined;
@@ -208,17 +204,10 @@ export class Cluster {
     schema: Schema<T>,
     signal: AbortSignal,
   ): Promise<T> {
-    return this.#write(
-      {
-        method: "POST",
-        path: pathOf(kind, namespace),
-        query: { fieldValidation: "Strict" },
-        body: { apiVersion: apiVersionOf(kind), kind: kind.kind, ...object },
-        doing: `create ${resourceName(kind)} in ${namespace}`,
-      },
-      schema,
-      signal,
-    );
+    const body = { apiVersion: apiVersionOf(kind), kind: kind.kind, ...object };
+    const doing = `create ${resourceName(kind)} in ${namespace}`;
+    const path = pathOf(kind, namespace);
+    return this.#ask({ method: "POST", path, query: STRICT, body, doing }, schema, signal);
   }
 
   /** Replaces the object. With `metadata.resourceVersion`, a concurrent change is a `conflict`. */
@@ -229,44 +218,25 @@ export class Cluster {
     schema: Schema<T>,
     signal: AbortSignal,
   ): Promise<T> {
-    return this.#write(
-      {
-        method: "PUT",
-        path: pathOf(kind, namespace, name),
-        query: { fieldValidation: "Strict" },
-        body: { apiVersion: apiVersionOf(kind), kind: kind.kind, ...object },
-        doing: `update ${resourceName(kind)} ${namespace}/${name}`,
-      },
-      schema,
-      signal,
-    );
+    const body = { apiVersion: apiVersionOf(kind), kind: kind.kind, ...object };
+    const doing = `update ${resourceName(kind)} ${namespace}/${name}`;
+    const path = pathOf(kind, namespace, name);
+    return this.#ask({ method: "PUT", path, query: STRICT, body, doing }, schema, signal);
   }
 
   /** RFC 7386 or RFC 6902; `subresource` patches only the status. */
   async patch<T>(
     kind: Kind,
     { namespace, name }: ObjectName,
-    {
-      type,
-      body,
-      subresource,
-    }: { readonly type: PatchType; readonly body: unknown; readonly subresource?: "status" },
+    { type, body, subresource }: PatchOptions,
     schema: Schema<T>,
     signal: AbortSignal,
   ): Promise<T> {
     const what = subresource === undefined ? resourceName(kind) : `${resourceName(kind)}/${subresource}`;
-    return this.#write(
-      {
-        method: "PATCH",
-        path: pathOf(kind, namespace, name, subresource),
-        query: { fieldValidation: "Strict" },
-        body,
-        contentType: PATCH_TYPES[type],
-        doing: `patch ${what} ${namespace}/${name}`,
-      },
-      schema,
-      signal,
-    );
+    const doing = `patch ${what} ${namespace}/${name}`;
+    const path = pathOf(kind, namespace, name, subresource);
+    const contentType = PATCH_TYPES[type];
+    return this.#ask({ method: "PATCH", path, query: STRICT, body, contentType, doing }, schema, signal);
   }
 
   /** Resolves to whether the object existed. With Background and Foreground it may remain for a while. */
@@ -286,14 +256,11 @@ export class Cluster {
     };
     const doing = `delete ${resourceName(kind)} ${namespace}/${name}`;
     try {
-      await this.#write(
-        { method: "DELETE", path: pathOf(kind, namespace, name), body, doing },
-        z.unknown(),
-        signal,
-      );
+      const path = pathOf(kind, namespace, name);
+      await this.#ask({ method: "DELETE", path, body, doing }, z.unknown(), signal);
       return true;
     } catch (thrown) {
-      if (thrown instanceof KubernetesError && thrown.reason === "not-found") return false;
+      if (isKubernetesError(thrown, "not-found")) return false;
       throw thrown;
     }
   }
@@ -311,20 +278,16 @@ export class Cluster {
     signal: AbortSignal,
   ): Promise<void> {
     const doing = `watch ${resourceName(kind)}${placeOf(namespace)}`;
-    const sending: Sending = {
-      method: "GET",
-      path: pathOf(kind, namespace),
-      query: {
-        ...selectors,
-        watch: "true",
-        resourceVersion,
-        allowWatchBookmarks: "true",
-        timeoutSeconds: String(WATCH_SECONDS),
-      },
-      doing,
+    const path = pathOf(kind, namespace);
+    const options = {
+      watch: true,
+      resourceVersion,
+      allowWatchBookmarks: true,
+      timeoutSeconds: WATCH_SECONDS,
     };
+    const query = { ...selectors, ...options };
     await this.#bounded(doing, WATCH_SECONDS * 1_000 + WATCH_SLACK_MS, signal, async (bound) => {
-      const answer = await this.#open(sending, bound);
+      const { body } = await this.#open({ method: "GET", path, query, doing }, bound);
       onOpen?.();
       let wrong: unknown;
       const lines = new LineSplitter(LONGEST_EVENT, (line) => {
@@ -335,7 +298,7 @@ export class Cluster {
           wrong = thrown;
         }
       });
-      for await (const chunk of answer.body) {
+      for await (const chunk of body) {
         lines.push(chunk);
         if (wrong !== undefined) throw wrong;
       }
@@ -345,23 +308,15 @@ export class Cluster {
   /** Reads a container's log, as fast as `onChunk` resolves. */
   async log(
     { namespace, name }: ObjectName,
-    { container, follow = false, limitBytes, timestamps = false, sinceTime, tailLines }: LogOptions,
+    query: LogOptions,
     onChunk: (chunk: Uint8Array) => void | Promise<void>,
     signal: AbortSignal,
   ): Promise<void> {
     const doing = `read the log of pod ${namespace}/${name}`;
-    const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(name)}/log`;
-    const query = {
-      container,
-      follow: follow ? "true" : undefined,
-      limitBytes: limitBytes === undefined ? undefined : String(limitBytes),
-      timestamps: timestamps ? "true" : undefined,
-      sinceTime,
-      tailLines: tailLines === undefined ? undefined : String(tailLines),
-    };
+    const path = pathOf(KINDS.pod, namespace, name, "log");
     try {
-      const answer = await this.#open({ method: "GET", path, query, doing }, signal);
-      for await (const chunk of answer.body) await onChunk(chunk);
+      const { body } = await this.#open({ method: "GET", path, query, doing }, signal);
+      for await (const chunk of body) await onChunk(chunk);
     } catch (thrown) {
       throw this.#translate(thrown, doing, signal);
     }
@@ -369,56 +324,32 @@ export class Cluster {
 
   /** Checks a permission of the worker (SelfSubjectAccessReview, which every user may create). */
   async may({ verb, kind, subresource, namespace }: Right, signal: AbortSignal): Promise<boolean> {
-    const resourceAttributes = {
-      verb,
-      group: kind.group,
-      version: kind.version,
-      resource: kind.resource,
-      ...defined({ subresource, namespace }),
+    const { group, version, resource } = kind;
+    // JSON omits what is undefined.
+    const resourceAttributes = { verb, group, version, resource, subresource, namespace };
+    const body = {
+      apiVersion: "authorization.k8s.io/v1",
+      kind: "SelfSubjectAccessReview",
+      spec: { resourceAttributes },
     };
-    const review = await this.#write(
-      {
-        method: "POST",
-        path: "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
-        body: {
-          apiVersion: "authorization.k8s.io/v1",
-          kind: "SelfSubjectAccessReview",
-          spec: { resourceAttributes },
-        },
-        doing: `ask whether ${verb} ${resourceName(kind)} is allowed`,
-      },
-      Review,
-      signal,
-    );
+    const path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+    const doing = `ask whether ${verb} ${resourceName(kind)} is allowed`;
+    const review = await this.#ask({ method: "POST", path, body, doing }, Review, signal);
     return review.status?.allowed ?? false;
   }
 
   /** Resolves to a version such as `v1.37.0`. */
   async version(signal: AbortSignal): Promise<string> {
     const sending = { method: "GET", path: "/version", doing: "ask the version" } as const;
-    return (await this.#read(sending, ServerVersion, signal)).gitVersion;
+    return (await this.#ask(sending, ServerVersion, signal)).gitVersion;
   }
 
   async close(): Promise<void> {
     await this.#access.close();
   }
 
-  /** Retries transient failures. */
-  async #read<T>(sending: Sending, schema: Schema<T>, signal: AbortSignal): Promise<T> {
-    return this.#ask(sending, schema, signal, ({ passing }) => passing);
-  }
-
-  /** Retries only what the API certainly did not execute. */
-  async #write<T>(sending: Sending, schema: Schema<T>, signal: AbortSignal): Promise<T> {
-    return this.#ask(sending, schema, signal, ({ reason }) => reason === "too-many-requests");
-  }
-
-  async #ask<T>(
-    sending: Sending,
-    schema: Schema<T>,
-    signal: AbortSignal,
-    again: (error: KubernetesError) => boolean,
-  ): Promise<T> {
+  /** Retries transient failures of reads; of writes, only what the API certainly did not execute. */
+  async #ask<T>(sending: Sending, schema: Schema<T>, signal: AbortSignal): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.#bounded(sending.doing, this.#requestTimeoutMs, signal, async (bound) => {
@@ -426,7 +357,9 @@ export class Cluster {
           return parse(schema, jsonOf(await answer.body.text(), sending.doing), sending.doing);
         });
       } catch (thrown) {
-        if (!(thrown instanceof KubernetesError) || !again(thrown) || attempt >= READ_ATTEMPTS) throw thrown;
+        if (!(thrown instanceof KubernetesError) || attempt >= READ_ATTEMPTS) throw thrown;
+        const mayRepeat = sending.method === "GET" ? thrown.passing : thrown.reason === "too-many-requests";
+        if (!mayRepeat) throw thrown;
         const waitMs = Math.max(backoffMs(RETRY, attempt), thrown.retryAfterMs ?? 0);
         if (waitMs > LONGEST_RETRY_AFTER_MS) throw thrown;
         await this.#clock.sleep(waitMs, signal);
@@ -435,52 +368,44 @@ export class Cluster {
   }
 
   /** Resolves to a successful response, with its body unread. */
-  async #open(sending: Sending, signal: AbortSignal): Promise<Answer> {
+  async #open(sending: Sending, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
     for (let attempt = 1; ; attempt++) {
       const answer = await this.#send(sending, signal);
-      if (answer.status < 300) return answer;
+      const { statusCode: status, headers } = answer;
+      if (status < 300) return answer;
       const text = await answer.body.text();
       // The token may have expired before it was reread: try once more with a fresh one.
-      if (answer.status === 401) this.#access.forget();
-      if (answer.status === 401 && attempt === 1) continue;
-      const { "retry-after": retryAfter } = answer.headers;
-      throw errorOfAnswer(
-        sending.doing,
-        answer.status,
-        text,
-        Array.isArray(retryAfter) ? retryAfter[0] : retryAfter,
-      );
+      if (status === 401) this.#access.forget();
+      if (status === 401 && attempt === 1) continue;
+      const [retryAfter] = [headers["retry-after"]].flat();
+      throw errorOfAnswer(sending.doing, status, text, retryAfter);
     }
   }
 
   async #send(
     { method, path, query = {}, body, contentType }: Sending,
     signal: AbortSignal,
-  ): Promise<Answer> {
+  ): Promise<Dispatcher.ResponseData> {
     const { headers, dispatcher } = await this.#access.credentials();
-    const parameters = Object.entries(query).filter(
-      (entry): entry is [string, string] => entry[1] !== undefined,
-    );
-    const search = new URLSearchParams(parameters).toString();
+    const sent = Object.entries(query).filter(([, value]) => value !== undefined && value !== false);
+    const search = new URLSearchParams(
+      sent.map(([name, value]): [string, string] => [name, String(value)]),
+    ).toString();
     const text = body === undefined ? undefined : JSON.stringify(body);
-    const { statusCode: status, ...answer } = await undiciRequest(
-      `${this.server}${path}${search === "" ? "" : `?${search}`}`,
-      {
-        method,
-        dispatcher,
-        signal,
-        headersTimeout: this.#requestTimeoutMs,
-        bodyTimeout: 0,
-        headers: {
-          ...headers,
-          accept: "application/json",
-          "user-agent": `pbnj-worker/${version}`,
-          ...defined({ "content-type": text && (contentType ?? "application/json") }),
-        },
-        ...defined({ body: text }),
+    return undiciRequest(`${this.server}${path}${search === "" ? "" : `?${search}`}`, {
+      method,
+      dispatcher,
+      signal,
+      headersTimeout: this.#requestTimeoutMs,
+      bodyTimeout: 0,
+      headers: {
+        ...headers,
+        accept: "application/json",
+        "user-agent": `pbnj-worker/${version}`,
+        ...defined({ "content-type": text && (contentType ?? "application/json") }),
       },
-    );
-    return { status, headers: answer.headers, body: answer.body };
+      ...defined({ body: text }),
+    });
   }
 
   async #bounded<T>(
@@ -500,15 +425,11 @@ export class Cluster {
     if (signal.aborted) return signal.reason;
     if (thrown instanceof KubernetesError) return thrown;
     if (thrown instanceof TimeoutReached) {
-      return new KubernetesError(
-        "timeout",
-        `${doing}: no answer from ${this.server} within ${thrown.afterMs} ms`,
-      );
+      const text = `${doing}: no answer from ${this.server} within ${thrown.afterMs} ms`;
+      return new KubernetesError("timeout", text);
     }
-    const text = textOf(thrown);
-    return new KubernetesError("unreachable", `${doing}: ${this.server} does not answer: ${text}`, {
-      cause: thrown,
-    });
+    const text = `${doing}: ${this.server} does not answer: ${textOf(thrown)}`;
+    return new KubernetesError("unreachable", text, { cause: thrown });
   }
 }
 

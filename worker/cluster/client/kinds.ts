@@ -26,6 +26,16 @@ export interface ObjectName {
   readonly name: string;
 }
 
+export function keyOf({ namespace, name }: ObjectName): string {
+  return `${namespace}/${name}`;
+}
+
+/** The inverse of `keyOf`; neither part contains a slash. */
+export function nameOfKey(key: string): ObjectName {
+  const [namespace = "", name = ""] = key.split("/");
+  return { namespace, name };
+}
+
 export function apiVersionOf({ group, version }: Kind): string {
   return group === "" ? version : `${group}/${version}`;
 }

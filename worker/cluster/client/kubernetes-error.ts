@@ -53,12 +53,7 @@ export class KubernetesError extends Error {
   }
 }
 
-const PASSING: ReadonlySet<KubernetesReason> = new Set([
-  "too-many-requests",
-  "unavailable",
-  "unreachable",
-  "timeout",
-]);
+const PASSING = new Set<KubernetesReason>(["too-many-requests", "unavailable", "unreachable", "timeout"]);
 
 export function isKubernetesError(thrown: unknown, ...reasons: readonly KubernetesReason[]): boolean {
   return thrown instanceof KubernetesError && reasons.includes(thrown.reason);
@@ -100,8 +95,7 @@ export function errorOfAnswer(
 
 /** The error in an `ERROR` event of a watch. */
 export function errorOfEvent(request: string, object: unknown): KubernetesError {
-  const parsed = Status.safeParse(object);
-  const code = (parsed.success && parsed.data.code) || 500;
+  const code = Status.safeParse(object).data?.code || 500;
   return errorOfAnswer(request, code, isTooDeep(object) ? "" : (JSON.stringify(object) ?? ""));
 }
 
@@ -142,8 +136,7 @@ function textOf(status: number, body: string, said: StatusObject | undefined): s
 
 function readStatus(body: string): StatusObject | undefined {
   try {
-    const parsed = Status.safeParse(JSON.parse(body));
-    return parsed.success ? parsed.data : undefined;
+    return Status.safeParse(JSON.parse(body)).data;
   } catch {
     return undefined;
   }

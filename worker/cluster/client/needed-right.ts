@@ -1,3 +1,5 @@
+import type { Kind } from "./kinds.ts";
+
 /** An RBAC rule that a part of this worker needs. The chart grants the `RIGHTS`, and the documentation lists them. */
 export interface NeededRight {
   readonly group: string;
@@ -8,4 +10,9 @@ export interface NeededRight {
   readonly why: string;
   /** What does not work without it, if the worker can run without it. */
   readonly without?: string;
+}
+
+/** A rule for a kind, or one of its subresources. */
+export function ruleOf({ group, resource }: Kind, verbs: readonly string[], subresource?: string) {
+  return { group, resource: subresource === undefined ? resource : `${resource}/${subresource}`, verbs };
 }

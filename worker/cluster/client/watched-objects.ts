@@ -5,7 +5,7 @@ import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import type { Cluster, Selection } from "./cluster.ts";
-import { type Kind, type ObjectName, resourceName } from "./kinds.ts";
+import { type Kind, keyOf, type ObjectName, resourceName } from "./kinds.ts";
 import { isKubernetesError, KubernetesError } from "./kubernetes-error.ts";
 
 export type Change<T> =
@@ -107,7 +107,10 @@ export class WatchedObjects<T> {
           if (failures === 0 && !wasShort()) continue;
         }
         failures += 1;
-        const error = thrown instanceof KubernetesError ? thrown : unexpected(thrown);
+        const error =
+          thrown instanceof KubernetesError
+            ? thrown
+            : new KubernetesError("unexpected", textOf(thrown), { cause: thrown });
         this.#setState({ kind: "failing", error });
         const waitMs = Math.max(
           backoffMs(error.passing || error.reason === "expired" ? RETRY : OPERATOR_RETRY, failures),
@@ -211,13 +214,4 @@ export async function watchUntil<T>(
   objects.synced.then(check, () => undefined);
   await objects.run(AbortSignal.any([signal, over.signal]));
   signal.throwIfAborted();
-}
-
-function keyOf({ namespace, name }: ObjectName): string {
-  return `${namespace}/${name}`;
-}
-
-function unexpected(thrown: unknown): KubernetesError {
-  const text = textOf(thrown);
-  return new KubernetesError("unexpected", text, { cause: thrown });
 }

@@ -1,4 +1,4 @@
-import { combinedHash, stableHash } from "./stable-hash.ts";
+import { combinedHash, stableHash } from "./shards.ts";
 
 /**
  * Decides which member owns each shard; replicas that see the same Leases decide the same. Counts differ by one at

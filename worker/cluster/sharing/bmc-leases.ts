@@ -5,16 +5,15 @@ import { textOf } from "../../../shared/text-of.ts";
 import { ActedElsewhere, type LockPurpose, type Locks, MachineLocks } from "../../turns/machine-locks.ts";
 import { KINDS } from "../client/kinds.ts";
 import { isKubernetesError, KubernetesError } from "../client/kubernetes-error.ts";
-import { type WatchedObjects, watchUntil } from "../client/watched-objects.ts";
+import { watchUntil } from "../client/watched-objects.ts";
 import { actionEnded, activeActionKeys, isActionActive } from "./active-jobs.ts";
 import type { LaneShares } from "./lane-shares.ts";
-import { withRequestTimeout } from "./request-timeout.ts";
+import { type LeaseRequests, leaseRequests, versionOf, withRequestTimeout } from "./lease-requests.ts";
 import {
   actionOf,
   bmcLeaseName,
-  findLease,
   holderOf,
-  leaseText,
+  type LeaseText,
   memberLeaseName,
   memberOf,
   type ShareCluster,
@@ -48,15 +47,18 @@ const RETRY_LONGEST_MS = 30_000;
 export class BmcLeases implements Locks {
   readonly #options: BmcLeasesOptions;
   readonly #timings: Timings;
+  readonly #leases: LeaseRequests;
   readonly #local = new MachineLocks();
   readonly #releases = new Set<Promise<void>>();
   /** Aborts pending releases after the worker has stopped. */
   readonly #end = new AbortController();
-  #isStopping = false;
+  #stop: AbortSignal | undefined;
+  #isClosed = false;
 
   constructor(options: BmcLeasesOptions) {
     this.#options = options;
     this.#timings = options.timings ?? TIMINGS;
+    this.#leases = leaseRequests(options.cluster, options.clock, this.#timings.requestTimeoutMs);
   }
 
   /**
@@ -81,30 +83,21 @@ export class BmcLeases implements Locks {
     }
   }
 
-  /** Removes Leases of dead replicas; ends when the worker stops. Never rejects. */
+  /** Removes Leases of dead replicas, once. The signal aborts when the worker stops. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    // Set at once, because detached actions release their locks right after.
-    const stopped = new Promise<void>((resolve) => {
-      const stop = () => {
-        this.#isStopping = true;
-        resolve();
-      };
-      if (signal.aborted) stop();
-      else signal.addEventListener("abort", stop, { once: true });
-    });
+    this.#stop = signal;
     const { leaseDurationMs, renewIntervalMs } = this.#timings;
     // By then an earlier process with this name has been evicted.
     await this.#options.clock.sleep(leaseDurationMs + renewIntervalMs, signal).then(
       () => this.#sweep(signal),
       () => undefined,
     );
-    await stopped;
   }
 
   /** Call after the last action. Waits a few seconds for pending releases. Never rejects. */
   async close(): Promise<void> {
     const { clock } = this.#options;
-    this.#isStopping = true;
+    this.#isClosed = true;
     await withRequestTimeout(clock, this.#timings.stopMs, new AbortController().signal, () =>
       Promise.all(this.#releases),
     ).catch(() => undefined);
@@ -112,11 +105,12 @@ export class BmcLeases implements Locks {
   }
 
   async #acquireLease(key: string, signal: AbortSignal, { actionKey }: LockPurpose): Promise<ShareLease> {
-    const { cluster, shares, clock, log } = this.#options;
-    const name = bmcLeaseName(shares.group, key);
-    const at = { namespace: cluster.namespace, name };
-    const mine = (holder: string, before?: ShareLease) =>
-      leaseText({ group: shares.group, role: "bmc", name, holder, nowMs: clock.now(), actionKey, before });
+    const { shares, clock, log } = this.#options;
+    const { group } = shares;
+    const name = bmcLeaseName(group, key);
+    const mine = (holder: string, before?: ShareLease): LeaseText => {
+      return { group, role: "bmc", name, holder, nowMs: clock.now(), actionKey, before };
+    };
     let isThere = false;
     let failures = 0;
     for (;;) {
@@ -131,19 +125,15 @@ export class BmcLeases implements Locks {
         shares.isValid && shares.identity === identity ? lease : undefined;
       try {
         if (!isThere) {
-          const own = certain(await this.#create(mine(identity), signal));
+          const own = certain(await this.#leases.write(mine(identity), signal));
           if (own) return own;
         }
         isThere = true;
-        const lease = await this.#ask(signal, (bound) => findLease(cluster, name, bound));
+        const lease = await this.#leases.find(name, signal);
         const judged = lease ? await this.#judge(lease, { identity, actionKey, signal }) : "changed";
         if (lease && judged === "mine") return lease;
         if (lease && judged === "free") {
-          const own = certain(
-            await this.#ask(signal, (bound) =>
-              cluster.replace(KINDS.lease, at, mine(identity, lease), ShareLease, bound),
-            ),
-          );
+          const own = certain(await this.#leases.write(mine(identity, lease), signal));
           if (own) return own;
         } else isThere = false;
       } catch (thrown) {
@@ -153,22 +143,15 @@ export class BmcLeases implements Locks {
         if (isKubernetesError(thrown, "already-exists", "conflict", "not-found")) continue;
         if (!(thrown instanceof KubernetesError) || !thrown.passing) throw thrown;
         failures += 1;
-        logOutage(
-          log,
-          failures === 1,
-          { lease: name, error: thrown.message },
-          "BMC lease acquisition failed, retrying",
-        );
-        await clock.sleep(Math.min(this.#timings.retryMs * 2 ** failures, RETRY_LONGEST_MS), signal);
+        const facts = { lease: name, error: thrown.message };
+        logOutage(log, failures === 1, facts, "BMC lease acquisition failed, retrying");
+        await clock.sleep(this.#retryMs(failures), signal);
       }
     }
   }
 
-  #create(text: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<ShareLease> {
-    const { cluster } = this.#options;
-    return this.#ask(signal, (bound) =>
-      cluster.create(KINDS.lease, cluster.namespace, text, ShareLease, bound),
-    );
+  #retryMs(failures: number): number {
+    return Math.min(this.#timings.retryMs * 2 ** failures, RETRY_LONGEST_MS);
   }
 
   /** Whether the existing Lease is ours, can be taken over, or changed while this waited. */
@@ -183,11 +166,12 @@ export class BmcLeases implements Locks {
     if (holder === identity) return heldKey === actionKey ? "mine" : "free";
     if (holder !== undefined && (await this.#isAlive(holder, signal))) {
       await this.#changed(lease, holder, signal);
-      if (heldKey !== undefined && heldKey === actionKey && !this.#isDead(holder)) throw new ActedElsewhere();
+      if (heldKey !== undefined && heldKey === actionKey && this.#options.shares.isMember(holder))
+        throw new ActedElsewhere();
       return "changed";
     }
     if (heldKey === undefined || heldKey === actionKey) return "free";
-    if (await this.#ask(signal, (bound) => isActionActive(cluster, heldKey, bound))) {
+    if (await this.#isActive(heldKey, signal)) {
       log.info({ lease: lease.metadata.name }, "BMC in use by a Job of a gone replica, waiting");
       await actionEnded({ cluster, clock, log }, heldKey, signal);
       return "changed";
@@ -195,16 +179,15 @@ export class BmcLeases implements Locks {
     return "free";
   }
 
-  #isDead(holder: string): boolean {
-    return !this.#options.shares.isMember(holder);
+  #isActive(actionKey: string, signal: AbortSignal): Promise<boolean> {
+    return this.#leases.bounded(signal, (bound) => isActionActive(this.#options.cluster, actionKey, bound));
   }
 
   /** A member that our watch does not show may have just joined; a list is never stale. */
   async #isAlive(holder: string, signal: AbortSignal): Promise<boolean> {
-    const { cluster, shares } = this.#options;
+    const { shares } = this.#options;
     if (shares.isMember(holder)) return true;
-    const name = memberLeaseName(shares.group, memberOf(holder));
-    const found = await this.#ask(signal, (bound) => findLease(cluster, name, bound));
+    const found = await this.#leases.find(memberLeaseName(shares.group, memberOf(holder)), signal);
     return found !== undefined && holderOf(found) === holder;
   }
 
@@ -220,20 +203,17 @@ export class BmcLeases implements Locks {
       wasMember = isMember;
     });
     const { namespace } = cluster;
-    const options = {
-      cluster,
-      kind: KINDS.lease,
-      selection: { namespace, fieldSelector: `metadata.name=${name}` },
-      project: (object: unknown) => ShareLease.safeParse(object).data,
-      clock,
-      log,
-    };
-    const isChanged = (leases: WatchedObjects<ShareLease>) => {
-      const now = leases.get({ namespace, name });
-      return now?.metadata.uid !== uid || holderOf(now) !== holder;
-    };
+    const selection = { namespace, fieldSelector: `metadata.name=${name}` };
+    const project = (object: unknown) => ShareLease.safeParse(object).data;
     try {
-      await watchUntil(options, isChanged, AbortSignal.any([signal, holderLeft.signal]));
+      await watchUntil(
+        { cluster, kind: KINDS.lease, selection, project, clock, log },
+        (leases) => {
+          const now = leases.get({ namespace, name });
+          return now?.metadata.uid !== uid || holderOf(now) !== holder;
+        },
+        AbortSignal.any([signal, holderLeft.signal]),
+      );
     } catch {
       signal.throwIfAborted();
     } finally {
@@ -242,28 +222,23 @@ export class BmcLeases implements Locks {
   }
 
   /** Releases a Lease, retrying until `close`. A Lease that another replica took over is left to it. Never rejects. */
-  async #release({ metadata, ...rest }: ShareLease): Promise<void> {
-    const { cluster, clock, log } = this.#options;
-    const { name, uid, resourceVersion } = metadata;
+  async #release(lease: ShareLease): Promise<void> {
+    const { clock, log } = this.#options;
     const { signal } = this.#end;
-    const actionKey = actionOf({ metadata, ...rest });
+    const actionKey = actionOf(lease);
     for (let failures = 0; !signal.aborted; ) {
       try {
         // Detached actions keep their Lease for the replica that adopts them.
-        if (this.#isStopping && actionKey !== undefined) {
-          if (await this.#ask(signal, (bound) => isActionActive(cluster, actionKey, bound))) return;
-        }
-        const at = { namespace: cluster.namespace, name };
-        await this.#ask(signal, (bound) => cluster.remove(KINDS.lease, at, { uid, resourceVersion }, bound));
+        const isStopping = this.#isClosed || this.#stop?.aborted;
+        if (isStopping && actionKey !== undefined && (await this.#isActive(actionKey, signal))) return;
+        await this.#leases.remove(versionOf(lease), signal);
         return;
       } catch (thrown) {
         if (signal.aborted || isKubernetesError(thrown, "conflict")) return;
         failures += 1;
-        const error = textOf(thrown);
-        logOutage(log, failures === 1, { lease: name, error }, "BMC lease release failed, retrying");
-        await clock
-          .sleep(Math.min(this.#timings.retryMs * 2 ** failures, RETRY_LONGEST_MS), signal)
-          .catch(() => undefined);
+        const facts = { lease: lease.metadata.name, error: textOf(thrown) };
+        logOutage(log, failures === 1, facts, "BMC lease release failed, retrying");
+        await clock.sleep(this.#retryMs(failures), signal).catch(() => undefined);
       }
     }
   }
@@ -271,35 +246,21 @@ export class BmcLeases implements Locks {
   /** Removes Leases of dead replicas whose actions have ended, because their BMCs may never be used again. */
   async #sweep(signal: AbortSignal): Promise<void> {
     const { cluster, shares, log } = this.#options;
-    const { namespace } = cluster;
+    const leases = this.#leases;
     const list = (role: "bmc" | "member") =>
-      this.#ask(signal, (bound) =>
-        cluster.list(
-          KINDS.lease,
-          { namespace, labelSelector: selectorOf(shares.group, role) },
-          ShareLease,
-          bound,
-        ),
-      );
+      leases.list({ labelSelector: selectorOf(shares.group, role) }, signal);
     try {
       // In this order: a holder that is not a member now has left.
       const { items } = await list("bmc");
       if (items.length === 0) return;
       const members = new Set((await list("member")).items.map(holderOf));
       const left = items.filter((lease) => !members.has(holderOf(lease)));
-      const active =
-        left.length === 0
-          ? new Set<string>()
-          : await this.#ask(signal, (bound) => activeActionKeys(cluster, bound));
+      if (left.length === 0) return;
+      const active = await leases.bounded(signal, (bound) => activeActionKeys(cluster, bound));
       let swept = 0;
       for (const lease of left) {
         if (active.has(actionOf(lease) ?? "")) continue;
-        const { name, uid, resourceVersion } = lease.metadata;
-        const at = { namespace, name };
-        if (
-          await this.#ask(signal, (bound) => cluster.remove(KINDS.lease, at, { uid, resourceVersion }, bound))
-        )
-          swept += 1;
+        if (await leases.remove(versionOf(lease), signal)) swept += 1;
       }
       if (swept > 0) log.info({ leases: swept }, "expired BMC leases removed");
     } catch (thrown) {
@@ -307,9 +268,5 @@ export class BmcLeases implements Locks {
       const error = textOf(thrown);
       if (!signal.aborted) log.debug({ error }, "expired BMC lease removal failed");
     }
-  }
-
-  #ask<T>(signal: AbortSignal, work: (bound: AbortSignal) => Promise<T>): Promise<T> {
-    return withRequestTimeout(this.#options.clock, this.#timings.requestTimeoutMs, signal, work);
   }
 }

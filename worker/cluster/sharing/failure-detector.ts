@@ -1,21 +1,11 @@
-import type { Clock } from "../../../shared/clock.ts";
-import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
-import { KINDS } from "../client/kinds.ts";
 import { isKubernetesError } from "../client/kubernetes-error.ts";
+import { type SharingOptions, versionOf } from "./lease-requests.ts";
 import type { Membership } from "./membership.ts";
-import { withRequestTimeout } from "./request-timeout.ts";
-import type { ShareCluster } from "./share-lease.ts";
+import { combinedHash, stableHash } from "./shards.ts";
 import type { ObservedMember, ShareView } from "./share-view.ts";
-import { combinedHash, stableHash } from "./stable-hash.ts";
-import type { Timings } from "./timings.ts";
 
-export interface FailureDetectorOptions {
-  readonly cluster: ShareCluster;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly random: () => number;
-  readonly timings: Timings;
+export interface FailureDetectorOptions extends SharingOptions {
   readonly view: ShareView;
   readonly membership: Pick<Membership, "identity" | "leaseName" | "isValid" | "checkNow">;
   /** The watch shows no renewals although the API accepts them. Must not throw. */
@@ -118,22 +108,15 @@ export class FailureDetector {
 
   /** Never rejects. */
   async #evict(name: string, { identity, lease }: ObservedMember, signal: AbortSignal): Promise<void> {
-    const { cluster, clock, log, timings, view } = this.#options;
-    const { uid, resourceVersion } = lease.metadata;
+    const { leases, log, view } = this.#options;
     try {
-      const at = { namespace: cluster.namespace, name };
-      const was = await withRequestTimeout(clock, timings.requestTimeoutMs, signal, (bound) =>
-        cluster.remove(KINDS.lease, at, { uid, resourceVersion }, bound),
-      );
-      if (was) log.warn({ replica: identity }, "replica gone, redistributing its lanes");
+      const existed = await leases.remove(versionOf(lease), signal);
+      if (existed) log.warn({ replica: identity }, "replica gone, redistributing its lanes");
     } catch (thrown) {
       if (signal.aborted) return;
       // It is alive and our watch is late.
       if (isKubernetesError(thrown, "conflict")) view.restartSilence(name);
-      else {
-        const error = textOf(thrown);
-        log.warn({ replica: identity, error }, "replica eviction failed, retrying");
-      }
+      else log.warn({ replica: identity, error: textOf(thrown) }, "replica eviction failed, retrying");
     }
   }
 }

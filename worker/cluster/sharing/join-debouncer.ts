@@ -7,13 +7,13 @@ import type { Timings } from "./timings.ts";
  */
 export class JoinDebouncer {
   readonly #clock: Clock;
-  readonly #timings: Pick<Timings, "joinDebounceMs" | "joinMaxWaitMs">;
+  readonly #timings: Timings;
   readonly #counted = new Set<string>();
   readonly #waiting = new Set<string>();
   #firstMs = 0;
   #lastMs = 0;
 
-  constructor(clock: Clock, timings: Pick<Timings, "joinDebounceMs" | "joinMaxWaitMs">) {
+  constructor(clock: Clock, timings: Timings) {
     this.#clock = clock;
     this.#timings = timings;
   }
@@ -23,12 +23,8 @@ export class JoinDebouncer {
     this.#counted.clear();
   }
 
-  update(present: readonly string[]): {
-    readonly members: readonly string[];
-    readonly changed: boolean;
-    /** Until the pending members count. */
-    readonly waitMs: number;
-  } {
+  /** Returns the members that count; `waitMs` is the time until the pending members do. */
+  update(present: readonly string[]) {
     const nowMs = this.#clock.monotonicMs();
     const there = new Set(present);
     let changed = false;

@@ -5,8 +5,8 @@ import { assignShards } from "./assign-shards.ts";
 import { ElapsedTime } from "./elapsed-time.ts";
 import { FailureDetector } from "./failure-detector.ts";
 import { JoinDebouncer } from "./join-debouncer.ts";
+import { leaseRequests, withRequestTimeout } from "./lease-requests.ts";
 import { Membership } from "./membership.ts";
-import { withRequestTimeout } from "./request-timeout.ts";
 import { ShardOwner } from "./shard-owner.ts";
 import { SHARDS, shardOf, shardSizes } from "./shards.ts";
 import type { ShareCluster } from "./share-lease.ts";
@@ -44,8 +44,6 @@ export interface SharesState {
   readonly problem: string | undefined;
 }
 
-/** Limits the load on the API server when a replica takes over hundreds of shards. */
-const WRITES_AT_A_TIME = 8;
 const IDLE_MS = 60_000;
 /** Changes come in bursts: they are planned for together. */
 const PLAN_PAUSE_MS = 50;
@@ -81,17 +79,13 @@ export class LaneShares {
     this.#shardCount = options.shards ?? SHARDS;
     const { cluster, group, member, clock, log, random = Math.random } = options;
     const timings = this.#timings;
-    const time = options.time ?? new ElapsedTime(clock);
+    const leases = leaseRequests(cluster, clock, timings.requestTimeoutMs);
+    const common = { cluster, leases, group, clock, log, random, timings };
     const notify = () => this.#notifier.notify();
     this.#membership = new Membership({
-      cluster,
-      group,
+      ...common,
       member,
-      clock,
-      time,
-      log,
-      random,
-      timings,
+      time: options.time ?? new ElapsedTime(clock),
       onChange: () => {
         this.#updateIdentity();
         notify();
@@ -99,10 +93,7 @@ export class LaneShares {
     });
     this.#identity = this.#membership.identity;
     this.#view = new ShareView({
-      cluster,
-      group,
-      clock,
-      log,
+      ...common,
       onChange: () => {
         this.#isDue = true;
         for (const listener of this.#listeners) listener();
@@ -114,24 +105,15 @@ export class LaneShares {
     });
     this.#debouncer = new JoinDebouncer(clock, timings);
     this.#detector = new FailureDetector({
-      cluster,
-      clock,
-      log,
-      random,
-      timings,
+      ...common,
       view: this.#view,
       membership: this.#membership,
       onWatchStalled: () => this.#watching.abort(new Error("the watch receives no events")),
     });
     this.#owner = new ShardOwner({
-      cluster,
-      group,
-      clock,
-      log,
-      timings,
+      ...common,
       view: this.#view,
       membership: this.#membership,
-      writesAtATime: WRITES_AT_A_TIME,
       announce: () => this.#announce(),
       onChange: () => {
         this.#isDue = true;
@@ -199,16 +181,8 @@ export class LaneShares {
 
   /** Runs until the signal aborts, then releases everything within a few seconds. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    const stop = new AbortController();
-    const onAbort = () => stop.abort(signal.reason);
-    if (signal.aborted) onAbort();
-    signal.addEventListener("abort", onAbort, { once: true });
-    const beside = [this.#join(stop.signal), this.#watch(stop.signal)];
-    while (!stop.signal.aborted) {
-      const waitMs = this.#step(stop.signal);
-      await this.#notifier.wait(waitMs, this.#options.clock, stop.signal);
-    }
-    signal.removeEventListener("abort", onAbort);
+    const beside = [this.#join(signal), this.#watch(signal)];
+    while (!signal.aborted) await this.#notifier.wait(this.#step(signal), this.#options.clock, signal);
     await this.#releaseAll();
     await Promise.all(beside);
   }
@@ -247,8 +221,9 @@ export class LaneShares {
     };
     // `ShardOwner` leaves shards alone whose holder is a member that does not count yet.
     const targets = assignShards(this.#sizes.keys(), members, holder);
-    const own = new Set<number>();
-    for (const [shard, target] of targets) if (target === this.#identity) own.add(shard);
+    const own = new Set(
+      [...targets].flatMap(([shard, target]) => (target === this.#identity ? [shard] : [])),
+    );
     this.#owner.setTargets(own, signal);
     this.#logDistribution(members.length, own.size);
   }
@@ -265,9 +240,9 @@ export class LaneShares {
   }
 
   #logDistribution(members: number, shards: number): void {
-    const told = `${members} ${shards}`;
-    if (told === this.#logged) return;
-    this.#logged = told;
+    const distribution = `${members} ${shards}`;
+    if (distribution === this.#logged) return;
+    this.#logged = distribution;
     this.#options.log.info({ members, shards, of: this.#sizes.size }, "lanes distributed");
   }
 
@@ -296,13 +271,10 @@ export class LaneShares {
 
   /** Restarts the watch when its connection is dead, although renewals succeed. */
   async #watch(signal: AbortSignal): Promise<void> {
-    const end = () => this.#watching.abort(signal.reason);
-    signal.addEventListener("abort", end, { once: true });
     while (!signal.aborted) {
       this.#watching = new AbortController();
-      await this.#view.run(this.#watching.signal);
+      await this.#view.run(AbortSignal.any([signal, this.#watching.signal]));
     }
-    signal.removeEventListener("abort", end);
   }
 
   async #releaseAll(): Promise<void> {
@@ -310,12 +282,8 @@ export class LaneShares {
     this.#isStopped = true;
     this.#owner.dropAll();
     const quiet = this.#owner.announce();
-    const stopped = withRequestTimeout(
-      clock,
-      this.#timings.stopMs,
-      new AbortController().signal,
-      () => quiet,
-    );
+    const never = new AbortController().signal;
+    const stopped = withRequestTimeout(clock, this.#timings.stopMs, never, () => quiet);
     if (!(await stopped.catch(() => false))) {
       // A lane may still be polling, so that the next owner would not be alone.
       log.warn({}, "lanes not stopped in time, leaving lease to expire");

@@ -1,33 +1,15 @@
-import type { Clock } from "../../../shared/clock.ts";
 import { logOutage } from "../../../shared/log-outage.ts";
-import type { Logger } from "../../../shared/logger.ts";
 import { Notifier } from "../../../shared/notifier.ts";
 import { textOf } from "../../../shared/text-of.ts";
-import { KINDS } from "../client/kinds.ts";
 import { isKubernetesError, KubernetesError } from "../client/kubernetes-error.ts";
 import type { ElapsedTime, Moment } from "./elapsed-time.ts";
-import { withRequestTimeout } from "./request-timeout.ts";
-import {
-  findLease,
-  holderOf,
-  identityOf,
-  leaseText,
-  memberLeaseName,
-  type ShareCluster,
-  ShareLease,
-} from "./share-lease.ts";
-import type { Timings } from "./timings.ts";
+import { type SharingOptions, versionOf, withRequestTimeout } from "./lease-requests.ts";
+import { holderOf, identityOf, type LeaseText, memberLeaseName, type ShareLease } from "./share-lease.ts";
 
-export interface MembershipOptions {
-  readonly cluster: ShareCluster;
-  readonly group: string;
+export interface MembershipOptions extends SharingOptions {
   /** Unique, and the same after a restart: the pod's name. */
   readonly member: string;
-  readonly clock: Clock;
   readonly time: ElapsedTime;
-  readonly log: Logger;
-  readonly random: () => number;
-  readonly timings: Timings;
   /** The replica joined, renewed, or was evicted. Must not throw. */
   readonly onChange: () => void;
 }
@@ -105,16 +87,16 @@ export class Membership {
 
   /** Deletes the Lease, which frees everything its identity holds. Call when nothing polls any more. Never rejects. */
   async leave(): Promise<void> {
-    const { cluster, clock, log, timings } = this.#options;
+    const { leases, clock, log, timings } = this.#options;
     const identity = this.#identity;
     this.#renewed = undefined;
     try {
       await withRequestTimeout(clock, timings.stopMs, new AbortController().signal, async (bound) => {
         for (;;) {
           try {
-            const lease = this.#lease ?? (await findLease(cluster, this.#name, bound));
+            const lease = this.#lease ?? (await leases.find(this.#name, bound));
             if (!lease || holderOf(lease) !== identity) return;
-            await cluster.remove(KINDS.lease, this.#at, { uid: lease.metadata.uid }, bound);
+            await leases.remove({ name: this.#name, uid: lease.metadata.uid }, bound);
             return;
           } catch (thrown) {
             if (!(thrown instanceof KubernetesError && thrown.passing)) throw thrown;
@@ -129,18 +111,12 @@ export class Membership {
     }
   }
 
-  get #at() {
-    return { namespace: this.#options.cluster.namespace, name: this.#name };
-  }
-
   /** Returns the time until the next step, from the start of this one. */
   async #join(signal: AbortSignal): Promise<number> {
-    const { cluster, time, timings } = this.#options;
+    const { leases, time, timings } = this.#options;
     const sent = time.now();
     try {
-      this.#lease = await this.#request(signal, (bound) =>
-        cluster.create(KINDS.lease, cluster.namespace, this.#text(), ShareLease, bound),
-      );
+      this.#lease = await leases.write(this.#text(), signal);
     } catch (thrown) {
       if (!isKubernetesError(thrown, "already-exists", "conflict")) throw thrown;
       return this.#handleExisting(signal);
@@ -152,8 +128,8 @@ export class Membership {
 
   /** The Lease exists: ours, if a response was lost, or that of another process. */
   async #handleExisting(signal: AbortSignal): Promise<number> {
-    const { cluster, clock, log, timings } = this.#options;
-    const found = await this.#request(signal, (bound) => findLease(cluster, this.#name, bound));
+    const { leases, clock, log, timings } = this.#options;
+    const found = await leases.find(this.#name, signal);
     if (!found) return 0;
     if (holderOf(found) === this.#identity) {
       this.#lease = found;
@@ -171,21 +147,17 @@ export class Membership {
       }
       this.#other = { lease: found, sinceMs: nowMs };
     } else if (this.#other && nowMs - this.#other.sinceMs >= timings.leaseDurationMs) {
-      await this.#request(signal, (bound) =>
-        cluster.remove(KINDS.lease, this.#at, { uid, resourceVersion }, bound),
-      );
+      await leases.remove(versionOf(found), signal);
       return 0;
     }
     return timings.renewIntervalMs;
   }
 
   async #renew(lease: ShareLease, signal: AbortSignal): Promise<number> {
-    const { cluster, time, timings } = this.#options;
+    const { leases, time, timings } = this.#options;
     const sent = time.now();
     try {
-      const renewed = await this.#request(signal, (bound) =>
-        cluster.replace(KINDS.lease, this.#at, this.#text(lease), ShareLease, bound),
-      );
+      const renewed = await leases.write(this.#text(lease), signal);
       if (renewed.metadata.uid !== lease.metadata.uid) {
         // The API created a new Lease, so the old one was deleted: this replica was evicted.
         this.#rejoin();
@@ -194,7 +166,7 @@ export class Membership {
       this.#lease = renewed;
     } catch (thrown) {
       if (!isKubernetesError(thrown, "conflict", "not-found")) throw thrown;
-      const found = await this.#request(signal, (bound) => findLease(cluster, this.#name, bound));
+      const found = await leases.find(this.#name, signal);
       if (found && holderOf(found) === this.#identity) this.#lease = found;
       else this.#rejoin();
       return 0;
@@ -203,17 +175,11 @@ export class Membership {
     return timings.renewIntervalMs;
   }
 
-  #text(before?: ShareLease) {
+  #text(before?: ShareLease): LeaseText {
     const { group, clock, timings } = this.#options;
-    return leaseText({
-      group,
-      role: "member",
-      name: this.#name,
-      holder: this.#identity,
-      nowMs: clock.now(),
-      leaseDurationMs: timings.leaseDurationMs,
-      before,
-    });
+    const { leaseDurationMs } = timings;
+    const [name, holder, nowMs] = [this.#name, this.#identity, clock.now()];
+    return { group, role: "member", name, holder, nowMs, leaseDurationMs, before };
   }
 
   #succeed(sent: Moment): void {
@@ -234,19 +200,8 @@ export class Membership {
   }
 
   #fail(thrown: unknown): void {
-    const { log } = this.#options;
-    const error = textOf(thrown);
-    logOutage(
-      log,
-      this.#problem === undefined,
-      { lease: this.#name, error },
-      "lease renewal failed, retrying",
-    );
-    this.#problem = error;
-  }
-
-  #request<T>(signal: AbortSignal, work: (bound: AbortSignal) => Promise<T>): Promise<T> {
-    const { clock, timings } = this.#options;
-    return withRequestTimeout(clock, timings.requestTimeoutMs, signal, work);
+    const facts = { lease: this.#name, error: textOf(thrown) };
+    logOutage(this.#options.log, this.#problem === undefined, facts, "lease renewal failed, retrying");
+    this.#problem = facts.error;
   }
 }

@@ -1,28 +1,21 @@
-import type { Clock } from "../../../shared/clock.ts";
 import { logOutage } from "../../../shared/log-outage.ts";
-import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
-import { KINDS } from "../client/kinds.ts";
 import { isKubernetesError } from "../client/kubernetes-error.ts";
+import type { SharingOptions } from "./lease-requests.ts";
 import type { Membership } from "./membership.ts";
-import { withRequestTimeout } from "./request-timeout.ts";
-import { holderOf, leaseText, type ShareCluster, ShareLease, shardLeaseName } from "./share-lease.ts";
+import { holderOf, type ShareLease, shardLeaseName } from "./share-lease.ts";
 import type { ShareView } from "./share-view.ts";
-import type { Timings } from "./timings.ts";
 
-export interface ShardOwnerOptions {
-  readonly cluster: ShareCluster;
-  readonly group: string;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly timings: Timings;
+export interface ShardOwnerOptions extends SharingOptions {
   readonly view: ShareView;
   readonly membership: Pick<Membership, "identity" | "isValid">;
-  readonly writesAtATime: number;
   /** Tells the lanes what is owned; resolves when no poll for anything else is in flight. */
   readonly announce: () => Promise<void>;
   readonly onChange: () => void;
 }
+
+/** Limits the load on the API server when a replica takes over hundreds of shards. */
+const WRITES_AT_A_TIME = 8;
 
 /**
  * The shards that this replica owns: from the API's confirmation of the claim until their release or an eviction. The
@@ -102,8 +95,7 @@ export class ShardOwner {
     this.#dropForeignShards();
     if (!membership.isValid || clock.monotonicMs() < this.#notBeforeMs) return;
     this.#retryAtMs = Number.POSITIVE_INFINITY;
-    const releases: number[] = [];
-    for (const shard of this.#owned) if (!shards.has(shard) && !this.#busy.has(shard)) releases.push(shard);
+    const releases = [...this.#owned].filter((shard) => !shards.has(shard) && !this.#busy.has(shard));
     for (const [shard, lease] of view.shards) {
       // Held by us through a write whose response was lost.
       if (holderOf(lease) !== membership.identity || this.#owned.has(shard)) continue;
@@ -120,10 +112,10 @@ export class ShardOwner {
   }
 
   #claimNext(signal: AbortSignal): void {
-    const { membership, view, writesAtATime } = this.#options;
+    const { membership, view } = this.#options;
     if (!membership.isValid || signal.aborted || this.retryInMs < Number.POSITIVE_INFINITY) return;
     for (const shard of this.#targets) {
-      if (this.#busy.size >= writesAtATime) return;
+      if (this.#busy.size >= WRITES_AT_A_TIME) return;
       if (this.#owned.has(shard) || !this.#isSettled(shard)) continue;
       const holder = this.holderOf(shard);
       if (holder !== undefined && holder !== membership.identity && view.has(holder)) continue;
@@ -173,7 +165,7 @@ export class ShardOwner {
   }
 
   async #release(shards: readonly number[], signal: AbortSignal): Promise<void> {
-    const { membership, writesAtATime } = this.#options;
+    const { membership } = this.#options;
     const { identity } = membership;
     const left = shards.values();
     if (!(await this.announce())) {
@@ -187,7 +179,7 @@ export class ShardOwner {
         this.#busy.delete(shard);
       }
     };
-    await Promise.all(Array.from({ length: writesAtATime }, some));
+    await Promise.all(Array.from({ length: WRITES_AT_A_TIME }, some));
     this.#options.onChange();
   }
 
@@ -197,17 +189,12 @@ export class ShardOwner {
     signal: AbortSignal,
     onAnswer?: () => void,
   ): Promise<void> {
-    const { cluster, group, clock, timings, view, log } = this.#options;
+    const { leases, group, clock, view, log } = this.#options;
     const before = view.shard(shard);
     const basis = { version: versionOf(before), sinceMs: clock.monotonicMs() };
     const name = shardLeaseName(group, shard);
-    const lease = leaseText({ group, role: "shard", name, holder, nowMs: clock.now(), before });
     try {
-      await withRequestTimeout(clock, timings.requestTimeoutMs, signal, (bound) =>
-        before
-          ? cluster.replace(KINDS.lease, { namespace: cluster.namespace, name }, lease, ShareLease, bound)
-          : cluster.create(KINDS.lease, cluster.namespace, lease, ShareLease, bound),
-      );
+      await leases.write({ group, role: "shard", name, holder, nowMs: clock.now(), before }, signal);
       this.#basis.set(shard, basis);
       if (this.#problem !== undefined) log.info({}, "lane rebalancing recovered");
       this.#problem = undefined;
@@ -218,14 +205,9 @@ export class ShardOwner {
       if (isKubernetesError(thrown, "conflict", "already-exists", "not-found")) {
         this.#basis.set(shard, basis);
       } else {
-        const error = textOf(thrown);
-        logOutage(
-          log,
-          this.#problem === undefined,
-          { lease: name, error },
-          "lane rebalancing failed, retrying",
-        );
-        this.#problem = error;
+        const facts = { lease: name, error: textOf(thrown) };
+        logOutage(log, this.#problem === undefined, facts, "lane rebalancing failed, retrying");
+        this.#problem = facts.error;
         this.#wait();
       }
     } finally {

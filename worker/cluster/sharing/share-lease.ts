@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import * as z from "zod/mini";
 import type { Cluster } from "../client/cluster.ts";
-import { KINDS } from "../client/kinds.ts";
 
 export type ShareCluster = Pick<Cluster, "create" | "replace" | "remove" | "list" | "watch" | "namespace">;
 
@@ -88,27 +87,15 @@ export interface LeaseText {
  * The body of a Lease. It contains the UID because a PUT without it creates a Lease that was deleted meanwhile
  * (AllowCreateOnUpdate).
  */
-export function leaseText({
-  group,
-  role,
-  name,
-  holder,
-  nowMs,
-  leaseDurationMs,
-  actionKey,
-  before,
-}: LeaseText) {
+export function leaseText(lease: LeaseText) {
+  const { group, role, name, holder, nowMs, leaseDurationMs, actionKey, before } = lease;
   const isRenewal = before !== undefined && holderOf(before) === holder;
   const transitions = (before?.spec?.leaseTransitions ?? 0) + (before === undefined || isRenewal ? 0 : 1);
   const acquireTime = isRenewal ? (before.spec?.acquireTime ?? microTime(nowMs)) : microTime(nowMs);
   return {
     metadata: {
       name,
-      labels: {
-        "app.kubernetes.io/managed-by": "pbnj-worker",
-        [GROUP_LABEL]: group,
-        [ROLE_LABEL]: role,
-      },
+      labels: { "app.kubernetes.io/managed-by": "pbnj-worker", [GROUP_LABEL]: group, [ROLE_LABEL]: role },
       ...(actionKey !== undefined && { annotations: { [ACTION_ANNOTATION]: actionKey } }),
       ...(before && { uid: before.metadata.uid, resourceVersion: before.metadata.resourceVersion }),
     },
@@ -119,17 +106,6 @@ export function leaseText({
       leaseTransitions: transitions,
     },
   };
-}
-
-/** The Lease of that name, if it exists. Uses a list, which is never stale. */
-export async function findLease(
-  cluster: ShareCluster,
-  name: string,
-  signal: AbortSignal,
-): Promise<ShareLease | undefined> {
-  const selection = { namespace: cluster.namespace, fieldSelector: `metadata.name=${name}` };
-  const { items } = await cluster.list(KINDS.lease, selection, ShareLease, signal);
-  return items[0];
 }
 
 /** RFC 3339 with six fractional digits, the only form that the API accepts. */

@@ -1,21 +1,9 @@
-import type { Clock } from "../../../shared/clock.ts";
-import type { Logger } from "../../../shared/logger.ts";
 import { KINDS } from "../client/kinds.ts";
 import { type Change, WatchedObjects } from "../client/watched-objects.ts";
-import {
-  holderOf,
-  ROLE_LABEL,
-  type ShareCluster,
-  ShareLease,
-  selectorOf,
-  shardNumberOf,
-} from "./share-lease.ts";
+import type { SharingOptions } from "./lease-requests.ts";
+import { holderOf, ROLE_LABEL, ShareLease, selectorOf, shardNumberOf } from "./share-lease.ts";
 
-export interface ShareViewOptions {
-  readonly cluster: ShareCluster;
-  readonly group: string;
-  readonly clock: Clock;
-  readonly log: Logger;
+export interface ShareViewOptions extends SharingOptions {
   /** Members or shards changed; not called for renewals. Must not throw. */
   readonly onChange: () => void;
   /** A Lease of a member was created or renewed. Must not throw. */
@@ -98,8 +86,8 @@ export class ShareView {
   }
 
   #update(change: Change<ShareLease>): void {
-    const lease = change.kind === "set" ? change.value : change.before;
     const present = change.kind === "set";
+    const lease = present ? change.value : change.before;
     if (lease.metadata.labels?.[ROLE_LABEL] === "member") this.#takeMember(lease, present);
     else this.#takeShard(lease, present);
   }

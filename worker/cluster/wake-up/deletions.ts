@@ -1,5 +1,6 @@
 import type { ActionId } from "../../action/action.ts";
 import { WorkflowDeleted } from "../../action/workflow-deleted.ts";
+import { keyOf } from "../client/kinds.ts";
 import type { Change } from "../client/watched-objects.ts";
 import type { WatchedWorkflow } from "./watched-workflow.ts";
 
@@ -26,7 +27,7 @@ export class Deletions {
   }
 
   take(change: Change<WatchedWorkflow>): void {
-    const workflowId = `${change.name.namespace}/${change.name.name}`;
+    const workflowId = keyOf(change.name);
     const watched = this.#watched.get(workflowId);
     if (!watched || (change.kind === "set" && !isAnother(change.value, watched))) return;
     this.#watched.delete(workflowId);

@@ -3,7 +3,7 @@ import type { Logger } from "../../../shared/logger.ts";
 import type { ActionId } from "../../action/action.ts";
 import type { Wake, Waking } from "../../action/waking.ts";
 import type { Cluster } from "../client/cluster.ts";
-import { KINDS } from "../client/kinds.ts";
+import { KINDS, nameOfKey } from "../client/kinds.ts";
 import { WatchedObjects } from "../client/watched-objects.ts";
 import { Deletions } from "./deletions.ts";
 import { type WatchedWorkflow, watchedWorkflow } from "./watched-workflow.ts";
@@ -124,11 +124,7 @@ export class WakeUp implements Waking {
   }
 
   #find(workflowId: string): WatchedWorkflow | undefined {
-    const slash = workflowId.indexOf("/");
-    return this.#workflows.get({
-      namespace: workflowId.slice(0, slash),
-      name: workflowId.slice(slash + 1),
-    });
+    return this.#workflows.get(nameOfKey(workflowId));
   }
 
   /** Resolves to whether the lane was woken before the time was over. */

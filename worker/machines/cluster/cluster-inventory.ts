@@ -7,8 +7,7 @@ import type { Cluster } from "../../cluster/client/cluster.ts";
 import type { ConnectionReading, Inventory, Machine, MountedConnection } from "../inventory.ts";
 import { type Connectable, mountConnection, readConnection } from "./cluster-connection.ts";
 import { type ClusterSource, indexMachines, type MachineIndex } from "./machine-index.ts";
-import { machineWarnings, reasonOf } from "./machine-warnings.ts";
-import { WarningLog } from "./warning-log.ts";
+import { machineWarnings, reasonOf, WarningLog } from "./warning-log.ts";
 import { type SourceState, WatchedSources } from "./watched-sources.ts";
 
 export interface ClusterInventoryOptions {
@@ -214,7 +213,7 @@ export class ClusterInventory implements Inventory {
     this.#machineWarnings.logNew(machineWarnings(index));
   }
 
-  /** Rufio never verifies certificates, whatever the object says, so users of Rufio are told once. */
+  /** Rufio never verifies certificates, whatever the object says, so this is logged once for users of Rufio. */
   #logVerification({ byName }: MachineIndex): void {
     const { length: machines } = [...byName.values()].filter(
       ({ content }) => content.kind === "usable" && !content.source.connection.insecureTLS,

@@ -33,7 +33,7 @@ export interface Described<Content> {
 }
 
 /** Reads an object; undefined for one without a BMC. Never throws. */
-type Describe<Content> = (object: unknown, name: ObjectName) => Described<Content> | undefined;
+export type Describe<Content> = (object: unknown, name: ObjectName) => Described<Content> | undefined;
 
 const Annotations = z.optional(z.record(z.string(), z.string()));
 const Metadata = z.object({ annotations: Annotations });

@@ -1,4 +1,4 @@
-import type { ObjectName } from "../../cluster/client/kinds.ts";
+import { keyOf, type ObjectName } from "../../cluster/client/kinds.ts";
 import type { Machine } from "../inventory.ts";
 import { MachineEntry } from "../schema.ts";
 import type { BmcTarget, Described, MachineReference } from "./described-machine.ts";
@@ -77,10 +77,6 @@ export function indexMachines(objects: ClusterObjects, { sources, allNamespaces 
 
   const machines = [...byName.values()].flatMap(({ machine, isListed }) => (isListed ? [machine] : []));
   return { byName, machines: machines.sort((a, b) => (a.name < b.name ? -1 : 1)), rejected };
-}
-
-export function keyOf({ namespace, name }: ObjectName): string {
-  return `${namespace}/${name}`;
 }
 
 /** Each object once: a CRD may serve it in both versions, of which one has the data. */

@@ -1,10 +1,12 @@
 import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
+import { raceAbort } from "../../../shared/race-abort.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
 import { KINDS, type Kind, resourceName } from "../../cluster/client/kinds.ts";
 import { type Change, WatchedObjects } from "../../cluster/client/watched-objects.ts";
 import {
   type BmcTarget,
+  type Describe,
   type Described,
   describeHardware,
   describeHardwareReference,
@@ -54,7 +56,7 @@ export class WatchedSources {
   readonly #references: WatchedObjects<Described<MachineReference>>;
   /** Machines are watched once something needs them: with v1alpha2 alone there are none. */
   readonly #machinesNeeded = Promise.withResolvers<void>();
-  #needsMachines: boolean;
+  #needsMachines = false;
   #seen = "";
 
   constructor(options: WatchedSourcesOptions) {
@@ -68,17 +70,13 @@ export class WatchedSources {
       if (change.kind === "set" && change.value.content.kind === "reference") this.#need();
       changed(change);
     });
-    this.#needsMachines = false;
     if (sources.includes("machines")) this.#need();
   }
 
   /** Runs until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    const ended = Promise.withResolvers<void>();
-    const onAbort = () => ended.resolve();
     if (signal.aborted) return;
-    signal.addEventListener("abort", onAbort, { once: true });
-    const needed = Promise.race([this.#machinesNeeded.promise, ended.promise]);
+    const needed = raceAbort(this.#machinesNeeded.promise, signal).catch(() => undefined);
     const watches = [needed.then(() => this.#machines.run(signal))];
     if (this.#options.sources.includes("hardware")) {
       watches.push(this.#hardware.run(signal), this.#references.run(signal));
@@ -150,7 +148,7 @@ export class WatchedSources {
 
   #watch<Content>(
     kind: Kind,
-    project: WatchProject<Content>,
+    project: Describe<Content>,
     onChange: (change: Change<Described<Content>>) => void,
   ): WatchedObjects<Described<Content>> {
     const { cluster, namespace, clock, log } = this.#options;
@@ -166,8 +164,6 @@ export class WatchedSources {
     return objects;
   }
 }
-
-type WatchProject<Content> = ConstructorParameters<typeof WatchedObjects<Described<Content>>>[0]["project"];
 
 function isAbsent({ state }: Watched): boolean {
   return state.kind === "failing" && state.error.reason === "no-such-kind";

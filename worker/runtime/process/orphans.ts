@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { endGroup } from "../../../shared/child-process/process-group.ts";
 import { type Clock, systemClock } from "../../../shared/clock.ts";
 import { type ActionResult, parseResultLine } from "../../../shared/contract/result.ts";
-import { readOwnFile } from "../../document/read-own-file.ts";
+import { readOwnFile } from "../../document/read-text-file.ts";
 import { LONGEST_RESULT } from "../log-stream.ts";
 import { isOrphan, ownerLabels, type SweepOptions } from "../orphan.ts";
 import type { LaunchHandle } from "../runtime.ts";

@@ -1,17 +1,12 @@
 import type { ClientHttp2Stream, OutgoingHttpHeaders } from "node:http2";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { GrpcTransportOptions } from "@connectrpc/connect-node";
-import { createDialer, type Dialer, type ServerOptions } from "./dial.ts";
+import type { Dialer, ServerOptions } from "./dial.ts";
 import { type Http2Connection, type KeepAlive, openConnection } from "./http2-connection.ts";
 
 type SessionManager = NonNullable<GrpcTransportOptions["sessionManager"]>;
 
-export interface ChannelOptions extends ServerOptions {
-  /** How long a connection with open calls may be silent before it is probed. */
-  readonly pingIntervalMs?: number;
-  /** How long a probe may go unanswered before the connection is closed. */
-  readonly pingTimeoutMs?: number;
-}
+export type ChannelOptions = ServerOptions & Partial<KeepAlive>;
 
 /**
  * gRPC servers in Go disconnect a client that pings three times without an answer to a call in between
@@ -21,14 +16,6 @@ const PING_INTERVAL_MS = 30_000;
 const PING_TIMEOUT_MS = 15_000;
 /** Far beyond what any limit on calls needs: a server that allows one call per connection is broken. */
 const MOST_CONNECTIONS = 64;
-
-/** Throws a `TypeError` when `options.server` is not an address; connects with the first call. */
-export function createChannel(options: ChannelOptions): Channel {
-  return new Channel(createDialer(options), {
-    pingIntervalMs: options.pingIntervalMs ?? PING_INTERVAL_MS,
-    pingTimeoutMs: options.pingTimeoutMs ?? PING_TIMEOUT_MS,
-  });
-}
 
 /**
  * The HTTP/2 connection that all calls share: opened with the first call, and again after it broke. A second connection is
@@ -43,10 +30,13 @@ export class Channel implements SessionManager {
   #connections: readonly Http2Connection[] = [];
   #opening: Promise<Http2Connection> | undefined;
 
-  constructor(dialer: Dialer, keepAlive: KeepAlive) {
-    this.authority = dialer.url;
+  constructor(
+    dialer: Dialer,
+    { pingIntervalMs = PING_INTERVAL_MS, pingTimeoutMs = PING_TIMEOUT_MS }: Partial<KeepAlive> = {},
+  ) {
     this.#dialer = dialer;
-    this.#keepAlive = keepAlive;
+    this.authority = dialer.url;
+    this.#keepAlive = { pingIntervalMs, pingTimeoutMs };
   }
 
   /** Whether the next call goes to the same server as the last one: a server is not replaced on an open connection. */

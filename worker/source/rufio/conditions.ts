@@ -1,36 +1,62 @@
 import { z } from "zod";
 
 /** A condition of Rufio's objects: unlike in the API conventions, without reason and transition time. */
-export const Condition = z.object({
+const Condition = z.object({
   type: z.string(),
   status: z.string(),
   message: z.string().optional(),
   lastUpdateTime: z.string().nullish(),
 });
-export type Condition = z.infer<typeof Condition>;
+type Condition = z.infer<typeof Condition>;
 
 export const Conditions = z
   .array(Condition)
   .nullish()
   .transform((conditions): readonly Condition[] => conditions ?? []);
+export type Conditions = z.infer<typeof Conditions>;
 
-export function isTrue(conditions: readonly Condition[], type: string): boolean {
+export const Time = z
+  .string()
+  .nullish()
+  .transform((time) => time || undefined);
+
+/** The status of a Job or Task. */
+export const Progress = z.object({ conditions: Conditions, startTime: Time }).prefault({});
+export type Progress = z.infer<typeof Progress>;
+
+export function isTrue(conditions: Conditions, type: string): boolean {
   return conditions.find((condition) => condition.type === type)?.status === "True";
+}
+
+export function isFinished({ conditions }: Pick<Progress, "conditions">): boolean {
+  return isTrue(conditions, "Completed") || isTrue(conditions, "Failed");
 }
 
 /** Sets a condition, keeping the others and their order. An empty message is omitted, as by Go's `omitempty`. */
 export function withCondition(
-  conditions: readonly Condition[],
-  {
-    type,
-    status,
-    message = "",
-  }: { readonly type: string; readonly status: "True" | "False"; readonly message?: string },
-): readonly Condition[] {
+  conditions: Conditions,
+  type: string,
+  status: "True" | "False" = "True",
+  message = "",
+): Conditions {
   const set: Condition = { type, status, ...(message !== "" && { message }) };
   return conditions.some((condition) => condition.type === type)
     ? conditions.map((condition) => (condition.type === type ? set : condition))
     : [...conditions, set];
+}
+
+/** The fields of a Task's status to patch. Undefined if the Task has already ended. */
+export function completedStatus(found: Progress, startedMs: number, nowMs: number) {
+  if (isFinished(found)) return undefined;
+  const { conditions, startTime = timeText(startedMs) } = found;
+  return { startTime, conditions: withCondition(conditions, "Completed"), completionTime: timeText(nowMs) };
+}
+
+/** As `completedStatus`. As in Rufio, there is no completion time. */
+export function failedStatus(found: Progress, message: string, startedMs: number) {
+  if (isFinished(found)) return undefined;
+  const { conditions, startTime = timeText(startedMs) } = found;
+  return { startTime, conditions: withCondition(conditions, "Failed", "True", message) };
 }
 
 /** As `metav1.Time`: UTC, whole seconds. */

@@ -4,19 +4,15 @@ import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
-import { apiVersionOf, KINDS, type ObjectName } from "../../cluster/client/kinds.ts";
+import { apiVersionOf, KINDS, keyOf, nameOfKey, type ObjectName } from "../../cluster/client/kinds.ts";
 import { isKubernetesError } from "../../cluster/client/kubernetes-error.ts";
 import type { Change } from "../../cluster/client/watched-objects.ts";
-import { isTrue, timeText, withCondition } from "./conditions.ts";
+import { isFinished, isTrue, type Progress, timeText, withCondition } from "./conditions.ts";
 import { nextStep, taskNameOf } from "./job-step.ts";
 import {
   ConnectionOf,
-  isFinished,
   JobObject,
-  type JobStatus,
-  keyOf,
   MANAGED_BY,
-  nameOfKey,
   type OpenJob,
   ownerOf,
   type RufioJob,
@@ -136,7 +132,7 @@ export class JobController {
   }
 
   async #advance(job: OpenJob, signal: AbortSignal): Promise<void> {
-    const { cluster, objects, lease, clock } = this.#options;
+    const { cluster, objects, lease, clock, log } = this.#options;
     if (!objects.machines.get(job.machine)) return this.#waitForMachine(job, signal);
     const deleted = this.#deletedTasks.get(job.uid);
     const step = deleted
@@ -146,7 +142,7 @@ export class JobController {
     const created = this.#created.get(job.uid);
     if (step.kind === "create" && created?.index === step.index) {
       const remainingMs = created.atMs + WATCH_LAG_MS - clock.monotonicMs();
-      if (remainingMs > 0) return this.#recheckAfter(remainingMs, job, signal);
+      if (remainingMs > 0) return this.#work.addAfter(keyOf(job.name), remainingMs);
     }
     await lease.confirmFree(signal);
     switch (step.kind) {
@@ -156,14 +152,9 @@ export class JobController {
         this.#created.set(job.uid, { index: step.index, atMs: clock.monotonicMs() });
         return;
       case "take-away": {
-        const { log } = this.#options;
-        log.info({ job: keyOf(job.name), task: keyOf(step.task) }, "stale Rufio task deleted");
-        await cluster.remove(
-          KINDS.rufioTask,
-          step.task,
-          { uid: step.uid, propagation: "Background" },
-          signal,
-        );
+        const { task, uid } = step;
+        log.info({ job: keyOf(job.name), task: keyOf(task) }, "stale Rufio task deleted");
+        await cluster.remove(KINDS.rufioTask, task, { uid, propagation: "Background" }, signal);
         return;
       }
       case "wait":
@@ -175,13 +166,6 @@ export class JobController {
       default:
         return step satisfies never;
     }
-  }
-
-  #recheckAfter(ms: number, { name }: OpenJob, signal: AbortSignal): void {
-    void this.#options.clock.sleep(ms, signal).then(
-      () => this.#work.add(keyOf(name)),
-      () => undefined,
-    );
   }
 
   async #createTask(job: OpenJob, index: number, signal: AbortSignal): Promise<void> {
@@ -197,8 +181,7 @@ export class JobController {
         return this.#write(job, { failed: `failed to create Task ${keyOf(name)}: ${message}` }, signal);
       }
       if (!isKubernetesError(thrown, "already-exists")) throw thrown;
-      // Our own request whose response was lost, or the watch is stale; anything else is decided once the watch shows
-      // it.
+      // Our own request whose response was lost, or the watch is stale; it decides about anything else.
       const found = await cluster.find(KINDS.rufioTask, name, TaskObject, signal);
       if (found && ownerOf(found.metadata)?.uid !== job.uid && !this.#options.objects.tasks.get(name))
         throw thrown;
@@ -225,19 +208,9 @@ export class JobController {
   async #write(job: OpenJob, to: JobState, signal: AbortSignal): Promise<void> {
     const { cluster, clock, log } = this.#options;
     const { name, uid, resourceVersion, status } = job;
-    const patched = await patchStatus(
-      cluster,
-      {
-        kind: KINDS.rufioJob,
-        name,
-        uid,
-        schema: JobObject,
-        known: { resourceVersion, status },
-        change: (found: JobStatus) => jobStatus(found, to, clock.now()),
-      },
-      signal,
-    );
-    if (patched !== "written") return;
+    const object = { kind: KINDS.rufioJob, name, uid, schema: JobObject, known: { resourceVersion, status } };
+    const change = (found: Progress) => jobStatus(found, to, clock.now());
+    if ((await patchStatus(cluster, object, change, signal)) !== "written") return;
     const facts = { job: keyOf(name), rufioMachine: keyOf(job.machine) };
     if (to === "running") log.info({ ...facts, tasks: job.tasks.length }, "Rufio job started");
     else if (to === "completed") log.info(facts, "Rufio job completed");
@@ -248,24 +221,23 @@ export class JobController {
 type JobState = "running" | "completed" | { readonly failed: string } | { readonly waits: string };
 
 /** The status as Rufio writes it: `Running` stays true at the end, and a failed Job has no completion time. */
-function jobStatus({ conditions, startTime }: JobStatus, to: JobState, nowMs: number) {
-  if (isFinished(conditions)) return undefined;
+function jobStatus(before: Progress, to: JobState, nowMs: number) {
+  if (isFinished(before)) return undefined;
+  const { conditions, startTime } = before;
   const now = timeText(nowMs);
   if (typeof to === "object" && "waits" in to) {
     const found = conditions.find(({ type }) => type === "Running");
     if (found?.status === "False" && found.message === to.waits) return undefined;
-    return { conditions: withCondition(conditions, { type: "Running", status: "False", message: to.waits }) };
+    return { conditions: withCondition(conditions, "Running", "False", to.waits) };
   }
   const isRunning = isTrue(conditions, "Running");
-  const running = isRunning ? conditions : withCondition(conditions, { type: "Running", status: "True" });
+  const running = isRunning ? conditions : withCondition(conditions, "Running");
   const started = isRunning && startTime ? {} : { startTime: now };
   if (to === "running") return isRunning ? undefined : { ...started, conditions: running };
   if (to === "completed") {
-    const completed = withCondition(running, { type: "Completed", status: "True" });
-    return { ...started, conditions: completed, completionTime: now };
+    return { ...started, conditions: withCondition(running, "Completed"), completionTime: now };
   }
-  const message = oneLine(to.failed);
-  return { ...started, conditions: withCondition(running, { type: "Failed", status: "True", message }) };
+  return { ...started, conditions: withCondition(running, "Failed", "True", oneLine(to.failed)) };
 }
 
 /** As Rufio creates it (`createTaskWithOwner`), plus this worker's label. */

@@ -1,4 +1,4 @@
-import type { ObjectName } from "../../cluster/client/kinds.ts";
+import { keyOf, type ObjectName } from "../../cluster/client/kinds.ts";
 import type { OpenJob, RufioTask } from "./objects.ts";
 
 export type JobStep =
@@ -24,7 +24,7 @@ export function nextStep(job: OpenJob, taskAt: (name: ObjectName) => RufioTask |
     const task = taskAt(name);
     if (task?.owner?.uid !== job.uid) continue;
     if (!task.finished) return { kind: "wait" };
-    if (task.end === "failed") return { kind: "fail", reason: `task ${textOf(name)} failed` };
+    if (task.end === "failed") return { kind: "fail", reason: `task ${keyOf(name)} failed` };
     return stepAt(job, index + 1, taskAt);
   }
   return stepAt(job, 0, taskAt);
@@ -36,9 +36,5 @@ function stepAt(job: OpenJob, index: number, taskAt: (name: ObjectName) => Rufio
   const task = taskAt(name);
   if (!task) return { kind: "create", index };
   if (task.owner?.name === job.name.name) return { kind: "take-away", task: name, uid: task.uid };
-  return { kind: "fail", reason: `failed to create Task ${textOf(name)}: another one of that name is there` };
-}
-
-function textOf({ namespace, name }: ObjectName): string {
-  return `${namespace}/${name}`;
+  return { kind: "fail", reason: `failed to create Task ${keyOf(name)}: another one of that name is there` };
 }

@@ -4,20 +4,19 @@ import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import type { PowerState } from "../../../shared/contract/vocabulary.ts";
 import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
-import { Notifier } from "../../../shared/notifier.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
 import type { Observer } from "../../action/observer.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
-import { KINDS, type ObjectName } from "../../cluster/client/kinds.ts";
+import { KINDS, keyOf, nameOfKey, type ObjectName } from "../../cluster/client/kinds.ts";
 import { isKubernetesError } from "../../cluster/client/kubernetes-error.ts";
 import type { Change } from "../../cluster/client/watched-objects.ts";
-import { DueTimes } from "./due-times.ts";
 import { type MachineReading, machineStatus, readingOfError, readingOfOutcome } from "./machine-status.ts";
-import { keyOf, MachineObject, nameOfKey, type RufioMachine } from "./objects.ts";
+import { MachineObject, type MachineStatus, type RufioMachine } from "./objects.ts";
 import { patchStatus } from "./patch-status.ts";
 import { LeaseHeld, type RufioLease } from "./rufio-lease.ts";
 import { type RufioObjects, shareKey } from "./rufio-objects.ts";
+import { WorkQueue } from "./work-queue.ts";
 
 export interface MachinePollerOptions {
   readonly cluster: Pick<Cluster, "find" | "patch">;
@@ -46,8 +45,6 @@ interface Refused {
 
 interface Watched {
   readonly actions: Set<string>;
-  inFlight: boolean;
-  again: boolean;
   refused?: Refused;
   pending?: MachineReading;
 }
@@ -70,15 +67,17 @@ const Versioned = z.object({ metadata: z.object({ resourceVersion: z.string() })
 /** Updates the status of Machines: power state, and whether they are reachable. */
 export class MachinePoller {
   readonly #options: MachinePollerOptions;
-  readonly #due = new DueTimes();
+  readonly #work: WorkQueue;
   readonly #watched = new Map<string, Watched>();
   readonly #keys = new Map<string, string>();
   readonly #busy = new Map<string, string>();
-  readonly #notifier = new Notifier();
   #isFailing = false;
 
   constructor(options: MachinePollerOptions) {
     this.#options = options;
+    const { clock, maxReads } = options;
+    const work = (key: string, signal: AbortSignal) => this.#update(key, signal);
+    this.#work = new WorkQueue({ work, onFailure: () => undefined, clock, concurrency: maxReads });
   }
 
   /** Power states that actions read need no extra round trip. */
@@ -101,24 +100,8 @@ export class MachinePoller {
   };
 
   /** Runs until the signal aborts and no read is in flight. Never rejects. */
-  async run(signal: AbortSignal): Promise<void> {
-    const { clock, maxReads } = this.#options;
-    const inFlight = new Set<Promise<void>>();
-    while (!signal.aborted) {
-      while (inFlight.size < maxReads) {
-        const key = this.#due.take(clock.monotonicMs());
-        if (key === undefined) break;
-        const one = this.#update(key, signal).finally(() => {
-          inFlight.delete(one);
-          this.#notifier.notify();
-        });
-        inFlight.add(one);
-      }
-      const firstMs = inFlight.size < maxReads ? this.#due.firstMs : undefined;
-      const waitMs = firstMs === undefined ? Number.POSITIVE_INFINITY : firstMs - clock.monotonicMs();
-      await this.#notifier.wait(waitMs, clock, signal);
-    }
-    await Promise.all(inFlight);
+  run(signal: AbortSignal): Promise<void> {
+    return this.#work.run(signal);
   }
 
   machineChanged(change: Change<RufioMachine>): void {
@@ -126,7 +109,7 @@ export class MachinePoller {
     const { intervalMs, objects, machineName, random } = this.#options;
     const inventoryName = machineName(change.name);
     if (change.kind === "gone" || change.value.deleted) {
-      this.#due.delete(key);
+      this.#work.cancel(key);
       this.#watched.delete(key);
       this.#keys.delete(inventoryName);
       return;
@@ -139,9 +122,9 @@ export class MachinePoller {
     if (watched) {
       delete watched.refused;
       delete watched.pending;
-    } else this.#watched.set(key, { actions: new Set(), inFlight: false, again: false });
+    } else this.#watched.set(key, { actions: new Set() });
     // `recheckAll` spreads those of the first list.
-    if (intervalMs > 0 && objects.isSynced) this.#schedule(key, NEW_WITHIN_MS * random());
+    if (intervalMs > 0 && objects.isSynced) this.#work.addAfter(key, NEW_WITHIN_MS * random());
   }
 
   /** Schedules unscheduled Machines over the interval, because ownership has changed or all objects are listed. */
@@ -151,8 +134,8 @@ export class MachinePoller {
     for (const { name, deleted } of objects.machines.values()) {
       const key = keyOf(name);
       // One in flight schedules its next read itself.
-      if (deleted || this.#due.has(key) || this.#watched.get(key)?.inFlight) continue;
-      if (this.#isMine(name)) this.#schedule(key, intervalMs * random());
+      if (deleted || this.#work.has(key) || this.#work.isInFlight(key)) continue;
+      if (this.#isMine(name)) this.#work.addAfter(key, intervalMs * random());
     }
   }
 
@@ -183,12 +166,7 @@ export class MachinePoller {
     if (ok) delete watched.refused;
     delete watched.pending;
     if (seen) watched.pending = seen;
-    this.#schedule(key, seen ? 0 : AFTER_ACTION_MS);
-  }
-
-  #schedule(key: string, inMs: number): void {
-    this.#due.set(key, this.#options.clock.monotonicMs() + inMs);
-    this.#notifier.notify();
+    this.#work.addAfter(key, seen ? 0 : AFTER_ACTION_MS);
   }
 
   /** Reads the Machine's power, or writes its pending status. Never rejects. */
@@ -200,24 +178,14 @@ export class MachinePoller {
       delete watched.pending;
       return;
     }
-    if (watched.inFlight) {
-      watched.again = true;
-      return;
-    }
-    watched.inFlight = true;
     let nextMs: number;
     try {
       nextMs = (await this.#reconcile(key, watched, signal)) ?? this.#nextMs();
     } catch (thrown) {
       if (signal.aborted) return;
       nextMs = this.#failed(key, thrown);
-    } finally {
-      watched.inFlight = false;
     }
-    const again = this.#watched.get(key)?.again;
-    watched.again = false;
-    if (again) this.#schedule(key, 0);
-    else if (this.#watched.has(key) && nextMs > 0 && !this.#due.has(key)) this.#schedule(key, nextMs);
+    if (this.#watched.has(key) && nextMs > 0 && !this.#work.has(key)) this.#work.addAfter(key, nextMs);
   }
 
   /** Resolves to the delay until the next read, unless it is the usual one. */
@@ -247,7 +215,10 @@ export class MachinePoller {
     signal: AbortSignal,
   ): Promise<void> {
     if (!seen.contactable && seen.refused && !watched.refused)
-      await this.#rememberRefusal(key, watched, signal);
+      watched.refused = {
+        secretVersion: await this.#secretVersion(key, signal),
+        sinceMs: this.#options.clock.monotonicMs(),
+      };
     await this.#write(key, seen, signal);
     if (watched.pending === seen) delete watched.pending;
   }
@@ -273,27 +244,14 @@ export class MachinePoller {
     const { uid, resourceVersion, status } = machine;
     if (!machineStatus(status, seen, clock.now())) return;
     await lease.confirmFree(signal);
-    const patched = await patchStatus(
-      cluster,
-      {
-        kind: KINDS.rufioMachine,
-        name,
-        uid,
-        schema: MachineObject,
-        known: { resourceVersion, status },
-        change: (found) => machineStatus(found, seen, clock.now()),
-      },
-      signal,
-    );
+    const known = { resourceVersion, status };
+    const change = (found: MachineStatus) => machineStatus(found, seen, clock.now());
+    const object = { kind: KINDS.rufioMachine, name, uid, schema: MachineObject, known };
+    const patched = await patchStatus(cluster, object, change, signal);
     this.#isFailing = false;
     if (patched !== "written") return;
     if (seen.contactable) log.debug({ rufioMachine: key, power: seen.power }, "Rufio machine status updated");
     else log.info({ rufioMachine: key, reason: seen.message }, "Rufio machine not contactable");
-  }
-
-  async #rememberRefusal(key: string, watched: Watched, signal: AbortSignal): Promise<void> {
-    const secretVersion = await this.#secretVersion(key, signal);
-    watched.refused = { secretVersion, sinceMs: this.#options.clock.monotonicMs() };
   }
 
   async #mayRetry(key: string, refused: Refused, signal: AbortSignal): Promise<boolean> {

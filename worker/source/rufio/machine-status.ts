@@ -3,7 +3,7 @@ import { oneLine } from "../../../shared/contract/result.ts";
 import type { PowerState } from "../../../shared/contract/vocabulary.ts";
 import type { Outcome } from "../../action/action.ts";
 import { powerSeen } from "../../action/power-seen.ts";
-import { type Condition, timeText, withCondition } from "./conditions.ts";
+import { type Conditions, timeText, withCondition } from "./conditions.ts";
 import type { MachineStatus } from "./objects.ts";
 
 /** The last reading of a Machine. */
@@ -18,20 +18,15 @@ export function readingOfError(error: Pick<BmcError, "class" | "refused" | "mess
 }
 
 /** From the end of an action; undefined if the Machine must be read. */
-export function readingOfOutcome({
-  ok,
-  class: errorClass,
-  exitCode,
-  message,
-  result,
-}: Outcome): MachineReading | undefined {
-  if (ok) {
+export function readingOfOutcome(outcome: Outcome): MachineReading | undefined {
+  const { result } = outcome;
+  if (outcome.ok) {
     const power = result && powerSeen(result);
     return power === undefined ? undefined : { contactable: true, power };
   }
   // An action that never ran, for example because of its image, asked no BMC.
-  const refused = errorClass === "auth" && exitCode !== undefined && result?.refused !== "right";
-  return refused ? { contactable: false, message: oneLine(message), refused } : undefined;
+  const refused = outcome.class === "auth" && outcome.exitCode !== undefined && result?.refused !== "right";
+  return refused ? { contactable: false, message: oneLine(outcome.message), refused } : undefined;
 }
 
 const CONTACTABLE = "Contactable";
@@ -41,19 +36,18 @@ const CONTACTABLE = "Contactable";
  * nothing changed; durations within a message do not count.
  */
 export function machineStatus(
-  { power, conditions }: MachineStatus,
+  { powerState: before, conditions }: MachineStatus,
   seen: MachineReading,
   nowMs: number,
-): { readonly powerState: PowerState; readonly conditions: readonly Condition[] } | undefined {
+): { readonly powerState: PowerState; readonly conditions: Conditions } | undefined {
   const found = conditions.find(({ type }) => type === CONTACTABLE);
   const status = seen.contactable ? "True" : "False";
   const message = seen.contactable ? "" : seen.message;
   const powerState = seen.contactable ? seen.power : "unknown";
   const isSaid = found?.status === status && withoutTimes(found.message ?? "") === withoutTimes(message);
-  if (isSaid && power === powerState) return undefined;
-  const isNews = found?.status !== status;
-  const lastUpdateTime = isNews ? timeText(nowMs) : found.lastUpdateTime;
-  const set = withCondition(conditions, { type: CONTACTABLE, status, message });
+  if (isSaid && before === powerState) return undefined;
+  const lastUpdateTime = found?.status === status ? found.lastUpdateTime : timeText(nowMs);
+  const set = withCondition(conditions, CONTACTABLE, status, message);
   return {
     powerState,
     conditions: set.map((condition) =>

@@ -1,83 +1,10 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { apiVersionOf, KINDS, type ObjectName } from "../../cluster/client/kinds.ts";
-import { type Condition, Conditions, isTrue } from "./conditions.ts";
-
-export interface Owner {
-  readonly name: string;
-  readonly uid: string;
-}
-
-export type RufioJob =
-  | { readonly finished: true; readonly uid: string; readonly deleted: boolean }
-  | {
-      readonly finished: false;
-      readonly name: ObjectName;
-      readonly uid: string;
-      readonly resourceVersion: string;
-      readonly deleted: boolean;
-      readonly machine: ObjectName;
-      /** Copied into Tasks unchanged. */
-      readonly tasks: readonly unknown[];
-      readonly status: JobStatus;
-    };
-export type OpenJob = RufioJob & { readonly finished: false };
-
-export interface JobStatus {
-  readonly conditions: readonly Condition[];
-  readonly startTime: string | undefined;
-}
-
-export type RufioTask =
-  | {
-      readonly finished: true;
-      readonly end: "completed" | "failed";
-      readonly uid: string;
-      readonly owner: Owner | undefined;
-    }
-  | {
-      readonly finished: false;
-      readonly name: ObjectName;
-      readonly uid: string;
-      readonly resourceVersion: string;
-      readonly deleted: boolean;
-      readonly owner: Owner | undefined;
-      readonly own: boolean;
-      readonly action: unknown;
-      /** `connectionDigest` of its connection. */
-      readonly connection: string;
-      readonly status: TaskStatus;
-    };
-export type OpenTask = RufioTask & { readonly finished: false };
-
-export interface TaskStatus {
-  readonly conditions: readonly Condition[];
-  readonly startTime: string | undefined;
-}
-
-/** The part of a Machine that its status and manually created Tasks need; the inventory handles its connection. */
-export interface RufioMachine {
-  readonly name: ObjectName;
-  readonly uid: string;
-  readonly resourceVersion: string;
-  readonly deleted: boolean;
-  readonly connection: string;
-  readonly secret: ObjectName | undefined;
-  readonly status: MachineStatus;
-}
-
-export interface MachineStatus {
-  readonly power: string | undefined;
-  readonly conditions: readonly Condition[];
-}
+import { Conditions, isFinished, isTrue, Progress, Time } from "./conditions.ts";
 
 /** On everything that this worker creates. */
 export const MANAGED_BY = { "app.kubernetes.io/managed-by": "pbnj-worker" } as const;
-
-const Time = z
-  .string()
-  .nullish()
-  .transform((time) => time || undefined);
 
 const Metadata = z.object({
   name: z.string(),
@@ -98,7 +25,6 @@ const Metadata = z.object({
     )
     .nullish(),
 });
-type Metadata = z.infer<typeof Metadata>;
 
 export const JobObject = z.object({
   metadata: Metadata,
@@ -106,13 +32,13 @@ export const JobObject = z.object({
     machineRef: z.object({ name: z.string(), namespace: z.string() }),
     tasks: z.array(z.unknown()),
   }),
-  status: z.object({ conditions: Conditions, startTime: Time }).prefault({}),
+  status: Progress,
 });
 
 export const TaskObject = z.object({
   metadata: Metadata,
   spec: z.object({ task: z.unknown(), connection: z.unknown() }),
-  status: z.object({ conditions: Conditions, startTime: Time }).prefault({}),
+  status: Progress,
 });
 
 export const MachineObject = z.object({
@@ -122,38 +48,42 @@ export const MachineObject = z.object({
       authSecretRef: z.object({ name: z.string().optional(), namespace: z.string().optional() }).optional(),
     }),
   }),
-  status: z
-    .object({ powerState: z.string().optional(), conditions: Conditions })
-    .prefault({})
-    .transform(({ powerState, conditions }): MachineStatus => ({ power: powerState, conditions })),
+  status: z.object({ powerState: z.string().optional(), conditions: Conditions }).prefault({}),
 });
+export type MachineStatus = z.infer<typeof MachineObject>["status"];
 
 /** Undefined for an invalid object. */
-export function jobOf(object: unknown): RufioJob | undefined {
+export function jobOf(object: unknown) {
   const { success, data } = JobObject.safeParse(object);
   if (!success) return undefined;
   const { metadata, spec, status } = data;
   const about = { uid: metadata.uid, deleted: metadata.deletionTimestamp !== undefined };
-  if (isFinished(status.conditions)) return { finished: true, ...about };
+  if (isFinished(status)) return { finished: true, ...about } as const;
+  const { resourceVersion } = metadata;
+  // The tasks are copied into Tasks unchanged.
+  const { machineRef: machine, tasks } = spec;
   return {
     finished: false,
     ...about,
     name: nameOf(metadata),
-    resourceVersion: metadata.resourceVersion,
-    machine: spec.machineRef,
-    tasks: spec.tasks,
+    resourceVersion,
+    machine,
+    tasks,
     status,
-  };
+  } as const;
 }
+export type RufioJob = NonNullable<ReturnType<typeof jobOf>>;
+export type OpenJob = RufioJob & { readonly finished: false };
 
 /** Parses a Task. Finished Tasks remain until they are deleted, so little of them is kept. */
-export function taskOf(object: unknown): RufioTask | undefined {
+export function taskOf(object: unknown) {
   const { success, data } = TaskObject.safeParse(object);
   if (!success) return undefined;
   const { metadata, spec, status } = data;
   const about = { uid: metadata.uid, owner: ownerOf(metadata) };
-  if (isFinished(status.conditions)) {
-    return { finished: true, end: isTrue(status.conditions, "Completed") ? "completed" : "failed", ...about };
+  if (isFinished(status)) {
+    const end = isTrue(status.conditions, "Completed") ? "completed" : "failed";
+    return { finished: true, end, ...about } as const;
   }
   return {
     finished: false,
@@ -165,10 +95,13 @@ export function taskOf(object: unknown): RufioTask | undefined {
     action: spec.task,
     connection: connectionDigest(spec.connection),
     status,
-  };
+  } as const;
 }
+export type RufioTask = NonNullable<ReturnType<typeof taskOf>>;
+export type OpenTask = RufioTask & { readonly finished: false };
 
-export function machineOf(object: unknown): RufioMachine | undefined {
+/** The part of a Machine that its status and manually created Tasks need; the inventory handles its connection. */
+export function machineOf(object: unknown) {
   const { success, data } = MachineObject.safeParse(object);
   if (!success) return undefined;
   const { metadata, spec, status } = data;
@@ -183,28 +116,15 @@ export function machineOf(object: unknown): RufioMachine | undefined {
     status,
   };
 }
+export type RufioMachine = NonNullable<ReturnType<typeof machineOf>>;
 
 export const ConnectionOf = z.object({ spec: z.object({ connection: z.record(z.string(), z.unknown()) }) });
 
-export function isFinished(conditions: readonly Condition[]): boolean {
-  return isTrue(conditions, "Completed") || isTrue(conditions, "Failed");
-}
-
-export function ownerOf({ ownerReferences }: Pick<Metadata, "ownerReferences">): Owner | undefined {
+export function ownerOf({ ownerReferences }: Pick<z.infer<typeof Metadata>, "ownerReferences">) {
   const controller = ownerReferences?.find((reference) => reference.controller);
   const isJob =
     controller?.kind === KINDS.rufioJob.kind && controller.apiVersion === apiVersionOf(KINDS.rufioJob);
   return isJob ? { name: controller.name, uid: controller.uid } : undefined;
-}
-
-export function keyOf({ namespace, name }: ObjectName): string {
-  return `${namespace}/${name}`;
-}
-
-/** The inverse of `keyOf`; neither part contains a slash. */
-export function nameOfKey(key: string): ObjectName {
-  const slash = key.indexOf("/");
-  return { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }
 
 /** Equal for equal connections, whatever the order of their keys. */
@@ -220,6 +140,6 @@ function canonical(value: unknown): string {
   );
 }
 
-function nameOf({ namespace, name }: Metadata): ObjectName {
+function nameOf({ namespace, name }: ObjectName): ObjectName {
   return { namespace, name };
 }

@@ -3,10 +3,7 @@ import type { Cluster, Schema } from "../../cluster/client/cluster.ts";
 import type { Kind, ObjectName } from "../../cluster/client/kinds.ts";
 import { isKubernetesError } from "../../cluster/client/kubernetes-error.ts";
 
-/** `same`: nothing to change; `gone`: the object was deleted or replaced. */
-export type Patched = "written" | "same" | "gone";
-
-export interface StatusPatch<Status> {
+interface Patchable<Status> {
   readonly kind: Kind;
   readonly name: ObjectName;
   readonly uid: string;
@@ -17,22 +14,21 @@ export interface StatusPatch<Status> {
   }>;
   /** The last known state, which saves a request if the object has not changed. */
   readonly known?: { readonly resourceVersion: string; readonly status: Status };
-  /** Returns the status fields to change; undefined if there are none. */
-  readonly change: (status: Status) => Readonly<Record<string, unknown>> | undefined;
 }
 
 /** Rufio, an operator and this worker may write concurrently; more conflicts mean that something writes all the time. */
 const MAX_CONFLICTS = 5;
 
 /**
- * Patches a status with optimistic locking by resource version (API conventions, "Concurrency control"): after a
- * conflict the change is decided again. Rejects with a `KubernetesError`, and with what `change` throws.
+ * Patches a status (`same`: nothing to change; `gone`: the object was deleted or replaced) with optimistic locking by resource version (API conventions, "Concurrency control"): after a
+ * conflict the change is decided again. `change` returns the status fields to change; undefined if there are none. Rejects with a `KubernetesError`, and with what `change` throws.
  */
 export async function patchStatus<Status>(
   cluster: Pick<Cluster, "find" | "patch">,
-  { kind, name, uid, schema, known, change }: StatusPatch<Status>,
+  { kind, name, uid, schema, known }: Patchable<Status>,
+  change: (status: Status) => Readonly<Record<string, unknown>> | undefined,
   signal: AbortSignal,
-): Promise<Patched> {
+): Promise<"written" | "same" | "gone"> {
   let seen = known;
   for (let conflicts = 0; ; conflicts++) {
     if (!seen) {

@@ -129,8 +129,7 @@ export class RufioLease {
         const waitMs = backoffMs(RETRY, failures);
         const error = textOf(thrown);
         const facts = { lease: RUFIO_LEASE, namespace: this.#name.namespace, error, waitMs };
-        const say = failures === 1 ? log.error : log.debug;
-        say.call(log, facts, "Rufio lease read failed, Rufio work paused");
+        log[failures === 1 ? "error" : "debug"](facts, "Rufio lease read failed, Rufio work paused");
         await clock.sleep(waitMs, signal).catch(() => undefined);
       }
     }

@@ -1,11 +1,10 @@
 import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
-import { KINDS, type ObjectName } from "../../cluster/client/kinds.ts";
+import { KINDS, keyOf, type ObjectName } from "../../cluster/client/kinds.ts";
 import { type Change, WatchedObjects } from "../../cluster/client/watched-objects.ts";
 import {
   jobOf,
-  keyOf,
   machineOf,
   type OpenTask,
   type RufioJob,
@@ -71,7 +70,7 @@ export class RufioObjects {
 
   /**
    * The Machine of a Task without a Job: the first one in its namespace with the same connection, because nothing else
-   * in the Task names a machine.
+   * in the Task identifies one.
    */
   machineWith({ name, connection }: Pick<OpenTask, "name" | "connection">): ObjectName | undefined {
     const names = this.#byConnection.get(`${name.namespace}/${connection}`) ?? [];

@@ -1,16 +1,16 @@
+import { defined } from "../../../shared/defined.ts";
 import type { ActionStatus } from "../../action/action.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
 import { KINDS } from "../../cluster/client/kinds.ts";
 import { KubernetesError, type KubernetesReason } from "../../cluster/client/kubernetes-error.ts";
 import type { Acknowledgement, StatusSink } from "../source.ts";
-import { isTrue, timeText } from "./conditions.ts";
-import { isFinished, TaskObject, type TaskStatus, taskOf } from "./objects.ts";
+import { completedStatus, failedStatus, isFinished, isTrue, type Progress, timeText } from "./conditions.ts";
+import { TaskObject, taskOf } from "./objects.ts";
 import { patchStatus } from "./patch-status.ts";
 import { LeaseHeld, type RufioLease } from "./rufio-lease.ts";
 import type { RufioObjects } from "./rufio-objects.ts";
 import { readTask } from "./task-action.ts";
 import { type TaskQueue, taskNameOfAction } from "./task-queue.ts";
-import { completedStatus, failedStatus, type TaskPatch } from "./task-status.ts";
 
 export interface TaskStatusSinkOptions {
   readonly cluster: Pick<Cluster, "find" | "patch">;
@@ -21,22 +21,19 @@ export interface TaskStatusSinkOptions {
 
 type Refusal = Extract<Acknowledgement, { kind: "rejected" }>;
 
-const GONE: Refusal = { kind: "rejected", code: "NotFound", reason: "the Task was deleted, or its Job" };
-const NOT_OURS: Refusal = {
+const refusal = (reason: string, code = "FailedPrecondition"): Refusal => ({
   kind: "rejected",
-  code: "FailedPrecondition",
-  reason: "this worker can no longer start the Task: it has ended, or another replica holds its machine",
-};
-const ENDED: Refusal = {
-  kind: "rejected",
-  code: "FailedPrecondition",
-  reason: "the Task has already ended: another controller has written its outcome",
-};
-const NOT_REPEATED: Refusal = {
-  kind: "rejected",
-  code: "FailedPrecondition",
-  reason: "the Task was started by another controller and cannot be repeated: it has failed",
-};
+  code,
+  reason,
+});
+const GONE = refusal("the Task was deleted, or its Job", "NotFound");
+const NOT_OURS = refusal(
+  "this worker can no longer start the Task: it has ended, or another replica holds its machine",
+);
+const ENDED = refusal("the Task has already ended: another controller has written its outcome");
+const NOT_REPEATED = refusal(
+  "the Task was started by another controller and cannot be repeated: it has failed",
+);
 
 export class TaskStatusSink implements StatusSink {
   readonly #options: TaskStatusSinkOptions;
@@ -56,10 +53,9 @@ export class TaskStatusSink implements StatusSink {
     } catch (thrown) {
       signal.throwIfAborted();
       if (thrown instanceof LeaseHeld) {
-        const answer = { code: "FailedPrecondition", reason: thrown.message };
-        if (status.state === "running") return { kind: "rejected", ...answer };
+        const refused = refusal(thrown.message);
         // A dead holder counts until its Lease expires; a live one reports the Task's end itself.
-        return { kind: "retry", ...answer, perhapsGone: true };
+        return status.state === "running" ? refused : { ...refused, kind: "retry", perhapsGone: true };
       }
       if (thrown instanceof KubernetesError) return acknowledgementOf(thrown);
       throw thrown;
@@ -72,36 +68,26 @@ export class TaskStatusSink implements StatusSink {
     const { actionId: uid } = status.action;
     const seen = objects.tasks.get(name);
     const known = seen?.uid === uid && !seen.finished ? seen : undefined;
-    let refusal: Refusal | undefined;
-    const patched = await patchStatus<Seen>(
-      cluster,
-      {
-        kind: KINDS.rufioTask,
-        name,
-        uid,
-        schema: SeenTask,
-        ...(known && {
-          known: {
-            resourceVersion: known.resourceVersion,
-            status: { ...known.status, mayRepeat: mayRepeat(known) },
-          },
-        }),
-        change: (found) => {
-          const decided = decide(status, found);
-          refusal = decided.refusal;
-          return decided.patch;
-        },
-      },
-      signal,
-    );
+    const before = known && {
+      resourceVersion: known.resourceVersion,
+      status: { ...known.status, mayRepeat: mayRepeat(known) },
+    };
+    const object = { kind: KINDS.rufioTask, name, uid, schema: SeenTask, ...defined({ known: before }) };
+    let refused: Refusal | undefined;
+    const change = (found: Seen) => {
+      const decided = decide(status, found);
+      refused = decided.refusal;
+      return decided.patch;
+    };
+    const patched = await patchStatus(cluster, object, change, signal);
     if (patched === "gone") return GONE;
-    if (refusal) return refusal;
+    if (refused) return refused;
     if (status.state !== "running") queue.markEnded(uid);
     return { kind: "acknowledged" };
   }
 }
 
-interface Seen extends TaskStatus {
+interface Seen extends Progress {
   readonly mayRepeat: boolean;
 }
 
@@ -123,9 +109,9 @@ function mayRepeat(task: ReturnType<typeof taskOf>): boolean {
 function decide(
   { state, startedAt, stoppedAt, message }: ActionStatus,
   found: Seen,
-): { readonly patch?: TaskPatch; readonly refusal?: Refusal } {
+): { readonly patch?: ReturnType<typeof completedStatus> | Partial<Progress>; readonly refusal?: Refusal } {
   const startedMs = startedAt.getTime();
-  if (isFinished(found.conditions)) {
+  if (isFinished(found)) {
     // Our own report whose response was lost.
     const isSaid = isTrue(found.conditions, state === "success" ? "Completed" : "Failed");
     return state !== "running" && isSaid ? {} : { refusal: ENDED };
@@ -168,12 +154,7 @@ const CODES: Readonly<Record<KubernetesReason, string>> = {
 };
 
 /** Retried for a while, because an operator may fix it. */
-const FIXABLE: ReadonlySet<KubernetesReason> = new Set([
-  "unauthorized",
-  "forbidden",
-  "no-such-kind",
-  "unexpected",
-]);
+const FIXABLE = new Set<KubernetesReason>(["unauthorized", "forbidden", "no-such-kind", "unexpected"]);
 
 function acknowledgementOf({ reason, message }: KubernetesError): Acknowledgement {
   const answer = { code: CODES[reason], reason: message };

@@ -2,21 +2,21 @@ import type { Clock } from "../../../shared/clock.ts";
 import { oneLine } from "../../../shared/contract/result.ts";
 import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
-import { raceAbort } from "../../../shared/race-abort.ts";
+import { Notifier } from "../../../shared/notifier.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import type { Action, ActionId } from "../../action/action.ts";
 import type { Wake, Waking } from "../../action/waking.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
-import { KINDS, type ObjectName } from "../../cluster/client/kinds.ts";
+import { KINDS, keyOf, nameOfKey, type ObjectName } from "../../cluster/client/kinds.ts";
 import type { Change } from "../../cluster/client/watched-objects.ts";
 import { RUFIO_AGENT_ID } from "../../config/rufio-agent-id.ts";
 import type { ActionSource, Poll, WorkflowSet } from "../source.ts";
-import { keyOf, nameOfKey, type OpenTask, type RufioJob, type RufioTask, TaskObject } from "./objects.ts";
+import { failedStatus, type Progress } from "./conditions.ts";
+import { type OpenTask, type RufioJob, type RufioTask, TaskObject } from "./objects.ts";
 import { patchStatus } from "./patch-status.ts";
 import { LeaseHeld, type RufioLease } from "./rufio-lease.ts";
 import { type RufioObjects, shareKey } from "./rufio-objects.ts";
 import { actionOf, readTask } from "./task-action.ts";
-import { failedStatus } from "./task-status.ts";
 import { WorkQueue } from "./work-queue.ts";
 
 export interface TaskQueueOptions {
@@ -60,7 +60,8 @@ export class TaskQueue implements ActionSource, Waking {
   /** Tasks without a Machine, by UID; `late` once they must fail. */
   readonly #unmatched = new Map<string, "early" | "late">();
   readonly #cancels = new Map<string, { readonly action: ActionId; readonly controller: AbortController }>();
-  #changed = Promise.withResolvers<void>();
+  /** A Task may be ready; its one lane waits. */
+  readonly #notifier = new Notifier();
   #recheckedMs = 0;
 
   constructor(options: TaskQueueOptions) {
@@ -97,7 +98,8 @@ export class TaskQueue implements ActionSource, Waking {
       if (remainingMs <= 0) return { kind: "idle", reason: "no Rufio Task is pending" };
       // The lane drops actions without saying so.
       const mayComeBack = this.#served.size > 0 || this.#ready.size > 0;
-      await this.#change(mayComeBack ? Math.min(remainingMs, RECHECK_MS) : remainingMs, signal);
+      const waitMs = mayComeBack ? Math.min(remainingMs, RECHECK_MS) : remainingMs;
+      await this.#notifier.wait(waitMs, clock, signal);
     }
   }
 
@@ -110,7 +112,7 @@ export class TaskQueue implements ActionSource, Waking {
 
   async wait(agentId: string, signal: AbortSignal): Promise<Wake> {
     while (!signal.aborted && this.now(agentId) === undefined) {
-      await this.#change(Number.POSITIVE_INFINITY, signal).catch(() => undefined);
+      await this.#notifier.wait(Number.POSITIVE_INFINITY, this.#options.clock, signal);
     }
     return "addressed";
   }
@@ -201,7 +203,7 @@ export class TaskQueue implements ActionSource, Waking {
       case "do":
         if (this.#ready.has(task.uid) || this.#served.has(task.uid) || this.#ended.has(task.uid)) return;
         this.#ready.set(task.uid, key);
-        return this.#notify();
+        return this.#notifier.notify();
       case "leave":
         return;
       case "wait":
@@ -254,18 +256,15 @@ export class TaskQueue implements ActionSource, Waking {
       if (thrown instanceof LeaseHeld) return;
       throw thrown;
     }
-    const patched = await patchStatus(
-      cluster,
-      {
-        kind: KINDS.rufioTask,
-        name,
-        uid,
-        schema: TaskObject,
-        known: { resourceVersion, status },
-        change: (found) => failedStatus(found, oneLine(reason), clock.now()),
-      },
-      signal,
-    );
+    const object = {
+      kind: KINDS.rufioTask,
+      name,
+      uid,
+      schema: TaskObject,
+      known: { resourceVersion, status },
+    };
+    const change = (found: Progress) => failedStatus(found, oneLine(reason), clock.now());
+    const patched = await patchStatus(cluster, object, change, signal);
     if (patched === "written") log.warn({ task: keyOf(name), reason }, "Rufio task rejected");
   }
 
@@ -335,24 +334,6 @@ export class TaskQueue implements ActionSource, Waking {
   #cancelGone(actions: readonly ActionId[]): void {
     for (const action of actions) {
       if (this.isGone(action)) this.#cancels.get(action.actionId)?.controller.abort(deleted(action));
-    }
-  }
-
-  #notify(): void {
-    this.#changed.resolve();
-    this.#changed = Promise.withResolvers();
-  }
-
-  /** Resolves when a Task may be ready, or after `withinMs`. Rejects with the signal's reason. */
-  async #change(withinMs: number, signal: AbortSignal): Promise<void> {
-    const timer = new AbortController();
-    const slept = Number.isFinite(withinMs)
-      ? [this.#options.clock.sleep(withinMs, timer.signal).catch(() => undefined)]
-      : [];
-    try {
-      await raceAbort(Promise.race([this.#changed.promise, ...slept]), signal);
-    } finally {
-      timer.abort();
     }
   }
 }

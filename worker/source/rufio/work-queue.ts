@@ -19,6 +19,9 @@ export interface WorkQueueOptions {
 /** Like controller-runtime's rate limiter, per key. */
 const RETRY: Backoff = { firstMs: 250, maxMs: 30_000, jitter: 0.5 };
 
+/** Created once: an abort without a reason creates an error with a stack. */
+const CANCELLED = new Error("the delay is cancelled");
+
 /**
  * A level-triggered work queue, as in controllers: a key that is added several times is processed once, a key that is
  * added while it is processed is processed again, and never twice at a time.
@@ -28,7 +31,10 @@ export class WorkQueue {
   readonly #waiting = new Set<string>();
   readonly #inFlight = new Set<string>();
   readonly #failures = new Map<string, number>();
+  /** Keys that are added later. */
+  readonly #timers = new Map<string, AbortController>();
   readonly #notifier = new Notifier();
+  #hasEnded = false;
 
   constructor(options: WorkQueueOptions) {
     this.#options = options;
@@ -39,6 +45,32 @@ export class WorkQueue {
     this.#notifier.notify();
   }
 
+  /** Replaces an earlier delay of the key, which also ends when the key is processed. */
+  addAfter(key: string, ms: number): void {
+    this.cancel(key);
+    if (this.#hasEnded) return;
+    const timer = new AbortController();
+    this.#timers.set(key, timer);
+    void this.#options.clock.sleep(ms, timer.signal).then(
+      () => this.add(key),
+      () => undefined,
+    );
+  }
+
+  /** Whether the key waits to be processed, now or later. */
+  has(key: string): boolean {
+    return this.#timers.has(key) || this.#waiting.has(key);
+  }
+
+  isInFlight(key: string): boolean {
+    return this.#inFlight.has(key);
+  }
+
+  cancel(key: string): void {
+    this.#timers.get(key)?.abort(CANCELLED);
+    this.#timers.delete(key);
+  }
+
   /** Runs until the signal aborts and all work in flight has ended. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const all = new Set<Promise<void>>();
@@ -47,17 +79,20 @@ export class WorkQueue {
         if (this.#inFlight.size >= this.#options.concurrency) break;
         if (this.#inFlight.has(key)) continue;
         this.#waiting.delete(key);
+        this.cancel(key);
         this.#inFlight.add(key);
         const one = this.#process(key, signal).finally(() => all.delete(one));
         all.add(one);
       }
       await this.#notifier.wait(Number.POSITIVE_INFINITY, this.#options.clock, signal);
     }
+    this.#hasEnded = true;
+    for (const key of [...this.#timers.keys()]) this.cancel(key);
     await Promise.all(all);
   }
 
   async #process(key: string, signal: AbortSignal): Promise<void> {
-    const { work, onFailure, clock } = this.#options;
+    const { work, onFailure } = this.#options;
     try {
       await work(key, signal);
       this.#failures.delete(key);
@@ -67,10 +102,7 @@ export class WorkQueue {
       this.#failures.set(key, failures);
       const waitMs = backoffMs(RETRY, failures);
       onFailure(key, { thrown, failures, waitMs });
-      void clock.sleep(waitMs, signal).then(
-        () => this.add(key),
-        () => undefined,
-      );
+      this.addAfter(key, waitMs);
     } finally {
       this.#inFlight.delete(key);
       this.#notifier.notify();

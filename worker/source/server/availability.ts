@@ -65,12 +65,12 @@ export class Availability implements Outage {
     return this.#down.failure;
   }
 
-  /** Makes a call. `failureOf` returns a failure if the result means that the server is unavailable. */
+  /** Makes a call. `failureOf` returns a failure if the result means that the server is unavailable to all lanes. */
   async call<T>(
     agentId: string,
     work: () => Promise<T>,
     failureOf: (result: T) => Failure | undefined,
-  ): Promise<T> {
+  ): Promise<{ readonly result: T; readonly failure: Failure | undefined }> {
     const probed = this.#down;
     if (probed) {
       this.#mayProbe = false;
@@ -88,7 +88,7 @@ export class Availability implements Outage {
       this.#unavailable(failure, agentId);
       if (probed && probed === this.#down) probed.probe.abort();
     }
-    return result;
+    return { result, failure };
   }
 
   async over(withinMs: number, signal: AbortSignal): Promise<boolean> {
@@ -147,7 +147,7 @@ export class Availability implements Outage {
     }
   }
 
-  /** Lets one call through, and another if it ends without a result. Resolves when one has failed, or the outage is over. */
+  /** Lets one call through, and another if it ends without a result. Resolves when one has failed, or the outage has ended. */
   async #probe(down: Down): Promise<void> {
     down.probe = new AbortController();
     const { signal } = down.probe;

@@ -1,10 +1,10 @@
 import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
-import { createChannel } from "../grpc/channel.ts";
+import { Channel } from "../grpc/channel.ts";
+import { createDialer } from "../grpc/dial.ts";
 import type { Transport } from "../source.ts";
 import { currentApi, type TinkTransportOptions } from "../tink/tink-transport.ts";
-import { legacyApi } from "../tink-legacy/legacy-transport.ts";
-import { speaksLegacy } from "../tink-legacy/speaks-legacy.ts";
+import { legacyApi, speaksLegacy } from "../tink-legacy/legacy-transport.ts";
 import { type ApiName, chooseApi } from "./choose-api.ts";
 import { withAvailability } from "./with-availability.ts";
 
@@ -28,7 +28,7 @@ export interface ConnectedTransport extends Transport {
  */
 export function connectServer(options: ConnectOptions): ConnectedTransport {
   const { api, clock, log, maxBackoffMs } = options;
-  const channel = createChannel(options);
+  const channel = new Channel(createDialer(options), options);
   const apis = { current: currentApi(channel, options), legacy: legacyApi(channel) };
   const close = () => channel.close();
   const connected = () => channel.connected;

@@ -28,32 +28,18 @@ export function withAvailability(transport: Transport, options: AvailabilityOpti
       signal.throwIfAborted();
       const refusal = availability.refusal(agentId);
       if (refusal) return { kind: "failed", ...refusal, outage: availability };
-      let failure: Failure | undefined;
-      const poll = await availability.call(
-        agentId,
-        () => transport.next(agentId, signal, inFlight),
-        (result) => {
-          failure = pollFailure(result);
-          return failure;
-        },
-      );
-      return failure ? { kind: "failed", ...failure, outage: availability } : poll;
+      const poll = () => transport.next(agentId, signal, inFlight);
+      const { result, failure } = await availability.call(agentId, poll, pollFailure);
+      return failure ? { kind: "failed", ...failure, outage: availability } : result;
     },
 
     async report(status, signal) {
       const { agentId } = status.action;
       signal.throwIfAborted();
       while (availability.refusal(agentId)) await availability.over(LONGEST_WAIT_MS, signal);
-      let failure: Failure | undefined;
-      const answer = await availability.call(
-        agentId,
-        () => transport.report(status, signal),
-        (result) => {
-          failure = reportFailure(result);
-          return failure;
-        },
-      );
-      return failure ? { kind: "retry", ...failure, outage: true } : answer;
+      const report = () => transport.report(status, signal);
+      const { result, failure } = await availability.call(agentId, report, reportFailure);
+      return failure ? { kind: "retry", ...failure, outage: true } : result;
     },
 
     async close() {

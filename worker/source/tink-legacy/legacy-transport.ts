@@ -4,25 +4,29 @@ import { withTimeout } from "../../../shared/timeout.ts";
 import type { ActionId } from "../../action/action.ts";
 import { MalformedAction } from "../action-fields.ts";
 import type { Channel } from "../grpc/channel.ts";
-import { codeName, failedPollOfError } from "../grpc/errors.ts";
+import { acknowledgementOfError, codeName, failedPollOfError } from "../grpc/errors.ts";
 import type { Acknowledgement, Poll, Transport, WorkflowSet } from "../source.ts";
-import { legacyAcknowledgementOf } from "./acknowledgement.ts";
 import { currentActionOf, currentIndexOf } from "./current-action.ts";
 import { State, type WorkflowContext, WorkflowService } from "./gen/workflow_pb.ts";
 import { actionOf, statusOf } from "./messages.ts";
 
 /** This server never holds a call: one that takes longer is lost. */
 const CALL_TIMEOUT_MS = 30_000;
+/** The deprecated server answers at once; a proxy without a server behind it may never answer. */
+const QUESTION_TIMEOUT_MS = 15_000;
 /** gRPC's usual limit. */
 const LARGEST_MESSAGE_BYTES = 4 * 1_024 * 1_024;
 
-/** Its cache may be stale; if it still says so after a few retries, the workflow was recreated. */
+/** Its cache may be stale; if the answer is the same after a few retries, the workflow was recreated. */
 const NOT_BEGUN: Acknowledgement = {
   kind: "retry",
   code: codeName(Code.FailedPrecondition),
   reason: "the server has no start of the action: the workflow was recreated",
   perhapsGone: true,
 };
+
+/** The server's message when the workflow's current action is another one. */
+const MOVED_ON = /\breported (task|action) name does not match\b/;
 
 /** The failure of one workflow, which does not fail the poll if another one has an action. */
 type Failed = Poll & { readonly kind: "failed" };
@@ -32,14 +36,7 @@ type Failed = Poll & { readonly kind: "failed" };
  * run concurrently, and it never holds a call. The caller closes the channel.
  */
 export function legacyApi(channel: Channel): Omit<Transport, "close"> {
-  const client = createClient(
-    WorkflowService,
-    createGrpcTransport({
-      baseUrl: channel.authority,
-      sessionManager: channel,
-      readMaxBytes: LARGEST_MESSAGE_BYTES,
-    }),
-  );
+  const client = clientOf(channel);
   /** The workflow that each agent ID was served last: the one behind it comes first, so that none starves. */
   const lastServed = new Map<string, string>();
 
@@ -141,4 +138,42 @@ function isAnswer(thrown: unknown): boolean {
   const { code, isWireError } = ConnectError.from(thrown);
   const aboutAll = [Code.Unavailable, Code.Unimplemented, Code.DeadlineExceeded, Code.Canceled];
   return isWireError && !aboutAll.includes(code);
+}
+
+/**
+ * Converts anything `ReportActionStatus` threw to an acknowledgement. This server answers every error with InvalidArgument.
+ * A name that does not match means that the workflow has moved on: the server has an earlier report of the same end, or the
+ * workflow was recreated. `invalid workflow id` means a deleted workflow, a write conflict or a store that does not answer,
+ * so the report is retried a few times.
+ */
+function legacyAcknowledgementOf(thrown: unknown): Exclude<Acknowledgement, { kind: "acknowledged" }> {
+  const answer = acknowledgementOfError(thrown);
+  if (ConnectError.from(thrown).code !== Code.InvalidArgument || MOVED_ON.test(answer.reason)) return answer;
+  return { kind: "retry", code: answer.code, reason: answer.reason, perhapsGone: true };
+}
+
+/**
+ * Whether the server behind a channel implements the deprecated API: makes the one call that changes nothing.
+ * Rejects without an answer to that: the server cannot be reached, or something else answers in its place.
+ */
+export async function speaksLegacy(channel: Channel, agentId: string): Promise<boolean> {
+  const client = clientOf(channel);
+  const never = new AbortController().signal;
+  return withTimeout(QUESTION_TIMEOUT_MS, never, async (signal) => {
+    try {
+      for await (const _ of client.getWorkflowContexts({ workerId: agentId }, { signal })) break;
+      return true;
+    } catch (thrown) {
+      const error = ConnectError.from(thrown);
+      // Only a gRPC server's own status counts: a proxy's 404 has the same code.
+      if (error.code === Code.Unimplemented && error.isWireError) return false;
+      throw thrown;
+    }
+  });
+}
+
+function clientOf(channel: Channel) {
+  const { authority: baseUrl } = channel;
+  const options = { baseUrl, sessionManager: channel, readMaxBytes: LARGEST_MESSAGE_BYTES };
+  return createClient(WorkflowService, createGrpcTransport(options));
 }

@@ -1,7 +1,7 @@
 import { withTimeout } from "../../../shared/timeout.ts";
-import type { Action } from "../../action/action.ts";
 import { MalformedAction } from "../action-fields.ts";
-import { type Channel, type ChannelOptions, createChannel } from "../grpc/channel.ts";
+import { Channel, type ChannelOptions } from "../grpc/channel.ts";
+import { createDialer } from "../grpc/dial.ts";
 import { acknowledgementOfError } from "../grpc/errors.ts";
 import { callUnary } from "../grpc/unary-call.ts";
 import type { Poll, Transport } from "../source.ts";
@@ -21,9 +21,9 @@ const REPORT_TIMEOUT_MS = 75_000;
 /** gRPC's usual limit. An action is a few kilobytes. */
 const LARGEST_MESSAGE_BYTES = 4 * 1_024 * 1_024;
 
-/** The current API on its own channel. Throws as `createChannel` does. */
+/** The current API on its own channel. Throws as `createDialer` does. */
 export function createTinkTransport(options: TinkTransportOptions): Transport {
-  const channel = createChannel(options);
+  const channel = new Channel(createDialer(options), options);
   return { ...currentApi(channel, options), close: () => channel.close() };
 }
 
@@ -61,13 +61,9 @@ export function currentApi(
     async report(status, signal) {
       signal.throwIfAborted();
       try {
+        const request = statusRequestOf(status);
         await withTimeout(reportTimeoutMs, signal, (callSignal) =>
-          callUnary(
-            channel,
-            reportActionStatus,
-            statusRequestOf(status),
-            options(reportTimeoutMs, callSignal),
-          ),
+          callUnary(channel, reportActionStatus, request, options(reportTimeoutMs, callSignal)),
         );
         return { kind: "acknowledged" };
       } catch (thrown) {
@@ -79,12 +75,10 @@ export function currentApi(
 }
 
 function pollOf(response: ActionResponse, agentId: string): Poll {
-  let action: Action;
   try {
-    action = actionOf(response, agentId);
+    return { kind: "action", action: actionOf(response, agentId) };
   } catch (thrown) {
     if (!(thrown instanceof MalformedAction)) throw thrown;
     return { kind: "failed", code: "DataLoss", reason: thrown.message };
   }
-  return { kind: "action", action };
 }

@@ -63,7 +63,14 @@ export class ObjectApi {
   patch(target: Target, contentType: string, patch: unknown, subresource: Subresource = ""): KubeObject {
     const existing = this.get(target);
     const patched = applyPatch(contentType, existing, patch);
-    return this.#replace(target, existing, checked(target.type, patched), subresource);
+    const sent = checked(target.type, patched);
+    // A PUT answers 409 for another UID, a PATCH 422: it would change an immutable field.
+    const { uid = existing.metadata.uid } = sent.metadata;
+    if (uid !== existing.metadata.uid) {
+      const why = `metadata.uid: Invalid value: ${JSON.stringify(uid)}: field is immutable`;
+      throw invalid(target.type, target.name, why);
+    }
+    return this.#replace(target, existing, sent, subresource);
   }
 
   /** Removes the object, or marks it as deleted while a finalizer or a grace period holds it. */

@@ -32,7 +32,7 @@ type PodReference = Pick<KubeObject, "metadata">;
 const NODES = "/api/v1/nodes";
 
 /**
- * A node whose steps a test decides: it tells the API server over HTTP what a kubelet, a scheduler and a node controller
+ * A node whose steps a test decides: it reports to the API server over HTTP what a kubelet, a scheduler and a node controller
  * would, and serves the containers' logs. It works at any API server that can connect to it.
  */
 export class Kubelet {

@@ -38,8 +38,8 @@ const secret = (name: string) => ({ metadata: { name }, ...SECRET });
 const reasonOf = (thrown: unknown) => (thrown instanceof KubernetesError ? thrown.reason : thrown);
 const failureOf = (work: Promise<unknown>) => work.then(() => "no failure", reasonOf);
 
-describe("objects", () => {
-  it("are made, read, changed and removed", async () => {
+describe("an object", () => {
+  it("is created, read, patched and removed", async () => {
     const made = await cluster.create(KINDS.secret, "default", secret("a"), Named, signal);
     const read = await cluster.get(KINDS.secret, IN_DEFAULT("a"), Named, signal);
     expect(read).toEqual(made);
@@ -55,7 +55,7 @@ describe("objects", () => {
     expect(await cluster.find(KINDS.secret, IN_DEFAULT("a"), Named, signal)).toBeUndefined();
   });
 
-  it("that somebody else changed meanwhile are a conflict", async () => {
+  it("with a stale version is a conflict", async () => {
     const { metadata } = await cluster.create(KINDS.secret, "default", secret("a"), Named, signal);
     const patch = { type: "merge", body: { metadata: { labels: { x: "y" } } } } as const;
     await cluster.patch(KINDS.secret, IN_DEFAULT("a"), patch, Named, signal);
@@ -70,7 +70,7 @@ describe("objects", () => {
     );
   });
 
-  it("are all listed, however many pages that takes", async () => {
+  it("is listed on whichever page it is", async () => {
     for (let index = 0; index < 1_100; index++) {
       fake.create("v1", "ConfigMap", {
         metadata: { namespace: "default", name: `m-${index}`, labels: { many: "yes" } },
@@ -91,8 +91,8 @@ describe("objects", () => {
   });
 });
 
-describe("a failure says what it is", () => {
-  it("with the API's own reason", async () => {
+describe("a failed request reports", () => {
+  it("the reason of the API", async () => {
     await cluster.create(KINDS.secret, "default", secret("a"), Named, signal);
 
     expect(await failureOf(cluster.create(KINDS.secret, "default", secret("a"), Named, signal))).toBe(
@@ -108,7 +108,7 @@ describe("a failure says what it is", () => {
     );
   });
 
-  it("and names what is not allowed, to whom and where", async () => {
+  it("the denied verb, the user and the namespace", async () => {
     const token = fake.addUser("system:serviceaccount:pbnj:worker", []);
     const other = await open(fake.kubeconfig({ token }));
     try {
@@ -124,13 +124,13 @@ describe("a failure says what it is", () => {
     }
   });
 
-  it("when the token is none", async () => {
-    const other = await open(fake.kubeconfig({ token: "nobody" }));
+  it("an invalid token", async () => {
+    const other = await open(fake.kubeconfig({ token: "unknown" }));
     expect(await failureOf(other.get(KINDS.secret, IN_DEFAULT("a"), Named, signal))).toBe("unauthorized");
     await other.close();
   });
 
-  it("when nobody answers, and when the answer does not come", async () => {
+  it("an unreachable server and a timeout", async () => {
     const hurried = await open(fake.kubeconfig(), 300);
     fake.hang({ verb: "create" });
     expect(await failureOf(hurried.create(KINDS.secret, "default", secret("a"), Named, signal))).toBe(
@@ -143,7 +143,7 @@ describe("a failure says what it is", () => {
     await hurried.close();
   });
 
-  it("and never holds what was sent", async () => {
+  it("nothing of the request body", async () => {
     const wrong = { ...secret("A_wrong_name") };
     const thrown = await cluster
       .create(KINDS.secret, "default", wrong, Named, signal)
@@ -153,8 +153,8 @@ describe("a failure says what it is", () => {
   });
 });
 
-describe("what passes by itself", () => {
-  it("is waited out where a request was refused for its number", async () => {
+describe("a transient failure", () => {
+  it("429 is retried", async () => {
     fake.fail({ verb: "create" }, { status: 429, retryAfterSeconds: 0, times: 2 });
 
     await cluster.create(KINDS.secret, "default", secret("a"), Named, signal);
@@ -162,7 +162,7 @@ describe("what passes by itself", () => {
     expect(fake.countBy("create", "secrets")).toBe(3);
   });
 
-  it("is waited out for a read", async () => {
+  it("is retried for a read", async () => {
     fake.fail({ verb: "get" }, { status: 503, times: 1 });
     fake.create("v1", "Secret", { metadata: { namespace: "default", name: "a" } });
 
@@ -171,7 +171,7 @@ describe("what passes by itself", () => {
     expect(fake.countBy("get", "secrets")).toBe(2);
   });
 
-  it("is left to the caller for a write that may have been carried out", async () => {
+  it("is not retried for a write that may have been executed", async () => {
     fake.loseAnswer({ verb: "create" });
 
     expect(await failureOf(cluster.create(KINDS.secret, "default", secret("a"), Named, signal))).toBe(
@@ -182,7 +182,7 @@ describe("what passes by itself", () => {
     expect(await cluster.find(KINDS.secret, IN_DEFAULT("a"), Named, signal)).toBeDefined();
   });
 
-  it("ends with the signal's reason as soon as that aborts", async () => {
+  it("rejects with the signal's reason as soon as that aborts", async () => {
     fake.hang({ verb: "get" });
     const stop = new AbortController();
     const asking = cluster.get(KINDS.secret, IN_DEFAULT("a"), Named, stop.signal);
@@ -193,7 +193,7 @@ describe("what passes by itself", () => {
 });
 
 describe("connections", () => {
-  it("are used again, for one request after the other", async () => {
+  it("are reused", async () => {
     for (let index = 0; index < 10; index++) await cluster.version(signal);
     expect(fake.connections).toBeLessThanOrEqual(2);
   });
@@ -209,14 +209,14 @@ describe("connections", () => {
 });
 
 describe("settings of the connection", () => {
-  it("name the file that cannot be used", async () => {
+  it("report the file that is invalid", async () => {
     const missing = join(folder, "nowhere");
     await expect(Cluster.open({ kubeconfig: missing })).rejects.toThrow(missing);
     await expect(open("clusters: [")).rejects.toThrow(join(folder, "kubeconfig"));
     await expect(open("apiVersion: v1\nkind: Config\n")).rejects.toThrow(/no current context/);
   });
 
-  it("give the namespace, unless another one was named", async () => {
+  it("set the namespace, unless an option does", async () => {
     const named = await open(fake.kubeconfig({ namespace: "tink-system" }));
     expect(named.namespace).toBe("tink-system");
     await named.close();
@@ -228,7 +228,7 @@ describe("settings of the connection", () => {
 });
 
 describe("rights", () => {
-  it("are asked for without trying them", async () => {
+  it("are checked with a SelfSubjectAccessReview", async () => {
     const rules = [{ apiGroups: ["batch"], resources: ["jobs"], verbs: ["create"], namespaces: ["default"] }];
     const other = await open(fake.kubeconfig({ token: fake.addUser("worker", rules) }));
     const may = (namespace: string, verb: string) => other.may({ verb, kind: KINDS.job, namespace }, signal);

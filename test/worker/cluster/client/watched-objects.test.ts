@@ -66,8 +66,8 @@ const put = (name: string, value: string, namespace = "default") => {
 };
 const at = (name: string, namespace = "default") => ({ namespace, name });
 
-describe("objects that are watched", () => {
-  it("are those that were there, and every change since", async () => {
+describe("watched objects", () => {
+  it("are the listed ones and every change since", async () => {
     put("a", "1");
     const { objects, changes } = watch();
     await objects.synced;
@@ -83,7 +83,7 @@ describe("objects that are watched", () => {
     expect(fake.countBy("watch", "configmaps")).toBe(1);
   });
 
-  it("are of one namespace, or of all", async () => {
+  it("are in one namespace, or in all", async () => {
     put("a", "1");
     put("a", "2", "tink-system");
     const one = watch();
@@ -95,7 +95,7 @@ describe("objects that are watched", () => {
     expect(all.objects.get(at("a", "tink-system"))).toBe("2");
   });
 
-  it("are gone when they are of no concern any more", async () => {
+  it("are removed when `project` drops them", async () => {
     put("a", "1");
     const { objects, changes } = watch();
     await objects.synced;
@@ -112,8 +112,8 @@ describe("objects that are watched", () => {
   });
 });
 
-describe("a watch goes on", () => {
-  it("where it was, after it was broken off", async () => {
+describe("a watch resumes", () => {
+  it("from its last version after a disconnect", async () => {
     const { objects, changes } = watch();
     await objects.synced;
     await vi.waitFor(() => expect(objects.state.kind).toBe("watching"), WITHIN);
@@ -125,7 +125,7 @@ describe("a watch goes on", () => {
     expect(fake.countBy("list", "configmaps")).toBe(1);
   });
 
-  it("with a list when its past is gone, and tells the difference", async () => {
+  it("with a list after 410, and reports the difference", async () => {
     put("a", "1");
     put("b", "1");
     const { objects, changes } = watch();
@@ -145,7 +145,7 @@ describe("a watch goes on", () => {
     expect(fake.countBy("list", "configmaps")).toBe(2);
   });
 
-  it("after a restart of the API server, which it says once", async () => {
+  it("after a restart of the API server, with one warning", async () => {
     const { objects, changes } = watch();
     await objects.synced;
     await vi.waitFor(() => expect(objects.state.kind).toBe("watching"), WITHIN);
@@ -166,8 +166,8 @@ describe("a watch goes on", () => {
   });
 });
 
-describe("what cannot be watched", () => {
-  it("is said with the right that is missing, and found once it is given", async () => {
+describe("a failed watch", () => {
+  it("logs the missing right, and resumes once it is granted", async () => {
     const token = fake.addUser("worker", []);
     await cluster.close();
     await writeFile(join(folder, "kubeconfig"), fake.kubeconfig({ token }));
@@ -182,14 +182,14 @@ describe("what cannot be watched", () => {
     ]);
   });
 
-  it("is said of a kind that the API does not have", async () => {
+  it("logs a kind that the API does not serve", async () => {
     const { objects } = watch(KINDS.hardwareV1Alpha2);
     await vi.waitFor(() => expect(objects.state.kind).toBe("failing"), WITHIN);
 
     expect(said).toEqual([expect.stringMatching(/cluster watch failed, retrying.*hardware.tinkerbell.org/)]);
   });
 
-  it("rejects for who waits for it when it is over", async () => {
+  it("rejects `synced` when it ends", async () => {
     fake.hang({ verb: "list" });
     const { objects } = watch();
     const waiting = expect(objects.synced).rejects.toThrow("over");

@@ -11,7 +11,7 @@ function countsOf(members: readonly string[], targets: ReadonlyMap<number, strin
 }
 
 describe("the assignment of shards", () => {
-  test("gives every shard to a member, and counts differ by one at most, whoever has what", () => {
+  test("gives every shard to a member, with counts that differ by at most one, whatever the holders", () => {
     fc.assert(
       fc.property(
         Members,
@@ -29,7 +29,7 @@ describe("the assignment of shards", () => {
     );
   });
 
-  test("is the same in whatever order members and shards are known", () => {
+  test("does not depend on the order of members and shards", () => {
     fc.assert(
       fc.property(Members, Shards, (members, shards) => {
         const one = assignShards(shards, members, () => undefined);
@@ -41,7 +41,7 @@ describe("the assignment of shards", () => {
     );
   });
 
-  test("moves nothing where nothing has to move, and no more than a part when a member joins", () => {
+  test("moves no shard without need, and only one share when a member joins", () => {
     fc.assert(
       fc.property(Members, Shards, (members, shards) => {
         const before = assignShards(shards, members, () => undefined);
@@ -59,7 +59,7 @@ describe("the assignment of shards", () => {
 });
 
 describe("the shard of an agent ID", () => {
-  test("is the same for good: replicas of two versions share", () => {
+  test("is the same in every version, because replicas of two versions share", () => {
     const agentIds = ["pbnj-node-0", "pbnj-node-1", "worker/ä", "pbnj-rack-12-node-34"];
     expect(agentIds.map((agentId) => shardOf(agentId))).toEqual([161, 29, 347, 253]);
   });

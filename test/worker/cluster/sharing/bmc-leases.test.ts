@@ -76,8 +76,8 @@ async function isWaiting(work: Promise<unknown>): Promise<boolean> {
   return Promise.race([ended, sleep(300, true)]);
 }
 
-describe("a turn at a BMC", () => {
-  test("costs two requests, and says whose and what it is", async () => {
+describe("a BMC lease", () => {
+  test("costs two requests, and names its holder and action", async () => {
     lab.cluster.forgetRequests();
 
     const release = await first.leases.acquire(BMC, never, { actionKey: "one" });
@@ -96,13 +96,13 @@ describe("a turn at a BMC", () => {
     expect(sent.map(({ verb }) => verb)).toEqual(["create", "delete"]);
   });
 
-  test("of a machine's name is no matter of the API's", async () => {
+  test("is not created for a lock by machine name", async () => {
     const release = await first.leases.acquire("machine node-1", never);
     expect(turns()).toEqual([]);
     release();
   });
 
-  test("is one replica's at a time, and the other's as soon as it is given back", async () => {
+  test("is held by one replica at a time, and passes to the other when released", async () => {
     const release = await first.leases.acquire(BMC, never, { actionKey: "one" });
     const other = second.leases.acquire(BMC, never, { actionKey: "two" });
     expect(await isWaiting(other)).toBe(true);
@@ -113,7 +113,7 @@ describe("a turn at a BMC", () => {
     await released();
   });
 
-  test("is waited for at home by a replica's own actions, which ask nobody", async () => {
+  test("is awaited locally by a replica's own actions, without requests", async () => {
     const release = await first.leases.acquire(BMC, never, { actionKey: "one" });
     lab.cluster.forgetRequests();
     const next = first.leases.acquire(BMC, never, { actionKey: "two" });
@@ -126,7 +126,7 @@ describe("a turn at a BMC", () => {
     await released();
   });
 
-  test("that another replica had for the same action is not taken after it", async () => {
+  test("is not acquired after another replica held it for the same action", async () => {
     const release = await first.leases.acquire(BMC, never, { actionKey: "one" });
     const other = second.leases.acquire(BMC, never, { actionKey: "one" });
     other.catch(() => undefined);
@@ -137,7 +137,7 @@ describe("a turn at a BMC", () => {
     await expect(other).rejects.toBeInstanceOf(ActedElsewhere);
   });
 
-  test("can be given up waiting for", async () => {
+  test("stops waiting when the signal aborts", async () => {
     const release = await first.leases.acquire(BMC, never, { actionKey: "one" });
     const impatient = new AbortController();
     const other = second.leases.acquire(BMC, impatient.signal, { actionKey: "two" });
@@ -152,7 +152,7 @@ describe("a turn at a BMC", () => {
     await released();
   });
 
-  test("is had, and given back, when answers are lost", async () => {
+  test("is acquired and released although responses are lost", async () => {
     const bmcs = (verb: string) => (request: { verb: string; name?: string; body: string }) =>
       request.verb === verb && `${request.name} ${request.body}`.includes("-bmc-");
     lab.cluster.loseAnswer(bmcs("create"), 1);
@@ -169,13 +169,13 @@ describe("a turn at a BMC", () => {
   });
 });
 
-describe("a turn of a replica that is gone", () => {
+describe("a BMC lease of a dead replica", () => {
   beforeEach(async () => {
     await first.leases.acquire(BMC, never, { actionKey: "one" });
     leaveTurn("one");
   });
 
-  test("is taken over at once for the same action, whose Job still runs", async () => {
+  test("is acquired at once for the same action, whose Job still runs", async () => {
     createJob("one");
 
     const release = await second.leases.acquire(BMC, never, { actionKey: "one" });
@@ -185,12 +185,12 @@ describe("a turn of a replica that is gone", () => {
     await released();
   });
 
-  test("is free for another action when no Job is there", async () => {
+  test("is free for another action without a Job", async () => {
     (await second.leases.acquire(BMC, never, { actionKey: "two" }))();
     await released();
   });
 
-  test("is swept when nobody asks for it, unless its Job is active", async () => {
+  test("is removed by the sweep, unless its Job is active", async () => {
     const names = () => turns().map(({ metadata }) => metadata.annotations?.["pbnj-worker/action"]);
     createJob("one");
     const [active] = turns();
@@ -220,7 +220,7 @@ describe("a turn of a replica that is gone", () => {
   });
 });
 
-test("a replica that stops leaves the turn of an action that runs on, and takes back that of one that ended", async () => {
+test("a stopping replica keeps the lease of a running action, and releases that of an ended one", async () => {
   const [running, ended] = [BMC, "bmc 192.0.2.11"];
   createJob("runs");
   const releases = [

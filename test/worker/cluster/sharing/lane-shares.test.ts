@@ -12,7 +12,7 @@ const isShardWrite = ({ name, verb }: { name?: string | undefined; verb: string 
   verb === "update" && (name ?? "").includes("-shard-");
 
 describe("sharing", () => {
-  test("every agent ID has one owner, evenly, by Leases that say whose they are", async () => {
+  test("every agent ID has one owner, evenly, and the Leases name it", async () => {
     const replicas = await Promise.all(["a", "b", "c"].map((name) => lab.start(name)));
 
     await lab.shared(...replicas);
@@ -33,7 +33,7 @@ describe("sharing", () => {
     expect(replicas[0]?.shares.state()).toMatchObject({ valid: true, members: 3, agentIds: 40 });
   });
 
-  test("a replica that joins takes its part, and no more than that moves", async () => {
+  test("a joining replica gets its share, and nothing else moves", async () => {
     const first = await lab.start("a");
     await lab.shared(first);
     const before = lab.leases("shard").length;
@@ -46,7 +46,7 @@ describe("sharing", () => {
     expect(writes.length).toBeLessThanOrEqual(2 * Math.ceil(before / 2));
   });
 
-  test("a replica that stops gives everything up with one request, and the others own it at once", async () => {
+  test("a stopping replica releases everything with one request, and the others own it at once", async () => {
     const [first, second] = [await lab.start("a"), await lab.start("b")];
     await lab.shared(first, second);
     lab.cluster.forgetRequests();
@@ -58,7 +58,7 @@ describe("sharing", () => {
     await lab.shared(first);
   });
 
-  test("agent IDs that come get an owner, and those that go give their Lease up", async () => {
+  test("new agent IDs get an owner, and the Leases of removed ones are released", async () => {
     const [first, second] = [await lab.start("a"), await lab.start("b")];
     await lab.shared(first, second);
 
@@ -75,7 +75,7 @@ describe("sharing", () => {
     }, WAIT);
   });
 
-  test("two processes of one name are never members together", async () => {
+  test("two processes with one name are never members at the same time", async () => {
     const first = await lab.start("a");
     await lab.shared(first);
 
@@ -89,8 +89,8 @@ describe("sharing", () => {
   });
 });
 
-describe("an API server in trouble", () => {
-  test("lets lanes rest while it is away, and nothing moves when it is back with its history gone", async () => {
+describe("a failing API server", () => {
+  test("pauses the lanes during an outage, and nothing moves when it resumes without its history", async () => {
     const [first, second] = [await lab.start("a"), await lab.start("b")];
     await lab.shared(first, second);
 
@@ -110,7 +110,7 @@ describe("an API server in trouble", () => {
     expect(first.logged.map(({ message }) => message)).toContain("lease expired, lanes paused");
   });
 
-  test("is watched anew when a watch says nothing although renewals go through", async () => {
+  test("is watched again when a watch is silent although renewals succeed", async () => {
     const first = await lab.start("a");
     await lab.shared(first);
     lab.cluster.dropWatches({ silently: true, resource: "leases" });
@@ -120,7 +120,7 @@ describe("an API server in trouble", () => {
     await lab.shared(first, second);
   });
 
-  test("may end watches and forget their past", async () => {
+  test("may end watches and compact their history", async () => {
     const [first, second] = [await lab.start("a"), await lab.start("b")];
     await lab.shared(first, second);
 
@@ -131,7 +131,7 @@ describe("an API server in trouble", () => {
     await lab.shared(first, second, third);
   });
 
-  test("may ask to wait, be overtaken and lose answers", async () => {
+  test("may answer 429, reorder requests and lose responses", async () => {
     const matching =
       (verb: string, part: string) => (request: { verb: string; name?: string; body: string }) =>
         request.verb === verb && `${request.name}${request.body}`.includes(part);
@@ -149,7 +149,7 @@ describe("an API server in trouble", () => {
     await lab.shared(first, second, third);
   });
 
-  test("that denies a right leaves the replica without lanes, and says which", async () => {
+  test("that denies a right leaves the replica without lanes, with the right in the log", async () => {
     const lease = { apiGroups: ["coordination.k8s.io"], resources: ["leases"] };
     const first = await lab.start("a", { rules: [{ ...lease, verbs: ["list", "watch"] }] });
 
@@ -169,7 +169,7 @@ describe("an API server in trouble", () => {
     expect(said.map(({ message }) => message)).toEqual(["lease renewal failed, retrying"]);
   });
 
-  test("that does not let it watch is told before the replica counts for the others", async () => {
+  test("that denies the watch is logged before the replica joins", async () => {
     const rules = [
       { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["create", "update"] },
     ];
@@ -182,7 +182,7 @@ describe("an API server in trouble", () => {
     expect(lab.leases("member")).toEqual([]);
   });
 
-  test("whose Lease of a member was deleted by hand has that replica join anew", async () => {
+  test("without a member's Lease, deleted by hand, makes that replica rejoin", async () => {
     const [first, second] = [await lab.start("a"), await lab.start("b")];
     await lab.shared(first, second);
     const { identity } = second.shares;

@@ -6,7 +6,7 @@ import { KubernetesError } from "../../../../worker/cluster/client/kubernetes-er
 
 const SHARDS = 12;
 const NAMES = ["a", "b", "c", "d", "e"] as const;
-/** Lanes are told of a loss and stop asking within that time; one that was stopped has to wake up first. */
+/** Lanes stop polling within that time after a loss; one that was stopped has to wake up first. */
 const WAKING_MS = 1_000;
 /** The longest chain: an old watch is found out, a dead member's lease runs out, its lanes are taken. */
 const QUIET_MS = 120_000;

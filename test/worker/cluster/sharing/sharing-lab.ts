@@ -95,17 +95,17 @@ export async function startLab({ agentIds: given = agentIdsTo(40) }: LabOptions 
     const child = execa(process.execPath, [program, name, await kubeconfig(), agentIds.join(",")], {
       reject: false,
     });
-    const told: { readonly atMs: number; readonly owned: readonly string[] }[] = [];
+    const lines: { readonly atMs: number; readonly owned: readonly string[] }[] = [];
     child.stdout.setEncoding("utf8");
     let rest = "";
     child.stdout.on("data", (text: string) => {
-      const lines = (rest + text).split("\n");
-      rest = lines.pop() ?? "";
-      for (const line of lines) told.push(JSON.parse(line));
+      const complete = (rest + text).split("\n");
+      rest = complete.pop() ?? "";
+      for (const line of complete) lines.push(JSON.parse(line));
     });
     const handle = {
-      told,
-      owned: () => told.at(-1)?.owned ?? [],
+      lines,
+      owned: () => lines.at(-1)?.owned ?? [],
       kill: (signal: NodeJS.Signals) => child.kill(signal),
       ended: child.then((result) => result),
     };

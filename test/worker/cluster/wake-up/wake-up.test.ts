@@ -55,7 +55,7 @@ function workflow(name: string, status: Readonly<Record<string, unknown>>): void
   fake.patchStatus(...WORKFLOWS, name, status, "default");
 }
 
-describe("whom a workflow waits for", () => {
+describe("a workflow waits for", () => {
   it.each([
     ["the agent that the controller wrote", { state: "PENDING", agentID: "a" }, ["a"]],
     ["the same while it runs", { state: "RUNNING", agentID: "a", tasks: [{ worker: "b" }] }, ["a"]],
@@ -64,10 +64,10 @@ describe("whom a workflow waits for", () => {
       { state: "STATE_RUNNING", tasks: [{ worker: "a" }, { worker: "b" }] },
       ["a", "b"],
     ],
-    ["nobody while it is prepared", { state: "PREPARING", agentID: "a" }, []],
-    ["nobody once it is over", { state: "SUCCESS", agentID: "a" }, []],
-    ["nobody when it failed", { state: "FAILED", agentID: "a", tasks: [{ name: "bmc" }] }, []],
-    ["nobody as long as nothing is known", {}, []],
+    ["no agent while it is prepared", { state: "PREPARING", agentID: "a" }, []],
+    ["no agent once it has succeeded", { state: "SUCCESS", agentID: "a" }, []],
+    ["no agent once it has failed", { state: "FAILED", agentID: "a", tasks: [{ name: "bmc" }] }, []],
+    ["no agent without a status", {}, []],
   ] as const)("is %s", (_, status, expected) => {
     expect(watchedWorkflow({ metadata: {}, status }).agents).toEqual(expected);
   });
@@ -76,7 +76,7 @@ describe("whom a workflow waits for", () => {
 const TASKS = [{ id: "1", name: "bmc", agentID: "a", actions: [] }];
 
 describe("waking up", () => {
-  it("counts the workflows that are over, by the agent ID whose polls they may end", async () => {
+  it("counts the ended workflows by the agent ID whose polls they may end", async () => {
     workflow("old", { state: "SUCCESS", agentID: "a", tasks: TASKS });
     workflow("failed", { state: "FAILED", agentID: "a", tasks: TASKS });
     workflow("without-tasks", { state: "FAILED", agentID: "a" });
@@ -92,7 +92,7 @@ describe("waking up", () => {
     await vi.waitFor(() => expect(waking.blocking("a")).toBe(1), WITHIN);
   });
 
-  it("comes at once for the agent that a workflow is addressed to, and for no other", async () => {
+  it("happens at once for the agent that a workflow is addressed to, and for no other", async () => {
     const waking = await watching();
     const woken: string[] = [];
     for (const agent of ["a", "b"])
@@ -105,7 +105,7 @@ describe("waking up", () => {
     expect(waking.now("a")).toBe("addressed");
   });
 
-  it("is over when the workflow goes on to another agent, or ends", async () => {
+  it("ends when the workflow continues with another agent, or ends", async () => {
     workflow("w", { state: "RUNNING", agentID: "a" });
     const waking = await watching();
     expect(waking.now("a")).toBe("addressed");
@@ -118,7 +118,7 @@ describe("waking up", () => {
     await vi.waitFor(() => expect(waking.now("b")).toBeUndefined(), WITHIN);
   });
 
-  it("stays for the agent that has another workflow left", async () => {
+  it("stays for an agent with another open workflow", async () => {
     workflow("v", { state: "PENDING", agentID: "a" });
     workflow("w", { state: "PENDING", agentID: "a" });
     const waking = await watching();
@@ -130,13 +130,13 @@ describe("waking up", () => {
     expect(waking.now("a")).toBe("addressed");
   });
 
-  it("comes rarely for one that nothing is addressed to", async () => {
+  it("happens rarely for an agent without a workflow", async () => {
     const waking = await watching(scaledClock(2_000));
 
     expect(await waking.wait("a", stop.signal)).toBe("rarely");
   });
 
-  it("leaves it to the server while the cluster cannot be watched", async () => {
+  it("polls continuously while the watch fails", async () => {
     const waking = await watching(scaledClock(100));
     const waiting = waking.wait("a", stop.signal);
 
@@ -146,7 +146,7 @@ describe("waking up", () => {
     expect(waking.now("a")).toBe("unknown");
   });
 
-  it("leaves it to the server without the right to watch", async () => {
+  it("polls continuously without the right to watch", async () => {
     await cluster.close();
     await writeFile(join(folder, "kubeconfig"), fake.kubeconfig({ token: fake.addUser("worker", []) }));
     cluster = await Cluster.open({ kubeconfig: join(folder, "kubeconfig") });
@@ -154,7 +154,7 @@ describe("waking up", () => {
     expect(await wakeUp().wait("a", stop.signal)).toBe("unknown");
   });
 
-  it("leaves it to the server when that serves what is not watched, and says so", async () => {
+  it("polls continuously, with a warning, when the server serves an unwatched workflow", async () => {
     const said: unknown[] = [];
     const log = {
       ...silentLogger,
@@ -188,7 +188,7 @@ describe("waking up", () => {
   });
 });
 
-describe("an action's workflow", () => {
+describe("the workflow of an action", () => {
   const tasksOf = (...ids: readonly string[]) => [
     {
       id: "t",
@@ -210,7 +210,7 @@ describe("an action's workflow", () => {
     return { waking, signal };
   }
 
-  it("that is deleted cancels it", async () => {
+  it("cancels it when deleted", async () => {
     const { signal } = await watched();
 
     fake.remove(...WORKFLOWS, "w", "default");
@@ -219,7 +219,7 @@ describe("an action's workflow", () => {
     expect(isWorkflowDeleted(signal)).toBe(true);
   });
 
-  it("that is over when it is deleted cancels it, too", async () => {
+  it("cancels it when deleted after its end", async () => {
     const { signal } = await watched("2");
     fake.patchStatus(...WORKFLOWS, "w", { state: "TIMEOUT" }, "default");
 
@@ -228,7 +228,7 @@ describe("an action's workflow", () => {
     await vi.waitFor(() => expect(signal.aborted).toBe(true), WITHIN);
   });
 
-  it("that is made anew under the same name while the watch was away cancels it", async () => {
+  it("cancels it when recreated under the same name during a disconnect of the watch", async () => {
     const { signal } = await watched();
     await fake.stop();
     fake.remove(...WORKFLOWS, "w", "default");
@@ -239,7 +239,7 @@ describe("an action's workflow", () => {
     await vi.waitFor(() => expect(signal.aborted).toBe(true), WITHIN);
   });
 
-  it("cancels nothing where the watch does not have its action", async () => {
+  it("does not cancel an action that the watch does not show", async () => {
     workflow("w", OPEN);
     const waking = await watching();
 
@@ -247,7 +247,7 @@ describe("an action's workflow", () => {
     expect(waking.cancelOf(actionOf("1", "elsewhere/w"))).toBeUndefined();
   });
 
-  it("cancels nothing as long as it goes on", async () => {
+  it("does not cancel it while the workflow continues", async () => {
     const { waking, signal } = await watched();
     workflow("w", { ...OPEN, state: "SUCCESS" });
     workflow("v", { state: "PENDING", agentID: "b" });

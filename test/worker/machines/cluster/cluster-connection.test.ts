@@ -193,7 +193,7 @@ describe("a Secret", () => {
       "Secret tink-system/node-1: its key password is empty",
     ],
     ["has nothing at all", {}, "Secret tink-system/node-1 has no key username"],
-  ])("that %s fails the action and says so", async (_, data, reason) => {
+  ])("that %s fails the action with the reason", async (_, data, reason) => {
     await using lab = await InventoryLab.start({
       before: (fake) => {
         fake.create(MACHINES, "Machine", machine("node-1"));

@@ -19,7 +19,7 @@ import {
 const BOTH = { crds: ["v1alpha1", "v1alpha2"] } as const;
 
 describe("machines of a namespace", () => {
-  it("are its Machine objects by their names, with what the Secret says now", async () => {
+  it("are its Machine objects by name, with the Secret's current content", async () => {
     await using lab = await InventoryLab.start({
       before: (fake) => {
         fake.create(MACHINES, "Machine", machine("node-2"));
@@ -46,7 +46,7 @@ describe("machines of a namespace", () => {
     expect(lab.fake.countBy("list", "secrets") + lab.fake.countBy("watch", "secrets")).toBe(0);
   });
 
-  it("come, change and go with their objects", async () => {
+  it("are added, changed and removed with their objects", async () => {
     await using lab = await InventoryLab.start({
       before: (fake) => void fake.create(MACHINES, "Machine", machine("node-1")),
     });
@@ -64,7 +64,7 @@ describe("machines of a namespace", () => {
     await expect.poll(() => lab.changes.flatMap(({ removed }) => removed), SOON).toEqual(["node-1"]);
   });
 
-  it("are told all at once when they come all at once", async () => {
+  it("are reported together when they are created together", async () => {
     const names = Array.from({ length: 1_200 }, (_, index) => `node-${index}`);
     await using lab = await InventoryLab.start({
       before: (fake) => {
@@ -80,7 +80,7 @@ describe("machines of a namespace", () => {
     expect(lab.inventory.machines()).toBe(lab.inventory.machines());
   });
 
-  it("of all sources are told together, also when one of them is slow to be listed", async () => {
+  it("of all sources are reported together, even if one source lists slowly", async () => {
     await using lab = await InventoryLab.start({
       sources: ["machines", "hardware"],
       before: (fake) => {
@@ -94,7 +94,7 @@ describe("machines of a namespace", () => {
     expect(lab.changes).toEqual([{ added: ["bmc-1", "server-1"], removed: [] }]);
   });
 
-  it("stay the same list while Rufio writes only what it sees of them", async () => {
+  it("stay the same list while Rufio writes only their status", async () => {
     await using lab = await InventoryLab.start({
       clock: scaledClock(20),
       before: (fake) => void fake.create(MACHINES, "Machine", machine("node-1")),
@@ -115,7 +115,7 @@ describe("machines of a namespace", () => {
     expect(lab.fake.countBy("list", "machines")).toBe(1);
   });
 
-  it("that a watch missed are found by the list that follows", async () => {
+  it("that a watch missed are found by the next list", async () => {
     await using lab = await InventoryLab.start({
       before: (fake) => {
         fake.create(MACHINES, "Machine", machine("stays"));
@@ -136,7 +136,7 @@ describe("machines of a namespace", () => {
     await expect.poll(() => lab.changes[1], SOON).toEqual({ added: ["comes"], removed: ["goes"] });
   });
 
-  it("stay while the API is away, and are in force again when it is back", async () => {
+  it("remain during an API outage, and are current again after it", async () => {
     await using lab = await InventoryLab.start({
       before: (fake) => {
         fake.create(MACHINES, "Machine", machine("node-1"));
@@ -159,7 +159,7 @@ describe("machines of a namespace", () => {
 });
 
 describe("names of machines", () => {
-  it("carry the namespace where all namespaces are watched, and lead nobody into another one", async () => {
+  it("contain the namespace if all namespaces are watched, and never resolve in another one", async () => {
     await using lab = await InventoryLab.start({
       watchNamespace: "*",
       before: (fake) => {
@@ -193,7 +193,7 @@ describe("names of machines", () => {
     expect(connection).toMatchObject({ machine: "node-1.default", host: "192.0.2.1", username: "u" });
   });
 
-  it("are the objects' own in one namespace, for workflows of that namespace alone", async () => {
+  it("are the object names in one namespace, for workflows of that namespace only", async () => {
     await using lab = await InventoryLab.start({
       before: (fake) => void fake.create(MACHINES, "Machine", machine("node-1")),
     });
@@ -206,7 +206,7 @@ describe("names of machines", () => {
     expect(lab.inventory.find("node-1.default", "default")).toBeUndefined();
   });
 
-  it("that an agent ID could not hold are left out with a warning", async () => {
+  it("that are invalid in an agent ID are skipped with a warning", async () => {
     const long = "x".repeat(64);
     await using lab = await InventoryLab.start({
       before: (fake) => {
@@ -235,7 +235,7 @@ describe("Hardware", () => {
       sources: ["hardware"],
       before: (fake) => {
         fake.create(MACHINES, "Machine", machine("bmc-1"));
-        fake.create(MACHINES, "Machine", machine("nobodys"));
+        fake.create(MACHINES, "Machine", machine("unlisted"));
         fake.create(HARDWARE, "Hardware", hardware("server-1", machineRef("bmc-1")));
         fake.create(HARDWARE, "Hardware", hardware("without", undefined));
         fake.create("v1", "Secret", secret("bmc-1", { username: "u", password: "p" }));
@@ -247,7 +247,7 @@ describe("Hardware", () => {
     expect(await lab.connect("server-1")).toMatchObject({ machine: "server-1", host: "bmc-1.bmc.example" });
     expect(await lab.connect("bmc-1")).toMatchObject({ machine: "bmc-1", host: "bmc-1.bmc.example" });
     expect(lab.inventory.find("bmc-1")?.lockKey).toBe(lab.inventory.find("server-1")?.lockKey);
-    expect(lab.inventory.find("nobodys")).toBeUndefined();
+    expect(lab.inventory.find("unlisted")).toBeUndefined();
     expect(lab.inventory.find("without")).toBeUndefined();
     expect(lab.warnings()).toEqual([]);
   });
@@ -278,7 +278,7 @@ describe("Hardware", () => {
       "names a Machine of other.example",
     ],
     ["the core group", { kind: "Secret", name: "x" }, "names a Secret"],
-  ])("of v1alpha1 that refers to %s cannot be used, and says so", async (_, reference, reason) => {
+  ])("of v1alpha1 that refers to %s is invalid, with the reason", async (_, reference, reason) => {
     await using lab = await InventoryLab.start({
       sources: ["hardware"],
       before: (fake) => void fake.create(HARDWARE, "Hardware", hardware("server-1", reference)),
@@ -337,7 +337,7 @@ describe("Hardware", () => {
     expect(lab.warnings()).toEqual([]);
   });
 
-  it("of a name that a Machine has gives way to it where both are sources, and says so if its BMC is another", async () => {
+  it("is overridden by a Machine of the same name if both are sources, with a warning if its BMC differs", async () => {
     await using lab = await InventoryLab.start({
       sources: ["hardware", "machines"],
       before: (fake) => {
@@ -359,8 +359,8 @@ describe("Hardware", () => {
   });
 });
 
-describe("an action that waited", () => {
-  it("is not done at another BMC than the one it waited for", async () => {
+describe("a waiting action", () => {
+  it("is not run on another BMC than the one it waited for", async () => {
     await using lab = await InventoryLab.start({
       before: (fake) => {
         fake.create(MACHINES, "Machine", machine("node-1"));
@@ -387,7 +387,7 @@ describe("an action that waited", () => {
     });
   });
 
-  it("takes what else was changed meanwhile", async () => {
+  it("uses other changes made meanwhile", async () => {
     await using lab = await InventoryLab.start({
       before: (fake) => {
         fake.create(MACHINES, "Machine", machine("node-1"));
@@ -407,8 +407,8 @@ describe("an action that waited", () => {
   });
 });
 
-describe("an object that cannot be used", () => {
-  it("is a machine all the same, whose actions fail with all of its problems", async () => {
+describe("an invalid object", () => {
+  it("is a machine whose actions fail with all of its problems", async () => {
     const providerOptions = { redfish: { port: 70_000 }, ipmitool: { cipherSuite: "2" } };
     await using lab = await InventoryLab.start({
       before: (fake) => {
@@ -435,13 +435,13 @@ describe("an object that cannot be used", () => {
       .poll(() => lab.warnings().map(({ message, fields }) => [message, fields["machine"]]), SOON)
       .toEqual([["invalid Machine object", "node-1"]]);
 
-    const mended = { host: "192.0.2.1", authSecretRef: { name: "node-1" }, providerOptions: null };
-    lab.fake.patch(MACHINES, "Machine", "node-1", { spec: { connection: mended } }, NAMESPACE);
+    const fixed = { host: "192.0.2.1", authSecretRef: { name: "node-1" }, providerOptions: null };
+    lab.fake.patch(MACHINES, "Machine", "node-1", { spec: { connection: fixed } }, NAMESPACE);
     await expect.poll(() => lab.inventory.state().unusable, SOON).toEqual([]);
     expect((await lab.connect("node-1")).host).toBe("192.0.2.1");
   });
 
-  it("has a line of its own only among a few, so that a fleet's mistake does not fill the log", async () => {
+  it("has its own log line only up to a limit", async () => {
     await using lab = await InventoryLab.start({
       before: (fake) => {
         for (let index = 0; index < 50; index += 1) {
@@ -458,7 +458,7 @@ describe("an object that cannot be used", () => {
   });
 });
 
-describe("what the worker may not do", () => {
+describe("a missing right", () => {
   const watchMachines = {
     apiGroups: ["bmc.tinkerbell.org"],
     resources: ["machines"],
@@ -466,7 +466,7 @@ describe("what the worker may not do", () => {
     namespaces: [NAMESPACE],
   };
 
-  it("to a Secret is said with the rule to add, and nothing else is asked for", async () => {
+  it("on a Secret fails the action with the rule to add", async () => {
     await using lab = await InventoryLab.start({
       rights: [watchMachines],
       before: (fake) => {
@@ -484,7 +484,7 @@ describe("what the worker may not do", () => {
     expect(lab.warnings()).toEqual([]);
   });
 
-  it("to Machines does not hold up the start, and is one warning", async () => {
+  it("on Machines does not delay the start, and is one warning", async () => {
     await using lab = await InventoryLab.start({
       rights: [{ apiGroups: [""], resources: ["secrets"], verbs: ["get"] }],
       before: (fake) => void fake.create(MACHINES, "Machine", machine("node-1")),
@@ -501,7 +501,7 @@ describe("what the worker may not do", () => {
     expect(lab.inventory.state().sources).toMatchObject([{ state: "failing", objects: 0 }]);
   });
 
-  it("to Machines is the reason why a Hardware of v1alpha1 cannot be used", async () => {
+  it("on Machines is the reason of an invalid Hardware of v1alpha1", async () => {
     await using lab = await InventoryLab.start({
       sources: ["hardware"],
       rights: [{ apiGroups: ["tinkerbell.org"], resources: ["hardware"], verbs: ["list", "watch"] }],
@@ -519,8 +519,8 @@ describe("what the worker may not do", () => {
   });
 });
 
-describe("kinds that the API does not serve", () => {
-  it("are said once, do not hold up the start, and count as soon as they are installed", async () => {
+describe("kinds without a CRD", () => {
+  it("are logged once, do not delay the start, and count once installed", async () => {
     await using lab = await InventoryLab.start({
       fake: { crds: [] },
       clock: scaledClock(20),
@@ -546,7 +546,7 @@ describe("kinds that the API does not serve", () => {
     await expect.poll(() => lab.changes, SOON).toEqual([{ added: ["node-1"], removed: [] }]);
   });
 
-  it("any more leave nothing behind of a version that another one has replaced", async () => {
+  it("that were replaced by another version leave no machines", async () => {
     await using lab = await InventoryLab.start({
       fake: BOTH,
       clock: scaledClock(20),
@@ -566,7 +566,7 @@ describe("kinds that the API does not serve", () => {
     expect(lab.names()).toEqual(["server-1"]);
   });
 
-  it("and an API that does not answer keep the start waiting no longer than it wants to", async () => {
+  it("do not delay the start beyond its signal, nor does an unresponsive API", async () => {
     await using lab = await InventoryLab.start();
     await lab.fake.stop();
 
@@ -575,8 +575,8 @@ describe("kinds that the API does not serve", () => {
   });
 });
 
-describe("what the inventory says", () => {
-  it("tells whoever comes from Rufio once that certificates are verified", async () => {
+describe("the inventory's log", () => {
+  it("logs once, for users of Rufio, that certificates are verified", async () => {
     await using lab = await InventoryLab.start({
       before: (fake) => {
         fake.create(MACHINES, "Machine", machine("verified", { insecureTLS: false }));
@@ -596,7 +596,7 @@ describe("what the inventory says", () => {
     ]);
   });
 
-  it("holds no secret, whatever fails", async () => {
+  it("contains no secret, whatever fails", async () => {
     const canary = "canary-7f3a";
     await using lab = await InventoryLab.start({
       before: (fake) => {

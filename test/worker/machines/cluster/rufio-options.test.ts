@@ -162,7 +162,7 @@ describe("Rufio's options", () => {
     expect(describeHardware({ metadata: {}, spec: { bmc: { bootMode: "UEFI" } } }, AT)).toBeUndefined();
   });
 
-  it("that are not known yet are told, and the others are in force", () => {
+  it("that are unknown are reported, and the others apply", () => {
     const content = usable(
       describedWith({
         host: "192.0.2.1",

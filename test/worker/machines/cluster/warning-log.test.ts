@@ -2,8 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { LogFields, Logger } from "../../../../shared/logger.ts";
 import { describeMachine } from "../../../../worker/machines/cluster/described-machine.ts";
 import { indexMachines } from "../../../../worker/machines/cluster/machine-index.ts";
-import { machineWarnings } from "../../../../worker/machines/cluster/machine-warnings.ts";
-import { WarningLog } from "../../../../worker/machines/cluster/warning-log.ts";
+import { machineWarnings, WarningLog } from "../../../../worker/machines/cluster/warning-log.ts";
 import { machine, NAMESPACE } from "./inventory-lab.ts";
 
 /** What is said of Machines with these connections. */
@@ -27,7 +26,7 @@ function collector() {
 }
 
 describe("warnings on machines", () => {
-  it("are made once as long as they stay the same, and again when they come back", () => {
+  it("are logged once while they stay the same, and again when they return", () => {
     const { said, warnings } = collector();
     const strange = { "node-1": { newcomer: true } };
     const line = [
@@ -47,7 +46,7 @@ describe("warnings on machines", () => {
     expect(said).toEqual([line, line]);
   });
 
-  it("are made anew when the reason is another one", () => {
+  it("are logged again with another reason", () => {
     const { said, warnings } = collector();
 
     warnings.logNew(warningsOn({ "node-1": { host: "a b" } }));

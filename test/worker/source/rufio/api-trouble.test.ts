@@ -44,7 +44,7 @@ describe.concurrent("a Job is done, and each Task of it once, although", () => {
     expect(fault.hits).toBe(2);
   });
 
-  it("the API server is restarted and has forgotten what was before", async () => {
+  it("the API server is restarted without its history", async () => {
     await using lab = await rufioLab({ machines: { "node-01": { power: "off", powerOnMs: 300 } } });
     lab.addMachine();
     await lab.replica();
@@ -57,7 +57,7 @@ describe.concurrent("a Job is done, and each Task of it once, although", () => {
     await expectDone(lab);
   });
 
-  it("the watches miss the Job and their past is gone", async () => {
+  it("the watches miss the Job and their history is compacted", async () => {
     await using lab = await rufioLab(isOff);
     lab.addMachine();
     await lab.replica();
@@ -72,7 +72,7 @@ describe.concurrent("a Job is done, and each Task of it once, although", () => {
     await expectDone(lab);
   });
 
-  it("Rufio's kinds are installed only later", async () => {
+  it("Rufio's CRDs are installed later", async () => {
     await using lab = await rufioLab({ ...isOff, cluster: { crds: [] } });
     await lab.replica();
     await eventually(() =>
@@ -96,7 +96,7 @@ const may = (resource: string, ...verbs: string[]) => ({
   verbs,
 });
 
-it.concurrent("does a Job with the rights that are documented and no others", async () => {
+it.concurrent("runs a Job with only the documented rights", async () => {
   const { RIGHTS } = await import("../../../../worker/source/rufio/rights.ts");
   await using lab = await rufioLab(isOff);
   lab.addMachine();
@@ -115,7 +115,7 @@ it.concurrent("does a Job with the rights that are documented and no others", as
   expect(lab.logged.filter(({ level }) => level === "warn" || level === "error")).toEqual([]);
 });
 
-it.concurrent("begins nothing that it could not report, says which right is missing, and goes on once it has it", async () => {
+it.concurrent("starts nothing that it could not report, logs the missing right, and continues once it has it", async () => {
   await using lab = await rufioLab(isOff);
   lab.addMachine();
   const rules = [...everything, may("tasks", "create"), may("jobs/status", "patch")];
@@ -135,7 +135,7 @@ it.concurrent("begins nothing that it could not report, says which right is miss
   await expectDone(lab);
 });
 
-it.concurrent("says once which right to make Tasks is missing", async () => {
+it.concurrent("logs once that the right to create Tasks is missing", async () => {
   await using lab = await rufioLab(isOff);
   lab.addMachine();
   const rules = [...everything, may("jobs/status", "patch"), may("tasks/status", "patch")];

@@ -31,7 +31,7 @@ it.concurrent.each([
   expect(lab.machine().commands.map(({ action }) => action)).toEqual(["off"]);
 });
 
-it.concurrent("does not begin the Task of a Job that is deleted while it waits for its machine", async () => {
+it.concurrent("does not start the Task of a Job that is deleted while it waits for its machine", async () => {
   await using lab = await rufioLab({ machines: { "node-01": { powerOffMs: 800 } } });
   lab.addMachine();
   await lab.replica();
@@ -48,7 +48,7 @@ it.concurrent("does not begin the Task of a Job that is deleted while it waits f
   expect(lab.machine().commands.map(({ action }) => action)).toEqual(["off"]);
 });
 
-it.concurrent("takes the deletion of a Task for the end of its Job, and does not begin it again", async () => {
+it.concurrent("fails the Job of a deleted Task, and does not create the Task again", async () => {
   await using lab = await rufioLab(slow);
   lab.addMachine();
   await lab.replica();
@@ -79,7 +79,7 @@ it.concurrent("cancels the action of a Task that is being deleted and is kept by
   expect(lab.task("t1").conditions).toBeUndefined();
 });
 
-it.concurrent("cancels what was deleted while the watches missed it", async () => {
+it.concurrent("cancels actions whose deletion the watches missed", async () => {
   await using lab = await rufioLab(slow);
   lab.addMachine();
   await lab.replica();
@@ -93,7 +93,7 @@ it.concurrent("cancels what was deleted while the watches missed it", async () =
   await eventually(() => expect(lab.said("action failed", { class: "cancelled" })).toHaveLength(1));
 });
 
-it.concurrent("tells of an action of an earlier run whose Task is gone that nobody wants it", async () => {
+it.concurrent("cancels an action of an earlier worker whose Task was deleted, and rejects its report", async () => {
   await using lab = await rufioLab();
   const replica = await lab.replica();
   const action = {

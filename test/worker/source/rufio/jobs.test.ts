@@ -5,7 +5,7 @@ const off = { powerAction: "off" };
 const on = { powerAction: "on" };
 const RUNNING = { type: "Running", status: "True" };
 
-it.concurrent("fails a Job with its Task, in Rufio's words, and begins no other one", async () => {
+it.concurrent("fails a Job with its Task, with Rufio's message, and starts no further Task", async () => {
   await using lab = await rufioLab();
   lab.addMachine();
   await lab.replica();
@@ -30,7 +30,7 @@ it.concurrent("fails a Job with its Task, in Rufio's words, and begins no other 
   expect(lab.machine().commands).toEqual([]);
 });
 
-it.concurrent("waits for a Machine that is missing, says so in the Job and once in the log, and goes on when it comes", async () => {
+it.concurrent("waits for a missing Machine, reports it in the Job and once in the log, and continues when it is created", async () => {
   await using lab = await rufioLab();
   await lab.replica();
   lab.addJob("j1", [off]);
@@ -47,7 +47,7 @@ it.concurrent("waits for a Machine that is missing, says so in the Job and once 
   expect(lab.said("Rufio job waiting for its machine", { job: "default/j1" })).toHaveLength(1);
 });
 
-it.concurrent("says of a Machine in a namespace that is not watched why it is not found", async () => {
+it.concurrent("reports why a Machine in an unwatched namespace is not found", async () => {
   await using lab = await rufioLab();
   await lab.replica();
   lab.cluster.create(BMC_API, "Job", {
@@ -62,7 +62,7 @@ it.concurrent("says of a Machine in a namespace that is not watched why it is no
   );
 });
 
-it.concurrent("leaves Jobs and Tasks alone that are finished", async () => {
+it.concurrent("does not change finished Jobs and Tasks", async () => {
   await using lab = await rufioLab();
   lab.addMachine();
   lab.addJob("done", [off]);
@@ -83,12 +83,12 @@ it.concurrent("leaves Jobs and Tasks alone that are finished", async () => {
   ]);
 });
 
-it.concurrent("goes on with a Job that another has begun, after the last Task that there is", async () => {
+it.concurrent("continues a Job that another controller has started, after its last Task", async () => {
   await using lab = await rufioLab({ machines: { "node-01": { power: "off" } } });
   lab.addMachine();
   const job = lab.addJob("j1", [off, { powerAction: "cycle" }, on]);
   const owner = { apiVersion: BMC_API, kind: "Job", name: "j1", uid: job.metadata.uid, controller: true };
-  // Rufio has done two of them, and somebody has cleared the first one away.
+  // Rufio has done two of them, and an operator has deleted the first one.
   lab.addTask("j1-task-1", { powerAction: "cycle" }, { metadata: { ownerReferences: [owner] } });
   lab.cluster.patchStatus(BMC_API, "Task", "j1-task-1", {
     conditions: [{ type: "Completed", status: "True" }],
@@ -102,7 +102,7 @@ it.concurrent("goes on with a Job that another has begun, after the last Task th
   expect(lab.job("j1").startTime).toBe("2026-01-02T03:04:05Z");
 });
 
-it.concurrent("fails a Job whose Task's name another one has, as Rufio does", async () => {
+it.concurrent("fails a Job if another Task has the name of its Task, as Rufio does", async () => {
   await using lab = await rufioLab();
   lab.addMachine();
   lab.addTask("j1-task-0", { powerAction: "status" });
@@ -117,7 +117,7 @@ it.concurrent("fails a Job whose Task's name another one has, as Rufio does", as
   expect(lab.machine().commands).toEqual([]);
 });
 
-it.concurrent("does a Job whose name is longer than a label", async () => {
+it.concurrent("runs a Job whose name is longer than a label", async () => {
   await using lab = await rufioLab();
   lab.addMachine();
   await lab.replica();
@@ -127,7 +127,7 @@ it.concurrent("does a Job whose name is longer than a label", async () => {
   await eventually(() => expect(isTrue(lab.job(name), "Completed")).toBe(true));
 });
 
-it.concurrent("does many Jobs beside each other, and those of one machine one after the other", async () => {
+it.concurrent("runs Jobs concurrently, and those of one machine one after the other", async () => {
   const names = ["node-01", "node-02", "node-03"];
   await using lab = await rufioLab({
     machines: Object.fromEntries(names.map((name) => [name, { powerOffMs: 300 }])),
@@ -154,7 +154,7 @@ it.concurrent("does many Jobs beside each other, and those of one machine one af
   expect(Math.max(...firstOffs)).toBeLessThan(Math.min(...firstOns));
 });
 
-it.concurrent("shares the Jobs of all machines between two replicas without doing any twice", async () => {
+it.concurrent("shares the Jobs between two replicas, and runs each once", async () => {
   const names = ["node-01", "node-02", "node-03", "node-04"];
   await using lab = await rufioLab({ machines: Object.fromEntries(names.map((name) => [name, {}])) });
   for (const name of names) lab.addMachine(name);

@@ -31,7 +31,7 @@ const take = (lab: RufioLab) =>
     "tink-system",
   );
 
-it.concurrent("does nothing while a Rufio holds its Lease, says so once, and begins when it is given up", async () => {
+it.concurrent("does nothing while a Rufio holds its Lease, logs it once, and starts when the Lease is released", async () => {
   await using lab = await rufioLab();
   lab.addMachine();
   lab.addJob("j1", [{ powerAction: "off" }]);
@@ -68,12 +68,12 @@ it.concurrent.each([
   ["long ago", "2001-01-01T00:00:00.000000Z"],
   ["in the future", "2101-01-01T00:00:00.000000Z"],
 ])(
-  "takes a Lease that was renewed %s for held until it has not changed for as long as it lasts",
+  "treats a Lease that was renewed %s as held until it is unchanged for its duration",
   async (_, renewTime) => {
     await using lab = await rufioLab();
     lab.addMachine();
     lab.addJob("j1", [{ powerAction: "off" }]);
-    lab.cluster.create(LEASES, "Lease", lab.lease("rufio-1", 1));
+    lab.cluster.create(LEASES, "Lease", lab.lease("rufio-1", 4));
     lab.cluster.patch(LEASES, "Lease", LEASE_NAME, { spec: { renewTime } }, "tink-system");
     await lab.replica();
 
@@ -86,7 +86,7 @@ it.concurrent.each([
   },
 );
 
-it.concurrent("begins nothing and writes nothing once a Rufio takes the Lease, and writes what is left when it is free again", async () => {
+it.concurrent("starts and writes nothing once a Rufio acquires the Lease, and writes pending statuses when it is free again", async () => {
   await using lab = await rufioLab({ machines: { "node-01": { powerOffMs: 600 } } });
   lab.addMachine();
   const replica = await lab.replica();
@@ -107,7 +107,7 @@ it.concurrent("begins nothing and writes nothing once a Rufio takes the Lease, a
   expect(lab.machine().count("off")).toBe(1);
 });
 
-it.concurrent("asks the API before it begins anything, as the watch may be behind", async () => {
+it.concurrent("asks the API before it starts anything, because the watch may be stale", async () => {
   await using lab = await rufioLab();
   lab.addMachine();
   lab.cluster.create(LEASES, "Lease", lab.lease("", 1));
@@ -125,7 +125,7 @@ it.concurrent("asks the API before it begins anything, as the watch may be behin
   expect(lab.said(HELD)).toMatchObject([{ holder: "rufio-2" }]);
 });
 
-it.concurrent("does nothing without the right to look at the Lease, says so once, and begins once it has it", async () => {
+it.concurrent("does nothing without the right to read the Lease, logs it once, and starts once it has it", async () => {
   await using lab = await rufioLab();
   lab.addMachine();
   lab.addJob("j1", [{ powerAction: "off" }]);
@@ -149,7 +149,7 @@ it.concurrent("does nothing without the right to look at the Lease, says so once
   expect(first[0]?.["error"]).toContain('cannot get resource "leases"');
 });
 
-it.concurrent("looks at the Lease in the namespace that the settings name", async () => {
+it.concurrent("reads the Lease in the configured namespace", async () => {
   await using lab = await rufioLab();
   lab.cluster.create(LEASES, "Lease", lab.lease("rufio-1", LONG_S, "default"));
   await lab.replica({ flags: { rufioLeaseNamespace: "default" } });

@@ -7,7 +7,7 @@ const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
 const CONTACTABLE = { type: "Contactable", status: "True", lastUpdateTime: TIME };
 const writes = ({ cluster }: RufioLab) => cluster.countBy("patch", "machines");
 
-it.concurrent("writes the power state that it reads every interval, and only when it is another one", async () => {
+it.concurrent("reads the power state every interval, and writes it only when it changes", async () => {
   await using lab = await rufioLab();
   lab.addMachine();
   const replica = await lab.replica({ statusIntervalMs: 50 });
@@ -26,7 +26,7 @@ it.concurrent("writes the power state that it reads every interval, and only whe
   ).toEqual([]);
 });
 
-it.concurrent("says of a BMC that is away why, once, and when it is back", async () => {
+it.concurrent("reports once why a BMC is unreachable, and when it is reachable again", async () => {
   await using lab = await rufioLab();
   lab.addMachine();
   const replica = await lab.replica({ statusIntervalMs: 50 });
@@ -46,7 +46,7 @@ it.concurrent("says of a BMC that is away why, once, and when it is back", async
   expect(lab.said("Rufio machine not contactable", { rufioMachine: "default/node-01" })).toHaveLength(1);
 });
 
-it.concurrent("takes what an action read, and looks itself only after one that read no power", async () => {
+it.concurrent("uses the power state of an action, and reads it only after an action without one", async () => {
   await using lab = await rufioLab();
   lab.addMachine();
   const replica = await lab.replica();
@@ -62,7 +62,7 @@ it.concurrent("takes what an action read, and looks itself only after one that r
   expect(replica.reads).toEqual(["node-01"]);
 });
 
-it.concurrent("offers a refused password to no BMC again until its Secret has changed", async () => {
+it.concurrent("does not retry a refused password until its Secret changes", async () => {
   await using lab = await rufioLab();
   await writeFile(lab.passwordFile, "wrong\n");
   lab.addSecret("node-01", "wrong");
@@ -82,7 +82,7 @@ it.concurrent("offers a refused password to no BMC again until its Secret has ch
   expect(lab.bmc().refusedCredentials).toBe(refusedCredentials);
 });
 
-it.concurrent("tries a refused password again when the Machine's connection changes, though it may see no Secret", async () => {
+it.concurrent("retries a refused password when the Machine's connection changes, even without the right to read Secrets", async () => {
   await using lab = await rufioLab();
   await writeFile(lab.passwordFile, "wrong\n");
   lab.addMachine();
@@ -103,7 +103,7 @@ it.concurrent("tries a refused password again when the Machine's connection chan
   expect(reads).toBe(1);
 });
 
-it.concurrent("remembers that an action was refused", async () => {
+it.concurrent("remembers the refused password of an action", async () => {
   await using lab = await rufioLab();
   await writeFile(lab.passwordFile, "wrong\n");
   lab.addSecret("node-01", "wrong");
@@ -117,7 +117,7 @@ it.concurrent("remembers that an action was refused", async () => {
   expect(replica.reads).toEqual([]);
 });
 
-it.concurrent("looks at the Machines that are its own, at a few at a time, and at a new one soon", async () => {
+it.concurrent("reads only owned Machines, a few at a time, and a new one soon", async () => {
   const names = ["node-01", "node-02", "node-03", "node-04", "node-05", "node-06"];
   await using lab = await rufioLab({ machines: Object.fromEntries(names.map((name) => [name, {}])) });
   for (const name of names.slice(0, 5)) lab.addMachine(name);
@@ -142,7 +142,7 @@ it.concurrent("looks at the Machines that are its own, at a few at a time, and a
   expect(replica.reads.toSorted()).toEqual(names);
 });
 
-it.concurrent("writes again what could not be written, without another look", async () => {
+it.concurrent("retries a failed write without another read", async () => {
   await using lab = await rufioLab();
   lab.addMachine();
   const fault = lab.cluster.fail({ verb: "patch", resource: "machines" }, { status: 500, times: 2 });

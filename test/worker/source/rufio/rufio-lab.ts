@@ -155,7 +155,7 @@ export async function rufioLab({ machines = { "node-01": {} }, cluster: given }:
 
 export type RufioLab = Awaited<ReturnType<typeof rufioLab>>;
 
-/** Waits until nothing is thrown; gives what came of it. */
+/** Waits until nothing is thrown; resolves to the result. */
 export function eventually<T>(look: () => T | Promise<T>, timeout = WAIT_MS): Promise<T> {
   return vi.waitFor(look, { timeout, interval: 20 });
 }

@@ -99,7 +99,7 @@ describe("a Task", () => {
     expect(read).toEqual({ ok: false, reason: expect.stringContaining(reason) });
   });
 
-  it("is marked as begun where its status says so", () => {
+  it("is marked as begun if its status has a start time", () => {
     const read = readTask({ powerAction: "on" });
 
     expect(read.ok && actionOf(read, { ...terms, begun: true }).begun).toBe(true);

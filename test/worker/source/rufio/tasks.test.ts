@@ -4,7 +4,7 @@ import { BMC_API, eventually, isTrue, rufioLab } from "./rufio-lab.ts";
 
 const BEGUN = "2026-01-02T03:04:05Z";
 
-it.concurrent("does a Task without a Job at the Machine that has its connection", async () => {
+it.concurrent("runs a Task without a Job on the Machine with its connection", async () => {
   await using lab = await rufioLab();
   lab.addMachine();
   await lab.replica();
@@ -17,7 +17,7 @@ it.concurrent("does a Task without a Job at the Machine that has its connection"
   expect(lab.said("action started")[0]).toMatchObject({ workflow: "default/t1", machine: "node-01" });
 });
 
-it.concurrent("waits a while for the Machine of a Task without a Job", async () => {
+it.concurrent("waits for the Machine of a Task without a Job", async () => {
   await using lab = await rufioLab();
   await lab.replica();
   lab.addTask("t1", { powerAction: "off" });
@@ -28,7 +28,7 @@ it.concurrent("waits a while for the Machine of a Task without a Job", async () 
   await eventually(() => expect(isTrue(lab.task("t1"), "Completed")).toBe(true));
 });
 
-it.concurrent("fails a Task with the connection of no Machine of its namespace, and does not use it", async () => {
+it.concurrent("fails a Task whose connection no Machine of its namespace has", async () => {
   await using lab = await rufioLab();
   lab.addMachine();
   lab.addMachine("node-01", "tink-system");
@@ -43,7 +43,7 @@ it.concurrent("fails a Task with the connection of no Machine of its namespace, 
   expect(lab.machine().commands).toEqual([]);
 });
 
-it.concurrent("fails a Task with the action's own words, without a completion time", async () => {
+it.concurrent("fails a Task with the action's message, without a completion time", async () => {
   await using lab = await rufioLab({ machines: { "node-01": { power: "off" } } });
   lab.addMachine();
   await lab.replica();
@@ -65,7 +65,7 @@ it.concurrent("fails a Task with the action's own words, without a completion ti
   });
 });
 
-it.concurrent("fails a Task whose machine the inventory does not have", async () => {
+it.concurrent("fails a Task whose machine is not in the inventory", async () => {
   await using lab = await rufioLab();
   lab.addMachine("node-02");
   await lab.replica();
@@ -78,7 +78,7 @@ it.concurrent("fails a Task whose machine the inventory does not have", async ()
   );
 });
 
-it.concurrent("says that a Task ran out of time as Rufio does, and leaves alone what has ended", async () => {
+it.concurrent("reports the timeout of a Task as Rufio does, and does not change an ended Task", async () => {
   await using lab = await rufioLab();
   const replica = await lab.replica();
   await eventually(() => expect(lab.rufioSynced()).toBe(true));
@@ -100,11 +100,11 @@ it.concurrent("says that a Task ran out of time as Rufio does, and leaves alone 
       AbortSignal.timeout(10_000),
     );
 
-  const told = await report("timeout");
+  const first = await report("timeout");
   const again = await report("timeout");
   const another = await report("success");
 
-  expect([told, again]).toEqual([{ kind: "acknowledged" }, { kind: "acknowledged" }]);
+  expect([first, again]).toEqual([{ kind: "acknowledged" }, { kind: "acknowledged" }]);
   expect(another).toMatchObject({ kind: "rejected", code: "FailedPrecondition" });
   expect(lab.task("t1")).toEqual({
     conditions: [
@@ -114,7 +114,7 @@ it.concurrent("says that a Task ran out of time as Rufio does, and leaves alone 
   });
 });
 
-it.concurrent("goes on with a Task that another has begun where that does no harm", async () => {
+it.concurrent("continues a Task that another controller has started if it is idempotent", async () => {
   await using lab = await rufioLab();
   lab.addMachine();
   lab.addTask("t1", { powerAction: "off" });
@@ -127,7 +127,7 @@ it.concurrent("goes on with a Task that another has begun where that does no har
   expect(lab.machine().power).toBe("off");
 });
 
-it.concurrent("does not repeat what another has begun and what is not idempotent, and says so", async () => {
+it.concurrent("fails a Task that another controller has started if it is not idempotent", async () => {
   await using lab = await rufioLab();
   lab.addMachine();
   lab.addTask("t1", { powerAction: "cycle" });
@@ -142,7 +142,7 @@ it.concurrent("does not repeat what another has begun and what is not idempotent
   expect(lab.machine().commands).toEqual([]);
 });
 
-it.concurrent("does a Task that comes while another one runs for long at once", async () => {
+it.concurrent("runs a new Task at once while another one runs", async () => {
   await using lab = await rufioLab({
     machines: { "node-01": { powerOffMs: 60_000 }, "node-02": {} },
   });

@@ -41,7 +41,7 @@ describe.concurrent.each([
   ["a cluster with its controllers", true],
   ["Tinkerbell's own API server, which collects no garbage", false],
 ])("in %s", (_, controllers) => {
-  it("does the Job of the netboot mode, and again when the workflow is created anew", async () => {
+  it("runs the Job of the netboot mode, and again when the workflow is recreated", async () => {
     await using lab = await rufioLab({ cluster: { controllers } });
     lab.addMachine();
     await lab.replica();
@@ -60,7 +60,7 @@ describe.concurrent.each([
   });
 });
 
-it.concurrent("makes Tasks of the same name, owner, label, spec and status as Rufio does", async () => {
+it.concurrent("creates Tasks with the same name, owner, label, spec and status as Rufio does", async () => {
   await using lab = await rufioLab();
   lab.addMachine();
   await lab.replica();
@@ -84,7 +84,7 @@ it.concurrent("makes Tasks of the same name, owner, label, spec and status as Ru
   );
 });
 
-it.concurrent("does the Jobs of the isoboot mode before and after the workflow", async () => {
+it.concurrent("runs the Jobs of the isoboot mode before and after the workflow", async () => {
   await using lab = await rufioLab();
   lab.addMachine();
   await lab.replica();
@@ -104,7 +104,7 @@ it.concurrent("does the Jobs of the isoboot mode before and after the workflow",
   expect(lab.machine().boots.map(({ device }) => device)).toEqual(["cdrom"]);
 });
 
-it.concurrent("does the Jobs of the customboot mode", async () => {
+it.concurrent("runs the Jobs of the customboot mode", async () => {
   await using lab = await rufioLab();
   lab.addMachine();
   await lab.replica();
@@ -121,7 +121,7 @@ it.concurrent("does the Jobs of the customboot mode", async () => {
   expect(lab.machine().boots.map(({ device }) => device)).toEqual(["cdrom", "disk"]);
 });
 
-it.concurrent("takes a Job whose owner nobody collects for what it is", async () => {
+it.concurrent("runs a Job whose owner does not exist", async () => {
   await using lab = await rufioLab({ cluster: { controllers: false } });
   lab.addMachine();
   await lab.replica();
@@ -131,7 +131,7 @@ it.concurrent("takes a Job whose owner nobody collects for what it is", async ()
   await eventually(() => expect(lab.job("netboot-w1")).toEqual(COMPLETED));
 });
 
-it.concurrent("takes the Task of a deleted Job of the same name away, and does not count it", async () => {
+it.concurrent("deletes the Task of a deleted Job of the same name, and does not count it", async () => {
   await using lab = await rufioLab({ cluster: { controllers: false } });
   lab.addMachine();
   const owner = { apiVersion: BMC_API, kind: "Job", name: "netboot-w1", controller: true };
@@ -152,7 +152,7 @@ it.concurrent("takes the Task of a deleted Job of the same name away, and does n
   expect(lab.cluster.get(BMC_API, "Task", "netboot-w1-task-0")?.metadata.uid).not.toBe(left.metadata.uid);
 });
 
-it.concurrent("asks little of the API for a Job of three Tasks", async () => {
+it.concurrent("sends few requests for a Job of three Tasks", async () => {
   await using lab = await rufioLab();
   lab.addMachine();
   await lab.replica();

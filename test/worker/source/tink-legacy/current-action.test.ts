@@ -33,7 +33,7 @@ describe("the action to run now", () => {
 
   it.each([
     ["while another worker's is current", at(2, State.PENDING)],
-    ["after a success that hands over to another worker", at(1, State.SUCCESS)],
+    ["after a success, if the next action is another worker's", at(1, State.SUCCESS)],
     ["after a failure", at(0, State.FAILED)],
     ["after a timeout", at(0, State.TIMEOUT)],
     ["after the last success", at(3, State.SUCCESS)],

@@ -1,7 +1,8 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Action, ActionStatus } from "../../../../worker/action/action.ts";
-import { createChannel } from "../../../../worker/source/grpc/channel.ts";
+import { Channel } from "../../../../worker/source/grpc/channel.ts";
+import { createDialer } from "../../../../worker/source/grpc/dial.ts";
 import type { Poll } from "../../../../worker/source/source.ts";
 import { legacyApi } from "../../../../worker/source/tink-legacy/legacy-transport.ts";
 import { exampleTemplate } from "../../../simulators/tink/example-template.ts";
@@ -17,7 +18,7 @@ afterEach(async () => {
 async function connected() {
   const server = await startLegacyTinkServer();
   cleanups.push(() => server.close());
-  const channel = createChannel({ server: server.address, tls: false });
+  const channel = new Channel(createDialer({ server: server.address, tls: false }));
   cleanups.push(() => channel.close());
   return { server, transport: legacyApi(channel) };
 }

@@ -189,7 +189,7 @@ tasks:
     server.submit({ template: ONE_ACTION });
 
     await transport.next("agent", signal);
-    await transport.next("nobody", signal);
+    await transport.next("unserved", signal);
 
     expect(listeners.count).toBe(0);
   });
