@@ -1,4 +1,4 @@
-/** A growing duration for people: `12 s`, `4m 05s`, `3h 12m`, `2d 3h`. `client-script.ts` has the same function. */
+/** A growing duration for people: `12 s`, `4m 05s`, `3h 12m`, `2d 3h`. `files/script.js` has the same function. */
 export function elapsedText(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1_000));
   if (seconds < 60) return `${seconds} s`;
