@@ -3,6 +3,7 @@ import type { PowerState } from "../../../../shared/contract/vocabulary.ts";
 import { defined } from "../../../../shared/defined.ts";
 import { shortened } from "../../../../shared/printable.ts";
 import { actionKey } from "../../../action/action-key.ts";
+import { hookNamed } from "../../../action/hooks.ts";
 import type {
   ActionEvent,
   FileSeen,
@@ -238,7 +239,8 @@ export class Board {
   }
 
   #onLine({ action, line, at }: ActionEvent & { kind: "line" }): void {
-    const key = this.find(action.key) ? action.key : hookOwnerKey(action);
+    const owner = this.find(action.key) ? action : hookNamed(action)?.owner;
+    const key = owner && actionKey(owner);
     if (key === undefined || !this.find(key)) return;
     this.#logs.add(key, line, at);
     this.#changed();
@@ -398,10 +400,4 @@ function identityOf(action: SeenAction, machine?: string): Pick<ActionRecord, "a
     },
     ...defined({ machine }),
   };
-}
-
-/** The action that a hook belongs to: `hooksOf` derives the hook's ID from the action's. */
-function hookOwnerKey({ workflowId, actionId }: SeenAction): string | undefined {
-  const [, hooked] = /^(.+)\/on-(?:timeout|failure)$/s.exec(actionId) ?? [];
-  return hooked === undefined ? undefined : actionKey({ workflowId, actionId: hooked });
 }
