@@ -12,8 +12,7 @@ import {
 } from "../document/kubernetes-values.ts";
 import { ByteSize, Count, Duration, List, Text, Toggle } from "../document/value-types.ts";
 import { AgentId, AgentIdPattern } from "../machines/agent-id.ts";
-import { HttpAddress } from "./http-address.ts";
-import { ServerAddress } from "./server-address.ts";
+import { HttpAddress, ServerAddress } from "./addresses.ts";
 import { setting, settingsOf } from "./setting.ts";
 
 const SECOND = 1_000;
@@ -461,3 +460,19 @@ export const settings = settingsOf({
   Operating: operating,
   Log: log,
 });
+
+/** The settings that determine whether actions may run. */
+export const RULE_SETTINGS = [
+  "config",
+  "inventory",
+  "policy",
+  "agentIdPattern",
+  "runtime",
+  "unsafeAnyImage",
+  "rufio",
+  "rufioImage",
+  "pullPolicy",
+  "memoryLimit",
+  "cpuLimit",
+  "pidsLimit",
+] as const satisfies readonly SettingName[];

@@ -4,7 +4,7 @@ import { createServer as createTlsServer, Server as TlsServer } from "node:https
 import type { Socket } from "node:net";
 import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
-import type { ListenAddress } from "../../config/http-address.ts";
+import type { ListenAddress } from "../../config/addresses.ts";
 import { isLoopback, namesLoopback } from "../../config/loopback.ts";
 import { Access, type Grant } from "./access.ts";
 import type { Route } from "./route.ts";

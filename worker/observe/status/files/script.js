@@ -1,6 +1,6 @@
 /**
  * Updates pages in browsers with scripts: times advance, and rows are replaced as the worker sends them. Pages are complete
- * without it. `elapsedText` is the same as in `views/elapsed.ts`.
+ * without it. `elapsedText` is the same as in `views/times.ts`.
  */
 const SILENCE_MS = 45_000;
 const AGAIN_MS = 10_000;
