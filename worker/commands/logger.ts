@@ -4,7 +4,7 @@ import type { Logger } from "../../shared/logger.ts";
 import { printable } from "../../shared/printable.ts";
 import { type LinePart, type Paint, prettyLine } from "./pretty-line.ts";
 
-type LogLevel = "debug" | "info" | "warn" | "error";
+export type LogLevel = "debug" | "info" | "warn" | "error";
 
 export interface LogOptions {
   readonly level: LogLevel;
@@ -48,15 +48,3 @@ const STYLES: Readonly<Record<LinePart, Parameters<typeof styleText>[0]>> = {
 
 /** In colour if the terminal supports it and `NO_COLOR` is not set. */
 const paint: Paint = (part, text) => styleText(STYLES[part], text, { stream: process.stderr });
-
-/** SIGUSR2 toggles between the debug level and the configured one. Windows has no such signal. */
-export function switchLevelOnSignal(log: WorkerLog, configured: LogLevel): void {
-  let level = configured;
-  process.on("SIGUSR2", () => {
-    level = level === "debug" ? configured : "debug";
-    // Logged at the lower level: a log of errors alone would not have it.
-    if (level === "debug") log.setLevel(level);
-    log.info({ level, signal: "SIGUSR2" }, "log level changed");
-    log.setLevel(level);
-  });
-}

@@ -23,7 +23,7 @@ import {
 } from "../journal/state-directory.ts";
 import type { Worker } from "../lanes/worker.ts";
 import type { SelfProgram } from "../runtime/self-program.ts";
-import { createLogger, switchLevelOnSignal } from "./logger.ts";
+import { createLogger, type LogLevel, type WorkerLog } from "./logger.ts";
 import { EXIT_TEMPORARY_FAILURE, isTemporary } from "./temporary-failure.ts";
 
 /**
@@ -166,4 +166,16 @@ function stopOnSignals(worker: Pick<Worker, "stop" | "cancel">): () => StopSigna
  */
 function keepHeapSmall(): void {
   setFlagsFromString("--semi-space-growth-factor=1");
+}
+
+/** SIGUSR2 toggles between the debug level and the configured one. Windows has no such signal. */
+function switchLevelOnSignal(log: WorkerLog, configured: LogLevel): void {
+  let level = configured;
+  process.on("SIGUSR2", () => {
+    level = level === "debug" ? configured : "debug";
+    // Logged at the lower level: a log of errors alone would not have it.
+    if (level === "debug") log.setLevel(level);
+    log.info({ level, signal: "SIGUSR2" }, "log level changed");
+    log.setLevel(level);
+  });
 }

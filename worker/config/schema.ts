@@ -37,7 +37,7 @@ const LogLevel = z.preprocess(
   z.enum(["debug", "info", "warn", "error"]),
 );
 
-/** `uid` or `uid:gid`. Names would be resolved in the image, where `nobody` may be root. */
+/** `uid` or `uid:gid`. Names would be resolved in the image, where any name may be root. */
 const ActionUser = z
   .union([z.string(), z.number()])
   .transform(String)

@@ -5,7 +5,7 @@ import type { ListenAddress } from "../../../../worker/config/addresses.ts";
 /** A TCP client that says exactly what it is told to, and keeps what it hears. */
 export class RawClient implements AsyncDisposable {
   readonly socket: Socket;
-  /** Resolves when the connection is gone, whoever ended it. */
+  /** Resolves when the connection is closed, by either side. */
   readonly closed: Promise<unknown>;
   heard = "";
 

@@ -223,7 +223,7 @@ export class Board {
   #onStarted(event: ActionEvent & { kind: "started" }): void {
     const { action, machine, runtime, startedAt, timeoutMs, adopted } = event;
     const before = this.#active.get(action.key);
-    // Only the wall clock tells how long an adopted action has run.
+    // Only the wall clock shows how long an adopted action has run.
     const ranMs = adopted ? Math.max(0, this.#clock.now() - startedAt.getTime()) : 0;
     const sinceMs = this.#clock.monotonicMs() - ranMs;
     this.#begin({
@@ -257,7 +257,7 @@ export class Board {
     };
     const ran = before.phase === "running";
     const { ok, message, exitCode, result, startedAt, stoppedAt } = outcome;
-    // An adopted action may have ended before this worker started, so only the wall clock tells its duration.
+    // An adopted action may have ended before this worker started, so only the wall clock shows its duration.
     const told = Math.max(0, stoppedAt.getTime() - startedAt.getTime());
     const durationMs = before.adopted ? told : nowMs - before.sinceMs;
     this.#active.delete(key);

@@ -19,12 +19,7 @@ export function viewAt(url: URL, options: PageOptions): View {
     const what = kind === "machines" ? "machine" : "action";
     return view ?? notFound(`There is no ${what} ${name}, or it is no longer kept here.`);
   }
-  const lists: Readonly<Record<string, typeof overview>> = {
-    "": overview,
-    actions: actionList,
-    lanes: laneList,
-  };
-  const list = name === undefined ? lists[kind] : undefined;
+  const list = name === undefined ? LISTS.get(kind) : undefined;
   return list?.(queryOf(url), options) ?? notFound("There is no such page.");
 }
 
