@@ -44,7 +44,7 @@ const rows: readonly (readonly [string, (figures: FleetFigures) => string])[] = 
   ["total time", ({ totalMs }) => seconds(totalMs)],
   ["ideal schedule", ({ idealMs }) => seconds(idealMs)],
   [`ratio, at most ${TARGET_RATIO}`, ({ totalMs, idealMs }) => `${(totalMs / idealMs).toFixed(2)} x`],
-  ["actions a second", ({ actions, totalMs }) => (actions / (totalMs / 1_000)).toFixed(1)],
+  ["actions per second", ({ actions, totalMs }) => (actions / (totalMs / 1_000)).toFixed(1)],
   ["queueing, 50 / 95 / 99 %", ({ queueingMs }) => spread(queueingMs, seconds)],
   ["overhead, 50 / 95 / 99 %", ({ overheadMs }) => spread(overheadMs, milliseconds)],
   ["memory of the worker, peak", ({ memory }) => mebibytes(memory.workerBytes)],

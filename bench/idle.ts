@@ -79,8 +79,8 @@ if (before && after && busy) {
     ["processor, idle", `${percent.toFixed(2)} % of a core`, `below ${TARGET.corePercent}`],
     ["resident, after the actions", `${mb(busy.residentBytes)} MiB, ${mb(busy.peakBytes)} at most`, ""],
   );
-} else rows.push(["memory and processor", "only Linux tells them", ""]);
-rows.push(["polls, idle", `${(idlePolls / (tookMs / 60_000)).toFixed(0)} a minute`, ""]);
+} else rows.push(["memory and processor", "only on Linux", ""]);
+rows.push(["polls, idle", `${(idlePolls / (tookMs / 60_000)).toFixed(0)} per minute`, ""]);
 for (const share of [0.5, 0.95, 0.99]) {
   const target = share === 0.99 ? `below ${TARGET.pickUpMs}` : "";
   rows.push([`pick-up, ${100 * share} % within`, `${percentile(waits, share).toFixed(0)} ms`, target]);

@@ -4,14 +4,14 @@ import { fieldNames } from "../actions/harness/input/environment.ts";
 import type { ActionReference } from "../actions/harness/input/reference.ts";
 import { ProviderName } from "../shared/contract/vocabulary.ts";
 import { textOf } from "../shared/text-of.ts";
-import { renderConfigurationPage } from "../worker/config/reference.ts";
-import { renderMetricsPage } from "../worker/observe/metrics/reference.ts";
 import { refreshInputPage, refreshResultPage } from "./action-readme/action-pages.ts";
 import { refreshActionReadme } from "./action-readme/action-readme.ts";
 import { chartFiles } from "./chart/chart-files.ts";
+import { renderConfigurationPage } from "./configuration-page.ts";
 import { refreshDoctorPage } from "./doctor-page.ts";
 import { refreshLibraryPage } from "./library-page.ts";
 import { refreshBetweenMarks } from "./marked-part.ts";
+import { renderMetricsPage } from "./metrics-page.ts";
 import { refreshProviderPage, refreshProviderTable } from "./provider-pages.ts";
 
 type Render = (current: string) => string | Promise<string>;

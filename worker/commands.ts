@@ -18,25 +18,25 @@ export function workerCommands(own: SelfProgram): readonly WorkerCommand[] {
       name: "start",
       usage: "[options]",
       summary: "poll the tink server for actions and run them until stopped",
-      define: async (command) => (await import("./commands/start-command.ts")).defineStart(command, own),
+      define: async (command) => (await import("./commands/define-commands.ts")).defineStart(command, own),
     },
     {
       name: "run",
       usage: "[options] <template>",
       summary: "run a template here, without a tink server",
-      define: async (command) => (await import("./commands/run-command.ts")).defineRun(command, own),
+      define: async (command) => (await import("./commands/define-commands.ts")).defineRun(command, own),
     },
     {
       name: "doctor",
       usage: "[options]",
       summary: "check everything that a worker needs, and print how to fix problems",
-      define: async (command) => (await import("./commands/doctor-command.ts")).defineDoctor(command, own),
+      define: async (command) => (await import("./commands/define-commands.ts")).defineDoctor(command, own),
     },
     {
       name: "policy",
       usage: "test [options] <template>",
       summary: "explain what a policy allows a template to do",
-      define: async (command) => (await import("./commands/policy-command.ts")).definePolicy(command, own),
+      define: async (command) => (await import("./commands/define-commands.ts")).definePolicy(command, own),
     },
   ];
 }

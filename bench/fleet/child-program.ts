@@ -4,7 +4,7 @@ import type { z } from "zod";
 /** Far above what any of the programs needs for one answer that it gives at once. */
 const ANSWER_TIMEOUT_MS = 60_000;
 
-/** A program of the benchmark in a process of its own, which is told what to do and tells how it went. */
+/** A program of the benchmark in a process of its own, which receives commands and returns results. */
 export class ChildProgram {
   readonly #child: ChildProcess;
   readonly #name: string;

@@ -50,7 +50,7 @@ export const ActionTimes = z.object({
 });
 export type ActionTimes = z.infer<typeof ActionTimes>;
 
-/** Every workflow of the batch is over. */
+/** Every workflow of the batch has ended. */
 export const BatchOver = z.object({
   kind: z.literal("over"),
   batch: z.string(),
@@ -60,7 +60,7 @@ export const BatchOver = z.object({
 });
 export type BatchOver = z.infer<typeof BatchOver>;
 
-/** What is noted of one action while it goes on. */
+/** What is recorded of one action while it runs. */
 type Noted = { -readonly [Key in keyof ActionTimes]: ActionTimes[Key] };
 
 /** The program: a tink server that holds its polls, as the real one does. It ends with the process that started it. */

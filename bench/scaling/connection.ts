@@ -99,7 +99,7 @@ export class Connection implements ShareCluster {
     return promise;
   };
 
-  /** Open watches hear nothing any more, and nobody tells them. */
+  /** Open watches receive nothing any more, and do not learn of it. */
   deafen(): void {
     for (const watch of this.#watches) watch.isDeaf = true;
   }

@@ -2,7 +2,7 @@ import type { Clock } from "../../shared/clock.ts";
 import { ElapsedTime } from "../../worker/cluster/sharing/elapsed-time.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
-/** `stopped` is SIGSTOP: its clocks go on; `suspended` is a sleeping machine: the monotonic one stands still. */
+/** `stopped` is SIGSTOP: its clocks continue; `suspended` is a sleeping machine: the monotonic one stops. */
 export type HostState = "running" | "stopped" | "suspended" | "dead";
 
 const EPOCH_MS = Date.parse("2025-06-01T00:00:00Z");
@@ -35,7 +35,7 @@ export class Host {
     return this.#state;
   }
 
-  /** Runs it now, or when the host goes on. */
+  /** Runs it now, or when the host continues. */
   run(work: () => void): void {
     if (this.#state === "running") work();
     else if (this.#state !== "dead") this.#backlog.push(work);

@@ -109,7 +109,7 @@ export class LeaseApi {
     return () => this.#watchers.delete(watcher);
   }
 
-  /** Nobody can go on from before now. */
+  /** No watch can resume from before now. */
   forgetHistory(): void {
     this.#history.length = 0;
     this.#oldest = this.#version;

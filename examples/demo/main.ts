@@ -9,7 +9,7 @@ import { type LabMachine, startLab } from "./lab.ts";
 import { startProgress } from "./progress.ts";
 import { startWorker, type WorkerProcess } from "./worker-process.ts";
 
-/** `npm run demo`: a tink server, three machines, a worker, and a workflow a machine from a real template. */
+/** `npm run demo`: a tink server, three machines, a worker, and one workflow per machine from a real template. */
 const TEMPLATE = new URL("../network-boot.yaml", import.meta.url);
 const TIMEOUT_MS = 60_000;
 

@@ -1,7 +1,7 @@
 import { formatSeconds } from "../../shared/duration.ts";
 import type { Workflow, WorkflowAction } from "../../test/simulators/tink/workflow.ts";
 
-/** Shows how workflows get on: one line a machine, redrawn on a terminal, a line a change elsewhere. */
+/** Shows the progress of workflows: one line per machine, redrawn on a terminal, or one line per change elsewhere. */
 export interface Progress {
   changed(machine: string, action: WorkflowAction): void;
   close(): void;

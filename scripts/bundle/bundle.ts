@@ -4,6 +4,7 @@ import { type BuildOptions, build, type Metafile } from "esbuild";
 import { leanUndici } from "./lean-undici-plugin.ts";
 import { leaveOutUnreachable } from "./leave-out-plugin.ts";
 import { slimUndici } from "./slim-undici-plugin.ts";
+import { textFiles } from "./text-files-plugin.ts";
 import { thirdPartyLicenses } from "./third-party-licenses.ts";
 
 export const projectRoot = join(import.meta.dirname, "../..");
@@ -90,7 +91,7 @@ export async function bundleProgram(directory: string): Promise<Metafile> {
     entryPoints: { "pbnj-worker": "cli/main.ts" },
     outdir: directory,
     ...SPLIT,
-    plugins: [leanUndici],
+    plugins: [leanUndici, textFiles],
   });
   await writeLicenses(directory, [metafile]);
   return metafile;

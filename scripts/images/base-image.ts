@@ -13,7 +13,7 @@ export interface BaseImages {
 
 /**
  * The base to build on: the requested one, else the production base if it is present or can be pulled, else a local one tagged
- * `localTag`. Tells `say` which one, and why.
+ * `localTag`. Passes to `say` which one, and why.
  */
 export async function provideBase(
   engine: ContainerEngine,
@@ -37,7 +37,7 @@ async function productionOrLocal(
     return PRODUCTION_BASE;
   } catch (thrown) {
     const reason = textOf(thrown);
-    say(`${PRODUCTION_BASE} is not to be had (${reason}); building on a local base made of this Node`);
+    say(`${PRODUCTION_BASE} is not available (${reason}); building on a local base made of this Node`);
     await buildLocalBase(engine, localTag);
     return localTag;
   }

@@ -7,7 +7,7 @@ import { catalogue, loadAction } from "../../actions/catalogue.ts";
 import { fieldGroups } from "../../actions/harness/input/flags.ts";
 import { flagOf } from "../../actions/harness/input/input.ts";
 import { actionLibrary } from "../../cli/action-library.ts";
-import { definePolicy } from "../../worker/commands/policy-command.ts";
+import { definePolicy } from "../../worker/commands/define-commands.ts";
 import { addConfigOptions } from "../../worker/config/options.ts";
 import { settings } from "../../worker/config/schema.ts";
 import { commandProblems } from "./command-line.ts";
@@ -99,7 +99,7 @@ describe("the running text", () => {
     const policy = new Command();
     const own = { file: "", actions: [], library: actionLibrary };
     definePolicy(policy, own);
-    const { defineDoctor } = await import("../../worker/commands/doctor-command.ts");
+    const { defineDoctor } = await import("../../worker/commands/define-commands.ts");
     const doctor = new Command();
     defineDoctor(doctor, own);
     const commands = [start, doctor, ...policy.commands];

@@ -5,7 +5,7 @@ export interface UnitLine {
   readonly value: string;
 }
 
-/** The lines of a unit, without comments; a line that ends in a backslash goes on. */
+/** The lines of a unit, without comments; a backslash continues a line. */
 export function unitLines(text: string): readonly UnitLine[] {
   let section = "";
   return text

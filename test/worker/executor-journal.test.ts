@@ -241,7 +241,7 @@ describe("an engine that is not ready when the worker restarts", () => {
     expect(engine.requests.filter((request) => request.startsWith("GET /containers/json"))).toHaveLength(3);
   });
 
-  it("keeps the entry of an action that cannot be adopted, and adopts it when it is served again", async () => {
+  it("keeps the entry of an action whose adoption fails, and adopts it when it is served again", async () => {
     const engine = await FakeEngine.start({
       "GET /containers/json": json(200, []),
       "GET /containers/*/json": created,
@@ -280,7 +280,7 @@ describe("an action of an earlier run", () => {
     ["was not set, its start was an hour ago", hourMs, 0],
     ["was set forward by two hours", 0, 2 * hourMs],
     ["was set back by two hours", 0, -2 * hourMs],
-  ])("is adopted with how far the clock was set: it %s", async (_, agoMs, setMs) => {
+  ])("is adopted with the clock's shift: it %s", async (_, agoMs, setMs) => {
     const adopted: ReturnedAction[] = [];
     const runtime: Runtime = {
       name: "docker",

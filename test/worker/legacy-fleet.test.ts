@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { legacyLab, standingWorker, templateOf } from "./legacy-lab.ts";
 
 const MACHINES = Array.from({ length: 20 }, (_, index) => `node-${String(index).padStart(2, "0")}`);
-const WORKFLOWS_A_MACHINE = 5;
+const WORKFLOWS_PER_MACHINE = 5;
 
 test("a hundred workflows on one worker ID run concurrently, one action per machine at a time", async () => {
   const machines = Object.fromEntries(MACHINES.map((name) => [name, { power: "on" as const }]));
@@ -13,7 +13,7 @@ test("a hundred workflows on one worker ID run concurrently, one action per mach
       { name: "power-reset", environment: { MACHINE: machine } },
       { name: "power-status", environment: { MACHINE: machine } },
     ]);
-  // Ended workflows, and some that were left open by hand, remain.
+  // Ended and abandoned workflows are still there.
   for (const state of ["FAILED", "TIMEOUT", "SUCCESS", "RUNNING"] as const) {
     for (let index = 0; index < 5; index += 1) {
       const old = server.submit({ name: `a-${state}-${index}`, template: steps("node-00") });
@@ -22,7 +22,7 @@ test("a hundred workflows on one worker ID run concurrently, one action per mach
     }
   }
   const workflows = MACHINES.flatMap((machine) =>
-    Array.from({ length: WORKFLOWS_A_MACHINE }, (_, index) => ({
+    Array.from({ length: WORKFLOWS_PER_MACHINE }, (_, index) => ({
       machine,
       workflow: server.submit({ name: `${index}-${machine}`, template: steps(machine) }),
     })),

@@ -1,3 +1,4 @@
+import { setFlagsFromString } from "node:v8";
 import { systemClock } from "../../shared/clock.ts";
 import type { StopSignal } from "../../shared/contract/exit-code.ts";
 import { EXIT_OK, exitCodeOf } from "../../shared/contract/exit-code.ts";
@@ -22,9 +23,7 @@ import {
 } from "../journal/state-directory.ts";
 import type { Worker } from "../lanes/worker.ts";
 import type { SelfProgram } from "../runtime/self-program.ts";
-import { switchLevelOnSignal } from "./log-level-signal.ts";
-import { createLogger } from "./logger.ts";
-import { keepHeapSmall } from "./small-heap.ts";
+import { createLogger, type LogLevel, type WorkerLog } from "./logger.ts";
 import { EXIT_TEMPORARY_FAILURE, isTemporary } from "./temporary-failure.ts";
 
 /**
@@ -159,4 +158,24 @@ function stopOnSignals(worker: Pick<Worker, "stop" | "cancel">): () => StopSigna
   process.on("SIGTERM", () => onSignal("SIGTERM"));
   process.on("SIGINT", () => onSignal("SIGINT"));
   return () => received ?? "SIGTERM";
+}
+
+/**
+ * Keeps a mostly idle process small. V8 grows the space for new objects to tens of megabytes in the first burst, such as a
+ * thousand polls at once, and does not shrink it while the process idles. A small space is collected more often under load.
+ */
+function keepHeapSmall(): void {
+  setFlagsFromString("--semi-space-growth-factor=1");
+}
+
+/** SIGUSR2 toggles between the debug level and the configured one. Windows has no such signal. */
+function switchLevelOnSignal(log: WorkerLog, configured: LogLevel): void {
+  let level = configured;
+  process.on("SIGUSR2", () => {
+    level = level === "debug" ? configured : "debug";
+    // Logged at the lower level: a log of errors alone would not have it.
+    if (level === "debug") log.setLevel(level);
+    log.info({ level, signal: "SIGUSR2" }, "log level changed");
+    log.setLevel(level);
+  });
 }

@@ -16,11 +16,15 @@ interface CrossCheck {
   readonly message: string;
 }
 
-const needsTls = (name: SettingName): CrossCheck => ({
-  settings: [name, "grpcTls"],
-  broken: (settings) => settings[name] !== undefined && settings[name] !== false && !settings.grpcTls,
-  message: "has no meaning without TLS: set {grpcTls} as well",
+/** A setting that needs another one. */
+const needs = (name: SettingName, other: SettingName, message: string): CrossCheck => ({
+  settings: [name, other],
+  broken: (settings) => isGiven(settings[name]) && !isGiven(settings[other]),
+  message,
 });
+
+const needsTls = (name: SettingName): CrossCheck =>
+  needs(name, "grpcTls", "has no meaning without TLS: set {grpcTls} as well");
 
 const RULES: readonly CrossCheck[] = [
   {
@@ -57,18 +61,8 @@ const RULES: readonly CrossCheck[] = [
     broken: ({ grpcInsecureTls, grpcCaFile }) => grpcInsecureTls && grpcCaFile !== undefined,
     message: "accepts any certificate, so {grpcCaFile} has no effect: set only one of them",
   },
-  {
-    settings: ["grpcClientCertFile", "grpcClientKeyFile"],
-    broken: (settings) =>
-      settings.grpcClientCertFile !== undefined && settings.grpcClientKeyFile === undefined,
-    message: "needs its private key: set {grpcClientKeyFile}",
-  },
-  {
-    settings: ["grpcClientKeyFile", "grpcClientCertFile"],
-    broken: (settings) =>
-      settings.grpcClientKeyFile !== undefined && settings.grpcClientCertFile === undefined,
-    message: "needs its certificate: set {grpcClientCertFile}",
-  },
+  needs("grpcClientCertFile", "grpcClientKeyFile", "needs its private key: set {grpcClientKeyFile}"),
+  needs("grpcClientKeyFile", "grpcClientCertFile", "needs its certificate: set {grpcClientCertFile}"),
   {
     settings: ["httpAddress", "httpAuth", "httpTokenFile", "httpClientCaFile"],
     not: "run",
@@ -81,22 +75,9 @@ const RULES: readonly CrossCheck[] = [
     broken: (settings) => settings.httpAuth === "none" && hasHttpAuth(settings),
     message: "is none, so {httpTokenFile} and {httpClientCaFile} have no effect: remove one or the other",
   },
-  {
-    settings: ["httpCertFile", "httpKeyFile"],
-    broken: ({ httpCertFile, httpKeyFile }) => httpCertFile !== undefined && httpKeyFile === undefined,
-    message: "needs its private key: set {httpKeyFile}",
-  },
-  {
-    settings: ["httpKeyFile", "httpCertFile"],
-    broken: ({ httpCertFile, httpKeyFile }) => httpKeyFile !== undefined && httpCertFile === undefined,
-    message: "needs its certificate: set {httpCertFile}",
-  },
-  {
-    settings: ["httpClientCaFile", "httpCertFile"],
-    broken: ({ httpClientCaFile, httpCertFile }) =>
-      httpClientCaFile !== undefined && httpCertFile === undefined,
-    message: "needs TLS: set {httpCertFile} and {httpKeyFile}",
-  },
+  needs("httpCertFile", "httpKeyFile", "needs its private key: set {httpKeyFile}"),
+  needs("httpKeyFile", "httpCertFile", "needs its certificate: set {httpCertFile}"),
+  needs("httpClientCaFile", "httpCertFile", "needs TLS: set {httpCertFile} and {httpKeyFile}"),
   {
     settings: ["registryPassFile", "registryPass"],
     broken: (settings) => settings.registryPassFile !== undefined && settings.registryPass !== undefined,
@@ -104,31 +85,23 @@ const RULES: readonly CrossCheck[] = [
   },
   {
     settings: ["registryUser", "registryPass", "registryPassFile"],
-    broken: (settings) =>
-      settings.registryUser !== undefined &&
-      settings.registryPass === undefined &&
-      settings.registryPassFile === undefined,
+    broken: ({ registryUser, registryPass, registryPassFile }) =>
+      registryUser !== undefined && registryPass === undefined && registryPassFile === undefined,
     message: "needs a password: set {registryPassFile}",
   },
-  {
-    settings: ["registryPass", "registryUser"],
-    broken: (settings) => settings.registryPass !== undefined && settings.registryUser === undefined,
-    message: "needs a user: set {registryUser}",
-  },
-  {
-    settings: ["registryPassFile", "registryUser"],
-    broken: (settings) => settings.registryPassFile !== undefined && settings.registryUser === undefined,
-    message: "needs a user: set {registryUser}",
-  },
+  needs("registryPass", "registryUser", "needs a user: set {registryUser}"),
+  needs("registryPassFile", "registryUser", "needs a user: set {registryUser}"),
 ];
+
+function isGiven(value: Settings[SettingName]): boolean {
+  return value !== undefined && value !== false;
+}
 
 /** Whether other hosts can reach the pages. */
 function isExposed({ httpAddress }: Settings): boolean {
-  return typeof httpAddress === "object" && !namesLoopback(literal(httpAddress.host));
-}
-
-function literal(host: string): string {
-  return host.includes(":") ? `[${host}]` : host;
+  if (typeof httpAddress !== "object") return false;
+  const { host } = httpAddress;
+  return !namesLoopback(host.includes(":") ? `[${host}]` : host);
 }
 
 function hasHttpAuth({ httpTokenFile, httpClientCaFile }: Settings): boolean {

@@ -20,8 +20,7 @@ import {
   settingProblem,
 } from "./given-values.ts";
 import { type NamedFiles, type NamedText, readNamedFiles } from "./named-files.ts";
-import { RULE_SETTINGS } from "./rule-settings.ts";
-import { type SettingName, Settings, settings as table } from "./schema.ts";
+import { RULE_SETTINGS, type SettingName, Settings, settings as table } from "./schema.ts";
 import {
   composeConfig,
   composeExecutionConfig,

@@ -7,7 +7,7 @@ import type { Inventory } from "../machines/inventory.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { TrustSettings } from "../policy/settle-trust.ts";
 import type { PodConfig } from "../runtime/kubernetes/spec.ts";
-import { DEFAULT_HTTP_ADDRESS, type ListenAddress } from "./http-address.ts";
+import { DEFAULT_HTTP_ADDRESS, type ListenAddress } from "./addresses.ts";
 import type { HttpFiles, NamedFiles, NamedText } from "./named-files.ts";
 import type { Settings } from "./schema.ts";
 
@@ -23,7 +23,7 @@ export interface ServerConfig {
   readonly clientKey?: Secret;
   readonly serverName?: string;
   readonly pollTimeoutMs: number;
-  readonly api: "auto" | "current" | "legacy";
+  readonly api: Settings["grpcApi"];
 }
 
 /** Credentials of one image registry. */
@@ -37,18 +37,13 @@ interface RegistryLogin {
 export type RuntimeConfig =
   | { readonly kind: "process"; readonly actionsDirectory?: string }
   | { readonly kind: "in-process" }
-  | {
+  | ({
       readonly kind: "docker";
       readonly socketPath: string;
       readonly network: string;
-      readonly pullPolicy: "always" | "if-missing" | "never";
-      /** `uid` or `uid:gid`, for images without a user or with root. */
-      readonly user: string;
-      readonly memoryBytes: number;
-      readonly cpus: number;
       readonly pids: number;
       readonly registryLogin?: RegistryLogin;
-    }
+    } & Pick<PodConfig, "pullPolicy" | "user" | "memoryBytes" | "cpus">)
   | ({ readonly kind: "kubernetes" } & PodConfig);
 
 export interface KubernetesConfig {
@@ -88,10 +83,7 @@ export interface ExecutionConfig {
   readonly policy: Policy;
   /** For reloaded policies. */
   readonly trust: TrustSettings;
-  readonly log: {
-    readonly level: "debug" | "info" | "warn" | "error";
-    readonly format: "auto" | "json" | "pretty";
-  };
+  readonly log: { readonly level: Settings["logLevel"]; readonly format: Settings["logFormat"] };
 }
 
 /** The configuration of `pbnj-worker start`. */
@@ -236,22 +228,20 @@ function runtimeConfig(settings: Settings, files: NamedFiles): RuntimeConfig {
     kind: "docker",
     socketPath: settings.dockerSocket,
     network: settings.dockerNetwork,
-    pullPolicy: settings.pullPolicy,
-    user: settings.actionUser,
-    memoryBytes: settings.memoryLimit,
-    cpus: settings.cpuLimit,
+    ...containerConfig(settings),
     pids: settings.pidsLimit,
     ...defined({ registryLogin: registryLogin || undefined }),
   };
 }
 
+function containerConfig({ pullPolicy, actionUser, memoryLimit, cpuLimit }: Settings) {
+  return { pullPolicy, user: actionUser, memoryBytes: memoryLimit, cpus: cpuLimit };
+}
+
 function podConfig(settings: Settings): PodConfig {
   const { kubernetesServiceAccount: serviceAccount } = settings;
   return {
-    pullPolicy: settings.pullPolicy,
-    user: settings.actionUser,
-    memoryBytes: settings.memoryLimit,
-    cpus: settings.cpuLimit,
+    ...containerConfig(settings),
     startTimeoutMs: settings.podStartTimeout,
     ...defined({ serviceAccount }),
     nodeSelector: settings.podNodeSelector,

@@ -1,10 +1,11 @@
+import { count } from "../../shared/count.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import { agentIdOf, machineNameOf } from "../machines/agent-id.ts";
 import type { Policy } from "../policy/policy.ts";
 import { agentProblem } from "../policy/tenant-rule.ts";
-import { matchesName } from "../policy/wildcard.ts";
+import { isAmong, matchesName } from "../policy/wildcard.ts";
 import type { Examined } from "./examine.ts";
-import { count, type Finding, findingOf, joinNames, okFinding, skippedFinding } from "./finding.ts";
+import { type Finding, findingOf, joinNames, okFinding, skippedFinding } from "./finding.ts";
 
 /** Whether agent IDs, machines and the policy's rules about them match. Checks names only. */
 export function checkAgentIds({
@@ -96,8 +97,4 @@ function agentIdsWithoutRule(
       const detail = "no rule under agents names it, so its tasks act on no machine";
       return findingOf("agent-id-without-rule", detail, { subject: agentId, facts: { policy: path } });
     });
-}
-
-function isAmong(name: string, patterns: readonly string[]): boolean {
-  return patterns.some((pattern) => matchesName(pattern, name));
 }

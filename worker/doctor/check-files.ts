@@ -1,9 +1,10 @@
+import { count } from "../../shared/count.ts";
 import type { Problem } from "../../shared/document/problem.ts";
 import type { Policy } from "../policy/policy.ts";
 import { unenforced } from "../policy/unenforced.ts";
 import type { CauseName } from "./causes.ts";
 import type { Examined } from "./examine.ts";
-import { count, type Finding, findingOf, joinNames, okFinding } from "./finding.ts";
+import { type Finding, findingOf, joinNames, okFinding } from "./finding.ts";
 
 export function checkSettings({ given, found }: Examined): readonly Finding[] {
   const { problems, warnings } = found.settings;
@@ -11,7 +12,7 @@ export function checkSettings({ given, found }: Examined): readonly Finding[] {
   if (problems.length > 0) return wrong;
   const path = given.get("config")?.value;
   const file = typeof path === "string" ? `, with the file ${path}` : "";
-  return [...wrong, okFinding("settings", `${count(given.size, "setting", "settings")} given${file}`)];
+  return [...wrong, okFinding("settings", `${count(given.size, "setting")} given${file}`)];
 }
 
 /** The inventory's file, without the secrets that it names. */
@@ -30,7 +31,7 @@ export function checkInventory({
   const detail =
     settings.inventory === undefined
       ? "none is given: no machine is known"
-      : `${settings.inventory}: ${count(inventory.machines().length, "machine", "machines")}`;
+      : `${settings.inventory}: ${count(inventory.machines().length, "machine")}`;
   return [...wrong, okFinding("inventory", detail)];
 }
 

@@ -1,11 +1,12 @@
 import * as z from "zod/mini";
+import { count } from "../../shared/count.ts";
 import type { Cluster } from "../cluster/client/cluster.ts";
 import { KINDS } from "../cluster/client/kinds.ts";
 import { isKubernetesError } from "../cluster/client/kubernetes-error.ts";
 import { watchedWorkflow } from "../cluster/wake-up/watched-workflow.ts";
 import type { WorkerConfig } from "../config/worker-config.ts";
 import { machineNameOf } from "../machines/agent-id.ts";
-import { count, type Finding, findingOf, joinNames } from "./finding.ts";
+import { type Finding, findingOf, joinNames } from "./finding.ts";
 
 export type AgentIdUse = Pick<WorkerConfig, "fixedAgentIds" | "agentIdPattern">;
 

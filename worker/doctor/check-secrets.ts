@@ -1,10 +1,11 @@
 import { BmcError } from "../../shared/contract/bmc-error.ts";
+import { count } from "../../shared/count.ts";
 import { filesOpenToAll } from "../document/open-to-all.ts";
 import { FileProblem } from "../document/read-text-file.ts";
 import type { Inventory, Machine } from "../machines/inventory.ts";
 import { SecretCommands } from "../machines/secret-commands.ts";
 import type { Examined } from "./examine.ts";
-import { count, type Finding, findingOf, joinNames, okFinding, skippedFinding } from "./finding.ts";
+import { type Finding, findingOf, joinNames, okFinding, skippedFinding } from "./finding.ts";
 import { mapLimited } from "./map-limited.ts";
 import { currentUser } from "./user.ts";
 
@@ -42,7 +43,7 @@ export async function checkSecrets(examined: Examined, signal: AbortSignal): Pro
     ...exposed,
   ];
   if (unreadable.length > 0) return wrong;
-  const files = count(secretFiles.length, "file", "files");
+  const files = count(secretFiles.length, "file");
   const commands =
     byCommand.length === 0
       ? ""

@@ -41,36 +41,30 @@ export function composeChecks(
     { name: "policy", run: async () => checkPolicy(examined) },
     { name: "agent-ids", run: async () => checkAgentIds(examined) },
     { name: "secrets", limitMs: timeoutMs, run: (signal) => checkSecrets(examined, signal) },
-    {
-      name: "state-directory",
-      limitMs: timeoutMs,
-      run: async (signal) =>
-        usable("Files")
-          ? checkStateDirectory(config.stateDirectory, signal)
-          : [skippedFinding("state-directory", FIRST)],
-    },
-    {
-      name: "tink-server",
-      limitMs: timeoutMs,
-      run: async (signal) =>
-        usable("Tink server") && examined.settings.grpcServer !== undefined
-          ? checkServer(config.server, timeoutMs, signal)
-          : [skippedFinding("tink-server", FIRST)],
-    },
-    {
-      name: "cluster",
-      limitMs: timeoutMs,
-      run: async (signal) =>
-        usable("Actions", "Kubernetes", "Kubernetes runtime")
-          ? checkCluster(config, timeoutMs, signal)
-          : [skippedFinding("cluster", FIRST)],
-    },
+    checkIf(usable("Files"), "state-directory", (signal) =>
+      checkStateDirectory(config.stateDirectory, signal),
+    ),
+    checkIf(usable("Tink server") && examined.settings.grpcServer !== undefined, "tink-server", (signal) =>
+      checkServer(config.server, timeoutMs, signal),
+    ),
+    checkIf(usable("Actions", "Kubernetes", "Kubernetes runtime"), "cluster", (signal) =>
+      checkCluster(config, timeoutMs, signal),
+    ),
     { name: "runtime", run: (signal) => checkRuntimeAndImage(signal) },
     {
       name: "bmc",
       run: (signal) => checkBmcs({ asked: bmc, inventory: examined.inventory, own, timeoutMs }, signal),
     },
   ];
+
+  /** A check that is skipped unless its settings are valid. */
+  function checkIf(isUsable: boolean, name: CheckName, run: Check["run"]): Check {
+    return {
+      name,
+      limitMs: timeoutMs,
+      run: async (signal) => (isUsable ? run(signal) : [skippedFinding(name, FIRST)]),
+    };
+  }
 
   /** The image is checked only with a healthy runtime. */
   async function checkRuntimeAndImage(signal: AbortSignal): Promise<readonly Finding[]> {

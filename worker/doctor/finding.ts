@@ -70,7 +70,3 @@ export function joinNames(names: readonly string[], most = 5): string {
   const shown = names.slice(0, most).join(", ");
   return names.length <= most ? shown : `${shown} and ${names.length - most} more`;
 }
-
-export function count(number: number, one: string, many: string): string {
-  return `${number} ${number === 1 ? one : many}`;
-}

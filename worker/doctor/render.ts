@@ -1,6 +1,7 @@
+import { count } from "../../shared/count.ts";
 import { printableLine as printable } from "../../shared/printable.ts";
 import { CHECK_NAMES } from "./causes.ts";
-import { count, FINDING_STATES, type Finding, type FindingState } from "./finding.ts";
+import { FINDING_STATES, type Finding, type FindingState } from "./finding.ts";
 import type { DoctorReport } from "./report.ts";
 
 /** `coloured` has symbols and colours, for terminals. */
@@ -23,16 +24,7 @@ const MARKS: Readonly<Record<FindingState, string>> = { problem: "✗", warning:
 const COLOURS: Readonly<Record<FindingState, number>> = { problem: 31, warning: 33, skipped: 90, ok: 32 };
 
 /** One line for the finding and, if there is a remedy, one for how to fix it. */
-export function renderFinding(
-  {
-    check,
-    state,
-    subject,
-    detail,
-    remedy,
-  }: Pick<Finding, "check" | "state" | "subject" | "detail" | "remedy">,
-  style: LineStyle,
-): string {
+export function renderFinding({ check, state, subject, detail, remedy }: Finding, style: LineStyle): string {
   const isPlain = style === "plain";
   const padded = state.padEnd(WIDEST_STATE);
   const head = isPlain ? padded : `\u001b[${COLOURS[state]}m${MARKS[state]} ${padded}\u001b[0m`;

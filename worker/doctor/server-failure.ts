@@ -1,53 +1,18 @@
 import { X509Certificate } from "node:crypto";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { z } from "zod";
 import { textOf } from "../../shared/text-of.ts";
 import { TimeoutReached } from "../../shared/timeout.ts";
 import type { ServerConfig } from "../config/worker-config.ts";
-import type { CauseName } from "./causes.ts";
+import { CAUSE_NAMES, type CauseName } from "./causes.ts";
 import { certificateFacts } from "./certificate-facts.ts";
+import errorCodes from "./error-codes.json" with { type: "json" };
 import { type Finding, findingOf } from "./finding.ts";
 import { acceptsPlaintext, fetchCertificate, type RecheckLimits } from "./recheck.ts";
 import type { ServerFacts } from "./recording-channel.ts";
 
 /** Failures that the error's code explains. */
-const BY_CODE: Readonly<Record<string, readonly [cause: CauseName, words: string]>> = {
-  ENOTFOUND: ["name-not-found", "the name has no address"],
-  EAI_NODATA: ["name-not-found", "the name has no address"],
-  EAI_AGAIN: ["name-lookup-failed", "the DNS server does not answer"],
-  ECONNREFUSED: ["server-refuses-connections", "connection refused"],
-  EHOSTUNREACH: ["no-route", "no route to the host"],
-  ENETUNREACH: ["no-route", "the network cannot be reached"],
-  CERT_HAS_EXPIRED: ["tls-expired", "the certificate has expired"],
-  CERT_NOT_YET_VALID: ["tls-not-yet-valid", "the certificate is not valid yet"],
-  ERR_TLS_CERT_ALTNAME_INVALID: ["tls-wrong-name", "the certificate is for another name"],
-  DEPTH_ZERO_SELF_SIGNED_CERT: ["tls-unknown-authority", "the certificate is signed by itself"],
-  SELF_SIGNED_CERT_IN_CHAIN: ["tls-unknown-authority", "the certificate is from an unknown authority"],
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: ["tls-unknown-authority", "the certificate is from an unknown authority"],
-  UNABLE_TO_GET_ISSUER_CERT: ["tls-unknown-authority", "the certificate is from an unknown authority"],
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: [
-    "tls-unknown-authority",
-    "the certificate is from an unknown authority",
-  ],
-  ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: [
-    "client-certificate-wanted",
-    "it requires a client certificate",
-  ],
-  ERR_SSL_TLSV1_ALERT_UNKNOWN_CA: ["client-certificate-refused", "it does not trust the client certificate"],
-  ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE: ["client-certificate-refused", "it rejects the client certificate"],
-  ERR_SSL_SSLV3_ALERT_CERTIFICATE_EXPIRED: [
-    "client-certificate-refused",
-    "it reports that the client certificate has expired",
-  ],
-  ERR_SSL_SSLV3_ALERT_CERTIFICATE_UNKNOWN: [
-    "client-certificate-refused",
-    "it rejects the client certificate",
-  ],
-  ERR_SSL_SSLV3_ALERT_CERTIFICATE_REVOKED: [
-    "client-certificate-refused",
-    "it reports that the client certificate is revoked",
-  ],
-  ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL: ["server-without-http2", "its TLS does not support HTTP/2"],
-};
+const BY_CODE = z.record(z.string(), z.tuple([z.enum(CAUSE_NAMES), z.string()])).parse(errorCodes);
 
 /** Causes for which the certificate's data helps. */
 const ABOUT_CERTIFICATE: ReadonlySet<CauseName> = new Set([

@@ -23,17 +23,8 @@ export function explanationTable(explained: readonly ExplainedAction[]): string 
 
 type Line = readonly [rule: string, reason: string];
 
-function findings({
-  allowed,
-  refusals,
-  grants,
-  trust,
-  unenforced,
-  container,
-}: Pick<
-  Explanation,
-  "allowed" | "container" | "grants" | "refusals" | "trust" | "unenforced"
->): readonly Line[] {
+function findings(explanation: Explanation): readonly Line[] {
+  const { allowed, refusals, grants, trust, unenforced, container } = explanation;
   if (!allowed) {
     // The rule has its own column.
     return refusals.map((refusal) => [refusal.rule, refusal.reason.replace(`policy ${refusal.rule}: `, "")]);

@@ -1,5 +1,5 @@
-import { resolve } from "node:path";
-import { followLinks } from "./follow-links.ts";
+import { lstat, realpath } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
 import { climbs, judgeHostPath } from "./host-path.ts";
 import type { VolumeRule } from "./policy.ts";
 
@@ -35,4 +35,27 @@ async function withoutLinks(rules: readonly VolumeRule[]): Promise<readonly Volu
     return "problem" in folder ? [] : [{ ...rule, path: folder.path }];
   });
   return (await Promise.all(followed)).flat();
+}
+
+type FollowedLinks = { readonly path: string } | { readonly problem: string };
+
+/** An absolute path with every link in its existing part followed. */
+async function followLinks(path: string): Promise<FollowedLinks> {
+  try {
+    return { path: await realpath(path) };
+  } catch (thrown) {
+    const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : String(thrown);
+    if (code !== "ENOENT") return { problem: `its links cannot be followed (${code})` };
+  }
+  // Writing through a dangling link creates the file at its target.
+  if (await isThere(path)) return { problem: "it is a link that leads nowhere" };
+  const folder = await followLinks(dirname(path));
+  return "problem" in folder ? folder : { path: join(folder.path, basename(path)) };
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    () => false,
+  );
 }

@@ -1,9 +1,8 @@
 import { type Action, namespaceOf } from "../action/action.ts";
 import { parseImageReference } from "../action/image-reference.ts";
 import { matchesAnyImage } from "./image-rule.ts";
-import { isInNamespace } from "./namespace.ts";
 import type { AgentRule, TenantRule } from "./policy.ts";
-import { matchesName } from "./wildcard.ts";
+import { isAmong } from "./wildcard.ts";
 
 export type TenantAction = Pick<Action, "image" | "workflowId">;
 
@@ -47,8 +46,7 @@ export function agentProblem(
 ): string | undefined {
   if (agents === undefined) return undefined;
   const allowed = agents.some(
-    ({ agentIds, machines }) =>
-      agentIds.some((pattern) => matchesName(pattern, agentId)) && isAmong(machine, machines),
+    ({ agentIds, machines }) => isAmong(agentId, agentIds) && isAmong(machine, machines),
   );
   return allowed ? undefined : `agent ID ${agentId} may not act on machine ${machine}`;
 }
@@ -58,6 +56,8 @@ function allowsImage({ images }: TenantRule, { image }: TenantAction): boolean {
   return images === undefined || (reference !== undefined && matchesAnyImage(images, reference));
 }
 
-function isAmong(machine: string, patterns: readonly string[]): boolean {
-  return patterns.some((pattern) => matchesName(pattern, machine));
+/** Whether an action's workflow is in one of the namespaces. */
+export function isInNamespace(action: Pick<Action, "workflowId">, patterns: readonly string[]): boolean {
+  const namespace = namespaceOf(action);
+  return namespace !== undefined && isAmong(namespace, patterns);
 }

@@ -1,7 +1,7 @@
 import type { ActionId } from "../action/action.ts";
 import { climbs, judgeHostPath } from "./host-path.ts";
-import { isInNamespace } from "./namespace.ts";
 import type { VolumeRule } from "./policy.ts";
+import { isInNamespace } from "./tenant-rule.ts";
 
 /** Whether a rule applies to an action's workflow. */
 export function holdsFor({ namespaces }: VolumeRule, action: Pick<ActionId, "workflowId">): boolean {

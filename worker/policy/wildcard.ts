@@ -34,3 +34,7 @@ function withEmptyWildcards(reached: boolean[], parts: readonly string[]): boole
 export function matchesName(pattern: string, name: string): boolean {
   return matchesWildcard(pattern.replace(/\*+/g, "**"), name);
 }
+
+export function isAmong(name: string, patterns: readonly string[]): boolean {
+  return patterns.some((pattern) => matchesName(pattern, name));
+}

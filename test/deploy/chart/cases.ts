@@ -213,7 +213,7 @@ export const dimensions: Dimensions<Values> = {
   account: {
     made: {},
     named: { serviceAccount: { name: "worker", annotations: { "example.org/role": "bmc" } } },
-    existing: { serviceAccount: { create: false, name: "somebody" } },
+    existing: { serviceAccount: { create: false, name: "existing" } },
     default: { serviceAccount: { create: false }, rbac: { create: false } },
   },
   placing: {

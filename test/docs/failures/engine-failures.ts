@@ -7,7 +7,7 @@ import type { Failure, Seen } from "./failure.ts";
 import { REFUSING } from "./machines.ts";
 import type { Stage } from "./stage.ts";
 
-const NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
+const OTHER_USER = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
 
 /** One action in a container, with what the workflow says of it in the end. */
 async function containerFailure(
@@ -66,7 +66,7 @@ export const engineFailures: readonly Failure[] = [
       });
       await chmod(socket, 0o600);
       await chmod(stage.folder, 0o777);
-      return containerFailure(stage, ["--docker-socket", socket], IMAGE, NOBODY);
+      return containerFailure(stage, ["--docker-socket", socket], IMAGE, OTHER_USER);
     },
   },
   {

@@ -105,7 +105,7 @@ export const serverFailures: readonly Failure[] = [
   {
     name: "workflow-deleted",
     provoke: async (stage) => {
-      // The real one holds a report that it cannot take for a minute.
+      // The real one holds a report that it cannot store for a minute.
       const server = await stage.tink({ holdMs: 3_500 });
       const bmc = await stage.redfish({}, { power: "off", powerOnMs: 500 });
       const inventory = await stage.inventory(SERVED_BY_REDFISH(bmc));

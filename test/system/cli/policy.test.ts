@@ -42,7 +42,7 @@ beforeAll(async () => {
       { namespaces: ["default"], machines: ["*"] },
     ],
   });
-  // Nothing that is named in here exists: whoever reads it fails.
+  // Nothing that is named here exists: reading it fails.
   const credentials = { username: "admin", passwordFile: "/nonexistent/password" };
   await write("inventory.yaml", {
     machines: ["node-1", "node-2"].map((name, index) => ({
@@ -283,7 +283,7 @@ describe("pbnj-worker policy test", () => {
     expect(here.stdout).toContain("without an inventory no machine is known");
   });
 
-  it("exits 2 where the worker would not start, because nobody said which images to trust", async () => {
+  it("exits 2 where the worker would not start, because trustedImages is missing", async () => {
     await write("untrusting.yaml", { images: ["**"] });
     const argv = ["policy", "test", join(folder, "template.yaml"), "--map", "machine=node-1"];
     const docker = [...argv, "--runtime", "docker"];

@@ -101,7 +101,7 @@ describe.each(catalogue)("the package of %s", (name) => {
 });
 
 describe("a package", () => {
-  it("leaves out what nobody said", async () => {
+  it("omits what is not set", async () => {
     const { parsed } = await packageOf("power-off", publicationOf());
 
     const absent = ["homeURL", "links", "maintainers", "provider", "recommendations", "prerelease"];
@@ -204,7 +204,7 @@ describe("a README in the registry", () => {
 describe("what a publication needs", () => {
   it("is said as a whole when it is missing or wrong", () => {
     const prepared = preparePublication(Manifest.parse({ ...manifest, version: "9.9.9" }), releases, {
-      ...{ homeUrl: "ftp://x", maintainers: ["Nobody"], repositoryId: "7", repositoryName: "A b" },
+      ...{ homeUrl: "ftp://x", maintainers: ["Unknown"], repositoryId: "7", repositoryName: "A b" },
       sourceDateEpoch: "soon",
     });
 
@@ -215,7 +215,7 @@ describe("what a publication needs", () => {
         "no registry: give --registry or IMAGE_REGISTRY, what image names begin with",
         'SOURCE_DATE_EPOCH "soon" is not a number of seconds',
         'the home URL "ftp://x" is not an http address',
-        'the maintainer "Nobody" is not written as Name <address>',
+        'the maintainer "Unknown" is not written as Name <address>',
         'the repository ID "7" is not a UUID',
         'the repository name "A b" is not of lower-case letters, digits, dashes',
       ],

@@ -19,7 +19,7 @@ function problemsOf(env: Readonly<Record<string, string>>): readonly string[] {
   return loaded.ok ? [] : loaded.problems.map(({ source, message }) => `${source}: ${message}`);
 }
 
-describe("a worker that nobody gave a cluster", () => {
+describe("a worker without settings of a cluster", () => {
   it.each([{}, { PBNJ_KUBECONFIG: "/k" }, { PBNJ_WAKE_UP: "auto" }, { PBNJ_WAKE_UP: "off" }])(
     "connects to none with %j",
     (env) => {

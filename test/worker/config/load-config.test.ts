@@ -195,7 +195,7 @@ describe("agent IDs", () => {
   });
 
   it("are needed, from wherever", () => {
-    const inventory = write("nobody.yaml", "machines: []\n");
+    const inventory = write("empty.yaml", "machines: []\n");
 
     expect(problems({ flags: { grpcServer: "x" } })).toEqual([
       "--agent-id: is missing, and so is --inventory: the worker has no agent ID to poll with",
@@ -294,7 +294,7 @@ describe("TLS to the server", () => {
     );
   });
 
-  it("warns of a server that anybody could be", () => {
+  it("warns of a server whose certificate is not verified", () => {
     expect(warnings({ flags: { ...ENOUGH, grpcTls: true, grpcInsecureTls: true } })).toEqual([
       expect.stringMatching(/^--grpc-insecure-tls: accepts any certificate/),
     ]);

@@ -86,7 +86,7 @@ async function watching(take: (text: string) => Checked<LogFields> = takeInvento
   );
   return {
     taken,
-    /** Whether it was taken over, each time that onlookers were told of it. */
+    /** Whether it was applied, per event. */
     seen,
     logged,
     /** How often it was touched, as its owner was told. */
@@ -178,17 +178,17 @@ test("a broken file changes nothing, and each of its problems is logged once, wi
 test.each([
   ["with another text", OTHER],
   ["with the text it had before", GOOD],
-])("a broken file that is mended %s is taken over", async (_, mended) => {
+])("a broken file that is fixed %s is applied", async (_, fixed) => {
   await using watch = await watching();
   await writeFile(path, BROKEN);
   await watch.look();
   await watch.look();
 
-  await writeFile(path, mended);
+  await writeFile(path, fixed);
   await watch.look();
   await watch.look();
 
-  expect(watch.taken).toEqual([mended]);
+  expect(watch.taken).toEqual([fixed]);
   expect(watch.logged.at(-1)).toBe("info : inventory reloaded");
 });
 
@@ -231,7 +231,7 @@ test("a file that is gone is complained about once, and its last text stays unti
   ]);
 });
 
-test("onlookers are told of a change, of a refusal, and of a file that is gone and comes back, each once", async () => {
+test("a change, a rejection, and a file that disappears and returns are one event each", async () => {
   await using watch = await watching();
 
   for (const text of [OTHER, BROKEN, OTHER]) {

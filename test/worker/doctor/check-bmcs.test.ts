@@ -103,7 +103,7 @@ describe("the doctor at BMCs", () => {
     await vi.waitFor(() => expect(second.log).toContain("Close Session"), { timeout: 10_000 });
   });
 
-  it("tells each failure by its cause, the worst first", async () => {
+  it("reports each failure with its cause, the worst first", async () => {
     const [good, strict, hole] = [await redfish(), await redfish(), await tcpBlackHole()];
     closers.push(async () => hole[Symbol.asyncDispose]());
     const certificate = createCertificate({ commonName: "bmc", altNames: ["127.0.0.1"] });

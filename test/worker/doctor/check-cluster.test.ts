@@ -156,7 +156,7 @@ describe("the doctor at a cluster", () => {
       "cluster-login",
     ],
     ["a server that is away", async () => fake.stop(), "cluster-unreachable"],
-  ] as const)("tells %s from the rest", async (_, breakIt, cause) => {
+  ] as const)("has its own cause: %s", async (_, breakIt, cause) => {
     await breakIt();
 
     const found = await check(EVERYTHING);

@@ -13,7 +13,7 @@ import { groupName } from "../../../worker/doctor/user.ts";
 import { PROGRAM } from "../../cli/program.ts";
 import { describeWithDocker } from "../../support/docker.ts";
 import { FakeEngine, json, type Routes, silence } from "../runtime/docker/fake-engine.ts";
-import { asNobody } from "./as-nobody.ts";
+import { asOtherUser } from "./as-other-user.ts";
 
 const never = new AbortController().signal;
 const own = { file: PROGRAM, actions: actionLibrary.names(), library: actionLibrary };
@@ -133,7 +133,7 @@ describe("a container engine", () => {
     const { gid } = await stat(socketPath);
     await chmod(socketPath, 0o060);
 
-    const found = await asNobodyThere(socketPath, () => check(docker(socketPath)));
+    const found = await asOtherUserThere(socketPath, () => check(docker(socketPath)));
 
     expect(found).toMatchObject({ state: "problem", cause: "engine-forbidden" });
     expect(found).not.toHaveProperty("class");
@@ -145,18 +145,18 @@ describe("a container engine", () => {
     const { socketPath } = await engine({});
     await chmod(socketPath, 0o000);
 
-    const found = await asNobodyThere(socketPath, () => check(docker(socketPath)));
+    const found = await asOtherUserThere(socketPath, () => check(docker(socketPath)));
 
     expect(found.remedy).toMatch(/^let a group use \S+engine\.sock \(chgrp, chmod g\+rw\)/);
   });
 });
 
 /** The owner itself must not pass by its group, nor by the folder. */
-async function asNobodyThere<T>(socketPath: string, work: () => Promise<T>): Promise<T> {
+async function asOtherUserThere<T>(socketPath: string, work: () => Promise<T>): Promise<T> {
   await chmod(join(socketPath, ".."), 0o755);
   const { gid } = await stat(socketPath);
   if (process.geteuid?.() === 0) await chown(socketPath, 0, gid);
-  return asNobody(work);
+  return asOtherUser(work);
 }
 
 describe("the groups of this host", () => {

@@ -5,7 +5,7 @@ import { Command } from "commander";
 import { expect } from "vitest";
 import { catalogue } from "../../../actions/catalogue.ts";
 import { actionLibrary } from "../../../cli/action-library.ts";
-import { defineDoctor } from "../../../worker/commands/doctor-command.ts";
+import { defineDoctor } from "../../../worker/commands/define-commands.ts";
 import { composeChecks } from "../../../worker/doctor/checks.ts";
 import { readDoctorOptions } from "../../../worker/doctor/doctor-options.ts";
 import { examine } from "../../../worker/doctor/examine.ts";

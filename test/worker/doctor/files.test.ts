@@ -16,7 +16,7 @@ const known = { username: "admin", passwordEnv: "BMC_PASSWORD" };
 const secret = { BMC_PASSWORD: "canary-7" };
 
 describe("the settings", () => {
-  it("are all judged at once, each where it was given, and the other checks go on", async () => {
+  it("are all reported at once, each at its place, and the other checks continue", async () => {
     await using lab = await doctorLab();
     const config = await lab.write("worker.yaml", "grpcSever: tink\nmaxActions: many\n");
 

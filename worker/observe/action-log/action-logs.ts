@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
+import { withTimeout } from "../../../shared/timeout.ts";
 import { actionKey, fieldsOf, type LogFields } from "../../action/action.ts";
 import { hookNamed } from "../../action/hooks.ts";
 import type { ActionEvent, Observer, SeenAction } from "../../action/observer.ts";
@@ -96,10 +97,7 @@ export class ActionLogs {
     const at = new Date(this.#options.clock.now()).toISOString();
     for (const log of this.#inFlight.values()) this.#end(log, noteText(`${at} the worker stopped`));
     this.#closing.abort();
-    const { promise: late, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, CLOSE_MS);
-    await Promise.race([this.#idle(), late]);
-    clearTimeout(timer);
+    await withTimeout(CLOSE_MS, new AbortController().signal, () => this.#idle()).catch(() => undefined);
   }
 
   async #idle(): Promise<void> {

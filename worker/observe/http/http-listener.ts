@@ -1,9 +1,10 @@
+import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer, Server as TlsServer } from "node:https";
 import type { Socket } from "node:net";
 import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
-import type { ListenAddress } from "../../config/http-address.ts";
+import type { ListenAddress } from "../../config/addresses.ts";
 import { isLoopback, namesLoopback } from "../../config/loopback.ts";
 import { Access, type Grant } from "./access.ts";
 import type { Route } from "./route.ts";
@@ -120,13 +121,7 @@ export class HttpListener {
 
   /** Rejects with a system error, such as that of an address in use. */
   async listen({ host, port }: ListenAddress): Promise<void> {
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once("error", reject);
-      this.#server.listen({ host, port }, () => {
-        this.#server.off("error", reject);
-        resolve();
-      });
-    });
+    await once(this.#server.listen({ host, port }), "listening");
     // An unhandled error, for example when no more files can be opened, would end the worker.
     this.#server.on("error", (error) => this.#log.warn({ error: error.message }, "connection not accepted"));
     const bound = this.#server.address();

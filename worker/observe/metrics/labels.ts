@@ -1,3 +1,4 @@
+import { Code } from "@connectrpc/connect";
 import { ErrorClass } from "../../../shared/contract/error-class.ts";
 import { ProviderName } from "../../../shared/contract/vocabulary.ts";
 import { watchedFileNames } from "../../action/observer.ts";
@@ -9,25 +10,7 @@ export const OTHER = "other";
 export const NONE = "none";
 
 /** The names of gRPC's status codes (gRPC, statuscodes.md), as the transport spells them. */
-const GRPC_CODES = [
-  "OK",
-  "Canceled",
-  "Unknown",
-  "InvalidArgument",
-  "DeadlineExceeded",
-  "NotFound",
-  "AlreadyExists",
-  "PermissionDenied",
-  "ResourceExhausted",
-  "FailedPrecondition",
-  "Aborted",
-  "OutOfRange",
-  "Unimplemented",
-  "Internal",
-  "Unavailable",
-  "DataLoss",
-  "Unauthenticated",
-] as const;
+const GRPC_CODES = ["OK", ...Object.values(Code).filter((code) => typeof code === "string")];
 
 interface LabelDefinition {
   /** In the metrics, if not the key. */

@@ -14,9 +14,7 @@ export type LabelsOf<Key extends MetricKey> = Readonly<
 /** The metrics of one worker, in a registry of their own. Labels only get values that their definition lists. */
 export class MetricSet {
   readonly #registry = new Registry();
-  readonly #counters = new Map<string, Counter>();
-  readonly #gauges = new Map<string, Gauge>();
-  readonly #histograms = new Map<string, Histogram>();
+  readonly #metrics = new Map<string, Counter | Gauge | Histogram>();
   readonly #actionNames: ReadonlySet<string>;
 
   constructor(actionNames: readonly string[]) {
@@ -25,15 +23,18 @@ export class MetricSet {
   }
 
   add<Key extends KeyOf<"counter">>(key: Key, labels: LabelsOf<Key>, amount = 1): void {
-    this.#counters.get(key)?.inc(this.#bounded(labels), amount);
+    const metric = this.#metrics.get(key);
+    if (metric instanceof Counter) metric.inc(this.#bounded(labels), amount);
   }
 
   set<Key extends KeyOf<"gauge">>(key: Key, labels: LabelsOf<Key>, value: number): void {
-    this.#gauges.get(key)?.set(this.#bounded(labels), value);
+    const metric = this.#metrics.get(key);
+    if (metric instanceof Gauge) metric.set(this.#bounded(labels), value);
   }
 
   observe<Key extends KeyOf<"histogram">>(key: Key, labels: LabelsOf<Key>, value: number): void {
-    this.#histograms.get(key)?.observe(this.#bounded(labels), value);
+    const metric = this.#metrics.get(key);
+    if (metric instanceof Histogram) metric.observe(this.#bounded(labels), value);
   }
 
   /** In the Prometheus text format 0.0.4. */
@@ -41,28 +42,15 @@ export class MetricSet {
     return this.#registry.metrics();
   }
 
-  #define(key: string, definition: MetricDefinition): void {
-    const { type, name, help, labels, buckets = [] } = definition;
+  #define(key: string, { type, name, help, labels, buckets = [], fromStart }: MetricDefinition): void {
     const common = { name, help, labelNames: labels.map(labelText), registers: [this.#registry] };
-    switch (type) {
-      case "counter": {
-        const counter = new Counter(common);
-        if (definition.fromStart) for (const each of combinations(labels)) counter.inc(each, 0);
-        this.#counters.set(key, counter);
-        return;
-      }
-      case "gauge": {
-        const gauge = new Gauge(common);
-        if (definition.fromStart) for (const each of combinations(labels)) gauge.set(each, 0);
-        this.#gauges.set(key, gauge);
-        return;
-      }
-      case "histogram":
-        this.#histograms.set(key, new Histogram({ ...common, buckets: [...buckets] }));
-        return;
-      default:
-        throw new TypeError(`${type satisfies never} is no kind of metric`);
+    if (type === "histogram") {
+      this.#metrics.set(key, new Histogram({ ...common, buckets: [...buckets] }));
+      return;
     }
+    const metric = type === "counter" ? new Counter(common) : new Gauge(common);
+    if (fromStart) for (const each of combinations(labels)) metric.inc(each, 0);
+    this.#metrics.set(key, metric);
   }
 
   #bounded(given: Readonly<Record<string, string | undefined>>): Record<string, string> {

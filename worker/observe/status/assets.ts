@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Route } from "../http/route.ts";
-import { clientScript } from "./client-script.ts";
 import { PAGE_HEADERS } from "./headers.ts";
-import { style } from "./style.ts";
 
 /** A file that never changes under its name, which contains a hash of its content. */
 interface Asset {
@@ -16,10 +16,15 @@ const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect 
 <path d="M16 6v10M10 10a9 9 0 1 0 12 0" fill="none" stroke="#fff" stroke-width="3" stroke-linecap="round"/></svg>`;
 
 export const assets = {
-  style: asset("style", "css", "text/css", style),
-  script: asset("script", "js", "text/javascript", clientScript),
+  style: asset("style", "css", "text/css", readText("files/style.css")),
+  script: asset("script", "js", "text/javascript", readText("files/script.js")),
   icon: asset("icon", "svg", "image/svg+xml", icon),
 };
+
+/** A bundle has the texts in place of these calls: `scripts/bundle/text-files-plugin.ts`. */
+function readText(file: string): string {
+  return readFileSync(join(import.meta.dirname, file), "utf8");
+}
 
 function asset(name: string, extension: string, type: string, text: string): Asset {
   const hash = createHash("sha256").update(text).digest("hex").slice(0, 16);

@@ -14,7 +14,7 @@ const PLACES = [
   ["/lanes", "Lanes"],
 ] as const;
 
-/** A whole page around a view. `seen` tells the event stream which content the reader has. */
+/** A whole page around a view. From `seen` the event stream knows which content the reader has. */
 export function renderPage(
   view: View,
   url: URL,

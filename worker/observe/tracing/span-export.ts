@@ -26,6 +26,7 @@ import {
 } from "@opentelemetry/sdk-trace";
 import { defined } from "../../../shared/defined.ts";
 import type { Logger } from "../../../shared/logger.ts";
+import { withTimeout } from "../../../shared/timeout.ts";
 import type { FinishedSpan } from "../../../shared/tracing/tracer.ts";
 import { version } from "../../../shared/version.ts";
 import type { SpanSink } from "./action-traces.ts";
@@ -55,10 +56,8 @@ export function openSpanExport({ protocol, ratio, batch }: TraceSettings, log: L
       sampler.shouldSample(ROOT_CONTEXT, traceId).decision === SamplingDecision.RECORD_AND_SAMPLED,
     add: (span, from) => processor.onEnd(readable(span, resources[from], `pbnj-worker/${from}`)),
     async close() {
-      const { promise: late, resolve } = Promise.withResolvers<void>();
-      const timer = setTimeout(resolve, CLOSE_MS);
-      await Promise.race([processor.shutdown().catch(() => undefined), late]);
-      clearTimeout(timer);
+      const shutdown = () => processor.shutdown();
+      await withTimeout(CLOSE_MS, new AbortController().signal, shutdown).catch(() => undefined);
     },
   };
 }

@@ -215,7 +215,7 @@ describeWithHelm("what the chart makes, for each pair of features", () => {
         expect(isServed(httpGet.path), httpGet.path).toBe(true);
         expect(ports.map(({ name }) => name)).toContain(httpGet.port);
       }
-      // A restart does not mend what readiness is about.
+      // A restart does not fix what readiness checks.
       expect(livenessProbe.httpGet.path).toBe("/healthz");
       expect(readinessProbe.httpGet.path).toBe("/readyz");
     }

@@ -121,7 +121,7 @@ describeWithHelm("a rule of the chart", () => {
     expect(leases.map(({ metadata }) => metadata.namespace)).toEqual(["rufio-system"]);
   });
 
-  it("is not made where somebody else makes them", async () => {
+  it("is not created with rbac.create: false", async () => {
     const rendered = await renderAll({
       without: mergeValues(needed, everything, { rbac: { create: false } }),
     });

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { checkStateDirectory } from "../../../../worker/doctor/check-state-directory.ts";
 import { startTinkServer } from "../../../simulators/tink/server.ts";
 import { WorkerProgram } from "../../../support/worker-program.ts";
-import { asNobody } from "../../../worker/doctor/as-nobody.ts";
+import { asOtherUser } from "../../../worker/doctor/as-other-user.ts";
 
 const never = new AbortController().signal;
 let folder: string;
@@ -81,7 +81,7 @@ it("locks that a second process gets, too, are a problem", async () => {
 it("a directory of another user is a problem that names the needed owner", async () => {
   await chmod(folder, 0o500);
 
-  const [own, made] = await asNobody(async () => [
+  const [own, made] = await asOtherUser(async () => [
     await checkStateDirectory(folder, never),
     await checkStateDirectory(join(folder, "a"), never),
   ]);

@@ -120,7 +120,7 @@ describe("the log of an action", () => {
     expect(await onlyFile()).toContain("the worker stopped");
   });
 
-  it("goes on in the same file when a worker that was restarted adopts the action", async () => {
+  it("continues in the same file when a restarted worker adopts the action", async () => {
     const one = action();
     const before = openLogs();
     before.tell(started(one), line(one, "before"));
@@ -187,7 +187,7 @@ describe("the log of an action", () => {
   });
 });
 
-/** In bytes, without what nobody holds any more. */
+/** In bytes, without garbage. */
 function heapInUse(): number {
   setFlagsFromString("--expose-gc");
   runInNewContext("gc")();
@@ -332,7 +332,7 @@ describe("when the disk does not take it", () => {
     expect(said).toEqual([]);
   });
 
-  it("writes nothing through a link that somebody put in a workflow's place", async () => {
+  it("writes nothing through a link in place of a workflow's folder", async () => {
     const elsewhere = join(folder, "elsewhere");
     await mkdir(elsewhere);
     const { logs, said, tell } = openLogs();

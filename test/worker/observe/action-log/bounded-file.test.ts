@@ -66,7 +66,7 @@ describe("a file of bounded size", () => {
     await rm(elsewhere, { recursive: true });
   });
 
-  it("is not waited for where somebody put a pipe", async () => {
+  it("fails without waiting if the file is a pipe", async () => {
     const path = join(folder, "one.log");
     await execa("mkfifo", [path]);
 

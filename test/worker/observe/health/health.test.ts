@@ -152,14 +152,14 @@ describe("the tink server", () => {
   test("is not there before a lane asks, nor before it answers", async () => {
     const lab = await healthLab();
 
-    const nobody = await lab.ready();
+    const unasked = await lab.ready();
     lab.observer.lane("a", "polling");
     lab.observer.polling("a");
     const asked = await lab.ready();
     lab.fail();
     const refused = await lab.ready();
 
-    expect(nobody).toMatchObject({ status: 503, reasons: { tink_server: "no lane polls yet" } });
+    expect(unasked).toMatchObject({ status: 503, reasons: { tink_server: "no lane polls yet" } });
     expect(asked).toMatchObject({ status: 503, reasons: { tink_server: "never answered" } });
     expect(refused).toMatchObject({
       status: 503,
@@ -222,7 +222,7 @@ describe("the tink server", () => {
     expect(await lab.ready()).toMatchObject({ status: 200 });
   });
 
-  test("is there for all lanes when one of them alone is refused for good", async () => {
+  test("is healthy when the server permanently rejects the polls of one lane only", async () => {
     const lab = await healthLab();
     lab.observer.lane("held", "polling");
     lab.observer.polling("held");

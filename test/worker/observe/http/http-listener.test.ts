@@ -293,7 +293,7 @@ describe("a client that is slow or means harm", () => {
         response.write("too late");
         response.end("for you");
         end();
-        throw new Error("nobody is there");
+        throw new Error("no such host");
       },
     };
     const { address, url, logged } = await listening([late, hello]);

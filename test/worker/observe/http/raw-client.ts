@@ -1,11 +1,11 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import type { ListenAddress } from "../../../../worker/config/http-address.ts";
+import type { ListenAddress } from "../../../../worker/config/addresses.ts";
 
 /** A TCP client that says exactly what it is told to, and keeps what it hears. */
 export class RawClient implements AsyncDisposable {
   readonly socket: Socket;
-  /** Resolves when the connection is gone, whoever ended it. */
+  /** Resolves when the connection is closed, by either side. */
   readonly closed: Promise<unknown>;
   heard = "";
 

@@ -188,7 +188,7 @@ describe("the rest of the worker", () => {
     expect(await lab.value("pbnj_file_refused", { file: "policy" })).toBe(0);
   });
 
-  test("tells what can be asked of it, and what the checks find", async () => {
+  test("has the worker's current state and the results of the checks", async () => {
     await using lab = await metricsLab({ checkRuntime: () => Promise.reject(new Error("no engine")) });
     lab.observer.lane("a", "polling");
     lab.observer.poll({ agentId: "a", code: "OK", kind: "idle", durationMs: 1 });
@@ -212,7 +212,7 @@ describe("the rest of the worker", () => {
     });
   });
 
-  test("tells of a cluster what is used of it, and nothing where none is", async () => {
+  test("has the state of replicas and the cluster, or 0 without a cluster", async () => {
     const names = ["pbnj_replicas", "pbnj_shards_owned", "pbnj_machines_unusable"];
     await using without = await metricsLab();
     await using lab = await metricsLab({
@@ -229,7 +229,7 @@ describe("the rest of the worker", () => {
     expect(await lab.value("pbnj_check_passing", { check: "replicas" })).toBe(1);
   });
 
-  test("tells what its process takes", async () => {
+  test("has the CPU time and memory of the process", async () => {
     await using lab = await metricsLab();
 
     const before = await lab.value("process_cpu_seconds_total");

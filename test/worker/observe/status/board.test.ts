@@ -87,7 +87,7 @@ describe("an action", () => {
     expect(board.failures()).toMatchObject([{ reason: "power-off failed (timeout): late", adopted: true }]);
   });
 
-  test("that is let go of is gone, at its machine as well", () => {
+  test("that is released is removed, also from its machine", () => {
     const { board, tell } = boardLab();
     const action = tell.action("a");
 
@@ -120,7 +120,7 @@ describe("an action", () => {
 
     tell.line(action, "of the action");
     tell.line(tell.action("a", { actionId: "a/on-failure" }), "of the hook");
-    tell.line(tell.action("unknown"), "of nobody");
+    tell.line(tell.action("unknown"), "of an unknown action");
 
     expect(board.log(action.key).lines.map(({ text }) => text)).toEqual(["of the action", "of the hook"]);
   });

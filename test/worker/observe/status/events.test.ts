@@ -124,7 +124,7 @@ describe("a stream", () => {
   });
 });
 
-describe("a browser that comes back", () => {
+describe("a browser that reconnects", () => {
   test("with what it had seen last gets only what changed", async () => {
     const clock = new HandClock();
     await using lab = await statusLab({ clock });
@@ -211,7 +211,7 @@ describe("load", () => {
     expect(new Set(data).size).toBe(1);
   });
 
-  test("of a reader that takes nothing is one update at most, and then it is let go", async () => {
+  test("of a reader that reads nothing is at most one update, and then it is disconnected", async () => {
     const clock = new HandClock();
     await using lab = await statusLab({ clock, machines: names });
     const socket = connect({ port: lab.listener.address.port, host: "127.0.0.1" });

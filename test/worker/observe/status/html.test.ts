@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { elapsedText } from "../../../../worker/observe/status/views/elapsed.ts";
 import { escapeHtml, html } from "../../../../worker/observe/status/views/html.ts";
+import { elapsedText } from "../../../../worker/observe/status/views/times.ts";
 
 const UNSAFE = /[<>"'\p{Cc}]|&(?!(amp|lt|gt|quot|#39);)/u;
 

@@ -15,7 +15,7 @@ const rowsOf = (page: string, section: string) => {
 };
 
 describe("the overview", () => {
-  test("says what needs somebody, what goes on, and each machine's power as last seen", async () => {
+  test("shows problems, running actions, and each machine's power as last seen", async () => {
     await using lab = await statusLab({ machines: ["node-01", "node-02", "node-03"] });
     const { tell } = lab;
     tell.observer.lane("pbnj-node-01", "busy");
@@ -75,7 +75,7 @@ describe("the overview", () => {
     expect(pages.map((page) => rowsOf(page, "machines"))).toEqual([["a"], ["b", "c"], ["none"]]);
   });
 
-  test("of 1,000 machines at work has 100 a page, and a bounded size", async () => {
+  test("of 1,000 machines at work has 100 per page, and a bounded size", async () => {
     const names = Array.from({ length: 1_000 }, (_, index) => `node-${String(index).padStart(4, "0")}`);
     await using lab = await statusLab({ machines: names });
     const { tell } = lab;
@@ -104,7 +104,7 @@ describe("the overview", () => {
 });
 
 describe("the lists", () => {
-  test("of actions has those at hand first, and can be narrowed down", async () => {
+  test("of actions has those in flight first, and can be filtered", async () => {
     await using lab = await statusLab();
     const { tell } = lab;
     tell.whole(tell.action("old"), "node-01");
@@ -124,7 +124,7 @@ describe("the lists", () => {
     ]);
   });
 
-  test("of lanes has those without an answer first, 100 a page", async () => {
+  test("of lanes has those without an answer first, 100 per page", async () => {
     await using lab = await statusLab();
     for (let index = 0; index < 250; index += 1) lab.tell.observer.lane(`agent-${index}`, "polling");
     lab.tell.failing("agent-200", "Unauthenticated");
@@ -321,8 +321,8 @@ describe("every answer", () => {
   });
 
   test.each([
-    ["a machine nobody knows", "/machines/absent"],
-    ["an action nobody knows", `/actions/${"0".repeat(32)}`],
+    ["an unknown machine", "/machines/absent"],
+    ["an unknown action", `/actions/${"0".repeat(32)}`],
     ["a name that is none", "/machines/%E0%A4%A"],
   ])("about %s is a page that says so", async (_, path) => {
     await using lab = await statusLab();

@@ -103,7 +103,7 @@ describe("a machine's power as the worker reads it", () => {
     expect(ipmi.log).not.toContain("Get Chassis Status");
   });
 
-  it("is unknown of a machine that nobody has, and of a BMC that does not answer", async () => {
+  it("fails for an unknown machine and for a BMC that does not answer", async () => {
     await expect(reader.read("node-2", signal)).rejects.toMatchObject({ class: "usage" });
     await bmc.stop();
     await expect(reader.read("node-1", signal)).rejects.toMatchObject({ class: "unreachable" });

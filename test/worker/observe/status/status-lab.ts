@@ -35,7 +35,7 @@ export class HandClock implements Clock {
     });
   }
 
-  /** Lets time pass for whoever sleeps, too. */
+  /** Advances the time, also of sleepers. */
   pass(ms: number): void {
     this.#ms += ms;
     this.wallMs += ms;
@@ -49,7 +49,7 @@ export class HandClock implements Clock {
 
 type Told = Pick<Observer, "action" | "lane" | "poll" | "file">;
 
-/** Tells an onlooker what a worker would. */
+/** Sends an observer the events of a worker. */
 export class Storyteller {
   readonly #told: Told;
   readonly #clock: Clock;

@@ -44,7 +44,7 @@ function traced(ratio = 1) {
 }
 
 describe("the trace of an action", () => {
-  test("is the same for a worker that comes back, and another for a workflow that is made anew", () => {
+  test("is the same after a restart of the worker, and another for a workflow that is created again", () => {
     const first = traceIds(action().key, startedAt);
 
     expect(traceIds(action().key, new Date(startedAt))).toEqual(first);
@@ -65,7 +65,7 @@ describe("the trace of an action", () => {
     });
   });
 
-  test("is ended by whoever gets the report through", () => {
+  test("is ended by the worker whose report the server acknowledges", () => {
     const before = traced();
     const after = traced();
 
@@ -79,7 +79,7 @@ describe("the trace of an action", () => {
     expect(after.spans[0]?.attributes).toMatchObject({ "pbnj.adopted": true, "pbnj.state": "success" });
   });
 
-  test("is none where nothing came of it, and the server serves the action again", () => {
+  test("is not written for an action that is released and served again", () => {
     const { traces, spans, see } = traced();
 
     see(taken, { kind: "returned", action: action(), at });

@@ -3,6 +3,7 @@ import type { PowerState } from "../../../../shared/contract/vocabulary.ts";
 import { defined } from "../../../../shared/defined.ts";
 import { shortened } from "../../../../shared/printable.ts";
 import { actionKey } from "../../../action/action.ts";
+import { hookNamed } from "../../../action/hooks.ts";
 import type {
   ActionEvent,
   FileSeen,
@@ -222,7 +223,7 @@ export class Board {
   #onStarted(event: ActionEvent & { kind: "started" }): void {
     const { action, machine, runtime, startedAt, timeoutMs, adopted } = event;
     const before = this.#active.get(action.key);
-    // Only the wall clock tells how long an adopted action has run.
+    // Only the wall clock shows how long an adopted action has run.
     const ranMs = adopted ? Math.max(0, this.#clock.now() - startedAt.getTime()) : 0;
     const sinceMs = this.#clock.monotonicMs() - ranMs;
     this.#begin({
@@ -238,7 +239,8 @@ export class Board {
   }
 
   #onLine({ action, line, at }: ActionEvent & { kind: "line" }): void {
-    const key = this.find(action.key) ? action.key : hookOwnerKey(action);
+    const owner = this.find(action.key) ? action : hookNamed(action)?.owner;
+    const key = owner && actionKey(owner);
     if (key === undefined || !this.find(key)) return;
     this.#logs.add(key, line, at);
     this.#changed();
@@ -255,7 +257,7 @@ export class Board {
     };
     const ran = before.phase === "running";
     const { ok, message, exitCode, result, startedAt, stoppedAt } = outcome;
-    // An adopted action may have ended before this worker started, so only the wall clock tells its duration.
+    // An adopted action may have ended before this worker started, so only the wall clock shows its duration.
     const told = Math.max(0, stoppedAt.getTime() - startedAt.getTime());
     const durationMs = before.adopted ? told : nowMs - before.sinceMs;
     this.#active.delete(key);
@@ -398,10 +400,4 @@ function identityOf(action: SeenAction, machine?: string): Pick<ActionRecord, "a
     },
     ...defined({ machine }),
   };
-}
-
-/** The action that a hook belongs to: `hooksOf` derives the hook's ID from the action's. */
-function hookOwnerKey({ workflowId, actionId }: SeenAction): string | undefined {
-  const [, hooked] = /^(.+)\/on-(?:timeout|failure)$/s.exec(actionId) ?? [];
-  return hooked === undefined ? undefined : actionKey({ workflowId, actionId: hooked });
 }

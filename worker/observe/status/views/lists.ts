@@ -4,9 +4,9 @@ import { html } from "./html.ts";
 import { pager, renderTable, searchForm, sectionsOf, stateLinks, tablePart } from "./parts.ts";
 import { actionMatches, matches, pageOf, type Query } from "./query.ts";
 import { ACTION_COLUMNS, actionRow, LANE_COLUMNS, laneRow } from "./rows.ts";
-import type { View } from "./view.ts";
+import type { Row, View } from "./view.ts";
 
-const ROWS_A_PAGE = 100;
+const ROWS_PER_PAGE = 100;
 const ACTION_STATES = ["waiting", "running", "ended", "succeeded", "failed"];
 const LANE_STATES = ["failing", "busy", "polling", "waiting"];
 
@@ -18,26 +18,14 @@ export function actionList(query: Query, { board, clock }: PageOptions): View {
       actionMatches(query, record) &&
       (state === "" || record.phase === state || (state === "ended" && isEnded(record))),
   );
-  const page = pageOf(records, ROWS_A_PAGE, query);
   const nowMs = clock.monotonicMs();
-  const table = tablePart({
-    id: "actions",
-    heading: "Actions",
-    columns: ACTION_COLUMNS,
-    count: page.all,
-    rows: page.items.map((record) => actionRow(record, nowMs)),
-    none: "None.",
-    more: pager("/actions", query, page),
-  });
-  return {
-    status: 200,
+  return listView(query, records, (record) => actionRow(record, nowMs), {
+    name: "actions",
     title: "Actions",
-    sections: sectionsOf([table]),
-    render: () => html`<h1 class="quiet">Actions</h1>
-${searchForm("/actions", query, "Machine, action, workflow or agent ID")}
-${stateLinks("/actions", query, ACTION_STATES)}
-${renderTable(table)}`,
-  };
+    columns: ACTION_COLUMNS,
+    states: ACTION_STATES,
+    search: "Machine, action, workflow or agent ID",
+  });
 }
 
 /** All lanes, failing ones first. */
@@ -47,24 +35,46 @@ export function laneList(query: Query, { board, clock }: PageOptions): View {
     .lanes()
     .filter(({ agentId, state }) => matches(query, agentId) && (query.state === "" || state === query.state))
     .sort((a, b) => rank(a.state) - rank(b.state));
-  const page = pageOf(lanes, ROWS_A_PAGE, query);
   const nowMs = clock.monotonicMs();
-  const table = tablePart({
-    id: "lanes",
-    heading: "Lanes",
+  return listView(query, lanes, (lane) => laneRow(lane, nowMs), {
+    name: "lanes",
+    title: "Lanes",
     columns: LANE_COLUMNS,
+    states: LANE_STATES,
+    search: "Agent ID",
+  });
+}
+
+interface ListOptions {
+  /** The table's ID and the page's path. */
+  readonly name: string;
+  readonly title: string;
+  readonly columns: readonly string[];
+  readonly states: readonly string[];
+  /** The label of the search form. */
+  readonly search: string;
+}
+
+function listView<T>(query: Query, all: readonly T[], row: (one: T) => Row, options: ListOptions): View {
+  const { name, title, columns, states, search } = options;
+  const path = `/${name}`;
+  const page = pageOf(all, ROWS_PER_PAGE, query);
+  const table = tablePart({
+    id: name,
+    heading: title,
+    columns,
     count: page.all,
-    rows: page.items.map((lane) => laneRow(lane, nowMs)),
+    rows: page.items.map(row),
     none: "None.",
-    more: pager("/lanes", query, page),
+    more: pager(path, query, page),
   });
   return {
     status: 200,
-    title: "Lanes",
+    title,
     sections: sectionsOf([table]),
-    render: () => html`<h1 class="quiet">Lanes</h1>
-${searchForm("/lanes", query, "Agent ID")}
-${stateLinks("/lanes", query, LANE_STATES)}
+    render: () => html`<h1 class="quiet">${title}</h1>
+${searchForm(path, query, search)}
+${stateLinks(path, query, states)}
 ${renderTable(table)}`,
   };
 }

@@ -24,9 +24,9 @@ import {
 } from "./rows.ts";
 import { renderRows, type Section, type View } from "./view.ts";
 
-const MACHINES_A_PAGE = 100;
+const MACHINES_PER_PAGE = 100;
 const MOST_URGENT = 25;
-const MOST_AT_HAND = 50;
+const MOST_RUNNING = 50;
 const MOST_RECENT = 25;
 const POWER_STATES = ["on", "off", "unknown"];
 
@@ -37,13 +37,9 @@ export function overview(query: Query, { board, facts, clock }: PageOptions): Vi
   const failures = board.failures();
   const lanes = board.lanes();
   const machines = facts.machines().map((name) => ({ name, record: board.machine(name) }));
-  const counts: Section = {
-    id: "counts",
-    rows: countTiles(
-      { active, failures, lanes, machines: machines.map(({ record }) => record) },
-      facts.slots(),
-    ),
-  };
+  const records = machines.map(({ record }) => record);
+  const tiles = countTiles({ active, failures, lanes, machines: records }, facts.slots().limit);
+  const counts: Section = { id: "counts", rows: tiles };
   const found = {
     failures: failures.filter((record) => actionMatches(query, record)),
     failing: lanes.filter(({ state, agentId }) => state === "failing" && matches(query, agentId)),
@@ -54,12 +50,12 @@ export function overview(query: Query, { board, facts, clock }: PageOptions): Vi
       ({ name, record }) => matches(query, name) && isPower(query.state, record?.power?.state),
     ),
   };
-  const list = (state: string) => addressOf("/actions", { ...query, state, page: 1 });
+  const list = (path: string, state: string) => addressOf(path, { ...query, state, page: 1 });
   const actions = (
-    [id, heading]: readonly [string, string],
+    [id, heading, state = id]: readonly [string, string, string?],
     records: readonly ActionRecord[],
-    [most, none]: readonly [number, string],
-    state: string,
+    most: number,
+    none: string,
   ) =>
     tablePart({
       id,
@@ -68,7 +64,7 @@ export function overview(query: Query, { board, facts, clock }: PageOptions): Vi
       count: records.length,
       rows: records.slice(0, most).map((record) => actionRow(record, nowMs)),
       none,
-      more: allLink(records.length, most, list(state), "actions"),
+      more: allLink(records.length, most, list("/actions", state), "actions"),
     });
   const failing = tablePart({
     id: "lanes-failing",
@@ -77,14 +73,9 @@ export function overview(query: Query, { board, facts, clock }: PageOptions): Vi
     rows: found.failing.slice(0, MOST_URGENT).map((lane) => laneRow(lane, nowMs)),
     none: "The server answers every lane.",
     count: found.failing.length,
-    more: allLink(
-      found.failing.length,
-      MOST_URGENT,
-      addressOf("/lanes", { ...query, state: "failing", page: 1 }),
-      "lanes",
-    ),
+    more: allLink(found.failing.length, MOST_URGENT, list("/lanes", "failing"), "lanes"),
   });
-  const page = pageOf(found.machines, MACHINES_A_PAGE, query);
+  const page = pageOf(found.machines, MACHINES_PER_PAGE, query);
   const machineTable = tablePart({
     id: "machines",
     heading: "Machines",
@@ -94,16 +85,14 @@ export function overview(query: Query, { board, facts, clock }: PageOptions): Vi
     none: machines.length === 0 ? "The inventory has none." : "No matches.",
     more: pager("/", query, page, "#machines"),
   });
-  const attention = actions(
-    ["failures", "Unresolved failures"],
-    found.failures,
-    [MOST_URGENT, "Nothing."],
-    "failed",
-  );
-  const running = actions(["running", "Running"], found.running, [MOST_AT_HAND, "Nothing runs."], "running");
-  const waiting = actions(["waiting", "Waiting"], found.waiting, [MOST_RECENT, "Nothing waits."], "waiting");
-  const recent = actions(["recent", "Ended"], found.recent, [MOST_RECENT, "Nothing has ended yet."], "ended");
-  const parts: readonly TablePart[] = [attention, failing, running, waiting, machineTable, recent];
+  const parts: readonly TablePart[] = [
+    actions(["failures", "Unresolved failures", "failed"], found.failures, MOST_URGENT, "Nothing."),
+    failing,
+    actions(["running", "Running"], found.running, MOST_RUNNING, "Nothing runs."),
+    actions(["waiting", "Waiting"], found.waiting, MOST_RECENT, "Nothing waits."),
+    machineTable,
+    actions(["recent", "Ended", "ended"], found.recent, MOST_RECENT, "Nothing has ended yet."),
+  ];
   return {
     status: 200,
     title: "Overview",
@@ -131,29 +120,23 @@ function countTiles(
     readonly lanes: readonly LaneRecord[];
     readonly machines: readonly (MachineRecord | undefined)[];
   },
-  slots: { readonly limit: number; readonly taken: number },
+  slots: number,
 ) {
   const number = <T>(all: readonly T[], fits: (one: T) => boolean) => all.filter(fits).length;
   const waiting = number(seen.active, (record) => !isEnded(record) && record.phase === "waiting");
   const lanes = (state: string) => number(seen.lanes, (lane) => lane.state === state);
   const power = (state: string) => number(seen.machines, (machine) => isPower(state, machine?.power?.state));
-  const bad = (count: number) => (count > 0 ? { tone: "bad" } : {});
-  const of = (label: string, count: number, href: string) => ({ label, value: String(count), href });
   const failed = seen.failures.length;
   const failing = lanes("failing");
   return [
-    tile("failed", { ...of("failed", failed, "#failures"), ...bad(failed) }),
-    tile("failing", { ...of("lanes without an answer", failing, "#lanes-failing"), ...bad(failing) }),
-    tile("running", {
-      label: `running, of ${slots.limit}`,
-      value: String(seen.active.length - waiting),
-      href: "#running",
-    }),
-    tile("waiting", of("waiting", waiting, "#waiting")),
-    tile("lanes", of("lanes", seen.lanes.length, "/lanes")),
-    tile("machines", of("machines", seen.machines.length, "#machines")),
-    tile("on", of("on", power("on"), "/?state=on#machines")),
-    tile("off", of("off", power("off"), "/?state=off#machines")),
-    tile("unknown", of("power not known", power("unknown"), "/?state=unknown#machines")),
+    tile("failed", "failed", failed, "#failures", failed > 0),
+    tile("failing", "lanes without an answer", failing, "#lanes-failing", failing > 0),
+    tile("running", `running, of ${slots}`, seen.active.length - waiting, "#running"),
+    tile("waiting", "waiting", waiting, "#waiting"),
+    tile("lanes", "lanes", seen.lanes.length, "/lanes"),
+    tile("machines", "machines", seen.machines.length, "#machines"),
+    tile("on", "on", power("on"), "/?state=on#machines"),
+    tile("off", "off", power("off"), "/?state=off#machines"),
+    tile("unknown", "power not known", power("unknown"), "/?state=unknown#machines"),
   ];
 }

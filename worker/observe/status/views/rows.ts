@@ -1,9 +1,8 @@
 import { formatSeconds } from "../../../../shared/duration.ts";
 import { type ActionRecord, isEnded } from "../board/action-record.ts";
 import type { LaneRecord, MachineRecord } from "../board/board.ts";
-import { elapsedText } from "./elapsed.ts";
 import { type Html, html } from "./html.ts";
-import { tickingTime } from "./times.ts";
+import { elapsedText, tickingTime } from "./times.ts";
 import { type Row, rowId, textRow } from "./view.ts";
 
 /** A symbol for each state, so that colour is not the only difference. */
@@ -154,10 +153,7 @@ export function laneRow({ agentId, state, sinceMs, code, revision }: LaneRecord,
 }
 
 /** A number of the overview that links to what it counts. */
-export function tile(id: string, facts: { label: string; value: string; href: string; tone?: string }): Row {
-  const { label, value, href, tone = "" } = facts;
-  return textRow(
-    id,
-    html`<li data-row="${id}" class="${tone}"><a href="${href}"><b>${value}</b> <span>${label}</span></a></li>`,
-  );
+export function tile(id: string, label: string, count: number, href: string, isBad = false): Row {
+  const link = html`<a href="${href}"><b>${count}</b> <span>${label}</span></a>`;
+  return textRow(id, html`<li data-row="${id}" class="${isBad ? "bad" : ""}">${link}</li>`);
 }

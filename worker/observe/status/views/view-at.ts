@@ -5,35 +5,22 @@ import { overview } from "./overview.ts";
 import { queryOf } from "./query.ts";
 import type { View } from "./view.ts";
 
+const LISTS = new Map([
+  ["", overview],
+  ["actions", actionList],
+  ["lanes", laneList],
+]);
+
 /** The view at an address of the status page. */
 export function viewAt(url: URL, options: PageOptions): View {
-  const query = queryOf(url);
   const [, kind = "", name, ...rest] = url.pathname.split("/").map(decoded);
-  if (rest.length === 0 && name !== undefined) {
-    const view =
-      kind === "machines"
-        ? machineView(name, options)
-        : kind === "actions"
-          ? actionView(name, options)
-          : undefined;
-    return (
-      view ??
-      notFound(
-        `There is no ${kind === "machines" ? "machine" : "action"} ${name}, or it is no longer kept here.`,
-      )
-    );
+  if (name !== undefined && rest.length === 0) {
+    const view = kind === "machines" ? machineView(name, options) : actionView(name, options);
+    const what = kind === "machines" ? "machine" : "action";
+    return view ?? notFound(`There is no ${what} ${name}, or it is no longer kept here.`);
   }
-  if (name !== undefined) return notFound("There is no such page.");
-  switch (kind) {
-    case "":
-      return overview(query, options);
-    case "actions":
-      return actionList(query, options);
-    case "lanes":
-      return laneList(query, options);
-    default:
-      return notFound("There is no such page.");
-  }
+  const list = name === undefined ? LISTS.get(kind) : undefined;
+  return list?.(queryOf(url), options) ?? notFound("There is no such page.");
 }
 
 /** Decodes a part of a path; invalid encoding stays as it is. */

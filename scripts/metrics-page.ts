@@ -1,5 +1,5 @@
-import { definitions, type MetricDefinition } from "./definitions.ts";
-import { labels, labelText, labelValues } from "./labels.ts";
+import { definitions, type MetricDefinition } from "../worker/observe/metrics/definitions.ts";
+import { labels, labelText, labelValues } from "../worker/observe/metrics/labels.ts";
 
 const INTRODUCTION = `# Metrics
 

@@ -1,8 +1,8 @@
 import { Command } from "commander";
 import { describe, expect, it } from "vitest";
-import { addConfigOptions } from "../../../worker/config/options.ts";
-import { renderConfigurationPage } from "../../../worker/config/reference.ts";
-import { Settings, settings } from "../../../worker/config/schema.ts";
+import { renderConfigurationPage } from "../../scripts/configuration-page.ts";
+import { addConfigOptions } from "../../worker/config/options.ts";
+import { Settings, settings } from "../../worker/config/schema.ts";
 
 const command = () => addConfigOptions(new Command("start").exitOverride());
 

@@ -1,5 +1,5 @@
-import { settings } from "./schema.ts";
-import type { Setting } from "./setting.ts";
+import { settings } from "../worker/config/schema.ts";
+import type { Setting } from "../worker/config/setting.ts";
 
 const INTRODUCTION = `# Configuration
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { Host } from "../../shared/contract/connection.ts";
 
-const EXPECTATION = "must be host:port, such as 127.0.0.1:42180 or [::1]:42180, or off";
+const HTTP_EXPECTATION = "must be host:port, such as 127.0.0.1:42180 or [::1]:42180, or off";
 
 /** An address to listen on. */
 export interface ListenAddress {
@@ -21,6 +21,21 @@ export const HttpAddress = z.string().transform((text, context): ListenAddress |
     /^(?:\[([^\]]*)\]|([^:]*)):(\d{1,5})$/.exec(text.trim()) ?? [];
   const literal = bracketed === undefined ? host : `[${host}]`;
   if (Host.safeParse(literal).success && Number(port) <= 65_535) return { host, port: Number(port) };
-  context.issues.push({ code: "custom", message: EXPECTATION, input: text });
+  context.issues.push({ code: "custom", message: HTTP_EXPECTATION, input: text });
+  return z.NEVER;
+});
+
+const DEFAULT_PORT = 42_113;
+
+const SERVER_EXPECTATION = "must be host:port, such as tinkerbell.example.org:42113 or [2001:db8::1]:42113";
+
+/** `host`, `host:port` or `[IPv6]:port`; the parsed value always has a port. */
+export const ServerAddress = z.string().transform((text, context) => {
+  const match = /^(\[[^\]]*\]|[^:]*)(?::(\d{1,5}))?$/.exec(text.trim());
+  const [, host = "", port = String(DEFAULT_PORT)] = match ?? [];
+  if (Host.safeParse(host).success && Number(port) >= 1 && Number(port) <= 65_535) {
+    return `${host}:${Number(port)}`;
+  }
+  context.issues.push({ code: "custom", message: SERVER_EXPECTATION, input: text });
   return z.NEVER;
 });

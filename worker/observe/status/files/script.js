@@ -1,8 +1,7 @@
 /**
- * Updates pages in browsers with scripts: times advance, and rows are replaced as the worker sends them. Plain text, because
- * the worker has no build step; pages are complete without it. `elapsedText` is the same as in `elapsed.ts`.
+ * Updates pages in browsers with scripts: times advance, and rows are replaced as the worker sends them. Pages are complete
+ * without it. `elapsedText` is the same as in `views/times.ts`.
  */
-export const clientScript = `
 const SILENCE_MS = 45_000;
 const AGAIN_MS = 10_000;
 const body = document.body;
@@ -17,17 +16,18 @@ let newsFromMs = 0;
 
 function elapsedText(ms) {
   const seconds = Math.max(0, Math.floor(ms / 1000));
-  if (seconds < 60) return seconds + " s";
+  if (seconds < 60) return `${seconds} s`;
   const two = (value) => String(value).padStart(2, "0");
   const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return minutes + "m " + two(seconds % 60) + "s";
+  if (minutes < 60) return `${minutes}m ${two(seconds % 60)}s`;
   const hours = Math.floor(minutes / 60);
-  return hours < 24 ? hours + "h " + two(minutes % 60) + "m" : Math.floor(hours / 24) + "d " + (hours % 24) + "h";
+  return hours < 24 ? `${hours}h ${two(minutes % 60)}m` : `${Math.floor(hours / 24)}d ${hours % 24}h`;
 }
 
 function startTimes(root) {
   const now = performance.now();
-  for (const time of root.querySelectorAll("time[data-elapsed]")) beganAt.set(time, now - Number(time.dataset.elapsed));
+  for (const time of root.querySelectorAll("time[data-elapsed]"))
+    beganAt.set(time, now - Number(time.dataset.elapsed));
 }
 
 function tick() {
@@ -82,7 +82,7 @@ function updateSection(element, { rows = {}, order }) {
 function update({ data, lastEventId }) {
   heardMs = performance.now();
   for (const [id, change] of Object.entries(JSON.parse(data))) {
-    const element = document.querySelector('[data-section="' + CSS.escape(id) + '"]');
+    const element = document.querySelector(`[data-section="${CSS.escape(id)}"]`);
     if (element) updateSection(element, change);
   }
   if (lastEventId) seen = lastEventId;
@@ -91,7 +91,7 @@ function update({ data, lastEventId }) {
 function connect() {
   disconnect();
   heardMs = performance.now();
-  source = new EventSource(body.dataset.events + "&seen=" + encodeURIComponent(seen));
+  source = new EventSource(`${body.dataset.events}&seen=${encodeURIComponent(seen)}`);
   source.addEventListener("open", () => {
     newsFromMs = performance.now() + 1000;
     say("live", "● live");
@@ -137,4 +137,3 @@ addEventListener("pageshow", ({ persisted }) => {
   if (persisted) location.reload();
 });
 addEventListener("pagehide", disconnect);
-`;

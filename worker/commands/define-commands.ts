@@ -1,0 +1,104 @@
+import type { Command } from "commander";
+import { exitCodeOf } from "../../shared/contract/exit-code.ts";
+import type { Problem } from "../../shared/document/problem.ts";
+import { suggestion } from "../../shared/nearest-name.ts";
+import { unknownArgumentProblems } from "../../shared/unknown-arguments.ts";
+import { addConfigOptions } from "../config/options.ts";
+import { RULE_SETTINGS, type SettingName } from "../config/schema.ts";
+import { DEFAULT_TIMEOUT } from "../doctor/doctor-options.ts";
+import { problemReport } from "../document/problem-report.ts";
+import type { SelfProgram } from "../runtime/self-program.ts";
+
+/** `pbnj-worker start`. */
+export function defineStart(command: Command, own: SelfProgram): void {
+  addSettings(command).action(async (flags: Record<string, unknown>) => {
+    const { start } = await import("./start.ts");
+    process.exit(await start(flags, unknownArguments(command, command.args), own));
+  });
+}
+
+/** `pbnj-worker run`. */
+export function defineRun(command: Command, own: SelfProgram): void {
+  addTemplateArgument(command).option("--task <name>", "run only this task");
+  addSettings(command).action(async (template: string, flags: Record<string, unknown>) => {
+    const { runTemplate } = await import("./run-template.ts");
+    process.exit(await runTemplate(template, flags, unknownArguments(command, command.args.slice(1)), own));
+  });
+}
+
+/** `pbnj-worker doctor`. */
+export function defineDoctor(command: Command, own: SelfProgram): void {
+  command
+    .description(
+      "Check everything that pbnj-worker start needs, with the same settings, and print what is wrong and how to fix it. " +
+        "Changes nothing, takes no work from the tink server, and can run beside a worker.",
+    )
+    .option("--bmc [machine...]", "log in to the BMCs of these machines, or of all machines, and check them")
+    .option(
+      "--image <image>",
+      "run this action image with --help, as the worker runs actions (without containers: the action of that name)",
+    )
+    .option("--output <text|json>", "output format: text or JSON", "text")
+    .option("--timeout <duration>", "time for each check and for each machine", DEFAULT_TIMEOUT);
+  addSettings(command).action(async (flags: Record<string, unknown>) => {
+    const { doctor } = await import("../doctor/doctor.ts");
+    process.exit(await doctor(flags, unknownArguments(command, command.args), own));
+  });
+}
+
+const TEST = "test";
+
+/** `pbnj-worker policy`, with one subcommand, `test`. */
+export function definePolicy(command: Command, own: SelfProgram): void {
+  command
+    .usage("test [options] <template>")
+    .helpCommand(false)
+    .allowUnknownOption()
+    .allowExcessArguments()
+    .action(() => {
+      process.stderr.write(problemReport("pbnj-worker policy", problemsWith(command)));
+      process.exit(exitCodeOf("usage"));
+    });
+  const summary = "explain what a worker with these settings allows a template to do; runs nothing";
+  const test = command.command(TEST).summary(summary).description(summary);
+  addTemplateArgument(test)
+    .option("--namespace <name>", "the namespace of the workflow", "default")
+    .option("--output <table|json>", "output format: one line per rule, or JSON", "table");
+  addSettings(test, RULE_SETTINGS).action(async (template: string, flags: Record<string, unknown>) => {
+    const { testPolicy } = await import("./test-policy.ts");
+    process.exit(await testPolicy(template, flags, unknownArguments(test, test.args.slice(1)), own));
+  });
+}
+
+function problemsWith(command: Command): readonly Problem[] {
+  const [word] = command.args;
+  // It may be a flag with a secret, which must not be printed.
+  if (word?.startsWith("-")) return unknownArguments(command, command.args);
+  const message =
+    word === undefined
+      ? `the command is missing: ${TEST}`
+      : `the command ${JSON.stringify(word)} is not known${suggestion(word, [TEST])}`;
+  return [{ source: "command line", message }];
+}
+
+/** The flags of settings. Unknown arguments are accepted here and reported with all other problems. */
+function addSettings(command: Command, only?: readonly SettingName[]): Command {
+  return addConfigOptions(command, only).allowUnknownOption().allowExcessArguments();
+}
+
+/** The argument and the option of every command that reads a template. */
+function addTemplateArgument(command: Command): Command {
+  return command
+    .argument("<template>", "a Tinkerbell template")
+    .option("--map <key=value>", "a value for {{ .key }} in the template; repeat for several", collect, []);
+}
+
+function collect(value: string, earlier: readonly string[]): readonly string[] {
+  return [...earlier, value];
+}
+
+/** The arguments that `command` did not parse, as problems. */
+function unknownArguments(command: Command, left: readonly string[]): readonly Problem[] {
+  const known = command.options.flatMap(({ long }) => long ?? []);
+  return unknownArgumentProblems(left, known).map((message) => ({ source: "command line", message }));
+}
