@@ -28,7 +28,7 @@ const Refusal = z.object({ message: z.string() });
 
 const kubeconfig = process.env["KUBECONFIG"];
 
-/** What a dry run of creating it says, field by field; undefined where all is well, or nobody knows the kind. */
+/** What a dry run of creating it says, field by field; undefined if all is well or the kind is unknown. */
 async function refusalOf(
   manifest: Manifest,
   access: Awaited<ReturnType<typeof openAccess>>,

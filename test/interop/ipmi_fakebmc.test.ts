@@ -101,7 +101,7 @@ describeWithProgram("fakebmc", "the ipmi provider talks to pyghmi's fake BMC", (
     await expect(session.users?.list(limit())).rejects.toMatchObject({ class: "unsupported" });
   });
 
-  it("says who it is, ends serial over LAN that nobody uses, and resets it", async () => {
+  it("says who it is, ends an unused serial over LAN session, and resets it", async () => {
     const bmc = await startFakeBmc();
     await using session = await openSession(bmc, {
       overrides: { ...AS_ADMINISTRATOR, requestTimeoutMs: 2_000 },

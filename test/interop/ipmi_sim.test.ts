@@ -88,7 +88,7 @@ describeWithProgram("ipmi_sim", "the ipmi provider talks to OpenIPMI's ipmi_sim"
     if (!manager || !sel) throw new Error("a driver is missing");
 
     expect(await manager.info(limit())).toMatchObject({ firmware: "9.08", protocolVersion: "2.0" });
-    // Nobody has set its clock, which counts from its start.
+    // Its clock was never set and counts from its start.
     expect(await manager.clockMs(limit())).toBeUndefined();
     await sel.clear(limit());
     expect(await sel.list(limit())).toEqual([]);
@@ -134,7 +134,7 @@ describeWithProgram("ipmi_sim", "the ipmi provider talks to OpenIPMI's ipmi_sim"
   it("names an unknown user as such", async () => {
     const sim = await startIpmiSim();
 
-    await expect(openSession(sim, { overrides: { ...USER, username: "nobody" } })).rejects.toMatchObject({
+    await expect(openSession(sim, { overrides: { ...USER, username: "stranger" } })).rejects.toMatchObject({
       class: "auth",
     });
   });

@@ -186,7 +186,7 @@ describe("the simulated BMC", () => {
     expect(await session.power.read(limit())).toBe("off");
   });
 
-  it("forgets a session that nobody uses", async () => {
+  it("forgets an unused session", async () => {
     await using bmc = await startBmc({ sessionIdleMs: 50 });
     bmc.faults.ignores = (name) => name === "RAKP3";
     const socket = createSocket("udp4");

@@ -45,7 +45,7 @@ async function startEmulator({ python, program }: PythonPackages): Promise<{ por
   for await (const line of createInterface({ input: child.stderr })) {
     const port = /Running on http:\/\/127\.0\.0\.1:(\d+)/.exec(line)?.[1];
     if (port === undefined) continue;
-    // Nobody reads on; a full pipe would stop the emulator.
+    // Nothing else reads it; a full pipe would stop the emulator.
     child.stderr.resume();
     return { port: Number(port) };
   }

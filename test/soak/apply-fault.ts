@@ -116,7 +116,7 @@ export class FaultRunner {
           fault.worker,
           fault.forMs,
           () => inventory.breakOff(),
-          () => inventory.mend(),
+          () => inventory.repair(),
         );
       }
       default:

@@ -67,7 +67,7 @@ function recordOf(machine: SimulatedMachine): Omit<MachineRecord, "sessions"> {
     record.boots.push({ at: boot.at, device: boot.device, overridden: boot.overridden }),
   );
   let override: SimulatedOverride = machine.override;
-  // The simulators assign it and tell nobody.
+  // The simulators assign it without an event.
   Object.defineProperty(machine, "override", {
     get: () => override,
     set: (given: SimulatedOverride) => {

@@ -77,7 +77,7 @@ function plannedFault(roll: () => number, atMs: number, targets: FaultTargets): 
       if (mortal === undefined) return [];
       const first = { kind, atMs, worker: mortal, downMs: between(0, 2_500) };
       if (roll() < 0.6) return [first];
-      // Once more, while it goes on with what the first left.
+      // Once more, while it continues with what the first left.
       const again = { kind, atMs: atMs + first.downMs + between(300, 3_000), worker: mortal };
       return [first, { ...again, downMs: between(0, 500) }];
     }

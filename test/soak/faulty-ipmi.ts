@@ -3,7 +3,7 @@ import { startIpmiBmc } from "../simulators/ipmi/bmc.ts";
 import type { SimulatedMachine } from "../simulators/machine.ts";
 import type { BmcFault, FaultyBmc } from "./bmc-host.ts";
 
-/** What a lost login or logout leaves behind is nobody's fault, so these are left alone: sessions that stay are leaks. */
+/** No faults in logins and logouts: a lost one leaves a session open, and open sessions are leaks. */
 const SESSION_MESSAGES = new Set(["Open Session", "RAKP1", "RAKP3", "Close Session"]);
 const WRITES = new Set(["Chassis Control", "Set System Boot Options"]);
 const NODE_BUSY = 0xc0;

@@ -2,7 +2,7 @@ import type { SimulatedMachine } from "../simulators/machine.ts";
 import { startRedfishBmc } from "../simulators/redfish/bmc.ts";
 import type { BmcFault, FaultyBmc } from "./bmc-host.ts";
 
-/** What a lost login or logout leaves behind is nobody's fault, so sessions are left alone: those that stay are leaks. */
+/** No faults in logins and logouts: a lost one leaves a session open, and open sessions are leaks. */
 const OUTSIDE_SESSIONS = /^(?!.*\/SessionService\/Sessions)/;
 /** More than any run opens: slots that run out would hide how many are left open. */
 const SESSION_LIMIT = 100_000;

@@ -51,7 +51,7 @@ export class InventoryFile {
     await this.write();
   }
 
-  async mend(): Promise<void> {
+  async repair(): Promise<void> {
     this.#broken -= 1;
     await this.write();
   }

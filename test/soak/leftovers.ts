@@ -26,7 +26,7 @@ export async function removeContainers(ids: readonly string[]): Promise<void> {
   if (ids.length > 0) await containerEngine("docker").run(["rm", "--force", "--volumes", ...ids]);
 }
 
-/** What a state directory holds that nobody needs any more once every action is over. */
+/** What remains in a state directory although every action has ended. */
 export async function filesLeft(worker: string, directory: string): Promise<readonly Finding[]> {
   const findings: Finding[] = [];
   const left = (rule: string, text: string) => findings.push({ rule, text: `${worker}: ${text}` });

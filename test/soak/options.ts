@@ -13,7 +13,7 @@ export interface SoakOptions {
   readonly runtimes: readonly SoakRuntime[];
   /** Workflows that are under way at a time, for each worker. */
   readonly load: number;
-  /** Whether images are built for containers; those of before serve otherwise. */
+  /** Whether images are built for containers; otherwise earlier ones are used. */
   readonly build: boolean;
   /** Where the workers' logs stay; they go with everything else when absent. */
   readonly logs?: string;

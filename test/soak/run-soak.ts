@@ -17,7 +17,7 @@ import { readWorkerLogs, type WorkerLog } from "./worker-log.ts";
 import type { WorkerExit } from "./worker-process.ts";
 import { planWorkflow } from "./workload.ts";
 
-/** What came of a soak. */
+/** The result of a soak. */
 export interface SoakResult {
   readonly findings: readonly Finding[];
   readonly records: Records;
@@ -48,7 +48,7 @@ const SESSIONS_RULE = "no session is left on a BMC";
 const WORK_SEED = 0x5eed;
 
 /**
- * Runs workers, a tink server and BMCs, lets things go wrong in rounds, and judges what came of it. Rejects when
+ * Runs workers, a tink server and BMCs, lets things go wrong in rounds, and judges the result. Rejects when
  * `signal` aborts; whatever happens, nothing is left running.
  */
 export async function runSoak(
@@ -230,7 +230,7 @@ class Soak {
     };
   }
 
-  /** What is put away after the report of its end may take a moment; what is left after that is left for good. */
+  /** Cleanup after the final report may take a moment; what remains after that is a leak. */
   async #untilClean(): Promise<readonly Finding[]> {
     const giveUpMs = performance.now() + CLEAN_UP_MS;
     for (;;) {

@@ -11,7 +11,7 @@ const BALLAST = "ballast";
 const READY_TIMEOUT_MS = 10_000;
 
 /**
- * A small file system of its own for a state directory, so that it can be full while nobody else's is. It is mounted
+ * A small file system of its own for a state directory, so that it can be full while no other is. It is mounted
  * in a mount namespace that a process holds; with that process and the workers in it, it is gone.
  */
 export class StateDisk implements AsyncDisposable {

@@ -2,7 +2,7 @@ import { z } from "zod";
 
 const Line = z.looseObject({ level: z.union([z.string(), z.number()]), msg: z.string() });
 
-/** What the workers' logs tell that nobody else knows. */
+/** Facts that only the workers' logs have. */
 export interface WorkerLog {
   /** Actions that a worker found at its start, still to be gone on with. */
   readonly unfinished: number;

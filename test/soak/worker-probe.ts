@@ -22,7 +22,7 @@ process.on("message", (message: unknown) => {
   const order = orderOf(message);
   if (order?.probe === "clock") offsetMs = order.offsetMs;
   if (order?.probe === "memory") {
-    // What nobody holds any more is not what the worker holds.
+    // Garbage does not count.
     globalThis.gc?.();
     const { heapUsed, external } = process.memoryUsage();
     process.send?.({ probe: "memory", heldBytes: heapUsed + external });

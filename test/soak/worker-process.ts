@@ -21,7 +21,7 @@ export interface WorkerOptions {
   readonly prefix?: readonly string[];
 }
 
-/** How a worker's process ended, and whether anybody made it. */
+/** How a worker's process ended, and whether it was asked to. */
 export interface WorkerExit {
   readonly at: number;
   readonly code: number | null;
@@ -29,7 +29,7 @@ export interface WorkerExit {
   readonly asked: boolean;
 }
 
-/** A standing worker on one state directory, killed and started again as often as somebody likes. */
+/** A standing worker on one state directory, which can be killed and started again any number of times. */
 export class WorkerProcess implements AsyncDisposable {
   readonly name: string;
   readonly exits: WorkerExit[] = [];
@@ -52,7 +52,7 @@ export class WorkerProcess implements AsyncDisposable {
     return this.#child !== undefined && isRunning(this.#child);
   }
 
-  /** Whether its process ended and nobody had asked it to. */
+  /** Whether its process ended without being asked to. */
   get endedByItself(): boolean {
     return this.#child !== undefined && !this.running && !this.#asked;
   }
@@ -116,7 +116,7 @@ export class WorkerProcess implements AsyncDisposable {
     this.#order({ probe: "clock", offsetMs });
   }
 
-  /** Bytes that its JavaScript holds, after what nobody holds was given back; undefined when it is not running. */
+  /** Bytes of its JavaScript heap after a garbage collection; undefined if it is not running. */
   async heldBytes(): Promise<number | undefined> {
     const child = this.#child;
     if (!child || !this.running) return undefined;
