@@ -18,6 +18,8 @@ const problem = await docker.run(["version"]).then(
   (thrown: unknown) => textOf(thrown),
 );
 
+export const dockerAnswers = problem === undefined;
+
 /**
  * Tests that need a real engine: run where one answers, skipped with a notice where none does, and an error
  * there when REQUIRE_DOCKER=1 says that one must.
