@@ -59,11 +59,16 @@ async function collect(source: AsyncIterable<Uint8Array>): Promise<string> {
   }
 }
 
+const REMEDY =
+  "make it readable for that user, or start the container with --user and the ID of the file's owner";
+
 function describeProblem(thrown: unknown, limitMs: number): string {
   if (thrown instanceof TextProblem) return thrown.message;
   if (thrown instanceof TimeoutReached) return `did not end within ${limitMs / 1_000} s`;
   const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : "unknown error";
-  return `cannot be read (${code})`;
+  return code === "EACCES"
+    ? `cannot be read by user ${process.getuid?.()}: ${REMEDY}`
+    : `cannot be read (${code})`;
 }
 
 /** The text of a field: its value, or the content of the file that it names. Undefined with a problem. */

@@ -171,6 +171,13 @@ describe.skipIf(process.getuid?.() !== 0)(
         expect(machine.power).toBe("off");
       });
 
+      it("say how to make a password file readable", async () => {
+        const { output, exitCode } = await shell((actionContainer ?? "").replace('--user "$(id -u)"', ""));
+
+        expect(exitCode).toBe(2);
+        expect(output).toContain("start the container with --user and the ID of the file's owner");
+      });
+
       it("start a worker that runs the README's template", async () => {
         const template = blocks.find(({ text }) => text.startsWith("version:"))?.text ?? "";
         const workflow = tink.submit({ template, values: { machine: "node-01" } });

@@ -19,7 +19,8 @@ describe("npm run soak", () => {
 
   function start(...argv: readonly string[]) {
     const env = { TMPDIR: folder };
-    return execa(process.execPath, [program, ...argv], { env, reject: false, timeout: 280_000 });
+    const options = { env, reject: false, timeout: 280_000, forceKillAfterDelay: false } as const;
+    return execa(process.execPath, [program, ...argv], options);
   }
 
   test("lets things go wrong for some seconds, finds nothing wrong, and leaves nothing behind", {
