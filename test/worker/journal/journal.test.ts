@@ -171,7 +171,7 @@ describe("the journal", () => {
     expect(journal.find(entryOf("a1").key)).toBeUndefined();
     expect(journal.find(entryOf("a2").key)).toBeDefined();
     expect(journal.find(open1.key)).toEqual(open1);
-  }, 60_000);
+  });
 
   it("rejects what it cannot write, and keeps an end in memory", async () => {
     const { directory, open } = await lab();

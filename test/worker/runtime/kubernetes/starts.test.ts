@@ -33,7 +33,7 @@ async function releasePod(pod: KubeObject, request: Parameters<RuntimeLab["pod"]
 
 describe("a pod that does not start", () => {
   it("is reported with the scheduler's reason", async () => {
-    const { request, ended } = await launched({ startTimeoutMs: 1_000 });
+    const { request, ended } = await launched({ startTimeoutMs: 4_000 });
     const pod = await lab.pod(request);
 
     await lab.kubelet.unschedulable(pod, "0/3 nodes are available: 3 Insufficient memory.");
@@ -41,26 +41,26 @@ describe("a pod that does not start", () => {
     const { outcome } = await ended;
     expect(outcome).toMatchObject({ ok: false, class: "internal", timedOut: false, killed: false });
     expect(outcome.message).toBe(
-      "the pod did not start within 1.0 s: no node takes the pod: Unschedulable: 0/3 nodes are available: 3 Insufficient memory.",
+      "the pod did not start within 4.0 s: no node takes the pod: Unschedulable: 0/3 nodes are available: 3 Insufficient memory.",
     );
     expect(await lab.pods(request)).toEqual([]);
   });
 
   it("is reported with the reason why no pod was created", async () => {
-    const { request, ended } = await launched({ startTimeoutMs: 1_000, serviceAccount: "no-such-account" });
+    const { request, ended } = await launched({ startTimeoutMs: 4_000, serviceAccount: "no-such-account" });
 
     const { outcome } = await ended;
 
     expect(outcome).toMatchObject({ ok: false, class: "internal" });
     expect(outcome.message).toMatch(
-      /^the pod did not start within 1\.0 s: FailedCreate: Error creating: .*service account.*no-such-account/,
+      /^the pod did not start within 4\.0 s: FailedCreate: Error creating: .*service account.*no-such-account/,
     );
     const job = await lab.job(request);
     expect(JSON.stringify(job.status)).toContain("DeadlineExceeded");
   });
 
   it("is reported with the Secret that is missing", async () => {
-    const runtime = await lab.runtime({ pods: { startTimeoutMs: 1_500 } });
+    const runtime = await lab.runtime({ pods: { startTimeoutMs: 4_000 } });
     const { request } = scriptedRequest([]);
     const files = [{ file: "password", secret: "vanished", key: "password" }];
     const { ended } = begin(runtime, { ...request, mounted: { document: { host: "h" }, files } });
@@ -71,7 +71,7 @@ describe("a pod that does not start", () => {
 
     const { outcome } = await ended;
     expect(outcome).toMatchObject({ ok: false, class: "internal" });
-    expect(outcome.message).toMatch(/^the pod did not start within 1\.5 s: FailedMount: .*vanished/);
+    expect(outcome.message).toMatch(/^the pod did not start within 4\.0 s: FailedMount: .*vanished/);
   });
 
   it("is reported at once if the problem is permanent", async () => {
@@ -125,7 +125,7 @@ describe("a pod that does not start", () => {
   });
 
   it("has the same outcome for a worker that finds it later, and is not started again", async () => {
-    const { request, ended } = await launched({ startTimeoutMs: 1_000 });
+    const { request, ended } = await launched({ startTimeoutMs: 4_000 });
     const pod = await lab.pod(request);
     await lab.kubelet.unschedulable(pod, "0/1 nodes are available.");
     const { outcome, remove } = await ended;
