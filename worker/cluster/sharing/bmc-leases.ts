@@ -88,10 +88,13 @@ export class BmcLeases implements Locks {
     this.#stop = signal;
     const { leaseDurationMs, renewIntervalMs } = this.#timings;
     // By then an earlier process with this name has been evicted.
-    await this.#options.clock.sleep(leaseDurationMs + renewIntervalMs, signal).then(
-      () => this.#sweep(signal),
-      () => undefined,
-    );
+    try {
+      do {
+        await this.#options.clock.sleep(leaseDurationMs + renewIntervalMs, signal);
+      } while (!(await this.#sweep(signal)));
+    } catch (thrown) {
+      if (!signal.aborted) throw thrown;
+    }
   }
 
   /** Call after the last action. Waits a few seconds for pending releases. Never rejects. */
@@ -243,8 +246,8 @@ export class BmcLeases implements Locks {
     }
   }
 
-  /** Removes Leases of dead replicas whose actions have ended, because their BMCs may never be used again. */
-  async #sweep(signal: AbortSignal): Promise<void> {
+  /** Removes Leases of dead replicas whose actions have ended, because their BMCs may never be used again. False if it failed. */
+  async #sweep(signal: AbortSignal): Promise<boolean> {
     const { cluster, shares, log } = this.#options;
     const leases = this.#leases;
     const list = (role: "bmc" | "member") =>
@@ -252,10 +255,10 @@ export class BmcLeases implements Locks {
     try {
       // In this order: a holder that is not a member now has left.
       const { items } = await list("bmc");
-      if (items.length === 0) return;
+      if (items.length === 0) return true;
       const members = new Set((await list("member")).items.map(holderOf));
       const left = items.filter((lease) => !members.has(holderOf(lease)));
-      if (left.length === 0) return;
+      if (left.length === 0) return true;
       const active = await leases.bounded(signal, (bound) => activeActionKeys(cluster, bound));
       let swept = 0;
       for (const lease of left) {
@@ -263,10 +266,11 @@ export class BmcLeases implements Locks {
         if (await leases.remove(versionOf(lease), signal)) swept += 1;
       }
       if (swept > 0) log.info({ leases: swept }, "expired BMC leases removed");
+      return true;
     } catch (thrown) {
-      // The next start tries again, and `#judge` also handles such a Lease.
       const error = textOf(thrown);
       if (!signal.aborted) log.debug({ error }, "expired BMC lease removal failed");
+      return false;
     }
   }
 }
