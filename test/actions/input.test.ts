@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { catalogue, loadAction } from "../../actions/catalogue.ts";
 import { fieldGroups } from "../../actions/harness/input/flags.ts";
 import { readText } from "../../actions/harness/input/read-text.ts";
+import { version } from "../../shared/version.ts";
 import { type ActionRunOptions, resultOf, runAction } from "./action-run.ts";
 import { actionLab } from "./lab.ts";
 
@@ -422,5 +423,15 @@ describe.concurrent("--help", () => {
     for (const { env } of fields.filter(({ secret }) => secret)) expect(text).toContain(env);
     expect(text).not.toMatch(/--(bmc-password|ipmi-kg) /);
     expect(ended).toMatchObject({ code: 0, stderr: "" });
+  });
+
+  it("is also -h, and -V and --version show the version", async () => {
+    const [long, ...others] = await Promise.all(
+      ["--help", "-h", "-V", "--version"].map((flag) => runAction("power-off", { argv: [flag] })),
+    );
+
+    const [short, ...versions] = others.map(({ stdout }) => stdout);
+    expect(short).toBe(long?.stdout);
+    expect(versions).toEqual([`${version}\n`, `${version}\n`]);
   });
 });

@@ -7,7 +7,8 @@ import { type ActionDescription, flagOf, type InputField } from "./input.ts";
 
 export interface ParsedFlags {
   readonly values: Readonly<Record<string, string>>;
-  readonly help: boolean;
+  /** What to print instead of running the action. */
+  readonly print: "help" | "version" | undefined;
   readonly problems: readonly string[];
 }
 
@@ -22,7 +23,12 @@ export function fieldGroups(
   ];
 }
 
-const HELP = "--help";
+const PRINTED: Readonly<Record<string, "help" | "version">> = {
+  "-h": "help",
+  "--help": "help",
+  "-V": "version",
+  "--version": "version",
+};
 
 /** Returns all problems. The last one of repeated flags counts. */
 export function parseFlags(action: ActionDescription, argv: readonly string[]): ParsedFlags {
@@ -34,18 +40,20 @@ export function parseFlags(action: ActionDescription, argv: readonly string[]): 
   const values = new Map<string, string>();
   const problems: string[] = [];
   for (const given of flags) {
-    if (given.flag === HELP) continue;
+    if (Object.hasOwn(PRINTED, given.flag)) continue;
     const field = fields.get(given.variable ?? "");
     const problem = field
       ? flagProblem(field, given)
-      : unknownArgumentProblems([given.flag], [HELP, ...shown]);
+      : unknownArgumentProblems([given.flag], [...Object.keys(PRINTED), ...shown]);
     problems.push(...problem);
     if (field && problem.length === 0) values.set(field.env, given.value ?? "true");
   }
-  problems.push(...strays.flatMap((stray) => unknownArgumentProblems([stray], shown)));
+  const unknown = strays.filter((stray) => !Object.hasOwn(PRINTED, stray));
+  problems.push(...unknown.flatMap((stray) => unknownArgumentProblems([stray], shown)));
+  const words = [...flags.map(({ flag }) => flag), ...strays];
   return {
     values: Object.fromEntries(values),
-    help: flags.some(({ flag }) => flag === HELP),
+    print: words.flatMap((word) => (Object.hasOwn(PRINTED, word) ? (PRINTED[word] ?? []) : []))[0],
     problems: [...new Set(problems)],
   };
 }
@@ -73,7 +81,8 @@ function buildCommand(action: ActionDescription): Command {
     .usage("[options]")
     .helpOption(false)
     .configureHelp({ helpWidth: 110 });
-  command.optionsGroup("Options:").addOption(new Option(HELP, "show this help"));
+  command.optionsGroup("Options:").addOption(new Option("-h, --help", "show this help"));
+  command.addOption(new Option("-V, --version", "show the version"));
   for (const [group, fields] of fieldGroups(action)) {
     command.optionsGroup(`${group}:`);
     for (const field of fields) if (!field.secret) command.addOption(optionOf(field));

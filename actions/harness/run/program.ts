@@ -6,6 +6,7 @@ import { givenValue } from "../../../shared/contract/given.ts";
 import type { ActionResult } from "../../../shared/contract/result.ts";
 import type { LogFields } from "../../../shared/logger.ts";
 import type { Environment } from "../../../shared/tracing/variables.ts";
+import { version } from "../../../shared/version.ts";
 import type { Action } from "../action.ts";
 import { commonInput } from "../input/common-input.ts";
 import type { InputFields } from "../input/input.ts";
@@ -41,9 +42,9 @@ export async function runProgram<Fields extends InputFields>(
   const { argv, env, stdin, stdout, stderr, signal } = host;
   z.config(en());
   const flags = argv.length === 0 ? undefined : (await import("../input/flags.ts")).parseFlags(action, argv);
-  if (flags?.help) {
+  if (flags?.print) {
     const { helpText } = await import("../input/flags.ts");
-    await writeText(stdout, helpText(action));
+    await writeText(stdout, flags.print === "help" ? helpText(action) : `${version}\n`);
     return EXIT_OK;
   }
   const given = { env, flags: flags?.values ?? {} };

@@ -63,8 +63,8 @@ async function run(action: Action, request: WithinRequest): Promise<ActionResult
 
     const read = await readInput(action, { ...given, stdin: () => once(request.stdin), signal: stop.signal });
     const problems = [...flags.problems, ...(read.ok ? [] : read.problems)];
-    // A program shows its help instead of doing anything; here it would not be visible.
-    if (flags.help) problems.push("--help cannot be used in a worker: it runs actions and shows no help");
+    // A program shows its help instead of running; here nothing would show it.
+    if (flags.print) problems.push(`--${flags.print} cannot be used in a worker`);
     let result: ActionResult;
     if (stop.signal.aborted) result = failed(BmcError.from(stop.signal.reason));
     else if (!read.ok || problems.length > 0) result = failed(new BmcError("usage", problems.join("; ")));
@@ -92,7 +92,7 @@ function withoutCollector(env: WithinRequest["env"]): Environment {
   return { [ACTION_TRACES]: env[ACTION_TRACES], [TRACE_PARENT]: env[TRACE_PARENT] };
 }
 
-const NO_FLAGS: ParsedFlags = { values: {}, help: false, problems: [] };
+const NO_FLAGS: ParsedFlags = { values: {}, print: undefined, problems: [] };
 
 async function* once(text: string): AsyncGenerator<Uint8Array> {
   if (text !== "") yield Buffer.from(text);

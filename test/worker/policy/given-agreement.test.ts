@@ -74,7 +74,7 @@ async function connectionUsed({ environment, command }: GivenText, own?: Connect
   };
   const signal = AbortSignal.timeout(10_000);
   const read = await readInput(powerOff, { env, flags: flags.values, stdin, signal });
-  return read.ok && !flags.help && flags.problems.length === 0 ? read.input.connection : undefined;
+  return read.ok && !flags.print && flags.problems.length === 0 ? read.input.connection : undefined;
 }
 
 async function connectionOf(given: GivenText): Promise<Connection> {
