@@ -94,8 +94,9 @@ describe.each(subjects())("at %s", (_, start) => {
     await kubelet.finish(pod, { exitCode: 143 });
 
     await expectConditions("FailureTarget DeadlineExceeded", "Failed DeadlineExceeded");
-    await vi.waitFor(async () =>
-      expect(await client.find(`${core}/pods/${pod.metadata.name}`)).toBeUndefined(),
+    await vi.waitFor(
+      async () => expect(await client.find(`${core}/pods/${pod.metadata.name}`)).toBeUndefined(),
+      30_000,
     );
   });
 

@@ -115,7 +115,7 @@ describe("the log of an action", () => {
 
     tell(started(one), line(one, "connecting"));
 
-    await vi.waitFor(async () => expect(await onlyFile()).toContain("connecting"));
+    await vi.waitFor(async () => expect(await onlyFile()).toContain("connecting"), 30_000);
     await logs.close();
     expect(await onlyFile()).toContain("the worker stopped");
   });
@@ -200,7 +200,7 @@ describe("under pressure", () => {
     const one = action();
     const LINES = 200_000;
     tell(started(one), line(one, "the first line"));
-    await vi.waitFor(async () => expect(await onlyFile()).toContain("the first line"));
+    await vi.waitFor(async () => expect(await onlyFile()).toContain("the first line"), 30_000);
     const heapBefore = heapInUse();
 
     for (let number = 0; number < LINES; number += 1) {
@@ -260,8 +260,9 @@ describe("under pressure", () => {
     for (let number = 0; number < 40; number += 1) {
       const one = action(`a${number}`, `n${number}`);
       tell(started(one), ...Array.from({ length: 6 }, () => line(one, LINE)), ended(one), reported(one));
-      await vi.waitFor(async () =>
-        expect((await files()).some((name) => name.includes(`-n${number}-`))).toBe(true),
+      await vi.waitFor(
+        async () => expect((await files()).some((name) => name.includes(`-n${number}-`))).toBe(true),
+        30_000,
       );
     }
 
@@ -270,7 +271,7 @@ describe("under pressure", () => {
         (await files()).map(async (name) => (await stat(join(directory, name))).size),
       );
       expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(MEBIBYTE + 70_000);
-    });
+    }, 30_000);
     await logs.close();
     expect((await files()).some((name) => name.includes("-n39-"))).toBe(true);
     expect((await files()).some((name) => name.includes("-n0-"))).toBe(false);
@@ -284,7 +285,7 @@ describe("when the disk does not take it", () => {
     const { logs, said, tell } = openLogs();
     const one = action();
     tell(started(one), line(one, "lost 1"));
-    await vi.waitFor(() => expect(said).toHaveLength(1));
+    await vi.waitFor(() => expect(said).toHaveLength(1), 30_000);
     tell(line(one, "still waiting"), reported(action("other")));
 
     await rm(directory);
@@ -320,7 +321,7 @@ describe("when the disk does not take it", () => {
     const { logs, said, tell } = openLogs();
     const one = action();
     tell(started(one), line(one, "before"));
-    await vi.waitFor(async () => expect(await onlyFile()).toContain("before"));
+    await vi.waitFor(async () => expect(await onlyFile()).toContain("before"), 30_000);
 
     await rm(directory, { recursive: true });
     tell(line(one, "after"), ended(one), reported(one));
@@ -338,7 +339,7 @@ describe("when the disk does not take it", () => {
     const { logs, said, tell } = openLogs();
     const one = action();
     logs.start();
-    await vi.waitFor(() => stat(directory));
+    await vi.waitFor(() => stat(directory), 30_000);
     await symlink(elsewhere, join(directory, "tink_wf"));
 
     tell(started(one), line(one, "x"), ended(one), reported(one));

@@ -218,7 +218,7 @@ describe("load", () => {
     onTestFinished(() => void socket.destroy());
     socket.on("error", () => undefined);
     socket.write("GET /events?of=/ HTTP/1.1\r\nHost: localhost\r\n\r\n");
-    await vi.waitFor(() => expect(lab.responses).toHaveLength(1));
+    await vi.waitFor(() => expect(lab.responses).toHaveLength(1), 30_000);
     socket.pause();
     const [response] = lab.responses;
     const buffered: number[] = [];
@@ -249,7 +249,7 @@ describe("load", () => {
       await next.opened;
       expect(next.status).toBe(200);
       return next.status;
-    });
+    }, 30_000);
 
     expect(refused.status).toBe(503);
     expect(refused.headers.get("retry-after")).toBe("30");

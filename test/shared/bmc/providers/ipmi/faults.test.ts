@@ -6,8 +6,8 @@ import { eventually, limit, openSession, startBmc } from "./bench.ts";
 
 /** Simulated milliseconds a real one. */
 const PACE = 10;
-const REQUEST_MS = 30_000;
-const OVERRIDES = { connectTimeoutMs: 60_000, requestTimeoutMs: REQUEST_MS };
+const REQUEST_MS = 100_000;
+const OVERRIDES = { connectTimeoutMs: 150_000, requestTimeoutMs: REQUEST_MS };
 const PXE_ONCE = { device: "pxe", persistent: false, mode: "uefi" } as const;
 
 /** How long a call took on the clock, and how it ended. */
