@@ -1,6 +1,6 @@
 import { describeMedia } from "../../shared/bmc/operations/media.ts";
 import { defineAction } from "../harness/action.ts";
-import { mediaUrl } from "../harness/input/boot-input.ts";
+import { mediaUrl } from "../harness/input/machine-input.ts";
 import { reportPlan } from "../harness/run/dry-run.ts";
 
 export default defineAction({

@@ -1,5 +1,5 @@
 import { defineAction } from "../harness/action.ts";
-import { stateTimeout } from "../harness/input/boot-input.ts";
+import { stateTimeout } from "../harness/input/machine-input.ts";
 import { runPower } from "../harness/run/dry-run.ts";
 
 export default defineAction({

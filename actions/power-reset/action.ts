@@ -1,6 +1,6 @@
 import { defineAction } from "../harness/action.ts";
-import { stateTimeout } from "../harness/input/boot-input.ts";
 import { boolean } from "../harness/input/input.ts";
+import { stateTimeout } from "../harness/input/machine-input.ts";
 import { runPower } from "../harness/run/dry-run.ts";
 
 export default defineAction({

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { BootDevice } from "../../shared/contract/vocabulary.ts";
-import { bootModeOf, MEDIA_URL } from "../harness/input/boot-input.ts";
+import { bootModeOf, MEDIA_URL } from "../harness/input/machine-input.ts";
 import { POWER_ACTIONS, type Task } from "./task.ts";
 
 const MOST_TASKS = 100;

@@ -1,7 +1,7 @@
 import { BootDevice } from "../../shared/contract/vocabulary.ts";
 import { defineAction } from "../harness/action.ts";
-import { bootModeInput, bootModeOf, checkBootMode } from "../harness/input/boot-input.ts";
 import { boolean, choice } from "../harness/input/input.ts";
+import { bootModeInput, bootModeOf, checkBootMode } from "../harness/input/machine-input.ts";
 import { runBoot } from "../harness/run/dry-run.ts";
 
 export default defineAction({

@@ -1,5 +1,5 @@
 import { defineAction } from "../harness/action.ts";
-import { bootModeInput, bootModeOf, checkBootMode } from "../harness/input/boot-input.ts";
+import { bootModeInput, bootModeOf, checkBootMode } from "../harness/input/machine-input.ts";
 import { runBoot } from "../harness/run/dry-run.ts";
 
 export default defineAction({

@@ -1,7 +1,6 @@
 import * as z from "zod/mini";
-import { ProviderName } from "../../../shared/contract/vocabulary.ts";
 import { parseDurationMs } from "../../../shared/duration.ts";
-import data from "./connection-fields.json" with { type: "json" };
+import { connectionFields } from "./connection-fields.ts";
 import { type InputField, type InputType, listItems, readBoolean, readInteger } from "./input.ts";
 
 /** A connection field as environment variable and flag, and where its value belongs in a `Connection`. */
@@ -41,13 +40,10 @@ export const machineField: ConnectionField = {
   schema: z.string(),
 };
 
-/** The connection, one variable per field. */
-export const connectionFieldTable = (data as readonly Omit<ConnectionField, "read" | "schema">[]).map(
-  (field): ConnectionField => ({
+export const connectionFieldTable = connectionFields.map(
+  ({ isNumber, ...field }): ConnectionField => ({
     ...field,
-    ...(field.env === "BMC_PROVIDERS" && { choices: ProviderName.options }),
-    // The numbers of cipher suites are a choice, too.
-    read: field.env.endsWith("_CIPHER_SUITE") ? asInteger : READERS[field.type],
+    read: isNumber ? asInteger : READERS[field.type],
     schema: z.string(),
   }),
 );

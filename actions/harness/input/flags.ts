@@ -23,12 +23,12 @@ export function fieldGroups(
   ];
 }
 
-const PRINTED: Readonly<Record<string, "help" | "version">> = {
-  "-h": "help",
-  "--help": "help",
-  "-V": "version",
-  "--version": "version",
-};
+const PRINTED = new Map<string, "help" | "version">([
+  ["-h", "help"],
+  ["--help", "help"],
+  ["-V", "version"],
+  ["--version", "version"],
+]);
 
 /** Returns all problems. The last one of repeated flags counts. */
 export function parseFlags(action: ActionDescription, argv: readonly string[]): ParsedFlags {
@@ -40,20 +40,20 @@ export function parseFlags(action: ActionDescription, argv: readonly string[]): 
   const values = new Map<string, string>();
   const problems: string[] = [];
   for (const given of flags) {
-    if (Object.hasOwn(PRINTED, given.flag)) continue;
+    if (PRINTED.has(given.flag)) continue;
     const field = fields.get(given.variable ?? "");
     const problem = field
       ? flagProblem(field, given)
-      : unknownArgumentProblems([given.flag], [...Object.keys(PRINTED), ...shown]);
+      : unknownArgumentProblems([given.flag], [...PRINTED.keys(), ...shown]);
     problems.push(...problem);
     if (field && problem.length === 0) values.set(field.env, given.value ?? "true");
   }
-  const unknown = strays.filter((stray) => !Object.hasOwn(PRINTED, stray));
+  const unknown = strays.filter((stray) => !PRINTED.has(stray));
   problems.push(...unknown.flatMap((stray) => unknownArgumentProblems([stray], shown)));
   const words = [...flags.map(({ flag }) => flag), ...strays];
   return {
     values: Object.fromEntries(values),
-    print: words.flatMap((word) => (Object.hasOwn(PRINTED, word) ? (PRINTED[word] ?? []) : []))[0],
+    print: words.map((word) => PRINTED.get(word)).find((printed) => printed !== undefined),
     problems: [...new Set(problems)],
   };
 }
