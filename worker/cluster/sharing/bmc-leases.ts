@@ -83,7 +83,7 @@ export class BmcLeases implements Locks {
     }
   }
 
-  /** Removes Leases of dead replicas, once. The signal aborts when the worker stops. Never rejects. */
+  /** Removes Leases of dead replicas once; retries until it succeeds. The signal aborts when the worker stops. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     this.#stop = signal;
     const { leaseDurationMs, renewIntervalMs } = this.#timings;
