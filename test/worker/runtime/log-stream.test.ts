@@ -184,14 +184,22 @@ describe("output over its budget", () => {
 
   it("waits before it reads on, unless the action is ending", async () => {
     const { log } = stream();
-    const chunk = Buffer.alloc(6 * 1024 * 1024, "x");
-    const read = () => timed(() => log.pace.read(chunk, () => undefined));
+    const chunk = Buffer.alloc(8 * 1024 * 1024, "x");
+    const pauseMs = async () => {
+      let lastPartMs = 0;
+      await log.pace.read(chunk, () => {
+        lastPartMs = performance.now();
+      });
+      return performance.now() - lastPartMs;
+    };
 
-    const owedMs = await read();
+    const paused = await pauseMs();
     log.pace.skipPauses();
-    const hurriedMs = await read();
+    const skipped = [await pauseMs(), await pauseMs(), await pauseMs()];
 
-    expect(owedMs).toBeGreaterThan(hurriedMs + 50);
+    expect(paused).toBeGreaterThan(90);
+    // A busy machine adds to each, but not to all of them.
+    expect(Math.min(...skipped)).toBeLessThan(90);
   });
 });
 
@@ -219,12 +227,6 @@ describe("the cost of a text", () => {
     }
   });
 });
-
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const startedMs = performance.now();
-  await work();
-  return performance.now() - startedMs;
-}
 
 /** Of the processor, so that what else the machine does is not among it. */
 function leastMs(work: () => unknown): number {
