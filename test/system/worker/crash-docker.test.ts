@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { LABEL } from "../../../worker/runtime/docker/spec.ts";
 import { isOver } from "../../simulators/tink/workflow.ts";
 import { buildActionImages } from "../../support/action-images.ts";
@@ -27,21 +27,18 @@ async function dockerLab(options: Parameters<typeof crashLab>[0] = {}) {
     gate,
     lab,
     async [Symbol.asyncDispose]() {
+      await removeContainers(...(await containers(lab)));
       await lab[Symbol.asyncDispose]();
       await gate.close();
     },
   };
 }
 
-/** The IDs of the containers with this label, running or not. */
-async function labelled(label: string): Promise<readonly string[]> {
+/** The IDs of the containers that were launched from the lab's state directory, running or not. */
+async function containers(lab: CrashLab): Promise<readonly string[]> {
+  const label = `${LABEL.state}=${await lab.stateId()}`;
   const text = await dockerCli("ps", "--all", "--quiet", "--filter", `label=${label}`);
   return text.split("\n").filter((id) => id !== "");
-}
-
-/** Those that were launched from the lab's state directory. */
-async function containers(lab: CrashLab): Promise<readonly string[]> {
-  return labelled(`${LABEL.state}=${await lab.stateId()}`);
 }
 
 async function expectNoneLeft(lab: CrashLab, worker: WorkerProgram): Promise<void> {
@@ -56,9 +53,6 @@ describeWithDocker("a worker with the docker runtime that is killed", () => {
       steps.map(({ name }) => name),
     );
   }, 300_000);
-  afterAll(async () => {
-    await removeContainers(...(await labelled(`${LABEL.agent}=pbnj-node-01`)));
-  });
 
   test.concurrent("at any call to the engine does each action once", { timeout: RUN_MS }, async () => {
     await using docker = await dockerLab();

@@ -53,7 +53,11 @@ describeWithDocker("the demonstration's workflow with the docker runtime", () =>
     await server.until(() => workflows.every(isOver), 90_000);
     worker.kill("SIGTERM");
     const end = await worker.ended;
-    const left = await dockerCli("ps", "--all", "--quiet", "--filter", `label=${LABEL.agent}=pbnj-node-01`);
+    const left = await Promise.all(
+      workflows.map(({ id }) =>
+        dockerCli("ps", "--all", "--quiet", "--filter", `label=${LABEL.workflow}=${id}`),
+      ),
+    );
 
     expect(
       workflows.map(({ state, tasks }) => [
@@ -73,7 +77,7 @@ describeWithDocker("the demonstration's workflow with the docker runtime", () =>
       expect(machine.lastBoot).toMatchObject({ device: "pxe", overridden: true });
     }
     expect(end.code).toBe(0);
-    expect(left).toBe("");
+    expect(left.join("")).toBe("");
     expect(inspected.join("\n")).toContain("BMC_CONNECTION_FILE=-");
     expect([worker.stderr, JSON.stringify(server.reports), ...inspected].join("\n")).not.toContain(password);
     await server.close();

@@ -123,31 +123,11 @@ test("a refused password ends the search", async () => {
 
 test("a final failure ends the search also where another one has opened and waits", async () => {
   const { record, openFirst } = field();
-  const started = Promise.withResolvers<void>();
-  const preferred = Promise.withResolvers<void>();
-  const opened = Promise.withResolvers<void>();
-  const untrusted: Candidate<string> = {
-    name: "redfish",
-    open: async (_, { reached }) => {
-      await started.promise;
-      reached();
-      preferred.resolve();
-      await opened.promise;
-      await systemClock.sleep(20);
-      throw new BmcError("auth", "refused");
-    },
-  };
-  const waiting: Candidate<string> = {
-    name: "ipmi",
-    open: async () => {
-      started.resolve();
-      await preferred.promise;
-      opened.resolve();
-      return "ipmi";
-    },
+  const refused = async () => {
+    throw new BmcError("auth", "refused");
   };
 
-  const running = openFirst([untrusted, waiting], 30_000);
+  const running = openFirst(overtakenThen(refused), 30_000);
 
   await expect(running).rejects.toMatchObject({ class: "auth", message: "redfish: refused" });
   expect(record).toEqual(["ipmi discarded"]);
@@ -194,6 +174,35 @@ test("an aborted signal cancels all candidates and is the error", async () => {
   expect(record.filter((entry) => entry.endsWith("cancelled"))).toHaveLength(2);
 });
 
+/** Shows a sign of life once another one has started, and ends as told after that one has opened. */
+function overtakenThen(end: () => Promise<string>): readonly Candidate<string>[] {
+  const started = Promise.withResolvers<void>();
+  const preferred = Promise.withResolvers<void>();
+  const opened = Promise.withResolvers<void>();
+  return [
+    {
+      name: "redfish",
+      open: async (_, { reached }) => {
+        await started.promise;
+        reached();
+        preferred.resolve();
+        await opened.promise;
+        await systemClock.sleep(20);
+        return end();
+      },
+    },
+    {
+      name: "ipmi",
+      open: async () => {
+        started.resolve();
+        await preferred.promise;
+        opened.resolve();
+        return "ipmi";
+      },
+    },
+  ];
+}
+
 /** Shows a sign of life at once and answers after `ms`. */
 function reachedAndAnswers(name: Candidate<string>["name"], ms: number): Candidate<string> {
   return {
@@ -216,18 +225,12 @@ test("one that has been reached has its head start for itself", async () => {
 });
 
 test("one that is reached late still goes before the one that opened in the meantime", async () => {
-  const { record, deafFor, openFirst } = field();
-  const late: Candidate<string> = {
-    name: "redfish",
-    open: async (signal, { reached }) => {
-      await systemClock.sleep(60, signal);
-      reached();
-      await systemClock.sleep(150, signal);
-      return "redfish";
-    },
-  };
+  const { record, openFirst } = field();
 
-  const won = await openFirst([late, deafFor("ipmi", 80)], 20_000);
+  const won = await openFirst(
+    overtakenThen(async () => "redfish"),
+    20_000,
+  );
 
   expect(won).toBe("redfish");
   expect(record).toEqual(["ipmi discarded"]);

@@ -23,7 +23,7 @@ function newRuntime(options: Partial<ConstructorParameters<typeof DockerRuntime>
     log: silentLogger,
     socketPath: dockerSocketPath,
     container: { worker },
-    stopGraceMs: 1_000,
+    stopGraceMs: 3_000,
     ...options,
   });
 }

@@ -14,7 +14,7 @@ import { startTinkServer } from "../../../simulators/tink/server.ts";
 import { startLegacyTinkServer } from "../../../simulators/tink-legacy/server.ts";
 import { scaledClock } from "../../../support/scaled-clock.ts";
 
-const WITHIN = { timeout: 10_000, interval: 5 };
+const WITHIN = { timeout: 30_000, interval: 5 };
 const MOST_BACKOFF_MS = 30_000;
 const SPEED = 100;
 

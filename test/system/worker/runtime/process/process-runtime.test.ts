@@ -20,7 +20,7 @@ function alive(pid: number): boolean {
 }
 
 describe("the process runtime", () => {
-  itKeepsTheRuntimeContract(async () => new ProcessRuntime({ programs, stopGraceMs: 1_000 }));
+  itKeepsTheRuntimeContract(async () => new ProcessRuntime({ programs, stopGraceMs: 3_000 }));
 
   it("leaves no grandchild behind, even one that ignores SIGTERM and holds the pipes", async () => {
     const runtime = new ProcessRuntime({ programs, stopGraceMs: 500 });
