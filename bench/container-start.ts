@@ -4,9 +4,9 @@ import { buildImage } from "../scripts/images/build-image.ts";
 import { type ContainerEngine, findContainerEngine } from "../scripts/images/container-engine.ts";
 import { formatTable } from "../shared/table.ts";
 import { textOf } from "../shared/text-of.ts";
-import { startIpmiBmc } from "../test/simulators/ipmi/bmc.ts";
-import { SimulatedMachine } from "../test/simulators/machine.ts";
-import { startRedfishBmc } from "../test/simulators/redfish/bmc.ts";
+import { startIpmiBmc } from "../simulators/ipmi/bmc.ts";
+import { SimulatedMachine } from "../simulators/machine.ts";
+import { startRedfishBmc } from "../simulators/redfish/bmc.ts";
 import { median } from "./figures.ts";
 
 const RUNS = 20;

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { SimulatedMachine } from "../../test/simulators/machine.ts";
-import { startRedfishBmc } from "../../test/simulators/redfish/bmc.ts";
+import { SimulatedMachine } from "../../simulators/machine.ts";
+import { startRedfishBmc } from "../../simulators/redfish/bmc.ts";
 
 /** What a farm is told, as JSON in its first argument. */
 export const FarmOrder = z.object({

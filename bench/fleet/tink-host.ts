@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { FakeCluster } from "../../test/simulators/kubernetes/cluster.ts";
-import { startTinkServer } from "../../test/simulators/tink/server.ts";
-import { createWorkflow, isOver, type Workflow } from "../../test/simulators/tink/workflow.ts";
+import { FakeCluster } from "../../simulators/kubernetes/cluster.ts";
+import { startTinkServer } from "../../simulators/tink/server.ts";
+import { createWorkflow, isOver, type Workflow } from "../../simulators/tink/workflow.ts";
 import { parseTemplate } from "../../worker/template/parse-template.ts";
 
 export const HostReady = z.object({

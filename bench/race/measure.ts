@@ -1,8 +1,8 @@
 import { BmcClient } from "../../shared/bmc/client.ts";
 import { Connection } from "../../shared/contract/connection.ts";
-import { startIpmiBmc } from "../../test/simulators/ipmi/bmc.ts";
-import { SimulatedMachine } from "../../test/simulators/machine.ts";
-import { startRedfishBmc } from "../../test/simulators/redfish/bmc.ts";
+import { startIpmiBmc } from "../../simulators/ipmi/bmc.ts";
+import { SimulatedMachine } from "../../simulators/machine.ts";
+import { startRedfishBmc } from "../../simulators/redfish/bmc.ts";
 import { startSilentPort } from "../../test/support/proxy/silent-port.ts";
 import { startTcpProxy } from "../../test/support/proxy/tcp-proxy.ts";
 import { startUdpProxy } from "../../test/support/proxy/udp-proxy.ts";

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fromBinary } from "@bufbuild/protobuf";
 import { z } from "zod";
-import { accessFromKubeconfig, ClusterClient } from "../../test/simulators/kubernetes/node/cluster-client.ts";
+import { accessFromKubeconfig, ClusterClient } from "../../simulators/kubernetes/node/cluster-client.ts";
 import {
   ActionRequestSchema,
   ActionResponseSchema,

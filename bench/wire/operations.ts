@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { BmcClient } from "../../shared/bmc/client.ts";
 import type { Session } from "../../shared/bmc/operations/provider.ts";
-import type { SimulatedMachine } from "../../test/simulators/machine.ts";
+import type { SimulatedMachine } from "../../simulators/machine.ts";
 
 /** The rows of the budget tables. */
 export const OPERATIONS = [

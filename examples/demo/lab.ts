@@ -3,10 +3,10 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stringify } from "yaml";
-import { type IpmiBmc, startIpmiBmc } from "../../test/simulators/ipmi/bmc.ts";
-import { SimulatedMachine } from "../../test/simulators/machine.ts";
-import { type RedfishBmc, startRedfishBmc } from "../../test/simulators/redfish/bmc.ts";
-import { fingerprintOf } from "../../test/support/certificate.ts";
+import { fingerprintOf } from "../../simulators/certificate.ts";
+import { type IpmiBmc, startIpmiBmc } from "../../simulators/ipmi/bmc.ts";
+import { SimulatedMachine } from "../../simulators/machine.ts";
+import { type RedfishBmc, startRedfishBmc } from "../../simulators/redfish/bmc.ts";
 
 /** A machine of the lab: what stands behind its BMC, and what its BMC is. */
 export interface LabMachine {

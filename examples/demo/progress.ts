@@ -1,5 +1,5 @@
 import { formatSeconds } from "../../shared/duration.ts";
-import type { Workflow, WorkflowAction } from "../../test/simulators/tink/workflow.ts";
+import type { Workflow, WorkflowAction } from "../../simulators/tink/workflow.ts";
 
 /** Shows the progress of workflows: one line per machine, redrawn on a terminal, or one line per change elsewhere. */
 export interface Progress {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { startHomeAssistant } from "../simulators/homeassistant/server.ts";
-import { startRpcConsumer } from "../simulators/rpc/consumer.ts";
+import { startHomeAssistant } from "../../simulators/homeassistant/server.ts";
+import { startRpcConsumer } from "../../simulators/rpc/consumer.ts";
 import { resultOf, runAction } from "./action-run.ts";
 import { rowOf, statesOf } from "./check-lab.ts";
 

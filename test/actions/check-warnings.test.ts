@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { clockSkew, describeSkew, describeSpan, exceeds } from "../../actions/check/clock-skew.ts";
-import { createCertificate } from "../support/certificate.ts";
+import { createCertificate } from "../../simulators/certificate.ts";
 import { ActionRun, resultOf, runAction } from "./action-run.ts";
 import { rowOf, statesOf } from "./check-lab.ts";
 import { actionLab, eventually } from "./lab.ts";

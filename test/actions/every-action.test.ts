@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { catalogue } from "../../actions/catalogue.ts";
-import { type RedfishProfile, redfishProfiles } from "../simulators/redfish/profiles.ts";
+import { type RedfishProfile, redfishProfiles } from "../../simulators/redfish/profiles.ts";
 import { resultOf } from "./action-run.ts";
 import { type actionLab, eventually, type LabOptions, REFUSING_PORT, TESTED_PROVIDERS } from "./lab.ts";
 import { documentedResult, findSubjects } from "./subject.ts";

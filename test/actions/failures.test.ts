@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { redfishProfiles } from "../simulators/redfish/profiles.ts";
+import { redfishProfiles } from "../../simulators/redfish/profiles.ts";
 import { resultOf, runAction } from "./action-run.ts";
 import { actionLab, type LabOptions, TESTED_PROVIDERS } from "./lab.ts";
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { describeHardware, hardwareTables } from "../../actions/inventory/describe-hardware.ts";
 import { reference } from "../../actions/inventory/reference.ts";
 import type { Hardware } from "../../shared/bmc/operations/inventory.ts";
-import { SimulatedMachine } from "../simulators/machine.ts";
+import { SimulatedMachine } from "../../simulators/machine.ts";
 import { resultOf, runAction } from "./action-run.ts";
 import { actionLab, TESTED_PROVIDERS } from "./lab.ts";
 

@@ -5,10 +5,10 @@ import { createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../../shared/clock.ts";
-import { type IpmiBmcOptions, startIpmiBmc } from "../simulators/ipmi/bmc.ts";
-import { SimulatedMachine, type SimulatedMachineOptions } from "../simulators/machine.ts";
-import { type RedfishBmcOptions, startRedfishBmc } from "../simulators/redfish/bmc.ts";
-import { SESSIONS } from "../simulators/redfish/sessions.ts";
+import { type IpmiBmcOptions, startIpmiBmc } from "../../simulators/ipmi/bmc.ts";
+import { SimulatedMachine, type SimulatedMachineOptions } from "../../simulators/machine.ts";
+import { type RedfishBmcOptions, startRedfishBmc } from "../../simulators/redfish/bmc.ts";
+import { SESSIONS } from "../../simulators/redfish/sessions.ts";
 
 export type TestedProvider = "redfish" | "ipmi";
 export const TESTED_PROVIDERS: readonly TestedProvider[] = ["redfish", "ipmi"];

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { redfishProfiles } from "../simulators/redfish/profiles.ts";
+import { redfishProfiles } from "../../simulators/redfish/profiles.ts";
 import { ActionRun, resultOf, runAction } from "./action-run.ts";
 import { actionLab, eventually, REFUSING_PORT, TESTED_PROVIDERS } from "./lab.ts";
 

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { SCREEN } from "../simulators/redfish/manager.ts";
+import { SCREEN } from "../../simulators/redfish/manager.ts";
 import { resultOf, runAction } from "./action-run.ts";
 import { actionLab } from "./lab.ts";
 

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createCertificate } from "../support/certificate.ts";
+import { createCertificate } from "../../simulators/certificate.ts";
 import { ActionRun, type EndedAction, resultOf } from "./action-run.ts";
 import { actionLab, REFUSING_PORT } from "./lab.ts";
 

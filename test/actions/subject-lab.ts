@@ -1,5 +1,5 @@
+import { redfishProfiles } from "../../simulators/redfish/profiles.ts";
 import { foundIn } from "../shared/bmc/canary/traces.ts";
-import { redfishProfiles } from "../simulators/redfish/profiles.ts";
 import { ActionRun } from "./action-run.ts";
 import { actionLab, type LabOptions, type TestedProvider } from "./lab.ts";
 import { sampleInput } from "./sample-input.ts";

@@ -1,7 +1,7 @@
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { createServer } from "node:net";
-import { HttpListener } from "../simulators/http-listener.ts";
+import { HttpListener } from "../../simulators/http-listener.ts";
 
 /** A host that must not be contacted: HTTP, HTTPS and a DNS server on loopback, each of which counts who comes. */
 export async function openForeignHost() {

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
-import { type IpmiBmc, type IpmiBmcOptions, startIpmiBmc } from "../simulators/ipmi/bmc.ts";
-import { SimulatedMachine } from "../simulators/machine.ts";
+import { type IpmiBmc, type IpmiBmcOptions, startIpmiBmc } from "../../simulators/ipmi/bmc.ts";
+import { SimulatedMachine } from "../../simulators/machine.ts";
 import { newPassword, QUICK, type Scenario, writeSecret } from "./scenario.ts";
 
 /** A run against one machine behind an IPMI BMC that has a key, for `provider`, which speaks IPMI. */

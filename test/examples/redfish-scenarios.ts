@@ -1,9 +1,9 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { SimulatedMachine, type SimulatedMachineOptions } from "../simulators/machine.ts";
-import { type RedfishBmc, startRedfishBmc } from "../simulators/redfish/bmc.ts";
-import { SESSIONS } from "../simulators/redfish/sessions.ts";
+import { SimulatedMachine, type SimulatedMachineOptions } from "../../simulators/machine.ts";
+import { type RedfishBmc, startRedfishBmc } from "../../simulators/redfish/bmc.ts";
+import { SESSIONS } from "../../simulators/redfish/sessions.ts";
 import { newPassword, QUICK, type Scenario, writeSecret } from "./scenario.ts";
 
 const ISO = "http://192.0.2.1/images/rescue.iso";

@@ -1,8 +1,8 @@
 import { expect } from "vitest";
-import { startAmtDevice } from "../simulators/amt/device.ts";
-import { startHomeAssistant } from "../simulators/homeassistant/server.ts";
-import { SimulatedMachine } from "../simulators/machine.ts";
-import { startRpcConsumer } from "../simulators/rpc/consumer.ts";
+import { startAmtDevice } from "../../simulators/amt/device.ts";
+import { startHomeAssistant } from "../../simulators/homeassistant/server.ts";
+import { SimulatedMachine } from "../../simulators/machine.ts";
+import { startRpcConsumer } from "../../simulators/rpc/consumer.ts";
 import { newPassword, QUICK, type Scenario, writeSecret } from "./scenario.ts";
 
 const amt: Scenario = {

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
+import type { IpmiBmc } from "../../simulators/ipmi/bmc.ts";
 import { eventually, limit, openSession, startBmc } from "../shared/bmc/providers/ipmi/bench.ts";
-import type { IpmiBmc } from "../simulators/ipmi/bmc.ts";
 import { describeWithProgram, findProgram } from "./programs.ts";
 
 interface ToolOptions {
@@ -165,7 +165,7 @@ describe("the simulated BMC", () => {
     onTestFinished(() => rm(folder, { recursive: true }));
     await writeFile(join(folder, "password"), "a password\n");
     await writeFile(join(folder, "kg"), "bmc key\n");
-    const main = join(import.meta.dirname, "../simulators/ipmi/main.ts");
+    const main = join(import.meta.dirname, "../../simulators/ipmi/main.ts");
     const script = `(await import(${JSON.stringify(main)})).ipmiCommand().parseAsync(process.argv, { from: "node" })`;
     const flags = ["--user", "root", "--password-file", "password", "--kg-file", "kg", "--power", "off"];
     const child = execa(process.execPath, ["--input-type=module", "--eval", script, "ipmi", ...flags], {

@@ -1,5 +1,7 @@
 import { execa } from "execa";
 import { describe, expect, it, onTestFinished } from "vitest";
+import type { IpmiBmc } from "../../simulators/ipmi/bmc.ts";
+import { SimulatedMachine } from "../../simulators/machine.ts";
 import {
   AS_ADMINISTRATOR,
   eventually,
@@ -7,8 +9,6 @@ import {
   openSession,
   startBmc,
 } from "../shared/bmc/providers/ipmi/bench.ts";
-import type { IpmiBmc } from "../simulators/ipmi/bmc.ts";
-import { SimulatedMachine } from "../simulators/machine.ts";
 import { describeWithProgram, findProgram } from "./programs.ts";
 
 const SUITES = [3, 17] as const;

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import type { ClusterAccess } from "../simulators/kubernetes/cluster.ts";
-import { accessFromKubeconfig, ClusterClient } from "../simulators/kubernetes/node/cluster-client.ts";
-import { JobController } from "../simulators/kubernetes/node/job-controller.ts";
+import type { ClusterAccess } from "../../simulators/kubernetes/cluster.ts";
+import { accessFromKubeconfig, ClusterClient } from "../../simulators/kubernetes/node/cluster-client.ts";
+import { JobController } from "../../simulators/kubernetes/node/job-controller.ts";
 import { itRunsActionsAsJobs } from "../worker/runtime/kubernetes/kubernetes-cases.ts";
 import { RuntimeLab } from "../worker/runtime/kubernetes/runtime-lab.ts";
 

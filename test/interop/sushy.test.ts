@@ -6,8 +6,8 @@ import { execa } from "execa";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { BmcClient } from "../../shared/bmc/client.ts";
 import { Connection } from "../../shared/contract/connection.ts";
-import { SimulatedMachine } from "../simulators/machine.ts";
-import { type RedfishBmcOptions, startRedfishBmc } from "../simulators/redfish/bmc.ts";
+import { SimulatedMachine } from "../../simulators/machine.ts";
+import { type RedfishBmcOptions, startRedfishBmc } from "../../simulators/redfish/bmc.ts";
 import { describeWithPython, installPythonPackages, type PythonPackages } from "./python-packages.ts";
 
 const sushy = () => installPythonPackages("sushy", ["sushy==5.14.0", "sushy-tools==2.2.0"]);

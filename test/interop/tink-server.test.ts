@@ -7,9 +7,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { type Lab, startLab } from "../../examples/demo/lab.ts";
-import { accessFromKubeconfig, ClusterClient } from "../simulators/kubernetes/node/cluster-client.ts";
-import { SimulatedMachine } from "../simulators/machine.ts";
-import { startRedfishBmc } from "../simulators/redfish/bmc.ts";
+import { accessFromKubeconfig, ClusterClient } from "../../simulators/kubernetes/node/cluster-client.ts";
+import { SimulatedMachine } from "../../simulators/machine.ts";
+import { startRedfishBmc } from "../../simulators/redfish/bmc.ts";
 import { WorkerProgram } from "../support/worker-program.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { SimulatedMachine, type SimulatedOverride } from "../simulators/machine.ts";
+import { SimulatedMachine, type SimulatedOverride } from "../../simulators/machine.ts";
 import { startFaultyIpmi } from "./faulty-ipmi.ts";
 import { startFaultyRedfish } from "./faulty-redfish.ts";
 import { serveOrders, setupOf } from "./host.ts";

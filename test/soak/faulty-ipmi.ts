@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { startIpmiBmc } from "../simulators/ipmi/bmc.ts";
-import type { SimulatedMachine } from "../simulators/machine.ts";
+import { startIpmiBmc } from "../../simulators/ipmi/bmc.ts";
+import type { SimulatedMachine } from "../../simulators/machine.ts";
 import type { BmcFault, FaultyBmc } from "./bmc-host.ts";
 
 /** No faults in logins and logouts: a lost one leaves a session open, and open sessions are leaks. */

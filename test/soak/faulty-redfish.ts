@@ -1,5 +1,5 @@
-import type { SimulatedMachine } from "../simulators/machine.ts";
-import { startRedfishBmc } from "../simulators/redfish/bmc.ts";
+import type { SimulatedMachine } from "../../simulators/machine.ts";
+import { startRedfishBmc } from "../../simulators/redfish/bmc.ts";
 import type { BmcFault, FaultyBmc } from "./bmc-host.ts";
 
 /** No faults in logins and logouts: a lost one leaves a session open, and open sessions are leaks. */

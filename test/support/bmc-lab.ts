@@ -1,7 +1,7 @@
 import { BmcClient } from "../../shared/bmc/client.ts";
 import { Connection } from "../../shared/contract/connection.ts";
-import { SimulatedMachine, type SimulatedMachineOptions } from "../simulators/machine.ts";
-import { type RedfishBmcOptions, startRedfishBmc } from "../simulators/redfish/bmc.ts";
+import { SimulatedMachine, type SimulatedMachineOptions } from "../../simulators/machine.ts";
+import { type RedfishBmcOptions, startRedfishBmc } from "../../simulators/redfish/bmc.ts";
 import { scaledClock } from "./scaled-clock.ts";
 
 /** A connection to a BMC over plain HTTP on loopback, as JSON a user could have written. */

@@ -2,7 +2,7 @@ import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import { connect, createServer } from "node:tls";
 import { expect, test } from "vitest";
-import { createCertificate, fingerprintOf } from "./certificate.ts";
+import { createCertificate, fingerprintOf } from "../../simulators/certificate.ts";
 
 const authority = createCertificate({ commonName: "Test CA", authority: true });
 

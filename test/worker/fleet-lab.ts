@@ -1,10 +1,10 @@
 import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { SimulatedMachine, type SimulatedMachineOptions } from "../simulators/machine.ts";
-import { startRedfishBmc } from "../simulators/redfish/bmc.ts";
-import { startTinkServer } from "../simulators/tink/server.ts";
-import type { Workflow } from "../simulators/tink/workflow.ts";
+import { SimulatedMachine, type SimulatedMachineOptions } from "../../simulators/machine.ts";
+import { startRedfishBmc } from "../../simulators/redfish/bmc.ts";
+import { startTinkServer } from "../../simulators/tink/server.ts";
+import type { Workflow } from "../../simulators/tink/workflow.ts";
 import { standingWorker } from "../support/standing-worker.ts";
 
 const PASSWORD = "calvin";

@@ -5,15 +5,15 @@ import { catalogue } from "../../actions/catalogue.ts";
 import { actionLibrary } from "../../cli/action-library.ts";
 import { type Clock, systemClock } from "../../shared/clock.ts";
 import type { LogFields, Logger } from "../../shared/logger.ts";
+import { SimulatedMachine, type SimulatedMachineOptions } from "../../simulators/machine.ts";
+import { startRedfishBmc } from "../../simulators/redfish/bmc.ts";
+import { startLegacyTinkServer } from "../../simulators/tink-legacy/server.ts";
 import { composeWorker } from "../../worker/compose/worker.ts";
 import { loadConfig } from "../../worker/config/load-config.ts";
 import { Journal } from "../../worker/journal/journal.ts";
 import { openStateDirectory } from "../../worker/journal/state-directory.ts";
 import type { Worker } from "../../worker/lanes/worker.ts";
 import { PROGRAM } from "../cli/program.ts";
-import { SimulatedMachine, type SimulatedMachineOptions } from "../simulators/machine.ts";
-import { startRedfishBmc } from "../simulators/redfish/bmc.ts";
-import { startLegacyTinkServer } from "../simulators/tink-legacy/server.ts";
 
 export const CANARY = "canary-71c0d";
 

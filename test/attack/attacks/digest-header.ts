@@ -1,4 +1,4 @@
-import { HttpListener } from "../../simulators/http-listener.ts";
+import { HttpListener } from "../../../simulators/http-listener.ts";
 import { type Attack, unless } from "../attack.ts";
 import { closing, openLab, percentile } from "../lab.ts";
 

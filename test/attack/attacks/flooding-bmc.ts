@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { HttpListener } from "../../simulators/http-listener.ts";
+import { HttpListener } from "../../../simulators/http-listener.ts";
 import { type Attack, unless } from "../attack.ts";
 import { closing, openLab, percentile } from "../lab.ts";
 

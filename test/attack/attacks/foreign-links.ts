@@ -1,4 +1,4 @@
-import { HttpListener } from "../../simulators/http-listener.ts";
+import { HttpListener } from "../../../simulators/http-listener.ts";
 import { type Attack, unless } from "../attack.ts";
 import { openForeignHost } from "../foreign-host.ts";
 import { closing, type Entry, openLab } from "../lab.ts";

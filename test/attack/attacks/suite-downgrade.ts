@@ -1,5 +1,5 @@
-import { startIpmiBmc } from "../../simulators/ipmi/bmc.ts";
-import { SimulatedMachine } from "../../simulators/machine.ts";
+import { startIpmiBmc } from "../../../simulators/ipmi/bmc.ts";
+import { SimulatedMachine } from "../../../simulators/machine.ts";
 import { type Attack, unless } from "../attack.ts";
 import { closing, newPassword, openLab } from "../lab.ts";
 

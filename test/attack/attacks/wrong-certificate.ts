@@ -1,6 +1,6 @@
-import { startIpmiBmc } from "../../simulators/ipmi/bmc.ts";
-import { SimulatedMachine } from "../../simulators/machine.ts";
-import { startRedfishBmc } from "../../simulators/redfish/bmc.ts";
+import { startIpmiBmc } from "../../../simulators/ipmi/bmc.ts";
+import { SimulatedMachine } from "../../../simulators/machine.ts";
+import { startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
 import { type Attack, unless } from "../attack.ts";
 import { closing, newPassword, openLab } from "../lab.ts";
 

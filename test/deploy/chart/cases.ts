@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { createCertificate } from "../../support/certificate.ts";
+import { createCertificate } from "../../../simulators/certificate.ts";
 import type { Dimensions, Row } from "./pairwise.ts";
 import { mergeValues, needed, type Values } from "./values.ts";
 

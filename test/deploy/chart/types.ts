@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { fieldProblems } from "../../support/kubernetes-fields.ts";
+import { fieldProblems } from "../../../simulators/kubernetes/fields.ts";
 import type { Manifest } from "./manifest.ts";
 
 /** Everything of Kubernetes itself that the chart makes, in the version that serves it. */

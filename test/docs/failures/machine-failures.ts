@@ -1,6 +1,6 @@
+import { createCertificate, fingerprintOf } from "../../../simulators/certificate.ts";
+import { redfishProfiles } from "../../../simulators/redfish/profiles.ts";
 import { REFUSING_PORT, tcpBlackHole, udpBlackHole } from "../../actions/lab.ts";
-import { redfishProfiles } from "../../simulators/redfish/profiles.ts";
-import { createCertificate, fingerprintOf } from "../../support/certificate.ts";
 import type { Failure, Seen } from "./failure.ts";
 import { REFUSING, SERVED_BY_HTTPS, SERVED_BY_IPMI, SERVED_BY_REDFISH } from "./machines.ts";
 import type { Stage, Step } from "./stage.ts";

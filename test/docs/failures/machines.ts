@@ -1,5 +1,5 @@
-import type { IpmiBmc } from "../../simulators/ipmi/bmc.ts";
-import type { RedfishBmc } from "../../simulators/redfish/bmc.ts";
+import type { IpmiBmc } from "../../../simulators/ipmi/bmc.ts";
+import type { RedfishBmc } from "../../../simulators/redfish/bmc.ts";
 
 /** Entries of an inventory, as an operator would write them. */
 export const SERVED_BY_REDFISH = ({ port }: Pick<RedfishBmc, "port">) => ({

@@ -1,8 +1,8 @@
 import { chmod } from "node:fs/promises";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { catalogue } from "../../../actions/catalogue.ts";
-import { startLegacyTinkServer } from "../../simulators/tink-legacy/server.ts";
-import { createCertificate } from "../../support/certificate.ts";
+import { createCertificate } from "../../../simulators/certificate.ts";
+import { startLegacyTinkServer } from "../../../simulators/tink-legacy/server.ts";
 import type { Failure } from "./failure.ts";
 import { REFUSING, SERVED_BY_REDFISH } from "./machines.ts";
 import type { Stage } from "./stage.ts";

@@ -2,11 +2,11 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { textOf } from "../../../shared/text-of.ts";
-import { type IpmiBmc, type IpmiBmcOptions, startIpmiBmc } from "../../simulators/ipmi/bmc.ts";
-import { SimulatedMachine, type SimulatedMachineOptions } from "../../simulators/machine.ts";
-import { type RedfishBmc, type RedfishBmcOptions, startRedfishBmc } from "../../simulators/redfish/bmc.ts";
-import { startTinkServer, type TinkServer, type TinkServerOptions } from "../../simulators/tink/server.ts";
-import { isOver, type Workflow } from "../../simulators/tink/workflow.ts";
+import { type IpmiBmc, type IpmiBmcOptions, startIpmiBmc } from "../../../simulators/ipmi/bmc.ts";
+import { SimulatedMachine, type SimulatedMachineOptions } from "../../../simulators/machine.ts";
+import { type RedfishBmc, type RedfishBmcOptions, startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
+import { startTinkServer, type TinkServer, type TinkServerOptions } from "../../../simulators/tink/server.ts";
+import { isOver, type Workflow } from "../../../simulators/tink/workflow.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
 import type { LogRecord, Seen } from "./failure.ts";
 

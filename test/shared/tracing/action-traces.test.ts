@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { ACTION_TRACES } from "../../../shared/tracing/variables.ts";
+import { type Collector, startCollector } from "../../../simulators/otlp/collector.ts";
+import { spansOfJson } from "../../../simulators/otlp/read-json.ts";
 import { resultOf, runAction } from "../../actions/action-run.ts";
 import { actionLab, REFUSING_PORT } from "../../actions/lab.ts";
-import { type Collector, startCollector } from "../../simulators/otlp/collector.ts";
-import { spansOfJson } from "../../simulators/otlp/read-json.ts";
 
 const PARENT = { traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "b7ad6b7169203331" };
 const TRACEPARENT = `00-${PARENT.traceId}-${PARENT.spanId}-01`;

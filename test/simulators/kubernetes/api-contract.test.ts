@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import type { KubeObject } from "./api/object.ts";
-import { ClusterClient } from "./node/cluster-client.ts";
-import { type Subject, subjects } from "./subjects.ts";
+import type { KubeObject } from "../../../simulators/kubernetes/api/object.ts";
+import { ClusterClient } from "../../../simulators/kubernetes/node/cluster-client.ts";
+import { type Subject, subjects } from "../../../simulators/kubernetes/subjects.ts";
 
 const SOON = { timeout: 15_000, interval: 10 };
 const JSON_PATCH = "application/json-patch+json";

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { FakeCluster, type KubeObject, type RbacRule } from "./cluster.ts";
-import { ClusterClient } from "./node/cluster-client.ts";
+import { FakeCluster, type KubeObject, type RbacRule } from "../../../simulators/kubernetes/cluster.ts";
+import { ClusterClient } from "../../../simulators/kubernetes/node/cluster-client.ts";
 
 const SOON = { timeout: 15_000, interval: 10 };
 const SECRETS = "/api/v1/namespaces/default/secrets";

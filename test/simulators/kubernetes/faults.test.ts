@@ -1,7 +1,7 @@
 import { Agent, request } from "undici";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { FakeCluster } from "./cluster.ts";
-import { ClusterClient } from "./node/cluster-client.ts";
+import { FakeCluster } from "../../../simulators/kubernetes/cluster.ts";
+import { ClusterClient } from "../../../simulators/kubernetes/node/cluster-client.ts";
 
 const SOON = { timeout: 15_000, interval: 10 };
 const SECRETS = "/api/v1/namespaces/default/secrets";

@@ -1,9 +1,9 @@
 import { Client } from "undici";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { SimulatedMachine } from "../machine.ts";
-import { type RedfishBmc, type RedfishBmcOptions, startRedfishBmc } from "./bmc.ts";
-import { redfishProfiles } from "./profiles.ts";
-import { SESSIONS } from "./sessions.ts";
+import { SimulatedMachine } from "../../../simulators/machine.ts";
+import { type RedfishBmc, type RedfishBmcOptions, startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
+import { redfishProfiles } from "../../../simulators/redfish/profiles.ts";
+import { SESSIONS } from "../../../simulators/redfish/sessions.ts";
 
 const SYSTEM = "/redfish/v1/Systems/1";
 const authorization = `Basic ${Buffer.from("admin:calvin").toString("base64")}`;

@@ -1,9 +1,9 @@
 import { ConnectError } from "@connectrpc/connect";
 import { afterEach, describe, expect, it } from "vitest";
+import { exampleTemplate } from "../../../simulators/tink/example-template.ts";
+import { type ActionState, createWorkflow, type Workflow } from "../../../simulators/tink/workflow.ts";
+import { LegacyBoard, type LegacyReport } from "../../../simulators/tink-legacy/legacy-board.ts";
 import { parseTemplate } from "../../../worker/template/parse-template.ts";
-import { exampleTemplate } from "../tink/example-template.ts";
-import { type ActionState, createWorkflow, type Workflow } from "../tink/workflow.ts";
-import { LegacyBoard, type LegacyReport } from "./legacy-board.ts";
 
 let board = new LegacyBoard();
 afterEach(() => {

@@ -1,9 +1,9 @@
 import { ConnectError } from "@connectrpc/connect";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type ExampleTask, exampleTemplate } from "../../../simulators/tink/example-template.ts";
+import { type ActionState, createWorkflow, type Workflow } from "../../../simulators/tink/workflow.ts";
+import { type Assignment, type Report, WorkflowBoard } from "../../../simulators/tink/workflow-board.ts";
 import { parseTemplate } from "../../../worker/template/parse-template.ts";
-import { type ExampleTask, exampleTemplate } from "./example-template.ts";
-import { type ActionState, createWorkflow, type Workflow } from "./workflow.ts";
-import { type Assignment, type Report, WorkflowBoard } from "./workflow-board.ts";
 
 let board: WorkflowBoard;
 

@@ -5,14 +5,14 @@ import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { buildImage } from "../../../scripts/images/build-image.ts";
 import { containerEngine } from "../../../scripts/images/container-engine.ts";
+import { createCertificate, fingerprintOf } from "../../../simulators/certificate.ts";
+import { startIpmiBmc } from "../../../simulators/ipmi/bmc.ts";
+import { SimulatedMachine } from "../../../simulators/machine.ts";
+import { startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
+import { startTinkServer, type TinkServer } from "../../../simulators/tink/server.ts";
+import { isOver } from "../../../simulators/tink/workflow.ts";
 import { codeBlocks } from "../../docs/markdown.ts";
-import { startIpmiBmc } from "../../simulators/ipmi/bmc.ts";
-import { SimulatedMachine } from "../../simulators/machine.ts";
-import { startRedfishBmc } from "../../simulators/redfish/bmc.ts";
-import { startTinkServer, type TinkServer } from "../../simulators/tink/server.ts";
-import { isOver } from "../../simulators/tink/workflow.ts";
 import { buildActionImages } from "../../support/action-images.ts";
-import { createCertificate, fingerprintOf } from "../../support/certificate.ts";
 import {
   buildTestBase,
   describeWithDocker,

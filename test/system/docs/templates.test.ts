@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { catalogue, loadAction } from "../../../actions/catalogue.ts";
+import { SimulatedMachine } from "../../../simulators/machine.ts";
+import { type RedfishBmc, startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
 import { PROGRAM } from "../../cli/program.ts";
 import { type CodeBlock, codeBlocks } from "../../docs/markdown.ts";
-import { SimulatedMachine } from "../../simulators/machine.ts";
-import { type RedfishBmc, startRedfishBmc } from "../../simulators/redfish/bmc.ts";
 
 const PAGE = "docs/how-to/write-templates.md";
 const TIMEOUT_MS = 120_000;

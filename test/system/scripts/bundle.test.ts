@@ -18,7 +18,7 @@ import {
 } from "../../../scripts/bundle/bundle.ts";
 import { OWN_LIMIT_BYTES } from "../../../scripts/images/image-sizes.ts";
 import { parseResultLine } from "../../../shared/contract/result.ts";
-import { createCertificate, fingerprintOf } from "../../support/certificate.ts";
+import { createCertificate, fingerprintOf } from "../../../simulators/certificate.ts";
 import { loadedAtStart } from "./loaded-at-start.ts";
 
 let directory: string;

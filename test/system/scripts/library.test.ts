@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
-import { SimulatedMachine } from "../../simulators/machine.ts";
-import { startRedfishBmc } from "../../simulators/redfish/bmc.ts";
+import { SimulatedMachine } from "../../../simulators/machine.ts";
+import { startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
 
 const projectRoot = join(import.meta.dirname, "../../..");
 const Manifest = z.object({ name: z.string(), version: z.string(), type: z.string(), exports: z.unknown() });

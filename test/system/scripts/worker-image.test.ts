@@ -6,7 +6,7 @@ import { beforeAll, expect, it, vi } from "vitest";
 import { catalogue } from "../../../actions/catalogue.ts";
 import { buildImage } from "../../../scripts/images/build-image.ts";
 import { containerEngine } from "../../../scripts/images/container-engine.ts";
-import { FakeCluster } from "../../simulators/kubernetes/cluster.ts";
+import { FakeCluster } from "../../../simulators/kubernetes/cluster.ts";
 import { buildTestBase, describeWithDocker, testBaseImage } from "../../support/docker.ts";
 
 describeWithDocker("the image of the worker", () => {

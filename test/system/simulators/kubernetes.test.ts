@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { accessFromKubeconfig, ClusterClient } from "../../simulators/kubernetes/node/cluster-client.ts";
+import { accessFromKubeconfig, ClusterClient } from "../../../simulators/kubernetes/node/cluster-client.ts";
 
 let folder: string;
 let child: ChildProcess | undefined;
@@ -24,7 +24,7 @@ afterEach(async () => {
 
 test("it runs from the command line with a kubeconfig for its owner, until it is interrupted", async () => {
   const main = JSON.stringify(
-    pathToFileURL(join(import.meta.dirname, "../../simulators/kubernetes/main.ts")).href,
+    pathToFileURL(join(import.meta.dirname, "../../../simulators/kubernetes/main.ts")).href,
   );
   const program = `const { kubernetesCommand } = await import(${main}); await kubernetesCommand().parseAsync(process.argv.slice(1), { from: "user" });`;
   const file = join(folder, "kubeconfig");

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { FakeCluster } from "../../simulators/kubernetes/cluster.ts";
-import { RunningKubelet } from "../../simulators/kubernetes/node/running-kubelet.ts";
+import { FakeCluster } from "../../../simulators/kubernetes/cluster.ts";
+import { RunningKubelet } from "../../../simulators/kubernetes/node/running-kubelet.ts";
 
 const SOON = { timeout: 20_000, interval: 20 };
 const IGNORES_SIGTERM = `process.on("SIGTERM", () => undefined); setInterval(() => undefined, 1_000); console.log("ready");`;

@@ -16,9 +16,13 @@ afterEach(async () => {
 
 /** Starts a simulator as people do and gives the URL that it prints. */
 async function simulate(...args: string[]): Promise<URL> {
-  const started = spawn(process.execPath, [join(import.meta.dirname, "../../simulators/main.ts"), ...args], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+  const started = spawn(
+    process.execPath,
+    [join(import.meta.dirname, "../../../simulators/main.ts"), ...args],
+    {
+      stdio: ["ignore", "pipe", "inherit"],
+    },
+  );
   child = started;
   const [line] = await once(createInterface(started.stdout), "line");
   return new URL(JSON.parse(line).url);

@@ -7,11 +7,11 @@ import { execa } from "execa";
 import { expect, it } from "vitest";
 import { systemClock } from "../../../shared/clock.ts";
 import { silentLogger } from "../../../shared/logger.ts";
+import { exampleTemplate } from "../../../simulators/tink/example-template.ts";
 import { connectServer } from "../../../worker/source/server/connect-server.ts";
-import { exampleTemplate } from "../../simulators/tink/example-template.ts";
 
 const never = new AbortController().signal;
-const program = join(import.meta.dirname, "../../simulators/main.ts");
+const program = join(import.meta.dirname, "../../../simulators/main.ts");
 
 it("runs from the command line, prints every change and exits 0 when all succeeded", async () => {
   const folder = await mkdtemp(join(tmpdir(), "pbnj-tink-legacy-"));

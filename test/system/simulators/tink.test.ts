@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { exampleTemplate } from "../../../simulators/tink/example-template.ts";
 import { createTinkTransport } from "../../../worker/source/tink/tink-transport.ts";
-import { exampleTemplate } from "../../simulators/tink/example-template.ts";
 
 const never = new AbortController().signal;
-const program = join(import.meta.dirname, "../../simulators/tink/program.ts");
+const program = join(import.meta.dirname, "../../../simulators/tink/program.ts");
 
 interface Line {
   readonly event: string;

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
-import { isOver } from "../../simulators/tink/workflow.ts";
+import { isOver } from "../../../simulators/tink/workflow.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
 import type { ClusterLabOptions, clusterLab } from "./cluster-lab.ts";
 

@@ -1,7 +1,7 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
-import { isOver } from "../../simulators/tink/workflow.ts";
+import { isOver } from "../../../simulators/tink/workflow.ts";
 import { clusterLab, PASSWORD } from "./cluster-lab.ts";
 import { IN_TIME, itWorksInACluster, REBOOT, TEST, WITHIN_MS } from "./cluster-scenarios.ts";
 

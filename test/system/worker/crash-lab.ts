@@ -2,14 +2,14 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, vi } from "vitest";
+import { SimulatedMachine, type SimulatedMachineOptions } from "../../../simulators/machine.ts";
+import { startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
+import { startTinkServer } from "../../../simulators/tink/server.ts";
+import { isOver, type Workflow } from "../../../simulators/tink/workflow.ts";
 import type { JournalEntry } from "../../../worker/journal/entry.ts";
 import { decodeEntry } from "../../../worker/journal/entry-text.ts";
 import { processesWith } from "../../../worker/runtime/process/process-table.ts";
 import { LABEL_VARIABLE } from "../../../worker/runtime/process/spec.ts";
-import { SimulatedMachine, type SimulatedMachineOptions } from "../../simulators/machine.ts";
-import { startRedfishBmc } from "../../simulators/redfish/bmc.ts";
-import { startTinkServer } from "../../simulators/tink/server.ts";
-import { isOver, type Workflow } from "../../simulators/tink/workflow.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
 
 const KILLER = join(import.meta.dirname, "../../support/kill-at-step.ts");

@@ -2,12 +2,12 @@ import { mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startIpmiBmc } from "../../../simulators/ipmi/bmc.ts";
+import { SimulatedMachine } from "../../../simulators/machine.ts";
+import { type RedfishBmc, startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
+import { startTinkServer } from "../../../simulators/tink/server.ts";
+import { isOver, type Workflow } from "../../../simulators/tink/workflow.ts";
 import { eventually } from "../../actions/lab.ts";
-import { startIpmiBmc } from "../../simulators/ipmi/bmc.ts";
-import { SimulatedMachine } from "../../simulators/machine.ts";
-import { type RedfishBmc, startRedfishBmc } from "../../simulators/redfish/bmc.ts";
-import { startTinkServer } from "../../simulators/tink/server.ts";
-import { isOver, type Workflow } from "../../simulators/tink/workflow.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
 
 const RIGHT = "the-right-one";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { execa } from "execa";
 import { describe, expect, test } from "vitest";
-import { isOver } from "../../simulators/tink/workflow.ts";
+import { isOver } from "../../../simulators/tink/workflow.ts";
 import { crashLab } from "./crash-lab.ts";
 
 const RUN_MS = 120_000;

@@ -2,9 +2,9 @@ import { mkdtemp, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { SimulatedMachine } from "../../simulators/machine.ts";
-import { startRedfishBmc } from "../../simulators/redfish/bmc.ts";
-import { startTinkServer, type TinkServer } from "../../simulators/tink/server.ts";
+import { SimulatedMachine } from "../../../simulators/machine.ts";
+import { startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
+import { startTinkServer, type TinkServer } from "../../../simulators/tink/server.ts";
 import {
   buildScriptedImage,
   describeWithDocker,

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { execa } from "execa";
 import { beforeAll, describe, expect, test, vi } from "vitest";
-import { isOver, type Workflow } from "../../simulators/tink/workflow.ts";
+import { isOver, type Workflow } from "../../../simulators/tink/workflow.ts";
 import { buildTestBase, describeWithDocker, removeContainers, testBaseImage } from "../../support/docker.ts";
 import { timesAsFast, WorkerProgram } from "../../support/worker-program.ts";
 import { type CrashLab, crashLab, eventuallyEmpty, type Step } from "./crash-lab.ts";

@@ -2,10 +2,10 @@ import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { SimulatedMachine, type SimulatedMachineOptions } from "../../simulators/machine.ts";
-import { startRedfishBmc } from "../../simulators/redfish/bmc.ts";
-import { startTinkServer } from "../../simulators/tink/server.ts";
-import type { Workflow } from "../../simulators/tink/workflow.ts";
+import { SimulatedMachine, type SimulatedMachineOptions } from "../../../simulators/machine.ts";
+import { startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
+import { startTinkServer } from "../../../simulators/tink/server.ts";
+import type { Workflow } from "../../../simulators/tink/workflow.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
 
 const CANARY = "canary-7c2d1";

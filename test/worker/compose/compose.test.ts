@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { SimulatedMachine, type SimulatedMachineOptions } from "../../simulators/machine.ts";
-import { type RedfishBmcOptions, startRedfishBmc } from "../../simulators/redfish/bmc.ts";
-import { startTinkServer, type TinkServerOptions } from "../../simulators/tink/server.ts";
+import { SimulatedMachine, type SimulatedMachineOptions } from "../../../simulators/machine.ts";
+import { type RedfishBmcOptions, startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
+import { startTinkServer, type TinkServerOptions } from "../../../simulators/tink/server.ts";
 import { standingWorker } from "../../support/standing-worker.ts";
 import { type Step, template } from "../fleet-lab.ts";
 

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { inspect } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { formatProblem } from "../../../shared/document/problem.ts";
+import { createCertificate } from "../../../simulators/certificate.ts";
 import { loadConfig } from "../../../worker/config/load-config.ts";
 import type { WorkerConfig } from "../../../worker/config/worker-config.ts";
-import { createCertificate } from "../../support/certificate.ts";
 
 const CANARY = "canary-7f3a";
 const ENOUGH = { grpcServer: "tink.example.org", agentId: ["pbnj"] };

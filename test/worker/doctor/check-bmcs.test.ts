@@ -1,15 +1,15 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { actionLibrary } from "../../../cli/action-library.ts";
+import { createCertificate, fingerprintOf } from "../../../simulators/certificate.ts";
+import { type IpmiBmcOptions, startIpmiBmc } from "../../../simulators/ipmi/bmc.ts";
+import { SimulatedMachine } from "../../../simulators/machine.ts";
+import { type RedfishBmcOptions, startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
+import { SESSIONS } from "../../../simulators/redfish/sessions.ts";
 import { checkBmcs } from "../../../worker/doctor/check-bmcs.ts";
 import type { Inventory } from "../../../worker/machines/inventory.ts";
 import { parseInventory } from "../../../worker/machines/parse-inventory.ts";
 import { eventually, tcpBlackHole } from "../../actions/lab.ts";
 import { PROGRAM } from "../../cli/program.ts";
-import { type IpmiBmcOptions, startIpmiBmc } from "../../simulators/ipmi/bmc.ts";
-import { SimulatedMachine } from "../../simulators/machine.ts";
-import { type RedfishBmcOptions, startRedfishBmc } from "../../simulators/redfish/bmc.ts";
-import { SESSIONS } from "../../simulators/redfish/sessions.ts";
-import { createCertificate, fingerprintOf } from "../../support/certificate.ts";
 
 const never = new AbortController().signal;
 const own = { file: PROGRAM, actions: actionLibrary.names(), library: actionLibrary };

@@ -2,9 +2,9 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { FakeCluster } from "../../../simulators/kubernetes/cluster.ts";
 import { loadConfig } from "../../../worker/config/load-config.ts";
 import { checkCluster } from "../../../worker/doctor/check-cluster.ts";
-import { FakeCluster } from "../../simulators/kubernetes/cluster.ts";
 
 const { signal } = new AbortController();
 const TIMEOUT_MS = 15_000;

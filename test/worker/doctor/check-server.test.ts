@@ -5,12 +5,12 @@ import { createServer as createTcpServer, type Server, type Socket } from "node:
 import { createServer as createTlsServer } from "node:tls";
 import { afterEach, describe, expect, it } from "vitest";
 import { Secret } from "../../../shared/secret.ts";
+import { type CertificateOptions, createCertificate } from "../../../simulators/certificate.ts";
+import { startTinkServer, type TinkServerOptions } from "../../../simulators/tink/server.ts";
+import { startLegacyTinkServer } from "../../../simulators/tink-legacy/server.ts";
 import type { ServerConfig } from "../../../worker/config/worker-config.ts";
 import { checkServer, DOCTOR_AGENT_ID } from "../../../worker/doctor/check-server.ts";
 import { eventually } from "../../actions/lab.ts";
-import { startTinkServer, type TinkServerOptions } from "../../simulators/tink/server.ts";
-import { startLegacyTinkServer } from "../../simulators/tink-legacy/server.ts";
-import { type CertificateOptions, createCertificate } from "../../support/certificate.ts";
 
 const DAY_MS = 86_400_000;
 const TIMEOUT_MS = 20_000;

@@ -5,6 +5,8 @@ import { Command } from "commander";
 import { expect } from "vitest";
 import { catalogue } from "../../../actions/catalogue.ts";
 import { actionLibrary } from "../../../cli/action-library.ts";
+import { startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
+import { startTinkServer } from "../../../simulators/tink/server.ts";
 import { defineDoctor } from "../../../worker/commands/define-commands.ts";
 import { composeChecks } from "../../../worker/doctor/checks.ts";
 import { readDoctorOptions } from "../../../worker/doctor/doctor-options.ts";
@@ -13,8 +15,6 @@ import type { Finding } from "../../../worker/doctor/finding.ts";
 import { DoctorReport, reportOf } from "../../../worker/doctor/report.ts";
 import { runChecks } from "../../../worker/doctor/run-checks.ts";
 import { PROGRAM, runProgram } from "../../cli/program.ts";
-import { startRedfishBmc } from "../../simulators/redfish/bmc.ts";
-import { startTinkServer } from "../../simulators/tink/server.ts";
 
 const own = { file: PROGRAM, actions: catalogue, library: actionLibrary };
 

@@ -2,7 +2,7 @@ import { chmod } from "node:fs/promises";
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createCertificate } from "../../support/certificate.ts";
+import { createCertificate } from "../../../simulators/certificate.ts";
 import { doctorLab } from "./doctor-lab.ts";
 
 /** Nothing listens there, which is another check's matter. */

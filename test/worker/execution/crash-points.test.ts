@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { isOver } from "../../simulators/tink/workflow.ts";
+import { isOver } from "../../../simulators/tink/workflow.ts";
 import {
   type Crash,
   type CrashEnd,

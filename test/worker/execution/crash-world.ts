@@ -1,6 +1,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { silentLogger } from "../../../shared/logger.ts";
 import { redactor } from "../../../shared/secret-forms.ts";
+import { createWorkflow, isOver, type Workflow } from "../../../simulators/tink/workflow.ts";
+import { type Report, WorkflowBoard } from "../../../simulators/tink/workflow-board.ts";
 import { type Action, type ActionStatus, actionKey, type Outcome } from "../../../worker/action/action.ts";
 import { noObserver } from "../../../worker/action/observer.ts";
 import { Executor } from "../../../worker/execution/executor.ts";
@@ -21,8 +23,6 @@ import type { Poll, Transport } from "../../../worker/source/source.ts";
 import { parseTemplate } from "../../../worker/template/parse-template.ts";
 import { ActionSlots } from "../../../worker/turns/action-slots.ts";
 import { MachineLocks } from "../../../worker/turns/machine-locks.ts";
-import { createWorkflow, isOver, type Workflow } from "../../simulators/tink/workflow.ts";
-import { type Report, WorkflowBoard } from "../../simulators/tink/workflow-board.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 import { disk, type PowerLoss } from "../../support/virtual-disk.ts";
 import { testConnection } from "../runtime/launch-request.ts";

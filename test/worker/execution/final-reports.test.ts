@@ -1,8 +1,8 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { startTinkServer, type TinkServer } from "../../../simulators/tink/server.ts";
+import type { Workflow } from "../../../simulators/tink/workflow.ts";
 import { actionKey } from "../../../worker/action/action.ts";
-import { startTinkServer, type TinkServer } from "../../simulators/tink/server.ts";
-import type { Workflow } from "../../simulators/tink/workflow.ts";
 import { scaledClock } from "../../support/scaled-clock.ts";
 import { type LegacyLab, legacyLab, standingWorker, templateOf } from "../legacy-lab.ts";
 

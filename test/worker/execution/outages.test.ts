@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { expect, test, vi } from "vitest";
-import { isOver, type Workflow } from "../../simulators/tink/workflow.ts";
+import { isOver, type Workflow } from "../../../simulators/tink/workflow.ts";
 import { fleetLab } from "../fleet-lab.ts";
 
 const hardOff = { name: "power-off", environment: { MODE: "hard" } };

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { SimulatedMachineOptions } from "../../simulators/machine.ts";
+import type { SimulatedMachineOptions } from "../../../simulators/machine.ts";
 import { fleetLab } from "../fleet-lab.ts";
 
 const names = Array.from({ length: 12 }, (_, index) => `node-${index}`);

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Connection } from "../../../shared/contract/connection.ts";
 import { formatProblem } from "../../../shared/document/problem.ts";
+import { createCertificate } from "../../../simulators/certificate.ts";
 import { readTextFile } from "../../../worker/document/read-text-file.ts";
 import type { Inventory } from "../../../worker/machines/inventory.ts";
 import { parseInventory } from "../../../worker/machines/parse-inventory.ts";
 import { SecretCommands } from "../../../worker/machines/secret-commands.ts";
-import { createCertificate } from "../../support/certificate.ts";
 
 let folder: string;
 beforeAll(() => {

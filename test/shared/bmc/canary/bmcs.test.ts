@@ -2,10 +2,10 @@ import { describe, expect, test } from "vitest";
 import { BmcError } from "../../../../shared/contract/bmc-error.ts";
 import { Connection } from "../../../../shared/contract/connection.ts";
 import type { ErrorClass } from "../../../../shared/contract/error-class.ts";
+import { type IpmiBmc, startIpmiBmc } from "../../../../simulators/ipmi/bmc.ts";
+import { SimulatedMachine } from "../../../../simulators/machine.ts";
+import { type RedfishBmc, startRedfishBmc } from "../../../../simulators/redfish/bmc.ts";
 import { findProgram } from "../../../interop/programs.ts";
-import { type IpmiBmc, startIpmiBmc } from "../../../simulators/ipmi/bmc.ts";
-import { SimulatedMachine } from "../../../simulators/machine.ts";
-import { type RedfishBmc, startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
 import { careless, everythingOf, foundIn, leftBehind } from "./traces.ts";
 
 const PASSWORD = "canary-pw-5d1e07";

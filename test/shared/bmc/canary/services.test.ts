@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { Connection } from "../../../../shared/contract/connection.ts";
 import type { ErrorClass } from "../../../../shared/contract/error-class.ts";
-import { startAmtDevice } from "../../../simulators/amt/device.ts";
-import { startHomeAssistant } from "../../../simulators/homeassistant/server.ts";
-import type { HttpListener } from "../../../simulators/http-listener.ts";
-import { startRpcConsumer } from "../../../simulators/rpc/consumer.ts";
+import { startAmtDevice } from "../../../../simulators/amt/device.ts";
+import { startHomeAssistant } from "../../../../simulators/homeassistant/server.ts";
+import type { HttpListener } from "../../../../simulators/http-listener.ts";
+import { startRpcConsumer } from "../../../../simulators/rpc/consumer.ts";
 import { foundIn, leftBehind } from "./traces.ts";
 
 const SECRET = "canary-sv-3c9d10";

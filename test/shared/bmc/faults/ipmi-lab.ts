@@ -1,8 +1,8 @@
 import { expect } from "vitest";
 import { BmcClient } from "../../../../shared/bmc/client.ts";
 import { Connection } from "../../../../shared/contract/connection.ts";
-import { type IpmiBmcOptions, startIpmiBmc } from "../../../simulators/ipmi/bmc.ts";
-import { SimulatedMachine, type SimulatedMachineOptions } from "../../../simulators/machine.ts";
+import { type IpmiBmcOptions, startIpmiBmc } from "../../../../simulators/ipmi/bmc.ts";
+import { SimulatedMachine, type SimulatedMachineOptions } from "../../../../simulators/machine.ts";
 import { startUdpProxy, type UdpProxyOptions } from "../../../support/proxy/udp-proxy.ts";
 import { scaledClock } from "../../../support/scaled-clock.ts";
 import { eventually } from "./attempt.ts";

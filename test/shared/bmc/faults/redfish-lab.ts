@@ -1,8 +1,8 @@
 import { expect } from "vitest";
 import { BmcClient } from "../../../../shared/bmc/client.ts";
 import { Connection } from "../../../../shared/contract/connection.ts";
-import { SimulatedMachine, type SimulatedMachineOptions } from "../../../simulators/machine.ts";
-import { type RedfishBmcOptions, startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
+import { SimulatedMachine, type SimulatedMachineOptions } from "../../../../simulators/machine.ts";
+import { type RedfishBmcOptions, startRedfishBmc } from "../../../../simulators/redfish/bmc.ts";
 import { redfishConnection } from "../../../support/bmc-lab.ts";
 import { startTcpProxy, type TcpProxyOptions } from "../../../support/proxy/tcp-proxy.ts";
 import { scaledClock } from "../../../support/scaled-clock.ts";

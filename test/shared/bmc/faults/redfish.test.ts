@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Fault } from "../../../simulators/redfish/faults.ts";
+import type { Fault } from "../../../../simulators/redfish/faults.ts";
 import type { TcpFault } from "../../../support/proxy/tcp-fault.ts";
 import { CYCLE, fail, OFF, ON, PXE_ONCE, RESET, succeed } from "./attempt.ts";
 import { type RedfishFaultLabOptions, redfishFaultLab } from "./redfish-lab.ts";

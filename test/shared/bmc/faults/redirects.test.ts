@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
+import { startRedfishBmc } from "../../../../simulators/redfish/bmc.ts";
 import { fail, OFF } from "./attempt.ts";
 import { redfishFaultLab } from "./redfish-lab.ts";
 

@@ -1,6 +1,6 @@
 import { createServer } from "node:tls";
 import { describe, expect, test } from "vitest";
-import { createCertificate, fingerprintOf } from "../../../support/certificate.ts";
+import { createCertificate, fingerprintOf } from "../../../../simulators/certificate.ts";
 import { fail, OFF, succeed } from "./attempt.ts";
 import { redfishFaultLab } from "./redfish-lab.ts";
 

@@ -2,9 +2,9 @@ import { BmcClient } from "../../../../shared/bmc/client.ts";
 import { systemClock } from "../../../../shared/clock.ts";
 import { BmcError } from "../../../../shared/contract/bmc-error.ts";
 import { Connection } from "../../../../shared/contract/connection.ts";
-import { startIpmiBmc } from "../../../simulators/ipmi/bmc.ts";
-import { SimulatedMachine } from "../../../simulators/machine.ts";
-import { startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
+import { startIpmiBmc } from "../../../../simulators/ipmi/bmc.ts";
+import { SimulatedMachine } from "../../../../simulators/machine.ts";
+import { startRedfishBmc } from "../../../../simulators/redfish/bmc.ts";
 
 export const SLOTS = 8;
 export type Kind = "redfish" | "ipmi";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { PowerRequest } from "../../../../shared/bmc/operations/power.ts";
-import { startAmtDevice } from "../../../simulators/amt/device.ts";
-import { SimulatedMachine } from "../../../simulators/machine.ts";
+import { startAmtDevice } from "../../../../simulators/amt/device.ts";
+import { SimulatedMachine } from "../../../../simulators/machine.ts";
 import { redfishLab } from "../../../support/bmc-lab.ts";
 import { clientOf, signal } from "../service-lab.ts";
 

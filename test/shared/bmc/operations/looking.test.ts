@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { BmcClient } from "../../../../shared/bmc/client.ts";
 import { mergeHints } from "../../../../shared/bmc/link/hint.ts";
 import { Connection } from "../../../../shared/contract/connection.ts";
-import { redfishProfiles } from "../../../simulators/redfish/profiles.ts";
+import { redfishProfiles } from "../../../../simulators/redfish/profiles.ts";
 import { redfishLab } from "../../../support/bmc-lab.ts";
 import { scaledClock } from "../../../support/scaled-clock.ts";
 import { connectionTo, recordingLogger, startBmc } from "../providers/ipmi/bench.ts";

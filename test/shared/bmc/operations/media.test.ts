@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { startRpcConsumer } from "../../../simulators/rpc/consumer.ts";
+import { startRpcConsumer } from "../../../../simulators/rpc/consumer.ts";
 import { redfishLab } from "../../../support/bmc-lab.ts";
 import { clientOf, errorOf } from "../service-lab.ts";
 

@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import { BmcClient } from "../../../../shared/bmc/client.ts";
 import { Connection } from "../../../../shared/contract/connection.ts";
 import { Secret } from "../../../../shared/secret.ts";
-import { startIpmiBmc } from "../../../simulators/ipmi/bmc.ts";
-import { SimulatedMachine } from "../../../simulators/machine.ts";
+import { startIpmiBmc } from "../../../../simulators/ipmi/bmc.ts";
+import { SimulatedMachine } from "../../../../simulators/machine.ts";
 import { redfishConnection, redfishLab } from "../../../support/bmc-lab.ts";
 import { scaledClock } from "../../../support/scaled-clock.ts";
 

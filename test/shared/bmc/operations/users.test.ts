@@ -3,9 +3,9 @@ import { BmcClient } from "../../../../shared/bmc/client.ts";
 import { BmcError } from "../../../../shared/contract/bmc-error.ts";
 import { Connection } from "../../../../shared/contract/connection.ts";
 import { Secret } from "../../../../shared/secret.ts";
-import { type IpmiBmcOptions, startIpmiBmc } from "../../../simulators/ipmi/bmc.ts";
-import { SimulatedMachine } from "../../../simulators/machine.ts";
-import { type RedfishBmcOptions, startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
+import { type IpmiBmcOptions, startIpmiBmc } from "../../../../simulators/ipmi/bmc.ts";
+import { SimulatedMachine } from "../../../../simulators/machine.ts";
+import { type RedfishBmcOptions, startRedfishBmc } from "../../../../simulators/redfish/bmc.ts";
 import { scaledClock } from "../../../support/scaled-clock.ts";
 
 type Provider = "redfish" | "ipmi";

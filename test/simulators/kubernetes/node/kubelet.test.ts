@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import type { KubeObject } from "../api/object.ts";
-import { type Subject, subjects } from "../subjects.ts";
-import { ClusterClient } from "./cluster-client.ts";
-import { Kubelet } from "./kubelet.ts";
+import type { KubeObject } from "../../../../simulators/kubernetes/api/object.ts";
+import { ClusterClient } from "../../../../simulators/kubernetes/node/cluster-client.ts";
+import { Kubelet } from "../../../../simulators/kubernetes/node/kubelet.ts";
+import { type Subject, subjects } from "../../../../simulators/kubernetes/subjects.ts";
 
 const SOON = { timeout: 15_000, interval: 20 };
 

@@ -2,8 +2,8 @@ import { chmod, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { startTinkServer } from "../../../../simulators/tink/server.ts";
 import { checkStateDirectory } from "../../../../worker/doctor/check-state-directory.ts";
-import { startTinkServer } from "../../../simulators/tink/server.ts";
 import { WorkerProgram } from "../../../support/worker-program.ts";
 import { asOtherUser } from "../../../worker/doctor/as-other-user.ts";
 

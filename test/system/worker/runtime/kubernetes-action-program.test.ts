@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { Connection } from "../../../../shared/contract/connection.ts";
+import { FakeCluster } from "../../../../simulators/kubernetes/cluster.ts";
+import { RunningKubelet } from "../../../../simulators/kubernetes/node/running-kubelet.ts";
+import { type RedfishBmc, startRedfishBmc } from "../../../../simulators/redfish/bmc.ts";
 import type { LaunchRequest } from "../../../../worker/runtime/runtime.ts";
-import { FakeCluster } from "../../../simulators/kubernetes/cluster.ts";
-import { RunningKubelet } from "../../../simulators/kubernetes/node/running-kubelet.ts";
-import { type RedfishBmc, startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
 import { begin, never, RuntimeLab } from "../../../worker/runtime/kubernetes/runtime-lab.ts";
 import { scriptedRequest } from "../../../worker/runtime/launch-request.ts";
 

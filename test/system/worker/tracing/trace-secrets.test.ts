@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { HttpListener } from "../../../simulators/http-listener.ts";
-import { json } from "../../../simulators/rpc/consumer.ts";
+import { HttpListener } from "../../../../simulators/http-listener.ts";
+import { json } from "../../../../simulators/rpc/consumer.ts";
 import { tracingLab } from "./tracing-lab.ts";
 
 const TIMEOUT = 120_000;

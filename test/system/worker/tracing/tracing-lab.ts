@@ -1,13 +1,13 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startIpmiBmc } from "../../../simulators/ipmi/bmc.ts";
-import { SimulatedMachine } from "../../../simulators/machine.ts";
-import { startCollector } from "../../../simulators/otlp/collector.ts";
-import type { CollectedSpan } from "../../../simulators/otlp/read-json.ts";
-import { startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
-import { startTinkServer } from "../../../simulators/tink/server.ts";
-import { isOver, type Workflow } from "../../../simulators/tink/workflow.ts";
+import { startIpmiBmc } from "../../../../simulators/ipmi/bmc.ts";
+import { SimulatedMachine } from "../../../../simulators/machine.ts";
+import { startCollector } from "../../../../simulators/otlp/collector.ts";
+import type { CollectedSpan } from "../../../../simulators/otlp/read-json.ts";
+import { startRedfishBmc } from "../../../../simulators/redfish/bmc.ts";
+import { startTinkServer } from "../../../../simulators/tink/server.ts";
+import { isOver, type Workflow } from "../../../../simulators/tink/workflow.ts";
 import { WorkerProgram } from "../../../support/worker-program.ts";
 
 export interface Step {

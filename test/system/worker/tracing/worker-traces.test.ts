@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { TRACE_PARENT } from "../../../../shared/tracing/trace-parent.ts";
 import { ACTION_TRACES } from "../../../../shared/tracing/variables.ts";
+import type { CollectedSpan } from "../../../../simulators/otlp/read-json.ts";
 import { LABEL } from "../../../../worker/runtime/docker/spec.ts";
 import { processesWith } from "../../../../worker/runtime/process/process-table.ts";
 import { LABEL_VARIABLE } from "../../../../worker/runtime/process/spec.ts";
-import type { CollectedSpan } from "../../../simulators/otlp/read-json.ts";
 import { buildActionImages } from "../../../support/action-images.ts";
 import { describeWithDocker, dockerCli, dockerSocketPath } from "../../../support/docker.ts";
 import { tracingLab } from "./tracing-lab.ts";

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import * as z from "zod/mini";
+import { FakeCluster } from "../../../../simulators/kubernetes/cluster.ts";
 import { Cluster } from "../../../../worker/cluster/client/cluster.ts";
 import { KINDS } from "../../../../worker/cluster/client/kinds.ts";
 import { KubernetesError } from "../../../../worker/cluster/client/kubernetes-error.ts";
-import { FakeCluster } from "../../../simulators/kubernetes/cluster.ts";
 
 const Named = z.object({ metadata: z.object({ name: z.string(), resourceVersion: z.string() }) });
 const SECRET = { type: "Opaque", stringData: { password: "canary-9d1e" } };

@@ -5,10 +5,10 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { systemClock } from "../../../../shared/clock.ts";
 import { type Logger, silentLogger } from "../../../../shared/logger.ts";
+import { FakeCluster } from "../../../../simulators/kubernetes/cluster.ts";
 import { Cluster, type Selection } from "../../../../worker/cluster/client/cluster.ts";
 import { KINDS, type Kind } from "../../../../worker/cluster/client/kinds.ts";
 import { WatchedObjects } from "../../../../worker/cluster/client/watched-objects.ts";
-import { FakeCluster } from "../../../simulators/kubernetes/cluster.ts";
 
 const MAPS: Kind = { group: "", version: "v1", kind: "ConfigMap", resource: "configmaps" };
 const ConfigMap = z.object({ data: z.record(z.string(), z.string()).optional() });

@@ -5,10 +5,10 @@ import { execa } from "execa";
 import { expect, vi } from "vitest";
 import { systemClock } from "../../../../shared/clock.ts";
 import type { Logger } from "../../../../shared/logger.ts";
+import { FakeCluster, type RbacRule } from "../../../../simulators/kubernetes/cluster.ts";
 import { Cluster } from "../../../../worker/cluster/client/cluster.ts";
 import { BmcLeases } from "../../../../worker/cluster/sharing/bmc-leases.ts";
 import { LaneShares } from "../../../../worker/cluster/sharing/lane-shares.ts";
-import { FakeCluster, type RbacRule } from "../../../simulators/kubernetes/cluster.ts";
 import { GROUP, QUICK } from "./replica-settings.ts";
 
 export const LEASE_API = "coordination.k8s.io/v1";

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Clock, systemClock } from "../../../../shared/clock.ts";
 import { silentLogger } from "../../../../shared/logger.ts";
+import { FakeCluster } from "../../../../simulators/kubernetes/cluster.ts";
 import { isWorkflowDeleted } from "../../../../worker/action/workflow-deleted.ts";
 import { Cluster } from "../../../../worker/cluster/client/cluster.ts";
 import { WakeUp } from "../../../../worker/cluster/wake-up/wake-up.ts";
 import { watchedWorkflow } from "../../../../worker/cluster/wake-up/watched-workflow.ts";
-import { FakeCluster } from "../../../simulators/kubernetes/cluster.ts";
 import { scaledClock } from "../../../support/scaled-clock.ts";
 
 const WITHIN = { timeout: 15_000, interval: 10 };

@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 import { BmcClient } from "../../../../shared/bmc/client.ts";
 import { Connection, serialiseConnection } from "../../../../shared/contract/connection.ts";
 import { resolveFileReferences } from "../../../../shared/contract/file-reference.ts";
+import { SimulatedMachine } from "../../../../simulators/machine.ts";
+import { RpcConsumerServer } from "../../../../simulators/rpc/consumer.ts";
 import type { MountedConnection } from "../../../../worker/machines/inventory.ts";
-import { SimulatedMachine } from "../../../simulators/machine.ts";
-import { RpcConsumerServer } from "../../../simulators/rpc/consumer.ts";
 import { scaledClock } from "../../../support/scaled-clock.ts";
 import {
   failureOf,

@@ -6,6 +6,11 @@ import { type Clock, systemClock } from "../../../../shared/clock.ts";
 import { BmcError } from "../../../../shared/contract/bmc-error.ts";
 import type { Connection } from "../../../../shared/contract/connection.ts";
 import type { LogFields, Logger } from "../../../../shared/logger.ts";
+import {
+  FakeCluster,
+  type FakeClusterOptions,
+  type RbacRule,
+} from "../../../../simulators/kubernetes/cluster.ts";
 import { Cluster } from "../../../../worker/cluster/client/cluster.ts";
 import {
   ClusterInventory,
@@ -13,11 +18,6 @@ import {
 } from "../../../../worker/machines/cluster/cluster-inventory.ts";
 import type { ClusterSource } from "../../../../worker/machines/cluster/machine-index.ts";
 import { SecretCommands } from "../../../../worker/machines/secret-commands.ts";
-import {
-  FakeCluster,
-  type FakeClusterOptions,
-  type RbacRule,
-} from "../../../simulators/kubernetes/cluster.ts";
 
 export const NAMESPACE = "tink-system";
 export const MACHINES = "bmc.tinkerbell.org/v1alpha1";

@@ -6,12 +6,12 @@ import { type ConnectionOptions, connect as connectTls, type TLSSocket } from "n
 import { afterEach, describe, expect, test } from "vitest";
 import { silentLogger } from "../../../../shared/logger.ts";
 import { Secret } from "../../../../shared/secret.ts";
+import { type Certificate, createCertificate } from "../../../../simulators/certificate.ts";
 import type { WatchedFileName } from "../../../../worker/action/observer.ts";
 import type { HttpFiles } from "../../../../worker/config/named-files.ts";
 import { Access } from "../../../../worker/observe/http/access.ts";
 import { type HttpLimits, HttpListener } from "../../../../worker/observe/http/http-listener.ts";
 import type { Route } from "../../../../worker/observe/http/route.ts";
-import { type Certificate, createCertificate } from "../../../support/certificate.ts";
 
 const TOKEN = "0123456789abcdef0123456789abcdef";
 const OTHER = "fedcba9876543210fedcba9876543210";

@@ -3,15 +3,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { actionLibrary } from "../../../../cli/action-library.ts";
+import { startIpmiBmc } from "../../../../simulators/ipmi/bmc.ts";
+import { SimulatedMachine } from "../../../../simulators/machine.ts";
+import { type RedfishBmc, startRedfishBmc } from "../../../../simulators/redfish/bmc.ts";
 import { readTextFile } from "../../../../worker/document/read-text-file.ts";
 import { AuthGate } from "../../../../worker/machines/auth-gate.ts";
 import { parseInventory } from "../../../../worker/machines/parse-inventory.ts";
 import { SecretCommands } from "../../../../worker/machines/secret-commands.ts";
 import { PowerReader } from "../../../../worker/observe/status/power-reader.ts";
 import { MachineLocks } from "../../../../worker/turns/machine-locks.ts";
-import { startIpmiBmc } from "../../../simulators/ipmi/bmc.ts";
-import { SimulatedMachine } from "../../../simulators/machine.ts";
-import { type RedfishBmc, startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
 
 const { signal } = new AbortController();
 

@@ -7,6 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { actionLibrary } from "../../../../cli/action-library.ts";
 import { Connection } from "../../../../shared/contract/connection.ts";
 import { silentLogger } from "../../../../shared/logger.ts";
+import { SimulatedMachine, type SimulatedMachineOptions } from "../../../../simulators/machine.ts";
+import { type RedfishBmcOptions, startRedfishBmc } from "../../../../simulators/redfish/bmc.ts";
 import type { Action, LogLine } from "../../../../worker/action/action.ts";
 import type { ActionLibrary, InProcessRequest } from "../../../../worker/runtime/action-library.ts";
 import {
@@ -14,8 +16,6 @@ import {
   type InProcessRuntimeOptions,
 } from "../../../../worker/runtime/in-process/in-process-runtime.ts";
 import { LaunchNotRecorded } from "../../../../worker/runtime/runtime.ts";
-import { SimulatedMachine, type SimulatedMachineOptions } from "../../../simulators/machine.ts";
-import { type RedfishBmcOptions, startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
 import { redfishConnection } from "../../../support/bmc-lab.ts";
 import { scriptedRequest } from "../launch-request.ts";
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { FakeCluster } from "../../../../simulators/kubernetes/cluster.ts";
 import { LABEL } from "../../../../worker/runtime/kubernetes/labels.ts";
 import { launchName } from "../../../../worker/runtime/launch-name.ts";
 import { LaunchNotRecorded, NotLaunched } from "../../../../worker/runtime/runtime.ts";
-import { FakeCluster } from "../../../simulators/kubernetes/cluster.ts";
 import { scriptedRequest } from "../launch-request.ts";
 import { leftOf, resultLine } from "./kubernetes-cases.ts";
 import { begin, never, RuntimeLab } from "./runtime-lab.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { FakeCluster, type SeenRequest } from "../../../../simulators/kubernetes/cluster.ts";
 import type { LaunchHandle, LaunchRequest } from "../../../../worker/runtime/runtime.ts";
-import { FakeCluster, type SeenRequest } from "../../../simulators/kubernetes/cluster.ts";
 import { scriptedRequest } from "../launch-request.ts";
 import { leftOf, resultLine } from "./kubernetes-cases.ts";
 import { begin, never, RuntimeLab } from "./runtime-lab.ts";

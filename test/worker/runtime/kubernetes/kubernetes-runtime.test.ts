@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe } from "vitest";
-import { FakeCluster } from "../../../simulators/kubernetes/cluster.ts";
+import { FakeCluster } from "../../../../simulators/kubernetes/cluster.ts";
 import { itRunsActionsAsJobs } from "./kubernetes-cases.ts";
 import { RuntimeLab } from "./runtime-lab.ts";
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { FakeCluster } from "../../../../simulators/kubernetes/cluster.ts";
 import { launchName } from "../../../../worker/runtime/launch-name.ts";
 import type { LaunchRequest } from "../../../../worker/runtime/runtime.ts";
-import { FakeCluster } from "../../../simulators/kubernetes/cluster.ts";
 import { scriptedRequest } from "../launch-request.ts";
 import { leftOf, resultLine } from "./kubernetes-cases.ts";
 import { begin, never, RuntimeLab } from "./runtime-lab.ts";

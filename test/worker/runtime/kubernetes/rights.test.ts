@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { FakeCluster, type RbacRule } from "../../../../simulators/kubernetes/cluster.ts";
 import { RIGHTS } from "../../../../worker/runtime/kubernetes/rights.ts";
-import { FakeCluster, type RbacRule } from "../../../simulators/kubernetes/cluster.ts";
 import { scriptedRequest } from "../launch-request.ts";
 import { resultLine } from "./kubernetes-cases.ts";
 import { begin, never, RuntimeLab } from "./runtime-lab.ts";

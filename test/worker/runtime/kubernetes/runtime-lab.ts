@@ -5,6 +5,9 @@ import { join } from "node:path";
 import { vi } from "vitest";
 import { stringify } from "yaml";
 import type { LogFields, Logger } from "../../../../shared/logger.ts";
+import type { ClusterAccess, KubeObject } from "../../../../simulators/kubernetes/cluster.ts";
+import { ClusterClient } from "../../../../simulators/kubernetes/node/cluster-client.ts";
+import { Kubelet } from "../../../../simulators/kubernetes/node/kubelet.ts";
 import { Cluster } from "../../../../worker/cluster/client/cluster.ts";
 import {
   KubernetesRuntime,
@@ -13,9 +16,6 @@ import {
 import type { PodConfig } from "../../../../worker/runtime/kubernetes/spec.ts";
 import { launchName } from "../../../../worker/runtime/launch-name.ts";
 import type { EndedAction, LaunchRequest } from "../../../../worker/runtime/runtime.ts";
-import type { ClusterAccess, KubeObject } from "../../../simulators/kubernetes/cluster.ts";
-import { ClusterClient } from "../../../simulators/kubernetes/node/cluster-client.ts";
-import { Kubelet } from "../../../simulators/kubernetes/node/kubelet.ts";
 
 export const never = new AbortController().signal;
 const WAIT = { timeout: 60_000, interval: 20 };

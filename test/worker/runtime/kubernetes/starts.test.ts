@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { systemClock } from "../../../../shared/clock.ts";
+import { FakeCluster, type KubeObject } from "../../../../simulators/kubernetes/cluster.ts";
 import type { PodConfig } from "../../../../worker/runtime/kubernetes/spec.ts";
-import { FakeCluster, type KubeObject } from "../../../simulators/kubernetes/cluster.ts";
 import { scriptedRequest } from "../launch-request.ts";
 import { leftOf, resultLine } from "./kubernetes-cases.ts";
 import { begin, never, RuntimeLab, type RuntimeOptions } from "./runtime-lab.ts";

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { systemClock } from "../../../../shared/clock.ts";
 import { silentLogger } from "../../../../shared/logger.ts";
+import { FakeCluster } from "../../../../simulators/kubernetes/cluster.ts";
 import { requireVersion } from "../../../../worker/runtime/kubernetes/server-version.ts";
-import { FakeCluster } from "../../../simulators/kubernetes/cluster.ts";
 import { scriptedRequest } from "../launch-request.ts";
 import { resultLine } from "./kubernetes-cases.ts";
 import { begin, never, RuntimeLab } from "./runtime-lab.ts";

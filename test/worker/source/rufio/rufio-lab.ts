@@ -7,9 +7,9 @@ import {
   FakeCluster,
   type FakeClusterOptions,
   type KubeObject,
-} from "../../../simulators/kubernetes/cluster.ts";
-import { SimulatedMachine, type SimulatedMachineOptions } from "../../../simulators/machine.ts";
-import { startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
+} from "../../../../simulators/kubernetes/cluster.ts";
+import { SimulatedMachine, type SimulatedMachineOptions } from "../../../../simulators/machine.ts";
+import { startRedfishBmc } from "../../../../simulators/redfish/bmc.ts";
 import { type Logged, type ReplicaOptions, startReplica } from "./replica.ts";
 
 export const BMC_API = "bmc.tinkerbell.org/v1alpha1";

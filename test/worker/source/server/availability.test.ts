@@ -4,14 +4,14 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { type Clock, systemClock } from "../../../../shared/clock.ts";
 import { type Logger, silentLogger } from "../../../../shared/logger.ts";
+import { exampleTemplate } from "../../../../simulators/tink/example-template.ts";
+import { startTinkServer } from "../../../../simulators/tink/server.ts";
+import { startLegacyTinkServer } from "../../../../simulators/tink-legacy/server.ts";
 import type { ActionStatus } from "../../../../worker/action/action.ts";
 import { noObserver } from "../../../../worker/action/observer.ts";
 import { runLane } from "../../../../worker/lanes/lane.ts";
 import { connectServer } from "../../../../worker/source/server/connect-server.ts";
 import type { Transport } from "../../../../worker/source/source.ts";
-import { exampleTemplate } from "../../../simulators/tink/example-template.ts";
-import { startTinkServer } from "../../../simulators/tink/server.ts";
-import { startLegacyTinkServer } from "../../../simulators/tink-legacy/server.ts";
 import { scaledClock } from "../../../support/scaled-clock.ts";
 
 const WITHIN = { timeout: 30_000, interval: 5 };

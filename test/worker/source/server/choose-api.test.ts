@@ -5,12 +5,12 @@ import { afterEach, describe, expect, it } from "vitest";
 import { systemClock } from "../../../../shared/clock.ts";
 import type { Logger } from "../../../../shared/logger.ts";
 import { silentLogger } from "../../../../shared/logger.ts";
+import { exampleTemplate } from "../../../../simulators/tink/example-template.ts";
+import { startTinkServer } from "../../../../simulators/tink/server.ts";
+import { startLegacyTinkServer } from "../../../../simulators/tink-legacy/server.ts";
 import type { Action, ActionStatus } from "../../../../worker/action/action.ts";
 import { connectServer } from "../../../../worker/source/server/connect-server.ts";
 import type { Poll, Transport } from "../../../../worker/source/source.ts";
-import { exampleTemplate } from "../../../simulators/tink/example-template.ts";
-import { startTinkServer } from "../../../simulators/tink/server.ts";
-import { startLegacyTinkServer } from "../../../simulators/tink-legacy/server.ts";
 
 const never = new AbortController().signal;
 const cleanups: (() => Promise<void>)[] = [];

@@ -1,12 +1,12 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { afterEach, describe, expect, it } from "vitest";
+import { exampleTemplate } from "../../../../simulators/tink/example-template.ts";
+import { type LegacyTinkServer, startLegacyTinkServer } from "../../../../simulators/tink-legacy/server.ts";
 import type { Action, ActionStatus } from "../../../../worker/action/action.ts";
 import { Channel } from "../../../../worker/source/grpc/channel.ts";
 import { createDialer } from "../../../../worker/source/grpc/dial.ts";
 import type { Poll } from "../../../../worker/source/source.ts";
 import { legacyApi } from "../../../../worker/source/tink-legacy/legacy-transport.ts";
-import { exampleTemplate } from "../../../simulators/tink/example-template.ts";
-import { type LegacyTinkServer, startLegacyTinkServer } from "../../../simulators/tink-legacy/server.ts";
 
 const never = new AbortController().signal;
 const cleanups: (() => Promise<void>)[] = [];

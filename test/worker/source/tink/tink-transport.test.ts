@@ -1,15 +1,19 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { afterEach, describe, expect, it } from "vitest";
 import { Secret } from "../../../../shared/secret.ts";
+import { createCertificate } from "../../../../simulators/certificate.ts";
+import { exampleTemplate } from "../../../../simulators/tink/example-template.ts";
+import {
+  startTinkServer,
+  type TinkServer,
+  type TinkServerOptions,
+} from "../../../../simulators/tink/server.ts";
 import type { Action, ActionStatus } from "../../../../worker/action/action.ts";
 import type { Poll, Transport } from "../../../../worker/source/source.ts";
 import {
   createTinkTransport,
   type TinkTransportOptions,
 } from "../../../../worker/source/tink/tink-transport.ts";
-import { exampleTemplate } from "../../../simulators/tink/example-template.ts";
-import { startTinkServer, type TinkServer, type TinkServerOptions } from "../../../simulators/tink/server.ts";
-import { createCertificate } from "../../../support/certificate.ts";
 
 const never = new AbortController().signal;
 const cleanups: (() => Promise<void>)[] = [];

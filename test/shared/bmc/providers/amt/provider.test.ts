@@ -1,10 +1,14 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { amt } from "../../../../../shared/bmc/providers/amt/provider.ts";
+import { envelope, fault, instance, output } from "../../../../../simulators/amt/answers.ts";
+import {
+  type AmtDevice,
+  type AmtDeviceOptions,
+  startAmtDevice,
+} from "../../../../../simulators/amt/device.ts";
+import { createCertificate } from "../../../../../simulators/certificate.ts";
+import { SimulatedMachine } from "../../../../../simulators/machine.ts";
 import { resultOf, runAction } from "../../../../actions/action-run.ts";
-import { envelope, fault, instance, output } from "../../../../simulators/amt/answers.ts";
-import { type AmtDevice, type AmtDeviceOptions, startAmtDevice } from "../../../../simulators/amt/device.ts";
-import { SimulatedMachine } from "../../../../simulators/machine.ts";
-import { createCertificate } from "../../../../support/certificate.ts";
 import { clientOf, errorOf, openSession, signal } from "../../service-lab.ts";
 
 let device: AmtDevice;

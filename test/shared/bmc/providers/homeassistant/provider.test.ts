@@ -6,14 +6,14 @@ import { homeAssistant } from "../../../../../shared/bmc/providers/homeassistant
 import { systemClock } from "../../../../../shared/clock.ts";
 import { BmcError } from "../../../../../shared/contract/bmc-error.ts";
 import { Secret } from "../../../../../shared/secret.ts";
-import { resultOf, runAction } from "../../../../actions/action-run.ts";
 import {
   type HomeAssistantOptions,
   type HomeAssistantServer,
   startHomeAssistant,
-} from "../../../../simulators/homeassistant/server.ts";
-import { HttpListener } from "../../../../simulators/http-listener.ts";
-import { SimulatedMachine } from "../../../../simulators/machine.ts";
+} from "../../../../../simulators/homeassistant/server.ts";
+import { HttpListener } from "../../../../../simulators/http-listener.ts";
+import { SimulatedMachine } from "../../../../../simulators/machine.ts";
+import { resultOf, runAction } from "../../../../actions/action-run.ts";
 import { clientOf, errorOf, openSession, signal } from "../../service-lab.ts";
 
 let server: HomeAssistantServer;

@@ -4,8 +4,8 @@ import { type Clock, systemClock } from "../../../../../shared/clock.ts";
 import { Connection } from "../../../../../shared/contract/connection.ts";
 import type { LogFields, Logger } from "../../../../../shared/logger.ts";
 import { silentLogger } from "../../../../../shared/logger.ts";
-import { type IpmiBmc, type IpmiBmcOptions, startIpmiBmc } from "../../../../simulators/ipmi/bmc.ts";
-import { SimulatedMachine, type SimulatedMachineOptions } from "../../../../simulators/machine.ts";
+import { type IpmiBmc, type IpmiBmcOptions, startIpmiBmc } from "../../../../../simulators/ipmi/bmc.ts";
+import { SimulatedMachine, type SimulatedMachineOptions } from "../../../../../simulators/machine.ts";
 
 const USERNAME = "admin";
 const PASSWORD = "calvin";

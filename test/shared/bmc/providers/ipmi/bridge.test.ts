@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { GET_CHASSIS_STATUS } from "../../../../../shared/bmc/providers/ipmi/chassis.ts";
 import { parseLanResponse } from "../../../../../shared/bmc/providers/ipmi/message.ts";
 import { bridged, DIRECT, routeTo } from "../../../../../shared/bmc/providers/ipmi/route.ts";
-import { SimulatedMachine } from "../../../../simulators/machine.ts";
+import { SimulatedMachine } from "../../../../../simulators/machine.ts";
 import { eventually, limit, openSession, startBmc } from "./bench.ts";
 
 const BRIDGE = { channel: 7, address: 0x72 };

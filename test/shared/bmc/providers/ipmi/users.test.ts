@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Session } from "../../../../../shared/bmc/operations/provider.ts";
 import type { NewUser, UserDriver } from "../../../../../shared/bmc/operations/user-port.ts";
 import { Secret } from "../../../../../shared/secret.ts";
-import type { IpmiBmcOptions } from "../../../../simulators/ipmi/bmc.ts";
+import type { IpmiBmcOptions } from "../../../../../simulators/ipmi/bmc.ts";
 import { AS_ADMINISTRATOR, limit, openSession, startBmc } from "./bench.ts";
 
 const NEW: NewUser = { name: "worker", password: new Secret("sixteen-bytes-ok"), role: "operator" };

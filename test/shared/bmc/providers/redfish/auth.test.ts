@@ -3,8 +3,8 @@ import {
   type RedfishBmc,
   type RedfishBmcOptions,
   startRedfishBmc,
-} from "../../../../simulators/redfish/bmc.ts";
-import { SESSIONS } from "../../../../simulators/redfish/sessions.ts";
+} from "../../../../../simulators/redfish/bmc.ts";
+import { SESSIONS } from "../../../../../simulators/redfish/sessions.ts";
 import { errorOf, neverAborts, openSession, RecordingLogger, until, withSession } from "./open-session.ts";
 
 const signal = neverAborts();

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { BootRequest } from "../../../../../shared/bmc/operations/boot.ts";
 import type { BootDevice } from "../../../../../shared/contract/vocabulary.ts";
-import { SimulatedMachine, type SimulatedMachineOptions } from "../../../../simulators/machine.ts";
-import { type RedfishBmc, startRedfishBmc } from "../../../../simulators/redfish/bmc.ts";
-import { type RedfishProfile, redfishProfiles } from "../../../../simulators/redfish/profiles.ts";
+import { SimulatedMachine, type SimulatedMachineOptions } from "../../../../../simulators/machine.ts";
+import { type RedfishBmc, startRedfishBmc } from "../../../../../simulators/redfish/bmc.ts";
+import { type RedfishProfile, redfishProfiles } from "../../../../../simulators/redfish/profiles.ts";
 import { errorOf, neverAborts, RecordingLogger, until, withSession } from "./open-session.ts";
 
 const signal = neverAborts();

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { SimulatedMachine } from "../../../../simulators/machine.ts";
+import { SimulatedMachine } from "../../../../../simulators/machine.ts";
 import {
   type RedfishBmc,
   type RedfishBmcOptions,
   startRedfishBmc,
-} from "../../../../simulators/redfish/bmc.ts";
+} from "../../../../../simulators/redfish/bmc.ts";
 import { errorOf, neverAborts, openSession, withSession } from "./open-session.ts";
 
 const signal = neverAborts();

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { dimm, MemoryResource } from "../../../../../shared/bmc/providers/redfish/drivers/inventory-parts.ts";
-import { type RedfishBmc, startRedfishBmc } from "../../../../simulators/redfish/bmc.ts";
-import { type RedfishProfile, redfishProfiles } from "../../../../simulators/redfish/profiles.ts";
+import { type RedfishBmc, startRedfishBmc } from "../../../../../simulators/redfish/bmc.ts";
+import { type RedfishProfile, redfishProfiles } from "../../../../../simulators/redfish/profiles.ts";
 import { errorOf, neverAborts, withSession } from "./open-session.ts";
 
 const signal = neverAborts();

@@ -5,9 +5,9 @@ import {
   type RedfishBmc,
   type RedfishBmcOptions,
   startRedfishBmc,
-} from "../../../../simulators/redfish/bmc.ts";
-import { SCREEN } from "../../../../simulators/redfish/manager.ts";
-import { type RedfishProfile, redfishProfiles } from "../../../../simulators/redfish/profiles.ts";
+} from "../../../../../simulators/redfish/bmc.ts";
+import { SCREEN } from "../../../../../simulators/redfish/manager.ts";
+import { type RedfishProfile, redfishProfiles } from "../../../../../simulators/redfish/profiles.ts";
 import { errorOf, neverAborts, withSession } from "./open-session.ts";
 
 const signal = neverAborts();

@@ -4,7 +4,7 @@ import { systemClock } from "../../../../../shared/clock.ts";
 import { BmcError } from "../../../../../shared/contract/bmc-error.ts";
 import { Connection } from "../../../../../shared/contract/connection.ts";
 import type { LogFields, Logger } from "../../../../../shared/logger.ts";
-import type { RedfishBmc } from "../../../../simulators/redfish/bmc.ts";
+import type { RedfishBmc } from "../../../../../simulators/redfish/bmc.ts";
 
 export interface OpenOptions {
   readonly connection?: Record<string, unknown>;

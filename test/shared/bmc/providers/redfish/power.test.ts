@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { PowerCommand } from "../../../../../shared/bmc/operations/power.ts";
-import { SimulatedMachine, type SimulatedMachineOptions } from "../../../../simulators/machine.ts";
+import { SimulatedMachine, type SimulatedMachineOptions } from "../../../../../simulators/machine.ts";
 import {
   type RedfishBmc,
   type RedfishBmcOptions,
   startRedfishBmc,
-} from "../../../../simulators/redfish/bmc.ts";
-import { redfishProfiles } from "../../../../simulators/redfish/profiles.ts";
+} from "../../../../../simulators/redfish/bmc.ts";
+import { redfishProfiles } from "../../../../../simulators/redfish/profiles.ts";
 import { errorOf, neverAborts, until, withSession } from "./open-session.ts";
 
 const signal = neverAborts();

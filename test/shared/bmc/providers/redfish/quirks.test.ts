@@ -5,9 +5,9 @@ import {
   activeQuirks,
   quirks,
 } from "../../../../../shared/bmc/providers/redfish/service/behaviour-quirks.ts";
-import { SimulatedMachine, type SimulatedMachineOptions } from "../../../../simulators/machine.ts";
-import { type RedfishBmc, startRedfishBmc } from "../../../../simulators/redfish/bmc.ts";
-import { redfishProfiles } from "../../../../simulators/redfish/profiles.ts";
+import { SimulatedMachine, type SimulatedMachineOptions } from "../../../../../simulators/machine.ts";
+import { type RedfishBmc, startRedfishBmc } from "../../../../../simulators/redfish/bmc.ts";
+import { redfishProfiles } from "../../../../../simulators/redfish/profiles.ts";
 import { scaledClock } from "../../../../support/scaled-clock.ts";
 import { connectionTo, errorOf, neverAborts } from "./open-session.ts";
 

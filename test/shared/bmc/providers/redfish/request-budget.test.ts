@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { Session } from "../../../../../shared/bmc/operations/provider.ts";
-import { SimulatedMachine } from "../../../../simulators/machine.ts";
-import { type RedfishBmc, startRedfishBmc } from "../../../../simulators/redfish/bmc.ts";
+import { SimulatedMachine } from "../../../../../simulators/machine.ts";
+import { type RedfishBmc, startRedfishBmc } from "../../../../../simulators/redfish/bmc.ts";
 import { neverAborts, type OpenOptions, openSession, until, withSession } from "./open-session.ts";
 
 const signal = neverAborts();

@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { Session } from "../../../../../shared/bmc/operations/provider.ts";
-import { SimulatedMachine } from "../../../../simulators/machine.ts";
+import { SimulatedMachine } from "../../../../../simulators/machine.ts";
 import {
   type RedfishBmc,
   type RedfishBmcOptions,
   startRedfishBmc,
-} from "../../../../simulators/redfish/bmc.ts";
-import { type RedfishProfile, redfishProfiles } from "../../../../simulators/redfish/profiles.ts";
+} from "../../../../../simulators/redfish/bmc.ts";
+import { type RedfishProfile, redfishProfiles } from "../../../../../simulators/redfish/profiles.ts";
 import { errorOf, neverAborts, withSession } from "./open-session.ts";
 
 const signal = neverAborts();

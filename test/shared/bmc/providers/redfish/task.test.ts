@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "vitest";
-import { type RedfishBmc, startRedfishBmc } from "../../../../simulators/redfish/bmc.ts";
-import { TASK_MONITORS, type TaskOptions } from "../../../../simulators/redfish/tasks.ts";
+import { type RedfishBmc, startRedfishBmc } from "../../../../../simulators/redfish/bmc.ts";
+import { TASK_MONITORS, type TaskOptions } from "../../../../../simulators/redfish/tasks.ts";
 import { errorOf, neverAborts, openSession, withSession } from "./open-session.ts";
 
 const signal = neverAborts();

@@ -1,12 +1,12 @@
 import { createServer, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { afterEach, describe, expect, test } from "vitest";
+import { createCertificate } from "../../../../../simulators/certificate.ts";
 import {
   type RedfishBmc,
   type RedfishBmcOptions,
   startRedfishBmc,
-} from "../../../../simulators/redfish/bmc.ts";
-import { createCertificate } from "../../../../support/certificate.ts";
+} from "../../../../../simulators/redfish/bmc.ts";
 import { errorOf, neverAborts, openSession, until, withSession } from "./open-session.ts";
 
 const signal = neverAborts();

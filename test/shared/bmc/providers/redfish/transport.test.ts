@@ -5,8 +5,8 @@ import {
   type RedfishBmc,
   type RedfishBmcOptions,
   startRedfishBmc,
-} from "../../../../simulators/redfish/bmc.ts";
-import type { Fault } from "../../../../simulators/redfish/faults.ts";
+} from "../../../../../simulators/redfish/bmc.ts";
+import type { Fault } from "../../../../../simulators/redfish/faults.ts";
 import { errorOf, neverAborts, openSession, until, withSession } from "./open-session.ts";
 
 const signal = neverAborts();

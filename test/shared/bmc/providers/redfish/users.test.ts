@@ -2,8 +2,8 @@ import { afterEach, describe, expect, test } from "vitest";
 import type { Session } from "../../../../../shared/bmc/operations/provider.ts";
 import type { BmcUser, UserRole } from "../../../../../shared/bmc/operations/user-port.ts";
 import { Secret } from "../../../../../shared/secret.ts";
-import { type RedfishBmc, startRedfishBmc } from "../../../../simulators/redfish/bmc.ts";
-import type { RedfishProfile } from "../../../../simulators/redfish/profiles.ts";
+import { type RedfishBmc, startRedfishBmc } from "../../../../../simulators/redfish/bmc.ts";
+import type { RedfishProfile } from "../../../../../simulators/redfish/profiles.ts";
 import { errorOf, neverAborts, withSession } from "./open-session.ts";
 
 const signal = neverAborts();
@@ -77,7 +77,7 @@ test("Dell: an empty account is filled with PATCH, never the anonymous first one
 });
 
 test("a make that turns out to have fixed accounts is asked so the next time", async () => {
-  const { redfishProfiles } = await import("../../../../simulators/redfish/profiles.ts");
+  const { redfishProfiles } = await import("../../../../../simulators/redfish/profiles.ts");
   const base = redfishProfiles["generic"];
   if (!base) throw new Error("no generic profile");
   await start({ ...base, accounts: { kind: "slots", below: "service", refusesEnabled: false } });

@@ -1,14 +1,14 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { rpc } from "../../../../../shared/bmc/providers/rpc/provider.ts";
-import { resultOf, runAction } from "../../../../actions/action-run.ts";
-import type { Reply } from "../../../../simulators/http-listener.ts";
-import { SimulatedMachine } from "../../../../simulators/machine.ts";
+import type { Reply } from "../../../../../simulators/http-listener.ts";
+import { SimulatedMachine } from "../../../../../simulators/machine.ts";
 import {
   json,
   type RpcConsumerOptions,
   type RpcConsumerServer,
   startRpcConsumer,
-} from "../../../../simulators/rpc/consumer.ts";
+} from "../../../../../simulators/rpc/consumer.ts";
+import { resultOf, runAction } from "../../../../actions/action-run.ts";
 import { clientOf, errorOf, openSession, signal } from "../../service-lab.ts";
 
 let consumer: RpcConsumerServer;

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { stringify } from "yaml";
-import { SimulatedMachine } from "../../../../simulators/machine.ts";
-import { type RedfishBmc, startRedfishBmc } from "../../../../simulators/redfish/bmc.ts";
+import { SimulatedMachine } from "../../../../../simulators/machine.ts";
+import { type RedfishBmc, startRedfishBmc } from "../../../../../simulators/redfish/bmc.ts";
 import { WorkerProgram } from "../../../../support/worker-program.ts";
 
 let folder = "";

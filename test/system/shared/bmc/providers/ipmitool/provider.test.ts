@@ -8,6 +8,7 @@ import { ipmitool } from "../../../../../../shared/bmc/providers/ipmitool/provid
 import { systemClock } from "../../../../../../shared/clock.ts";
 import { type Logger, silentLogger } from "../../../../../../shared/logger.ts";
 import { Secret } from "../../../../../../shared/secret.ts";
+import { SimulatedMachine } from "../../../../../../simulators/machine.ts";
 import { describeWithProgram } from "../../../../../interop/programs.ts";
 import {
   connectionTo,
@@ -16,7 +17,6 @@ import {
   recordingLogger,
   startBmc,
 } from "../../../../../shared/bmc/providers/ipmi/bench.ts";
-import { SimulatedMachine } from "../../../../../simulators/machine.ts";
 
 interface OpenOptions {
   readonly overrides?: Record<string, unknown>;

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { actionsOfTask, type PlannedAction } from "../../../worker/template/actions.ts";
-import type { Template, TemplateAction } from "../../../worker/template/template.ts";
+import { actionsOfTask, type PlannedAction } from "../../worker/template/actions.ts";
+import type { Template, TemplateAction } from "../../worker/template/template.ts";
 
 export type ActionState = "UNSPECIFIED" | "PENDING" | "RUNNING" | "FAILED" | "TIMEOUT" | "SUCCESS";
 type WorkflowState = ActionState | "PREPARING" | "POST";

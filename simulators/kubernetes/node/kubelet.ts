@@ -1,5 +1,5 @@
-import { type Clock, systemClock } from "../../../../shared/clock.ts";
-import { defined } from "../../../../shared/defined.ts";
+import { type Clock, systemClock } from "../../../shared/clock.ts";
+import { defined } from "../../../shared/defined.ts";
 import { type KubeObject, timestamp } from "../api/object.ts";
 import type { ClusterAccess } from "../cluster.ts";
 import { ClusterClient, ClusterError } from "./cluster-client.ts";

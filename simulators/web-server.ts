@@ -6,7 +6,7 @@ import {
 } from "node:http";
 import { createServer as createHttps } from "node:https";
 import type { Socket } from "node:net";
-import { type Certificate, createCertificate, fingerprintOf } from "../support/certificate.ts";
+import { type Certificate, createCertificate, fingerprintOf } from "./certificate.ts";
 
 /** `http`, or a certificate; a self-signed one is made when absent. */
 export type WebServerTls = Certificate | "http" | undefined;

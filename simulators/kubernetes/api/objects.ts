@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { fieldProblems } from "../../../support/kubernetes-fields.ts";
+import { fieldProblems } from "../fields.ts";
 import { type DeleteOptions, isGone, markDeleted } from "./deletion.ts";
 import { alreadyExists, badRequest, conflict, forbidden, invalid, notFound } from "./failure.ts";
 import { isObject, isSameJson, type KubeObject, type ObjectMeta, randomSuffix, timestamp } from "./object.ts";

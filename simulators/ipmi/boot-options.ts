@@ -1,4 +1,4 @@
-import type { BootDevice } from "../../../shared/contract/vocabulary.ts";
+import type { BootDevice } from "../../shared/contract/vocabulary.ts";
 import type { SimulatedMachine } from "../machine.ts";
 import type { Reply } from "./reply.ts";
 

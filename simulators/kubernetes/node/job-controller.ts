@@ -1,5 +1,5 @@
 import type { V1JobSpec } from "@kubernetes/client-node";
-import { type Clock, systemClock } from "../../../../shared/clock.ts";
+import { type Clock, systemClock } from "../../../shared/clock.ts";
 import { isSameJson, type KubeObject, randomSuffix, timestamp } from "../api/object.ts";
 import type { ClusterAccess } from "../cluster.ts";
 import { ClusterClient, ClusterError } from "./cluster-client.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { BootDevice } from "../../../shared/contract/vocabulary.ts";
+import type { BootDevice } from "../../shared/contract/vocabulary.ts";
 import { HttpListener, type HttpListenerOptions, type Reply, type SeenRequest } from "../http-listener.ts";
 import { type PowerAction, SimulatedMachine } from "../machine.ts";
 import { type ExpectedSignature, hasValidSignature } from "./verify-signature.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { BootDevice } from "../../../shared/contract/vocabulary.ts";
+import type { BootDevice } from "../../shared/contract/vocabulary.ts";
 import type { SimulatedMachine, SimulatedOverride } from "../machine.ts";
 import { type Answer, noContent, refusal } from "./answer.ts";
 import type { RedfishProfile } from "./profiles.ts";

@@ -8,8 +8,8 @@ import {
   ActionResponseSchema,
   type ActionStatusRequest,
   WorkflowService,
-} from "../../../worker/source/tink/gen/workflow_pb.ts";
-import { parseTemplate } from "../../../worker/template/parse-template.ts";
+} from "../../worker/source/tink/gen/workflow_pb.ts";
+import { parseTemplate } from "../../worker/template/parse-template.ts";
 import { Faults } from "./faults.ts";
 import { Listener, type ServerTls } from "./listener.ts";
 import { unimplemented } from "./unimplemented.ts";

@@ -1,5 +1,5 @@
 import { EventEmitter } from "node:events";
-import type { BootDevice, BootMode } from "../../shared/contract/vocabulary.ts";
+import type { BootDevice, BootMode } from "../shared/contract/vocabulary.ts";
 
 /** Power as hardware has it: the two ways between the states take time. */
 export type SimulatedPower = "on" | "off" | "powering-on" | "powering-off";

@@ -7,8 +7,8 @@ import {
   type WorkflowActionStatus,
   WorkflowContextSchema,
   WorkflowService,
-} from "../../../worker/source/tink-legacy/gen/workflow_pb.ts";
-import { parseTemplate } from "../../../worker/template/parse-template.ts";
+} from "../../worker/source/tink-legacy/gen/workflow_pb.ts";
+import { parseTemplate } from "../../worker/template/parse-template.ts";
 import { Faults, type Method } from "../tink/faults.ts";
 import { Listener } from "../tink/listener.ts";
 import type { Submission } from "../tink/server.ts";

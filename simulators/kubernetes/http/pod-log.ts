@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
 import { type Dispatcher, request } from "undici";
-import { textOf } from "../../../../shared/text-of.ts";
+import { textOf } from "../../../shared/text-of.ts";
 import { ApiFailure, badRequest } from "../api/failure.ts";
 import type { KubeObject } from "../api/object.ts";
 

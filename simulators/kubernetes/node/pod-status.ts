@@ -5,7 +5,7 @@ import type {
   V1PodSpec,
   V1PodStatus,
 } from "@kubernetes/client-node";
-import { defined } from "../../../../shared/defined.ts";
+import { defined } from "../../../shared/defined.ts";
 import { type KubeObject, timestamp } from "../api/object.ts";
 
 /** The kubelet keeps no more of a termination message. */

@@ -1,7 +1,7 @@
 import { Agent } from "undici";
 import { stringify } from "yaml";
-import { type Clock, systemClock } from "../../../shared/clock.ts";
-import { defined } from "../../../shared/defined.ts";
+import { type Clock, systemClock } from "../../shared/clock.ts";
+import { defined } from "../../shared/defined.ts";
 import { WebServer } from "../web-server.ts";
 import { ApiFailure } from "./api/failure.ts";
 import { GarbageCollector } from "./api/garbage-collector.ts";

@@ -1,4 +1,4 @@
-import { defined } from "../../../shared/defined.ts";
+import { defined } from "../../shared/defined.ts";
 import { type Answer, methodNotAllowed, noContent, notFound, ok, refusal } from "./answer.ts";
 import type { RedfishProfile } from "./profiles.ts";
 import { collection, type ResourceRequest, type ResourceService } from "./resource-service.ts";

@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline";
 import { Agent, type Dispatcher, request } from "undici";
 import { parse } from "yaml";
-import { defined } from "../../../../shared/defined.ts";
+import { defined } from "../../../shared/defined.ts";
 import type { JsonObject, KubeObject } from "../api/object.ts";
 import { MERGE_PATCH } from "../api/patch.ts";
 import type { ClusterAccess } from "../cluster.ts";

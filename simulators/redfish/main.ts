@@ -1,5 +1,5 @@
 import { Command, Option } from "commander";
-import { defined } from "../../../shared/defined.ts";
+import { defined } from "../../shared/defined.ts";
 import { secretIn, serve, wholeNumber } from "../command-line.ts";
 import { SimulatedMachine } from "../machine.ts";
 import { startRedfishBmc } from "./bmc.ts";

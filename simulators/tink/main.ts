@@ -1,7 +1,7 @@
 import { type EventEmitter, once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { Command, InvalidArgumentError } from "commander";
-import { parseDurationMs } from "../../../shared/duration.ts";
+import { parseDurationMs } from "../../shared/duration.ts";
 import { type Submission, startTinkServer, type TinkServer } from "./server.ts";
 import { isOver, type Workflow, type WorkflowAction } from "./workflow.ts";
 
