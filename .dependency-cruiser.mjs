@@ -16,10 +16,16 @@ export default {
       from: { path: "^(worker|actions)/" },
       to: { path: "^(worker|actions|cli)/", pathNot: "^$1/" },
     },
+    {
+      name: "simulators-are-for-the-lab",
+      severity: "error",
+      from: { path: "^(worker|shared|actions|cli)/", pathNot: "^cli/lab/" },
+      to: { path: "^simulators/" },
+    },
   ],
   options: {
     parser: "swc",
-    includeOnly: "^(worker|shared|actions|cli)/",
+    includeOnly: "^(worker|shared|actions|cli|simulators)/",
     exclude: "/gen/",
   },
 };

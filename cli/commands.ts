@@ -20,6 +20,12 @@ export function programCommands(own: SelfProgram): readonly ProgramCommand[] {
       define: async (command) => (await import("./actions-command.ts")).defineActions(command),
     },
     {
+      name: "lab",
+      usage: "[options]",
+      summary: "start simulated machines and a tink server to try everything with",
+      define: async (command) => (await import("./lab/lab-command.ts")).defineLab(command, own),
+    },
+    {
       name: "completion",
       usage: "<shell>",
       summary: "print the completion script of bash, zsh or fish",

@@ -1,12 +1,13 @@
 import { copyFile, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { startLab } from "../../cli/lab/lab.ts";
+import type { LabMachine } from "../../cli/lab/machines.ts";
+import { startProgress } from "../../cli/lab/progress.ts";
 import { formatSeconds } from "../../shared/duration.ts";
 import { formatTable } from "../../shared/table.ts";
 import { startTinkServer, type TinkServer } from "../../simulators/tink/server.ts";
 import { isOver, type Workflow } from "../../simulators/tink/workflow.ts";
-import { type LabMachine, startLab } from "./lab.ts";
-import { startProgress } from "./progress.ts";
 import { startWorker, type WorkerProcess } from "./worker-process.ts";
 
 /** `npm run demo`: a tink server, three machines, a worker, and one workflow per machine from a real template. */

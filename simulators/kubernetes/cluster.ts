@@ -16,6 +16,7 @@ import { ApiServer } from "./http/api-server.ts";
 import { type FailureAnswer, Faults, type PlannedFault } from "./http/faults.ts";
 import type { RequestMatcher, SeenRequest, Verb } from "./http/request.ts";
 import type { WatchStream } from "./http/watch.ts";
+import type { ClusterAccess } from "./node/cluster-access.ts";
 import { JobController } from "./node/job-controller.ts";
 
 /** A version stands for both of Tinkerbell's groups. */
@@ -34,17 +35,6 @@ export interface FakeClusterOptions {
   readonly host?: string;
   readonly port?: number;
   readonly clock?: Clock;
-}
-
-/** How to connect to a cluster. */
-export interface ClusterAccess {
-  readonly url: string;
-  /** PEM; the system's authorities when absent. */
-  readonly ca?: string;
-  readonly token?: string;
-  /** A client's certificate and key, PEM. */
-  readonly cert?: string;
-  readonly key?: string;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
-import { type ClusterAccess, FakeCluster } from "./cluster.ts";
+import { FakeCluster } from "./cluster.ts";
+import type { ClusterAccess } from "./node/cluster-access.ts";
 import { accessFromKubeconfig } from "./node/cluster-client.ts";
 import { JobController } from "./node/job-controller.ts";
 

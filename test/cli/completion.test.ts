@@ -4,7 +4,7 @@ import { actionLibrary } from "../../cli/action-library.ts";
 import { answer } from "../../cli/complete.ts";
 
 const own = { file: "pbnj-worker", actions: catalogue, library: actionLibrary };
-const COMMANDS = ["start", "run", "doctor", "policy", "action", "actions", "completion", "help"];
+const COMMANDS = ["start", "run", "doctor", "policy", "action", "actions", "lab", "completion", "help"];
 
 const linesOf = async (shell: string, words: readonly string[]) =>
   (await answer(shell, words, own)).trimEnd().split("\n");

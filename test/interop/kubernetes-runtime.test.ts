@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import type { ClusterAccess } from "../../simulators/kubernetes/cluster.ts";
+import type { ClusterAccess } from "../../simulators/kubernetes/node/cluster-access.ts";
 import { accessFromKubeconfig, ClusterClient } from "../../simulators/kubernetes/node/cluster-client.ts";
 import { JobController } from "../../simulators/kubernetes/node/job-controller.ts";
 import { itRunsActionsAsJobs } from "../worker/runtime/kubernetes/kubernetes-cases.ts";

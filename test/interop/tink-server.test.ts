@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { type Lab, startLab } from "../../examples/demo/lab.ts";
+import { type Lab, startLab } from "../../cli/lab/lab.ts";
 import { accessFromKubeconfig, ClusterClient } from "../../simulators/kubernetes/node/cluster-client.ts";
 import { SimulatedMachine } from "../../simulators/machine.ts";
 import { startRedfishBmc } from "../../simulators/redfish/bmc.ts";

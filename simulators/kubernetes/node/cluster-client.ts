@@ -4,7 +4,7 @@ import { parse } from "yaml";
 import { defined } from "../../../shared/defined.ts";
 import type { JsonObject, KubeObject } from "../api/object.ts";
 import { MERGE_PATCH } from "../api/patch.ts";
-import type { ClusterAccess } from "../cluster.ts";
+import type { ClusterAccess } from "./cluster-access.ts";
 
 const REQUEST_TIMEOUT_MS = 20_000;
 

@@ -1,7 +1,7 @@
 import type { V1JobSpec } from "@kubernetes/client-node";
 import { type Clock, systemClock } from "../../../shared/clock.ts";
 import { isSameJson, type KubeObject, randomSuffix, timestamp } from "../api/object.ts";
-import type { ClusterAccess } from "../cluster.ts";
+import type { ClusterAccess } from "./cluster-access.ts";
 import { ClusterClient, ClusterError } from "./cluster-client.ts";
 import { corePath, eventOf, placeOf, podPath } from "./paths.ts";
 import { podStatusOf } from "./pod-status.ts";

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from "../../../shared/clock.ts";
 import { defined } from "../../../shared/defined.ts";
 import { type KubeObject, timestamp } from "../api/object.ts";
-import type { ClusterAccess } from "../cluster.ts";
+import type { ClusterAccess } from "./cluster-access.ts";
 import { ClusterClient, ClusterError } from "./cluster-client.ts";
 import { ContainerLog } from "./container-log.ts";
 import { type FoundLog, type LogRequest, LogServer } from "./log-server.ts";

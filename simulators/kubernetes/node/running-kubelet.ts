@@ -6,7 +6,7 @@ import type { V1Container } from "@kubernetes/client-node";
 import { WORKER_RESULT_FILE } from "../../../shared/contract/result.ts";
 import { defined } from "../../../shared/defined.ts";
 import type { KubeObject } from "../api/object.ts";
-import type { ClusterAccess } from "../cluster.ts";
+import type { ClusterAccess } from "./cluster-access.ts";
 import { ClusterError } from "./cluster-client.ts";
 import { Kubelet, type KubeletOptions } from "./kubelet.ts";
 import { MountError, mountedFiles } from "./mounted-files.ts";

@@ -7,7 +7,17 @@ describe("the command line", () => {
     const { exitCode, stdout, stderr } = await runProgram(["--help"]);
 
     const listed = stdout.split("\n").flatMap((line) => /^ {2}([a-z]+) .* {2}\w/.exec(line)?.[1] ?? []);
-    expect(listed).toEqual(["start", "run", "doctor", "policy", "action", "actions", "completion", "help"]);
+    expect(listed).toEqual([
+      "start",
+      "run",
+      "doctor",
+      "policy",
+      "action",
+      "actions",
+      "lab",
+      "completion",
+      "help",
+    ]);
     expect(stderr).toBe("");
     expect(exitCode).toBe(0);
   });

@@ -6,7 +6,7 @@ import type { Metafile } from "esbuild";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { catalogue } from "../../../actions/catalogue.ts";
-import { startLab } from "../../../examples/demo/lab.ts";
+import { startLab } from "../../../cli/lab/lab.ts";
 import { bundleProgram, LICENSES_FILE } from "../../../scripts/bundle/bundle.ts";
 import { loadedAtStart } from "./loaded-at-start.ts";
 

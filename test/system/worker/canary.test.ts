@@ -425,6 +425,8 @@ async function runAll(lab: Standing, extra: readonly Scenario[] = []) {
   const workflows = lab.submit(scenarios);
   // Sixteen actions start at once, and so many containers take their time.
   await eventually(() => [...lab.observer.seen].some((text) => text.includes("failing-vault.cjs")), 90_000);
+  // What an action leaves behind is removed once its report is acknowledged.
+  lab.server.faults.delay("ReportActionStatus", 3_000, scenarios.length);
   await writeFile(join(lab.directory, "observed"), "");
   await lab.server.until(() => workflows.every(isOver), 120_000);
   // An operator who pastes a password into the inventory while the worker runs.

@@ -52,7 +52,7 @@ describe.concurrent("a worker that is killed", () => {
     { timeout: RUN_MS },
     async ({ runtime, reason }) => {
       await using lab = await crashLab({
-        machine: { powerOnMs: 1_000, powerOffMs: 1_000 },
+        machine: { powerOnMs: 3_000, powerOffMs: 3_000 },
         argv: ["--runtime", runtime],
       });
       const first = lab.start();
@@ -74,7 +74,8 @@ describe.concurrent("a worker that is killed", () => {
   );
 
   test("together with the action that it runs repeats what is idempotent", { timeout: RUN_MS }, async () => {
-    await using lab = await crashLab({ machine: { powerOffMs: 300 } });
+    // The action must not end before it is killed.
+    await using lab = await crashLab({ machine: { powerOffMs: 3_000 } });
     const first = lab.start();
     const killed = killAtCommand(lab, first);
     const workflow = lab.submit([hardOff]);

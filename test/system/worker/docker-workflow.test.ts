@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
-import { startLab } from "../../../examples/demo/lab.ts";
+import { startLab } from "../../../cli/lab/lab.ts";
 import { versionTag } from "../../../scripts/images/image-name.ts";
 import { readManifest } from "../../../scripts/manifest.ts";
 import { startTinkServer } from "../../../simulators/tink/server.ts";

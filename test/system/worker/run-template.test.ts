@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Lab, startLab } from "../../../examples/demo/lab.ts";
+import { type Lab, startLab } from "../../../cli/lab/lab.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
 
 const QUICK = { powerOnMs: 40, powerOffMs: 40, softOffMs: 40 };

@@ -16,7 +16,7 @@ export function startProgress(workflows: ReadonlyMap<string, Workflow>, out: Nod
 function plainProgress(out: NodeJS.WriteStream): Progress {
   return {
     changed(machine, action) {
-      out.write(`${machine}  ${describe(action)}\n`);
+      out.write(`${machine}  ${describeAction(action)}\n`);
     },
     close: () => undefined,
   };
@@ -26,7 +26,7 @@ function liveProgress(workflows: ReadonlyMap<string, Workflow>, out: NodeJS.Writ
   let drawn = 0;
   const draw = () => {
     const lines = [...workflows].map(
-      ([machine, workflow]) => `${machine}  ${describe(currentAction(workflow))}`,
+      ([machine, workflow]) => `${machine}  ${describeAction(currentAction(workflow))}`,
     );
     const up = drawn > 0 ? `\u001b[${drawn}A` : "";
     out.write(up + lines.map((line) => `\r\u001b[2K${line.slice(0, out.columns - 1)}\n`).join(""));
@@ -52,7 +52,8 @@ function currentAction(workflow: Workflow): WorkflowAction | undefined {
   );
 }
 
-function describe(action: WorkflowAction | undefined): string {
+/** State, time and message of an action in one line. */
+export function describeAction(action: WorkflowAction | undefined): string {
   if (!action) return "waiting";
   const endMs = action.stoppedAt?.getTime() ?? Date.now();
   const elapsed = action.startedAt ? formatSeconds(Math.max(0, endMs - action.startedAt.getTime())) : "";

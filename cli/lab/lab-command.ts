@@ -1,0 +1,171 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { type Command, Option } from "commander";
+import { EXIT_OK, exitCodeOf } from "../../shared/contract/exit-code.ts";
+import { suggestion } from "../../shared/nearest-name.ts";
+import { printable, printableLine } from "../../shared/printable.ts";
+import { formatTable } from "../../shared/table.ts";
+import { textOf } from "../../shared/text-of.ts";
+import { unknownArgumentProblems } from "../../shared/unknown-arguments.ts";
+import { startTinkServer, type TinkServer } from "../../simulators/tink/server.ts";
+import { isOver } from "../../simulators/tink/workflow.ts";
+import type { SelfProgram } from "../../worker/runtime/self-program.ts";
+import { endWithUsage } from "../usage-problem.ts";
+import { type Lab, startLab } from "./lab.ts";
+import { describeAction } from "./progress.ts";
+import { labTemplate } from "./template.ts";
+
+const COMMAND = "pbnj-worker lab";
+const MOST_MACHINES = 1_000;
+const FAULTS = ["none", "some"];
+
+interface Flags {
+  readonly machines: string;
+  readonly faults: string;
+  readonly host: string;
+  readonly port: string;
+  readonly directory: string;
+}
+
+interface LabSettings {
+  readonly machines: number;
+  readonly faults: boolean;
+  readonly host: string;
+  readonly port: number;
+  readonly directory: string;
+}
+
+/** `pbnj-worker lab`. */
+export function defineLab(command: Command, own: Pick<SelfProgram, "file">): void {
+  command
+    .description(
+      "Start simulated machines (Redfish, IPMI, Intel AMT), a tink server with a workflow for each, and an inventory. " +
+        "They run until Ctrl+C.",
+    )
+    .option("--machines <number>", `number of machines, 1 to ${MOST_MACHINES}`, "4")
+    .addOption(new Option("--faults <none|some>", "whether some machines are faulty").default("none"))
+    .option("--host <address>", "address to listen on", "127.0.0.1")
+    .option(
+      "--port <number>",
+      "port of the tink server; each machine has the next one; 0 takes free ones",
+      "42113",
+    )
+    .option("--directory <directory>", "folder for inventory, password and template", "lab")
+    .allowUnknownOption()
+    .allowExcessArguments()
+    .action(async (flags: Flags) => {
+      const problems = [...unknownArgumentProblems(command.args, longNames(command)), ...problemsOf(flags)];
+      if (problems.length > 0) endWithUsage(COMMAND, problems);
+      const { machines, port, ...others } = flags;
+      const settings = { ...others, machines: +machines, port: +port, faults: flags.faults === "some" };
+      process.exit(await run(settings, own.file));
+    });
+}
+
+function longNames(command: Command): readonly string[] {
+  return command.options.flatMap(({ long }) => long ?? []);
+}
+
+function problemsOf({ machines, faults, port }: Flags): readonly string[] {
+  const problems: string[] = [];
+  const count = isWhole(machines, 1, MOST_MACHINES);
+  if (!count) problems.push(`--machines is not a whole number from 1 to ${MOST_MACHINES}`);
+  const most = 65_535 - (count ? +machines : 1);
+  if (!isWhole(port, 0, most)) problems.push(`--port is not a whole number from 0 to ${most}`);
+  if (!FAULTS.includes(faults)) {
+    problems.push(`--faults is not one of ${FAULTS.join(", ")}${suggestion(faults, FAULTS)}`);
+  }
+  return problems;
+}
+
+function isWhole(text: string, least: number, most: number): boolean {
+  return /^\d+$/.test(text) && +text >= least && +text <= most;
+}
+
+async function run(settings: LabSettings, programFile: string): Promise<number> {
+  const { host, port } = settings;
+  const stopped = stopSignal();
+  let server: TinkServer | undefined;
+  let lab: Lab | undefined;
+  try {
+    server = await startTinkServer({ host, port });
+    lab = await startLab({ ...settings, port: port === 0 ? 0 : port + 1 });
+    const templateFile = join(lab.directory, "network-boot.yaml");
+    // The user's own changes stay.
+    await writeFile(templateFile, labTemplate, { flag: "wx" }).catch(() => undefined);
+    const submit = () => submitAll(server as TinkServer, lab as Lab, templateFile);
+    await submit();
+    process.stdout.write(`${introduction(lab, server.address, templateFile, commandOf(programFile))}\n`);
+    print(server);
+    const lines = process.stdin.isTTY ? createInterface({ input: process.stdin }) : undefined;
+    lines?.on("line", () => void submit().catch((thrown) => complain(thrown)));
+    lines?.once("close", stopped.stop);
+    await stopped.promise;
+    lines?.close();
+    return EXIT_OK;
+  } catch (thrown) {
+    complain(thrown);
+    return exitCodeOf("usage");
+  } finally {
+    await lab?.close();
+    await server?.close();
+  }
+}
+
+function stopSignal(): { readonly promise: Promise<void>; stop(): void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  process.once("SIGINT", () => resolve()).once("SIGTERM", () => resolve());
+  return { promise, stop: resolve };
+}
+
+/** A workflow for each machine. Rejects if the template is invalid. */
+async function submitAll(server: TinkServer, lab: Lab, templateFile: string): Promise<void> {
+  const template = await readFile(templateFile, "utf8");
+  for (const { machine } of lab.machines) server.submit({ template, values: { machine: machine.name } });
+}
+
+/** Prints what becomes of the workflows. */
+function print(server: TinkServer): void {
+  server.board.on("change", ({ workflow, action }) => {
+    if (action) process.stdout.write(`${printable(`${workflow.agentId}  ${describeAction(action)}`)}\n`);
+    else if (isOver(workflow)) process.stdout.write(`${workflow.agentId}  workflow ${workflow.state}\n`);
+  });
+}
+
+function introduction(lab: Lab, server: string, templateFile: string, command: string): string {
+  const [first] = lab.machines;
+  const name = first?.machine.name;
+  const inventory = `--inventory ${lab.inventoryFile}`;
+  const rows = lab.machines.map(({ machine, bmc, port, fault }) => [
+    machine.name,
+    bmc,
+    String(port),
+    fault ?? "",
+  ]);
+  return `A tink server on ${server}, with a workflow for each machine:
+
+${formatTable(["machine", "BMC", "port", "fault"], rows)}
+
+Run a template without the tink server:
+  ${command} run ${templateFile} --map machine=${name} ${inventory}
+
+Start a worker, which runs the workflows:
+  ${command} start --grpc-server ${server} ${inventory} \\
+    --state-directory ${join(lab.directory, "state")} --log-format pretty
+
+${process.stdin.isTTY ? "Enter submits the workflows again, Ctrl+C stops the lab." : "Ctrl+C stops the lab."}
+`;
+}
+
+/** How the user started this program. */
+function commandOf(programFile: string): string {
+  return programFile.endsWith(".ts") ? "npm run -s pbnj-worker --" : "pbnj-worker";
+}
+
+function complain(thrown: unknown): void {
+  const { code, port } = thrown as NodeJS.ErrnoException & { readonly port?: number };
+  const inUse = `port ${port} is in use: choose another --port, or 0 for free ones`;
+  const reason = code === "EADDRINUSE" ? inUse : textOf(thrown);
+  process.stderr.write(`${printableLine(`${COMMAND}: ${reason}`)}\n`);
+}

@@ -1,0 +1,88 @@
+import { randomBytes } from "node:crypto";
+import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { stringify } from "yaml";
+import { replaceFile } from "../../actions/harness/input/replace-file.ts";
+import { type LabMachine, type MachineTimes, startMachine } from "./machines.ts";
+
+/** Simulated machines with an inventory that a worker can read. */
+export interface Lab {
+  readonly machines: readonly LabMachine[];
+  readonly directory: string;
+  readonly inventoryFile: string;
+  close(): Promise<void>;
+}
+
+export interface LabOptions {
+  /** Default 3. */
+  readonly machines?: number;
+  /** Whether some machines are faulty. */
+  readonly faults?: boolean;
+  /** The address to listen on; loopback when absent. */
+  readonly host?: string;
+  /** The first machine's port, the next one's is the next; 0, the default, takes free ones. */
+  readonly port?: number;
+  /** Keeps the files. When absent they are in a temporary folder, which `close` removes. */
+  readonly directory?: string;
+  /** Real hardware takes time; a test need not. */
+  readonly times?: MachineTimes;
+}
+
+/** A folder that cannot be a lab's, as one line. */
+export class LabProblem extends Error {}
+
+/** Slow enough to be watched, fast enough for a demonstration. */
+const TIMES = { powerOnMs: 1_500, powerOffMs: 800, softOffMs: 1_200 };
+const USERNAME = "admin";
+const HEADER = "# Written by pbnj-worker lab at every start.\n";
+const WILDCARDS: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
+
+/** Rejects with `LabProblem` where files of someone else are in the folder, and where a port cannot be had. */
+export async function startLab(options: LabOptions = {}): Promise<Lab> {
+  const { machines: count = 3, faults = false, host = "127.0.0.1", port = 0, times = TIMES } = options;
+  const directory = options.directory ?? (await mkdtemp(join(tmpdir(), "pbnj-worker-lab-")));
+  const inventoryFile = join(directory, "inventory.yaml");
+  const machines: LabMachine[] = [];
+  const close = async () => {
+    await Promise.all(machines.map((machine) => machine.close()));
+    if (options.directory === undefined) await rm(directory, { recursive: true, force: true });
+  };
+  try {
+    await mkdir(directory, { recursive: true });
+    const present = await readFile(inventoryFile, "utf8").catch(() => undefined);
+    if (present !== undefined && !present.startsWith(HEADER)) {
+      throw new LabProblem(`${inventoryFile} was not written by a lab: choose another --directory`);
+    }
+    const password = await keptPassword(join(directory, "bmc-password"));
+    for (let index = 0; index < count; index += 1) {
+      const own = { host, port: port === 0 ? 0 : port + index, username: USERNAME, password };
+      machines.push(await startMachine({ ...own, index, faults, times }));
+    }
+    const reached = WILDCARDS[host] ?? host;
+    const inventory = {
+      defaults: { credentials: { username: USERNAME, passwordFile: "bmc-password" } },
+      machines: machines.map(({ machine: { name }, entry }) => ({ name, host: reached, ...entry })),
+    };
+    await write(inventoryFile, HEADER + stringify(inventory));
+  } catch (thrown) {
+    await close();
+    throw thrown;
+  }
+  return { machines, directory, inventoryFile, close };
+}
+
+/** The password of the last start, so that it may be changed and files that have it stay valid. */
+async function keptPassword(file: string): Promise<string> {
+  const kept = (await readFile(file, "utf8").catch(() => "")).trim();
+  if (kept !== "") return kept;
+  // IPMI takes 20 bytes at most.
+  const password = randomBytes(9).toString("base64url");
+  await write(file, `${password}\n`);
+  return password;
+}
+
+async function write(file: string, content: string): Promise<void> {
+  const problem = await replaceFile(file, content);
+  if (problem !== undefined) throw new LabProblem(`cannot write ${file}: ${problem}`);
+}

@@ -1,0 +1,141 @@
+import { type AmtDevice, startAmtDevice } from "../../simulators/amt/device.ts";
+import { startIpmiBmc } from "../../simulators/ipmi/bmc.ts";
+import { SimulatedMachine } from "../../simulators/machine.ts";
+import { startRedfishBmc } from "../../simulators/redfish/bmc.ts";
+
+interface BmcOptions {
+  readonly machine: SimulatedMachine;
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  readonly username: string;
+  readonly password: string;
+  /** Added to every answer. */
+  readonly latencyMs: number;
+}
+
+/** A BMC that listens. */
+interface RunningBmc {
+  readonly port: number;
+  /** What the inventory has besides name and host. */
+  readonly entry: Readonly<Record<string, unknown>>;
+  close(): Promise<void>;
+}
+
+interface Kind {
+  readonly label: string;
+  start(options: BmcOptions): Promise<RunningBmc>;
+}
+
+const redfish = (label: string, profile: string): Kind => ({
+  label,
+  start: async ({ machine, ...options }) => {
+    const bmc = await startRedfishBmc({ ...options, machines: [machine], profile });
+    const { port, fingerprint } = bmc;
+    const entry = { providers: ["redfish"], tls: { fingerprint }, redfish: { port } };
+    return { port, entry, close: () => bmc.close() };
+  },
+});
+
+const ipmi: Kind = {
+  label: "IPMI",
+  start: async ({ username, password, latencyMs, ...options }) => {
+    const users = [{ name: username, password, privilege: "operator" as const }];
+    const bmc = await startIpmiBmc({ ...options, users, network: { latencyMs } });
+    return {
+      port: bmc.port,
+      entry: { providers: ["ipmi"], ipmi: { port: bmc.port } },
+      close: () => bmc.close(),
+    };
+  },
+};
+
+const amt: Kind = {
+  label: "Intel AMT",
+  start: async (options) => {
+    const device: AmtDevice = await startAmtDevice({ ...options, tls: "http" });
+    const { port } = device.http;
+    return { port, entry: { providers: ["amt"], amt: { port } }, close: () => device.close() };
+  },
+};
+
+/** The machines of a lab are of these kinds in turn. */
+const KINDS: readonly Kind[] = [
+  redfish("Redfish", "generic"),
+  redfish("Redfish, iDRAC 10", "dell-idrac10"),
+  ipmi,
+  amt,
+  redfish("Redfish, iLO 5", "hpe-ilo5"),
+  redfish("Redfish, Supermicro", "supermicro"),
+];
+
+interface Fault {
+  readonly label: string;
+  readonly ignoresShutdown?: true;
+  readonly refusesPassword?: true;
+  readonly unreachable?: true;
+  readonly latencyMs?: number;
+}
+
+/** The faulty machines of a lab have these in turn. */
+const FAULTS: readonly Fault[] = [
+  { label: "ignores graceful shutdowns", ignoresShutdown: true },
+  { label: "refuses the password", refusesPassword: true },
+  { label: "answers after 2 s", latencyMs: 2_000 },
+  { label: "is unreachable", unreachable: true },
+];
+/** One machine of so many is faulty. */
+const FAULTY_OF = 4;
+
+export interface MachineTimes {
+  readonly powerOnMs: number;
+  readonly powerOffMs: number;
+  readonly softOffMs: number;
+}
+
+export interface LabMachine {
+  readonly machine: SimulatedMachine;
+  /** For people: protocol and vendor. */
+  readonly bmc: string;
+  /** TCP; UDP for IPMI. */
+  readonly port: number;
+  /** What is wrong with it, for people. */
+  readonly fault?: string;
+  readonly entry: RunningBmc["entry"];
+  close(): Promise<void>;
+}
+
+export interface LabMachineOptions extends Omit<BmcOptions, "machine" | "latencyMs"> {
+  /** From 0. */
+  readonly index: number;
+  readonly faults: boolean;
+  readonly times: MachineTimes;
+}
+
+/** Starts the machine with this index of a lab. Rejects if its port cannot be had. */
+export async function startMachine(options: LabMachineOptions): Promise<LabMachine> {
+  const { index, faults, times, password, ...address } = options;
+  const kind = KINDS[index % KINDS.length] as Kind;
+  const fault = faults && index % FAULTY_OF === 0 ? FAULTS[(index / FAULTY_OF) % FAULTS.length] : undefined;
+  const name = `node-${String(index + 1).padStart(2, "0")}`;
+  const softOffMs = fault?.ignoresShutdown ? "never" : times.softOffMs;
+  const machine = new SimulatedMachine({ name, ...times, softOffMs });
+  const { port, entry, close } = await kind.start({
+    ...address,
+    machine,
+    password: fault?.refusesPassword ? [...password].reverse().join("") : password,
+    latencyMs: fault?.latencyMs ?? 0,
+  });
+  if (fault?.unreachable) await close();
+  return {
+    machine,
+    bmc: kind.label,
+    port,
+    ...(fault && { fault: fault.label }),
+    entry,
+    async close() {
+      if (!fault?.unreachable) await close();
+      machine.close();
+    },
+  };
+}

@@ -1,0 +1,20 @@
+import { version } from "../../shared/version.ts";
+
+/** A template that every machine of the lab can run. */
+export const labTemplate = `version: "0.1"
+name: network-boot
+global_timeout: 600
+tasks:
+  - name: bmc
+    worker: "pbnj-{{ .machine }}"
+    environment:
+      MACHINE: "{{ .machine }}"
+    actions:
+${["power-off", "set-pxe-once", "power-on"].map(actionText).join("")}`;
+
+function actionText(name: string): string {
+  return `      - name: ${name}
+        image: registry.example/pbnj-worker/${name}:v${version}
+        timeout: 120
+`;
+}

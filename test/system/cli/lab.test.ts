@@ -1,0 +1,97 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { execa } from "execa";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { PROGRAM, runProgram } from "../../cli/program.ts";
+import { WorkerProgram } from "../../support/worker-program.ts";
+
+let directory = "";
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "pbnj-lab-test-"));
+});
+afterAll(() => rm(directory, { recursive: true }));
+
+describe("pbnj-worker lab", () => {
+  it("has machines of each protocol, whose workflows a worker runs, and faulty ones", async () => {
+    const files = join(directory, "lab");
+    const argv = ["lab", "--machines", "9", "--faults", "some", "--port", "0", "--directory", files];
+    await using lab = execaProgram(argv);
+    await vi.waitFor(() => expect(lab.said()).toContain("Ctrl+C stops the lab."), { timeout: 30_000 });
+    const server = /A tink server on (\S+),/.exec(lab.said())?.[1] ?? "";
+
+    const inventory = join(files, "inventory.yaml");
+    await using worker = new WorkerProgram(["start", "--grpc-server", server, "--inventory", inventory]);
+    // The one that ignores the shutdown needs a minute, the slow one nearly so.
+    await vi.waitFor(
+      () => {
+        for (const name of ["02", "03", "04", "06", "07", "08"]) {
+          expect(lab.said()).toContain(`pbnj-node-${name}  workflow SUCCESS`);
+        }
+        expect(lab.said()).toMatch(/node-05 +power-off +failed .*\(auth, exit 10\)/);
+      },
+      { timeout: 60_000 },
+    );
+    const { exitCode } = await lab.stop();
+    worker.kill("SIGTERM");
+
+    expect(lab.said()).toMatch(/node-01 +Redfish +\d+ +ignores graceful shutdowns\n/);
+    expect(lab.said()).toMatch(/node-05 +Redfish, iLO 5 +\d+ +refuses the password\n/);
+    expect(lab.said()).toMatch(/node-09 +IPMI +\d+ +answers after 2 s\n/);
+    expect(exitCode).toBe(0);
+  });
+
+  it("keeps password and template of an earlier start, and leaves files of others alone", async () => {
+    const files = join(directory, "kept");
+    const start = async () => {
+      await using lab = execaProgram(["lab", "--machines", "1", "--port", "0", "--directory", files]);
+      await vi.waitFor(() => expect(lab.said()).toContain("Ctrl+C stops the lab."), { timeout: 30_000 });
+      return readFile(join(files, "bmc-password"), "utf8");
+    };
+
+    const first = await start();
+    expect(await start()).toBe(first);
+    await writeFile(join(files, "inventory.yaml"), "machines: []\n");
+    const refused = await runProgram(["lab", "--port", "0", "--directory", files]);
+
+    expect(refused).toMatchObject({ exitCode: 2, stdout: "" });
+    expect(refused.stderr).toMatch(
+      /^pbnj-worker lab: \S+inventory\.yaml was not written by a lab: choose .*$/,
+    );
+  });
+
+  it("lists every problem of its command line", async () => {
+    const { exitCode, stderr } = await runProgram([
+      "lab",
+      "--machine",
+      "3",
+      "--faults",
+      "sme",
+      "--port",
+      "x",
+    ]);
+
+    expect(stderr.split("\n")).toEqual([
+      "pbnj-worker lab: unknown flag --machine, did you mean --machines?",
+      "pbnj-worker lab: --port is not a whole number from 0 to 65531",
+      "pbnj-worker lab: --faults is not one of none, some, did you mean some?",
+      "See pbnj-worker lab --help.",
+    ]);
+    expect(exitCode).toBe(2);
+  });
+});
+
+/** A `pbnj-worker` that runs until it is stopped or disposed of. */
+function execaProgram(argv: readonly string[]) {
+  const child = execa(process.execPath, [PROGRAM, ...argv], { reject: false, stdin: "ignore" });
+  let said = "";
+  child.stdout?.on("data", (chunk: Buffer) => {
+    said += chunk.toString();
+  });
+  const stop = async () => {
+    child.kill("SIGTERM");
+    return child;
+  };
+  return { said: () => said, stop, [Symbol.asyncDispose]: async () => void (await stop()) };
+}
