@@ -11,7 +11,7 @@ import { Connection } from "../../../shared/contract/connection.ts";
 import { silentLogger } from "../../../shared/logger.ts";
 
 const script = `
-  import { redfishCommand } from "./test/simulators/redfish/main.ts";
+  import { redfishCommand } from "./simulators/redfish/main.ts";
   await redfishCommand().parseAsync(process.argv.slice(1), { from: "user" });
 `;
 
