@@ -28,7 +28,7 @@ export function actionsAsJson(actions: readonly Action[]): string {
     name: action.name,
     summary: action.summary,
     idempotent: action.idempotent,
-    input: [...Object.values(action.input), ...commonFields(action)].map(describeField),
+    input: [...Object.values(action.input), ...commonFields].map(describeField),
   }));
   const connection = [machineField, connectionFile, ...connectionFieldTable].map(describeField);
   return JSON.stringify({ version, actions: described, connection }, undefined, 2);

@@ -10,13 +10,9 @@ import { defined } from "../../shared/defined.ts";
 import type { Flag } from "./flag.ts";
 
 /** The flags of an action, in the order of its help. Secrets have no flags. */
-export function actionFlags(action: Pick<Action, "input" | "table">): readonly Flag[] {
+export function actionFlags(action: Pick<Action, "input">): readonly Flag[] {
   const connection = [machineField, connectionFile, ...connectionFieldTable];
-  const fields: readonly InputField[] = [
-    ...Object.values(action.input),
-    ...commonFields(action),
-    ...connection,
-  ];
+  const fields: readonly InputField[] = [...Object.values(action.input), ...commonFields, ...connection];
   return [...fields.filter(({ secret }) => !secret).map(flagOfField), HELP];
 }
 

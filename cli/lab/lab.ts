@@ -29,16 +29,13 @@ export interface LabOptions {
   readonly times?: MachineTimes;
 }
 
-/** A folder that cannot be a lab's, as one line. */
-export class LabProblem extends Error {}
-
 /** Slow enough to be watched, fast enough for a demonstration. */
 const TIMES = { powerOnMs: 1_500, powerOffMs: 800, softOffMs: 1_200 };
 const USERNAME = "admin";
 const HEADER = "# Written by pbnj-worker lab at every start.\n";
 const WILDCARDS: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
 
-/** Rejects with `LabProblem` where files of someone else are in the folder, and where a port cannot be had. */
+/** Rejects, in one line, where files of someone else are in the folder, and where a port cannot be had. */
 export async function startLab(options: LabOptions = {}): Promise<Lab> {
   const { machines: count = 3, faults = false, host = "127.0.0.1", port = 0, times = TIMES } = options;
   const directory = options.directory ?? (await mkdtemp(join(tmpdir(), "pbnj-worker-lab-")));
@@ -52,7 +49,7 @@ export async function startLab(options: LabOptions = {}): Promise<Lab> {
     await mkdir(directory, { recursive: true });
     const present = await readFile(inventoryFile, "utf8").catch(() => undefined);
     if (present !== undefined && !present.startsWith(HEADER)) {
-      throw new LabProblem(`${inventoryFile} was not written by a lab: choose another --directory`);
+      throw new Error(`${inventoryFile} was not written by a lab: choose another --directory`);
     }
     const password = await keptPassword(join(directory, "bmc-password"));
     for (let index = 0; index < count; index += 1) {
@@ -84,5 +81,5 @@ async function keptPassword(file: string): Promise<string> {
 
 async function write(file: string, content: string): Promise<void> {
   const problem = await replaceFile(file, content);
-  if (problem !== undefined) throw new LabProblem(`cannot write ${file}: ${problem}`);
+  if (problem !== undefined) throw new Error(`cannot write ${file}: ${problem}`);
 }

@@ -10,7 +10,7 @@ const START = "<!-- generated from the actions: npm run docs -->";
 
 /** The page of the variables that every action has. */
 export function refreshInputPage(current: string): string {
-  const groups = fieldGroups({ input: {}, table: () => "" }).filter(([, fields]) => fields.length > 0);
+  const groups = fieldGroups({ input: {} }).filter(([, fields]) => fields.length > 0);
   const parts = groups.map(([name, fields]) => `## ${name}\n\n${fieldTable(fields)}`);
   return refreshBetweenMarks(current, START, parts.join("\n\n"));
 }

@@ -110,17 +110,21 @@ describe.concurrent("a BMC that is well", () => {
     expect(resultOf(ended).message).toMatch(/^all 3 required checks passed; ipmi: \d+ of \d+ \(1 warning\)$/);
   });
 
-  it("leaves a hint, with which the next action needs one round trip", async () => {
+  it("leaves a hint where a worker asks for it, with which the next action needs one round trip", async () => {
     await using lab = await actionLab();
-    const checked = await runCheck(lab.env(...both));
-    const connection = { ...lab.connection(...both), hint: resultOf(checked).hint };
+    const connection = lab.connection(...both);
+    const env = { BMC_CONNECTION_FILE: "-" };
+    const byHand = await runCheck(lab.env(...both));
+    const checked = await runCheck(env, { stdin: JSON.stringify(connection) });
+    const { hint } = resultOf(checked);
 
     const ended = await runAction("power-status", {
-      env: { BMC_CONNECTION_FILE: "-" },
-      stdin: JSON.stringify(connection),
+      env,
+      stdin: JSON.stringify({ ...connection, hint }),
     });
 
     expect(resultOf(ended)).toMatchObject({ ok: true, provider: "redfish", roundTrips: 1 });
+    expect(resultOf(byHand).hint).toBeUndefined();
   });
 
   it("is looked at without the hint of earlier runs", async () => {

@@ -3,6 +3,12 @@ import { boolean, choice, duration, type InputField } from "./input.ts";
 
 /** What every action takes beside its own input and the connection. */
 export const commonInput = {
+  output: choice(["auto", "text", "table", "json", "yaml"], {
+    env: "OUTPUT",
+    description:
+      "Format of the result on stdout; auto is the table, or one sentence, on a terminal, and JSON elsewhere",
+    default: "auto",
+  }),
   timeout: duration({
     env: "TIMEOUT",
     description:
@@ -28,13 +34,4 @@ export const commonInput = {
   }),
 };
 
-export const outputInput = choice(["auto", "json", "table"], {
-  env: "OUTPUT",
-  description: "Format of the result on stdout: JSON or a table; auto uses a table on a terminal",
-  default: "auto",
-});
-
-export function commonFields(action: { readonly table?: unknown }): readonly InputField[] {
-  const fields = Object.values(commonInput);
-  return action.table === undefined ? fields : [outputInput, ...fields];
-}
+export const commonFields: readonly InputField[] = Object.values(commonInput);

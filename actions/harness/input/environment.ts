@@ -23,7 +23,7 @@ export function withoutServiceLinks(env: Environment): Environment {
 
 /** Every variable that an action understands. */
 export function fieldNames<Fields extends InputFields>(action: ActionDescription<Fields>): readonly string[] {
-  const fields = [...Object.values(action.input), ...commonFields(action), machineField, connectionFile];
+  const fields = [...Object.values(action.input), ...commonFields, machineField, connectionFile];
   return [...fields, ...connectionFieldTable].map((field) => field.env);
 }
 

@@ -14,11 +14,11 @@ export interface ParsedFlags {
 
 /** Every field of an action in the order of its help: its own, then common ones, then the connection. */
 export function fieldGroups(
-  action: Pick<ActionDescription, "input" | "table">,
+  action: Pick<ActionDescription, "input">,
 ): readonly (readonly [string, readonly InputField[]])[] {
   return [
     ["Options", Object.values(action.input)],
-    ["Common", commonFields(action)],
+    ["Common", commonFields],
     ["Connection", [machineField, connectionFile, ...connectionFieldTable]],
   ];
 }
@@ -109,5 +109,5 @@ function placeholder(field: InputField): string {
 const environmentHelp = (secrets: readonly InputField[]) =>
   `Every flag can also be set with the environment variable behind it. Secrets can be set only with a variable, or in the file that a flag names:
   ${secrets.map(({ env }) => `${env} (or ${env}_FILE)`).join(", ")}.
-The last line on stdout is the result as JSON. Exit codes: 0 success, 2 usage, 10 auth, 11 unreachable, 12 tls,
+On a terminal the result is a table or a sentence; elsewhere the last line on stdout is the result as JSON. Exit codes: 0 success, 2 usage, 10 auth, 11 unreachable, 12 tls,
   13 unsupported, 14 busy, 15 verify, 16 timeout, 17 state, 18 protocol, 19 bmc, 70 internal, 130/143 cancelled.`;

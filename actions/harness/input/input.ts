@@ -41,8 +41,6 @@ export interface ActionDescription<Fields extends InputFields = InputFields> {
   readonly input: Fields;
   /** Rules that span fields, as problems that name the environment variables. */
   check?(input: InputOf<NoInfer<Fields>>): readonly string[];
-  /** Present if the data is also shown as a table, which makes `OUTPUT` an input. */
-  readonly table?: unknown;
 }
 
 export function flagOf(field: Pick<InputField, "env">): string {

@@ -1,6 +1,6 @@
 import type { Connection } from "../../../shared/contract/connection.ts";
 import { givenValue } from "../../../shared/contract/given.ts";
-import { commonInput, outputInput } from "./common-input.ts";
+import { commonInput } from "./common-input.ts";
 import { missingValue, wrongValue } from "./describe-problem.ts";
 import { fieldNames, unknownVariables, withoutServiceLinks } from "./environment.ts";
 import type { ActionDescription, InputFields, InputOf } from "./input.ts";
@@ -10,8 +10,6 @@ import { readValue } from "./read-text.ts";
 export interface ActionInput<Fields extends InputFields> {
   readonly own: InputOf<Fields>;
   readonly common: InputOf<typeof commonInput>;
-  /** How the result is shown; only a question where the action has a table. */
-  readonly output: "auto" | "json" | "table";
   readonly connection: Connection;
 }
 
@@ -30,10 +28,9 @@ export async function readInput<Fields extends InputFields>(
   const own = await readFields(action.input, sources, problems);
   if (problems.length === before) problems.push(...(action.check?.(own) ?? []));
   const common = await readFields(commonInput, sources, problems);
-  const shown = action.table ? await readFields({ output: outputInput }, sources, problems) : undefined;
   const connection = await readConnection(sources, problems);
   if (problems.length > 0 || !connection) return { ok: false, problems };
-  return { ok: true, input: { own, common, output: shown?.output ?? "json", connection } };
+  return { ok: true, input: { own, common, connection } };
 }
 
 async function readFields<Fields extends InputFields>(

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import type { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { type ActionResult, oneLine, WORKER_RESULT_FILE } from "../../../shared/contract/result.ts";
+import { formatSeconds } from "../../../shared/duration.ts";
 import { printable } from "../../../shared/printable.ts";
 import type { Environment } from "../../../shared/tracing/variables.ts";
 import { replaceFile } from "../input/replace-file.ts";
@@ -15,18 +16,23 @@ const TERMINATION_LOG_BYTES = 4_096;
 export interface ResultTargets {
   readonly env: Environment;
   readonly stdout: Output;
+  readonly stderr: Output;
+  /** As `OUTPUT` has it. */
+  readonly format: "auto" | "text" | "table" | "json" | "yaml";
+  /** Whether the format was asked for by a flag: then nothing follows that only a worker reads. */
+  readonly alone: boolean;
   readonly table: string | undefined;
+  /** The sentence about the result; undefined if it was said before. */
+  readonly sentence: string | undefined;
   readonly resultFile: string | undefined;
 }
 
 /**
- * Writes the result everywhere it is expected, stdout last. There a table precedes it; on a terminal the table replaces it.
- * Returns why the file could not be written.
+ * Writes the result everywhere it is expected, stdout last. Off a terminal its last line is the result as JSON, unless a flag
+ * asked for another format. Returns why the file could not be written.
  */
-export async function writeResult(
-  result: ActionResult,
-  { env, stdout, table, resultFile }: ResultTargets,
-): Promise<string | undefined> {
+export async function writeResult(result: ActionResult, targets: ResultTargets): Promise<string | undefined> {
+  const { env, stdout, stderr, resultFile } = targets;
   const line = resultLine(result);
   const problem = resultFile === undefined ? undefined : await replaceFile(resultFile, line);
   const workerFile = env[WORKER_RESULT_FILE];
@@ -35,9 +41,44 @@ export async function writeResult(
   if (existsSync(TERMINATION_LOG)) {
     await writeFile(TERMINATION_LOG, terminationLine(result)).catch(() => undefined);
   }
-  const shown = table === undefined ? line : stdout.isTTY ? `${table}\n` : `${table}\n\n${line}`;
-  await writeText(stdout, shown);
+  const { text, said } = await shownResult(result, line, targets);
+  if (text !== "") await writeText(stdout, text);
+  if (said !== undefined) await writeText(stderr, `${said}\n`);
   return problem && `RESULT_FILE ${resultFile} cannot be written: ${problem}`;
+}
+
+/** What goes to stdout, and the sentence where it goes to stderr. */
+async function shownResult(
+  result: ActionResult,
+  line: string,
+  { stdout, stderr, format, alone, table, sentence }: ResultTargets,
+): Promise<{ readonly text: string; readonly said?: string | undefined }> {
+  const onTerminal = stdout.isTTY === true;
+  const said = onTerminal || !stderr.isTTY ? undefined : sentence;
+  if (format === "json" || (format === "auto" && !onTerminal)) return { text: line, said };
+  if (format === "yaml") {
+    const { stringify } = await import("yaml");
+    const text = stringify(result, { lineWidth: 0 });
+    return { text: alone || onTerminal ? text : `${text}\n${line}`, said };
+  }
+  const shown = format === "text" ? undefined : table;
+  if (!alone && !onTerminal) {
+    const first = format === "text" ? sentence : table;
+    return { text: first === undefined ? line : `${first}\n\n${line}`, said };
+  }
+  if (!result.ok) return { text: shown === undefined ? "" : `${shown}\n`, said: sentence };
+  const parts = [shown, sentence].filter((part) => part !== undefined);
+  return { text: parts.length === 0 ? "" : `${parts.join("\n\n")}\n` };
+}
+
+/** One sentence for people: `node-01: on (redfish, 0.3 s)`. */
+export function sentenceOf(result: ActionResult, host: string | undefined): string {
+  const { action, class: errorClass, durationMs, machine, message, ok, provider } = result;
+  const subject = machine ?? host ?? action;
+  if (!ok) return `${subject}: ${action} failed (${errorClass}): ${message}`;
+  const via = ` via ${provider}`;
+  const done = message.endsWith(via) ? message.slice(0, -via.length) : message;
+  return `${subject}: ${done} (${[...(provider ? [provider] : []), formatSeconds(durationMs)].join(", ")})`;
 }
 
 /** Escapes more than JSON requires: terminals obey these characters, and some readers split lines at them. */

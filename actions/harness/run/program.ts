@@ -9,10 +9,11 @@ import type { Environment } from "../../../shared/tracing/variables.ts";
 import { version } from "../../../shared/version.ts";
 import type { Action } from "../action.ts";
 import { commonInput } from "../input/common-input.ts";
+import { connectionFile } from "../input/connection-input.ts";
 import type { InputFields } from "../input/input.ts";
 import { readInput } from "../input/read-input.ts";
 import type { ActionLogger, Level } from "../result/logger.ts";
-import { failedResult, writeResult } from "../result/write-result.ts";
+import { failedResult, type ResultTargets, sentenceOf, writeResult } from "../result/write-result.ts";
 import { type Output, writeText } from "../result/write-text.ts";
 import { openTrace } from "../trace/open-trace.ts";
 import { runAction } from "./run-action.ts";
@@ -54,42 +55,50 @@ export async function runProgram<Fields extends InputFields>(
     startedMs: host.startedMs,
     write: (text) => writeText(stdout, text),
   });
-  const end = async (result: ActionResult, table?: string) => {
+  const isForWorker = givenValue(connectionFile.env, given) !== undefined;
+  const end = async (whole: ActionResult, { table, sentence, format }: Shown) => {
+    const { hint, ...rest } = whole;
+    const result = isForWorker && hint !== undefined ? whole : rest;
     const unsent = await trace?.finish(result);
     if (unsent !== undefined) await writeText(stderr, `${unsent}\n`);
     const resultFile = givenValue(commonInput.resultFile.env, given)?.text;
-    const problem = await writeResult(result, { env, stdout, table, resultFile });
+    const alone = Object.hasOwn(given.flags, commonInput.output.env);
+    const targets = { env, stdout, stderr, alone, table, sentence, format, resultFile };
+    const problem = await writeResult(result, targets);
     if (problem !== undefined) await writeText(stderr, `${problem}\n`);
     return result.class === undefined ? EXIT_OK : exitCodeOf(result.class, host.stoppedBy());
   };
+  const asked = commonInput.output.schema.safeParse(givenValue(commonInput.output.env, given)?.text);
+  const format = asked.success ? asked.data : "auto";
+  /** Without a table. */
+  const fail = (error: BmcError, sayIt: boolean) => {
+    const result = failedResult(action.name, error);
+    return end(result, { format, sentence: sayIt ? sentenceOf(result, undefined) : undefined });
+  };
   host.onUncaught(async (thrown) => {
     await writeText(stderr, `${thrown.stack ?? thrown.message}\n`);
-    return end(failedResult(action.name, new BmcError("internal", thrown.message)));
+    return fail(new BmcError("internal", thrown.message), false);
   });
 
   const read = await readInput(action, { ...given, stdin, signal });
-  if (signal.aborted) return end(failedResult(action.name, BmcError.from(signal.reason)));
+  if (signal.aborted) return fail(BmcError.from(signal.reason), true);
   const problems = [...(flags?.problems ?? []), ...(read.ok ? [] : read.problems)];
   if (!read.ok || problems.length > 0) {
     await writeText(stderr, usageText(action.name, problems));
-    return end(failedResult(action.name, new BmcError("usage", problems.join("; "))));
+    return fail(new BmcError("usage", problems.join("; ")), false);
   }
 
   const { common, connection } = read.input;
   const log = host.openLog(common.logLevel, { action: action.name, machine: connection.machine });
   const result = await runAction(action, read.input, { signal, log, trace });
-  const wantsTable = read.input.output === "table" || (read.input.output === "auto" && stdout.isTTY);
-  const table = wantsTable ? tableOf(action, result) : undefined;
-  // A table on a terminal replaces the result, and so its message.
-  if (stderr.isTTY || (table !== undefined && stdout.isTTY)) {
-    log[result.ok ? "info" : "error"]({}, result.message);
-  }
   await log.flush();
-  return end(result, table);
+  const table = result.data === undefined ? undefined : action.table?.(result.data);
+  return end(result, { format, table, sentence: sentenceOf(result, connection.host) });
 }
 
-function tableOf(action: Pick<Action, "table">, { data }: ActionResult): string | undefined {
-  return data === undefined ? undefined : action.table?.(data);
+interface Shown extends Pick<ResultTargets, "format"> {
+  readonly table?: string | undefined;
+  readonly sentence: string | undefined;
 }
 
 function usageText(name: string, problems: readonly string[]): string {

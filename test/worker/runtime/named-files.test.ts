@@ -74,7 +74,7 @@ describe("the files that an action names", () => {
   it("are found for every file that an action of the catalogue takes, by variable and by flag", async () => {
     const actions = await Promise.all(catalogue.map(loadAction));
     const own = actions.flatMap((action) =>
-      action ? [...Object.values(action.input), ...commonFields(action)] : [],
+      action ? [...Object.values(action.input), ...commonFields] : [],
     );
     const files = own.filter(({ type }) => type === "file");
 

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
 import { resultLine, terminationLine } from "../../actions/harness/result/write-result.ts";
 import { type ActionResult, parseResultLine } from "../../shared/contract/result.ts";
 import { resultOf, runAction } from "./action-run.ts";
@@ -43,22 +44,81 @@ describe.concurrent("OUTPUT", () => {
   it("table is the table, an empty line and the result where stdout is no terminal", async () => {
     await using lab = await hostileLab();
 
-    const ended = await runAction("list-sel", { env: lab.env("redfish"), argv: ["--output", "table"] });
+    const ended = await runAction("list-sel", { env: { ...lab.env("redfish"), OUTPUT: "table" } });
 
     expect(ended.stdout.startsWith(`${HOSTILE_TABLE}\n{"action":"list-sel"`)).toBe(true);
     expect(resultOf(ended)).toMatchObject({ ok: true, data: { total: 2 } });
     expect(ended.stderr).toBe("");
   });
 
-  it.each(["auto", "table"])("%s is the table alone on a terminal", async (output) => {
+  it.each(["auto", "table"])("%s is the table and a sentence on a terminal", async (output) => {
     await using lab = await hostileLab();
 
     const ended = await runAction("list-sel", {
       env: { ...lab.env("redfish"), OUTPUT: output },
       stdoutIsTty: true,
+      stderrIsTty: true,
     });
 
-    expect(ended.stdout).toBe(HOSTILE_TABLE);
+    expect(
+      ended.stdout.startsWith(`${HOSTILE_TABLE}\n127.0.0.1: 2 entries in the event log, 1 critical (`),
+    ).toBe(true);
+    expect(ended.stderr).toBe("");
+  });
+
+  it.each([
+    ["on a terminal", { stdoutIsTty: true }],
+    ["with a flag", { argv: ["--output", "text"] }],
+  ])("is one sentence %s, for an action without a table", async (_, options) => {
+    await using lab = await actionLab();
+
+    const ended = await runAction("power-status", { env: lab.env("redfish"), ...options });
+
+    expect(ended.stdout).toMatch(/^127\.0\.0\.1: on \(redfish, \d\.\d s\)\n$/);
+    expect(ended.stderr).toBe("");
+  });
+
+  it("text comes before the result where a template asks for it", async () => {
+    await using lab = await actionLab();
+
+    const ended = await runAction("power-status", {
+      env: { ...lab.env("redfish"), OUTPUT: "text", MACHINE: "m1" },
+    });
+
+    expect(ended.stdout).toMatch(/^m1: on \(redfish, \d\.\d s\)\n\n\{"action"/);
+  });
+
+  it("yaml is the result", async () => {
+    await using lab = await actionLab();
+
+    const { stdout } = await runAction("power-status", { env: lab.env("redfish"), argv: ["--output=yaml"] });
+
+    expect(parse(stdout)).toMatchObject({ action: "power-status", ok: true, data: { power: "on" } });
+  });
+
+  it("of a failure is a sentence on stderr, for people", async () => {
+    await using lab = await actionLab();
+    const env = { ...lab.env("redfish"), BMC_PASSWORD: "wrong" };
+
+    const ended = await runAction("power-status", { env, stdoutIsTty: true });
+
+    expect(ended.stdout).toBe("");
+    expect(ended.stderr).toMatch(/^127\.0\.0\.1: power-status failed \(auth\): .+\n$/);
+    expect(ended.code).toBe(10);
+  });
+
+  it("is the list of problems alone for invalid input on a terminal", async () => {
+    await using lab = await actionLab();
+
+    const ended = await runAction("power-status", {
+      env: lab.env("redfish"),
+      argv: ["--timeot", "3s"],
+      stdoutIsTty: true,
+    });
+
+    expect(ended.stdout).toBe("");
+    expect(ended.stderr.match(/--timeot/g)).toHaveLength(1);
+    expect(ended.code).toBe(2);
   });
 
   it("json is the result on a terminal, too, with nothing in it that a terminal obeys", async () => {
@@ -75,12 +135,13 @@ describe.concurrent("OUTPUT", () => {
     expect(data).toMatchObject({ entries: [{}, { message: expect.stringContaining("\u009b31mred") }] });
   });
 
-  it("on a terminal logs the message, which the table does not have", async () => {
+  it("is also a sentence on stderr, where only that is a terminal", async () => {
     await using lab = await hostileLab();
 
-    const ended = await runAction("list-sel", { env: lab.env("redfish"), stdoutIsTty: true });
+    const ended = await runAction("list-sel", { env: lab.env("redfish"), stderrIsTty: true });
 
-    expect(ended.stderr).toContain("2 entries in the event log, 1 critical via redfish");
+    expect(ended.stderr).toContain("127.0.0.1: 2 entries in the event log, 1 critical (");
+    expect(resultOf(ended).ok).toBe(true);
   });
 
   it("shows the result of a failure that has no data, whatever was asked for", async () => {
@@ -112,7 +173,7 @@ describe.concurrent("OUTPUT", () => {
 
     const ended = await runAction("inventory", { env: { ...lab.env("redfish"), OUTPUT: "xml" } });
 
-    expect(resultOf(ended).message).toContain("is not one of auto, json, table");
+    expect(resultOf(ended).message).toContain("is not one of auto, text, table, json, yaml");
     expect(ended.code).toBe(2);
     expect(lab.traffic()).toBe(0);
   });
