@@ -27,6 +27,12 @@ function helpText(program: string): string {
 Runs one action in this process: the same input, output, signals and exit codes as its container.
 ${program} <name> --help shows the inputs of an action.
 
+On machines of an inventory, several at a time:
+  --inventory <file>     the inventory, which has their connections
+  --machine <name,...>   machines; * in a name matches anything; repeat for several
+  --all                  every machine
+  --concurrency <n>      how many at a time (default: 50)
+
 ${ACTIONS}`;
 }
 

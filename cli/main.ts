@@ -20,8 +20,13 @@ if (compileCache !== undefined) module.enableCompileCache(compileCache);
 const given = process.argv.slice(2);
 const argv = given[0] === "help" ? [...given.slice(1), "--help"] : given;
 if (argv[0] === "action") {
-  const { runNamed } = await import("../actions/run-named.ts");
-  await runNamed("pbnj-worker action", argv.slice(1));
+  const [name = "", ...own] = argv.slice(1);
+  if (own.some((argument) => /^--inventory(=|$)/.test(argument))) {
+    await (await import("./machines/run-on-machines.ts")).runOnMachines(name, own);
+  } else {
+    const { runNamed } = await import("../actions/run-named.ts");
+    await runNamed("pbnj-worker action", argv.slice(1));
+  }
 } else {
   const { catalogue } = await import("../actions/catalogue.ts");
   const cached = compileCache === undefined ? {} : { compileCacheDirectory: compileCache };

@@ -13,7 +13,18 @@ import type { Flag } from "./flag.ts";
 export function actionFlags(action: Pick<Action, "input">): readonly Flag[] {
   const connection = [machineField, connectionFile, ...connectionFieldTable];
   const fields: readonly InputField[] = [...Object.values(action.input), ...commonFields, ...connection];
-  return [...fields.filter(({ secret }) => !secret).map(flagOfField), HELP];
+  return [...fields.filter(({ secret }) => !secret).map(flagOfField), ...INVENTORY, HELP];
+}
+
+/** `cli/machines/select-machines.ts` reads them. */
+const INVENTORY: readonly Flag[] = [
+  inventoryFlag("--inventory", "run on machines of this inventory", { paths: "files" }),
+  inventoryFlag("--all", "run on every machine of the inventory", { value: "none" }),
+  inventoryFlag("--concurrency", "how many machines at a time", { fallback: "50" }),
+];
+
+function inventoryFlag(name: string, description: string, special: Partial<Flag>): Flag {
+  return { name, description, value: "required", choices: [], list: false, repeatable: false, ...special };
 }
 
 const HELP: Flag = {

@@ -81,7 +81,7 @@ interface Fault {
 const FAULTS: readonly Fault[] = [
   { label: "ignores graceful shutdowns", ignoresShutdown: true },
   { label: "refuses the password", refusesPassword: true },
-  { label: "answers after 2 s", latencyMs: 2_000 },
+  { label: "answers after 1 s", latencyMs: 1_000 },
   { label: "is unreachable", unreachable: true },
 ];
 /** One machine of so many is faulty. */

@@ -14,8 +14,8 @@ export const MESSAGE_LIMIT = 1_000;
 export const WORKER_RESULT_FILE = "PBNJ_ACTION_RESULT_FILE";
 
 /**
- * What an action says about its end: one JSON object on the last line of stdout, in `RESULT_FILE` when that
- * is set, and in `/dev/termination-log` where a kubelet mounted it.
+ * What an action says about its end: one JSON object on the last line of stdout (unless a terminal or a flag asks for another
+ * format), in `RESULT_FILE` when that is set, and in `/dev/termination-log` where a kubelet mounted it.
  */
 export const ActionResult = z.object({
   action: z.string(),

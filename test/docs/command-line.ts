@@ -4,6 +4,7 @@ import { catalogue, loadAction } from "../../actions/catalogue.ts";
 import { parseFlags } from "../../actions/harness/input/flags.ts";
 import { actionLibrary } from "../../cli/action-library.ts";
 import { programCommands } from "../../cli/commands.ts";
+import { selectionIn } from "../../cli/machines/select-machines.ts";
 import { unknownArgumentProblems } from "../../shared/unknown-arguments.ts";
 import type { ShellCommand } from "./shell-words.ts";
 
@@ -79,7 +80,7 @@ async function helpProblems([name = "", action = ""]: readonly string[]): Promis
 
 async function actionProblems([name = "", ...flags]: readonly string[]): Promise<readonly string[]> {
   const action = await loadAction(name);
-  return action ? parseFlags(action, flags).problems : [`there is no action ${name}`];
+  return action ? parseFlags(action, selectionIn(flags).rest).problems : [`there is no action ${name}`];
 }
 
 function argumentProblems(command: Command, words: readonly string[]): readonly string[] {

@@ -4,7 +4,7 @@ import type { Problem } from "../../shared/document/problem.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import { unknownArgumentProblems } from "../../shared/unknown-arguments.ts";
 import { addConfigOptions } from "../config/options.ts";
-import { RULE_SETTINGS, type SettingName } from "../config/schema.ts";
+import { RULE_SETTINGS, RUN_SETTINGS, type SettingName } from "../config/schema.ts";
 import { DEFAULT_TIMEOUT } from "../doctor/doctor-options.ts";
 import { problemReport } from "../document/problem-report.ts";
 import type { SelfProgram } from "../runtime/self-program.ts";
@@ -20,7 +20,7 @@ export function defineStart(command: Command, own: SelfProgram): void {
 /** `pbnj-worker run`. */
 export function defineRun(command: Command, own: SelfProgram): void {
   addTemplateArgument(command).option("--task <name>", "run only this task");
-  addSettings(command).action(async (template: string, flags: Record<string, unknown>) => {
+  addSettings(command, RUN_SETTINGS).action(async (template: string, flags: Record<string, unknown>) => {
     const { runTemplate } = await import("./run-template.ts");
     process.exit(await runTemplate(template, flags, unknownArguments(command, command.args.slice(1)), own));
   });
@@ -90,10 +90,10 @@ function addSettings(command: Command, only?: readonly SettingName[]): Command {
 function addTemplateArgument(command: Command): Command {
   return command
     .argument("<template>", "a Tinkerbell template")
-    .option("--map <key=value>", "a value for {{ .key }} in the template; repeat for several", collect, []);
+    .option("--map <key=value>", "a value for {{ .key }} in the template; repeat for several", collect);
 }
 
-function collect(value: string, earlier: readonly string[]): readonly string[] {
+function collect(value: string, earlier: readonly string[] = []): readonly string[] {
   return [...earlier, value];
 }
 

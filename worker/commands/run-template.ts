@@ -3,6 +3,7 @@ import { systemClock } from "../../shared/clock.ts";
 import { EXIT_OK, exitCodeOf, type StopSignal } from "../../shared/contract/exit-code.ts";
 import type { Checked, Problem } from "../../shared/document/problem.ts";
 import { formatSeconds } from "../../shared/duration.ts";
+import type { LogFields, Logger } from "../../shared/logger.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import { printable, printableLine } from "../../shared/printable.ts";
 import type { Action, ActionStatus, Outcome } from "../action/action.ts";
@@ -41,7 +42,7 @@ export async function runTemplate(
     return exitCodeOf("usage");
   }
   const { config } = loaded;
-  const log = createLogger(config.log);
+  const log = withoutReports(createLogger(config.log));
   for (const { source, message } of loaded.warnings) log.warn({ source }, message);
   const opening = await openCluster(config);
   if (!opening.ok) {
@@ -97,6 +98,21 @@ function actionsToRun(tasks: readonly TemplateTask[]): readonly Action[] {
       actionId: `${task.name}-${action.name}`,
     })),
   );
+}
+
+/** What the log would repeat of the reports. */
+const REPORTED = ["action started", "action succeeded", "action failed", "action refused"];
+
+function withoutReports(log: Logger): Logger {
+  const unless = (write: Logger["info"]) => (fields: LogFields, message: string) => {
+    if (!REPORTED.includes(message)) write(fields, message);
+  };
+  return {
+    debug: unless((fields, message) => log.debug(fields, message)),
+    info: unless((fields, message) => log.info(fields, message)),
+    warn: unless((fields, message) => log.warn(fields, message)),
+    error: unless((fields, message) => log.error(fields, message)),
+  };
 }
 
 /** Prints the reports. */

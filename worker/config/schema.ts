@@ -485,3 +485,14 @@ export const RULE_SETTINGS = [
   "cpuLimit",
   "pidsLimit",
 ] as const satisfies readonly SettingName[];
+
+/** The settings of a worker that polls, which `pbnj-worker run` does not use. */
+const STANDING: readonly string[] = [
+  ...["stateDirectory", "reloadInterval", "agentId", "maxActions", "shutdownGrace", "wakeUp"],
+  ...["rufio", "rufioImage", "rufioStatusInterval", "rufioLeaseNamespace", "shareLanes", "shareGroup"],
+];
+
+/** The settings of `pbnj-worker run`. */
+export const RUN_SETTINGS = settings
+  .filter(({ group, name }) => !["Tink server", "Operating"].includes(group) && !STANDING.includes(name))
+  .map(({ name }) => name as SettingName);

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import type { Checked, Problem } from "../../shared/document/problem.ts";
+import { suggestion } from "../../shared/nearest-name.ts";
 import { parseTemplate } from "./parse-template.ts";
 import type { Template } from "./template.ts";
 
@@ -14,15 +15,25 @@ export async function loadTemplate(path: string, map: unknown): Promise<Checked<
     return { ok: false, problems: [...problems, { source: path, message: `cannot be read (${code})` }] };
   }
   const parsed = parseTemplate(text, values);
+  if (parsed.ok) problems.push(...unused(values, parsed.keys));
   if (parsed.ok && problems.length === 0) return { ok: true, value: parsed.template, warnings: [] };
   const wrong = parsed.ok ? [] : parsed.problems;
   const placed = wrong.map(({ line, column, message }) => ({ source: `${path}:${line}:${column}`, message }));
   return { ok: false, problems: [...problems, ...placed] };
 }
 
+function unused(values: Readonly<Record<string, string>>, keys: ReadonlySet<string>): readonly Problem[] {
+  return Object.keys(values)
+    .filter((key) => !keys.has(key))
+    .map((key) => ({
+      source: "--map",
+      message: `gives ${key}, which the template does not use${suggestion(key, keys)}`,
+    }));
+}
+
 function readMap(map: unknown): {
   readonly values: Readonly<Record<string, string>>;
-  readonly problems: readonly Problem[];
+  readonly problems: Problem[];
 } {
   const pairs = Array.isArray(map) ? map.map(String) : [];
   const values: Record<string, string> = {};

@@ -8,7 +8,7 @@ import { LONGEST_TEMPLATE, type SourceProblem, substitute } from "./substitute.t
 import type { Template, TemplateAction, TemplateProblem, TemplateTask } from "./template.ts";
 
 export type ParsedTemplate =
-  | { readonly ok: true; readonly template: Template }
+  | { readonly ok: true; readonly template: Template; readonly keys: ReadonlySet<string> }
   /** In the order of the source. */
   | { readonly ok: false; readonly problems: readonly TemplateProblem[] };
 
@@ -39,7 +39,7 @@ export function parseTemplate(text: string, values: Readonly<Record<string, stri
   const { problems } = rendered;
   if (problems.length > 0)
     return failed(text, [...problems, ...(template ? elsewhere(text, found, problems) : [])]);
-  return template && found.length === 0 ? { ok: true, template } : failed(text, found);
+  return template && found.length === 0 ? { ok: true, template, keys: rendered.keys } : failed(text, found);
 }
 
 /** Problems on other lines: one on the line of a failed substitution may be its consequence. */

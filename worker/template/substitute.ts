@@ -1,4 +1,5 @@
 import { oneLine } from "../../shared/contract/result.ts";
+import { suggestion } from "../../shared/nearest-name.ts";
 
 /** A problem at an offset of the source text. */
 export interface SourceProblem {
@@ -9,6 +10,8 @@ export interface SourceProblem {
 export interface Substitution {
   readonly text: string;
   readonly problems: readonly SourceProblem[];
+  /** The keys that the source names, whether they have a value or not. */
+  readonly keys: ReadonlySet<string>;
   /** The offset in the source for an offset of `text`; for substituted text, that of its braces. */
   sourceOffset(offset: number): number;
 }
@@ -37,6 +40,7 @@ const STAND_IN = "0";
 export function substitute(source: string, values: Readonly<Record<string, string>>): Substitution {
   const pieces: Piece[] = [];
   const problems: SourceProblem[] = [];
+  const keys = new Set<string>();
   let text = "";
   const append = (piece: string, from: number, literal: boolean) => {
     pieces.push({ start: text.length, source: from, literal });
@@ -55,6 +59,7 @@ export function substitute(source: string, values: Readonly<Record<string, strin
     const inner = source.slice(open + 2, close);
     append(source.slice(at, TRIMS_BEFORE.test(inner) ? spaceBefore(source, open, at) : open), at, true);
     const value = rendered(inner.replace(TRIMS_BEFORE, "").replace(TRIMS_AFTER, ""), values);
+    if (value.key !== undefined) keys.add(value.key);
     if ("problem" in value) problems.push({ offset: open, message: value.problem });
     append("problem" in value ? STAND_IN : value.text, open, false);
     if (text.length > LONGEST_TEMPLATE) {
@@ -63,19 +68,21 @@ export function substitute(source: string, values: Readonly<Record<string, strin
     }
     at = TRIMS_AFTER.test(inner) ? spaceAfter(source, close + 2) : close + 2;
   }
-  return { text, problems, sourceOffset: (offset) => sourceOffset(pieces, offset) };
+  return { text, problems, keys, sourceOffset: (offset) => sourceOffset(pieces, offset) };
 }
 
 function rendered(
   body: string,
   values: Readonly<Record<string, string>>,
-): { readonly text: string } | { readonly problem: string } {
+): { readonly key?: string } & ({ readonly text: string } | { readonly problem: string }) {
   const key = PLAIN_KEY.exec(body)?.[1];
   if (key === undefined) {
     return { problem: `only {{ .key }} is rendered here, not {{${abbreviated(body)}}}` };
   }
   const text = Object.hasOwn(values, key) ? values[key] : undefined;
-  return text === undefined ? { problem: `no value for ${key}` } : { text };
+  if (text !== undefined) return { key, text };
+  const meant = suggestion(key, Object.keys(values));
+  return { key, problem: `no value for ${key}${meant || `: add --map ${key}=<value>`}` };
 }
 
 function abbreviated(body: string): string {

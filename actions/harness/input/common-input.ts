@@ -24,6 +24,7 @@ export const commonInput = {
   resultFile: {
     env: "RESULT_FILE",
     type: "file",
+    written: true,
     description: "Also write the result line to this file",
     schema: z.string(),
   } satisfies InputField<string>,

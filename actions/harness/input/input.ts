@@ -21,6 +21,8 @@ export interface InputField<T = unknown> {
   readonly secret?: boolean;
   /** The value names a file with the content; `secret` is never shown, `text` may be quoted. */
   readonly fromFile?: "secret" | "text";
+  /** The value names a file that the action writes. */
+  readonly written?: boolean;
 }
 
 export type InputFields = Readonly<Record<string, InputField>>;
@@ -197,6 +199,7 @@ export function listItems(given: string): readonly string[] {
 export const outputFile = <const O extends Common & { readonly required?: true }>(options: O) => ({
   ...options,
   type: "file" as const,
+  written: true as const,
   schema: z.string(),
 });
 

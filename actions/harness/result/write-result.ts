@@ -76,9 +76,14 @@ export function sentenceOf(result: ActionResult, host: string | undefined): stri
   const { action, class: errorClass, durationMs, machine, message, ok, provider } = result;
   const subject = machine ?? host ?? action;
   if (!ok) return `${subject}: ${action} failed (${errorClass}): ${message}`;
+  const facts = [...(provider ? [provider] : []), formatSeconds(durationMs)];
+  return `${subject}: ${messageOf(result)} (${facts.join(", ")})`;
+}
+
+/** The message without the provider, for where that is shown beside it. */
+export function messageOf({ message, provider }: ActionResult): string {
   const via = ` via ${provider}`;
-  const done = message.endsWith(via) ? message.slice(0, -via.length) : message;
-  return `${subject}: ${done} (${[...(provider ? [provider] : []), formatSeconds(durationMs)].join(", ")})`;
+  return message.endsWith(via) ? message.slice(0, -via.length) : message;
 }
 
 /** Escapes more than JSON requires: terminals obey these characters, and some readers split lines at them. */

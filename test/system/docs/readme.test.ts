@@ -1,7 +1,6 @@
 import { mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { buildImage } from "../../../scripts/images/build-image.ts";
 import { containerEngine } from "../../../scripts/images/container-engine.ts";
@@ -21,6 +20,7 @@ import {
   removeContainers,
   testBaseImage,
 } from "../../support/docker.ts";
+import { runShell } from "../../support/shell-block.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 /** Addresses of this process alone, for 192.0.2.0/24. */
@@ -53,26 +53,13 @@ function adapted(text: string): string {
     .replace(/^docker logs .*$/m, "");
 }
 
-/** Runs a block until it ends, or until `enough` has resolved: then its processes get SIGTERM. */
-async function shell(
-  text: string,
-  enough?: () => Promise<unknown>,
-): Promise<{ output: string; exitCode: number | undefined }> {
-  const { PATH, HOME } = process.env;
-  const bash = execa("bash", ["-euc", adapted(text)], {
-    ...{ cwd: folder, reject: false, all: true, timeout: TIMEOUT_MS, detached: true, extendEnv: false },
-    env: {
-      ...{ PATH, HOME, BMC_TLS_FINGERPRINT: fingerprintOf(certificate) },
-      PBNJ_HTTP_ADDRESS: `${NETWORK}1:42180`,
-      PBNJ_STATE_DIRECTORY: join(folder, "worker-state"),
-    },
-  });
-  if (enough) {
-    const isEnough = await Promise.race([enough().then(() => true), bash.then(() => false)]);
-    if (isEnough && bash.pid) process.kill(-bash.pid, "SIGTERM");
-  }
-  const { all, exitCode } = await bash;
-  return { output: all, exitCode };
+function shell(text: string, enough?: () => Promise<unknown>) {
+  const env = {
+    BMC_TLS_FINGERPRINT: fingerprintOf(certificate),
+    PBNJ_HTTP_ADDRESS: `${NETWORK}1:42180`,
+    PBNJ_STATE_DIRECTORY: join(folder, "worker-state"),
+  };
+  return runShell(adapted(text), { cwd: folder, env }, enough);
 }
 
 async function poweredOn(): Promise<void> {

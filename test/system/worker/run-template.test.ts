@@ -47,20 +47,12 @@ test.each(["node-01", "node-02", "node-03"])(
   async (name) => {
     const lab = await startLab({ times: QUICK });
     await using program = new WorkerProgram([
-      ...[
-        "run",
-        NETWORK_BOOT,
-        "--map",
-        `machine=${name}`,
-        "--inventory",
-        lab.inventoryFile,
-        "--log-level",
-        "warn",
-      ],
+      ...["run", NETWORK_BOOT, "--map", `machine=${name}`, "--inventory", lab.inventoryFile],
     ]);
 
     const { code } = await program.ended;
 
+    // The log repeats nothing that stdout has.
     expect(program.stderr).toBe("");
     expect(code).toBe(0);
     expect(program.stdout.trim().split("\n")).toEqual([
@@ -222,4 +214,31 @@ tasks:
   expect(wrong.stderr).toContain(String.raw`no\u202e\u009bne`);
   for (const text of [program.stdout, program.stderr, wrong.stderr])
     expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+});
+
+test("a value that the template does not use is refused, as is one that is missing", async () => {
+  await using program = new WorkerProgram(["run", NETWORK_BOOT, "--map", "machin=node-01"]);
+  await using other = new WorkerProgram([
+    "run",
+    await template(TWO_TASKS),
+    "--map",
+    "machine=a",
+    "--map",
+    "disk=b",
+  ]);
+
+  const ends = await Promise.all([program.ended, other.ended]);
+
+  expect(program.stderr).toMatch(/network-boot\.yaml:\d+:\d+: no value for machine, did you mean machin\?/);
+  expect(other.stderr).toContain("--map: gives disk, which the template does not use");
+  expect(ends.map(({ code }) => code)).toEqual([2, 2]);
+});
+
+test("the help has the settings that it uses alone", async () => {
+  await using program = new WorkerProgram(["run", "--help"]);
+
+  await program.ended;
+
+  expect(program.stdout).toContain("--runtime <process|");
+  expect(program.stdout).not.toMatch(/--(grpc|http|rufio|share|agent-id )/);
 });

@@ -49,6 +49,7 @@ describe("parseTemplate", () => {
 
     expect(parsed).toEqual({
       ok: true,
+      keys: new Set(["machine"]),
       template: {
         version: "0.1",
         name: "power",
@@ -85,7 +86,9 @@ describe("parseTemplate", () => {
 
     if (parsed.ok) throw new Error("it was accepted");
     expect(parsed.problems).toHaveLength(100);
-    expect(parsed.problems.at(-1)?.message).toBe("no value for b (and 50 more problems)");
+    expect(parsed.problems.at(-1)?.message).toBe(
+      "no value for b: add --map b=<value> (and 50 more problems)",
+    );
   });
 
   it("follows aliases", () => {
@@ -190,7 +193,7 @@ tasks:
 
     expect(problemsOf(parseTemplate(text, { known: "1" }))).toEqual(
       expect.arrayContaining([
-        "2:4 no value for missing",
+        "2:4 no value for missing: add --map missing=<value>",
         "2:19 only {{ .key }} is rendered here, not {{ if .known }}",
         "3:4 only {{ .key }} is rendered here, not {{ .Hardware.Disks | first }}",
         "4:4 only {{ .key }} is rendered here, not {{ /* x */ }}",
@@ -200,7 +203,9 @@ tasks:
   });
 
   it("takes no value from an object's prototype", () => {
-    expect(problemsOf(parseTemplate("{{ .constructor }}", {}))).toEqual(["1:1 no value for constructor"]);
+    expect(problemsOf(parseTemplate("{{ .constructor }}", {}))).toEqual([
+      "1:1 no value for constructor: add --map constructor=<value>",
+    ]);
   });
 
   it.each([

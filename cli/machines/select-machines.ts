@@ -1,0 +1,77 @@
+import { parseArguments } from "../../shared/contract/given.ts";
+import { formatProblem } from "../../shared/document/problem.ts";
+import { suggestion } from "../../shared/nearest-name.ts";
+import { fileProblemOf, readTextFile } from "../../worker/document/read-text-file.ts";
+import type { Inventory, Machine } from "../../worker/machines/inventory.ts";
+import { parseInventory } from "../../worker/machines/parse-inventory.ts";
+import { isAmong, matchesName } from "../../worker/policy/wildcard.ts";
+
+const MOST_AT_ONCE = 1_000;
+const OWN_FLAGS = ["--inventory", "--machine", "--all", "--concurrency"];
+
+/** What a command line says about machines. */
+export interface Selection {
+  readonly inventory: string;
+  /** Names with wildcards. */
+  readonly machines: readonly string[];
+  readonly all: boolean;
+  readonly concurrency: string;
+  /** The arguments that are the action's. */
+  readonly rest: readonly string[];
+}
+
+export function selectionIn(argv: readonly string[]): Selection {
+  const { flags, strays } = parseArguments(argv);
+  const valuesOf = (name: string) =>
+    flags.filter(({ flag }) => flag === name).map(({ value }) => value ?? "");
+  const others = flags.filter(({ flag }) => !OWN_FLAGS.includes(flag));
+  return {
+    inventory: valuesOf("--inventory").at(-1) ?? "",
+    machines: valuesOf("--machine").flatMap((value) => value.split(",")),
+    all: valuesOf("--all").length > 0,
+    concurrency: valuesOf("--concurrency").at(-1) ?? "50",
+    rest: [...others.map(({ flag, value }) => (value === undefined ? flag : `${flag}=${value}`)), ...strays],
+  };
+}
+
+/** The machines that are meant, and what is wrong with the selection. */
+export function chooseMachines({ all, concurrency, inventory: path, machines: patterns }: Selection): {
+  readonly inventory: Inventory | undefined;
+  readonly machines: readonly Machine[];
+  readonly problems: string[];
+} {
+  const problems: string[] = [];
+  if (!/^\d+$/.test(concurrency) || +concurrency < 1 || +concurrency > MOST_AT_ONCE) {
+    problems.push(`--concurrency is not a whole number from 1 to ${MOST_AT_ONCE}`);
+  }
+  if (all === patterns.length > 0) {
+    problems.push(
+      all ? "--all cannot be combined with --machine" : "name machines with --machine, or use --all",
+    );
+  }
+  const inventory = readInventory(path, problems);
+  const known = inventory?.machines() ?? [];
+  for (const pattern of inventory ? patterns : []) {
+    if (known.some(({ name }) => matchesName(pattern, name))) continue;
+    const names = known.map(({ name }) => name);
+    problems.push(
+      `--machine ${JSON.stringify(pattern)} matches no machine of ${path}${suggestion(pattern, names)}`,
+    );
+  }
+  if (inventory && all && known.length === 0) problems.push(`${path} lists no machines`);
+  return { inventory, machines: known.filter(({ name }) => all || isAmong(name, patterns)), problems };
+}
+
+function readInventory(path: string, problems: string[]): Inventory | undefined {
+  let text: string;
+  try {
+    text = readTextFile(path);
+  } catch (thrown) {
+    problems.push(path === "" ? "--inventory needs a file" : `--inventory: ${path} ${fileProblemOf(thrown)}`);
+    return undefined;
+  }
+  const parsed = parseInventory({ path, text, env: process.env, readFile: readTextFile });
+  if (parsed.ok) return parsed.value;
+  problems.push(...parsed.problems.map(formatProblem));
+  return undefined;
+}

@@ -1,0 +1,37 @@
+import { execa } from "execa";
+
+const TIMEOUT_MS = 120_000;
+
+interface Surroundings {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** Runs a block of a manual until it ends, or until `enough` has resolved: then its processes get SIGTERM. */
+export async function runShell(
+  text: string,
+  { cwd, env }: Surroundings,
+  enough?: (said: () => string) => Promise<unknown>,
+): Promise<{ output: string; exitCode: number | undefined }> {
+  const { PATH, HOME } = process.env;
+  const bash = execa("bash", ["-euc", text], {
+    ...{ cwd, reject: false, all: true, timeout: TIMEOUT_MS, detached: true, extendEnv: false },
+    stdin: "ignore",
+    env: { PATH, HOME, ...env },
+  });
+  let said = "";
+  bash.all?.on("data", (chunk: Buffer) => {
+    said += chunk.toString();
+  });
+  if (enough) {
+    let isRunning = true;
+    const ended = bash.finally(() => {
+      isRunning = false;
+    });
+    await Promise.race([enough(() => said), ended]).finally(() => {
+      if (isRunning && bash.pid) process.kill(-bash.pid, "SIGTERM");
+    });
+  }
+  const { all, exitCode } = await bash;
+  return { output: all, exitCode };
+}

@@ -1,0 +1,107 @@
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Lab, startLab } from "../../../cli/lab/lab.ts";
+import { parseResultLine } from "../../../shared/contract/result.ts";
+import { runProgram } from "../../cli/program.ts";
+
+let lab: Lab;
+
+beforeAll(async () => {
+  const times = { powerOnMs: 40, powerOffMs: 40, softOffMs: 40 };
+  lab = await startLab({ machines: 5, faults: true, times });
+});
+afterAll(() => lab.close());
+
+const run = (action: string, ...argv: readonly string[]) =>
+  runProgram(["action", action, "--inventory", lab.inventoryFile, ...argv]);
+
+describe("pbnj-worker action --inventory", () => {
+  it("prints a result per machine, and ends with the highest exit code", async () => {
+    const { exitCode, stdout, stderr } = await run("power-status", "--all");
+
+    const results = stdout.split("\n").map((line) => parseResultLine(line));
+    expect(new Map(results.map((result) => [result?.machine, result?.class ?? result?.data]))).toEqual(
+      new Map<string, unknown>([
+        ...["node-01", "node-02", "node-03", "node-04"].map((name) => [name, { power: "on" }] as const),
+        ["node-05", "auth"],
+      ]),
+    );
+    expect(results.map((result) => result?.hint)).toEqual(results.map(() => undefined));
+    expect(stderr).toBe("");
+    expect(exitCode).toBe(10);
+  });
+
+  it("runs on the machines that are named, with the action's own flags", async () => {
+    const argv = ["--machine", "node-02,node-0*3", "--mode", "hard", "--output", "text"];
+
+    const { exitCode, stdout, stderr } = await run("power-off", ...argv);
+
+    expect(stdout.split("\n").toSorted()).toEqual([
+      expect.stringMatching(/^node-02: off after \S+ s \(forced\) \(redfish, \S+ s\)$/),
+      expect.stringMatching(/^node-03: off after \S+ s \(forced\) \(ipmi, \S+ s\)$/),
+    ]);
+    expect(stderr).toBe("2 machines: 2 succeeded, 0 failed");
+    expect(lab.machines.map(({ machine }) => machine.commands.length)).toEqual([0, 1, 1, 0, 0]);
+    expect(exitCode).toBe(0);
+  });
+
+  it("prints a table of all, in the order of their names", async () => {
+    const { stdout } = await run("power-status", "--all", "--output", "table", "--concurrency", "1");
+
+    expect(stdout.split("\n").map((line) => line.split(" ")[0])).toEqual([
+      ...["machine", "-------"],
+      ...["node-01", "node-02", "node-03", "node-04", "node-05"],
+    ]);
+    expect(stdout).toMatch(/\nnode-05 +auth +\d\.\d s +redfish: /);
+  });
+
+  it("shows the table of an action that has one for one machine", async () => {
+    const { stdout } = await run("list-users", "--machine", "node-01", "--output", "text");
+
+    expect(stdout).toMatch(/^user +.*\n-+[\s\S]*\n\nnode-01: .* \(redfish, \S+ s\)$/);
+  });
+
+  it("writes a file of its own for each machine", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "pbnj-results-"));
+    const machines = ["--machine", "node-01,node-02"];
+
+    const one = await run("power-status", ...machines, "--result-file", join(folder, "result.json"));
+    const each = await run("power-status", ...machines, "--result-file", join(folder, "{machine}.json"));
+    const files = await readdir(folder);
+    await rm(folder, { recursive: true });
+
+    expect(one).toMatchObject({ exitCode: 2, stdout: "" });
+    expect(one.stderr).toContain(
+      "--result-file needs {machine} in it, so that each machine has its own file",
+    );
+    expect(each.exitCode).toBe(0);
+    expect(files.toSorted()).toEqual(["node-01.json", "node-02.json"]);
+  });
+
+  it("lists every problem, and sends nothing", async () => {
+    const requests = lab.machines.map(({ machine }) => machine.commands.length);
+    const flags = ["--machine", "node-1", "--concurrency", "0", "--mode", "sotf", "--bmc-host", "x", "--al"];
+
+    const { exitCode, stderr } = await run("power-off", ...flags);
+
+    expect(stderr.split("\n").map((line) => line.replace("pbnj-worker action power-off: ", ""))).toEqual([
+      "--concurrency is not a whole number from 1 to 1000",
+      `--machine "node-1" matches no machine of ${lab.inventoryFile}, did you mean node-01?`,
+      expect.stringContaining("unknown flag --al"),
+      "--bmc-host cannot be combined with --inventory",
+      expect.stringMatching(/^--mode .* did you mean soft\?/),
+      "See pbnj-worker action power-off --help.",
+    ]);
+    expect(exitCode).toBe(2);
+    expect(lab.machines.map(({ machine }) => machine.commands.length)).toEqual(requests);
+  });
+
+  it("asks which machines are meant", async () => {
+    const { exitCode, stderr } = await run("power-status");
+
+    expect(stderr).toContain("name machines with --machine, or use --all");
+    expect(exitCode).toBe(2);
+  });
+});
