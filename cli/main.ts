@@ -4,14 +4,18 @@ import { compileCacheDirectory } from "./compile-cache.ts";
 
 /** The program `pbnj-worker` with the worker's commands and the actions. Each command loads its modules when it runs. */
 const file = import.meta.filename;
-const NODE_MAJOR = 24;
+/** That of undici 8. */
+const OLDEST_NODE = [22, 19] as const;
 
 // By default SIGUSR1 opens a debugger, which would show passwords to every user of the host. SIGUSR2 is for a running worker
 // and must not end one that is starting, nor actions, which a service manager signals as well.
 for (const signal of ["SIGUSR1", "SIGUSR2"] as const) process.on(signal, () => undefined);
 
-if (Number.parseInt(process.versions.node, 10) < NODE_MAJOR) {
-  process.stderr.write(`pbnj-worker needs Node ${NODE_MAJOR} or later, this is ${process.version}\n`);
+const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+if (major < OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor < OLDEST_NODE[1])) {
+  process.stderr.write(
+    `pbnj-worker needs Node ${OLDEST_NODE.join(".")} or later, this is ${process.version}\n`,
+  );
   process.exit(2);
 }
 const compileCache = compileCacheDirectory(file, process.env);

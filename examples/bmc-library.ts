@@ -1,4 +1,4 @@
-import { BmcClient, BmcError, Connection } from "pbnj-worker/bmc";
+import { BmcClient, BmcError, Connection } from "@pbnj-worker/bmc";
 
 // Parse what you have: problems are a ZodError that lists all of them, and secrets close at once.
 const connection = Connection.parse({

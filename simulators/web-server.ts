@@ -11,6 +11,8 @@ import { type Certificate, createCertificate, fingerprintOf } from "./certificat
 /** `http`, or a certificate; a self-signed one is made when absent. */
 export type WebServerTls = Certificate | "http" | undefined;
 
+const YEAR_MS = 365 * 86_400_000;
+
 /** An HTTP or HTTPS server on a real socket that can be stopped with all its connections and listen again. */
 export class WebServer {
   /** Undefined for plain HTTP. */
@@ -77,5 +79,9 @@ export class WebServer {
 
 function certificateOf(tls: WebServerTls): Certificate | undefined {
   if (tls === "http") return undefined;
-  return tls ?? createCertificate({ commonName: "simulator", altNames: ["127.0.0.1", "::1", "localhost"] });
+  const altNames = ["127.0.0.1", "::1", "localhost"];
+  // Longer than what a check warns of.
+  return (
+    tls ?? createCertificate({ commonName: "simulator", altNames, notAfter: new Date(Date.now() + YEAR_MS) })
+  );
 }

@@ -82,11 +82,12 @@ export async function bundleAction(
  * Bundles the command line with the worker and every action into `<directory>/pbnj-worker.mjs` and the parts that it loads on
  * demand, `<directory>/parts/*.mjs`. In one file, an action would start 30 ms later.
  */
-export async function bundleProgram(directory: string): Promise<Metafile> {
+export async function bundleProgram(directory: string, target = "node24"): Promise<Metafile> {
   // The names of parts depend on their content: those of an earlier build would stay.
   await rm(join(directory, "parts"), { recursive: true, force: true });
   const { metafile } = await build({
     ...COMMON,
+    target,
     metafile: true,
     entryPoints: { "pbnj-worker": "cli/main.ts" },
     outdir: directory,

@@ -1,87 +1,155 @@
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join, relative } from "node:path";
+import { dirname, join } from "node:path";
+import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
 import { execa } from "execa";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { z } from "zod";
+import { publint } from "publint";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { catalogue } from "../../../actions/catalogue.ts";
+import { projectRoot } from "../../../scripts/bundle/bundle.ts";
 import { parseResultLine } from "../../../shared/contract/result.ts";
+import { SimulatedMachine } from "../../../simulators/machine.ts";
+import { startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
 import { actionLab } from "../../actions/lab.ts";
 
-const projectRoot = join(import.meta.dirname, "../../..");
-/** What is neither needed to pack nor small, or would be made anew. */
-const LEFT_OUT = new Set([".git", "node_modules", "dist", "test", "bench"]);
-const Manifest = z.object({ bin: z.object({ "pbnj-worker": z.string() }) });
+const MODULES = join(projectRoot, "node_modules");
+const MEGABYTE = 1_048_576;
+/** By their folders. */
+const PACKAGES = { "pbnj-worker": "pbnj-worker", bmc: "@pbnj-worker/bmc" };
 
 let folder = "";
-let unpacked = "";
-let program = "";
+/** Another project with both packages, and nothing but what the library depends on. */
+let consumer = "";
+const tarballs = new Map<string, string>();
+/** The library's dependencies and theirs. */
+const needed = new Set<string>();
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "pbnj-package-"));
-  // Packed from a copy, so that nothing changes in the folder that is developed in.
-  const copy = join(folder, "copy");
-  await cp(projectRoot, copy, {
-    recursive: true,
-    filter: (source) => !LEFT_OUT.has(relative(projectRoot, source).split("/")[0] ?? ""),
-  });
-  await symlink(join(projectRoot, "node_modules"), join(copy, "node_modules"));
-  await execa("npm", ["pack", "--pack-destination", folder], { cwd: copy });
-  const tarball = (await readdir(folder)).find((name) => name.endsWith(".tgz")) ?? "";
-  // An empty folder: nothing there but the package, not even what it depends on.
-  await mkdir(join(folder, "empty"));
-  await execa("tar", ["-xzf", join(folder, tarball), "-C", join(folder, "empty")]);
-  unpacked = join(folder, "empty/package");
-  const { bin } = Manifest.parse(JSON.parse(await readFile(join(unpacked, "package.json"), "utf8")));
-  program = join(unpacked, bin["pbnj-worker"]);
+  folder = await mkdtemp(join(tmpdir(), "pbnj-packages-"));
+  await execa(process.execPath, ["scripts/packages.ts", "--output", folder], { cwd: projectRoot });
+  consumer = join(folder, "consumer");
+  for (const [name, installed] of Object.entries(PACKAGES)) {
+    const unpacked = join(consumer, "node_modules", installed);
+    await mkdir(unpacked, { recursive: true });
+    const { stdout } = await execa("npm", ["pack", "--silent", "--pack-destination", folder], {
+      cwd: join(folder, name),
+    });
+    tarballs.set(name, join(folder, stdout.trim()));
+    await execa("tar", ["-xzf", join(folder, stdout.trim()), "--strip-components", "1", "-C", unpacked]);
+  }
+  for (const name of Object.keys((await manifestOf("@pbnj-worker/bmc")).dependencies)) needed.add(name);
+  for (const name of needed) {
+    const text = await readFile(join(MODULES, name, "package.json"), "utf8");
+    for (const next of Object.keys(JSON.parse(text).dependencies ?? {})) needed.add(next);
+  }
+  for (const name of [...needed, "@types/node", "undici-types"]) {
+    await mkdir(dirname(join(consumer, "node_modules", name)), { recursive: true });
+    await symlink(join(MODULES, name), join(consumer, "node_modules", name));
+  }
+  await writeFile(join(consumer, "package.json"), JSON.stringify({ type: "module" }));
 }, 240_000);
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-function run(argv: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  return execa(process.execPath, [program, ...argv], {
-    cwd: folder,
-    env: { PATH: process.env["PATH"] ?? "", HOME: folder, ...env },
-    extendEnv: false,
-    stdin: "ignore",
-    timeout: 25_000,
-  });
+async function manifestOf(name: string) {
+  return JSON.parse(await readFile(join(consumer, "node_modules", name, "package.json"), "utf8"));
 }
 
-test("the package holds the program, the library and the documents, and no bundle an action", async () => {
-  expect((await readdir(join(unpacked, "dist"))).sort()).toEqual([
-    "THIRD-PARTY-LICENSES",
-    "library",
-    "parts",
-    "pbnj-worker.mjs",
-  ]);
-  expect(await readdir(unpacked)).toEqual(
-    expect.arrayContaining(["CHANGELOG.md", "LICENSE", "README.md", "docs", "package.json"]),
-  );
-});
+describe.each(Object.keys(PACKAGES))("the package %s", (name) => {
+  it("is what publint and attw expect of an ES module", async () => {
+    const data = await readFile(tarballs.get(name) ?? "");
+    const { messages } = await publint({ pkgDir: join(folder, name), strict: true });
+    const checked = await checkPackage(createPackageFromTarballData(new Uint8Array(data)));
 
-test("the packed program lists the actions", async () => {
-  const { stdout } = await run(["actions"]);
-
-  expect(stdout.split("\n")).toHaveLength(catalogue.length);
-});
-
-test("the packed program shows the inputs of an action", async () => {
-  const { stdout } = await run(["action", "power-status", "--help"]);
-
-  expect(stdout).toContain("--bmc-host <text>");
-});
-
-test.each(["redfish", "ipmi"] as const)("the packed program reads the power by %s", async (provider) => {
-  await using lab = await actionLab({ machine: { power: "on" } });
-
-  const { stdout } = await run(["action", "power-status"], lab.env(provider));
-
-  expect(parseResultLine(stdout)).toMatchObject({ ok: true, message: `on via ${provider}` });
-});
-
-test("the packed program says what its worker lacks to start", async () => {
-  await expect(run(["start"])).rejects.toMatchObject({
-    exitCode: 2,
-    stderr: expect.stringContaining("--grpc-server"),
+    expect(messages).toEqual([]);
+    // CommonJS programs use import(); resolution without `exports` is that of Node 10.
+    const resolutions = ["node16-esm", "bundler"];
+    const problems = checked.types === false ? [] : checked.problems;
+    expect(
+      problems.filter((each) => !("resolutionKind" in each) || resolutions.includes(each.resolutionKind)),
+    ).toEqual([]);
   });
 });
+
+describe("pbnj-worker", () => {
+  const run = (argv: readonly string[], env: Readonly<Record<string, string>> = {}) =>
+    execa(process.execPath, [join(consumer, "node_modules/pbnj-worker/dist/pbnj-worker.mjs"), ...argv], {
+      cwd: consumer,
+      env: { PATH: process.env["PATH"] ?? "", HOME: folder, ...env },
+      extendEnv: false,
+      reject: false,
+      stdin: "ignore",
+      timeout: 25_000,
+    });
+
+  it("needs no other package, and no Node of its own", async () => {
+    const manifest = await manifestOf("pbnj-worker");
+
+    expect(manifest).toMatchObject({
+      bin: { "pbnj-worker": "dist/pbnj-worker.mjs" },
+      engines: { node: ">=22.19" },
+    });
+    expect(Object.keys(manifest).filter((key) => key.endsWith("ependencies"))).toEqual([]);
+    expect(await sizeOf(join(consumer, "node_modules/pbnj-worker"))).toBeLessThan(30 * MEGABYTE);
+  });
+
+  it("lists the actions", async () => {
+    const { stdout } = await run(["actions"]);
+
+    expect(stdout.split("\n")).toHaveLength(catalogue.length);
+  });
+
+  it.each(["redfish", "ipmi"] as const)("reads the power by %s", async (provider) => {
+    await using lab = await actionLab({ machine: { power: "on" } });
+
+    const { stdout } = await run(["action", "power-status"], lab.env(provider));
+
+    expect(parseResultLine(stdout)).toMatchObject({ ok: true, message: `on via ${provider}` });
+  });
+
+  it("says what its worker lacks to start", async () => {
+    expect(await run(["start"])).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining("--grpc-server"),
+    });
+  });
+});
+
+describe("@pbnj-worker/bmc", () => {
+  it("depends on what it imports, and is small with it", async () => {
+    const { dependencies } = await manifestOf("@pbnj-worker/bmc");
+    const own = join(consumer, "node_modules/@pbnj-worker/bmc");
+    const sizes = await Promise.all([own, ...[...needed].map((name) => join(MODULES, name))].map(sizeOf));
+
+    expect(Object.keys(dependencies)).toEqual(["execa", "undici", "zod"]);
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(15 * MEGABYTE);
+  });
+
+  it("compiles strictly in another project and runs against a BMC, as its page shows", async () => {
+    const example = await readFile(join(projectRoot, "examples/bmc-library.ts"), "utf8");
+    await writeFile(join(consumer, "main.ts"), example);
+    const machine = new SimulatedMachine({ power: "off" });
+    const bmc = await startRedfishBmc({ machines: [machine], password: "calvin" });
+
+    const options = ["--strict", "--noEmit", "--target", "es2024", "--module", "nodenext", "--types", "node"];
+    await execa(join(MODULES, ".bin/tsc"), [...options, "main.ts"], { cwd: consumer });
+    const ran = await execa(process.execPath, ["main.ts"], {
+      cwd: consumer,
+      env: {
+        BMC_HOST: bmc.host,
+        BMC_PORT: String(bmc.port),
+        BMC_FINGERPRINT: bmc.fingerprint,
+        BMC_USERNAME: "admin",
+        BMC_PASSWORD: "calvin",
+      },
+    });
+    await bmc.close();
+
+    expect(ran.stdout).toMatch(/^boot pxe once \(uefi\)\non after .* via redfish$/);
+    expect(machine.lastBoot).toMatchObject({ device: "pxe", overridden: true });
+  });
+});
+
+async function sizeOf(directory: string): Promise<number> {
+  const { stdout } = await execa("du", ["--summarize", "--bytes", directory]);
+  return Number.parseInt(stdout, 10);
+}

@@ -1,0 +1,82 @@
+import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Command } from "commander";
+import { execa } from "execa";
+import { z } from "zod";
+import { bundleProgram, projectRoot } from "./bundle/bundle.ts";
+
+const Manifest = z.looseObject({ dependencies: z.record(z.string(), z.string()) });
+/** What both packages have of the sources' own manifest. */
+const SHARED = ["version", "license", "author", "homepage", "repository", "bugs"];
+
+const { output } = new Command("packages")
+  .description(
+    "Assembles the npm packages: pbnj-worker (the command line) and @pbnj-worker/bmc (the library).",
+  )
+  .option("--output <directory>", "where to", join(projectRoot, "dist/packages"))
+  .parse()
+  .opts<{ output: string }>();
+
+const root = Manifest.parse(JSON.parse(await readFile(join(projectRoot, "package.json"), "utf8")));
+const shared = Object.fromEntries(Object.entries(root).filter(([name]) => SHARED.includes(name)));
+// Of undici 8, which both contain.
+const engines = { node: ">=22.19" };
+
+await rm(output, { recursive: true, force: true });
+await commandLine(join(output, "pbnj-worker"));
+await library(join(output, "bmc"));
+process.stderr.write(`assembled pbnj-worker and @pbnj-worker/bmc in ${output}\n`);
+
+async function commandLine(folder: string): Promise<void> {
+  await bundleProgram(join(folder, "dist"), "node22.19");
+  const { description, keywords } = root;
+  await finish(folder, "README.md", {
+    name: "pbnj-worker",
+    description,
+    keywords,
+    bin: { "pbnj-worker": "dist/pbnj-worker.mjs" },
+    exports: { "./package.json": "./package.json" },
+    files: ["dist", "CHANGELOG.md"],
+  });
+}
+
+async function library(folder: string): Promise<void> {
+  await execa("tsc", ["-p", "tsconfig.library.json", "--outDir", join(folder, "dist")], {
+    cwd: projectRoot,
+    preferLocal: true,
+  });
+  await finish(folder, "docs/reference/bmc-library.md", {
+    name: "@pbnj-worker/bmc",
+    description:
+      "A BMC client for Redfish, IPMI, Intel AMT and webhooks: power, boot device, virtual media and more",
+    keywords: ["bmc", "redfish", "ipmi", "amt", "bare-metal"],
+    exports: {
+      ".": { types: "./dist/bmc/index.d.ts", default: "./dist/bmc/index.js" },
+      "./package.json": "./package.json",
+    },
+    files: ["dist", "CHANGELOG.md"],
+    dependencies: await dependenciesOf(join(folder, "dist")),
+  });
+}
+
+/** The packages that the compiled files import, with the sources' versions. The bundled command line needs none. */
+async function dependenciesOf(folder: string): Promise<Record<string, string>> {
+  const files = (await readdir(folder, { recursive: true })).filter((file) => file.endsWith(".js"));
+  const texts = await Promise.all(files.map((file) => readFile(join(folder, file), "utf8")));
+  const imported = texts.flatMap((text) => [...text.matchAll(/(?:from |import\()"([\w@][^"]*)"/g)]);
+  const names = new Set(imported.map(([, specifier = ""]) => /^(@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? ""));
+  return Object.fromEntries(Object.entries(root.dependencies).filter(([name]) => names.has(name)));
+}
+
+/** Writes manifest and documents. Links of the README that lead to other files of the sources become text. */
+async function finish(folder: string, readme: string, manifest: Record<string, unknown>): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  const text = await readFile(join(projectRoot, readme), "utf8");
+  const standing = text.replace(/\[([^\]]+)\]\((?!https?:)[^)]*\)/g, "$1");
+  await writeFile(join(folder, "README.md"), standing);
+  await writeFile(
+    join(folder, "package.json"),
+    `${JSON.stringify({ ...manifest, ...shared, type: "module", engines }, null, 2)}\n`,
+  );
+  for (const file of ["CHANGELOG.md", "LICENSE"]) await cp(join(projectRoot, file), join(folder, file));
+}
