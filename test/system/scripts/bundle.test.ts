@@ -123,23 +123,17 @@ describe("a bundled action", () => {
       msg: "BMC answered",
     });
     expect(toTerminal.stderr).toMatch(/DEBUG.*: .*BMC answered/);
-    expect(toTerminal.stderr).toMatch(/INFO.*: .*on via redfish/);
+    expect(toTerminal.stderr).toMatch(/: on \(redfish, \S+ s\)$/);
   });
 
-  it.each(catalogue)(
-    "%s has room in its layer, and holds a YAML parser only where it needs one",
-    async (name) => {
-      const programs = await filesIn(join(directory, name));
-      const layer = [...programs, join(directory, LICENSES_FILE), join(projectRoot, "LICENSE")];
+  it.each(catalogue)("%s has room in its layer", async (name) => {
+    const programs = await filesIn(join(directory, name));
+    const layer = [...programs, join(directory, LICENSES_FILE), join(projectRoot, "LICENSE")];
 
-      const sizes = await Promise.all(layer.map(async (file) => (await stat(file)).size));
-      const texts = await Promise.all(programs.map((file) => readFile(file, "utf8")));
-      const text = texts.join("\n");
+    const sizes = await Promise.all(layer.map(async (file) => (await stat(file)).size));
 
-      expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(OWN_LIMIT_BYTES);
-      expect(text.includes("Source contains multiple documents")).toBe(name === "run-tasks");
-    },
-  );
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(OWN_LIMIT_BYTES);
+  });
 
   it("carries the licences of what is in it", async () => {
     const text = await readFile(join(directory, LICENSES_FILE), "utf8");
