@@ -1,6 +1,6 @@
 import { styleText } from "node:util";
 import { type Logger as Pino, pino } from "pino";
-import type { Logger } from "../../shared/logger.ts";
+import type { LogFields, Logger } from "../../shared/logger.ts";
 import { printable } from "../../shared/printable.ts";
 import { type LinePart, type Paint, prettyLine } from "./pretty-line.ts";
 
@@ -48,3 +48,11 @@ const STYLES: Readonly<Record<LinePart, Parameters<typeof styleText>[0]>> = {
 
 /** In colour if the terminal supports it and `NO_COLOR` is not set. */
 const paint: Paint = (part, text) => styleText(STYLES[part], text, { stream: process.stderr });
+
+/** The log without these messages. */
+export function withoutMessages(log: Logger, messages: readonly string[]): Logger {
+  const unless = (level: keyof Logger) => (fields: LogFields, message: string) => {
+    if (!messages.includes(message)) log[level](fields, message);
+  };
+  return { debug: unless("debug"), info: unless("info"), warn: unless("warn"), error: unless("error") };
+}

@@ -3,7 +3,6 @@ import { systemClock } from "../../shared/clock.ts";
 import { EXIT_OK, exitCodeOf, type StopSignal } from "../../shared/contract/exit-code.ts";
 import type { Checked, Problem } from "../../shared/document/problem.ts";
 import { formatSeconds } from "../../shared/duration.ts";
-import type { LogFields, Logger } from "../../shared/logger.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import { printable, printableLine } from "../../shared/printable.ts";
 import type { Action, ActionStatus, Outcome } from "../action/action.ts";
@@ -18,7 +17,7 @@ import type { Acknowledgement, StatusSink } from "../source/source.ts";
 import { actionsOfTask } from "../template/actions.ts";
 import { loadTemplate } from "../template/load-template.ts";
 import type { Template, TemplateTask } from "../template/template.ts";
-import { createLogger } from "./logger.ts";
+import { createLogger, withoutMessages } from "./logger.ts";
 
 const COMMAND = "pbnj-worker run";
 
@@ -42,7 +41,7 @@ export async function runTemplate(
     return exitCodeOf("usage");
   }
   const { config } = loaded;
-  const log = withoutReports(createLogger(config.log));
+  const log = withoutMessages(createLogger(config.log), REPORTED);
   for (const { source, message } of loaded.warnings) log.warn({ source }, message);
   const opening = await openCluster(config);
   if (!opening.ok) {
@@ -102,18 +101,6 @@ function actionsToRun(tasks: readonly TemplateTask[]): readonly Action[] {
 
 /** What the log would repeat of the reports. */
 const REPORTED = ["action started", "action succeeded", "action failed", "action refused"];
-
-function withoutReports(log: Logger): Logger {
-  const unless = (write: Logger["info"]) => (fields: LogFields, message: string) => {
-    if (!REPORTED.includes(message)) write(fields, message);
-  };
-  return {
-    debug: unless((fields, message) => log.debug(fields, message)),
-    info: unless((fields, message) => log.info(fields, message)),
-    warn: unless((fields, message) => log.warn(fields, message)),
-    error: unless((fields, message) => log.error(fields, message)),
-  };
-}
 
 /** Prints the reports. */
 function terminalSink(out: NodeJS.WritableStream): StatusSink {
