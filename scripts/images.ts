@@ -3,15 +3,18 @@ import { Command } from "commander";
 import { catalogue } from "../actions/catalogue.ts";
 import { defined } from "../shared/defined.ts";
 import { textOf } from "../shared/text-of.ts";
+import { mapLimited } from "../worker/doctor/map-limited.ts";
 import { headCommit } from "./git.ts";
 import { provideBase } from "./images/base-image.ts";
 import { buildImage } from "./images/build-image.ts";
 import { findContainerEngine } from "./images/container-engine.ts";
 import { versionTag } from "./images/image-name.ts";
-import { type ImageSizes, imageSizes, megabytes, OWN_LIMIT_BYTES, sizeTable } from "./images/image-sizes.ts";
-import { projectImages } from "./images/project-images.ts";
+import { imageSizes, megabytes, OWN_LIMIT_BYTES, sizeTable } from "./images/image-sizes.ts";
+import { type ProjectImage, projectImages } from "./images/project-images.ts";
 import { readManifest } from "./manifest.ts";
 
+/** Each build sends the sources to the engine, and then waits for it. */
+const AT_ONCE = 4;
 const projectRoot = join(import.meta.dirname, "..");
 const manifest = await readManifest(projectRoot);
 const say = (line: string) => void process.stderr.write(`${line}\n`);
@@ -66,12 +69,15 @@ async function buildAll(): Promise<void> {
     },
     options.action,
   );
-  const built: ImageSizes[] = [];
-  for (const image of images) {
+  const build = async (image: ProjectImage) => {
     say(`building ${image.tag}`);
     await buildImage(engine, image);
-    built.push(await imageSizes(engine, image.tag, bases.baseImage));
-  }
+    return imageSizes(engine, image.tag, bases.baseImage);
+  };
+  // The first one bundles all actions; the others find that in the engine's cache.
+  const [first, ...others] = images;
+  const built = first ? [await build(first)] : [];
+  built.push(...(await mapLimited(others, AT_ONCE, build, new AbortController().signal)));
 
   process.stdout.write(`${sizeTable(built)}\n`);
   // The worker's image contains all actions and is pulled once.
