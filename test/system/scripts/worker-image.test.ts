@@ -7,6 +7,7 @@ import { catalogue } from "../../../actions/catalogue.ts";
 import { buildImage } from "../../../scripts/images/build-image.ts";
 import { containerEngine } from "../../../scripts/images/container-engine.ts";
 import { FakeCluster } from "../../../simulators/kubernetes/cluster.ts";
+import { runProgram } from "../../cli/program.ts";
 import { buildTestBase, describeWithDocker, testBaseImage } from "../../support/docker.ts";
 
 describeWithDocker("the image of the worker", () => {
@@ -91,6 +92,36 @@ describeWithDocker("the image of the worker", () => {
     } finally {
       await cluster.close();
       await rm(account, { recursive: true, force: true });
+    }
+  });
+
+  it("is also a lab, for other programs' tests", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "pbnj-lab-image-"));
+    const user = `${process.getuid?.()}`;
+    const how = ["--detach", "--network", "host", "--user", user, "--volume", `${folder}:/lab`];
+    const { stdout: id } = await execa("docker", [
+      "run",
+      ...how,
+      image,
+      "lab",
+      "--port",
+      "0",
+      "--directory",
+      "/lab",
+    ]);
+    try {
+      const logged = async () => (await execa("docker", ["logs", id])).stdout;
+      await vi.waitFor(async () => expect(await logged()).toContain("Ctrl+C stops the lab"), 20_000);
+
+      const inventory = ["--inventory", join(folder, "inventory.yaml"), "--all", "--output", "text"];
+      const { stdout } = await runProgram(["action", "power-status", ...inventory]);
+      await execa("docker", ["stop", id]);
+
+      expect(stdout.match(/^node-0\d: on \(\w+, /gm)).toHaveLength(4);
+      expect((await execa("docker", ["wait", id])).stdout).toBe("0");
+    } finally {
+      await execa("docker", ["rm", "--force", "--volumes", id]);
+      await rm(folder, { recursive: true, force: true });
     }
   });
 
