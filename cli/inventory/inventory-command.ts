@@ -59,7 +59,9 @@ function defineImport(parent: Command): void {
     .allowExcessArguments()
     .action(async (file: string, flags: ImportFlags) => {
       const { importInventory } = await import("./import/import-command.ts");
-      process.exit(await importInventory(file, flags, unknownArguments(command, command.args.slice(1))));
+      // An unknown flag in the file's place may contain a secret, which must not be printed.
+      const left = /^-./.test(file) ? command.args : command.args.slice(1);
+      process.exit(await importInventory(file, flags, unknownArguments(command, left)));
     });
 }
 

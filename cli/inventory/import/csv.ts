@@ -1,4 +1,3 @@
-import { basename } from "node:path";
 import { CsvError, type Info, parse } from "csv-parse/sync";
 import { defined } from "../../../shared/defined.ts";
 import type { Problem } from "../../../shared/document/problem.ts";
@@ -50,9 +49,8 @@ interface Row {
   readonly info: Info;
 }
 
-/** Reads CSV (RFC 4180) with a header line. `path` is for messages. */
-export function readCsv(text: string, path: string): Imported {
-  const file = path === "-" ? "stdin" : basename(path);
+/** Reads CSV (RFC 4180) with a header line. `file` is for messages. */
+export function readCsv(text: string, file: string): Imported {
   let rows: readonly Row[];
   try {
     rows = parseRows(text);

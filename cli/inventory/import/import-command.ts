@@ -45,20 +45,24 @@ export async function importInventory(
 ): Promise<number> {
   const { output, secrets: folder, force = false } = flags;
   const problems = [...unknown, ...formatProblems(flags)];
-  const text = await readSource(path).catch((thrown) => {
-    problems.push(`${path === "-" ? "stdin" : path} ${fileProblemOf(thrown)}`);
-    return "";
-  });
   if (problems.length > 0) endWithUsage(COMMAND, problems);
+  const name = path === "-" ? "stdin" : basename(path);
+  let text: string;
+  try {
+    text = await readSource(path);
+  } catch (thrown) {
+    complain(`${path === "-" ? name : path} ${fileProblemOf(thrown)}`);
+    return exitCodeOf("usage");
+  }
 
   const format = FORMATS.find((name) => name === flags.format) ?? detectFormat(text);
-  const imported = READERS[format](text, path === "-" ? "stdin" : basename(path));
+  const imported = READERS[format](text, name);
   for (const skipped of imported.skipped) complain(`skipped ${formatProblem(skipped)}`);
   for (const note of imported.notes) complain(note);
   const composed = composeInventory(imported.machines, secretsPath(flags));
   const wrong = [...imported.problems, ...(composed.ok ? [] : composed.problems)];
   if (wrong.length === 0 && imported.machines.length === 0) {
-    wrong.push({ source: path, message: "has no machine that can be imported" });
+    wrong.push({ source: name, message: "has no machine that can be imported" });
   }
   for (const problem of byLine(wrong)) complain(formatProblem(problem));
   if (wrong.length > 0 || !composed.ok) return exitCodeOf("usage");
