@@ -14,17 +14,7 @@ const HEADERS: Readonly<Record<Field, readonly string[]>> = {
   host: [
     ...["bmc", "bmcip", "bmcaddress", "bmchost", "bmchostname", "host", "address"],
     ...["ipmi", "ipmiip", "ipmiaddress", "ipmihost", "oob", "oobip", "oobaddress", "oobhost"],
-    ...[
-      "idrac",
-      "idracip",
-      "ilo",
-      "iloip",
-      "mgmt",
-      "mgmtip",
-      "managementip",
-      "redfishaddress",
-      "poweraddress",
-    ],
+    ...["idrac", "idracip", "ilo", "iloip", "mgmt", "mgmtip", "managementip", "poweraddress"],
   ],
   username: ["username", "user", "login", "bmcusername", "bmcuser", "ipmiusername", "ipmiuser", "poweruser"],
   password: ["password", "pass", "bmcpassword", "bmcpass", "ipmipassword", "ipmipass", "powerpass"],
@@ -33,11 +23,11 @@ const HEADERS: Readonly<Record<Field, readonly string[]>> = {
 };
 
 const PROVIDERS = ["redfish", "ipmi", "ipmitool", "amt"] as const;
-const PROVIDER_SYNONYMS: Readonly<Record<string, (typeof PROVIDERS)[number]>> = {
-  lanplus: "ipmi",
-  ipmilan: "ipmi",
-  intelamt: "amt",
-};
+const PROVIDER_SYNONYMS: ReadonlyMap<string, string> = new Map([
+  ["lanplus", "ipmi"],
+  ["ipmilan", "ipmi"],
+  ["intelamt", "amt"],
+]);
 /** Columns of most lists, which an inventory does not need. */
 const UNUSED = ["mac", "macaddress", "bmcmac", "ipmimac", "bmcmacaddress"];
 /** Excel writes semicolons in many languages. */
@@ -154,7 +144,7 @@ function readEntry(cells: (field: Field) => string | undefined): {
   const host = cells("host");
   const written = (cells("providers") ?? "").toLowerCase();
   const names = written.split(/[\s,;/+|]+/).filter((name) => name !== "");
-  const providers = names.map((name) => PROVIDER_SYNONYMS[name.replace(/[^a-z]/g, "")] ?? name);
+  const providers = names.map((name) => PROVIDER_SYNONYMS.get(name.replace(/[^a-z]/g, "")) ?? name);
   const unknown = providers.find((name) => !PROVIDERS.some((known) => known === name));
   if (unknown !== undefined) {
     return {

@@ -109,12 +109,15 @@ const TRANSLATIONS: ReadonlyMap<string, (parameters: PowerParameters) => Transla
   ["amt", amt],
 ]);
 
-const BOOT_MODES: Readonly<Record<string, string>> = { efi: "uefi", legacy: "legacy" };
-const PRIVILEGES: Readonly<Record<string, string>> = {
-  USER: "user",
-  OPERATOR: "operator",
-  ADMIN: "administrator",
-};
+const BOOT_MODES: ReadonlyMap<string, string> = new Map([
+  ["efi", "uefi"],
+  ["legacy", "legacy"],
+]);
+const PRIVILEGES: ReadonlyMap<string, string> = new Map([
+  ["USER", "user"],
+  ["OPERATOR", "operator"],
+  ["ADMIN", "administrator"],
+]);
 
 function ipmi(parameters: PowerParameters): Translated {
   const { power_driver: driver, cipher_suite_id: suite, power_user: username } = parameters;
@@ -125,10 +128,10 @@ function ipmi(parameters: PowerParameters): Translated {
     entry: {
       host: parameters.power_address,
       providers: ["ipmi"],
-      bootMode: BOOT_MODES[parameters.power_boot_type ?? ""],
+      bootMode: BOOT_MODES.get(parameters.power_boot_type ?? ""),
       ipmi: {
         cipherSuite: suite ? Number(suite) : undefined,
-        privilege: PRIVILEGES[parameters.privilege_level ?? ""],
+        privilege: PRIVILEGES.get(parameters.privilege_level ?? ""),
       },
     },
     ...defined({ username: username || undefined }),

@@ -3,7 +3,7 @@ import { defined } from "../../../shared/defined.ts";
 import type { Problem } from "../../../shared/document/problem.ts";
 import { Secret } from "../../../shared/secret.ts";
 import { apiVersionOf, KINDS, keyOf, type ObjectName } from "../../../worker/cluster/client/kinds.ts";
-import { decodeText, fileProblemOf } from "../../../worker/document/read-text-file.ts";
+import { decodeText, FileProblem, fileProblemOf } from "../../../worker/document/read-text-file.ts";
 import {
   type ConnectionSource,
   connectionDocument,
@@ -104,27 +104,33 @@ function entryOf(source: ConnectionSource): ImportedMachine["entry"] {
   };
 }
 
-/** Throws a `FileProblem` about a value that is no user name or password. */
+/** Throws a `FileProblem` about a value that is no user name or password. Without the Secret there is no login. */
 function loginOf({ connection }: ConnectionSource, namespace: string, secrets: ReadonlyMap<string, unknown>) {
   const login = loginUse(connection, namespace);
   if (!login) return {};
-  const secret = SecretObject.safeParse(secrets.get(keyOf(login.secret)));
+  const called = keyOf(login.secret);
+  const secret = SecretObject.safeParse(secrets.get(called));
   if (!secret.success) return {};
   const { data, stringData } = secret.data;
-  // The API server prefers stringData, too.
-  const values = new Map([
-    ...Object.entries(data ?? {}).map(
-      ([key, value]) => [key, decodeText(Buffer.from(value, "base64"))] as const,
-    ),
-    ...Object.entries(stringData ?? {}),
-  ]);
   const read = (key: "username" | "password") => {
-    const value = login.keys.includes(key) ? values.get(key) : undefined;
-    return value === undefined ? undefined : readSecretText(value);
+    if (!login.keys.includes(key)) return undefined;
+    try {
+      // The API server prefers stringData, too.
+      const plain = valueUnder(stringData, key);
+      const encoded = valueUnder(data, key);
+      if (plain === undefined && encoded === undefined) return undefined;
+      return readSecretText(plain ?? decodeText(Buffer.from(encoded ?? "", "base64")));
+    } catch (thrown) {
+      throw new FileProblem(`Secret ${called}: its key ${key} ${fileProblemOf(thrown)}`);
+    }
   };
   const password = read("password");
   return defined({
     username: read("username"),
     password: password === undefined ? undefined : new Secret(password),
   });
+}
+
+function valueUnder(values: z.infer<typeof Values>, key: string): string | undefined {
+  return values && Object.hasOwn(values, key) ? values[key] : undefined;
 }

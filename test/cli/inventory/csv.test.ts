@@ -53,7 +53,7 @@ describe("machines in CSV", () => {
       ["machines.csv:2: the provider is not one of redfish, ipmi, ipmitool, amt, did you mean redfish?"],
     ],
     [
-      "name,bmc,type\na,b,__proto__\n",
+      "name,bmc,type\na,b,constructor\n",
       ["machines.csv:2: the provider is not one of redfish, ipmi, ipmitool, amt"],
     ],
     ["name,bmc,port\na,b,443\n", ["machines.csv:2: has a port, which needs exactly one provider"]],

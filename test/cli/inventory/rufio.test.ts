@@ -100,6 +100,8 @@ describe("Rufio's Machine objects", () => {
     expect(read(bomb).problems).toHaveLength(1);
     expect(
       read(machine("a", `{host: b, ${LOGIN}}`), secret('stringData: {password: "hunter2\\n2"}')).problems,
-    ).toEqual([{ source: "machines.yaml:1", message: "holds more than one line" }]);
+    ).toEqual([
+      { source: "machines.yaml:1", message: "Secret tink/bmc: its key password holds more than one line" },
+    ]);
   });
 });
