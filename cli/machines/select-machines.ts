@@ -48,7 +48,7 @@ export function chooseMachines({ all, concurrency, inventory: path, machines: pa
   }
   const inventory = readInventory(path, problems);
   const known = inventory?.machines() ?? [];
-  if (inventory) problems.push(...unmatchedProblems("--machine", patterns, known, path));
+  if (inventory) problems.push(...unknownMachineProblems("--machine", patterns, known, path));
   if (inventory && all && known.length === 0) problems.push(`${path} lists no machines`);
   return { inventory, machines: known.filter(({ name }) => all || isAmong(name, patterns)), problems };
 }
@@ -59,7 +59,7 @@ export function concurrencyProblems(concurrency: string): string[] {
 }
 
 /** A problem for each name or wildcard of `flag` that matches no machine of the inventory at `path`. */
-export function unmatchedProblems(
+export function unknownMachineProblems(
   flag: string,
   patterns: readonly string[],
   known: readonly Pick<Machine, "name">[],

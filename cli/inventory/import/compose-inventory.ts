@@ -3,7 +3,7 @@ import { requiredCredentials } from "../../../shared/contract/connection.ts";
 import { defined } from "../../../shared/defined.ts";
 import { valueProblems } from "../../../shared/document/issue-problems.ts";
 import type { Checked, Problem } from "../../../shared/document/problem.ts";
-import { printableLines } from "../../../shared/printable.ts";
+import { printable } from "../../../shared/printable.ts";
 import type { Secret } from "../../../shared/secret.ts";
 import { fileProblemOf, readTextFile } from "../../../worker/document/read-text-file.ts";
 import { parseEntries } from "../../../worker/machines/parse-inventory.ts";
@@ -92,9 +92,9 @@ function problemsOf(machine: ImportedMachine, folder: string): readonly Problem[
     : valueProblems(MachineEntry, entry, parsed.error.issues, refusedKeys).map(
         ({ path, message }) => `${path.map(String).join(".")} ${message}`,
       );
-  const written = stringify(entry);
+  const written = JSON.stringify(entry);
   // stdout shows them as escapes, so that the inventory would mean something else.
-  if (printableLines(written) !== written) problems.push("has invisible characters");
+  if (printable(written) !== written) problems.push("has invisible characters");
   if (password && !hasLogin(machine)) problems.push("a password without a user name");
   for (const [key, value] of Object.entries(
     defined({ username, password: password?.reveal(), kg: kg?.reveal() }),

@@ -4,7 +4,7 @@ import type { Problem } from "../../../shared/document/problem.ts";
 import { suggestion } from "../../../shared/nearest-name.ts";
 import { shortened } from "../../../shared/printable.ts";
 import { Secret } from "../../../shared/secret.ts";
-import { type Imported, type ImportedMachine, unreadable } from "./imported-machine.ts";
+import { type Imported, type ImportedMachine, refusedInput } from "./imported-machine.ts";
 
 type Field = "name" | "host" | "username" | "password" | "providers" | "port";
 
@@ -45,10 +45,10 @@ export function readCsv(text: string, file: string): Imported {
   try {
     rows = parseRows(text);
   } catch (thrown) {
-    return unreadable(...csvProblem(thrown, file));
+    return refusedInput(...csvProblem(thrown, file));
   }
   const [head, ...body] = rows;
-  if (!head) return unreadable(file, "is empty");
+  if (!head) return refusedInput(file, "is empty");
   const { columns, ignored, problems } = readHeader(head.record, file);
   if (problems.length > 0) return { machines: [], skipped: [], problems, notes: [] };
   const machines: ImportedMachine[] = [];

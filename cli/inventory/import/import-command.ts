@@ -73,7 +73,7 @@ export async function importInventory(
     complain(textOf(thrown));
     return exitCodeOf("usage");
   }
-  tellAboutSecrets(composed.value, folder);
+  reportSecrets(composed.value, folder);
   complain(`imported ${count(imported.machines.length, "machine")}, skipped ${imported.skipped.length}`);
   return EXIT_OK;
 }
@@ -113,10 +113,7 @@ function secretsPath({ output, secrets }: ImportFlags): string {
   return output === STDOUT ? resolve(secrets) : relative(dirname(resolve(output)), resolve(secrets)) || ".";
 }
 
-function tellAboutSecrets(
-  { secrets, withoutCredentials }: ComposedInventory,
-  folder: string | undefined,
-): void {
+function reportSecrets({ secrets, withoutCredentials }: ComposedInventory, folder: string | undefined): void {
   if (folder === undefined && secrets.length > 0) {
     complain(
       `left out ${count(secrets.length, "secret")}: pass --secrets <folder> to write them to files, or create ` +

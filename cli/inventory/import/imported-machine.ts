@@ -25,6 +25,6 @@ export interface Imported {
 }
 
 /** A document that is not in the format. */
-export function unreadable(source: string, message: string): Imported {
+export function refusedInput(source: string, message: string): Imported {
   return { machines: [], skipped: [], problems: [{ source, message }], notes: [] };
 }

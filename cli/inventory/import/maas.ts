@@ -4,7 +4,7 @@ import { defined } from "../../../shared/defined.ts";
 import type { Problem } from "../../../shared/document/problem.ts";
 import { isTooDeep } from "../../../shared/json-depth.ts";
 import { Secret } from "../../../shared/secret.ts";
-import { type Imported, type ImportedMachine, unreadable } from "./imported-machine.ts";
+import { type Imported, type ImportedMachine, refusedInput } from "./imported-machine.ts";
 import { parseJsonDocuments } from "./json-documents.ts";
 
 const Text = z.optional(z.nullable(z.string()));
@@ -48,21 +48,22 @@ export function readMaas(text: string, file: string): Imported {
     documents = parseJsonDocuments(text);
   } catch {
     // The parser's message quotes the text, which contains passwords.
-    return unreadable(file, "is not JSON");
+    return refusedInput(file, "is not JSON");
   }
-  if (isTooDeep(documents)) return unreadable(file, "is nested too deeply");
+  if (isTooDeep(documents)) return refusedInput(file, "is nested too deeply");
   const machines: MaasMachine[] = [];
   const parameters = new Map<string, unknown>();
   let alone: unknown;
   for (const document of documents) {
     const listed = z.array(MaasMachine).safeParse([document].flat());
     if (listed.success) machines.push(...listed.data);
-    else if (Array.isArray(document)) return unreadable(file, "is not a list of MAAS machines");
+    else if (Array.isArray(document)) return refusedInput(file, "is not a list of MAAS machines");
     else if (isObject(document) && "power_address" in document) alone = document;
     else
       for (const [id, value] of Object.entries(isObject(document) ? document : {})) parameters.set(id, value);
   }
-  if (machines.length === 0) return unreadable(file, "has no machines: add the output of maas machines read");
+  if (machines.length === 0)
+    return refusedInput(file, "has no machines: add the output of maas machines read");
   const skipped: Problem[] = [];
   const imported = machines.flatMap((machine) => {
     const { system_id: id, power_parameters: own } = machine;

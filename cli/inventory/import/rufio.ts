@@ -11,7 +11,7 @@ import {
 import { describeMachine } from "../../../worker/machines/cluster/described-machine.ts";
 import { loginUse } from "../../../worker/machines/cluster/secret-uses.ts";
 import { readSecretText } from "../../../worker/machines/secret-text.ts";
-import { type Imported, type ImportedMachine, unreadable } from "./imported-machine.ts";
+import { type Imported, type ImportedMachine, refusedInput } from "./imported-machine.ts";
 import { parseYamlDocuments } from "./yaml-documents.ts";
 
 const KubernetesObject = z.object({
@@ -55,7 +55,8 @@ export function readRufio(text: string, path: string): Imported {
       if (isKind(KINDS.rufioMachine)) machines.push({ source, at, object });
     }
   }
-  if (machines.length === 0) return unreadable(path, `has no Machine of ${apiVersionOf(KINDS.rufioMachine)}`);
+  if (machines.length === 0)
+    return refusedInput(path, `has no Machine of ${apiVersionOf(KINDS.rufioMachine)}`);
   return readMachines(machines, secrets);
 }
 

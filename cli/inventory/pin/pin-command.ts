@@ -9,14 +9,14 @@ import { fileProblemOf, readTextFile } from "../../../worker/document/read-text-
 import { parseEntries } from "../../../worker/machines/parse-inventory.ts";
 import type { MachineEntry } from "../../../worker/machines/schema.ts";
 import { isAmong } from "../../../worker/policy/wildcard.ts";
-import { concurrencyProblems, unmatchedProblems } from "../../machines/select-machines.ts";
+import { concurrencyProblems, unknownMachineProblems } from "../../machines/select-machines.ts";
 import { endWithUsage } from "../../usage-problem.ts";
 import { confirm } from "../confirm.ts";
 import { rewriteFile } from "../rewrite-file.ts";
 import { listenForStop } from "../stop-signal.ts";
 import { EditError, editFingerprints } from "./edit-fingerprints.ts";
 import { surveyTable } from "./show-survey.ts";
-import { type Sight, surveyCertificates } from "./survey.ts";
+import { type CertificateResult, surveyCertificates } from "./survey.ts";
 
 const COMMAND = "pbnj-worker inventory pin";
 const SHORTEST_TIMEOUT_MS = 100;
@@ -39,7 +39,7 @@ interface Chosen {
   readonly entries: readonly MachineEntry[];
 }
 
-type Seen = Extract<Sight, { kind: "seen" }>;
+type Seen = Extract<CertificateResult, { kind: "seen" }>;
 
 /** Shows certificates and records fingerprints. Resolves to the exit code; ends the process for a wrong command line. */
 export async function pin(flags: PinFlags, unknown: readonly string[]): Promise<number> {
@@ -62,16 +62,18 @@ async function pinChosen(chosen: Chosen, flags: PinFlags, signal: AbortSignal): 
     concurrency: Number(flags.concurrency),
     timeoutMs: flags.timeout === undefined ? undefined : parseDurationMs(flags.timeout),
   };
-  const sights = await surveyCertificates(chosen.entries, options, signal);
-  if (sights.length > 0) await writeText(process.stdout, `${surveyTable(sights)}\n`);
+  const results = await surveyCertificates(chosen.entries, options, signal);
+  if (results.length > 0) await writeText(process.stdout, `${surveyTable(results)}\n`);
   else complain("every machine has a fingerprint or a CA: name machines with --machine, or use --all");
-  const codes = sights.map((sight) => (sight.kind === "failed" ? exitCodeOf(sight.error.class) : EXIT_OK));
+  const codes = results.map((result) =>
+    result.kind === "failed" ? exitCodeOf(result.error.class) : EXIT_OK,
+  );
 
-  const seen = sights.filter((sight): sight is Seen => sight.kind === "seen");
+  const seen = results.filter((result): result is Seen => result.kind === "seen");
   const isReplaced = ({ comparison, entry }: Seen) =>
     comparison === "changed" && isAmong(entry.name, flags.replace ?? []);
-  const recorded = seen.filter((sight) => sight.comparison === "new" || isReplaced(sight));
-  const refused = seen.filter((sight) => sight.comparison === "changed" && !isReplaced(sight));
+  const recorded = seen.filter((result) => result.comparison === "new" || isReplaced(result));
+  const refused = seen.filter((result) => result.comparison === "changed" && !isReplaced(result));
   if (refused.length > 0) {
     const names = refused.map(({ entry }) => entry.name).join(",");
     complain(
@@ -145,8 +147,8 @@ function choose(flags: PinFlags, problems: string[]): Chosen | undefined {
   }
   const entries = parsed.value;
   problems.push(
-    ...unmatchedProblems("--machine", machine, entries, path),
-    ...unmatchedProblems("--replace", replace, entries, path),
+    ...unknownMachineProblems("--machine", machine, entries, path),
+    ...unknownMachineProblems("--replace", replace, entries, path),
   );
   const isNamed = machine.length + replace.length > 0;
   const isChosen = ({ name, tls }: MachineEntry) => {

@@ -10,7 +10,7 @@ import { type CertificateFacts, certificateFacts } from "../../../worker/doctor/
 export interface SeenCertificate extends CertificateFacts {
   /** SHA-256 in hex. */
   readonly fingerprint: string;
-  /** Whether the system's authorities, or those of the endpoint's `ca`, vouch for it and for the host's name. */
+  /** Whether the system's authorities, or those of the endpoint's `ca`, verify it for the host's name. */
   readonly isTrusted: boolean;
 }
 

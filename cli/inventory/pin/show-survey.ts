@@ -1,6 +1,6 @@
 import { formatTable } from "../../../shared/table.ts";
 import type { Comparison } from "./compare-certificate.ts";
-import type { Sight } from "./survey.ts";
+import type { CertificateResult } from "./survey.ts";
 
 const STATES: Readonly<Record<Comparison, string>> = {
   new: "new",
@@ -11,15 +11,15 @@ const STATES: Readonly<Record<Comparison, string>> = {
 const HEAD = ["machine", "address", "state", "subject", "issuer", "valid", "fingerprint (SHA-256)"];
 
 /** A row per machine. The last column is never cut, because people compare fingerprints. */
-export function surveyTable(sights: readonly Sight[]): string {
-  return formatTable(HEAD, sights.map(rowOf));
+export function surveyTable(results: readonly CertificateResult[]): string {
+  return formatTable(HEAD, results.map(rowOf));
 }
 
-function rowOf(sight: Sight): readonly string[] {
-  const { name, tls } = sight.entry;
-  if (sight.kind === "skipped") return [name, "", "skipped", "", "", "", "uses no TLS"];
-  if (sight.kind === "failed") return [name, sight.address, "failed", "", "", "", sight.error.message];
-  const { address, comparison, certificate } = sight;
+function rowOf(result: CertificateResult): readonly string[] {
+  const { name, tls } = result.entry;
+  if (result.kind === "skipped") return [name, "", "skipped", "", "", "", "uses no TLS"];
+  if (result.kind === "failed") return [name, result.address, "failed", "", "", "", result.error.message];
+  const { address, comparison, certificate } = result;
   const { subject, issuer, from, until, term, fingerprint } = certificate;
   const valid = `${from} to ${until}${term === "expired" ? " (expired)" : ""}`;
   const other =

@@ -8,7 +8,7 @@ import { type Comparison, compareCertificate } from "./compare-certificate.ts";
 import { readCertificate, type SeenCertificate } from "./read-certificate.ts";
 
 /** What a machine presents, or why that is unknown. */
-export type Sight =
+export type CertificateResult =
   | {
       readonly kind: "seen";
       readonly entry: MachineEntry;
@@ -36,15 +36,15 @@ export function surveyCertificates(
   entries: readonly MachineEntry[],
   { concurrency, timeoutMs }: SurveyOptions,
   signal: AbortSignal,
-): Promise<readonly Sight[]> {
-  return mapLimited(entries, concurrency, (entry) => lookAt(entry, timeoutMs, signal), signal);
+): Promise<readonly CertificateResult[]> {
+  return mapLimited(entries, concurrency, (entry) => surveyOne(entry, timeoutMs, signal), signal);
 }
 
-async function lookAt(
+async function surveyOne(
   entry: MachineEntry,
   timeoutMs: number | undefined,
   signal: AbortSignal,
-): Promise<Sight> {
+): Promise<CertificateResult> {
   let endpoints: readonly Endpoint[] = [];
   try {
     endpoints = tlsEndpoints(entry, bundleOf(entry));

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import { type Sight, surveyCertificates } from "../../../cli/inventory/pin/survey.ts";
+import { type CertificateResult, surveyCertificates } from "../../../cli/inventory/pin/survey.ts";
 import { type Certificate, createCertificate, fingerprintOf } from "../../../simulators/certificate.ts";
 import { type RedfishBmc, startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
 import { readTextFile } from "../../../worker/document/read-text-file.ts";
@@ -41,9 +41,9 @@ function survey(entries: readonly object[], more: { timeoutMs?: number; signal?:
   return surveyCertificates(parsed.value, { concurrency: 2, timeoutMs }, signal);
 }
 
-function brief(sight: Sight | undefined) {
-  if (sight?.kind === "seen") return [sight.comparison, sight.certificate.fingerprint];
-  return sight?.kind === "failed" ? [sight.error.class, sight.error.message] : [sight?.kind];
+function brief(result: CertificateResult | undefined) {
+  if (result?.kind === "seen") return [result.comparison, result.certificate.fingerprint];
+  return result?.kind === "failed" ? [result.error.class, result.error.message] : [result?.kind];
 }
 
 describe("the certificates of BMCs", () => {
@@ -52,17 +52,17 @@ describe("the certificates of BMCs", () => {
     const redfish = { port: bmc.port };
     const fingerprint = fingerprintOf(issued);
 
-    const sights = await survey([
+    const results = await survey([
       { redfish },
       { redfish, tls: { fingerprint: fingerprint.toUpperCase() } },
       { redfish, tls: { fingerprint: "ab".repeat(32) } },
       { redfish, tls: { verify: false } },
     ]);
 
-    expect(sights.map(brief)).toEqual(
+    expect(results.map(brief)).toEqual(
       ["new", "pinned", "changed", "new"].map((comparison) => [comparison, fingerprint]),
     );
-    expect(sights[0]).toMatchObject({
+    expect(results[0]).toMatchObject({
       address: `127.0.0.1:${bmc.port}`,
       certificate: { subject: "bmc-1", issuer: "Example CA", term: "ends-soon" },
     });
@@ -71,12 +71,12 @@ describe("the certificates of BMCs", () => {
   it("are trusted if the machine's CA issued them, else changed", async () => {
     const [one, other] = [await start(issued), await start()];
 
-    const sights = await survey([
+    const results = await survey([
       { redfish: { port: one.port }, tls: { caFile } },
       { redfish: { port: other.port }, tls: { caFile } },
     ]);
 
-    expect(sights.map((sight) => brief(sight)[0])).toEqual(["trusted", "changed"]);
+    expect(results.map((result) => brief(result)[0])).toEqual(["trusted", "changed"]);
   });
 
   it("are read without a request or a password", async () => {
@@ -93,7 +93,7 @@ describe("the certificates of BMCs", () => {
     const redfish = { port: bmc.port };
     const webhook = { url: `https://localhost:${other.port}/hook` };
 
-    const sights = await survey([
+    const results = await survey([
       { providers: ["ipmi"] },
       { redfish: { port: plain.port, scheme: "http" } },
       { providers: ["amt"], amt: { ...redfish, scheme: "https" } },
@@ -101,7 +101,7 @@ describe("the certificates of BMCs", () => {
       { rpc: webhook },
     ]);
 
-    expect(sights.map(brief)).toEqual([
+    expect(results.map(brief)).toEqual([
       ["skipped"],
       ["skipped"],
       ["new", fingerprintOf(issued)],
@@ -116,12 +116,12 @@ describe("the certificates of BMCs", () => {
     await gone.close();
     await using silent = await startSilentPort();
 
-    const sights = await survey(
+    const results = await survey(
       [plain.port, gone.port, silent.port].map((port) => ({ redfish: { port } })),
       { timeoutMs: 200 },
     );
 
-    expect(sights.map(brief)).toEqual([
+    expect(results.map(brief)).toEqual([
       ["tls", expect.stringContaining("the peer does not speak TLS on this port")],
       ["unreachable", expect.stringContaining("connection refused")],
       ["unreachable", expect.stringContaining("within 200 ms")],
