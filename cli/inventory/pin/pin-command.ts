@@ -10,10 +10,10 @@ import { parseEntries } from "../../../worker/machines/parse-inventory.ts";
 import type { MachineEntry } from "../../../worker/machines/schema.ts";
 import { isAmong } from "../../../worker/policy/wildcard.ts";
 import { concurrencyProblems, unknownMachineProblems } from "../../machines/select-machines.ts";
+import { listenForStop } from "../../stop-signal.ts";
 import { endWithUsage } from "../../usage-problem.ts";
 import { confirm } from "../confirm.ts";
 import { rewriteFile } from "../rewrite-file.ts";
-import { listenForStop } from "../stop-signal.ts";
 import { EditError, editFingerprints } from "./edit-fingerprints.ts";
 import { surveyTable } from "./show-survey.ts";
 import { type CertificateResult, surveyCertificates } from "./survey.ts";
@@ -53,7 +53,7 @@ export async function pin(flags: PinFlags, unknown: readonly string[]): Promise<
   } catch (thrown) {
     if (!stop.signal.aborted) throw thrown;
     complain("cancelled, nothing was recorded");
-    return stop.exitCode();
+    return exitCodeOf("cancelled", stop.by());
   }
 }
 
