@@ -20,6 +20,12 @@ export function programCommands(own: SelfProgram): readonly ProgramCommand[] {
       define: async (command) => (await import("./actions-command.ts")).defineActions(command),
     },
     {
+      name: "inventory",
+      usage: "<pin|import> [options]",
+      summary: "record the BMCs' fingerprints, or write an inventory from other formats",
+      define: async (command) => (await import("./inventory/inventory-command.ts")).defineInventory(command),
+    },
+    {
       name: "lab",
       usage: "[options]",
       summary: "start simulated machines and a tink server to try everything with",

@@ -8,7 +8,6 @@ import { failedResult } from "../../actions/harness/result/write-result.ts";
 import { runNamed } from "../../actions/run-named.ts";
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { serialiseConnection } from "../../shared/contract/connection.ts";
-import { exitCodeOf, type StopSignal } from "../../shared/contract/exit-code.ts";
 import { flagOfVariable, givenValue, isConnectionVariable } from "../../shared/contract/given.ts";
 import type { ActionResult } from "../../shared/contract/result.ts";
 import type { Machine } from "../../worker/machines/inventory.ts";
@@ -16,6 +15,7 @@ import { SecretCommands } from "../../worker/machines/secret-commands.ts";
 import { ActionSlots } from "../../worker/turns/action-slots.ts";
 import { MachineLocks } from "../../worker/turns/machine-locks.ts";
 import { actionLibrary } from "../action-library.ts";
+import { listenForStop } from "../stop-signal.ts";
 import { endWithUsage } from "../usage-problem.ts";
 import { chooseMachines, selectionIn } from "./select-machines.ts";
 import { formatOf, openOutput } from "./show-results.ts";
@@ -126,18 +126,4 @@ async function runAction(
   const { hint: _, ...result } =
     ended?.result ?? failedResult(action.name, new BmcError("internal", "no such action"));
   return result;
-}
-
-/** The first signal cancels all actions, the second ends the process. */
-function listenForStop(): { readonly signal: AbortSignal; by(): StopSignal } {
-  const controller = new AbortController();
-  let received: StopSignal = "SIGINT";
-  for (const name of ["SIGINT", "SIGTERM"] as const) {
-    process.on(name, () => {
-      if (controller.signal.aborted) process.exit(exitCodeOf("cancelled", name));
-      received = name;
-      controller.abort(new BmcError("cancelled", `cancelled by ${name}`));
-    });
-  }
-  return { signal: controller.signal, by: () => received };
 }

@@ -40,10 +40,7 @@ export function chooseMachines({ all, concurrency, inventory: path, machines: pa
   readonly machines: readonly Machine[];
   readonly problems: string[];
 } {
-  const problems: string[] = [];
-  if (!/^\d+$/.test(concurrency) || +concurrency < 1 || +concurrency > MOST_AT_ONCE) {
-    problems.push(`--concurrency is not a whole number from 1 to ${MOST_AT_ONCE}`);
-  }
+  const problems = concurrencyProblems(concurrency);
   if (all === patterns.length > 0) {
     problems.push(
       all ? "--all cannot be combined with --machine" : "name machines with --machine, or use --all",
@@ -51,15 +48,30 @@ export function chooseMachines({ all, concurrency, inventory: path, machines: pa
   }
   const inventory = readInventory(path, problems);
   const known = inventory?.machines() ?? [];
-  for (const pattern of inventory ? patterns : []) {
-    if (known.some(({ name }) => matchesName(pattern, name))) continue;
-    const names = known.map(({ name }) => name);
-    problems.push(
-      `--machine ${JSON.stringify(pattern)} matches no machine of ${path}${suggestion(pattern, names)}`,
-    );
-  }
+  if (inventory) problems.push(...unknownMachineProblems("--machine", patterns, known, path));
   if (inventory && all && known.length === 0) problems.push(`${path} lists no machines`);
   return { inventory, machines: known.filter(({ name }) => all || isAmong(name, patterns)), problems };
+}
+
+export function concurrencyProblems(concurrency: string): string[] {
+  if (/^\d+$/.test(concurrency) && +concurrency >= 1 && +concurrency <= MOST_AT_ONCE) return [];
+  return [`--concurrency is not a whole number from 1 to ${MOST_AT_ONCE}`];
+}
+
+/** A problem for each name or wildcard of `flag` that matches no machine of the inventory at `path`. */
+export function unknownMachineProblems(
+  flag: string,
+  patterns: readonly string[],
+  known: readonly Pick<Machine, "name">[],
+  path: string,
+): readonly string[] {
+  const names = known.map(({ name }) => name);
+  return patterns
+    .filter((pattern) => !names.some((name) => matchesName(pattern, name)))
+    .map(
+      (pattern) =>
+        `${flag} ${JSON.stringify(pattern)} matches no machine of ${path}${suggestion(pattern, names)}`,
+    );
 }
 
 function readInventory(path: string, problems: string[]): Inventory | undefined {

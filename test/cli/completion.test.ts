@@ -4,7 +4,10 @@ import { actionLibrary } from "../../cli/action-library.ts";
 import { answer } from "../../cli/complete.ts";
 
 const own = { file: "pbnj-worker", actions: catalogue, library: actionLibrary };
-const COMMANDS = ["start", "run", "doctor", "policy", "action", "actions", "lab", "completion", "help"];
+const COMMANDS = [
+  ...["start", "run", "doctor", "policy", "action", "actions"],
+  ...["inventory", "lab", "completion", "help"],
+];
 
 const linesOf = async (shell: string, words: readonly string[]) =>
   (await answer(shell, words, own)).trimEnd().split("\n");
@@ -57,6 +60,12 @@ describe("completion for bash", () => {
     [["policy", "test", "t.yaml", "--name"], ["--namespace"]],
     [["policy", "test", "--pull-policy", "n"], ["never"]],
     [
+      ["inventory", ""],
+      ["pin", "import"],
+    ],
+    [["inventory", "pin", "--re"], ["--replace"]],
+    [["inventory", "import", "m.csv", "--format", "m"], ["maas"]],
+    [
       ["completion", ""],
       ["bash", "zsh", "fish"],
     ],
@@ -88,6 +97,9 @@ describe("completion for zsh and fish", () => {
     [["action", "power-off", "--bmc-password-file="], "files"],
     [["run", ""], "files"],
     [["policy", "test", ""], "files"],
+    [["inventory", "import", ""], "files"],
+    [["inventory", "import", "--secrets", ""], "folders"],
+    [["inventory", "pin", "--inventory", ""], "files"],
     [["start", "--actions-directory", ""], "folders"],
     [["start", "--docker-socket", ""], "files"],
     [["start", "--grpc-server", ""], "none"],

@@ -23,6 +23,7 @@ const OTHERS = [
     "install",
     "jq",
     "kubectl",
+    "maas",
     "mkdir",
     "openssl",
     "rm",

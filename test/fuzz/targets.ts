@@ -1,6 +1,7 @@
 import type { Target } from "./target.ts";
 import { bmcTargets } from "./targets/bmc.ts";
 import { documentTargets } from "./targets/documents.ts";
+import { inventoryImportTargets } from "./targets/inventory-imports.ts";
 import { ipmiTargets } from "./targets/ipmi.ts";
 import { outputTargets } from "./targets/output.ts";
 import { workerTargets } from "./targets/worker.ts";
@@ -8,6 +9,7 @@ import { workerTargets } from "./targets/worker.ts";
 /** Every parser and decoder of what strangers write: one row each. */
 export const targets: readonly Target[] = [
   ...documentTargets,
+  ...inventoryImportTargets,
   ...bmcTargets,
   ...ipmiTargets,
   ...outputTargets,

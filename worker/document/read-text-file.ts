@@ -40,7 +40,10 @@ export async function readOwnFile(path: string, largestBytes: number): Promise<s
 }
 
 /** Throws a `FileProblem` unless it is a regular file of at most `largestBytes`. */
-export function checkFile(stat: { isFile(): boolean; readonly size: number }, largestBytes: number): void {
+export function checkFile(
+  stat: { isFile(): boolean; readonly size: number },
+  largestBytes: number = LARGEST_BYTES,
+): void {
   if (!stat.isFile()) throw new FileProblem("is not a file");
   if (stat.size > largestBytes) throw new FileProblem(`is larger than ${largestBytes} bytes`);
 }

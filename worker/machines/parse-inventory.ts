@@ -27,6 +27,12 @@ export interface InventoryInput {
  * because it affects one machine and may be mounted later.
  */
 export function parseInventory(input: InventoryInput): Checked<Inventory> {
+  const parsed = parseEntries(input);
+  return parsed.ok ? { ...parsed, value: new FileInventory(parsed.value, input.env) } : parsed;
+}
+
+/** The same, for callers that need what the file says about each machine: merged with the defaults, with absolute paths. */
+export function parseEntries(input: InventoryInput): Checked<readonly MachineEntry[]> {
   const yaml = parseYaml(input.path, input.text);
   if (!yaml.ok) return yaml;
   const document = yaml.value;
@@ -75,7 +81,7 @@ export function parseInventory(input: InventoryInput): Checked<Inventory> {
   if (problems.length > 0) return { ok: false, problems: byLine(problems) };
   return {
     ok: true,
-    value: new FileInventory(entries, input.env),
+    value: entries,
     warnings: byLine([...warnings, ...sharedHosts(entries, lines)]),
   };
 }

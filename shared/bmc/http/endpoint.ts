@@ -19,7 +19,10 @@ export function authority({ host, port }: Pick<Endpoint, "host" | "port">): stri
 }
 
 /** Where a URL leads, with the connection's TLS options and time to connect. */
-export function serviceEndpoint(url: URL, { tls, connectTimeoutMs }: Connection): Endpoint {
+export function serviceEndpoint(
+  url: URL,
+  { tls, connectTimeoutMs }: Pick<Connection, "tls" | "connectTimeoutMs">,
+): Endpoint {
   const scheme = url.protocol === "https:" ? "https" : "http";
   const bare = url.hostname.replace(/^\[(.*)\]$/, "$1");
   return {

@@ -14,6 +14,7 @@ describe("the command line", () => {
       "policy",
       "action",
       "actions",
+      "inventory",
       "lab",
       "completion",
       "help",
@@ -43,6 +44,8 @@ describe("the command line", () => {
     [["doctor"], "--bmc [machine...]"],
     [["policy"], "test [options] <template>"],
     [["policy", "test"], "--namespace <name>"],
+    [["inventory"], "<pin|import> [options]"],
+    [["inventory", "pin"], "--replace <name,...>"],
     [["action"], "power-off"],
     [["action", "power-off"], "--soft-timeout <duration>"],
     [["actions"], "--output <table|json>"],
@@ -71,6 +74,12 @@ describe("a typo", () => {
     [["action", "power-of"], `there is no action "power-of", did you mean power-off?`],
     [["action", "screen-shot"], `there is no action "screen-shot", did you mean screenshot?`],
     [["action", "power-off", "--mod", "soft"], "unknown flag --mod, did you mean --mode?"],
+    [["inventory", "imprt"], `unknown command "imprt", did you mean import?`],
+    [["inventory", "pin", "--replce"], "unknown flag --replce, did you mean --replace?"],
+    [
+      ["inventory", "import", "m.csv", "--format", "mas"],
+      "--format is not one of auto, csv, maas, rufio, did you mean maas?",
+    ],
     [["actions", "--outptu", "json"], "unknown flag --outptu, did you mean --output?"],
     [["actions", "--output", "jsno"], "--output is not one of table, json, did you mean json?"],
     [["completion", "bsah"], `"bsah" is not one of bash, zsh, fish, did you mean bash?`],
@@ -96,6 +105,9 @@ describe("a typo", () => {
     [["action", "--bmc-password=canary-77", "power-off"]],
     [["action", "--bmc-password", "canary-77"]],
     [["actions", "--bmc-password", "canary-77"]],
+    [["inventory", "--bmc-password", "canary-77"]],
+    [["inventory", "pin", "--bmc-password", "canary-77"]],
+    [["inventory", "import", "--bmc-password=canary-77", "m.csv"]],
   ])("%j does not repeat what may be a secret", async (argv) => {
     const { exitCode, stdout, stderr } = await runProgram(argv);
 

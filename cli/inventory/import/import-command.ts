@@ -1,0 +1,136 @@
+import { lstat, writeFile } from "node:fs/promises";
+import { basename, dirname, relative, resolve } from "node:path";
+import { writeText } from "../../../actions/harness/result/write-text.ts";
+import { EXIT_OK, exitCodeOf } from "../../../shared/contract/exit-code.ts";
+import { count } from "../../../shared/count.ts";
+import { byLine, formatProblem } from "../../../shared/document/problem.ts";
+import { suggestion } from "../../../shared/nearest-name.ts";
+import { printableLine } from "../../../shared/printable.ts";
+import { textOf } from "../../../shared/text-of.ts";
+import { fileProblemOf, readTextFile } from "../../../worker/document/read-text-file.ts";
+import { endWithUsage } from "../../usage-problem.ts";
+import { rewriteFile } from "../rewrite-file.ts";
+import { type ComposedInventory, composeInventory } from "./compose-inventory.ts";
+import { readCsv } from "./csv.ts";
+import { detectFormat, FORMATS, type Format } from "./detect-format.ts";
+import type { Imported } from "./imported-machine.ts";
+import { readMaas } from "./maas.ts";
+import { readSource } from "./read-source.ts";
+import { readRufio } from "./rufio.ts";
+import { existingSecrets, writeSecrets } from "./secret-files.ts";
+
+const COMMAND = "pbnj-worker inventory import";
+const STDOUT = "-";
+/** Where the inventory expects secrets that are not imported. */
+const DEFAULT_SECRETS = "secrets";
+
+export interface ImportFlags {
+  readonly format: string;
+  readonly output: string;
+  readonly secrets?: string;
+  readonly force?: true;
+}
+
+const READERS: Readonly<Record<Format, (text: string, file: string) => Imported>> = {
+  csv: readCsv,
+  maas: readMaas,
+  rufio: readRufio,
+};
+
+/** Writes an inventory from another format. Resolves to the exit code; ends the process for a wrong command line. */
+export async function importInventory(
+  path: string,
+  flags: ImportFlags,
+  unknown: readonly string[],
+): Promise<number> {
+  const { output, secrets: folder, force = false } = flags;
+  const problems = [...unknown, ...formatProblems(flags)];
+  if (problems.length > 0) endWithUsage(COMMAND, problems);
+  const name = path === "-" ? "stdin" : basename(path);
+  let text: string;
+  try {
+    text = await readSource(path);
+  } catch (thrown) {
+    complain(`${path === "-" ? name : path} ${fileProblemOf(thrown)}`);
+    return exitCodeOf("usage");
+  }
+
+  const format = FORMATS.find((name) => name === flags.format) ?? detectFormat(text);
+  const imported = READERS[format](text, name);
+  for (const skipped of imported.skipped) complain(`skipped ${formatProblem(skipped)}`);
+  for (const note of imported.notes) complain(note);
+  const composed = composeInventory(imported.machines, secretsPath(flags));
+  const wrong = [...imported.problems, ...(composed.ok ? [] : composed.problems)];
+  if (wrong.length === 0 && imported.machines.length === 0) {
+    wrong.push({ source: name, message: "has no machine that can be imported" });
+  }
+  for (const problem of byLine(wrong)) complain(formatProblem(problem));
+  if (wrong.length > 0 || !composed.ok) return exitCodeOf("usage");
+
+  try {
+    await write(composed.value, { output, folder, force });
+  } catch (thrown) {
+    complain(textOf(thrown));
+    return exitCodeOf("usage");
+  }
+  reportSecrets(composed.value, folder);
+  complain(`imported ${count(imported.machines.length, "machine")}, skipped ${imported.skipped.length}`);
+  return EXIT_OK;
+}
+
+interface Target {
+  readonly output: string;
+  readonly folder: string | undefined;
+  readonly force: boolean;
+}
+
+/** Checks everything before it writes anything. Rejects with one line. */
+async function write({ text, secrets }: ComposedInventory, { output, folder, force }: Target): Promise<void> {
+  const exists = output !== STDOUT && (await lstat(output).catch(() => undefined)) !== undefined;
+  const existing = [
+    ...(exists ? [output] : []),
+    ...(folder === undefined ? [] : await existingSecrets(folder, secrets)),
+  ];
+  if (existing.length > 0 && !force) {
+    const [first] = existing;
+    const more = existing.length > 1 ? ` and ${count(existing.length - 1, "more file")}` : "";
+    throw new Error(`${first}${more} would be overwritten: pass --force to do that`);
+  }
+  if (folder !== undefined && secrets.length > 0) await writeSecrets(folder, secrets);
+  if (output === STDOUT) await writeText(process.stdout, text);
+  else if (exists) await replace(output, text);
+  else await writeFile(output, text, { flag: "wx" });
+}
+
+async function replace(path: string, text: string): Promise<void> {
+  const problem = await rewriteFile(path, readTextFile(path), text, new AbortController().signal);
+  if (problem !== undefined) throw new Error(`cannot write ${path}: ${problem}`);
+}
+
+/** As the inventory has it: relative to its folder, or absolute if that is not known. */
+function secretsPath({ output, secrets }: ImportFlags): string {
+  if (secrets === undefined) return DEFAULT_SECRETS;
+  return output === STDOUT ? resolve(secrets) : relative(dirname(resolve(output)), resolve(secrets)) || ".";
+}
+
+function reportSecrets({ secrets, withoutCredentials }: ComposedInventory, folder: string | undefined): void {
+  if (folder === undefined && secrets.length > 0) {
+    complain(
+      `left out ${count(secrets.length, "secret")}: pass --secrets <folder> to write them to files, or create ` +
+        `${[...new Set(secrets.map(({ file }) => `${DEFAULT_SECRETS}/<machine>/${file}`))].join(" and ")}`,
+    );
+  }
+  if (withoutCredentials > 0) {
+    complain(`${count(withoutCredentials, "machine")} without credentials: add them to the inventory`);
+  }
+}
+
+function formatProblems({ format }: ImportFlags): readonly string[] {
+  const formats = ["auto", ...FORMATS];
+  if (formats.includes(format)) return [];
+  return [`--format is not one of ${formats.join(", ")}${suggestion(format, formats)}`];
+}
+
+function complain(message: string): void {
+  process.stderr.write(`${printableLine(`${COMMAND}: ${message}`)}\n`);
+}

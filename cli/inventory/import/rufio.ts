@@ -1,0 +1,137 @@
+import * as z from "zod/mini";
+import { defined } from "../../../shared/defined.ts";
+import type { Problem } from "../../../shared/document/problem.ts";
+import { Secret } from "../../../shared/secret.ts";
+import { apiVersionOf, KINDS, keyOf, type ObjectName } from "../../../worker/cluster/client/kinds.ts";
+import { decodeText, FileProblem, fileProblemOf } from "../../../worker/document/read-text-file.ts";
+import {
+  type ConnectionSource,
+  connectionDocument,
+} from "../../../worker/machines/cluster/connection-document.ts";
+import { describeMachine } from "../../../worker/machines/cluster/described-machine.ts";
+import { loginUse } from "../../../worker/machines/cluster/secret-uses.ts";
+import { readSecretText } from "../../../worker/machines/secret-text.ts";
+import { type Imported, type ImportedMachine, refusedInput } from "./imported-machine.ts";
+import { parseYamlDocuments } from "./yaml-documents.ts";
+
+const KubernetesObject = z.object({
+  apiVersion: z.string(),
+  kind: z.string(),
+  metadata: z.object({ name: z.string(), namespace: z.optional(z.string()) }),
+});
+/** As `kubectl get --output yaml` prints several objects. */
+const ObjectList = z.object({ kind: z.string().check(z.endsWith("List")), items: z.array(z.unknown()) });
+
+const Values = z.optional(z.nullable(z.record(z.string(), z.string())));
+const SecretObject = z.object({ data: Values, stringData: Values });
+
+/** `kubectl apply` uses the namespace of its context, which the file does not contain. */
+const DEFAULT_NAMESPACE = "default";
+
+interface Found {
+  readonly source: string;
+  readonly at: ObjectName;
+  readonly object: unknown;
+}
+
+/** Reads `Machine` objects of Rufio, with the user names and passwords of `Secret` objects in the same file. */
+export function readRufio(text: string, path: string): Imported {
+  const parsed = parseYamlDocuments(path, text);
+  if (!parsed.ok) return { machines: [], skipped: [], problems: parsed.problems, notes: [] };
+  const machines: Found[] = [];
+  const secrets = new Map<string, unknown>();
+  for (const document of parsed.value) {
+    const list = ObjectList.safeParse(document.value);
+    const objects = list.success ? list.data.items : [document.value];
+    for (const [index, object] of objects.entries()) {
+      const read = KubernetesObject.safeParse(object);
+      if (!read.success) continue;
+      const { apiVersion, kind, metadata } = read.data;
+      const at = { name: metadata.name, namespace: metadata.namespace ?? DEFAULT_NAMESPACE };
+      const source = document.sourceOf(list.success ? ["items", index] : []);
+      const isKind = (known: (typeof KINDS)["secret" | "rufioMachine"]) =>
+        kind === known.kind && apiVersion === apiVersionOf(known);
+      if (isKind(KINDS.secret)) secrets.set(keyOf(at), object);
+      if (isKind(KINDS.rufioMachine)) machines.push({ source, at, object });
+    }
+  }
+  if (machines.length === 0)
+    return refusedInput(path, `has no Machine of ${apiVersionOf(KINDS.rufioMachine)}`);
+  return readMachines(machines, secrets);
+}
+
+function readMachines(machines: readonly Found[], secrets: ReadonlyMap<string, unknown>): Imported {
+  const hasNamespaces = new Set(machines.map(({ at }) => at.namespace)).size > 1;
+  const skipped: Problem[] = [];
+  const problems: Problem[] = [];
+  const notes: string[] = [];
+  const imported = machines.flatMap(({ source, at, object }) => {
+    const { content } = describeMachine(object, at) ?? {};
+    if (content?.kind !== "usable") {
+      problems.push(...(content?.problems ?? []).map((message) => ({ source, message })));
+      return [];
+    }
+    if (content.unknown) notes.push(`${source}: ignored ${content.unknown.join(", ")}`);
+    const { connection } = content.source;
+    if (connection.providerOptions?.rpc) {
+      skipped.push({
+        source,
+        message: `Machine ${at.name} uses a webhook (rpc), whose headers may be secrets`,
+      });
+      return [];
+    }
+    try {
+      // As the worker names machines of several namespaces.
+      const name = hasNamespaces ? `${at.name}.${at.namespace}` : at.name;
+      return [
+        { source, name, entry: entryOf(content.source), ...loginOf(content.source, at.namespace, secrets) },
+      ];
+    } catch (thrown) {
+      problems.push({ source, message: fileProblemOf(thrown) });
+      return [];
+    }
+  });
+  return { machines: imported, skipped, problems, notes };
+}
+
+/** A connection file has durations in milliseconds and secrets; an inventory has neither. */
+function entryOf(source: ConnectionSource): ImportedMachine["entry"] {
+  const { username: _, password: _password, homeassistant, ...entry } = connectionDocument(source);
+  if (homeassistant === undefined) return entry;
+  const { powerOperationDelayMs: delayMs, ...others } = homeassistant as Record<string, unknown>;
+  return {
+    ...entry,
+    homeassistant: { ...others, powerOperationDelay: delayMs === undefined ? undefined : `${delayMs}ms` },
+  };
+}
+
+/** Throws a `FileProblem` about a value that is no user name or password. Without the Secret there is no login. */
+function loginOf({ connection }: ConnectionSource, namespace: string, secrets: ReadonlyMap<string, unknown>) {
+  const login = loginUse(connection, namespace);
+  if (!login) return {};
+  const called = keyOf(login.secret);
+  const secret = SecretObject.safeParse(secrets.get(called));
+  if (!secret.success) return {};
+  const { data, stringData } = secret.data;
+  const read = (key: "username" | "password") => {
+    if (!login.keys.includes(key)) return undefined;
+    try {
+      // The API server prefers stringData, too.
+      const plain = valueUnder(stringData, key);
+      const encoded = valueUnder(data, key);
+      if (plain === undefined && encoded === undefined) return undefined;
+      return readSecretText(plain ?? decodeText(Buffer.from(encoded ?? "", "base64")));
+    } catch (thrown) {
+      throw new FileProblem(`Secret ${called}: its key ${key} ${fileProblemOf(thrown)}`);
+    }
+  };
+  const password = read("password");
+  return defined({
+    username: read("username"),
+    password: password === undefined ? undefined : new Secret(password),
+  });
+}
+
+function valueUnder(values: z.infer<typeof Values>, key: string): string | undefined {
+  return values && Object.hasOwn(values, key) ? values[key] : undefined;
+}

@@ -1,0 +1,85 @@
+import type { Command } from "commander";
+import { suggestion } from "../../shared/nearest-name.ts";
+import { unknownArgumentProblems } from "../../shared/unknown-arguments.ts";
+import { endWithUsage } from "../usage-problem.ts";
+import type { ImportFlags } from "./import/import-command.ts";
+import type { PinFlags } from "./pin/pin-command.ts";
+
+const NAMES = ["pin", "import"];
+
+/** `pbnj-worker inventory`, with the subcommands `pin` and `import`. */
+export function defineInventory(command: Command): void {
+  command
+    .usage("<pin|import> [options]")
+    .helpCommand(false)
+    .allowUnknownOption()
+    .allowExcessArguments()
+    .action(() => endWithUsage("pbnj-worker inventory", [problemWith(command)]));
+  definePin(command);
+  defineImport(command);
+}
+
+function definePin(parent: Command): void {
+  const summary = "show the certificates of BMCs and record their fingerprints in the inventory";
+  const command = parent.command("pin").summary(summary);
+  command
+    .description(
+      "Connect to BMCs with TLS, show the certificates they present, and record the fingerprints in the inventory. Sends no " +
+        "password. Without --machine and --all: all machines that have neither fingerprint nor CA.",
+    )
+    .option("--inventory <file>", "the inventory to read and change")
+    .option("--machine <name,...>", "only these machines, with * for anything; repeat for several", collect)
+    .option("--all", "all machines of the inventory")
+    .option("--replace <name,...>", "record changed fingerprints of these machines, too", collect)
+    .option("--yes", "record without asking")
+    .option("--concurrency <number>", "how many BMCs to connect to at a time", "50")
+    .option("--timeout <duration>", "time for each connection (default: connectTimeout of the machine)")
+    .allowUnknownOption()
+    .allowExcessArguments()
+    .action(async (flags: PinFlags) => {
+      const { pin } = await import("./pin/pin-command.ts");
+      process.exit(await pin(flags, unknownArguments(command, command.args)));
+    });
+}
+
+function defineImport(parent: Command): void {
+  const summary = "write an inventory from CSV, a MAAS export or Machine objects of Rufio";
+  const command = parent.command("import").summary(summary);
+  command
+    .description(
+      "Write an inventory from CSV, from the output of maas machines read and power-parameters, or from Machine objects of " +
+        "Rufio. Passwords are never written to the inventory.",
+    )
+    .argument("<file>", "the file to read; - is stdin")
+    .option("--format <auto|csv|maas|rufio>", "the format of the file", "auto")
+    .option("--output <file>", "the inventory to write; - is stdout", "-")
+    .option("--secrets <folder>", "write each password to <folder>/<machine>/password")
+    .option("--force", "overwrite existing files")
+    .allowUnknownOption()
+    .allowExcessArguments()
+    .action(async (file: string, flags: ImportFlags) => {
+      const { importInventory } = await import("./import/import-command.ts");
+      // An unknown flag in the file's place may contain a secret, which must not be printed.
+      const left = /^-./.test(file) ? command.args : command.args.slice(1);
+      process.exit(await importInventory(file, flags, unknownArguments(command, left)));
+    });
+}
+
+function collect(value: string, earlier: readonly string[] = []): readonly string[] {
+  return [...earlier, ...value.split(",")];
+}
+
+function problemWith({ args }: Command): string {
+  const [word] = args;
+  // It may be a flag with a secret, which must not be printed.
+  if (word?.startsWith("-")) return unknownArgumentProblems(args, []).join("; ");
+  if (word === undefined) return `the command is missing: ${NAMES.join(" or ")}`;
+  return `unknown command ${JSON.stringify(word)}${suggestion(word, NAMES)}`;
+}
+
+function unknownArguments(command: Command, left: readonly string[]): readonly string[] {
+  return unknownArgumentProblems(
+    left,
+    command.options.flatMap(({ long }) => long ?? []),
+  );
+}

@@ -1,0 +1,163 @@
+import { basename } from "node:path";
+import { writeText } from "../../../actions/harness/result/write-text.ts";
+import { EXIT_OK, exitCodeOf } from "../../../shared/contract/exit-code.ts";
+import { count } from "../../../shared/count.ts";
+import { formatProblem } from "../../../shared/document/problem.ts";
+import { parseDurationMs } from "../../../shared/duration.ts";
+import { printableLine } from "../../../shared/printable.ts";
+import { fileProblemOf, readTextFile } from "../../../worker/document/read-text-file.ts";
+import { parseEntries } from "../../../worker/machines/parse-inventory.ts";
+import type { MachineEntry } from "../../../worker/machines/schema.ts";
+import { isAmong } from "../../../worker/policy/wildcard.ts";
+import { concurrencyProblems, unknownMachineProblems } from "../../machines/select-machines.ts";
+import { listenForStop } from "../../stop-signal.ts";
+import { endWithUsage } from "../../usage-problem.ts";
+import { confirm } from "../confirm.ts";
+import { rewriteFile } from "../rewrite-file.ts";
+import { EditError, editFingerprints } from "./edit-fingerprints.ts";
+import { surveyTable } from "./show-survey.ts";
+import { type CertificateResult, surveyCertificates } from "./survey.ts";
+
+const COMMAND = "pbnj-worker inventory pin";
+const SHORTEST_TIMEOUT_MS = 100;
+const LONGEST_TIMEOUT_MS = 600_000;
+
+export interface PinFlags {
+  readonly inventory?: string;
+  readonly machine?: readonly string[];
+  readonly all?: true;
+  readonly replace?: readonly string[];
+  readonly yes?: true;
+  readonly concurrency: string;
+  readonly timeout?: string;
+}
+
+interface Chosen {
+  readonly path: string;
+  /** The file as it was read. */
+  readonly text: string;
+  readonly entries: readonly MachineEntry[];
+}
+
+type Seen = Extract<CertificateResult, { kind: "seen" }>;
+
+/** Shows certificates and records fingerprints. Resolves to the exit code; ends the process for a wrong command line. */
+export async function pin(flags: PinFlags, unknown: readonly string[]): Promise<number> {
+  const problems = [...unknown, ...concurrencyProblems(flags.concurrency), ...timeoutProblems(flags)];
+  const chosen = choose(flags, problems);
+  if (!chosen || problems.length > 0) endWithUsage(COMMAND, problems);
+
+  const stop = listenForStop();
+  try {
+    return await pinChosen(chosen, flags, stop.signal);
+  } catch (thrown) {
+    if (!stop.signal.aborted) throw thrown;
+    complain("cancelled, nothing was recorded");
+    return exitCodeOf("cancelled", stop.by());
+  }
+}
+
+async function pinChosen(chosen: Chosen, flags: PinFlags, signal: AbortSignal): Promise<number> {
+  const options = {
+    concurrency: Number(flags.concurrency),
+    timeoutMs: flags.timeout === undefined ? undefined : parseDurationMs(flags.timeout),
+  };
+  const results = await surveyCertificates(chosen.entries, options, signal);
+  if (results.length > 0) await writeText(process.stdout, `${surveyTable(results)}\n`);
+  else complain("every machine has a fingerprint or a CA: name machines with --machine, or use --all");
+  const codes = results.map((result) =>
+    result.kind === "failed" ? exitCodeOf(result.error.class) : EXIT_OK,
+  );
+
+  const seen = results.filter((result): result is Seen => result.kind === "seen");
+  const isReplaced = ({ comparison, entry }: Seen) =>
+    comparison === "changed" && isAmong(entry.name, flags.replace ?? []);
+  const recorded = seen.filter((result) => result.comparison === "new" || isReplaced(result));
+  const refused = seen.filter((result) => result.comparison === "changed" && !isReplaced(result));
+  if (refused.length > 0) {
+    const names = refused.map(({ entry }) => entry.name).join(",");
+    complain(
+      "another certificate than before may be an attacker's; compare its fingerprint with the BMC's own, " +
+        `then pass --replace ${names}`,
+    );
+    codes.push(exitCodeOf("tls"));
+  }
+  if (recorded.length > 0) codes.push(await record(chosen, recorded, flags, signal));
+  return Math.max(EXIT_OK, ...codes);
+}
+
+async function record(
+  { path, text }: Chosen,
+  recorded: readonly Seen[],
+  flags: PinFlags,
+  signal: AbortSignal,
+): Promise<number> {
+  const what = count(recorded.length, "fingerprint");
+  if (!flags.yes) {
+    if (!process.stdin.isTTY) {
+      complain(`nothing was recorded: pass --yes to record ${what}`);
+      return exitCodeOf("usage");
+    }
+    if (!(await confirm(`Record ${what} in ${printableLine(basename(path))}?`, signal))) return EXIT_OK;
+  }
+  const pins = recorded.map(({ entry: { name, tls }, certificate: { fingerprint } }) => {
+    return { machine: name, fingerprint, verifies: tls.verify };
+  });
+  const problem = await rewrite(path, text, pins, signal);
+  complain(problem === undefined ? `recorded ${what} in ${path}` : `cannot write ${path}: ${problem}`);
+  return problem === undefined ? EXIT_OK : exitCodeOf("usage");
+}
+
+async function rewrite(
+  path: string,
+  text: string,
+  pins: Parameters<typeof editFingerprints>[1],
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  try {
+    return await rewriteFile(path, text, editFingerprints(text, pins), signal);
+  } catch (thrown) {
+    if (thrown instanceof EditError) return thrown.message;
+    throw thrown;
+  }
+}
+
+function timeoutProblems({ timeout }: PinFlags): readonly string[] {
+  if (timeout === undefined) return [];
+  const ms = parseDurationMs(timeout) ?? 0;
+  if (ms >= SHORTEST_TIMEOUT_MS && ms <= LONGEST_TIMEOUT_MS) return [];
+  return ["--timeout is not a duration from 100ms to 10m, such as 5s"];
+}
+
+/** The machines that are meant, and the file; adds what is wrong with them to `problems`. */
+function choose(flags: PinFlags, problems: string[]): Chosen | undefined {
+  const { inventory: path = "", machine = [], all, replace = [] } = flags;
+  if (all && machine.length > 0) problems.push("--all cannot be combined with --machine");
+  let text: string;
+  try {
+    text = readTextFile(path);
+  } catch (thrown) {
+    problems.push(path === "" ? "--inventory needs a file" : `--inventory: ${path} ${fileProblemOf(thrown)}`);
+    return undefined;
+  }
+  const parsed = parseEntries({ path, text, env: process.env, readFile: readTextFile });
+  if (!parsed.ok) {
+    problems.push(...parsed.problems.map(formatProblem));
+    return undefined;
+  }
+  const entries = parsed.value;
+  problems.push(
+    ...unknownMachineProblems("--machine", machine, entries, path),
+    ...unknownMachineProblems("--replace", replace, entries, path),
+  );
+  const isNamed = machine.length + replace.length > 0;
+  const isChosen = ({ name, tls }: MachineEntry) => {
+    if (all || isAmong(name, [...machine, ...replace])) return true;
+    return !isNamed && (tls.fingerprint ?? tls.caFile) === undefined;
+  };
+  return { path, text, entries: entries.filter(isChosen) };
+}
+
+function complain(message: string): void {
+  process.stderr.write(`${printableLine(`${COMMAND}: ${message}`)}\n`);
+}

@@ -1,0 +1,91 @@
+import { authority, type Endpoint } from "../../../shared/bmc/http/endpoint.ts";
+import { BmcError } from "../../../shared/contract/bmc-error.ts";
+import { mapLimited } from "../../../worker/doctor/map-limited.ts";
+import { fileProblemOf, readTextFile } from "../../../worker/document/read-text-file.ts";
+import type { MachineEntry } from "../../../worker/machines/schema.ts";
+import { tlsEndpoints } from "../../../worker/machines/tls-endpoints.ts";
+import { type Comparison, compareCertificate } from "./compare-certificate.ts";
+import { readCertificate, type SeenCertificate } from "./read-certificate.ts";
+
+/** What a machine presents, or why that is unknown. */
+export type CertificateResult =
+  | {
+      readonly kind: "seen";
+      readonly entry: MachineEntry;
+      readonly address: string;
+      readonly certificate: SeenCertificate;
+      readonly comparison: Comparison;
+    }
+  | {
+      readonly kind: "failed";
+      readonly entry: MachineEntry;
+      readonly address: string;
+      readonly error: BmcError;
+    }
+  /** It uses no TLS. */
+  | { readonly kind: "skipped"; readonly entry: MachineEntry };
+
+export interface SurveyOptions {
+  readonly concurrency: number;
+  /** For each connection; the machine's own `connectTimeout` if undefined. */
+  readonly timeoutMs: number | undefined;
+}
+
+/** Reads the certificate of every machine, in their order. Rejects only when the signal aborts. */
+export function surveyCertificates(
+  entries: readonly MachineEntry[],
+  { concurrency, timeoutMs }: SurveyOptions,
+  signal: AbortSignal,
+): Promise<readonly CertificateResult[]> {
+  return mapLimited(entries, concurrency, (entry) => surveyOne(entry, timeoutMs, signal), signal);
+}
+
+async function surveyOne(
+  entry: MachineEntry,
+  timeoutMs: number | undefined,
+  signal: AbortSignal,
+): Promise<CertificateResult> {
+  let endpoints: readonly Endpoint[] = [];
+  try {
+    endpoints = tlsEndpoints(entry, bundleOf(entry));
+    const [endpoint] = endpoints;
+    if (!endpoint) return { kind: "skipped", entry };
+    const certificate = await readSame(endpoints, timeoutMs, signal);
+    const comparison = compareCertificate(certificate, entry);
+    return { kind: "seen", entry, address: authority(endpoint), certificate, comparison };
+  } catch (thrown) {
+    signal.throwIfAborted();
+    const address = endpoints.map(authority).join(", ");
+    return { kind: "failed", entry, address, error: BmcError.from(thrown) };
+  }
+}
+
+/** An entry has one fingerprint, which holds for all of its providers. */
+async function readSame(
+  endpoints: readonly Endpoint[],
+  timeoutMs: number | undefined,
+  signal: AbortSignal,
+): Promise<SeenCertificate> {
+  const seen: SeenCertificate[] = [];
+  for (const endpoint of endpoints) {
+    const { connectTimeoutMs } = endpoint;
+    seen.push(
+      await readCertificate({ ...endpoint, connectTimeoutMs: timeoutMs ?? connectTimeoutMs }, signal),
+    );
+  }
+  const [first, ...others] = seen;
+  if (!first || others.some(({ fingerprint }) => fingerprint !== first.fingerprint)) {
+    const message = "its providers present different certificates: trust their CA with caFile instead";
+    throw new BmcError("tls", message);
+  }
+  return { ...first, isTrusted: seen.every(({ isTrusted }) => isTrusted) };
+}
+
+function bundleOf({ tls: { caFile } }: MachineEntry): string | undefined {
+  if (caFile === undefined) return undefined;
+  try {
+    return readTextFile(caFile);
+  } catch (thrown) {
+    throw new BmcError("usage", `caFile ${caFile} ${fileProblemOf(thrown)}`);
+  }
+}

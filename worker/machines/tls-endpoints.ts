@@ -1,0 +1,28 @@
+import { type Endpoint, serviceEndpoint } from "../../shared/bmc/http/endpoint.ts";
+import { providersOf } from "../../shared/contract/connection.ts";
+import { defined } from "../../shared/defined.ts";
+import type { MachineEntry } from "./schema.ts";
+
+const REDFISH_PORT = 443;
+/** Intel's port for WS-Management over TLS. */
+const AMT_PORT = 16_993;
+const CONNECT_TIMEOUT_MS = 5_000;
+
+/** Where a machine's providers use TLS; `ca` has the certificates of `caFile`. None for IPMI and plain HTTP. */
+export function tlsEndpoints(entry: MachineEntry, ca: string | undefined): readonly Endpoint[] {
+  const { host, redfish, amt, rpc, homeassistant } = entry;
+  const { caFile: _, fingerprint, ...tls } = entry.tls;
+  const limits = {
+    tls: { ...tls, ...defined({ ca, fingerprint }) },
+    connectTimeoutMs: entry.connectTimeout ?? CONNECT_TIMEOUT_MS,
+  };
+  const service = rpc ?? homeassistant;
+  const endpoints = service
+    ? [serviceEndpoint(new URL(service.url), limits)]
+    : providersOf(entry).flatMap((provider): Endpoint[] => {
+        if (provider === "redfish")
+          return [{ ...redfish, port: redfish.port ?? REDFISH_PORT, host, ...limits }];
+        return provider === "amt" ? [{ ...amt, port: amt.port ?? AMT_PORT, host, ...limits }] : [];
+      });
+  return endpoints.filter(({ scheme }) => scheme === "https");
+}
