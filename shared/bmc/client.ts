@@ -5,6 +5,7 @@ import type { ProviderName } from "../contract/vocabulary.ts";
 import { type Logger, silentLogger } from "../logger.ts";
 import { raceAbort } from "../race-abort.ts";
 import { type Tracer, untraced } from "../tracing/tracer.ts";
+import type { NameOption } from "./http/endpoint.ts";
 import { BmcLink } from "./link/link.ts";
 import type { Access } from "./operations/access.ts";
 import type { Finding } from "./operations/finding.ts";
@@ -27,6 +28,8 @@ export interface BmcClientOptions {
   readonly retriesSilence?: boolean;
   /** Called with every provider that is opened and every request. */
   readonly tracer?: Tracer;
+  /** How the user sets an option of the connection, for errors. Default: as in the inventory. */
+  readonly nameOption?: NameOption | undefined;
 }
 
 /** Whether a BMC has what only using it would prove: it says so, or `unknown` where it does not say. */
@@ -57,6 +60,7 @@ export class BmcClient extends WithOperations {
       loadProvider: options.loadProvider ?? loadProvider,
       retriesSilence: options.retriesSilence ?? true,
       tracer: options.tracer ?? untraced,
+      nameOption: options.nameOption,
     });
     Object.assign(
       this,

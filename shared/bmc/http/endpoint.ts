@@ -1,5 +1,12 @@
 import { isIP, isIPv6 } from "node:net";
 import type { Connection, TlsOptions } from "../../contract/connection.ts";
+import { defined } from "../../defined.ts";
+
+/** An option of the connection that an error tells the user to set. */
+export type ConnectionOption = "providers" | "tls.caFile" | "tls.fingerprint";
+
+/** How the user sets an option, to a value where there is one: `--bmc-tls-fingerprint 5a1f…`. */
+export type NameOption = (option: ConnectionOption, value?: string) => string;
 
 export interface Endpoint {
   readonly scheme: "https" | "http";
@@ -10,6 +17,8 @@ export interface Endpoint {
   readonly connectTimeoutMs: number;
   /** Called when something took the connection, whatever becomes of TLS. */
   readonly onReached?: () => void;
+  /** For errors; as in the inventory when absent. */
+  readonly nameOption?: NameOption;
 }
 
 /** `host:port` for people and URLs, IPv6 in brackets and without its zone (RFC 3986 section 3.2.2). */
@@ -19,7 +28,11 @@ export function authority({ host, port }: Pick<Endpoint, "host" | "port">): stri
 }
 
 /** Where a URL leads, with the connection's TLS options and time to connect. */
-export function serviceEndpoint(url: URL, { tls, connectTimeoutMs }: Connection): Endpoint {
+export function serviceEndpoint(
+  url: URL,
+  { tls, connectTimeoutMs }: Connection,
+  nameOption?: NameOption,
+): Endpoint {
   const scheme = url.protocol === "https:" ? "https" : "http";
   const bare = url.hostname.replace(/^\[(.*)\]$/, "$1");
   return {
@@ -28,5 +41,6 @@ export function serviceEndpoint(url: URL, { tls, connectTimeoutMs }: Connection)
     port: url.port === "" ? (scheme === "https" ? 443 : 80) : Number(url.port),
     tls,
     connectTimeoutMs,
+    ...defined({ nameOption }),
   };
 }

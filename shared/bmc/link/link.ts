@@ -6,6 +6,7 @@ import { defined } from "../../defined.ts";
 import type { Logger } from "../../logger.ts";
 import type { Secret } from "../../secret.ts";
 import type { SpanStart, Tracer } from "../../tracing/tracer.ts";
+import type { NameOption } from "../http/endpoint.ts";
 import type { Access, SessionBase } from "../operations/access.ts";
 import type { Provider, Session } from "../operations/provider.ts";
 import { type DriverName, type Drivers, isCapability } from "../operations/table.ts";
@@ -21,6 +22,7 @@ export interface LinkOptions {
   /** False takes silence for an answer; a BMC that says that it is busy is asked again all the same. */
   readonly retriesSilence: boolean;
   readonly tracer: Tracer;
+  readonly nameOption: NameOption | undefined;
 }
 
 const ONE_ATTEMPT: RetryRule = { ...OPEN_RETRY, attempts: 1 };
@@ -202,7 +204,7 @@ export class BmcLink {
 
   async #open(names: readonly ProviderName[], signal: AbortSignal, rule: RetryRule): Promise<Session> {
     this.#provider = undefined;
-    const { clock, log, loadProvider, tracer } = this.#options;
+    const { clock, log, loadProvider, tracer, nameOption } = this.#options;
     const hints = readHint(this.#hint);
     const ordered = inOrder(names, hints.provider);
     // Loading is not the BMC's silence, so it ends before the race begins.
@@ -215,7 +217,7 @@ export class BmcLink {
           const hint = this.#distrusted.has(name) ? undefined : hints.providers[name];
           return this.#retrying(rule, raceSignal, async () => {
             try {
-              const context = { clock, log, hint, tracer, onReached: progress.reached };
+              const context = { clock, log, hint, tracer, nameOption, onReached: progress.reached };
               return await tracer.span(opening(name), () =>
                 provider.open(this.#credentialed(), context, raceSignal),
               );

@@ -4,6 +4,7 @@ import type { ProviderName } from "../../contract/vocabulary.ts";
 import { defined } from "../../defined.ts";
 import type { Logger } from "../../logger.ts";
 import type { Tracer } from "../../tracing/tracer.ts";
+import type { NameOption } from "../http/endpoint.ts";
 import type { SessionBase, SessionPrivilege } from "./access.ts";
 import { CAPABILITIES, type Capability, type Drivers } from "./table.ts";
 
@@ -24,6 +25,8 @@ export interface ProviderContext {
   readonly tracer?: Tracer;
   /** Called when the BMC first answers `open` in any way: a connection, a packet. */
   readonly onReached?: () => void;
+  /** How the user sets an option of the connection, for errors; as in the inventory when absent. */
+  readonly nameOption?: NameOption | undefined;
 }
 
 /** One way to talk to a BMC. */
