@@ -35,6 +35,7 @@ export interface Fault {
   readonly status?: number;
   readonly retryAfter?: string;
   readonly messageId?: string;
+  readonly message?: string;
   readonly location?: string;
 }
 

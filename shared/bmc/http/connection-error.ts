@@ -42,7 +42,7 @@ export function certificateError(
   const shown = found === undefined ? "" : ` (fingerprint ${found})`;
   const message = `TLS with ${authority(peer)} failed: ${reasons[code] ?? code}${shown}`;
   const { nameOption = inventoryLine } = peer;
-  const ca = `; to trust its CA, use ${nameOption("tls.caFile", "FILE")}`;
+  const ca = `; to trust its CA, use ${nameOption("tls.ca", "FILE")}`;
   return new BmcError("tls", message + acceptance(found, peer) + ca);
 }
 
@@ -57,7 +57,7 @@ const inventoryLine: NameOption = (option, value) => {
   switch (option) {
     case "providers":
       return "providers in the inventory";
-    case "tls.caFile":
+    case "tls.ca":
       return `tls: {caFile: ${value}} in the inventory`;
     case "tls.fingerprint":
       return `tls: {fingerprint: "${value}"} in the inventory`;

@@ -3,7 +3,7 @@ import type { Connection, TlsOptions } from "../../contract/connection.ts";
 import { defined } from "../../defined.ts";
 
 /** An option of the connection that an error tells the user to set. */
-export type ConnectionOption = "providers" | "tls.caFile" | "tls.fingerprint";
+export type ConnectionOption = "providers" | "tls.ca" | "tls.fingerprint";
 
 /** How the user sets an option, to a value where there is one: `--bmc-tls-fingerprint 5a1f…`. */
 export type NameOption = (option: ConnectionOption, value?: string) => string;
