@@ -1,11 +1,11 @@
 import { type Clock, systemClock } from "../clock.ts";
 import { BmcError } from "../contract/bmc-error.ts";
 import type { Connection } from "../contract/connection.ts";
+import type { NameOption } from "../contract/name-option.ts";
 import type { ProviderName } from "../contract/vocabulary.ts";
 import { type Logger, silentLogger } from "../logger.ts";
 import { raceAbort } from "../race-abort.ts";
 import { type Tracer, untraced } from "../tracing/tracer.ts";
-import type { NameOption } from "./http/endpoint.ts";
 import { BmcLink } from "./link/link.ts";
 import type { Access } from "./operations/access.ts";
 import type { Finding } from "./operations/finding.ts";

@@ -43,7 +43,7 @@ describe("a certificate that is not verified is accepted", () => {
       (pin: string) => `tls: {fingerprint: "${pin}"} in the inventory`,
       "tls: {caFile: FILE} in the inventory",
     ],
-  ])("in the form of a connection given by %s, and in no other", async (form, accept, ca) => {
+  ] as const)("in the form of a connection given by %s, and in no other", async (form, accept, ca) => {
     await using lab = await actionLab({ redfish: { tls: undefined } });
     const pin = lab.redfish.fingerprint;
     const env = connection(lab);
@@ -66,9 +66,9 @@ describe("a certificate that is not verified is accepted", () => {
         }),
       "a file": () =>
         runAction("power-status", { env: { BMC_CONNECTION_FILE: "-" }, stdin: JSON.stringify(file) }),
-    }[form]?.();
+    }[form]();
 
-    expect(ended && resultOf(ended).message).toBe(
+    expect(resultOf(ended).message).toBe(
       `redfish: TLS with 127.0.0.1:${lab.redfish.port} failed: self-signed certificate (fingerprint ${pin}); ` +
         `if that is the BMC's own certificate, accept it with ${accept(pin)}; to trust its CA, use ${ca}`,
     );

@@ -1,6 +1,6 @@
-import type { NameOption } from "../../../shared/bmc/http/endpoint.ts";
 import type { Connection } from "../../../shared/contract/connection.ts";
 import { givenValue } from "../../../shared/contract/given.ts";
+import type { NameOption } from "../../../shared/contract/name-option.ts";
 import { commonInput } from "./common-input.ts";
 import { missingValue, wrongValue } from "./describe-problem.ts";
 import { fieldNames, unknownVariables, withoutServiceLinks } from "./environment.ts";

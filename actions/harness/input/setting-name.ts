@@ -1,10 +1,10 @@
-import type { NameOption } from "../../../shared/bmc/http/endpoint.ts";
 import {
   flagOfVariable,
   givenValue,
   isConnectionVariable,
   type ValueSources,
 } from "../../../shared/contract/given.ts";
+import type { NameOption } from "../../../shared/contract/name-option.ts";
 import { connectionFieldTable, connectionFile } from "./connection-input.ts";
 import type { NameInput } from "./input.ts";
 

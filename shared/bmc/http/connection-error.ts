@@ -1,6 +1,7 @@
 import { BmcError } from "../../contract/bmc-error.ts";
+import type { NameOption } from "../../contract/name-option.ts";
 import { oneLine } from "../../contract/result.ts";
-import { authority, type Endpoint, type NameOption } from "./endpoint.ts";
+import { authority, type Endpoint } from "./endpoint.ts";
 
 type Peer = Pick<Endpoint, "host" | "port" | "nameOption">;
 

@@ -1,12 +1,7 @@
 import { isIP, isIPv6 } from "node:net";
 import type { Connection, TlsOptions } from "../../contract/connection.ts";
+import type { NameOption } from "../../contract/name-option.ts";
 import { defined } from "../../defined.ts";
-
-/** An option of the connection that an error tells the user to set. */
-export type ConnectionOption = "providers" | "tls.ca" | "tls.fingerprint";
-
-/** How the user sets an option, to a value where there is one: `--bmc-tls-fingerprint 5a1f…`. */
-export type NameOption = (option: ConnectionOption, value?: string) => string;
 
 export interface Endpoint {
   readonly scheme: "https" | "http";

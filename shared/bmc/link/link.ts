@@ -1,12 +1,12 @@
 import type { Clock } from "../../clock.ts";
 import { BmcError } from "../../contract/bmc-error.ts";
 import type { Connection } from "../../contract/connection.ts";
+import type { NameOption } from "../../contract/name-option.ts";
 import type { ProviderName } from "../../contract/vocabulary.ts";
 import { defined } from "../../defined.ts";
 import type { Logger } from "../../logger.ts";
 import type { Secret } from "../../secret.ts";
 import type { SpanStart, Tracer } from "../../tracing/tracer.ts";
-import type { NameOption } from "../http/endpoint.ts";
 import type { Access, SessionBase } from "../operations/access.ts";
 import type { Provider, Session } from "../operations/provider.ts";
 import { type DriverName, type Drivers, isCapability } from "../operations/table.ts";

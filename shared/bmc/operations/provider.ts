@@ -1,10 +1,10 @@
 import type { Clock } from "../../clock.ts";
 import type { Connection } from "../../contract/connection.ts";
+import type { NameOption } from "../../contract/name-option.ts";
 import type { ProviderName } from "../../contract/vocabulary.ts";
 import { defined } from "../../defined.ts";
 import type { Logger } from "../../logger.ts";
 import type { Tracer } from "../../tracing/tracer.ts";
-import type { NameOption } from "../http/endpoint.ts";
 import type { SessionBase, SessionPrivilege } from "./access.ts";
 import { CAPABILITIES, type Capability, type Drivers } from "./table.ts";
 
