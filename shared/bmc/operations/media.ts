@@ -101,7 +101,7 @@ async function insertMedia(port: MediaPort, image: MediaImage): Promise<MediaRep
   if (before.inserted) await empty(port);
   for (let attempt = 1; ; attempt += 1) {
     const refusal = await refusalOf(() => port.insert(image));
-    // Some BMCs refuse what they have done, but none changes its mind about an image.
+    // Some BMCs apply what they refuse: read once. Sending the same image again gets the same answer.
     const isFinal = refusal?.class === "bmc" && !refusal.uncertain;
     const after = isFinal
       ? reported(MEDIA, await port.read())

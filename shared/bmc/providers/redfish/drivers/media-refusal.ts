@@ -24,10 +24,10 @@ const REFUSED =
   /(^|\.)(ActionParameter(Unknown|NotSupported|Duplicate|Value\w+)|Property(Unknown|NotWritable|Duplicate|Value\w+))$/;
 /** The BMC cannot read it. */
 const UNREADABLE = /(^|\.)(MalformedJSON|UnrecognizedRequestBody|InvalidJSON)$/;
-/** This drive does not offer it; Lenovo XCC lists drives for other uses, whose image cannot be written. */
+/** This drive does not offer it. Lenovo XCC lists drives for other uses, too (lenovo/python-redfish-lenovo issue 21). */
 const NOT_HERE = /(^|\.)(ActionNotSupported|OperationNotAllowed|ResourceMissingAtURI)$/;
 const NOT_WRITABLE = /(^|\.)PropertyNotWritable$/;
-/** Cisco and others name the missing parameter in the text of a general error (sushy works around the same). */
+/** Some BMCs name the missing parameter only in the text of a general error (sushy, `is_transfer_protocol_required`). */
 const GENERAL = /(^|\.)GeneralError$/;
 
 /** Reads from a refusal of `sent` whether the form of the request, the drive or the image is refused. */

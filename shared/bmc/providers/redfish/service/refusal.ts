@@ -68,7 +68,7 @@ export function describeMessages(
   return { text: quoteAll(messages, redact) || quoteIds(messageIds, redact), messageIds };
 }
 
-/** The text of a message, with its arguments (DSP0266 section 9.10.3) where the BMC leaves that to its clients. */
+/** The text of a message, with its arguments where the BMC leaves them to its clients (DSP0266, Message object). */
 export function textOfMessage({ Message = "", MessageArgs = [] }: Message): string {
   return Message.replace(
     /%(\d{1,2})/g,

@@ -153,6 +153,7 @@ describe("inserting", () => {
       [400, "Base.1.8.ActionNotSupported", "No.", 2],
       [400, "Base.1.8.PropertyNotWritable", "The property Image is read-only.", 2],
       [400, "IDRAC.2.8.RAC0904", "The remote file location is not accessible.", 1],
+      [400, "Base.1.8.AccessDenied", "Access to the remote server is denied.", 1],
       [500, "IDRAC.2.8.SYS446", "An internal error.", 1],
     ])("%i %s, %j: of two drives, %4$i is tried", async (status, messageId, message, drives) => {
       await start("dell-idrac9");
