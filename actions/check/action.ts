@@ -23,10 +23,11 @@ export default defineAction({
       default: "5m",
     }),
   },
-  run: async ({ providers, tlsFallback, clientFor, input, signal }) => {
+  run: async ({ providers, tlsFallback, clientFor, input, nameInput, signal }) => {
     // In the order of the checks: the first failure causes the others.
     const required = CHECK_NAMES.filter((name) => name === "login" || input.require.includes(name));
-    const options = { clock: systemClock, maxClockSkewMs: input.maxClockSkew, required };
+    const maxClockSkew = { ms: input.maxClockSkew, name: nameInput("MAX_CLOCK_SKEW") };
+    const options = { clock: systemClock, maxClockSkew, required };
     const checked: ProviderChecks[] = [];
     for (const provider of providers) {
       signal.throwIfAborted();

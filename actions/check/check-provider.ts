@@ -5,7 +5,7 @@ import type { Clock } from "../../shared/clock.ts";
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import type { ErrorClass } from "../../shared/contract/error-class.ts";
 import type { ProviderName } from "../../shared/contract/vocabulary.ts";
-import { CHECK_NAMES, type CheckName, type CheckRow, checkNamed } from "./checks.ts";
+import { CHECK_NAMES, type CheckName, type CheckRow, type ClockLimit, checkNamed } from "./checks.ts";
 
 export interface ProviderChecks {
   readonly provider: ProviderName;
@@ -18,7 +18,7 @@ export interface ProviderChecks {
 
 export interface CheckOptions {
   readonly clock: Clock;
-  readonly maxClockSkewMs: number;
+  readonly maxClockSkew: ClockLimit;
   /** Checks of which a warning is a failure. */
   readonly required: readonly CheckName[];
 }
@@ -99,8 +99,8 @@ class ProviderCheck {
       this.#add(check, notTried(this.endedBy, NOT_TRIED[this.endedBy] ?? "the BMC has stopped answering"));
       return;
     }
-    const { clock, maxClockSkewMs } = this.#options;
-    const context = { client: this.#client, session, clock, maxClockSkewMs, signal: this.#signal };
+    const { clock, maxClockSkew } = this.#options;
+    const context = { client: this.#client, session, clock, maxClockSkew, signal: this.#signal };
     await this.#ask(check, () => run(context));
   }
 

@@ -16,7 +16,7 @@ interface CheckContext {
   readonly client: BmcClient;
   readonly session: SessionDescription;
   readonly clock: Clock;
-  readonly maxClockSkewMs: number;
+  readonly maxClockSkew: ClockLimit;
   readonly signal: AbortSignal;
 }
 
@@ -65,13 +65,19 @@ async function checkCertificate({ session, clock }: CheckContext): Promise<Findi
   return remainingMs < CERTIFICATE_WARNING_DAYS * DAY_MS ? warning("tls", detail) : ok(detail);
 }
 
-async function checkClock({ client, clock, maxClockSkewMs, signal }: CheckContext): Promise<Finding> {
+/** How far the clocks may be apart, and the name of the input that says so. */
+export interface ClockLimit {
+  readonly ms: number;
+  readonly name: string;
+}
+
+async function checkClock({ client, clock, maxClockSkew, signal }: CheckContext): Promise<Finding> {
   const beforeMs = clock.now();
   const bmcMs = await client.readClock(signal);
   if (bmcMs === undefined) return unsupported("the BMC does not know the time");
   const skew = clockSkew({ bmcMs, beforeMs, afterMs: clock.now() });
-  return exceeds(skew, maxClockSkewMs)
-    ? warning("verify", `${describeSkew(skew)}, MAX_CLOCK_SKEW is ${describeSpan(maxClockSkewMs)}`)
+  return exceeds(skew, maxClockSkew.ms)
+    ? warning("verify", `${describeSkew(skew)}, ${maxClockSkew.name} is ${describeSpan(maxClockSkew.ms)}`)
     : ok(describeSkew(skew));
 }
 

@@ -7,7 +7,7 @@ export default defineAction({
   summary: "Create a BMC user, or set the password and role of an existing one",
   idempotent: true,
   input: { userName, role: userRole({ required: true }), ...passwordInput },
-  check: (input) => checkPassword(input, { required: true }),
+  check: (input, nameInput) => checkPassword(input, nameInput, { required: true }),
   run: (context) => {
     const { userName: name, role } = context.input;
     return runPutUser(context, { name, role });

@@ -44,11 +44,15 @@ export default defineAction({
     }),
     stateTimeout,
   },
-  check: ({ tasks, tasksFile }: TasksInput) => {
-    if (tasks && tasksFile) return ["TASKS and TASKS_FILE are both set: set only one"];
+  check: ({ tasks, tasksFile }: TasksInput, nameInput) => {
+    const [text, file] = [nameInput("TASKS"), nameInput("TASKS_FILE")];
+    if (tasks && tasksFile) return [`${text} and ${file} are both set: set only one`];
     const given = tasks ?? tasksFile;
-    if (!given) return ["TASKS or TASKS_FILE is missing: the tasks"];
-    return given.ok ? [] : given.problems.map(formatProblem);
+    if (!given) return [`${text} or ${file} is missing: the tasks`];
+    if (given.ok) return [];
+    return given.problems.map(({ source, message }) =>
+      formatProblem({ source: source.replace(/^TASKS(_FILE)?/, nameInput), message }),
+    );
   },
   run: async (context): Promise<ActionReport<DoneTasks | DryRunData>> => {
     const { tasks, tasksFile, softTimeout: softTimeoutMs, stateTimeout: timeoutMs } = context.input;

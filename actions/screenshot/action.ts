@@ -29,12 +29,13 @@ export default defineAction({
     bmc,
     input: { file },
     dryRun,
+    nameInput,
     signal,
   }): Promise<ActionReport<DryRunData | ScreenshotData>> => {
-    refuse(file, await probeReplace(file));
+    refuse(`${nameInput(FILE)} ${file}`, await probeReplace(file));
     if (dryRun) return reportPlan(await bmc.planScreenshot(signal), "");
     const { mediaType, bytes } = await bmc.takeScreenshot(signal);
-    refuse(file, await replaceFile(file, bytes));
+    refuse(`${nameInput(FILE)} ${file}`, await replaceFile(file, bytes));
     const sha256 = createHash("sha256").update(bytes).digest("hex");
     return {
       summary: `screenshot (${mediaType}) written to ${file}`,
@@ -44,6 +45,6 @@ export default defineAction({
   },
 });
 
-function refuse(file: string, problem: string | undefined): void {
-  if (problem !== undefined) throw new BmcError("usage", `${FILE} ${file} cannot be written: ${problem}`);
+function refuse(name: string, problem: string | undefined): void {
+  if (problem !== undefined) throw new BmcError("usage", `${name} cannot be written: ${problem}`);
 }

@@ -8,9 +8,9 @@ export default defineAction({
   summary: "Change the password or role of a BMC user, including the one that logs in",
   idempotent: true,
   input: { userName, role: userRole({}), ...passwordInput },
-  check: (input) => [
-    ...checkPassword(input, { required: false }),
-    ...(changesNothing(input) ? ["nothing to change: set a password, a ROLE, or both"] : []),
+  check: (input, nameInput) => [
+    ...checkPassword(input, nameInput, { required: false }),
+    ...(changesNothing(input) ? [`nothing to change: set a password, ${nameInput("ROLE")}, or both`] : []),
   ],
   run: (context) => {
     const { userName: name, role } = context.input;

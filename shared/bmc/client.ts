@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from "../clock.ts";
 import { BmcError } from "../contract/bmc-error.ts";
 import type { Connection } from "../contract/connection.ts";
+import type { NameOption } from "../contract/name-option.ts";
 import type { ProviderName } from "../contract/vocabulary.ts";
 import { type Logger, silentLogger } from "../logger.ts";
 import { raceAbort } from "../race-abort.ts";
@@ -27,6 +28,8 @@ export interface BmcClientOptions {
   readonly retriesSilence?: boolean;
   /** Called with every provider that is opened and every request. */
   readonly tracer?: Tracer;
+  /** How the user sets an option of the connection, for errors. Default: as in the inventory. */
+  readonly nameOption?: NameOption | undefined;
 }
 
 /** Whether a BMC has what only using it would prove: it says so, or `unknown` where it does not say. */
@@ -57,6 +60,7 @@ export class BmcClient extends WithOperations {
       loadProvider: options.loadProvider ?? loadProvider,
       retriesSilence: options.retriesSilence ?? true,
       tracer: options.tracer ?? untraced,
+      nameOption: options.nameOption,
     });
     Object.assign(
       this,

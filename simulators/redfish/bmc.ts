@@ -386,7 +386,8 @@ function refusalOf(fault: Fault): Answer {
   }
   const headers = fault.retryAfter === undefined ? undefined : { "Retry-After": fault.retryAfter };
   const messageId = fault.messageId ?? "Base.1.8.ServiceTemporarilyUnavailable";
-  return refusal(fault.status ?? 503, messageId, "The service is temporarily unavailable.", headers);
+  const message = fault.message ?? "The service is temporarily unavailable.";
+  return refusal(fault.status ?? 503, messageId, message, headers);
 }
 
 async function readBody(request: IncomingMessage): Promise<unknown> {

@@ -35,6 +35,8 @@ export interface Fault {
   readonly status?: number;
   readonly retryAfter?: string;
   readonly messageId?: string;
+  /** With `refuse`: what the BMC says. */
+  readonly message?: string;
   readonly location?: string;
 }
 

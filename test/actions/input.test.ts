@@ -144,6 +144,42 @@ const wrongInputs: readonly Wrong[] = [
     ],
   },
   {
+    title: "nothing but the action, given by flags",
+    unset: ["BMC_HOST", "BMC_USERNAME", "BMC_PASSWORD"],
+    action: "set-boot-device",
+    argv: ["--mode=legacy", "--efi-boot", "--redfish-port=1"],
+    problems: [
+      "--device is missing: what to boot from; none clears the override",
+      "--bmc-username is missing: the user",
+      "BMC_PASSWORD or --bmc-password-file is missing: the password",
+      "--bmc-host is missing: the BMC's host name or address, without scheme or port",
+    ],
+  },
+  {
+    title: "a password in two ways, given by flags",
+    action: "update-user",
+    argv: ["--user-name", "eve", "--password-file", "/dev/null", "--password-generate"],
+    problems: ["--password-file: /dev/null is empty"],
+  },
+  {
+    title: "a generated password without its file, given by flags",
+    action: "update-user",
+    argv: ["--user-name", "eve", "--password-generate"],
+    problems: ["--password-generate-file is missing: the file for the generated password"],
+  },
+  {
+    title: "a mode in two spellings that differ, given by flags",
+    action: "set-pxe-once",
+    argv: ["--mode", "legacy", "--efi-boot"],
+    problems: ["--mode legacy and --efi-boot contradict each other: set only one"],
+  },
+  {
+    title: "tasks that are wrong, given by flags",
+    action: "run-tasks",
+    argv: ["--tasks", "- powerAktion: on"],
+    problems: ["--tasks:1: task 1: powerAktion is not known, did you mean powerAction?"],
+  },
+  {
     title: "values of wrong types",
     action: "power-off",
     env: {

@@ -38,7 +38,8 @@ export async function neededCapabilities(
   const client = () => new BmcClient(connection, { loadProvider: loader });
   const running = action.run({
     ...{ bmc: client(), clientFor: client, providers: connection.providers, tlsFallback: false },
-    ...{ input: own, dryRun: common.dryRun, signal, log: silentLogger, progress: () => undefined },
+    ...{ input: own, dryRun: common.dryRun, signal, log: silentLogger },
+    ...{ nameInput: (variable) => variable, progress: () => undefined },
   });
   await running.catch(() => undefined);
   return [...capabilities.asked];

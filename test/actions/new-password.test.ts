@@ -265,7 +265,9 @@ describe.concurrent("a password file that cannot be written safely", () => {
 describe("withNewPassword", () => {
   const use = async (lab: PasswordLab, end: () => Promise<string>) => {
     const input = { ...noPassword, passwordGenerate: true, passwordGenerateFile: fileOf(lab) };
-    const error = await withNewPassword(input, silentLogger, end).catch((thrown: unknown) => thrown);
+    const error = await withNewPassword({ input, log: silentLogger, nameInput: (name) => name }, end).catch(
+      (thrown: unknown) => thrown,
+    );
     if (!(error instanceof BmcError)) throw new Error("no BmcError");
     return error;
   };

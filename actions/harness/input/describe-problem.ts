@@ -1,6 +1,7 @@
 import type * as z from "zod/mini";
 import type { GivenValue } from "../../../shared/contract/given.ts";
 import { suggestion } from "../../../shared/nearest-name.ts";
+import type { NameInput } from "./input.ts";
 import { BOOLEAN_PROBLEM, type InputField } from "./input.ts";
 
 type Issue = z.core.$ZodIssue;
@@ -10,8 +11,8 @@ export function wrongValue(field: InputField, { from, text }: GivenValue, issues
   return `${from} ${shown(field, text)}${issues.map((issue) => reasonOf(field, text, issue)).join(", ")}`;
 }
 
-export function missingValue({ env, description }: InputField): string {
-  return `${env} is missing: ${lowerFirst(description)}`;
+export function missingValue({ env, description }: InputField, nameInput: NameInput): string {
+  return `${nameInput(env)} is missing: ${lowerFirst(description)}`;
 }
 
 /** The schema's own words, most of which are written to follow the name of the value. */

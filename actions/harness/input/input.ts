@@ -34,6 +34,12 @@ export type InputOf<Fields extends InputFields> = {
     : z.output<Fields[Name]["schema"]> | undefined;
 };
 
+/**
+ * The name of an input in the form that the user chose: `--mode` for people who use flags, else `MODE`. With a value, as the
+ * user would set it: `--mode uefi`, `MODE=uefi`. Not for secrets, which are never flags.
+ */
+export type NameInput = (variable: string, value?: string) => string;
+
 /** The name of an action and what it takes; `Action` adds what it does. */
 export interface ActionDescription<Fields extends InputFields = InputFields> {
   /** The folder's and the image's name. */
@@ -41,8 +47,8 @@ export interface ActionDescription<Fields extends InputFields = InputFields> {
   /** One line, for `--help`, lists and the registry. */
   readonly summary: string;
   readonly input: Fields;
-  /** Rules that span fields, as problems that name the environment variables. */
-  check?(input: InputOf<NoInfer<Fields>>): readonly string[];
+  /** Rules that span fields, as problems that name them with `nameInput`. */
+  check?(input: InputOf<NoInfer<Fields>>, nameInput: NameInput): readonly string[];
 }
 
 export function flagOf(field: Pick<InputField, "env">): string {

@@ -1,4 +1,5 @@
 import type { BootModeChoice } from "../../../shared/contract/vocabulary.ts";
+import type { NameInput } from "./input.ts";
 import { boolean, choice, duration, type InputOf, text } from "./input.ts";
 
 /** The boot mode, in this project's word and in Rufio's. */
@@ -15,9 +16,10 @@ export const bootModeInput = {
 
 type BootModeInput = InputOf<typeof bootModeInput>;
 
-export function checkBootMode({ mode, efiBoot }: BootModeInput): readonly string[] {
-  const differs = mode !== undefined && efiBoot !== undefined && mode !== spelled(efiBoot);
-  return differs ? [`MODE=${mode} and EFI_BOOT=${efiBoot} contradict each other: set only one`] : [];
+export function checkBootMode({ mode, efiBoot }: BootModeInput, nameInput: NameInput): readonly string[] {
+  if (mode === undefined || efiBoot === undefined || mode === spelled(efiBoot)) return [];
+  const both = `${nameInput("MODE", mode)} and ${nameInput("EFI_BOOT", String(efiBoot))}`;
+  return [`${both} contradict each other: set only one`];
 }
 
 export function bootModeOf({ mode, efiBoot }: Partial<BootModeInput>): BootModeChoice {

@@ -2,6 +2,7 @@ import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import type { Secret } from "../../../shared/secret.ts";
 import { generatePassword } from "./generate-password.ts";
+import type { NameInput } from "./input.ts";
 import {
   adoptCandidate,
   candidateOf,
@@ -11,6 +12,12 @@ import {
   writeCandidate,
 } from "./password-file.ts";
 import type { PasswordInput } from "./user-input.ts";
+
+export interface PasswordContext {
+  readonly input: PasswordInput;
+  readonly log: Logger;
+  readonly nameInput: NameInput;
+}
 
 export interface NewPassword {
   readonly password?: Secret;
@@ -25,13 +32,12 @@ export interface NewPassword {
  * because the BMC may have taken it, and is never removed.
  */
 export async function withNewPassword<T>(
-  input: PasswordInput,
-  log: Logger,
+  { input, log, nameInput }: PasswordContext,
   use: (given: NewPassword) => Promise<T>,
 ): Promise<T> {
   const file = input.passwordGenerate ? input.passwordGenerateFile : undefined;
   if (file === undefined) return use(givenPassword(input));
-  const candidate = await prepare(file);
+  const candidate = await prepare(file, nameInput);
   log.info({ file: candidateOf(file) }, "new password saved to a file until the BMC accepts it");
   let result: T;
   try {
@@ -49,10 +55,13 @@ export async function withNewPassword<T>(
 }
 
 /** What a dry run needs of the new password: one of the same shape, and that its file can be written. */
-export async function passwordToPlan(input: PasswordInput): Promise<NewPassword> {
+export async function passwordToPlan({
+  input,
+  nameInput,
+}: Omit<PasswordContext, "log">): Promise<NewPassword> {
   const file = input.passwordGenerate ? input.passwordGenerateFile : undefined;
   if (file === undefined) return givenPassword(input);
-  return onDisk(async () => {
+  return onDisk(nameInput, async () => {
     await checkPlace(file);
     return { password: (await readCandidate(candidateOf(file))) ?? generatePassword() };
   });
@@ -63,8 +72,8 @@ function givenPassword({ password, passwordFile }: PasswordInput): NewPassword {
   return given ? { password: given } : {};
 }
 
-function prepare(file: string): Promise<NewPassword> {
-  return onDisk(async () => {
+function prepare(file: string, nameInput: NameInput): Promise<NewPassword> {
+  return onDisk(nameInput, async () => {
     await checkPlace(file);
     const candidate = candidateOf(file);
     const left = await readCandidate(candidate);
@@ -75,11 +84,13 @@ function prepare(file: string): Promise<NewPassword> {
   });
 }
 
-async function onDisk<T>(work: () => Promise<T>): Promise<T> {
+async function onDisk<T>(nameInput: NameInput, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (thrown) {
-    throw new BmcError("usage", `PASSWORD_GENERATE_FILE: ${(thrown as Error).message}`, { cause: thrown });
+    throw new BmcError("usage", `${nameInput("PASSWORD_GENERATE_FILE")}: ${(thrown as Error).message}`, {
+      cause: thrown,
+    });
   }
 }
 

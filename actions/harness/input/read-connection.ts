@@ -4,7 +4,9 @@ import { resolveFileReferences } from "../../../shared/contract/file-reference.t
 import { type GivenValue, givenValue, type ValueSources } from "../../../shared/contract/given.ts";
 import { connectionFieldTable, connectionFile, machineField } from "./connection-input.ts";
 import { describeIssue, missingValue, wrongValue } from "./describe-problem.ts";
+import type { NameInput } from "./input.ts";
 import { readText, readValue, type TextSources } from "./read-text.ts";
+import { nameInputs } from "./setting-name.ts";
 
 export type ConnectionSources = ValueSources & TextSources;
 
@@ -80,6 +82,7 @@ async function readJson(path: string, sources: TextSources) {
 }
 
 async function readFields(sources: ConnectionSources, problems: string[]): Promise<Connection | undefined> {
+  const nameInput = nameInputs(sources);
   const document: Record<string, unknown> = {};
   const origins = new Map<string, GivenValue>();
   for (const field of [machineField, ...connectionFieldTable]) {
@@ -96,7 +99,7 @@ async function readFields(sources: ConnectionSources, problems: string[]): Promi
     if (text !== undefined) place(document, field.path, field.fromFile ? text : field.read(text));
   }
   for (const name of requiredCredentials(document)) {
-    if (!origins.has(name)) problems.push(MISSING_CREDENTIALS[name]);
+    if (!origins.has(name)) problems.push(MISSING_CREDENTIALS[name](nameInput));
   }
   const parsed = Connection.safeParse(document);
   if (parsed.success) return parsed.data;
@@ -105,14 +108,15 @@ async function readFields(sources: ConnectionSources, problems: string[]): Promi
     const field = connectionFieldTable.find(({ path }) => path.every((part, index) => part === key[index]));
     const given = field && origins.get(field.path.join("."));
     if (!field) problems.push(`${key.join(".")} ${describeIssue(issue)}`);
-    else problems.push(given ? wrongValue(field, given, [issue]) : missingValue(field));
+    else problems.push(given ? wrongValue(field, given, [issue]) : missingValue(field, nameInput));
   }
   return undefined;
 }
 
 const MISSING_CREDENTIALS = {
-  username: "BMC_USERNAME is missing: the user",
-  password: "BMC_PASSWORD or BMC_PASSWORD_FILE is missing: the password",
+  username: (nameInput: NameInput) => `${nameInput("BMC_USERNAME")} is missing: the user`,
+  password: (nameInput: NameInput) =>
+    `BMC_PASSWORD or ${nameInput("BMC_PASSWORD_FILE")} is missing: the password`,
 };
 
 function place(document: Record<string, unknown>, path: readonly string[], value: unknown): void {

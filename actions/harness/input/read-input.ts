@@ -1,16 +1,20 @@
 import type { Connection } from "../../../shared/contract/connection.ts";
 import { givenValue } from "../../../shared/contract/given.ts";
+import type { NameOption } from "../../../shared/contract/name-option.ts";
 import { commonInput } from "./common-input.ts";
 import { missingValue, wrongValue } from "./describe-problem.ts";
 import { fieldNames, unknownVariables, withoutServiceLinks } from "./environment.ts";
-import type { ActionDescription, InputFields, InputOf } from "./input.ts";
+import type { ActionDescription, InputFields, InputOf, NameInput } from "./input.ts";
 import { type ConnectionSources, readConnection } from "./read-connection.ts";
 import { readValue } from "./read-text.ts";
+import { nameInputs, nameOptions } from "./setting-name.ts";
 
 export interface ActionInput<Fields extends InputFields> {
   readonly own: InputOf<Fields>;
   readonly common: InputOf<typeof commonInput>;
   readonly connection: Connection;
+  readonly nameInput: NameInput;
+  readonly nameOption: NameOption | undefined;
 }
 
 export type ReadInput<Fields extends InputFields> =
@@ -23,14 +27,15 @@ export async function readInput<Fields extends InputFields>(
   given: ConnectionSources,
 ): Promise<ReadInput<Fields>> {
   const sources = { ...given, env: withoutServiceLinks(given.env) };
+  const nameInput = nameInputs(sources);
   const problems = [...unknownVariables(sources.env, fieldNames(action))];
   const before = problems.length;
   const own = await readFields(action.input, sources, problems);
-  if (problems.length === before) problems.push(...(action.check?.(own) ?? []));
+  if (problems.length === before) problems.push(...(action.check?.(own, nameInput) ?? []));
   const common = await readFields(commonInput, sources, problems);
   const connection = await readConnection(sources, problems);
   if (problems.length > 0 || !connection) return { ok: false, problems };
-  return { ok: true, input: { own, common, connection } };
+  return { ok: true, input: { own, common, connection, nameInput, nameOption: nameOptions(sources) } };
 }
 
 async function readFields<Fields extends InputFields>(
@@ -42,7 +47,7 @@ async function readFields<Fields extends InputFields>(
   for (const [name, field] of Object.entries(fields)) {
     const given = givenValue(field.env, sources);
     if (given === undefined && field.default === undefined) {
-      if (field.required) problems.push(missingValue(field));
+      if (field.required) problems.push(missingValue(field, nameInputs(sources)));
       continue;
     }
     const text = given ? await readValue(field, given, sources, problems) : field.default;

@@ -1,3 +1,4 @@
+import type { NameInput } from "./input.ts";
 import { boolean, choice, type InputOf, outputFile, secret, secretFile, text } from "./input.ts";
 
 export const userName = text({
@@ -31,19 +32,25 @@ export const passwordInput = {
 
 export type PasswordInput = InputOf<typeof passwordInput>;
 
-const WAYS = "PASSWORD, PASSWORD_FILE, PASSWORD_GENERATE=true";
-
-export function checkPassword(input: PasswordInput, { required }: { readonly required: boolean }): string[] {
+/** `input` without a password is a problem if one is `required`. */
+export function checkPassword(
+  input: PasswordInput,
+  nameInput: NameInput,
+  { required }: { readonly required: boolean },
+): string[] {
   const { password, passwordFile, passwordGenerate, passwordGenerateFile } = input;
   const ways = [password, passwordFile, passwordGenerate || undefined].filter((way) => way !== undefined);
+  const generate = nameInput("PASSWORD_GENERATE", "true");
+  const file = nameInput("PASSWORD_GENERATE_FILE");
+  const all = `PASSWORD, ${nameInput("PASSWORD_FILE")}, ${generate}`;
   const problems: string[] = [];
-  if (ways.length > 1) problems.push(`more than one of ${WAYS} is set: set only one`);
-  if (ways.length === 0 && required) problems.push(`the user's password is missing: set one of ${WAYS}`);
+  if (ways.length > 1) problems.push(`more than one of ${all} is set: set only one`);
+  if (ways.length === 0 && required) problems.push(`the user's password is missing: set one of ${all}`);
   if (passwordGenerate && passwordGenerateFile === undefined) {
-    problems.push("PASSWORD_GENERATE_FILE is missing: the file for the generated password");
+    problems.push(`${file} is missing: the file for the generated password`);
   }
   if (!passwordGenerate && passwordGenerateFile !== undefined) {
-    problems.push("PASSWORD_GENERATE_FILE has no effect without PASSWORD_GENERATE=true");
+    problems.push(`${file} has no effect without ${generate}`);
   }
   return problems;
 }

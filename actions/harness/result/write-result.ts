@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import type { BmcError } from "../../../shared/contract/bmc-error.ts";
+import type { GivenValue } from "../../../shared/contract/given.ts";
 import { type ActionResult, oneLine, WORKER_RESULT_FILE } from "../../../shared/contract/result.ts";
 import { formatSeconds } from "../../../shared/duration.ts";
 import { printable } from "../../../shared/printable.ts";
@@ -24,7 +25,7 @@ export interface ResultTargets {
   readonly table: string | undefined;
   /** The sentence about the result; undefined if it was said before. */
   readonly sentence: string | undefined;
-  readonly resultFile: string | undefined;
+  readonly resultFile: GivenValue | undefined;
 }
 
 /**
@@ -34,7 +35,7 @@ export interface ResultTargets {
 export async function writeResult(result: ActionResult, targets: ResultTargets): Promise<string | undefined> {
   const { env, stdout, stderr, resultFile } = targets;
   const line = resultLine(result);
-  const problem = resultFile === undefined ? undefined : await replaceFile(resultFile, line);
+  const problem = resultFile === undefined ? undefined : await replaceFile(resultFile.text, line);
   const workerFile = env[WORKER_RESULT_FILE];
   // For a worker that was restarted; a running one reads stdout.
   if (workerFile) await replaceFile(workerFile, line);
@@ -44,7 +45,7 @@ export async function writeResult(result: ActionResult, targets: ResultTargets):
   const { text, said } = await shownResult(result, line, targets);
   if (text !== "") await writeText(stdout, text);
   if (said !== undefined) await writeText(stderr, `${said}\n`);
-  return problem && `RESULT_FILE ${resultFile} cannot be written: ${problem}`;
+  return problem && `${resultFile?.from} ${resultFile?.text} cannot be written: ${problem}`;
 }
 
 /** What goes to stdout, and the sentence where it goes to stderr. */

@@ -6,28 +6,31 @@ import type { ProviderName } from "../../../shared/contract/vocabulary.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import type { ActionTrace } from "../trace/action-trace.ts";
 
+export interface ActionClientsOptions extends Pick<BmcClientOptions, "nameOption"> {
+  readonly log: Logger;
+  readonly trace?: ActionTrace | undefined;
+}
+
 /** The clients of one action, counted and closed together, whatever its result. */
 export class ActionClients {
   /** The one that chooses a provider itself. */
   readonly bmc: BmcClient;
   readonly #connection: Connection;
-  readonly #log: Logger;
-  readonly #trace: ActionTrace | undefined;
+  readonly #options: ActionClientsOptions;
   readonly #single: BmcClient[] = [];
   #closed = false;
 
-  constructor(connection: Connection, log: Logger, trace?: ActionTrace) {
+  constructor(connection: Connection, options: ActionClientsOptions) {
     this.#connection = connection;
-    this.#log = log;
-    this.#trace = trace;
-    this.bmc = this.#client(connection, { log });
+    this.#options = options;
+    this.bmc = this.#client(connection);
   }
 
   clientFor(provider: ProviderName): BmcClient {
     if (this.#closed) throw new BmcError("cancelled", "the action is over");
     const { hint: _, ...connection } = this.#connection;
     const only = { ...connection, providers: [provider] };
-    const client = this.#client(only, { log: this.#log, retriesSilence: false });
+    const client = this.#client(only, { retriesSilence: false });
     this.#single.push(client);
     return client;
   }
@@ -53,9 +56,11 @@ export class ActionClients {
     await Promise.all(this.#all.map((client) => client.close()));
   }
 
-  #client(connection: Connection, options: BmcClientOptions): BmcClient {
-    if (!this.#trace) return new BmcClient(connection, options);
-    return this.#trace.watch(new BmcClient(connection, { ...options, tracer: this.#trace.tracer }));
+  #client(connection: Connection, more: BmcClientOptions = {}): BmcClient {
+    const { log, nameOption, trace } = this.#options;
+    const options = { log, nameOption, ...more };
+    if (!trace) return new BmcClient(connection, options);
+    return trace.watch(new BmcClient(connection, { ...options, tracer: trace.tracer }));
   }
 
   get #all(): readonly BmcClient[] {

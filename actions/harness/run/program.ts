@@ -61,7 +61,7 @@ export async function runProgram<Fields extends InputFields>(
     const result = isForWorker && hint !== undefined ? whole : rest;
     const unsent = await trace?.finish(result);
     if (unsent !== undefined) await writeText(stderr, `${unsent}\n`);
-    const resultFile = givenValue(commonInput.resultFile.env, given)?.text;
+    const resultFile = givenValue(commonInput.resultFile.env, given);
     const alone = Object.hasOwn(given.flags, commonInput.output.env);
     const targets = { env, stdout, stderr, alone, table, sentence, format, resultFile };
     const problem = await writeResult(result, targets);

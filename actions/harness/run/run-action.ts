@@ -15,7 +15,7 @@ import { ActionClients } from "./action-clients.ts";
 /** Runs an action against its BMC and says how it ended. Never rejects; sessions are closed when it resolves. */
 export async function runAction<Fields extends InputFields>(
   action: Action<Fields>,
-  { own, common, connection }: ActionInput<Fields>,
+  { own, common, connection, nameInput, nameOption }: ActionInput<Fields>,
   {
     signal,
     log: wholeLog,
@@ -27,7 +27,7 @@ export async function runAction<Fields extends InputFields>(
   const log = changedLogger(wholeLog, redact);
   trace?.hide(redact, connection.username);
   const startedMs = performance.now();
-  const clients = new ActionClients(connection, log, trace);
+  const clients = new ActionClients(connection, { log, nameOption, trace });
   const { bmc } = clients;
   let report: Partial<ActionReport> | undefined;
   let soFar: ActionReport | undefined;
@@ -39,12 +39,12 @@ export async function runAction<Fields extends InputFields>(
       soFar = noted;
     };
     const ways = { providers, tlsFallback: tls.fallback, clientFor };
-    const context = { bmc, ...ways, input: own, dryRun: common.dryRun, log, progress };
+    const context = { bmc, ...ways, input: own, dryRun: common.dryRun, log, nameInput, progress };
     report = await withTimeout(common.timeout, signal, (bounded) =>
       action.run({ ...context, signal: bounded }),
     );
   } catch (thrown) {
-    const failure = describeFailure(thrown, common.timeout, signal);
+    const failure = describeFailure(thrown, signal, { ms: common.timeout, name: nameInput("TIMEOUT") });
     const hasReport = thrown instanceof ActionFailure;
     report = hasReport ? thrown.report : soFar;
     error = hasReport || !soFar ? failure : cutShort(failure, soFar);
@@ -72,12 +72,18 @@ export async function runAction<Fields extends InputFields>(
   };
 }
 
-function describeFailure(thrown: unknown, timeoutMs: number, signal: AbortSignal): BmcError {
+function describeFailure(
+  thrown: unknown,
+  signal: AbortSignal,
+  timeout: { readonly ms: number; readonly name: string },
+): BmcError {
   if (signal.aborted) return BmcError.from(signal.reason);
   const error = BmcError.from(thrown);
-  const reached = error.cause instanceof TimeoutReached && error.cause.afterMs === timeoutMs;
+  const reached = error.cause instanceof TimeoutReached && error.cause.afterMs === timeout.ms;
   return reached
-    ? new BmcError("timeout", `not finished within ${timeoutMs / 1_000} s (TIMEOUT)`, { cause: error })
+    ? new BmcError("timeout", `not finished within ${timeout.ms / 1_000} s (${timeout.name})`, {
+        cause: error,
+      })
     : error;
 }
 

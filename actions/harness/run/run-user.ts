@@ -5,20 +5,25 @@ import { passwordToPlan, withNewPassword } from "../input/new-password.ts";
 import type { PasswordInput } from "../input/user-input.ts";
 import { reportPlan } from "./dry-run.ts";
 
-type UserContext = Pick<ActionContext<InputFields>, "bmc" | "dryRun" | "log" | "signal"> & {
+type UserContext = Pick<ActionContext<InputFields>, "bmc" | "dryRun" | "log" | "nameInput" | "signal"> & {
   readonly input: PasswordInput;
 };
 
 /** What create-user and update-user share: the new password, the dry run, the change, the report. */
 export async function runPutUser(
-  { bmc, input, dryRun, log, signal }: UserContext,
+  { bmc, input, dryRun, log, nameInput, signal }: UserContext,
   request: Omit<UserRequest, "password" | "mayBeSet">,
 ): Promise<ActionReport> {
   if (dryRun) {
-    const plan = await bmc.planPutUser({ ...request, ...(await passwordToPlan(input)) }, signal);
+    const plan = await bmc.planPutUser(
+      { ...request, ...(await passwordToPlan({ input, nameInput })) },
+      signal,
+    );
     return reportPlan(plan, plan.before ? describeUser(plan.before) : `no user ${request.name}`);
   }
-  const report = await withNewPassword(input, log, (given) => bmc.putUser({ ...request, ...given }, signal));
+  const report = await withNewPassword({ input, log, nameInput }, (given) =>
+    bmc.putUser({ ...request, ...given }, signal),
+  );
   return input.passwordGenerate ? withPlace(report, input.passwordGenerateFile) : report;
 }
 

@@ -76,9 +76,9 @@ async function run(action: Action, request: WithinRequest): Promise<ActionResult
     }
 
     await trace?.finish(result);
-    const file = givenValue(commonInput.resultFile.env, given)?.text;
-    const problem = file === undefined ? undefined : await replaceFile(file, resultLine(result));
-    if (problem !== undefined) onLine(`RESULT_FILE ${file} cannot be written: ${problem}`);
+    const file = givenValue(commonInput.resultFile.env, given);
+    const problem = file && (await replaceFile(file.text, resultLine(result)));
+    if (problem !== undefined) onLine(`${file?.from} ${file?.text} cannot be written: ${problem}`);
     return result;
   } catch (thrown) {
     return failed(BmcError.from(thrown));

@@ -1,8 +1,9 @@
 import { BmcError } from "../../contract/bmc-error.ts";
+import type { NameOption } from "../../contract/name-option.ts";
 import { oneLine } from "../../contract/result.ts";
 import { authority, type Endpoint } from "./endpoint.ts";
 
-type Peer = Pick<Endpoint, "host" | "port">;
+type Peer = Pick<Endpoint, "host" | "port" | "nameOption">;
 
 /** A failure before anything was connected. */
 export function connectError(error: Error, peer: Peer): BmcError {
@@ -16,12 +17,11 @@ export function handshakeError(error: Error, peer: Peer): BmcError {
   // System errors are the network's; the rest is OpenSSL's or the certificate check's.
   const errorClass = /^(ECONN|EHOST|ENET|ETIMEDOUT|EPIPE)/.test(codeOf(error)) ? "unreachable" : "tls";
   const message = `TLS with ${authority(peer)} failed: ${reasonOf(error)}`;
-  const remedy = errorClass === "tls" ? `; ${WITHOUT_TLS}` : "";
+  const { nameOption = inventoryLine } = peer;
+  const withoutTls = `; if this BMC has no TLS there, name only providers that it has: ${nameOption("providers")}`;
+  const remedy = errorClass === "tls" ? withoutTls : "";
   return new BmcError(errorClass, oneLine(message + remedy), { cause: error });
 }
-
-const WITHOUT_TLS =
-  "if this BMC has no TLS there, name only providers that it has: --bmc-providers, BMC_PROVIDERS or, in the inventory, providers";
 
 /**
  * A certificate that is not the pinned one. Fingerprints are SHA-256 in hex; `found` is absent without a certificate.
@@ -32,7 +32,7 @@ export function pinError(
 ): BmcError {
   const shown = found ?? "none";
   const message = `certificate fingerprint of ${authority(peer)} is ${shown}, not the pinned ${expected}`;
-  return new BmcError("tls", message + acceptance(found));
+  return new BmcError("tls", message + acceptance(found, peer));
 }
 
 /** A certificate that Node did not verify, with the code that Node gives. */
@@ -42,19 +42,30 @@ export function certificateError(
 ): BmcError {
   const shown = found === undefined ? "" : ` (fingerprint ${found})`;
   const message = `TLS with ${authority(peer)} failed: ${reasons[code] ?? code}${shown}`;
-  const ca = "; to trust its CA, use --bmc-tls-ca-file FILE, BMC_TLS_CA_FILE=FILE or tls: {caFile: FILE}";
-  return new BmcError("tls", message + acceptance(found) + ca);
+  const { nameOption = inventoryLine } = peer;
+  const ca = `; to trust its CA, use ${nameOption("tls.ca", "FILE")}`;
+  return new BmcError("tls", message + acceptance(found, peer) + ca);
 }
 
-/** How to pin the certificate that was seen, as flag, variable and inventory line. */
-function acceptance(fingerprint: string | undefined): string {
+/** How to pin the certificate that was seen. */
+function acceptance(fingerprint: string | undefined, { nameOption = inventoryLine }: Peer): string {
   if (fingerprint === undefined) return "";
-  return (
-    "; if that is the BMC's own certificate, accept it with " +
-    `--bmc-tls-fingerprint ${fingerprint}, BMC_TLS_FINGERPRINT=${fingerprint} or, ` +
-    `in the inventory, tls: {fingerprint: "${fingerprint}"}`
-  );
+  return `; if that is the BMC's own certificate, accept it with ${nameOption("tls.fingerprint", fingerprint)}`;
 }
+
+/** The library's options have the same names and places. */
+const inventoryLine: NameOption = (option, value) => {
+  switch (option) {
+    case "providers":
+      return "providers in the inventory";
+    case "tls.ca":
+      return `tls: {caFile: ${value}} in the inventory`;
+    case "tls.fingerprint":
+      return `tls: {fingerprint: "${value}"} in the inventory`;
+    default:
+      return option satisfies never;
+  }
+};
 
 /** How far an exchange had come when it failed. */
 export interface ExchangeProgress {

@@ -1,5 +1,7 @@
 import { isIP, isIPv6 } from "node:net";
 import type { Connection, TlsOptions } from "../../contract/connection.ts";
+import type { NameOption } from "../../contract/name-option.ts";
+import { defined } from "../../defined.ts";
 
 export interface Endpoint {
   readonly scheme: "https" | "http";
@@ -10,6 +12,8 @@ export interface Endpoint {
   readonly connectTimeoutMs: number;
   /** Called when something took the connection, whatever becomes of TLS. */
   readonly onReached?: () => void;
+  /** For errors; as in the inventory when absent. */
+  readonly nameOption?: NameOption;
 }
 
 /** `host:port` for people and URLs, IPv6 in brackets and without its zone (RFC 3986 section 3.2.2). */
@@ -22,6 +26,7 @@ export function authority({ host, port }: Pick<Endpoint, "host" | "port">): stri
 export function serviceEndpoint(
   url: URL,
   { tls, connectTimeoutMs }: Pick<Connection, "tls" | "connectTimeoutMs">,
+  nameOption?: NameOption,
 ): Endpoint {
   const scheme = url.protocol === "https:" ? "https" : "http";
   const bare = url.hostname.replace(/^\[(.*)\]$/, "$1");
@@ -31,5 +36,6 @@ export function serviceEndpoint(
     port: url.port === "" ? (scheme === "https" ? 443 : 80) : Number(url.port),
     tls,
     connectTimeoutMs,
+    ...defined({ nameOption }),
   };
 }

@@ -1,6 +1,7 @@
 import type { Clock } from "../../clock.ts";
 import { BmcError } from "../../contract/bmc-error.ts";
 import type { Connection } from "../../contract/connection.ts";
+import type { NameOption } from "../../contract/name-option.ts";
 import type { ProviderName } from "../../contract/vocabulary.ts";
 import { defined } from "../../defined.ts";
 import type { Logger } from "../../logger.ts";
@@ -21,6 +22,7 @@ export interface LinkOptions {
   /** False takes silence for an answer; a BMC that says that it is busy is asked again all the same. */
   readonly retriesSilence: boolean;
   readonly tracer: Tracer;
+  readonly nameOption: NameOption | undefined;
 }
 
 const ONE_ATTEMPT: RetryRule = { ...OPEN_RETRY, attempts: 1 };
@@ -202,7 +204,7 @@ export class BmcLink {
 
   async #open(names: readonly ProviderName[], signal: AbortSignal, rule: RetryRule): Promise<Session> {
     this.#provider = undefined;
-    const { clock, log, loadProvider, tracer } = this.#options;
+    const { clock, log, loadProvider, tracer, nameOption } = this.#options;
     const hints = readHint(this.#hint);
     const ordered = inOrder(names, hints.provider);
     // Loading is not the BMC's silence, so it ends before the race begins.
@@ -215,7 +217,7 @@ export class BmcLink {
           const hint = this.#distrusted.has(name) ? undefined : hints.providers[name];
           return this.#retrying(rule, raceSignal, async () => {
             try {
-              const context = { clock, log, hint, tracer, onReached: progress.reached };
+              const context = { clock, log, hint, tracer, nameOption, onReached: progress.reached };
               return await tracer.span(opening(name), () =>
                 provider.open(this.#credentialed(), context, raceSignal),
               );

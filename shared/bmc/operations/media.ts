@@ -101,11 +101,15 @@ async function insertMedia(port: MediaPort, image: MediaImage): Promise<MediaRep
   if (before.inserted) await empty(port);
   for (let attempt = 1; ; attempt += 1) {
     const refusal = await refusalOf(() => port.insert(image));
-    const after = await until(port, (state) => holds(state, image));
+    // Some BMCs apply what they refuse: read once. Sending the same image again gets the same answer.
+    const isFinal = refusal?.class === "bmc" && !refusal.uncertain;
+    const after = isFinal
+      ? reported(MEDIA, await port.read())
+      : await until(port, (state) => holds(state, image));
     if (holds(after, image)) {
       return { before, after, changed: true, summary: `media ${image.url} inserted` };
     }
-    if (attempt >= ATTEMPTS) {
+    if (isFinal || attempt >= ATTEMPTS) {
       if (refusal) throw refusal;
       throw new BmcError("verify", `asked for media ${image.url}, the BMC has ${describeMedia(after)}`);
     }

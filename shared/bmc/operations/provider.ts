@@ -1,5 +1,6 @@
 import type { Clock } from "../../clock.ts";
 import type { Connection } from "../../contract/connection.ts";
+import type { NameOption } from "../../contract/name-option.ts";
 import type { ProviderName } from "../../contract/vocabulary.ts";
 import { defined } from "../../defined.ts";
 import type { Logger } from "../../logger.ts";
@@ -24,6 +25,8 @@ export interface ProviderContext {
   readonly tracer?: Tracer;
   /** Called when the BMC first answers `open` in any way: a connection, a packet. */
   readonly onReached?: () => void;
+  /** How the user sets an option of the connection, for errors; as in the inventory when absent. */
+  readonly nameOption?: NameOption | undefined;
 }
 
 /** One way to talk to a BMC. */

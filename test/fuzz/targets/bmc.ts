@@ -14,14 +14,10 @@ import {
 } from "../../../shared/bmc/providers/ipmitool/failure.ts";
 import { clockMs } from "../../../shared/bmc/providers/redfish/drivers/manager.ts";
 import { parseHint } from "../../../shared/bmc/providers/redfish/hint.ts";
-import {
-  answerError,
-  describeMessages,
-  readRefusal,
-  redact,
-} from "../../../shared/bmc/providers/redfish/service/errors.ts";
+import { answerError, redact } from "../../../shared/bmc/providers/redfish/service/errors.ts";
 import { readEtag } from "../../../shared/bmc/providers/redfish/service/etag.ts";
 import { localPath } from "../../../shared/bmc/providers/redfish/service/http-client.ts";
+import { describeMessages, readRefusal } from "../../../shared/bmc/providers/redfish/service/refusal.ts";
 import {
   Collection,
   ServiceRoot,
@@ -179,7 +175,7 @@ export const bmcTargets: readonly Target[] = [
       } as const;
       const error = answerError({ status: 400, headers: {}, body, path: "/redfish/v1" }, request, 0);
       return [
-        readRefusal(body),
+        readRefusal({ body }),
         describeMessages([{ Message: input, MessageId: input }]),
         error.message,
         redact(input, request.body),

@@ -32,8 +32,8 @@ async function open(
   const account = accountOf(connection);
   const hint = Hint.safeParse(context.hint);
   const limits = { connectTimeoutMs, requestTimeoutMs, maxBodyBytes: MAX_BODY_BYTES };
-  const reached = defined({ onReached: context.onReached });
-  const http = new HttpConnection({ scheme, host, port, tls, ...limits, ...reached, tracer });
+  const told = defined({ onReached: context.onReached, nameOption: context.nameOption });
+  const http = new HttpConnection({ scheme, host, port, tls, ...limits, ...told, tracer });
   const wsman = new WsmanClient(http, account, clock);
   return openHttpSession(http, async () => {
     const opened = await readPowerStatus(wsman, hint.success ? hint.data.reading : "get", signal);

@@ -16,7 +16,7 @@ export const homeAssistant = defineProvider({ name: "homeassistant", capabilitie
 
 async function open(
   connection: Connection,
-  { clock, tracer = untraced }: ProviderContext,
+  { clock, tracer = untraced, nameOption }: ProviderContext,
   signal: AbortSignal,
 ): Promise<SessionWith<never>> {
   const { requestTimeoutMs, homeassistant: options, password: token } = connection;
@@ -25,7 +25,7 @@ async function open(
   if (!/^[\x21-\x7e]+$/.test(token.reveal())) {
     throw new BmcError("usage", "password is not an access token: it must be one word of plain ASCII");
   }
-  const endpoint = serviceEndpoint(new URL(options.url), connection);
+  const endpoint = serviceEndpoint(new URL(options.url), connection, nameOption);
   const http = new HttpConnection({ ...endpoint, requestTimeoutMs, maxBodyBytes: MAX_BODY_BYTES, tracer });
   const api = new HomeAssistantApi(http, options.url, token, clock);
   return openHttpSession(http, async () => {

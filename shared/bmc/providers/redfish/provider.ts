@@ -54,7 +54,7 @@ async function open(
     requestTimeoutMs: connection.requestTimeoutMs,
     identityEncoding: hint?.identityEncoding ?? true,
     keepAlive: hint?.keepAlive ?? true,
-    ...defined({ onReached: context.onReached, tracer: context.tracer }),
+    ...defined({ onReached: context.onReached, nameOption: context.nameOption, tracer: context.tracer }),
   });
   const release = releaseOnce(http);
   try {

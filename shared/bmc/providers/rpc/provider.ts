@@ -15,12 +15,12 @@ export const rpc = defineProvider({ name: "rpc", capabilities: ["media"], open }
 
 async function open(
   connection: Connection,
-  { clock, tracer = untraced }: ProviderContext,
+  { clock, tracer = untraced, nameOption }: ProviderContext,
   signal: AbortSignal,
 ): Promise<SessionWith<"media">> {
   const { host, requestTimeoutMs, rpc: options } = connection;
   if (!options) throw new BmcError("usage", "rpc.url is missing");
-  const endpoint = serviceEndpoint(new URL(options.url), connection);
+  const endpoint = serviceEndpoint(new URL(options.url), connection, nameOption);
   const http = new HttpConnection({ ...endpoint, requestTimeoutMs, maxBodyBytes: MAX_BODY_BYTES, tracer });
   const consumer = rpcConsumer(http, options, host, clock);
   return openHttpSession(http, async () => {

@@ -88,3 +88,49 @@ test("an image that the BMC does not eject is a verify error that names it", asy
     Array(2).fill(["verify", `redfish: asked to eject, the BMC still has ${OTHER_ISO}`]),
   );
 });
+
+describe("an image that the BMC refuses", () => {
+  const posts = (log: readonly string[]) => log.filter((line) => !line.startsWith("GET")).length;
+
+  test.each([
+    ["generic", 400, "Base.1.8.GeneralError", 9],
+    ["generic", 400, "Base.1.8.ActionParameterValueFormatError", 8],
+    ["generic", 400, "Base.1.8.CouldNotEstablishConnection", 9],
+    ["generic", 400, "Base.1.8.SourceDoesNotSupportProtocol", 9],
+    ["generic", 400, "Base.1.8.ResourceAtUriUnauthorized", 9],
+    ["generic", 500, "Base.1.8.InternalError", 9],
+    ["dell-idrac9", 400, "IDRAC.2.8.RAC0904", 8],
+    ["dell-idrac9", 500, "IDRAC.2.8.RAC0904", 8],
+    ["supermicro", 400, "Base.1.0.GeneralError", 8],
+    ["lenovo-xcc", 400, "Base.1.0.GeneralError", 9],
+  ])(
+    "on %s, with %i %s, is sent once, in its own words, in %i requests",
+    async (profile, status, messageId, requests) => {
+      await using lab = await redfishLab({}, { profile });
+      const message = "The Image at the address cannot be read.";
+      lab.bmc.fail({
+        kind: "refuse",
+        method: "POST",
+        path: /InsertMedia/,
+        status,
+        messageId,
+        message,
+        times: 99,
+      });
+      lab.bmc.fail({
+        kind: "refuse",
+        method: "PATCH",
+        path: /VirtualMedia/,
+        status,
+        messageId,
+        message,
+        times: 99,
+      });
+
+      const error = await errorOf(lab.client.insertMedia(ISO, signal));
+
+      expect(error.message).toContain(`answered ${status}: ${message} (${messageId})`);
+      expect([posts(lab.bmc.log), lab.bmc.log.length]).toEqual([1, requests]);
+    },
+  );
+});

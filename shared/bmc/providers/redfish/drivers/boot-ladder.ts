@@ -2,8 +2,8 @@ import type { Logger } from "../../../../logger.ts";
 import type { ManagedSystem } from "../resources/system.ts";
 import { TagLadder } from "../resources/tag-ladder.ts";
 import { FUTURE_STATE } from "../service/behaviour-quirks.ts";
-import { readRefusal } from "../service/errors.ts";
 import type { HttpAnswer } from "../service/http-client.ts";
+import { readRefusal } from "../service/refusal.ts";
 import type { BootFields } from "./boot-fields.ts";
 
 /** One form of a boot write. Without `etag` it carries no If-Match. */
@@ -62,12 +62,12 @@ export class BootLadder {
   #take(rung: Rung, answer: HttpAnswer): boolean {
     if (this.#taken.has(rung)) return false;
     this.#taken.add(rung);
-    const reason = readRefusal(answer.body).text;
+    const reason = readRefusal(answer).text;
     this.#log.debug({ rung, reason }, "boot override refused, trying another form");
     return true;
   }
 
   #leadsToFutureState(answer: HttpAnswer): boolean {
-    return readRefusal(answer.body).messageIds.some((id) => FUTURE_STATE.messageId.test(id));
+    return readRefusal(answer).messageIds.some((id) => FUTURE_STATE.messageId.test(id));
   }
 }

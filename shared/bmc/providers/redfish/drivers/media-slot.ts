@@ -3,6 +3,7 @@ import type { MediaState } from "../../../operations/media.ts";
 import type { Behaviour } from "../service/behaviour-quirks.ts";
 import { lenient, Values } from "../service/schema.ts";
 import type { Resource } from "../service/service.ts";
+import type { InsertForm } from "./media-refusal.ts";
 
 const Action = lenient(z.object({ target: lenient(z.string()) }));
 
@@ -36,7 +37,7 @@ export function mediaState({ value }: Slot, { emptySlot }: Pick<Behaviour, "empt
  * The bodies of an InsertMedia request, each with one parameter more than the one before: `Image` is all that the
  * schema requires, and BMCs differ in what they require beside it and in what they refuse.
  */
-export function insertForms(url: string): readonly Readonly<Record<string, unknown>>[] {
+export function insertForms(url: string): readonly InsertForm[] {
   const parameters: readonly (readonly [string, unknown])[] = [
     ["Image", url],
     ["Inserted", true],

@@ -3,6 +3,7 @@ import type { MediaDriver, MediaImage, MediaState } from "../../../operations/me
 import type { ManagedManager } from "../resources/managed-manager.ts";
 import type { Resources } from "../resources/resources.ts";
 import { describeWrite, type WriteRequest } from "../resources/writer.ts";
+import { type InsertForm, type MediaRemedy, mediaRemedy } from "./media-refusal.ts";
 import { insertForms, mediaState, type Slot, takesDisc, VirtualMedia } from "./media-slot.ts";
 
 const MOST_SLOTS = 16;
@@ -11,6 +12,12 @@ export interface MediaHint {
   readonly slot: string;
   /** Index of the body that InsertMedia took. */
   readonly form?: number | undefined;
+}
+
+interface InsertRequest extends WriteRequest {
+  /** Its index among the forms, for the hint. */
+  readonly form: number;
+  readonly body: InsertForm;
 }
 
 /** The virtual drives of the system and of its manager; the one used last comes first. */
@@ -58,29 +65,36 @@ export class RedfishMedia implements MediaDriver {
   /** Undefined when the drive took it, the reason when another drive may do; a reason that holds for all throws. */
   async #insertInto(slot: Slot, image: MediaImage, signal: AbortSignal): Promise<BmcError | undefined> {
     const { system, writer } = this.#options;
+    const known = this.#hint?.slot === slot.path ? this.#hint.form : undefined;
     const requests = this.#insertRequests(slot, image);
-    const first = this.#hint?.slot === slot.path ? (this.#hint.form ?? 0) : 0;
+    const remedies: MediaRemedy[] = [];
     let refused: BmcError | undefined;
-    for (const [form, request] of requests.entries()) {
-      if (form < first && requests.length > first) continue;
+    for (const request of requests.toSorted((a, b) => Number(b.form === known) - Number(a.form === known))) {
+      if (!remedies.every(({ takes }) => takes(request.body))) continue;
       const answer = await writer.attempt(request, signal);
       if (answer.status < 300) {
-        this.#hint = { slot: slot.path, form };
+        this.#hint = { slot: slot.path, form: request.form };
         return undefined;
       }
       refused = system.service.refusal(answer, request);
       if (refused.class === "busy" || refused.class === "auth") throw refused;
-      if (answer.status !== 400 && answer.status !== 422) break;
+      const remedy = mediaRemedy(answer, request.body);
+      if (remedy.otherDrive) return refused;
+      remedies.push(remedy);
     }
-    return refused;
+    throw refused ?? noDrive();
   }
 
-  #insertRequests(slot: Slot, { url }: MediaImage): readonly WriteRequest[] {
+  #insertRequests(slot: Slot, { url }: MediaImage): readonly InsertRequest[] {
     const forms = insertForms(url);
     const path = this.#target(slot, "#VirtualMedia.InsertMedia");
-    if (path !== undefined) return forms.map((body) => ({ method: "POST", path, body, tagPath: slot.path }));
+    if (path !== undefined) {
+      return forms.map((body, form) => ({ form, method: "POST", path, body, tagPath: slot.path }));
+    }
     // Without the action the drive itself is written to, where an image alone would not say that it is in.
-    return forms.slice(1).map((body) => ({ method: "PATCH", path: slot.path, body, etag: slot.etag }));
+    return forms
+      .slice(1)
+      .map((body, form) => ({ form, method: "PATCH", path: slot.path, body, etag: slot.etag }));
   }
 
   #ejectRequest(slot: Slot): WriteRequest {

@@ -13,8 +13,8 @@ import { halfDone } from "../../../operations/user-port.ts";
 import type { Members } from "../resources/members.ts";
 import type { ManagedSystem } from "../resources/system.ts";
 import type { WriteRequest, Writer } from "../resources/writer.ts";
-import { readRefusal } from "../service/errors.ts";
 import type { PasswordTrials } from "../service/password-trials.ts";
+import { readRefusal } from "../service/refusal.ts";
 import { Link, lenient } from "../service/schema.ts";
 import type { Resource } from "../service/service.ts";
 
@@ -143,7 +143,7 @@ export class RedfishUsers implements UserDriver {
       answer = await this.#writer.attempt(request, signal);
     }
     // New accounts are enabled by default, and some BMCs take nothing on it.
-    if (answer.status === 400 && /\bEnabled\b/.test(readRefusal(answer.body).text)) {
+    if (answer.status === 400 && /\bEnabled\b/.test(readRefusal(answer).text)) {
       request = { ...request, body };
       answer = await this.#writer.attempt(request, signal);
     }

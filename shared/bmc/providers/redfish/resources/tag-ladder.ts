@@ -1,8 +1,8 @@
 import type { Logger } from "../../../../logger.ts";
 import type { Behaviour, LearnedQuirk } from "../service/behaviour-quirks.ts";
-import { readRefusal } from "../service/errors.ts";
 import { otherStrength } from "../service/etag.ts";
 import type { HttpAnswer } from "../service/http-client.ts";
+import { readRefusal } from "../service/refusal.ts";
 import { Tagged } from "../service/schema.ts";
 import type { Service } from "../service/service.ts";
 
@@ -79,5 +79,5 @@ export class TagLadder {
 function asksForTag({ status, body }: HttpAnswer): boolean {
   if (status === 428) return true;
   const asked = /PreconditionHeaderMissing|PreconditionRequired/;
-  return status === 400 && readRefusal(body).messageIds.some((id) => asked.test(id));
+  return status === 400 && readRefusal({ body }).messageIds.some((id) => asked.test(id));
 }

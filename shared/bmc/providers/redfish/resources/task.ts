@@ -1,8 +1,10 @@
 import type { Clock } from "../../../../clock.ts";
 import { BmcError } from "../../../../contract/bmc-error.ts";
+import { oneLine } from "../../../../contract/result.ts";
 import { parseRetryAfterMs } from "../../../http/status-error.ts";
-import { classOfMessages, describeMessages, redact } from "../service/errors.ts";
+import { classOfMessages, redact } from "../service/errors.ts";
 import type { HttpAnswer } from "../service/http-client.ts";
+import { describeMessages } from "../service/refusal.ts";
 import { Task } from "../service/schema.ts";
 import type { Service } from "../service/service.ts";
 
@@ -84,8 +86,8 @@ function failure(
     FAILED.includes(task?.TaskState ?? "") ||
     (task?.TaskState === "Completed" && task.TaskStatus === "Critical");
   if (!task || !failed) return undefined;
-  const { text, messageIds } = describeMessages(task.Messages);
-  const message = redact(`task ${path} ended as ${task.TaskState}${text && `: ${text}`}`, body);
+  const { text, messageIds } = describeMessages(task.Messages, (said) => redact(said, body));
+  const message = oneLine(`task ${path} ended as ${task.TaskState}${text && `: ${text}`}`);
   return new BmcError(classOfMessages(messageIds) ?? "bmc", message);
 }
 

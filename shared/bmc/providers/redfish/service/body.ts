@@ -6,21 +6,33 @@ type Headers = Readonly<Record<string, string>>;
 export interface DecodedBody {
   readonly value?: unknown;
   readonly problem?: string;
+  /** With a problem: the body, if it is text. */
+  readonly text?: string;
 }
 
 /** Reads an answer's body as JSON. Compressed bodies are understood, as some BMCs send nothing else. */
 export async function decodeBody(bytes: Buffer, headers: Headers, maxBytes: number): Promise<DecodedBody> {
   if (bytes.length === 0) return {};
   const type = headers["content-type"];
-  if (type !== undefined && !/^application\/([\w.-]+\+)?json\b/i.test(type.trim())) {
+  const isJson = type === undefined || /^application\/([\w.-]+\+)?json\b/i.test(type.trim());
+  if (!isJson && !/^(text|application\/xhtml)\b/i.test(type.trim())) {
     return { problem: `${type} instead of JSON` };
   }
+  let text: string | undefined;
   try {
     const plain = await decompress(bytes, headers["content-encoding"], maxBytes);
-    return { value: JSON.parse(plain.toString("utf8")) };
+    text = plain.toString("utf8");
+    if (isJson) return { value: JSON.parse(text) };
+    return { problem: `${type} instead of JSON`, ...asText(text) };
   } catch (error) {
-    return { problem: `a body that is not JSON (${textOf(error)})` };
+    const problem = isJson ? `a body that is not JSON (${textOf(error)})` : `${type} instead of JSON`;
+    return { problem, ...(text === undefined ? {} : asText(text)) };
   }
+}
+
+/** Bytes that are no text, and JSON that was cut, say nothing to people. */
+function asText(text: string): Pick<DecodedBody, "text"> {
+  return /(?!\s)\p{Cc}|\ufffd|^\s*[[{"]/u.test(text) ? {} : { text };
 }
 
 async function decompress(bytes: Buffer, encoding: string | undefined, maxBytes: number): Promise<Buffer> {

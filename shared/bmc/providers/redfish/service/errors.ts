@@ -6,35 +6,7 @@ import { redactor, secretsIn } from "../../../../secret-forms.ts";
 import { parseRetryAfterMs } from "../../../http/status-error.ts";
 import { describe, type HttpAnswer, type HttpRequest } from "./http-client.ts";
 import { messageQuirks } from "./message-quirks.ts";
-import { ErrorBody, type Message } from "./schema.ts";
-
-/** What a refusal says: its messages, most telling first. */
-export interface Refusal {
-  readonly text: string;
-  readonly messageIds: readonly string[];
-}
-
-/** Reads `error.@Message.ExtendedInfo` (DSP0266 section 8.6); empty when the body is something else. */
-export function readRefusal(body: unknown): Refusal {
-  const parsed = ErrorBody.safeParse(body);
-  if (!parsed.success) return { text: "", messageIds: [] };
-  const { code, message, "@Message.ExtendedInfo": extended } = parsed.data.error;
-  const detailed = describeMessages(extended);
-  if (detailed.text !== "") return detailed;
-  const ids = code === undefined ? detailed.messageIds : [...detailed.messageIds, code];
-  return { text: oneLine([message, code && `(${code})`].filter(Boolean).join(" ")), messageIds: ids };
-}
-
-/** Messages of an error or a task as one line, each with its MessageId. */
-export function describeMessages(messages: readonly Message[]): Refusal {
-  const texts = messages
-    .map(({ Message, MessageId }) => [Message, MessageId && `(${MessageId})`].filter(Boolean).join(" "))
-    .filter((text) => text !== "");
-  return {
-    text: oneLine(texts.join("; ")),
-    messageIds: messages.flatMap(({ MessageId }) => MessageId ?? []),
-  };
-}
+import { readRefusal } from "./refusal.ts";
 
 /**
  * The only translation of an HTTP status into a class. The message says what was asked, such as
@@ -45,11 +17,11 @@ export function answerError(
   request: Pick<HttpRequest, "method" | "path" | "body">,
   nowMs: number,
 ): BmcError {
-  const refusal = readRefusal(answer.body);
+  const refusal = readRefusal(answer, (text) => redact(text, request.body));
   const errorClass = classOfAnswer(answer.status, refusal.messageIds);
   const retryAfterMs = parseRetryAfterMs(answer.headers["retry-after"], nowMs);
-  const said = redact(refusal.text, request.body);
-  const message = oneLine(`${describe(request)} answered ${answer.status}${said && `: ${said}`}`);
+  const said = refusal.text && `: ${refusal.text}`;
+  const message = oneLine(`${describe(request)} answered ${answer.status}${said}`);
   return new BmcError(errorClass, message, {
     ...defined({ retryAfterMs }),
     refused: refusesRight(answer.status, refusal.messageIds) ? "right" : "login",

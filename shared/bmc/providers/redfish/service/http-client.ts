@@ -37,6 +37,8 @@ export interface HttpAnswer {
   readonly headers: Headers;
   /** Parsed JSON; undefined when there was none or, in a refusal or a write's answer, something else. */
   readonly body: unknown;
+  /** A body that is text instead. */
+  readonly text?: string;
   /** Where the answer came from, after redirects. */
   readonly path: string;
 }
@@ -143,7 +145,7 @@ export class HttpClient {
     if (decoded.problem !== undefined && needed) {
       throw new BmcError("protocol", `${doing} answered ${status} with ${decoded.problem}`);
     }
-    return { status, headers, body: decoded.value, path };
+    return { status, headers, body: decoded.value, ...defined({ text: decoded.text }), path };
   }
 }
 

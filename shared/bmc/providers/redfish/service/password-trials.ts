@@ -2,8 +2,8 @@ import { BmcError } from "../../../../contract/bmc-error.ts";
 import type { PasswordTrial } from "../../../operations/user-port.ts";
 import type { Authentication } from "./authentication.ts";
 import { type Account, basicAuthorization } from "./basic-authorization.ts";
-import { readRefusal } from "./errors.ts";
 import { type LoginContext, LoginSession } from "./login-session.ts";
+import { readRefusal } from "./refusal.ts";
 
 /** Readable for every user who may log in: the privilege registry of DSP8011 requires only Login. */
 const SYSTEMS = "/redfish/v1/Systems";
@@ -34,7 +34,7 @@ export class PasswordTrials {
     if (status < 300) return "accepted";
     if (status === 401) return "refused";
     // DSP0266, password change required: the password is right, and all that it opens is its own change.
-    const mustChange = readRefusal(body).messageIds.some((id) => /PasswordChangeRequired/.test(id));
+    const mustChange = readRefusal({ body }).messageIds.some((id) => /PasswordChangeRequired/.test(id));
     return status === 403 && mustChange ? "accepted" : "unknown";
   }
 

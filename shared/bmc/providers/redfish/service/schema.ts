@@ -112,21 +112,23 @@ export const ActionInfo = z.object({
 
 export const SessionResource = z.object({ "@odata.id": lenient(z.string()) });
 
+/** Texts of a list, in their places; what is neither text nor a number is empty. */
+const Arguments = z.array(z.catch(z.pipe(z.union([z.string(), z.number()]), z.transform(String)), ""));
+
 const Message = z.object({
   MessageId: lenient(z.string()),
   Message: lenient(z.string()),
+  MessageArgs: lenient(Arguments),
+  RelatedProperties: lenient(Arguments),
+  Resolution: lenient(z.string()),
 });
 export type Message = z.infer<typeof Message>;
 
-const Messages = z.catch(z.array(Message), []);
+export const Messages = z.catch(z.array(z.catch(Message, {})), []);
 
-/** DSP0266 section 8.6: one code and message, and the messages that say what it is about. */
+/** DSP0266 section 8.6: the code and the message beside the extended information. */
 export const ErrorBody = z.object({
-  error: z.object({
-    code: lenient(z.string()),
-    message: lenient(z.string()),
-    "@Message.ExtendedInfo": Messages,
-  }),
+  error: z.object({ code: lenient(z.string()), message: lenient(z.string()) }),
 });
 
 export const Task = z.object({

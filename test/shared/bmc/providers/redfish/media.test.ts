@@ -80,6 +80,91 @@ describe("inserting", () => {
     });
   });
 
+  describe("a refusal decides what is sent next", () => {
+    const forms = () =>
+      writes().map(
+        ({ path, body }) => `${/(\w+)\/Actions/.exec(path)?.[1]} ${Object.keys(Object(body)).join(" ")}`,
+      );
+    const refuse = (fault: { status?: number; messageId: string; message?: string; times?: number }) =>
+      bmc.fail({ kind: "refuse", method: "POST", status: 400, message: "No.", ...fault });
+    const IMAGE = "CD1 Image";
+    const INSERTED = "CD1 Image Inserted";
+    const PROTECTED = "CD1 Image Inserted WriteProtected";
+    const PROTOCOL = "CD1 Image Inserted WriteProtected TransferProtocolType";
+    const METHOD = "CD1 Image Inserted WriteProtected TransferProtocolType TransferMethod";
+
+    test.each([
+      ["ActionParameterMissing", "No.", [IMAGE, INSERTED]],
+      [
+        "ActionParameterMissing",
+        "The action requires the parameter TransferProtocolType.",
+        [IMAGE, PROTOCOL],
+      ],
+      ["PropertyMissing", "The property TransferMethod is required.", [IMAGE, METHOD]],
+      ["GeneralError", "The TransferProtocolType is required.", [IMAGE, PROTOCOL]],
+      ["ActionParameterUnknown", "No.", [IMAGE, INSERTED]],
+      ["ActionParameterNotSupported", "No.", [IMAGE, INSERTED]],
+      ["PropertyUnknown", "No.", [IMAGE, INSERTED]],
+      ["UnrecognizedRequestBody", "No.", [IMAGE, INSERTED]],
+      ["MalformedJSON", "No.", [IMAGE, INSERTED]],
+      ["ActionParameterUnknown", "The parameter Image is not known.", [IMAGE]],
+      ["ActionParameterValueFormatError", "The value of the parameter Image is no URI.", [IMAGE]],
+      ["ActionParameterValueNotInList", "The value of Image is not in the list.", [IMAGE]],
+      ["PropertyValueError", "The value of Image is wrong.", [IMAGE]],
+      ["GeneralError", "The image cannot be mounted.", [IMAGE]],
+      ["GeneralError", "", [IMAGE]],
+    ])("%s, %j", async (id, message, sent) => {
+      await start();
+      refuse({ messageId: `Base.1.8.${id}`, message });
+
+      await use((media) => media.insert(image, signal).catch(() => undefined));
+
+      expect(forms()).toEqual(sent);
+    });
+
+    test("a form that is wrong in every way is sent in each form once", async () => {
+      await start();
+      refuse({ messageId: "Base.1.8.ActionParameterUnknown", times: 99 });
+
+      const error = await use((media) => errorOf(media.insert(image, signal)));
+
+      expect(error.message).toContain("ActionParameterUnknown");
+      expect(forms()).toEqual([IMAGE, INSERTED, PROTECTED, PROTOCOL, METHOD]);
+    });
+
+    test("a parameter that was taken once and is unknown now is left out", async () => {
+      await start();
+      const hint = await withSession(bmc, {}, async (session) => {
+        await mediaOf(session).read(signal);
+        return session.hint();
+      });
+      refuse({ messageId: "Base.1.8.ActionParameterUnknown", message: "Unknown: Inserted, WriteProtected." });
+      const media = { ...Object(hint).media, form: 2 };
+
+      await use((opened) => opened.insert(image, signal), { ...Object(hint), media });
+
+      expect(forms()).toEqual([PROTECTED, IMAGE]);
+    });
+
+    test.each([
+      [404, "Base.1.8.ResourceMissingAtURI", "No.", 2],
+      [405, "Base.1.8.OperationNotAllowed", "No.", 2],
+      [501, "Base.1.8.GeneralError", "No.", 2],
+      [400, "Base.1.8.ActionNotSupported", "No.", 2],
+      [400, "Base.1.8.PropertyNotWritable", "The property Image is read-only.", 2],
+      [400, "IDRAC.2.8.RAC0904", "The remote file location is not accessible.", 1],
+      [400, "Base.1.8.AccessDenied", "Access to the remote server is denied.", 1],
+      [500, "IDRAC.2.8.SYS446", "An internal error.", 1],
+    ])("%i %s, %j: of two drives, %4$i is tried", async (status, messageId, message, drives) => {
+      await start("dell-idrac9");
+      refuse({ status, messageId, message, times: 99 });
+
+      await use((media) => media.insert(image, signal).catch(() => undefined));
+
+      expect(forms()).toEqual(["1 Image", "2 Image"].slice(0, drives));
+    });
+  });
+
   test("continues with the next drive when one refuses", async () => {
     await start(withMedia("dell-idrac9", { refusesSlots: ["1"] }));
 

@@ -6,8 +6,9 @@ import type { Session } from "../../../../../shared/bmc/operations/provider.ts";
 import { clockMs } from "../../../../../shared/bmc/providers/redfish/drivers/manager.ts";
 import { redfish } from "../../../../../shared/bmc/providers/redfish/provider.ts";
 import { decodeBody } from "../../../../../shared/bmc/providers/redfish/service/body.ts";
-import { readRefusal, redact } from "../../../../../shared/bmc/providers/redfish/service/errors.ts";
+import { redact } from "../../../../../shared/bmc/providers/redfish/service/errors.ts";
 import { localPath } from "../../../../../shared/bmc/providers/redfish/service/http-client.ts";
+import { readRefusal } from "../../../../../shared/bmc/providers/redfish/service/refusal.ts";
 import type { Clock } from "../../../../../shared/clock.ts";
 import { BmcError } from "../../../../../shared/contract/bmc-error.ts";
 import { Connection } from "../../../../../shared/contract/connection.ts";
@@ -228,7 +229,7 @@ describe("the small parsers never throw", () => {
   test("refusals and clocks come out of anything", () => {
     fc.assert(
       fc.property(fc.oneof(redfishJson, fc.jsonValue()), fc.string(), fc.string(), (body, time, offset) => {
-        expect(readRefusal(body).text).toBeTypeOf("string");
+        expect(readRefusal({ body }).text).toBeTypeOf("string");
         const ms = clockMs({ DateTime: time, DateTimeLocalOffset: offset });
         expect(ms === undefined || Number.isFinite(ms)).toBe(true);
       }),

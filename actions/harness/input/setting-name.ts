@@ -1,0 +1,38 @@
+import {
+  flagOfVariable,
+  givenValue,
+  isConnectionVariable,
+  type ValueSources,
+} from "../../../shared/contract/given.ts";
+import type { NameOption } from "../../../shared/contract/name-option.ts";
+import { connectionFieldTable, connectionFile } from "./connection-input.ts";
+import type { NameInput } from "./input.ts";
+
+/** Names an input that is given as it is given, and others like those that are: connection fields like the connection's. */
+export function nameInputs(sources: ValueSources): NameInput {
+  const { env, flags } = sources;
+  const byFlag = Object.keys(flags);
+  const connectionByFlag = byFlag.some(isConnectionVariable);
+  const connectionByVariable = Object.keys(env).some((name) => isConnectionVariable(name) && env[name]);
+  return (variable, value) => {
+    const given = givenValue(variable, sources);
+    const prefersFlags =
+      isConnectionVariable(variable) && (connectionByFlag || connectionByVariable)
+        ? connectionByFlag
+        : byFlag.length > 0;
+    const isFlag = given ? given.from !== variable : prefersFlags;
+    const name = isFlag ? flagOfVariable(variable) : variable;
+    if (value === undefined || (isFlag && value === "true")) return name;
+    return `${name}${isFlag ? " " : "="}${value}`;
+  };
+}
+
+/** The same for an option of the connection; undefined if the connection is a file, which has options instead. */
+export function nameOptions(sources: ValueSources): NameOption | undefined {
+  if (givenValue(connectionFile.env, sources)) return undefined;
+  const nameInput = nameInputs(sources);
+  return (option, value) => {
+    const field = connectionFieldTable.find(({ path }) => path.join(".") === option);
+    return field ? nameInput(field.env, value) : option;
+  };
+}

@@ -1,0 +1,133 @@
+import { foldLine } from "../../../../contract/result.ts";
+import { shortened } from "../../../../printable.ts";
+import { htmlWords } from "./html-words.ts";
+import type { HttpAnswer } from "./http-client.ts";
+import { ErrorBody, type Message, Messages } from "./schema.ts";
+
+/** What a refusal says. */
+export interface Refusal {
+  /** The BMC's own words on one line, with MessageIds; empty if it says nothing. */
+  readonly text: string;
+  readonly messageIds: readonly string[];
+  /** All messages of the body, whether `text` quotes them or not. */
+  readonly messages: readonly Message[];
+}
+
+/** Takes secrets out of text, before it is folded or cut. */
+type Redact = (text: string) => string;
+
+/** BMCs repeat a message per property. */
+const MOST_MESSAGES = 32;
+const MOST_QUOTED = 4;
+const LONGEST_QUOTE = 300;
+const LONGEST_RESOLUTION = 140;
+const LONGEST_PLAIN_TEXT = 200;
+/** Messages are on the body, below `error`, or beside a property, which may be nested. */
+const DEEPEST_MESSAGES = 4;
+const EXTENDED_INFO = "@Message.ExtendedInfo";
+
+/** DSP8011, Base registry, and HPE's `iLO.0.10.ExtendedInfo`: IDs that name no reason. */
+const GENERAL_ID = /(^|\.)(GeneralError|Success|ExtendedInfo)$/;
+const GENERAL_TEXT = /^(a general error has occurred|see @?(message\.)?extendedinfo)/i;
+/** Resolutions of the Base registry say "none", or how to send the request again. */
+const USELESS_RESOLUTION = /^(none|n\/a|not applicable|no\b)|resubmit|retry|contact/i;
+
+/**
+ * Reads a refusal (DSP0266 section 8.6), the most specific words first: the messages of `@Message.ExtendedInfo`, else the
+ * error's message, else its code, else a body that is plain text.
+ */
+export function readRefusal(
+  { body, text }: Pick<HttpAnswer, "body" | "text">,
+  redact: Redact = unchanged,
+): Refusal {
+  const messages = extendedInfo(body);
+  const parsed = ErrorBody.safeParse(body);
+  const { code, message = "" } = parsed.success ? parsed.data.error : {};
+  const ids = messages.flatMap(({ MessageId }) => MessageId ?? []);
+  const specific = ids.filter((id) => !GENERAL_ID.test(id));
+  const error = { Message: message, MessageId: specific[0] ?? code };
+  const words = isTelling(error) ? quote(error, redact) : quoteIds(specific, redact);
+  return {
+    text:
+      quoteAll(messages, redact) ||
+      words ||
+      quote(error, redact) ||
+      quoteIds(ids, redact) ||
+      (text === undefined ? "" : plainText(text, redact)),
+    messageIds: code === undefined || specific.length > 0 ? ids : [...ids, code],
+    messages,
+  };
+}
+
+/** Messages of a task as one line, each with its MessageId; the general ones only where there are no others. */
+export function describeMessages(
+  messages: readonly Message[],
+  redact: Redact = unchanged,
+): Pick<Refusal, "text" | "messageIds"> {
+  const messageIds = messages.flatMap(({ MessageId }) => MessageId ?? []);
+  return { text: quoteAll(messages, redact) || quoteIds(messageIds, redact), messageIds };
+}
+
+/** The text of a message, with its arguments where the BMC leaves them to its clients (DSP0266, Message object). */
+export function textOfMessage({ Message = "", MessageArgs = [] }: Message): string {
+  return Message.replace(
+    /%(\d{1,2})/g,
+    (placeholder, number) => MessageArgs[Number(number) - 1] ?? placeholder,
+  );
+}
+
+/** The messages with a reason; those with an ID of their own come before general ones. */
+function quoteAll(messages: readonly Message[], redact: Redact): string {
+  const telling = messages.filter(isTelling);
+  const specific = telling.filter(({ MessageId = "" }) => !GENERAL_ID.test(MessageId));
+  const quotes = (specific.length > 0 ? specific : telling).map((message) => quote(message, redact));
+  return [...new Set(quotes)].slice(0, MOST_QUOTED).join("; ");
+}
+
+function quote(message: Message, redact: Redact): string {
+  const { MessageId: id, Resolution = "" } = message;
+  const text = textOfMessage(message).trim();
+  const words = [text, id === undefined ? "" : `(${id})`].filter((part) => part !== "").join(" ");
+  const quoted = clean(words, redact, LONGEST_QUOTE);
+  const isUseful = Resolution.trim() !== "" && !USELESS_RESOLUTION.test(Resolution.trim());
+  if (!isUseful || Resolution.length > LONGEST_RESOLUTION) return quoted;
+  return `${quoted}, resolution: ${clean(Resolution, redact, LONGEST_RESOLUTION)}`;
+}
+
+function quoteIds(ids: readonly string[], redact: Redact): string {
+  const quotes = ids.map((id) => clean(`(${id})`, redact, LONGEST_QUOTE));
+  return [...new Set(quotes)].slice(0, MOST_QUOTED).join("; ");
+}
+
+function isTelling({ Message = "" }: Message): boolean {
+  return Message.trim() !== "" && !GENERAL_TEXT.test(Message.trim());
+}
+
+/** Redacted before the tags go, which may be a part of a secret, and after that, as they may split one. */
+function plainText(text: string, redact: Redact): string {
+  return clean(htmlWords(redact(text)), redact, LONGEST_PLAIN_TEXT);
+}
+
+function clean(text: string, redact: Redact, most: number): string {
+  return shortened(foldLine(redact(text)), most);
+}
+
+function unchanged(text: string): string {
+  return text;
+}
+
+function extendedInfo(body: unknown): readonly Message[] {
+  const found: Message[] = [];
+  collect(body, DEEPEST_MESSAGES, found);
+  return found.slice(0, MOST_MESSAGES);
+}
+
+function collect(value: unknown, depth: number, found: Message[]): void {
+  if (typeof value !== "object" || value === null || depth === 0) return;
+  for (const [name, inner] of Object.entries(value)) {
+    if (found.length >= MOST_MESSAGES) return;
+    // Some BMCs send a single message without its list.
+    if (name.endsWith(EXTENDED_INFO)) found.push(...Messages.parse(Array.isArray(inner) ? inner : [inner]));
+    else collect(inner, depth - 1, found);
+  }
+}
