@@ -75,15 +75,20 @@ export function unknownMachineProblems(
 }
 
 function readInventory(path: string, problems: string[]): Inventory | undefined {
-  let text: string;
-  try {
-    text = readTextFile(path);
-  } catch (thrown) {
-    problems.push(path === "" ? "--inventory needs a file" : `--inventory: ${path} ${fileProblemOf(thrown)}`);
-    return undefined;
-  }
+  const text = readInventoryText(path, problems);
+  if (text === undefined) return undefined;
   const parsed = parseInventory({ path, text, env: process.env, readFile: readTextFile });
   if (parsed.ok) return parsed.value;
   problems.push(...parsed.problems.map(formatProblem));
   return undefined;
+}
+
+/** The text of the file that `--inventory` names; undefined, with a problem, if it cannot be read. */
+export function readInventoryText(path: string, problems: string[]): string | undefined {
+  try {
+    return readTextFile(path);
+  } catch (thrown) {
+    problems.push(path === "" ? "--inventory needs a file" : `--inventory: ${path} ${fileProblemOf(thrown)}`);
+    return undefined;
+  }
 }

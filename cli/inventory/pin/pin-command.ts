@@ -5,11 +5,15 @@ import { count } from "../../../shared/count.ts";
 import { formatProblem } from "../../../shared/document/problem.ts";
 import { parseDurationMs } from "../../../shared/duration.ts";
 import { printableLine } from "../../../shared/printable.ts";
-import { fileProblemOf, readTextFile } from "../../../worker/document/read-text-file.ts";
+import { readTextFile } from "../../../worker/document/read-text-file.ts";
 import { parseEntries } from "../../../worker/machines/parse-inventory.ts";
 import type { MachineEntry } from "../../../worker/machines/schema.ts";
 import { isAmong } from "../../../worker/policy/wildcard.ts";
-import { concurrencyProblems, unknownMachineProblems } from "../../machines/select-machines.ts";
+import {
+  concurrencyProblems,
+  readInventoryText,
+  unknownMachineProblems,
+} from "../../machines/select-machines.ts";
 import { listenForStop } from "../../stop-signal.ts";
 import { endWithUsage } from "../../usage-problem.ts";
 import { confirm } from "../confirm.ts";
@@ -133,13 +137,8 @@ function timeoutProblems({ timeout }: PinFlags): readonly string[] {
 function choose(flags: PinFlags, problems: string[]): Chosen | undefined {
   const { inventory: path = "", machine = [], all, replace = [] } = flags;
   if (all && machine.length > 0) problems.push("--all cannot be combined with --machine");
-  let text: string;
-  try {
-    text = readTextFile(path);
-  } catch (thrown) {
-    problems.push(path === "" ? "--inventory needs a file" : `--inventory: ${path} ${fileProblemOf(thrown)}`);
-    return undefined;
-  }
+  const text = readInventoryText(path, problems);
+  if (text === undefined) return undefined;
   const parsed = parseEntries({ path, text, env: process.env, readFile: readTextFile });
   if (!parsed.ok) {
     problems.push(...parsed.problems.map(formatProblem));
