@@ -130,7 +130,7 @@ describeWithDocker("the image of the worker", () => {
     const ran = await run("action", "power-status", "--bmc-host", "192.0.2.1");
 
     expect(listed.stdout.split("\n")).toHaveLength(catalogue.length);
-    expect(ran.stderr).toContain("BMC_USERNAME is missing");
+    expect(ran.stderr).toContain("--bmc-username is missing");
     expect(ran.exitCode).toBe(2);
   });
 });
