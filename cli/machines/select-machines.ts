@@ -75,7 +75,7 @@ export function unknownMachineProblems(
 }
 
 function readInventory(path: string, problems: string[]): Inventory | undefined {
-  const text = readInventoryText(path, problems);
+  const text = inventoryText(path, problems);
   if (text === undefined) return undefined;
   const parsed = parseInventory({ path, text, env: process.env, readFile: readTextFile });
   if (parsed.ok) return parsed.value;
@@ -84,7 +84,7 @@ function readInventory(path: string, problems: string[]): Inventory | undefined 
 }
 
 /** The text of the file that `--inventory` names; undefined, with a problem, if it cannot be read. */
-export function readInventoryText(path: string, problems: string[]): string | undefined {
+export function inventoryText(path: string, problems: string[]): string | undefined {
   try {
     return readTextFile(path);
   } catch (thrown) {

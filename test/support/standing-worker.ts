@@ -67,7 +67,7 @@ export async function standingWorker(
     traceEnvironment,
     watchedFiles,
   });
-  await observability.serve(worker.facts);
+  await observability.serve(worker.facts, state.path);
   const ended = worker.run();
   return {
     journal,

@@ -91,7 +91,7 @@ export async function start(
     cluster,
   });
   try {
-    await observability.serve(worker.facts);
+    await observability.serve(worker.facts, state.path);
   } catch (thrown) {
     process.stderr.write(`${printableLine(`pbnj-worker start: ${textOf(thrown)}`)}\n`);
     await observability.close();
@@ -120,13 +120,14 @@ export async function start(
   if (problem) {
     // Stops as if it were killed: the other worker adopts the running actions.
     log.error({ error: problem.message }, "state directory lost, exiting");
-    await observability.close();
+    await observability.close({ stateLost: true });
     return EXIT_TEMPORARY_FAILURE;
   }
   const end = await run;
+  // It writes to the state directory.
+  await observability.close();
   await state.close();
   await cluster?.close();
-  await observability.close();
   log.info({ end }, "worker stopped");
   return end === "cancelled" ? exitCodeOf("cancelled", received()) : EXIT_OK;
 }

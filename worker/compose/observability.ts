@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { textOf } from "../../shared/text-of.ts";
@@ -10,6 +11,7 @@ import type { HttpListener } from "../observe/http/http-listener.ts";
 import type { Route } from "../observe/http/route.ts";
 import { serveHttp } from "../observe/http/serve-http.ts";
 import { Metrics } from "../observe/metrics/metrics.ts";
+import { HistoryFile } from "../observe/status/board/history-file.ts";
 import { openStatusPage } from "../observe/status/status-page.ts";
 import { openTracing } from "../observe/tracing/tracing.ts";
 
@@ -31,6 +33,7 @@ export function composeObservability(
   const tracing = openTracing(process.env, { log, clock });
   const access = config.http && new Access(config.http.files);
   let listener: HttpListener | undefined;
+  let history: HistoryFile | undefined;
   return {
     observer: observers(
       [statusPage, metrics, health, actionLogs, tracing].flatMap((part) => (part ? [part.observer] : [])),
@@ -40,19 +43,25 @@ export function composeObservability(
     watchedFiles: access?.watchedFiles() ?? [],
     traceEnvironment: (action: SeenAction) => tracing?.environmentOf(action) ?? {},
     /** Starts the HTTP listener. Rejects when a configured address is not available. */
-    async serve(facts: WorkerFacts): Promise<void> {
+    async serve(facts: WorkerFacts, stateDirectory: string): Promise<void> {
       const routes: readonly Route[] = [
         ...(metrics && health ? [metrics.route(facts, health)] : []),
         ...(health?.routes(facts) ?? []),
         ...(statusPage?.routes(facts) ?? []),
       ];
+      if (statusPage) {
+        const path = join(stateDirectory, "history.json");
+        history = new HistoryFile({ path, board: statusPage.board, clock, log });
+        await history.open();
+      }
       if (config.http) listener = await serveHttp(config.http, routes, log, access);
       actionLogs?.start();
       await tracing?.start();
     },
-    /** Flushes for a few seconds at most. Never rejects. */
-    async close(): Promise<void> {
+    /** Flushes for a few seconds at most; nothing in a state directory that is lost. Never rejects. */
+    async close({ stateLost = false } = {}): Promise<void> {
       statusPage?.close();
+      await history?.close(!stateLost);
       await listener?.close();
       metrics?.close();
       await Promise.all([actionLogs?.close(), tracing?.close()]);

@@ -11,7 +11,7 @@ import type { MachineEntry } from "../../../worker/machines/schema.ts";
 import { isAmong } from "../../../worker/policy/wildcard.ts";
 import {
   concurrencyProblems,
-  readInventoryText,
+  inventoryText,
   unknownMachineProblems,
 } from "../../machines/select-machines.ts";
 import { listenForStop } from "../../stop-signal.ts";
@@ -137,7 +137,7 @@ function timeoutProblems({ timeout }: PinFlags): readonly string[] {
 function choose(flags: PinFlags, problems: string[]): Chosen | undefined {
   const { inventory: path = "", machine = [], all, replace = [] } = flags;
   if (all && machine.length > 0) problems.push("--all cannot be combined with --machine");
-  const text = readInventoryText(path, problems);
+  const text = inventoryText(path, problems);
   if (text === undefined) return undefined;
   const parsed = parseEntries({ path, text, env: process.env, readFile: readTextFile });
   if (!parsed.ok) {

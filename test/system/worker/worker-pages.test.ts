@@ -57,6 +57,22 @@ async function rackLab(options: FleetOptions) {
 }
 
 describe("a running worker", () => {
+  test("shows what ended before its restart", { timeout: 60_000 }, async () => {
+    await using lab = await crashLab();
+    const env = { PBNJ_HTTP_ADDRESS: "127.0.0.1:0" };
+    const first = lab.start(env);
+    const workflow = lab.submit([{ name: "power-status" }]);
+    await lab.server.until(() => workflow.state === "SUCCESS");
+    first.kill("SIGTERM");
+    await first.ended;
+
+    const pages = await pagesOf(lab.start(env));
+
+    expect(await pages.json("/status.json")).toMatchObject({
+      actions: [{ name: "power-status", phase: "succeeded", machine: "node-01", delivery: "acknowledged" }],
+    });
+  });
+
   test("exports what it does, and is alive and ready", { timeout: 60_000 }, async () => {
     await using lab = await rackLab({
       machines: { one: {}, two: {} },

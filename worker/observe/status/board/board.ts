@@ -14,6 +14,7 @@ import type {
 } from "../../../action/observer.ts";
 import { powerSeen } from "../../../action/power-seen.ts";
 import { type ActionRecord, isEnded } from "./action-record.ts";
+import type { BoardHistory } from "./board-history.ts";
 import { LOG_BOUNDS, type LogBounds, RecentLines } from "./recent-lines.ts";
 
 /** A machine's power state when an action last read it. */
@@ -149,6 +150,44 @@ export class Board {
       subjects.add(subject);
       return phase === "failed";
     });
+  }
+
+  /** What `restore` takes. */
+  kept(): BoardHistory {
+    const nowMs = this.#clock.now() - this.#clock.monotonicMs();
+    const actions = [...this.#ended.values()].map(({ revision: _, sinceMs, ...record }) => ({
+      ...record,
+      phase: record.phase === "succeeded" ? ("succeeded" as const) : ("failed" as const),
+      endedAt: new Date(nowMs + sinceMs),
+    }));
+    const machines = [...this.#machines.values()].map(({ name, last, power }) => ({
+      name,
+      ...defined({ last, power: power && { state: power.state, at: power.at, by: power.by } }),
+    }));
+    return { version: 1, actions, machines };
+  }
+
+  /** Adds what an earlier worker's board kept, before any event. Machines that left the inventory are left out. */
+  restore({ actions, machines }: BoardHistory): void {
+    const keys = new Set(actions.map(({ action }) => action.key));
+    const known = new Set(this.#known());
+    const sinceMs = (at: Date) => this.#clock.monotonicMs() - Math.max(0, this.#clock.now() - at.getTime());
+    for (const { name, last, power } of machines) {
+      if (!known.has(name)) continue;
+      this.#setMachine(name, {
+        ...(last !== undefined && keys.has(last) && { last }),
+        ...defined({ power: power && { ...power, sinceMs: sinceMs(power.at) } }),
+      });
+    }
+    for (const { action, machine, endedAt, ...record } of actions) {
+      const identity = identityOf(action, machine);
+      this.#keepEnded({
+        ...defined(record),
+        ...identity,
+        sinceMs: sinceMs(endedAt),
+        revision: this.#changed(),
+      });
+    }
   }
 
   #onLane(agentId: string, state: LaneState | undefined): void {
