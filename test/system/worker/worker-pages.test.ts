@@ -69,7 +69,7 @@ describe("a running worker", () => {
     const pages = await pagesOf(lab.start(env));
 
     expect(await pages.json("/status.json")).toMatchObject({
-      actions: [{ name: "power-status", phase: "succeeded", machine: "node-01", delivery: "acknowledged" }],
+      actions: [{ name: "power-status", phase: "succeeded", machine: "node-01", report: "acknowledged" }],
     });
   });
 
