@@ -1,6 +1,9 @@
 import { join } from "node:path";
 import { execa } from "execa";
 import { expect, it } from "vitest";
+import { catalogue } from "../../actions/catalogue.ts";
+import { actionLibrary } from "../../cli/action-library.ts";
+import { programCommands } from "../../cli/commands.ts";
 import { completionHome } from "../support/completion.ts";
 import { describeWithProgram } from "./programs.ts";
 
@@ -110,16 +113,8 @@ describeWithProgram("zsh", "completion on a terminal", () => {
       ]);
 
       const words = (completed?: Completed) => completed?.offered.flatMap((line) => line.split(/ (?<!\\ )/));
-      expect(words(commands)).toEqual([
-        "start",
-        "run",
-        "doctor",
-        "policy",
-        "action",
-        "actions",
-        "completion",
-        "help",
-      ]);
+      const own = { file: "pbnj-worker", actions: catalogue, library: actionLibrary };
+      expect(words(commands)).toEqual([...programCommands(own).map(({ name }) => name), "help"]);
       expect(words(modes)?.toSorted()).toEqual(["hard", "soft", "soft-then-hard"]);
       expect(words(files)).toEqual(["my\\ file", "my\\ folder"]);
     },
