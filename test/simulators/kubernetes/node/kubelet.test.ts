@@ -83,7 +83,7 @@ describe.each(subjects())("at %s", (_, start) => {
   });
 
   test("at its deadline a Job ends its Pod, and has failed once that has ended", async () => {
-    const pod = await makeJob({ activeDeadlineSeconds: 1 });
+    const pod = await makeJob({ activeDeadlineSeconds: 5 });
     await kubelet.start(pod);
 
     await vi.waitFor(
