@@ -125,7 +125,7 @@ async function submitAll(server: TinkServer, lab: Lab, templateFile: string): Pr
   for (const { machine } of lab.machines) server.submit({ template, values: { machine: machine.name } });
 }
 
-/** Prints what becomes of the workflows. */
+/** Prints every change of the workflows. */
 function print(server: TinkServer): void {
   server.board.on("change", ({ workflow, action }) => {
     if (action) process.stdout.write(`${printable(`${workflow.agentId}  ${describeAction(action)}`)}\n`);

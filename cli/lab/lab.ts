@@ -35,7 +35,7 @@ const USERNAME = "admin";
 const HEADER = "# Written by pbnj-worker lab at every start.\n";
 const WILDCARDS: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
 
-/** Rejects, in one line, where files of someone else are in the folder, and where a port cannot be had. */
+/** Rejects with one line if the folder has an inventory that no lab wrote, or if a port is in use. */
 export async function startLab(options: LabOptions = {}): Promise<Lab> {
   const { machines: count = 3, faults = false, host = "127.0.0.1", port = 0, times = TIMES } = options;
   const directory = options.directory ?? (await mkdtemp(join(tmpdir(), "pbnj-worker-lab-")));
@@ -69,7 +69,7 @@ export async function startLab(options: LabOptions = {}): Promise<Lab> {
   return { machines, directory, inventoryFile, close };
 }
 
-/** The password of the last start, so that it may be changed and files that have it stay valid. */
+/** The password in the file: that of the last start, or the user's own. */
 async function keptPassword(file: string): Promise<string> {
   const kept = (await readFile(file, "utf8").catch(() => "")).trim();
   if (kept !== "") return kept;

@@ -112,7 +112,7 @@ export interface LabMachineOptions extends Omit<BmcOptions, "machine" | "latency
   readonly times: MachineTimes;
 }
 
-/** Starts the machine with this index of a lab. Rejects if its port cannot be had. */
+/** Starts the machine with this index of a lab. Rejects if its port is in use. */
 export async function startMachine(options: LabMachineOptions): Promise<LabMachine> {
   const { index, faults, times, password, ...address } = options;
   const kind = KINDS[index % KINDS.length] as Kind;

@@ -34,7 +34,7 @@ export async function runOnMachines(name: string, argv: readonly string[]): Prom
   const env = { ...(process.env as Environment), ...flags.values };
   problems.push(...flags.problems, ...(await inputProblems(action, env, flags.values)));
   for (const { env: variable } of filesWritten(action)) {
-    if (machines.length > 1 && env[variable] !== undefined && !env[variable].includes(MACHINE_PLACE)) {
+    if (machines.length > 1 && env[variable] && !env[variable].includes(MACHINE_PLACE)) {
       problems.push(
         `${nameOf(variable, flags.values)} needs ${MACHINE_PLACE} in it, so that each machine has its own file`,
       );
@@ -121,7 +121,7 @@ async function runAction(
     stdin: connection,
     onLog: ({ line, stream }) => void (stream === "stderr" && process.stderr.write(`${line}\n`)),
     signal,
-    stoppedBy: by(),
+    stoppedBy: by,
   });
   const { hint: _, ...result } =
     ended?.result ?? failedResult(action.name, new BmcError("internal", "no such action"));

@@ -487,12 +487,15 @@ export const RULE_SETTINGS = [
 ] as const satisfies readonly SettingName[];
 
 /** The settings of a worker that polls, which `pbnj-worker run` does not use. */
-const STANDING: readonly string[] = [
+const STANDING = [
   ...["stateDirectory", "reloadInterval", "agentId", "maxActions", "shutdownGrace", "wakeUp"],
   ...["rufio", "rufioImage", "rufioStatusInterval", "rufioLeaseNamespace", "shareLanes", "shareGroup"],
-];
+] as const satisfies readonly SettingName[];
 
 /** The settings of `pbnj-worker run`. */
 export const RUN_SETTINGS = settings
-  .filter(({ group, name }) => !["Tink server", "Operating"].includes(group) && !STANDING.includes(name))
+  .filter(
+    ({ group, name }) =>
+      !["Tink server", "Operating"].includes(group) && !STANDING.some((standing) => standing === name),
+  )
   .map(({ name }) => name as SettingName);

@@ -9,7 +9,8 @@ export interface InProcessRequest {
   readonly stdin: string;
   readonly onLog: (line: LogLine) => void;
   readonly signal: AbortSignal;
-  readonly stoppedBy: StopSignal;
+  /** The signal that aborted `signal`. */
+  readonly stoppedBy: () => StopSignal;
 }
 
 export interface InProcessEnd {

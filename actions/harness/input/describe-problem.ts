@@ -1,8 +1,7 @@
 import type * as z from "zod/mini";
 import type { GivenValue } from "../../../shared/contract/given.ts";
 import { suggestion } from "../../../shared/nearest-name.ts";
-import type { NameInput } from "./input.ts";
-import { BOOLEAN_PROBLEM, type InputField } from "./input.ts";
+import { BOOLEAN_PROBLEM, type InputField, type NameInput } from "./input.ts";
 
 type Issue = z.core.$ZodIssue;
 

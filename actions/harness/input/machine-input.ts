@@ -1,6 +1,5 @@
 import type { BootModeChoice } from "../../../shared/contract/vocabulary.ts";
-import type { NameInput } from "./input.ts";
-import { boolean, choice, duration, type InputOf, text } from "./input.ts";
+import { boolean, choice, duration, type InputOf, type NameInput, text } from "./input.ts";
 
 /** The boot mode, in this project's word and in Rufio's. */
 export const bootModeInput = {

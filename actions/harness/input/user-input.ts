@@ -1,5 +1,13 @@
-import type { NameInput } from "./input.ts";
-import { boolean, choice, type InputOf, outputFile, secret, secretFile, text } from "./input.ts";
+import {
+  boolean,
+  choice,
+  type InputOf,
+  type NameInput,
+  outputFile,
+  secret,
+  secretFile,
+  text,
+} from "./input.ts";
 
 export const userName = text({
   env: "USER_NAME",

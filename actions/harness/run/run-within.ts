@@ -27,7 +27,7 @@ export interface WithinRequest {
   readonly onSpans?: (line: string) => void;
   readonly signal: AbortSignal;
   /** The signal that an abort of `signal` replaces. */
-  readonly stoppedBy: StopSignal;
+  readonly stoppedBy: () => StopSignal;
 }
 
 /**
@@ -39,7 +39,7 @@ export async function runWithin(
   request: WithinRequest,
 ): Promise<{ readonly exitCode: number; readonly result: ActionResult }> {
   const result = await run(action, request);
-  const exitCode = result.class === undefined ? EXIT_OK : exitCodeOf(result.class, request.stoppedBy);
+  const exitCode = result.class === undefined ? EXIT_OK : exitCodeOf(result.class, request.stoppedBy());
   return { exitCode, result };
 }
 
@@ -48,7 +48,7 @@ async function run(action: Action, request: WithinRequest): Promise<ActionResult
   const failed = (error: BmcError) => failedResult(action.name, error);
   // As the program's own handler of the signal does.
   const stop = new AbortController();
-  const onStop = () => stop.abort(new BmcError("cancelled", `cancelled by ${stoppedBy}`));
+  const onStop = () => stop.abort(new BmcError("cancelled", `cancelled by ${stoppedBy()}`));
   if (signal.aborted) onStop();
   signal.addEventListener("abort", onStop, { once: true });
   try {

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Lab, startLab } from "../../../cli/lab/lab.ts";
 import { parseResultLine } from "../../../shared/contract/result.ts";
 import { runProgram } from "../../cli/program.ts";
+import { WorkerProgram } from "../../support/worker-program.ts";
 
 let lab: Lab;
 
@@ -96,6 +97,23 @@ describe("pbnj-worker action --inventory", () => {
     ]);
     expect(exitCode).toBe(2);
     expect(lab.machines.map(({ machine }) => machine.commands.length)).toEqual(requests);
+  });
+
+  it("is cancelled by a signal, and names it", async () => {
+    // The one that ignores the shutdown.
+    const argv = ["--inventory", lab.inventoryFile, "--machine", "node-01", "--mode", "soft"];
+    await using program = new WorkerProgram(["action", "power-off", ...argv]);
+    await expect.poll(() => lab.machines[0]?.machine.commands.length).toBe(1);
+
+    program.kill("SIGTERM");
+    const { code } = await program.ended;
+
+    expect(parseResultLine(program.stdout.trimEnd())).toMatchObject({
+      machine: "node-01",
+      class: "cancelled",
+      message: "cancelled by SIGTERM",
+    });
+    expect(code).toBe(143);
   });
 
   it("asks which machines are meant", async () => {

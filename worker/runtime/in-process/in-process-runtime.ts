@@ -161,7 +161,7 @@ export class InProcessRuntime implements Runtime {
         stdin: connection ? serialiseConnection(connection) : "",
         onLog: ({ stream, line }) => log.writeLine(stream, line),
         signal,
-        stoppedBy: "SIGTERM",
+        stoppedBy: () => "SIGTERM",
       });
       return ended.finally(() => log.end());
     });

@@ -154,11 +154,12 @@ export class Board {
 
   /** What `restore` takes. */
   kept(): BoardHistory {
-    const nowMs = this.#clock.now() - this.#clock.monotonicMs();
+    // Of the monotonic clock, on the wall clock.
+    const originMs = this.#clock.now() - this.#clock.monotonicMs();
     const actions = [...this.#ended.values()].map(({ revision: _, sinceMs, ...record }) => ({
       ...record,
       phase: record.phase === "succeeded" ? ("succeeded" as const) : ("failed" as const),
-      endedAt: new Date(nowMs + sinceMs),
+      endedAt: new Date(originMs + sinceMs),
     }));
     const machines = [...this.#machines.values()].map(({ name, last, power }) => ({
       name,
