@@ -19,12 +19,18 @@ const missing: Readonly<Record<Need, string | undefined>> = {
     () => "no container engine answers",
   ),
   disk: await mountProblem(),
+  // Another user starts Node wherever it is, but reads no program in a checkout below a private folder.
   user:
-    spawnSync("setpriv", ["--reuid=65534", "--regid=65534", "--clear-groups", process.execPath, "--version"])
-      .error || process.getuid?.() !== 0
-      ? "this user cannot become another"
-      : undefined,
+    process.getuid?.() === 0 &&
+    becomesAnotherUser(["--eval", "fs.accessSync(process.argv[1])", import.meta.filename])
+      ? undefined
+      : "this user cannot become another one that reads this folder",
 };
+
+function becomesAnotherUser(argv: readonly string[]): boolean {
+  const user = ["--reuid=65534", "--regid=65534", "--clear-groups"];
+  return spawnSync("setpriv", [...user, process.execPath, ...argv]).status === 0;
+}
 
 async function mountProblem(): Promise<string | undefined> {
   await using stage = await Stage.open();
