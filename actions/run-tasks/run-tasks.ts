@@ -1,4 +1,5 @@
 import { BmcError } from "../../shared/contract/bmc-error.ts";
+import { progressFields } from "../../shared/contract/progress.ts";
 import { defined } from "../../shared/defined.ts";
 import { type ActionContext, ActionFailure, type ActionReport } from "../harness/action.ts";
 import type { InputFields } from "../harness/input/input.ts";
@@ -40,6 +41,7 @@ export async function runTasks(
   for (const [index, task] of tasks.entries()) {
     const place = placeOf(tasks, index, task);
     progress({ ...soFar(), summary: [`${place} under way`, ...describeDone(done)].join("; ") });
+    log.info(progressFields(undefined), place);
     const startedMs = performance.now();
     try {
       const { summary, ...states } = await performTask(task, bmc, timeouts, signal);

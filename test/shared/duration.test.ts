@@ -1,5 +1,5 @@
-import { expect, test } from "vitest";
-import { formatGoDuration, formatSeconds, parseDurationMs } from "../../shared/duration.ts";
+import { describe, expect, test } from "vitest";
+import { elapsedText, formatGoDuration, formatSeconds, parseDurationMs } from "../../shared/duration.ts";
 
 test.each([
   ["90", 90_000],
@@ -31,4 +31,17 @@ test.each([
   [3_723_500, "1h2m3.5s"],
 ])("%d milliseconds are %s in Go's notation", (ms, expected) => {
   expect(formatGoDuration(ms)).toBe(expected);
+});
+
+describe("elapsed time", () => {
+  test.each([
+    [-5_000, "0 s"],
+    [999, "0 s"],
+    [59_999, "59 s"],
+    [61_000, "1m 01s"],
+    [3_600_000 * 3 + 60_000 * 2, "3h 02m"],
+    [86_400_000 * 2 + 3_600_000 * 5, "2d 5h"],
+  ])("%d ms is %s", (ms, text) => {
+    expect(elapsedText(ms)).toBe(text);
+  });
 });

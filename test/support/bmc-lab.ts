@@ -1,5 +1,6 @@
 import { BmcClient } from "../../shared/bmc/client.ts";
 import { Connection } from "../../shared/contract/connection.ts";
+import { type LogFields, silentLogger } from "../../shared/logger.ts";
 import { SimulatedMachine, type SimulatedMachineOptions } from "../../simulators/machine.ts";
 import { type RedfishBmcOptions, startRedfishBmc } from "../../simulators/redfish/bmc.ts";
 import { scaledClock } from "./scaled-clock.ts";
@@ -24,15 +25,20 @@ export async function redfishLab(
   bmcOptions: RedfishBmcOptions = {},
   more: Readonly<Record<string, unknown>> = {},
 ) {
+  const logged: (readonly [LogFields, string])[] = [];
+  const info = (fields: LogFields, message: string) => void logged.push([fields, message]);
   const machine = new SimulatedMachine(machineOptions);
   const bmc = await startRedfishBmc({ machines: [machine], tls: "http", ...bmcOptions });
   const client = new BmcClient(Connection.parse(redfishConnection(bmc.port, more)), {
     clock: scaledClock(50),
+    log: { ...silentLogger, info },
   });
   return {
     machine,
     bmc,
     client,
+    /** Of level info. */
+    logged,
     async [Symbol.asyncDispose]() {
       await client.close();
       await bmc.close();

@@ -1,3 +1,4 @@
+import type { Progress } from "../../shared/contract/progress.ts";
 import {
   type ActionId,
   type ActionState,
@@ -60,6 +61,8 @@ export type ActionEvent = {
     }
   /** A line of its own log, redacted. */
   | { readonly kind: "line"; readonly line: LogLine; readonly at: Date }
+  /** What it does now, or the runtime for it; undefined if that is unknown. `at` is when it began. */
+  | { readonly kind: "progress"; readonly progress: Progress | undefined; readonly at: Date }
   /** The report is still to be sent. */
   | {
       readonly kind: "ended";

@@ -3,6 +3,7 @@ import { systemClock } from "../../shared/clock.ts";
 import { EXIT_OK, exitCodeOf, type StopSignal } from "../../shared/contract/exit-code.ts";
 import type { Checked, Problem } from "../../shared/document/problem.ts";
 import { formatSeconds } from "../../shared/duration.ts";
+import { LiveLine } from "../../shared/live-line.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import { printable, printableLine } from "../../shared/printable.ts";
 import type { Action, ActionStatus, Outcome } from "../action/action.ts";
@@ -41,7 +42,10 @@ export async function runTemplate(
     return exitCodeOf("usage");
   }
   const { config } = loaded;
-  const log = withoutMessages(createLogger(config.log), REPORTED);
+  const live =
+    process.stderr.isTTY && config.log.format !== "json" ? new LiveLine(process.stderr) : undefined;
+  const wholeLog = withoutMessages(createLogger(config.log), REPORTED);
+  const log = live?.inPlaceOf(wholeLog, ({ machine, action }) => machine ?? action) ?? wholeLog;
   for (const { source, message } of loaded.warnings) log.warn({ source }, message);
   const opening = await openCluster(config);
   if (!opening.ok) {
@@ -57,7 +61,7 @@ export async function runTemplate(
     catalogue: own.library,
     inventory,
     policy,
-    sink: terminalSink(process.stdout),
+    sink: terminalSink(process.stdout, live),
     runtime,
     journal: new MemoryJournal(),
     log,
@@ -103,9 +107,10 @@ function actionsToRun(tasks: readonly TemplateTask[]): readonly Action[] {
 const REPORTED = ["action started", "action succeeded", "action failed", "action refused"];
 
 /** Prints the reports. */
-function terminalSink(out: NodeJS.WritableStream): StatusSink {
+function terminalSink(out: NodeJS.WritableStream, live: LiveLine | undefined): StatusSink {
   return {
     async report(status: ActionStatus): Promise<Acknowledgement> {
+      live?.clear();
       out.write(`${printable(reportLine(status))}\n`);
       return { kind: "acknowledged" };
     },

@@ -1,14 +1,18 @@
 import type { Clock } from "../../shared/clock.ts";
-import { oneLine } from "../../shared/contract/result.ts";
+import { type Progress, progressOf } from "../../shared/contract/progress.ts";
+import { foldLine, oneLine } from "../../shared/contract/result.ts";
 import type { Logger } from "../../shared/logger.ts";
+import { shortened } from "../../shared/printable.ts";
 import type { Redactor } from "../../shared/secret-forms.ts";
 import { isSpansLine } from "../../shared/tracing/variables.ts";
 import type { LogFields, LogLine, Outcome } from "../action/action.ts";
 import type { Observer, SeenAction } from "../action/observer.ts";
-import { logActionLine } from "../runtime/log-line.ts";
+import { logActionLine, readLogLine } from "../runtime/log-line.ts";
 import type { DroppedOutput } from "../runtime/output-budget.ts";
 import type { OutputOptions } from "../runtime/runtime.ts";
 import { LogTail } from "./log-tail.ts";
+
+const LONGEST_PROGRESS = 200;
 
 export interface ActionOutputOptions {
   readonly action: SeenAction;
@@ -35,6 +39,7 @@ export class ActionOutput {
       onLog: (line) => this.#take(line),
       redactor: this.#options.redact,
       onDropping: (dropped) => this.#startDropping(dropped),
+      onProgress: (progress) => this.#show(progress),
     };
   }
 
@@ -55,9 +60,23 @@ export class ActionOutput {
       observer.spans({ action, text: line.line });
       return;
     }
-    this.#tail.take(line);
+    // What it did last says nothing about why it failed.
+    if (!this.#takeProgress(line.line)) this.#tail.take(line);
     logActionLine(log, fields, line);
     observer.action({ kind: "line", action, line, at: new Date(clock.now()) });
+  }
+
+  #takeProgress(line: string): boolean {
+    if (!line.includes('"progress"')) return false;
+    const { message, fields, time } = readLogLine(line);
+    const progress = progressOf(shortened(foldLine(message), LONGEST_PROGRESS), fields);
+    if (progress) this.#show(progress, time);
+    return progress !== undefined;
+  }
+
+  #show(progress: Progress | undefined, at = new Date(this.#options.clock.now())): void {
+    const { action, observer } = this.#options;
+    observer.action({ kind: "progress", action, progress, at });
   }
 
   #startDropping(dropped: DroppedOutput): void {

@@ -1,4 +1,5 @@
 import type { Connection } from "../../shared/contract/connection.ts";
+import type { Progress } from "../../shared/contract/progress.ts";
 import { defined } from "../../shared/defined.ts";
 import type { Redactor } from "../../shared/secret-forms.ts";
 import { textOf } from "../../shared/text-of.ts";
@@ -16,10 +17,12 @@ export interface OutputOptions {
   readonly redactor?: Redactor;
   /** Called when the first line is dropped. The counts are updated further. */
   readonly onDropping?: (dropped: DroppedOutput) => void;
+  /** Called with what the runtime itself does for the action, such as pulling its image; undefined when that has ended. */
+  readonly onProgress?: (progress: Progress | undefined) => void;
 }
 
-export function outputOptions({ onLog, redactor, onDropping }: OutputOptions): OutputOptions {
-  return { onLog, ...defined({ redactor, onDropping }) };
+export function outputOptions({ onLog, redactor, onDropping, onProgress }: OutputOptions): OutputOptions {
+  return { onLog, ...defined({ redactor, onDropping, onProgress }) };
 }
 
 /** When to ask the registry for an image: before every launch, if it is missing, or never. */

@@ -1,4 +1,5 @@
 import type { LogFields, Logger } from "../../../shared/logger.ts";
+import type { OpenLog } from "./open-pino.ts";
 
 /** From the least severe to the most. */
 const LEVELS = ["debug", "info", "warn", "error"] as const;
@@ -21,7 +22,7 @@ interface Line {
 
 /** JSON lines on stderr, readable text if that is a terminal. Every line has `context`. */
 export function createActionLogger(least: Level, context: LogFields): ActionLogger {
-  let sink: Promise<{ readonly logger: Logger }> | undefined;
+  let sink: Promise<OpenLog> | undefined;
   let last: Promise<void> = Promise.resolve();
   const write = (line: Line) => {
     if (LEVELS.indexOf(line.level) < LEVELS.indexOf(least)) return;
@@ -35,7 +36,10 @@ export function createActionLogger(least: Level, context: LogFields): ActionLogg
     info: log("info"),
     warn: log("warn"),
     error: log("error"),
-    flush: () => last,
+    flush: async () => {
+      await last;
+      (await sink)?.end();
+    },
   };
 }
 

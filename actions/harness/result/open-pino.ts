@@ -1,15 +1,22 @@
 import { pino } from "pino";
+import { LiveLine } from "../../../shared/live-line.ts";
 import type { LogFields, Logger } from "../../../shared/logger.ts";
 import { printable } from "../../../shared/printable.ts";
 import { changedLogger } from "./changed-logger.ts";
 
-/** A logger that writes to stderr: JSON lines, or readable text when that is a terminal. */
-export async function openPino(level: string, context: LogFields): Promise<{ readonly logger: Logger }> {
+export interface OpenLog {
+  readonly logger: Logger;
+  /** Clears what is not part of the log. */
+  end(): void;
+}
+
+/** A logger that writes to stderr: JSON lines, or readable text and a line of progress when that is a terminal. */
+export async function openPino(level: string, context: LogFields): Promise<OpenLog> {
   const options = { level, base: context, timestamp: pino.stdTimeFunctions.isoTime };
   if (!process.stderr.isTTY) {
     const stderr = pino.destination({ fd: 2, sync: true });
     const write = (json: string) => void stderr.write(`${printable(json.trimEnd())}\n`);
-    return { logger: pino(options, { write }) };
+    return { logger: pino(options, { write }), end: () => undefined };
   }
   const { default: pretty } = await import("pino-pretty");
   const stream = pretty({
@@ -18,5 +25,8 @@ export async function openPino(level: string, context: LogFields): Promise<{ rea
     ignore: "action,machine",
     translateTime: "SYS:HH:MM:ss",
   });
-  return { logger: changedLogger(pino(options, stream), printable) };
+  const live = new LiveLine(process.stderr);
+  const log = changedLogger(pino(options, stream), printable);
+  const logger = live.inPlaceOf(log, () => context["machine"] ?? context["action"]);
+  return { logger, end: () => live.clear() };
 }

@@ -2,6 +2,7 @@ import type { Clock } from "../../clock.ts";
 import { BmcError } from "../../contract/bmc-error.ts";
 import type { Connection } from "../../contract/connection.ts";
 import type { NameOption } from "../../contract/name-option.ts";
+import { progressFields } from "../../contract/progress.ts";
 import type { ProviderName } from "../../contract/vocabulary.ts";
 import { defined } from "../../defined.ts";
 import type { Logger } from "../../logger.ts";
@@ -141,6 +142,7 @@ export class BmcLink {
         );
       },
       sleep: (ms) => clock.sleep(ms, signal),
+      progress: (text, limitMs) => log.info(progressFields(limitMs), text),
       afresh: async (provider, limit, call) => {
         const names = provider === undefined ? candidates : [provider];
         await this.#untilDone(Promise.all(names.map((name) => this.#drop(name))));

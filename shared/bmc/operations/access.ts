@@ -34,6 +34,8 @@ export interface Access<Drivers> {
   read<T>(call: (session: SessionBase & Drivers) => Promise<T>): Promise<T>;
   write(call: (session: SessionBase & Drivers) => Promise<void>): Promise<void>;
   sleep(ms: number): Promise<void>;
+  /** Logs what a long operation does now, for at most `limitMs` from now. */
+  progress(text: string, limitMs?: number): void;
   /**
    * A call on a new session, through this provider or else any. One attempt, in which silence counts as an answer,
    * as of a BMC that restarts.

@@ -74,7 +74,7 @@ export const managerOperations = defineOperations({
 type ManagerPort = ReturnType<typeof portOf>;
 
 function portOf(
-  { clock, write, afresh, sleep }: Access<ManagerDrivers>,
+  { clock, write, afresh, sleep, progress }: Access<ManagerDrivers>,
   kind: BmcResetKind,
   signal: AbortSignal,
   onSent: () => void,
@@ -91,6 +91,7 @@ function portOf(
     probe: (limitMs: number): Promise<unknown> =>
       withTimeout(limitMs, signal, (limit) => afresh(through, limit, ({ power }) => power.read(limit))),
     sleep,
+    progress,
     onSent,
   };
 }
@@ -133,6 +134,7 @@ export async function resetManager(
   port.onSent();
   const watchMs = Math.min(GOES_AWAY_MS, timeoutMs);
   let silence: BmcError | undefined;
+  port.progress("reset sent, waiting until the BMC is silent", leftMs(watchMs));
   for (let pauseMs = WATCH_MS; leftMs(silence ? timeoutMs : watchMs) > 0; ) {
     await port.sleep(Math.min(pauseMs, leftMs(timeoutMs)));
     // The last probe is sent when the time has expired.
@@ -142,6 +144,7 @@ export async function resetManager(
       return { changed: true, summary: `BMC reset (${kind}), answers again after ${after}` };
     }
     if (failure) {
+      if (!silence) port.progress("waiting until the BMC answers again", leftMs(timeoutMs));
       silence = failure;
       pauseMs = WAIT_MS;
     }

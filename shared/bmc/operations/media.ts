@@ -77,13 +77,14 @@ export const mediaOperations = defineOperations({
 /** The virtual drive with retries in place; what the operations need and no more. */
 type MediaPort = ReturnType<typeof portOf>;
 
-function portOf({ read, write, sleep }: Access<MediaDrivers>, signal: AbortSignal) {
+function portOf({ read, write, sleep, progress }: Access<MediaDrivers>, signal: AbortSignal) {
   return {
     read: () => read(({ media }) => media.read(signal)),
     plan: (image: MediaImage | undefined) => read(({ media }) => media.plan(image, signal)),
     insert: (image: MediaImage) => write(({ media }) => media.insert(image, signal)),
     eject: () => write(({ media }) => media.eject(signal)),
     sleep,
+    progress,
   };
 }
 
@@ -99,6 +100,7 @@ async function insertMedia(port: MediaPort, image: MediaImage): Promise<MediaRep
     return { changed: true, summary: `media ${image.url} accepted, cannot be read back` };
   }
   if (before.inserted) await empty(port);
+  port.progress("inserting the image");
   for (let attempt = 1; ; attempt += 1) {
     const refusal = await refusalOf(() => port.insert(image));
     // Some BMCs apply what they refuse: read once. Sending the same image again gets the same answer.

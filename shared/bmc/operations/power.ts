@@ -90,7 +90,7 @@ export const powerOperations = defineOperations({
 /** The power of one machine with retries in place; what `setPower` needs and no more. */
 type PowerPort = ReturnType<typeof portOf>;
 
-function portOf({ clock, log, read, write, sleep }: Access<PowerDrivers>, signal: AbortSignal) {
+function portOf({ clock, log, read, write, sleep, progress }: Access<PowerDrivers>, signal: AbortSignal) {
   return {
     clock,
     read: () => read(({ power }) => power.read(signal)),
@@ -101,8 +101,11 @@ function portOf({ clock, log, read, write, sleep }: Access<PowerDrivers>, signal
         log.debug({ command: name, provider }, "power command sent");
       }),
     sleep,
+    progress,
   };
 }
+
+type WatchPort = Pick<PowerPort, "clock" | "read" | "sleep" | "progress">;
 
 /** First look after half a second, then backing off: some machines need 46 s to power on. */
 const POLL: Backoff = { firstMs: 500, maxMs: 5_000, factor: 1.5 };
@@ -164,7 +167,7 @@ async function setPower(port: PowerPort, request: PowerRequest): Promise<PowerRe
 
 /** Waits until a machine that something else powers on or off is there; sends nothing. */
 export async function waitForPower(
-  port: Pick<PowerPort, "clock" | "read" | "sleep">,
+  port: WatchPort,
   target: "on" | "off",
   timeoutMs: number,
 ): Promise<PowerReport> {
@@ -257,7 +260,7 @@ async function powerOff(port: PowerPort, request: Extract<PowerRequest, { verb: 
   }
   const refusal = await tryGraceful(port, request.mode);
   if (refusal === undefined) {
-    if (await reached(port, "off", request.softTimeoutMs)) return "graceful";
+    if (await reached(port, "off", request.softTimeoutMs, "shutdown requested")) return "graceful";
     if (request.mode === "soft") {
       const waited = formatSeconds(request.softTimeoutMs);
       throw new BmcError("timeout", `still on ${waited} after the graceful shutdown request`);
@@ -292,12 +295,13 @@ async function cycle(port: PowerPort, request: Extract<PowerRequest, { verb: "cy
     // What cannot be powered on again is not powered off.
     await port.plan("on");
     await command(port, "off", "off", request.timeoutMs);
+    port.progress("off, waiting before power on", offMs);
     await port.sleep(offMs);
     await command(port, "on", "on", request.timeoutMs);
     return `off for ${formatSeconds(offMs)}, then on`;
   }
   const confirmed = !(await uncertainty(() => port.send("cycle")));
-  const offSeen = await watch(port, (state) => state !== "on", CYCLE_WATCH_MS);
+  const offSeen = await watch(port, (state) => state !== "on", CYCLE_WATCH_MS, "waiting for power off");
   if (!offSeen && !confirmed) {
     throw new BmcError(
       "timeout",
@@ -373,6 +377,7 @@ async function settle(port: PowerPort, timeoutMs: number): Promise<PowerState> {
       return read !== "unknown";
     },
     Math.min(SETTLE_MS, timeoutMs),
+    "waiting for a definite power state",
   );
   return state;
 }
@@ -384,9 +389,10 @@ async function reach(port: PowerPort, target: "on" | "off", timeoutMs: number, s
 
 /** Polls until the state holds. Off must be read twice in a row: BMCs say it while the machine still runs down. */
 async function reached(
-  port: Pick<PowerPort, "clock" | "read" | "sleep">,
+  port: WatchPort,
   target: "on" | "off",
   timeoutMs: number,
+  progress = `waiting for power ${target}`,
 ): Promise<boolean> {
   const needed = target === "off" ? 2 : 1;
   let matching = 0;
@@ -397,6 +403,7 @@ async function reached(
       return matching >= needed;
     },
     timeoutMs,
+    progress,
   );
   // The time may have ended between the reading and the one that confirms it.
   return held || (matching > 0 && (await port.read()) === target);
@@ -405,15 +412,17 @@ async function reached(
 /**
  * Reads the state, now and then at growing intervals, until `done` returns true or the time has expired. A reading that
  * moves on resets the interval, so that the confirming one comes soon. A BMC that does not answer may be
- * restarting: that is an error only when it lasts to the end.
+ * restarting: that is an error only when it lasts to the end. `progress` is logged once it has to wait.
  */
 async function watch(
-  port: Pick<PowerPort, "clock" | "read" | "sleep">,
+  port: WatchPort,
   done: (state: PowerState) => boolean,
   timeoutMs: number,
+  progress: string,
 ): Promise<boolean> {
   const endMs = port.clock.monotonicMs() + timeoutMs;
   let last: PowerState | undefined;
+  let waits = false;
   for (let attempt = 1; ; attempt += 1) {
     const reading = await readOrSilence(port);
     if (typeof reading === "string") {
@@ -424,6 +433,8 @@ async function watch(
     const leftMs = endMs - port.clock.monotonicMs();
     if (leftMs <= 0 && typeof reading !== "string") throw reading;
     if (leftMs <= 0) return false;
+    if (!waits) port.progress(progress, leftMs);
+    waits = true;
     await port.sleep(Math.min(leftMs, backoffMs(POLL, attempt)));
   }
 }

@@ -55,12 +55,13 @@ export const selOperations = defineOperations({
 /** The system event log with retries in place; what `clearSel` needs and no more. */
 type SelPort = ReturnType<typeof portOf>;
 
-function portOf({ read, write, sleep }: Access<SelDrivers>, signal: AbortSignal) {
+function portOf({ read, write, sleep, progress }: Access<SelDrivers>, signal: AbortSignal) {
   return {
     list: () => read(({ sel }) => sel.list(signal)),
     plan: () => read(({ sel }) => sel.plan(signal)),
     clear: () => write(({ sel }) => sel.clear(signal)),
     sleep,
+    progress,
   };
 }
 
@@ -76,6 +77,7 @@ const CLEARING = /\b(log|sel|iml)\b.{0,40}\bcleared\b/i;
 export async function clearSel(port: SelPort): Promise<SelReport> {
   const before = await port.list();
   if (isCleared(before)) return { changed: false, summary: `event log already ${describeCleared(before)}` };
+  port.progress("clearing the event log");
   await port.clear();
   // An entry of an earlier clearing may equal the one of this clearing, where the BMC has no time.
   const known = new Set(before.filter((entry) => !isClearing(entry)).map(identity));

@@ -68,6 +68,7 @@ export function watchWorker(metrics: MetricSet, clock: Clock): WorkerWatch {
         onStarted(event);
         return;
       case "line":
+      case "progress":
         return;
       case "ended":
         onEnded(event);

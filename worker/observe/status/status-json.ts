@@ -37,7 +37,7 @@ export function statusJson({ board, facts, clock, begunMs, begunAt }: PageOption
 }
 
 function actionJson(record: ActionRecord, nowMs: number) {
-  const { action, sinceMs, durationMs, delivery } = record;
+  const { action, sinceMs, durationMs, delivery, progress } = record;
   const ms = elapsedMs(sinceMs, nowMs);
   return {
     key: action.key,
@@ -59,6 +59,11 @@ function actionJson(record: ActionRecord, nowMs: number) {
     startedAt: record.startedAt,
     stoppedAt: record.stoppedAt,
     timeoutMs: record.timeoutMs,
+    progress: progress && {
+      text: progress.text,
+      elapsedMs: elapsedMs(progress.sinceMs, nowMs),
+      limitMs: progress.limitMs,
+    },
     ...(isEnded(record) ? { durationMs, endedMsAgo: ms, report: delivery ?? "pending" } : { elapsedMs: ms }),
   };
 }

@@ -122,6 +122,7 @@ export class ActionTraces {
         this.#runs.delete(key);
         break;
       case "line":
+      case "progress":
         break;
       default:
         event satisfies never;

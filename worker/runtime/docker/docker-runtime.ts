@@ -79,7 +79,8 @@ export class DockerRuntime implements Runtime {
     const askedAt = new Date();
     let id: string | undefined;
     try {
-      const image = await this.#images.provide(request.action.image, signal, request.terms?.pull);
+      const { action, terms, onProgress } = request;
+      const image = await this.#images.provide(action.image, signal, { policy: terms?.pull, onProgress });
       const spec = containerSpec(request, image.Config?.User ?? undefined, this.#container);
       const claim = await this.#claim(request.action, spec, signal);
       id = claim.id;

@@ -1,3 +1,4 @@
+import type { Progress } from "../../../shared/contract/progress.ts";
 import { defined } from "../../../shared/defined.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import type { Secret } from "../../../shared/secret.ts";
@@ -24,13 +25,26 @@ export interface ImageStoreOptions {
   readonly pullTimeoutMs?: number;
 }
 
+interface ProvideOptions {
+  readonly policy?: PullPolicy | undefined;
+  /** Called with how far a pull has come, and with undefined when it has ended. */
+  readonly onProgress?: ((progress: Progress | undefined) => void) | undefined;
+}
+
+interface Pull {
+  readonly done: Promise<void>;
+  readonly listeners: Set<(progress: Progress) => void>;
+}
+
 const DEFAULT_REGISTRY = "docker.io";
 const PROGRESS_EVERY_MS = 5_000;
+/** Other lines have the tag as ID. */
+const LAYER = /^[0-9a-f]{12}$/;
 
 export class ImageStore {
   readonly #options: Required<ImageStoreOptions>;
   /** Pulls in flight: lanes that need the same image share one. */
-  readonly #pulls = new Map<string, Promise<void>>();
+  readonly #pulls = new Map<string, Pull>();
   readonly #closing = new AbortController();
 
   constructor(options: ImageStoreOptions) {
@@ -44,7 +58,7 @@ export class ImageStore {
   async provide(
     image: string,
     signal: AbortSignal,
-    policy: PullPolicy = this.#options.pullPolicy,
+    { policy = this.#options.pullPolicy, onProgress }: ProvideOptions = {},
   ): Promise<ImageDetails> {
     const { engine, log } = this.#options;
     const reference = parseImageReference(image);
@@ -55,12 +69,14 @@ export class ImageStore {
       throw new EngineError("usage", `the image ${image} is not there, and the worker pulls none`);
     }
     try {
-      await this.#pullOnce(image, reference, signal);
+      await this.#pullOnce(image, reference, onProgress, signal);
     } catch (thrown) {
       signal.throwIfAborted();
       if (!present) throw pullFailure(image, thrown);
       log.warn({ image, error: textOf(thrown) }, "image pull failed, using local image");
       return present;
+    } finally {
+      onProgress?.(undefined);
     }
     const pulled = await engine.inspectImage(image, signal);
     if (!pulled) throw new EngineError("internal", `the image ${image} is not there after its pull`);
@@ -72,22 +88,44 @@ export class ImageStore {
   }
 
   /** Shares a pull in flight. A caller that aborts leaves it to the others. */
-  async #pullOnce(image: string, reference: ImageReference, signal: AbortSignal): Promise<void> {
+  async #pullOnce(
+    image: string,
+    reference: ImageReference,
+    onProgress: (progress: Progress) => void = () => undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { pullTimeoutMs } = this.#options;
-    let pull = this.#pulls.get(image);
-    if (!pull) {
-      pull = withTimeout(pullTimeoutMs, this.#closing.signal, (bound) =>
-        this.#pull(image, reference, bound),
-      ).finally(() => this.#pulls.delete(image));
-      // All callers may have aborted by the time it fails.
-      pull.catch(() => undefined);
-      this.#pulls.set(image, pull);
+    const { done, listeners } = this.#pulls.get(image) ?? this.#startPull(image, reference);
+    onProgress({ text: "pulling image", limitMs: pullTimeoutMs });
+    listeners.add(onProgress);
+    try {
+      await withTimeout(pullTimeoutMs, signal, () => done);
+    } finally {
+      listeners.delete(onProgress);
     }
-    const joined = pull;
-    await withTimeout(pullTimeoutMs, signal, () => joined);
   }
 
-  async #pull(image: string, reference: ImageReference, signal: AbortSignal): Promise<void> {
+  #startPull(image: string, reference: ImageReference): Pull {
+    const listeners: Pull["listeners"] = new Set();
+    const onProgress = (progress: Progress) => {
+      for (const listener of listeners) listener(progress);
+    };
+    const done = withTimeout(this.#options.pullTimeoutMs, this.#closing.signal, (bound) =>
+      this.#pull(image, reference, onProgress, bound),
+    ).finally(() => this.#pulls.delete(image));
+    // All callers may have aborted by the time it fails.
+    done.catch(() => undefined);
+    const pull = { done, listeners };
+    this.#pulls.set(image, pull);
+    return pull;
+  }
+
+  async #pull(
+    image: string,
+    reference: ImageReference,
+    onProgress: (progress: Progress) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { engine, log } = this.#options;
     const { registry, repository, tag, digest } = reference;
     const startedAt = performance.now();
@@ -99,7 +137,7 @@ export class ImageStore {
         version: digest ?? tag ?? "latest",
         ...defined({ registryAuth }),
       },
-      this.#progressLogger(image),
+      this.#layerCounter(image, onProgress),
       signal,
     );
     log.info({ image, durationMs: Math.round(performance.now() - startedAt) }, "image pulled");
@@ -118,14 +156,18 @@ export class ImageStore {
     return Buffer.from(JSON.stringify(login)).toString("base64url");
   }
 
-  /** The engine reports every few kilobytes of every layer; one line per few seconds is enough. */
-  #progressLogger(image: string): (progress: PullProgress) => void {
+  /** Counts layers. The engine reports every few kilobytes of each; one log line per few seconds is enough. */
+  #layerCounter(image: string, onProgress: (progress: Progress) => void): (progress: PullProgress) => void {
     const layers = new Set<string>();
     const done = new Set<string>();
     let next = performance.now() + PROGRESS_EVERY_MS;
+    let latest = "";
     return ({ id, status }) => {
-      if (id !== undefined) layers.add(id);
+      if (id !== undefined && LAYER.test(id)) layers.add(id);
       if (id !== undefined && /^(pull complete|already exists)$/i.test(status ?? "")) done.add(id);
+      const text = `pulling image, ${done.size} of ${layers.size} layers`;
+      if (layers.size > 0 && text !== latest) onProgress({ text });
+      latest = text;
       if (performance.now() < next) return;
       next = performance.now() + PROGRESS_EVERY_MS;
       this.#options.log.info({ image, layers: layers.size, layersDone: done.size, status }, "pulling image");

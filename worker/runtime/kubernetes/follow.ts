@@ -135,12 +135,14 @@ export class JobFollower {
   }
 
   async #untilStarted(signal: AbortSignal): Promise<"started" | StopCause> {
-    const { startTimeoutMs } = this.#options;
+    const { onProgress, startTimeoutMs } = this.#options;
     const boundMs = this.#startBoundMs();
+    onProgress?.({ text: "waiting for the pod to start", limitMs: boundMs });
     let permanent: StartFailure | undefined;
     const stopReason = await waitUntilDeadline(boundMs, signal, async (bound) => {
       permanent = await this.#untilStuckOrStarted(bound);
     });
+    onProgress?.(undefined);
     if (stopReason === "cancelled") return "cancelled";
     if (permanent) {
       this.#startFailure = { ...permanent, text: `the pod cannot start: ${permanent.text}` };

@@ -19,6 +19,7 @@ function logThatReads(...readings: readonly [readonly SelEntry[], ...(readonly S
     async clear() {
       log.clearings += 1;
     },
+    progress: () => undefined,
     async sleep(ms: number) {
       log.sleptMs += ms;
     },

@@ -22,6 +22,7 @@ function bmcThat(looks: readonly [Look, ...Look[]], reset: BmcError | "accepts" 
     seen,
     clock: { now: () => nowMs, monotonicMs: () => nowMs, sleep },
     sleep,
+    progress: () => undefined,
     async reset(): Promise<void> {
       seen.resets += 1;
       if (reset !== "accepts") throw reset;

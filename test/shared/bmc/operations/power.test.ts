@@ -128,13 +128,20 @@ describe("off", () => {
     expect(lab.machine.commands.map(({ action }) => action)).toEqual(["soft-off"]);
   });
 
-  test("soft-then-hard forces a machine that does not listen, and says so", async () => {
+  test("soft-then-hard forces a machine that does not listen, and says so while it waits and at the end", async () => {
     await using lab = await redfishLab({ power: "on", softOffMs: "never" });
 
     const report = await lab.client.setPower(softThenHard, signal);
 
     expect(report.summary).toMatch(/\(forced, still on 10.0 s after the graceful shutdown request\)$/);
     expect(lab.machine.commands.map(({ action }) => action)).toEqual(["soft-off", "off"]);
+    const limitOf = (message: string) => lab.logged.find(([, logged]) => logged === message)?.[0];
+    expect(lab.logged.map(([{ progress }, message]) => [progress, message])).toEqual([
+      [true, "shutdown requested"],
+      [true, "waiting for power off"],
+    ]);
+    expect(limitOf("shutdown requested")?.["limitMs"]).toBeLessThanOrEqual(10_000);
+    expect(limitOf("waiting for power off")?.["limitMs"]).toBeGreaterThan(90_000);
   });
 
   test("soft-then-hard forces at once where a graceful shutdown is refused, and says why", async () => {

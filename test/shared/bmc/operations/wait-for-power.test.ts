@@ -19,6 +19,7 @@ function machineThatReads(...readings: readonly [PowerState | BmcError, ...(Powe
   return {
     clock: { now: () => nowMs, monotonicMs: () => nowMs, sleep },
     sleep,
+    progress: () => undefined,
     async read(): Promise<PowerState> {
       reads += 1;
       const reading = (left.length > 1 ? left.shift() : left[0]) ?? "unknown";

@@ -66,6 +66,26 @@ describe("an action", () => {
     expect(board.find(action.key)).toMatchObject({ adopted: true, durationMs: ranMs });
   });
 
+  test("shows what it does now, until it ends", () => {
+    const { board, clock, tell } = boardLab();
+    const action = tell.action("a");
+    tell.started(action, "node-01");
+    clock.pass(2_000);
+
+    tell.progress(action, "shutdown requested", 60_000);
+    clock.pass(1_000);
+    const running = board.find(action.key);
+    const before = board.machine("node-01")?.revision ?? 0;
+    tell.progress(action, "waiting for power off");
+    const next = board.find(action.key);
+    tell.ended(action, "node-01");
+
+    expect(running?.progress).toEqual({ text: "shutdown requested", limitMs: 60_000, sinceMs: 3_000 });
+    expect(next?.progress).toEqual({ text: "waiting for power off", sinceMs: 4_000 });
+    expect(board.machine("node-01")?.revision).toBeGreaterThan(before);
+    expect(board.find(action.key)).not.toHaveProperty("progress");
+  });
+
   test("that is refused has failed without having run", () => {
     const { board, tell } = boardLab();
     const action = tell.action("a");

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { escapeHtml, html } from "../../../../worker/observe/status/views/html.ts";
-import { elapsedText } from "../../../../worker/observe/status/views/times.ts";
 
 const UNSAFE = /[<>"'\p{Cc}]|&(?!(amp|lt|gt|quot|#39);)/u;
 
@@ -27,18 +26,5 @@ describe("html", () => {
 
   test("leaves nothing of any text that markup could be made of", () => {
     fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => !UNSAFE.test(escapeHtml(text))));
-  });
-});
-
-describe("elapsed time", () => {
-  test.each([
-    [-5_000, "0 s"],
-    [999, "0 s"],
-    [59_999, "59 s"],
-    [61_000, "1m 01s"],
-    [3_600_000 * 3 + 60_000 * 2, "3h 02m"],
-    [86_400_000 * 2 + 3_600_000 * 5, "2d 5h"],
-  ])("%d ms is %s", (ms, text) => {
-    expect(elapsedText(ms)).toBe(text);
   });
 });

@@ -82,6 +82,11 @@ export class Storyteller {
     this.#told.action({ kind: "line", action, line: { stream: "stderr", line }, at: this.#at });
   }
 
+  progress(action: SeenAction, text: string, limitMs?: number): void {
+    const progress = { text, ...(limitMs !== undefined && { limitMs }) };
+    this.#told.action({ kind: "progress", action, progress, at: this.#at });
+  }
+
   ended(action: SeenAction, machine?: string, outcome: Partial<Outcome> = {}): void {
     const common = { ok: true, message: "off after 6.2 s via redfish", timedOut: false, killed: false };
     this.#told.action({

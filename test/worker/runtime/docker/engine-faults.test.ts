@@ -337,12 +337,13 @@ describe("pulling an image", () => {
   const missing = json(404, { message: "No such image" });
   const connected = [{ registry: "registry.example:5000", username: "u", password: new Secret(canary) }];
   const action = { image: "registry.example:5000/acme/power-off:v1" };
+  const LAYER = "2d7a1b6f0c3e";
 
   function pulls(...lines: readonly Readonly<Record<string, unknown>>[]): Routes[string] {
     return (response) => response.end(lines.map((line) => `${JSON.stringify(line)}\r\n`).join(""));
   }
 
-  it("logs in to registries with configured credentials, and never logs them", async () => {
+  it("logs in to registries with configured credentials, never logs them, and counts layers", async () => {
     const logged: LogFields[] = [];
     const write = (fields: LogFields, message: string) => void logged.push({ ...fields, message });
     const log: Logger = { debug: write, info: write, warn: write, error: write };
@@ -350,17 +351,26 @@ describe("pulling an image", () => {
       {
         "GET /images/*/json": inTurn(missing, image),
         "POST /images/create": pulls(
-          { status: "Pulling fs layer", id: "a" },
-          { status: "Pull complete", id: "a" },
+          { status: "Pulling from acme/power-off", id: "v1" },
+          { status: "Pulling fs layer", id: LAYER },
+          { status: "Pull complete", id: LAYER },
         ),
       },
       sendResult,
       { registries: connected, log },
     );
 
-    const { outcome } = await runtime.run(scriptedRequest([], { action }).request, never);
+    const shown: unknown[] = [];
+    const request = { ...scriptedRequest([], { action }).request, onProgress: shown.push.bind(shown) };
+    const { outcome } = await runtime.run(request, never);
 
     expect(outcome).toMatchObject({ ok: true });
+    expect(shown).toEqual([
+      { text: "pulling image", limitMs: 600_000 },
+      { text: "pulling image, 0 of 1 layers" },
+      { text: "pulling image, 1 of 1 layers" },
+      undefined,
+    ]);
     expect(engine.requests).toContain(
       "POST /images/create?fromImage=registry.example%3A5000%2Facme%2Fpower-off&tag=v1",
     );

@@ -21,8 +21,9 @@ afterAll(async () => {
 
 async function launched(pods: Partial<PodConfig> = {}, options: RuntimeOptions = {}) {
   const runtime = await lab.runtime({ ...options, pods });
-  const { request } = scriptedRequest([]);
-  return { ...begin(runtime, request), runtime };
+  const shown: unknown[] = [];
+  const request = { ...scriptedRequest([]).request, onProgress: shown.push.bind(shown) };
+  return { ...begin(runtime, request), runtime, shown };
 }
 
 /** As a kubelet releases a pod that never ran. */
@@ -33,7 +34,7 @@ async function releasePod(pod: KubeObject, request: Parameters<RuntimeLab["pod"]
 
 describe("a pod that does not start", () => {
   it("is reported with the scheduler's reason", async () => {
-    const { request, ended } = await launched({ startTimeoutMs: 4_000 });
+    const { request, ended, shown } = await launched({ startTimeoutMs: 4_000 });
     const pod = await lab.pod(request);
 
     await lab.kubelet.unschedulable(pod, "0/3 nodes are available: 3 Insufficient memory.");
@@ -44,6 +45,7 @@ describe("a pod that does not start", () => {
       "the pod did not start within 4.0 s: no node takes the pod: Unschedulable: 0/3 nodes are available: 3 Insufficient memory.",
     );
     expect(await lab.pods(request)).toEqual([]);
+    expect(shown).toEqual([{ text: "waiting for the pod to start", limitMs: expect.any(Number) }, undefined]);
   });
 
   it("is reported with the reason why no pod was created", async () => {

@@ -1,4 +1,5 @@
 import type { ErrorClass } from "../../../../shared/contract/error-class.ts";
+import type { Progress } from "../../../../shared/contract/progress.ts";
 import type { Delivery } from "../../../action/action.ts";
 import type { SeenAction } from "../../../action/observer.ts";
 
@@ -20,6 +21,8 @@ export interface ActionRecord {
   readonly timeoutMs?: number;
   /** Started by an earlier worker. */
   readonly adopted: boolean;
+  /** What it does now; `sinceMs` is on the monotonic clock. */
+  readonly progress?: Progress & { readonly sinceMs: number };
   /** Once it has ended; never negative. */
   readonly durationMs?: number;
   readonly class?: ErrorClass;

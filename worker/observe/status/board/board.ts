@@ -246,6 +246,9 @@ export class Board {
       case "line":
         this.#onLine(event);
         return;
+      case "progress":
+        this.#onProgress(event);
+        return;
       case "ended":
         this.#onEnded(event);
         return;
@@ -279,17 +282,36 @@ export class Board {
   }
 
   #onLine({ action, line, at }: ActionEvent & { kind: "line" }): void {
-    const owner = this.find(action.key) ? action : hookNamed(action)?.owner;
-    const key = owner && actionKey(owner);
-    if (key === undefined || !this.find(key)) return;
+    const key = this.#ownKey(action);
+    if (key === undefined) return;
     this.#logs.add(key, line, at);
     this.#changed();
+  }
+
+  #onProgress({ action, progress, at }: ActionEvent & { kind: "progress" }): void {
+    const key = this.#ownKey(action);
+    const record = key === undefined ? undefined : this.#active.get(key);
+    if (key === undefined || !record) return;
+    const { progress: _, ...rest } = record;
+    const nowMs = this.#clock.monotonicMs();
+    // Another host's clock may be wrong.
+    const agoMs = Math.min(Math.max(0, this.#clock.now() - at.getTime()), nowMs - record.sinceMs);
+    const now = defined({ progress: progress && { ...progress, sinceMs: nowMs - agoMs } });
+    this.#active.set(key, { ...rest, ...now, revision: this.#changed() });
+    this.#touchMachine(record.machine);
+  }
+
+  /** The key of an action, or of the action that a hook belongs to. */
+  #ownKey(action: SeenAction): string | undefined {
+    const owner = this.find(action.key) ? action : hookNamed(action)?.owner;
+    const key = owner && actionKey(owner);
+    return key !== undefined && this.find(key) ? key : undefined;
   }
 
   #onEnded({ action, machine, runtime, outcome }: ActionEvent & { kind: "ended" }): void {
     const { key } = action;
     const nowMs = this.#clock.monotonicMs();
-    const before = this.#active.get(key) ?? {
+    const { progress: _, ...before }: Omit<ActionRecord, "revision"> = this.#active.get(key) ?? {
       ...identityOf(action, machine),
       adopted: false,
       sinceMs: nowMs,

@@ -3,7 +3,16 @@ import type { PageOptions } from "../board/page-options.ts";
 import type { ShownLine } from "../board/recent-lines.ts";
 import { type Html, type HtmlValue, html } from "./html.ts";
 import { renderTable, sectionsOf, tablePart } from "./parts.ts";
-import { ACTION_COLUMNS, actionRow, badge, deliveryText, machineLink, powerText, timeText } from "./rows.ts";
+import {
+  ACTION_COLUMNS,
+  actionRow,
+  badge,
+  deliveryText,
+  machineLink,
+  powerText,
+  progressNote,
+  timeText,
+} from "./rows.ts";
 import { isoText, moment } from "./times.ts";
 import { orNone, type Row, renderRows, type Section, type View } from "./view.ts";
 
@@ -59,6 +68,7 @@ export function actionView(key: string, { board, clock }: PageOptions): View | u
     ],
     record.class && ["Class", record.class],
     record.reason !== undefined && [record.phase === "failed" ? "Reason" : "Result", record.reason],
+    record.progress && ["Doing", progressNote(record, nowMs)],
     ["Time", timeText(record, nowMs)],
     deliveryText(record) && ["Report", deliveryText(record)],
     record.reported !== undefined && record.reported !== record.reason && ["Reported", record.reported],

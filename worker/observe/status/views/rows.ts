@@ -1,8 +1,8 @@
-import { formatSeconds } from "../../../../shared/duration.ts";
+import { elapsedText, formatSeconds } from "../../../../shared/duration.ts";
 import { type ActionRecord, isEnded } from "../board/action-record.ts";
 import type { LaneRecord, MachineRecord } from "../board/board.ts";
 import { type Html, html } from "./html.ts";
-import { elapsedText, tickingTime } from "./times.ts";
+import { tickingTime } from "./times.ts";
 import { type Row, rowId, textRow } from "./view.ts";
 
 /** A symbol for each state, so that colour is not the only difference. */
@@ -68,8 +68,9 @@ export function powerText(machine: MachineRecord | undefined, nowMs: number): Ht
 function nowText(inFlight: readonly ActionRecord[], nowMs: number): Html {
   const first = inFlight.find(({ phase }) => phase === "running") ?? inFlight[0];
   if (!first) return NOTHING;
+  const doing = progressNote(first, nowMs);
   const more = inFlight.length > 1 && html` <span class="dim">and ${inFlight.length - 1} more</span>`;
-  return html`${badge(first.phase)} ${actionLink(first)} ${sinceText(first, nowMs)}${more}`;
+  return html`${badge(first.phase)} ${actionLink(first)} ${sinceText(first, nowMs)}${more}${doing && html`<br>${doing}`}`;
 }
 
 function endText(record: ActionRecord): Html {
@@ -115,6 +116,14 @@ export function timeText(record: ActionRecord, nowMs: number): Html {
   return html`${took}<span class="dim">, </span>${agoText(record, nowMs)}`;
 }
 
+/** What it does now, for how long, and the limit of that. */
+export function progressNote({ progress }: ActionRecord, nowMs: number): Html | undefined {
+  if (!progress) return undefined;
+  const { limitMs, sinceMs, text } = progress;
+  const most = limitMs !== undefined && ` of ${elapsedText(limitMs)}`;
+  return html`${text} <span class="dim">${tickingTime(sinceMs, nowMs, undefined)}${most}</span>`;
+}
+
 export const ACTION_COLUMNS = ["Action", "Machine", "State", "Time", "Workflow", "Result"] as const;
 
 export function actionRow(record: ActionRecord, nowMs: number): Row {
@@ -131,7 +140,7 @@ export function actionRow(record: ActionRecord, nowMs: number): Row {
 <td data-label="State">${badge(phase, label)}${adopted && html` <span class="note">adopted</span>`}</td>
 <td data-label="Time" class="time">${timeText(record, nowMs)}</td>
 <td data-label="Workflow">${action.workflowId}${agent}</td>
-<td data-label="Result" class="reason">${reason ?? NOTHING}${deliveryText(record)}</td>
+<td data-label="Result" class="reason">${progressNote(record, nowMs) ?? reason ?? NOTHING}${deliveryText(record)}</td>
 </tr>`,
   };
 }

@@ -1,3 +1,4 @@
+import { elapsedText } from "../../../../shared/duration.ts";
 import { type Html, html } from "./html.ts";
 
 /** Time since a moment, which advances in browsers with scripts. Never negative. */
@@ -16,15 +17,4 @@ export function moment(at: Date): Html {
 /** UTC to the second: 2026-11-21T03:12:45Z; `unknown` for an invalid date. */
 export function isoText(at: Date): string {
   return Number.isNaN(at.getTime()) ? "unknown" : at.toISOString().replace(/\.\d+Z$/, "Z");
-}
-
-/** A growing duration for people: `12 s`, `4m 05s`, `3h 12m`, `2d 3h`. `files/script.js` has the same function. */
-export function elapsedText(ms: number): string {
-  const seconds = Math.max(0, Math.floor(ms / 1_000));
-  if (seconds < 60) return `${seconds} s`;
-  const two = (value: number) => String(value).padStart(2, "0");
-  const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `${minutes}m ${two(seconds % 60)}s`;
-  const hours = Math.floor(minutes / 60);
-  return hours < 24 ? `${hours}h ${two(minutes % 60)}m` : `${Math.floor(hours / 24)}d ${hours % 24}h`;
 }

@@ -1,0 +1,31 @@
+import { defined } from "../defined.ts";
+import { elapsedText } from "../duration.ts";
+import type { LogFields } from "../logger.ts";
+
+/**
+ * What an action does now. It says so in a line of its log, as JSON on stdout or stderr: `progress: true`, the text as message,
+ * and `limitMs` where that is bounded in time. It holds until the next such line.
+ */
+export interface Progress {
+  /** Such as `waiting for power on`. */
+  readonly text: string;
+  /** From the line on. */
+  readonly limitMs?: number;
+}
+
+/** The fields of such a line. */
+export function progressFields(limitMs: number | undefined): LogFields {
+  return { progress: true, ...defined({ limitMs: limitMs === undefined ? undefined : Math.round(limitMs) }) };
+}
+
+/** From a line's message and fields; undefined for any other line. */
+export function progressOf(text: string, { progress, limitMs }: LogFields): Progress | undefined {
+  if (progress !== true || text === "") return undefined;
+  const isLimit = typeof limitMs === "number" && limitMs > 0 && Number.isSafeInteger(limitMs);
+  return { text, ...(isLimit && { limitMs }) };
+}
+
+/** For people: `waiting for power on, 23 s of 1m 00s`. */
+export function progressText({ text, limitMs }: Progress, elapsedMs: number): string {
+  return `${text}, ${elapsedText(elapsedMs)}${limitMs === undefined ? "" : ` of ${elapsedText(limitMs)}`}`;
+}
