@@ -23,7 +23,7 @@ export class LiveLine {
     const write = () => {
       const text = printable(`${subject}: ${progressText(progress, performance.now() - startedMs)}`);
       // A wrapped line could not be erased.
-      this.#terminal.write(`${ERASE_LINE}${text.slice(0, this.#terminal.columns - 1)}`);
+      this.#terminal.write(`${ERASE_LINE}${text.slice(0, (this.#terminal.columns || 80) - 1)}`);
     };
     write();
     this.#timer = setInterval(write, EVERY_MS).unref();

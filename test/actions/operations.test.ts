@@ -210,7 +210,8 @@ describe.concurrent.each(TESTED_PROVIDERS)("via %s", (provider) => {
       await using lab = await actionLab({ machine: { power } });
       if (after) await runAction(after[0], { env: { ...lab.env(provider), ...after[1] } });
 
-      const ended = await runAction(action, { env: { ...lab.env(provider), MACHINE: "node-7", ...env } });
+      const given = { ...lab.env(provider), MACHINE: "node-7", LOG_LEVEL: "warn", ...env };
+      const ended = await runAction(action, { env: given });
 
       const said = resultOf(ended);
       expect(said).toMatchObject({ action, machine: "node-7", ok: true, provider, ...result });

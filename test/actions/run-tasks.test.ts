@@ -66,7 +66,18 @@ describe.concurrent.each(TESTED_PROVIDERS)("via %s", (provider) => {
         },
       ],
     });
-    expect(ended).toMatchObject({ code: 0, stderr: "" });
+    expect(ended.code).toBe(0);
+    const lines = ended.stderr
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(lines.map(({ progress, msg }) => [progress, msg])).toEqual([
+      [true, "task 1 of 3 (off)"],
+      [true, "waiting for power off"],
+      [true, "task 2 of 3 (boot pxe once (uefi))"],
+      [true, "task 3 of 3 (on)"],
+      [true, "waiting for power on"],
+    ]);
     expect(lab.done()).toEqual(["off", "on"]);
     expect(lab.machine.lastBoot).toMatchObject({ device: "pxe", mode: "uefi", overridden: true });
     expect(logins(lab)).toBe(1);

@@ -433,7 +433,7 @@ async function watch(
     const leftMs = endMs - port.clock.monotonicMs();
     if (leftMs <= 0 && typeof reading !== "string") throw reading;
     if (leftMs <= 0) return false;
-    if (!waits) port.progress(progress, leftMs);
+    if (!waits) port.progress(progress, timeoutMs);
     waits = true;
     await port.sleep(Math.min(leftMs, backoffMs(POLL, attempt)));
   }
