@@ -7,6 +7,7 @@ export default defineConfig({
     // Real servers and child processes: slow machines need room, a hang must still end.
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    setupFiles: ["test/support/property-seed.ts"],
     expect: { poll: { timeout: 30_000 } },
     // Most tests wait for sockets, processes and timers: more of them run than there are processors.
     maxWorkers: 8,

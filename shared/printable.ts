@@ -1,9 +1,9 @@
 /**
  * Characters that a terminal obeys or a reader does not see: control characters (C0, C1), line and paragraph separators,
- * invisible formatting (zero width, changes of the writing direction, tags), variation selectors of the supplementary
+ * invisible formatting (zero width, changes of the writing direction, tags, what Unicode reserves for more), variation selectors of the supplementary
  * planes, and lone surrogates.
  */
-const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u{E0000}-\u{E0FFF}]/gu;
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u2060-\u206F\u{E0000}-\u{E0FFF}]/gu;
 const ESCAPE = String.fromCharCode(0x1b);
 const BELL = String.fromCharCode(0x07);
 /** ECMA-48: control sequences, such as colours, and operating system commands, such as links. */

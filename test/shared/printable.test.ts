@@ -14,6 +14,7 @@ describe("text of others", () => {
     ["a change of direction", "a\u202eb", String.raw`a\u202eb`],
     ["an Arabic letter mark", "a\u061cb", String.raw`a\u061cb`],
     ["a character of no width", "a\u200bb\ufeffc", String.raw`a\u200bb\ufeffc`],
+    ["what Unicode reserves for invisible characters", "a\u2065b", String.raw`a\u2065b`],
     ["a line separator", "a\u2028b", String.raw`a\u2028b`],
     ["a tag", "a\u{e0041}b", String.raw`a\udb40\udc41b`],
     ["half a character", "a\ud800b", String.raw`a\ud800b`],
